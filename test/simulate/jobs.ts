@@ -13,10 +13,16 @@ export interface JobResult<E> {
 export const ROUTERS = new URL('./child.ts', import.meta.url);
 export const CLUSTERS = new URL('../played/child.ts', import.meta.url);
 
-/** Runs seeds in a process of their own, until one fails. */
-export function runJob<E>(program: URL, job: Job<E>): Promise<JobResult<E>> {
+/** Milliseconds that a test of seeds may take, where a run of all unit tests has to share its cores with much else. */
+export const LIMIT = 4 * 60_000;
+
+/** Runs seeds in a process of their own, until one fails, or the signal ends it. */
+export function runJob<E>(program: URL, job: Job<E>, signal?: AbortSignal): Promise<JobResult<E>> {
   const { promise, resolve, reject } = Promise.withResolvers<JobResult<E>>();
-  const child = spawn(process.execPath, [fileURLToPath(program), JSON.stringify(job)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [fileURLToPath(program), JSON.stringify(job)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    ...(signal === undefined ? {} : { signal }),
+  });
   const chunks: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
   child.once('error', reject);

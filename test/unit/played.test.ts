@@ -5,20 +5,24 @@ import { test } from 'node:test';
 import { faults } from '../played/faults.ts';
 import { CHANGES } from '../played/surroundings.ts';
 import { changed } from '../simulate/change.ts';
-import { CLUSTERS, runJob } from '../simulate/jobs.ts';
+import { CLUSTERS, LIMIT, runJob } from '../simulate/jobs.ts';
 
 const SEEDS = 150;
 
-test('whatever order things happen in, Listeners, Services, mounts and files come to what the rules say without a timer, and then to rest', async (t) => {
-  const { failure, done } = await runJob(CLUSTERS, { from: 1, count: SEEDS });
-  assert.deepEqual(failure?.wrong, undefined, `npm run play -- --seed ${failure?.seed}`);
-  assert.equal(done.seeds, SEEDS);
-  await t.test('a seed is the same cluster in every process, after whatever other seeds', async () => {
-    const alone = await runJob(CLUSTERS, { from: SEEDS, count: 1 });
-    assert.notEqual(alone.done.digest, 0);
-    assert.equal(alone.done.digest, done.digest);
-  });
-});
+test(
+  'whatever order things happen in, Listeners, Services, mounts and files come to what the rules say without a timer, and then to rest',
+  { timeout: LIMIT },
+  async (t) => {
+    const { failure, done } = await runJob(CLUSTERS, { from: 1, count: SEEDS }, t.signal);
+    assert.deepEqual(failure?.wrong, undefined, `npm run play -- --seed ${failure?.seed}`);
+    assert.equal(done.seeds, SEEDS);
+    await t.test('a seed is the same cluster in every process, after whatever other seeds', async () => {
+      const alone = await runJob(CLUSTERS, { from: SEEDS, count: 1 });
+      assert.notEqual(alone.done.digest, 0);
+      assert.equal(alone.done.digest, done.digest);
+    });
+  },
+);
 
 test('what a played cluster changes in Earshot is there to be changed', () => {
   for (const change of [...CHANGES, ...Object.values(faults).flat()]) {
