@@ -35,6 +35,8 @@ export class Renewals implements Disposable {
   readonly #options: RenewalsOptions;
   readonly #tries = new Map<string, { readonly next: number; readonly failures: number }>();
   readonly #running = new Set<string>();
+  /** What came of renewals that were asked for, where it could not be written yet: they are not renewed again for that. By the Links' own names. */
+  readonly #untold = new Map<string, RenewalAnswer>();
   /** Read once for each bundle: looks come every few seconds. */
   readonly #facts = new WeakMap<TlsBundle, CertificateFacts | 'unreadable'>();
   #nextLook: ReturnType<typeof setTimeout> | undefined;
@@ -54,15 +56,18 @@ export class Renewals implements Disposable {
     ours: (bundle: string) => boolean,
     now: number,
   ): Promise<readonly string[]> {
+    // What was open then may have its answer by now.
+    const busy = new Set(this.#running);
     const asked = await this.#options.stores.renewalRequests.open();
-    await this.#refuse(asked, links, ours);
+    for (const link of this.#untold.keys()) if (!asked.has(link)) this.#untold.delete(link);
+    const answered = await this.#answerNow(asked, links, ours);
     const states = links.length === 0 ? {} : router.state.links;
     const started: string[] = [];
     for (const link of links) {
       const { tls, name } = link;
       if (tls.cert === undefined || !ours(tls.name) || this.#running.has(name)) continue;
       if (states[name]?.operational !== true) continue;
-      const isAsked = asked.has(linkOf(link));
+      const isAsked = asked.has(linkOf(link)) && !busy.has(name) && !answered.has(linkOf(link));
       const next = this.#tries.get(name)?.next ?? 0;
       if (!isAsked && (next > now || !this.#isDue(tls, now))) {
         if (next <= now + SOON.within && this.#isDue(tls, now + SOON.within)) this.#lookSoon();
@@ -78,12 +83,32 @@ export class Renewals implements Disposable {
     clearTimeout(this.#nextLook);
   }
 
-  /** What will not be renewed whatever happens has its answer now. */
-  async #refuse(asked: ReadonlySet<string>, links: readonly LinkConfig[], ours: (bundle: string) => boolean): Promise<void> {
+  /** What has been renewed, or will not be whatever happens, has its answer now. @returns of which links, written or not */
+  async #answerNow(
+    asked: ReadonlySet<string>,
+    links: readonly LinkConfig[],
+    ours: (bundle: string) => boolean,
+  ): Promise<ReadonlySet<string>> {
+    const answered = new Set<string>();
     for (const name of asked) {
       const link = links.find((one) => linkOf(one) === name);
       const hindrance = this.#hindranceOf(link, ours);
-      if (hindrance !== undefined) await this.#options.stores.renewalRequests.answer(name, { refused: hindrance });
+      const answer = this.#untold.get(name) ?? (hindrance === undefined ? undefined : { refused: hindrance });
+      if (answer === undefined) continue;
+      answered.add(name);
+      await this.#tell(name, answer);
+    }
+    return answered;
+  }
+
+  /** Whatever becomes of it, links are renewed. */
+  async #tell(link: string, answer: RenewalAnswer): Promise<void> {
+    try {
+      await this.#options.stores.renewalRequests.answer(link, answer);
+      this.#untold.delete(link);
+    } catch (error) {
+      this.#untold.set(link, answer);
+      this.#options.log.error({ link, error }, `what came of a renewal cannot be told: ${messageOf(error)}`);
     }
   }
 
@@ -124,12 +149,7 @@ export class Renewals implements Disposable {
     } catch (error) {
       answer = this.#failed(link, error, now);
     }
-    if (!isAsked) return;
-    try {
-      await this.#options.stores.renewalRequests.answer(linkOf(link), answer);
-    } catch (error) {
-      this.#options.log.error({ link: link.name, error }, `what came of a renewal cannot be told: ${messageOf(error)}`);
-    }
+    if (isAsked) await this.#tell(linkOf(link), answer);
   }
 
   async #renew(link: LinkConfig, router: RenewingRouter): Promise<Renewed> {

@@ -13,6 +13,8 @@ import { RenewalRequestFiles } from '../../../src/platform/linux/renewal-request
 import { Renewals, type RenewingRouter } from '../../../src/agent/renewals.ts';
 import type { LinkConfig } from '../../../src/router/contract.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
+import type { RenewalAnswer } from '../../../src/agent/ports.ts';
+import { MemoryBundles, MemoryPendingKeys } from '../trust/support/memory-stores.ts';
 import { EarlyRenewalError, type IssuedCertificate } from '../../../src/identity/issued.ts';
 import { aNamespace, until } from '../platform/support.ts';
 
@@ -143,6 +145,90 @@ describe('a renewal that was asked for', () => {
     await west.requests.ask('to-east');
     assert.equal(await west.look({ links: [] }), 0);
     assert.deepEqual(await west.requests.answerTo('to-east'), { refused: 'the link is not in use: its status says why' });
+  });
+});
+
+describe('a renewal of which nothing can be written for a while', () => {
+  const log = createLogger({ level: 'silent', component: 'test' });
+
+  /** Two links that are up, in memory, with a certificate of 30 days each. */
+  function twoLinks(days = 30, issued = Date.now()) {
+    const authority = makeAuthority({ clock: () => issued });
+    const questions = { open: new Set<string>(), answers: [] as [string, RenewalAnswer][], isFull: true, whenRead: Promise.resolve() };
+    const stores = {
+      bundles: new MemoryBundles(),
+      pendingKeys: new MemoryPendingKeys(),
+      renewalRequests: {
+        open: async () => {
+          const open = new Set(questions.open);
+          await questions.whenRead;
+          return open;
+        },
+        answer: async (link: string, answer: RenewalAnswer) => {
+          if (questions.isFull) throw new Error('no space left on device');
+          questions.answers.push([link, answer]);
+          questions.open.delete(link);
+        },
+      },
+    };
+    let [ended, asked] = [0, 0];
+    const renewals = new Renewals({ stores, bundleLocation: (name) => name, log, onChange: () => void (ended += 1) });
+    const links = ['one', 'two'].map((name): LinkConfig => {
+      const tls = issueBundle(authority, `to-${name}`, { subject: 'west', client: true, days }, () => issued);
+      return { name: `Link/${name}`, endpoints: [], cost: 1, tls };
+    });
+    const up = { 'Link/one': { operational: true }, 'Link/two': { operational: true } };
+    const router: RenewingRouter = {
+      state: { listeners: {}, connectors: {}, accesses: {}, incoming: [], network: [], links: up },
+      renew: async (_, csr) => {
+        asked += 1;
+        return issueCertificate(authority, { subject: 'west', client: true, csr });
+      },
+    };
+    const look = async (through = router): Promise<number> => {
+      const before = ended;
+      const { length } = await renewals.check(links, through, () => true, Date.now());
+      await until(() => ended - before === length, 'the renewals have ended');
+      return asked;
+    };
+    return { questions, look, renewals, links, router };
+  }
+
+  it('is not repeated where only the answer to whoever asked is not written, and that answer is told later', async () => {
+    const { questions, look } = twoLinks();
+    questions.open.add('one');
+    assert.deepEqual([await look(), await look(), await look()], [1, 1, 1], 'its site is asked once');
+    questions.isFull = false;
+    assert.equal(await look(), 1);
+    assert.ok(questions.answers.length === 1 && questions.answers[0]?.[0] === 'one' && 'serial' in questions.answers[0][1]);
+    questions.open.add('one');
+    assert.equal(await look(), 2, 'whoever asks again is heeded');
+  });
+
+  it('takes no other link with it whose question cannot be answered', async () => {
+    const { questions, look } = twoLinks(30, Date.now() - 25 * DAY);
+    questions.open.add('not-in-use');
+    assert.equal(await look(), 2, 'both that are due are renewed');
+  });
+
+  it('is not begun again for a question that was still open when a look began', async () => {
+    const { questions, look, renewals, router, links } = twoLinks();
+    questions.isFull = false;
+    questions.open.add('one');
+    const reading = Promise.withResolvers<void>();
+    let during: Promise<readonly string[]> | undefined;
+    const renewing: RenewingRouter = {
+      state: router.state,
+      renew: async (...given) => {
+        // Another look reads the questions now, and comes to that link once this is over.
+        questions.whenRead = reading.promise;
+        during = renewals.check(links, router, () => true, Date.now());
+        return router.renew(...given);
+      },
+    };
+    assert.equal(await look(renewing), 1);
+    reading.resolve();
+    assert.deepEqual(await during, []);
   });
 });
 
