@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { EarlyRenewalError } from '../identity/issued.ts';
 import type { LinkConfig, Router, TlsBundle } from '../router/contract.ts';
 import { checkBundle } from '../identity/bundle-check.ts';
+import { sameBundle } from '../identity/tls-bundle.ts';
 import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { CertificateFacts } from '../x509/facts.ts';
@@ -155,6 +156,7 @@ export class Renewals implements Disposable {
   async #renew(link: LinkConfig, router: RenewingRouter): Promise<Renewed> {
     const { bundles, pendingKeys } = this.#options.stores;
     const { tls } = link;
+    const kept = await bundles.get(tls.name);
     const { csr, key } = await requestRenewal(tls, pendingKeys);
     const { cert, ca } = await router.renew(link.name, csr);
     const leaf = new X509Certificate(cert);
@@ -163,6 +165,8 @@ export class Renewals implements Disposable {
     const check = checkBundle(renewed, { kind: 'client', serverCa: true, dates: 'leaf' });
     if (!check.ok) throw new Error(`the certificate that came is of no use: ${check.problems[0].message}`);
     refuseAuthority(check.leaf, 'the certificate that came');
+    // A token was redeemed meanwhile, say because what is renewed here has been revoked.
+    if (!sameBundle(kept, await bundles.get(tls.name))) throw new Error('another certificate has taken its place meanwhile');
     await bundles.put(renewed);
     await pendingKeys.drop(tls.name);
     this.#options.log.info({ link: link.name, until: leaf.validTo }, 'certificate of the link renewed');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { issueBundle, issueCertificate } from '../../../src/trust/issue.ts';
@@ -229,6 +230,22 @@ describe('a renewal of which nothing can be written for a while', () => {
     assert.equal(await look(renewing), 1);
     reading.resolve();
     assert.deepEqual(await during, []);
+  });
+});
+
+describe('a certificate that takes the place of one that is being renewed', () => {
+  it('stays there: whoever put it there may have done so because the other is revoked', async (t) => {
+    const west = await linked(t);
+    const other = issueBundle(west.authority, 'to-east', { subject: 'west', client: true });
+    const answer = (csr: string): IssuedCertificate => {
+      writeFileSync(join(west.layout.internal.certs, 'to-east', 'tls.key'), other.key);
+      writeFileSync(join(west.layout.internal.certs, 'to-east', 'tls.crt'), other.cert);
+      return issueCertificate(west.authority, { subject: 'west', client: true, csr });
+    };
+    await west.requests.ask('to-east');
+    assert.equal(await west.look({ answer }), 1);
+    assert.equal(await west.serial(), new X509Certificate(other.cert).serialNumber);
+    assert.deepEqual(await west.requests.answerTo('to-east'), { refused: 'another certificate has taken its place meanwhile' });
   });
 });
 
