@@ -81,15 +81,23 @@ export async function requestRenewal(
   request: string,
 ): Promise<IssuedCertificate> {
   const body = new Body(MOST_ANSWER_BYTES);
+  let stream: Stream | undefined;
   try {
-    const stream = open({ method: 'POST', authority: AUTHORITY, path: RENEW_PATH, fields: {} }, body);
+    stream = open({ method: 'POST', authority: AUTHORITY, path: RENEW_PATH, fields: {} }, body);
     body.use(stream);
     stream.write(Buffer.from(request));
     stream.end();
   } catch (error) {
     body.fail(messageOf(error));
   }
-  const text = (await body.whole).toString();
+  let text: string;
+  try {
+    text = (await body.whole).toString();
+  } catch (error) {
+    // Nobody waits for it any more: a link that is replaced would stay for it. One that has ended is left as it is.
+    stream?.reset(ErrorCode.CANCEL);
+    throw error;
+  }
   try {
     const value: unknown = JSON.parse(text);
     const { cert, ca } = isRecord(value) ? value : {};
