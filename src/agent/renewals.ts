@@ -34,7 +34,7 @@ const SOON = { within: 6_000, again: 500 };
 /** Renews the certificates of links over the links themselves, long before they end. At most one renewal of a link runs at a time. */
 export class Renewals implements Disposable {
   readonly #options: RenewalsOptions;
-  readonly #tries = new Map<string, { readonly next: number; readonly failures: number }>();
+  readonly #tries = new Map<string, Tries>();
   readonly #running = new Set<string>();
   /** What came of renewals that were asked for, where it could not be written yet: they are not renewed again for that. By the Links' own names. */
   readonly #untold = new Map<string, RenewalAnswer>();
@@ -69,7 +69,7 @@ export class Renewals implements Disposable {
       if (tls.cert === undefined || !ours(tls.name) || this.#running.has(name)) continue;
       if (states[name]?.operational !== true) continue;
       const isAsked = asked.has(linkOf(link)) && !busy.has(name) && !answered.has(linkOf(link));
-      const next = this.#tries.get(name)?.next ?? 0;
+      const next = this.#triesOf(link)?.next ?? 0;
       if (!isAsked && (next > now || !this.#isDue(tls, now))) {
         if (next <= now + SOON.within && this.#isDue(tls, now + SOON.within)) this.#lookSoon();
         continue;
@@ -171,22 +171,31 @@ export class Renewals implements Disposable {
     await pendingKeys.drop(tls.name);
     this.#options.log.info({ link: link.name, until: leaf.validTo }, 'certificate of the link renewed');
     const before = new X509Certificate(tls.cert ?? '').serialNumber;
-    return { serial: leaf.serialNumber, before, until: Date.parse(leaf.validTo) };
+    return { cert, serial: leaf.serialNumber, before, until: Date.parse(leaf.validTo) };
   }
 
-  #renewed({ name }: LinkConfig, { serial, before, until }: Renewed, now: number): RenewalAnswer {
+  /** Another certificate that has come since has its own time. */
+  #triesOf({ name, tls }: LinkConfig): Tries | undefined {
+    const tries = this.#tries.get(name);
+    return tries?.certs.includes(tls.cert) === true ? tries : undefined;
+  }
+
+  #renewed({ name, tls }: LinkConfig, { cert, serial, before, until }: Renewed, now: number): RenewalAnswer {
     // A short-lived certificate is due as soon as it is there, since its life is counted from before its issue.
-    this.#tries.set(name, { next: now + Math.max(1000, (until - now) / 2), failures: 0 });
+    const next = now + Math.max(1000, (until - now) / 2);
+    // A look that is under way may still have the one before.
+    this.#tries.set(name, { certs: [cert, tls.cert], next, failures: 0 });
     return { serial, before, until: new Date(until).toISOString() };
   }
 
-  #failed({ name, tls }: LinkConfig, error: unknown, now: number): RenewalAnswer {
-    const failures = (this.#tries.get(name)?.failures ?? 0) + 1;
+  #failed(link: LinkConfig, error: unknown, now: number): RenewalAnswer {
+    const { name, tls } = link;
+    const failures = (this.#triesOf(link)?.failures ?? 0) + 1;
     const left = (this.#factsOf(tls)?.notAfter ?? Infinity) - now;
     // Where the other side says when, it is asked then; but not when it is too late.
     const told = error instanceof EarlyRenewalError ? Math.min(error.retryAfter, left / 2) : 0;
     const wait = Math.max(SHORTEST_PAUSE, told, Math.min(backoffDelay(RETRY, failures, Math.random()), left / 8));
-    this.#tries.set(name, { next: now + wait, failures });
+    this.#tries.set(name, { certs: [tls.cert], next: now + wait, failures });
     const words = `the certificate of the link could not be renewed, next try in ${Math.round(wait / 1000)} s: ${messageOf(error)}`;
     this.#options.log.warn({ link: name, error }, words);
     return { refused: messageOf(error) };
@@ -210,7 +219,16 @@ export class Renewals implements Disposable {
   }
 }
 
+interface Tries {
+  /** Of which they are. */
+  readonly certs: readonly LinkConfig['tls']['cert'][];
+  /** Milliseconds since 1970. */
+  readonly next: number;
+  readonly failures: number;
+}
+
 interface Renewed {
+  readonly cert: string;
   readonly serial: string;
   readonly before: string;
   readonly until: number;

@@ -48,7 +48,7 @@ function renewalsIn(layout: NamespaceLayout, onChange: () => void): Renewals {
 /** A namespace with a link whose certificate has 30 days to go, and another site that renews what it is asked. */
 async function linked(t: TestContext): Promise<Linked> {
   const layout = await aNamespace(t);
-  const authority = makeAuthority({ name: 'east' });
+  const authority = makeAuthority({ name: 'east', clock: () => Date.now() - 30 * DAY });
   const bundle = issueBundle(authority, 'to-east', { subject: 'west', client: true });
   await writeBundle(join(layout.internal.certs, 'to-east'), bundle);
   const link: LinkConfig = { name: 'Link/to-east', endpoints: [], cost: 1, tls: bundle };
@@ -230,6 +230,29 @@ describe('a renewal of which nothing can be written for a while', () => {
     assert.equal(await look(renewing), 1);
     reading.resolve();
     assert.deepEqual(await during, []);
+  });
+});
+
+describe('a certificate that comes after one that was renewed, or could not be', () => {
+  it('is renewed when it is due itself', async (t) => {
+    const west = await linked(t);
+    await west.requests.ask('to-east');
+    assert.equal(await west.look(), 1, 'the next one is due in weeks');
+    const due = (): LinkConfig => {
+      const tls = issueBundle(west.authority, 'to-east', { subject: 'west', client: true }, () => Date.now() - 25 * DAY);
+      return { ...west.link, tls };
+    };
+    const refused = { links: [due()], refusal: 'not now' };
+    assert.equal(await west.look(refused), 1);
+    assert.equal(await west.look(refused), 0, 'the same waits');
+    assert.equal(await west.look({ links: [due()] }), 1, 'and another does not');
+  });
+
+  it('waits where a look has still the one that was renewed', async (t) => {
+    const west = await linked(t);
+    const tls = issueBundle(west.authority, 'to-east', { subject: 'west', client: true }, () => Date.now() - 25 * DAY);
+    const links = [{ ...west.link, tls }];
+    assert.deepEqual([await west.look({ links }), await west.look({ links })], [1, 0]);
   });
 });
 
