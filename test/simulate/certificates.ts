@@ -6,7 +6,6 @@ import type { IssuedBundle } from '../../src/identity/tls-bundle.ts';
 import { authorityOf } from '../../src/trust/authority.ts';
 import { buildRoot, issueBundle } from '../../src/trust/issue.ts';
 import { writePem } from '../../src/x509/pem.ts';
-import { createKey } from '../../src/x509/request.ts';
 import { createPrivateKey } from 'node:crypto';
 import { EPOCH, outsideOf } from './current.ts';
 import { signatureOf } from './node/crypto.ts';
@@ -26,11 +25,25 @@ const SIBLINGS = 'skupper-router-local';
 
 export const hostOf = (index: number): string => `10.0.0.${index + 1}`;
 
-const authority = (() => {
-  const key = createKey();
-  const cert = writePem('CERTIFICATE', buildRoot('simulated', createPrivateKey(key), 365, EPOCH - DAY));
-  return authorityOf({ name: 'simulated', cert, key }, 'simulated', () => EPOCH);
-})();
+/** PrivateKeyInfo of Ed25519 (RFC 8410) up to the 32 bytes that are the key. */
+const ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** Under the name by which a site keeps its own. What it signs, its key and what is signed decide alone. */
+function root(subject: string): IssuedBundle {
+  const seed = createHash('sha256').update(subject).digest();
+  const privateKey = createPrivateKey({ key: Buffer.concat([ED25519, seed]), format: 'der', type: 'pkcs8' });
+  const cert = writePem(
+    'CERTIFICATE',
+    outsideOf(() => buildRoot(subject, privateKey, 365, EPOCH - DAY)),
+  );
+  return { name: 'ca', cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), ca: cert };
+}
+
+/** Of which all have their certificates; and one that nobody trusts. */
+export const authorityBundle = root('simulated');
+export const otherAuthority = root('another');
+
+const authority = authorityOf(authorityBundle, 'simulated', () => EPOCH);
 
 const sites: TestSite[] = [];
 const bundles = new Map<string, TestBundle>();
@@ -59,4 +72,13 @@ export function testBundle(index: number, generation: number, seconds?: number, 
   const made = outsideOf(() => issueBundle(authority, name, { ...order, days: days + 1 }, () => EPOCH - DAY));
   bundles.set(name, made);
   return made;
+}
+
+/**
+ * As another site gives one for a link.
+ * @param lifetime seconds for which it is issued. @param ends seconds from the world's begin until it ends
+ */
+export function linkBundle(name: string, index: number, site: number, lifetime: number, ends: number): TestBundle {
+  const order = { subject: `site-${index}`, hosts: [hostOf(index)], siteId: testSite(site).id, client: true, purpose: 'link' } as const;
+  return issueBundle(authority, name, { ...order, days: (lifetime * 1_000) / DAY }, () => EPOCH + (ends - lifetime) * 1_000);
 }

@@ -1,4 +1,5 @@
 /** What happens to a world: drawn from its seed, as plain data, so that a part of it can be tried alone. */
+import type { DiskTrouble } from './disk.ts';
 import type { WorldPlan } from './plan.ts';
 import type { Random } from './random.ts';
 import type { Manner } from './shaker.ts';
@@ -37,6 +38,10 @@ export type Happening =
   | { readonly kind: 'renew-siblings'; readonly site: number }
   /** The dialing end shows one that ends so many seconds after the world's begin. */
   | { readonly kind: 'end-certificate'; readonly link: string; readonly seconds: number }
+  /** Somebody wants a link's certificate renewed now. */
+  | { readonly kind: 'ask-renewal'; readonly link: string }
+  /** A site's disk is slow, or full. */
+  | { readonly kind: 'disk'; readonly site: number; readonly trouble: DiskTrouble; readonly lasts: number }
   | { readonly kind: 'delete-link'; readonly link: string; readonly lasts: number }
   | { readonly kind: 'change-cost'; readonly link: string; readonly cost: number }
   | { readonly kind: 'revoke'; readonly by: number; readonly site: number; readonly what: 'site' | 'serial'; readonly lasts: number }
@@ -89,6 +94,7 @@ export function drawHistory(plan: WorldPlan, random: Random): Event[] {
   events.push(...accesses(plan, random), ...moves(plan, random), ...pauses(plan, events, random), ...estranged(plan, talkers, random));
   deafen(events, random);
   events.push(...visits(plan, talkers, random), ...crowds(plan, random), ...rushes(plan, talkers, random));
+  events.push(...renewals(plan, random));
   return events.sort((one, other) => one.at - other.at);
 }
 
@@ -99,7 +105,10 @@ function pauses(plan: WorldPlan, others: readonly Event[], random: Random): Even
   if (drawn < 0.1) return [{ at, kind: 'retire', site, pause: random.scaled(10, 2_000), lasts: random.scaled(50, 3_000) }];
   if (drawn < 0.25) return [{ at, kind: 'freeze', site, lasts: random.scaled(200, 8_000) }];
   // By a clock that is an hour behind no certificate ends while the world lasts.
-  const isEnding = others.some(({ kind }) => kind === 'end-certificate') || plan.sites.some(({ sibling }) => sibling?.ends !== undefined);
+  const isEnding =
+    plan.renewal !== undefined ||
+    others.some(({ kind }) => kind === 'end-certificate') ||
+    plan.sites.some(({ sibling }) => sibling?.ends !== undefined);
   if (drawn < 0.3) {
     const [key, lasts] = [random.int(0, plan.keys - 1), random.scaled(50, 3_000)];
     // What it said in the future is no longer so.
@@ -133,6 +142,57 @@ function crowds(plan: WorldPlan, random: Random): Event[] {
   if (drawn < 0.08) events.push({ at, kind: 'strangers', site, role: random.pick(['inter-router', 'edge']), pretences });
   if (drawn > 0.05 && drawn < 0.12) events.push({ at: random.int(0, SPAN), kind: 'starve', site, lasts: random.scaled(50, 4_000) });
   return events;
+}
+
+/** About when a link's certificate is due, something happens to it, to whoever asks or to whoever signs. */
+function renewals({ renewal, links }: WorldPlan, random: Random): Event[] {
+  if (renewal === undefined) return [];
+  const { ends, lifetime } = renewal;
+  return links.flatMap(({ name: link, from, to }): Event[] => {
+    const end = ends[link];
+    if (end === undefined || random.chance(0.4)) return [];
+    // From the world's begin on: it takes half a second, mostly, until all links are up.
+    const at = Math.max(0, (end - lifetime / 2) * 1_000 - 500 + random.int(-300, 600));
+    const lasts = random.scaled(50, 3_000);
+    const site = random.pick([from, to]);
+    const troubles: readonly Happening[] = [
+      { kind: 'ask-renewal', link },
+      { kind: 'disk', site, trouble: random.pick(['slow', 'slow', 'full']), lasts },
+      { kind: 'revoke', by: to, site: from, what: random.pick(['site', 'serial']), lasts: random.chance(0.5) ? ENDLESS : lasts },
+      { kind: 'cut', one: from, other: to },
+      { kind: 'hold', one: from, other: to, lasts },
+      { kind: 'kill', site, how: random.pick(['process', 'power', 'drain']), lasts },
+      { kind: 'freeze', site, lasts },
+      { kind: 'delete-link', link, lasts: random.chance(0.3) ? ENDLESS : lasts },
+      { kind: 'renew-link', link },
+      { kind: 'renew-access', site: to },
+      { kind: 'change-cost', link, cost: random.int(1, 5) },
+    ];
+    const later = (): number => at + random.int(0, 300);
+    if (random.chance(0.2)) {
+      // Whoever asks is told, once that can be written down.
+      const trouble = random.pick(['slow', 'full'] as const);
+      return [
+        { at, kind: 'disk', site: from, trouble, lasts },
+        { at: later(), kind: 'ask-renewal', link },
+      ];
+    }
+    if (random.chance(0.2)) {
+      // It is being signed.
+      const revoked = {
+        kind: 'revoke',
+        by: to,
+        site: from,
+        what: random.pick(['site', 'serial', 'serial'] as const),
+        lasts: ENDLESS,
+      } as const;
+      return [
+        { at, kind: 'disk', site: to, trouble: 'slow', lasts: 2_000 },
+        { at: at + random.int(300, 1_500), ...revoked },
+      ];
+    }
+    return Array.from({ length: random.pick([1, 1, 2]) }, () => ({ at: later(), ...random.pick(troubles as [Happening]) }));
+  });
 }
 
 /** Clients of the visitor, and what happens to whom they come. */
@@ -406,6 +466,8 @@ function disturbance(plan: WorldPlan, mood: Mood, random: Random): Happening | u
     case 'rude':
       return { kind, site: to, lasts };
     case 'clock':
+      // Two clocks that are seconds apart do not agree on what is due, of what lasts for ten.
+      if (plan.renewal !== undefined) return { kind, site, rate: random.pick([0.2, 5]), lasts: Math.min(lasts, 300) };
       return { kind, site, rate: random.pick([0.2, 5, 20]), lasts };
     default:
       return { kind, site, key, lasts };

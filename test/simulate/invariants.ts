@@ -94,10 +94,27 @@ function mayBeUp(from: Site, to: Site, link: LinkWish): boolean {
   );
 }
 
-function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
+/** Nothing but the end of its certificate keeps it from being up. */
+export function mayStay(from: Site, to: Site, link: LinkWish): boolean {
   if (!mayBeUp(from, to, link) || (link.role === 'edge' && !from.saysEdge) || !from.knows(link, to)) return false;
-  if (to.revokedSerials.has(from.bundleOf(link).serial) || from.revokedSerials.has(to.accessBundle.serial)) return false;
-  const { ends } = link;
+  return !to.revokedSerials.has(from.bundleOf(link).serial) && !from.revokedSerials.has(to.accessBundle.serial);
+}
+
+/** A certificate that has been renewed so often, each time in vain, is renewed ever more rarely. */
+const IN_VAIN = 2;
+
+/** Its certificate is one that is renewed over the link, and whoever is to sign will do so. */
+export function isRenewable(from: Site, to: Site, link: LinkWish): boolean {
+  if (!from.disk.bundles.has(link.name) || to.isForeign || !mayStay(from, to, link)) return false;
+  return to.issued.successorsOf(from.bundleOf(link).serial) < IN_VAIN;
+}
+
+const hasEnded = (from: Site, link: LinkWish): boolean =>
+  wallClockOf(from.machine) >= wallClockOf(undefined, (from.endsOf(link) ?? Infinity) * 1_000);
+
+function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
+  if (!mayStay(from, to, link)) return false;
+  const ends = from.endsOf(link);
   return ends === undefined || [from, to].every(({ machine }) => wallClockOf(machine) + SOON < wallClockOf(undefined, ends * 1_000));
 }
 
@@ -147,7 +164,11 @@ export function endingCertificates(world: World): string[] {
     seconds !== undefined &&
     ends.some((end) => end !== undefined && wallClockOf(end.machine) <= wallClockOf(undefined, seconds * 1_000) + ENDED);
   return world.sites.flatMap((site) => {
-    const links = site.links.filter(({ deleted, ends, to }) => !deleted && isToEnd(ends, site, world.sites[to]));
+    const links = site.links.filter((link) => {
+      const to = world.sites[link.to];
+      const goesOn = to !== undefined && !hasEnded(site, link) && isRenewable(site, to, link);
+      return !link.deleted && !goesOn && isToEnd(site.endsOf(link), site, to);
+    });
     const names = links.map(({ name }) => name);
     const { sibling } = site.plan;
     const isSibling = sibling !== undefined && isToEnd(sibling.ends, site, world.sites[sibling.index]);

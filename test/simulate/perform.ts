@@ -73,6 +73,7 @@ export function perform(world: World, happening: Happening): void {
     case 'renew-link':
     case 'end-certificate':
     case 'delete-link':
+    case 'ask-renewal':
     case 'change-cost':
       changeLink(world, happening, after);
       break;
@@ -91,6 +92,15 @@ export function perform(world: World, happening: Happening): void {
         if (context !== undefined) after(happening.pause, () => visit(world, happening.link, () => {}, context));
       });
       break;
+    case 'disk': {
+      if (site === undefined) break;
+      const { disk } = site;
+      disk.trouble = happening.trouble;
+      after(happening.lasts, () => {
+        disk.trouble = undefined;
+      });
+      break;
+    }
     case 'renew-siblings':
       if (site === undefined) break;
       site.siblingGeneration += 1;
@@ -159,13 +169,25 @@ function changeLink(world: World, happening: LinkChange, after: (milliseconds: n
   const found = world.link(happening.link);
   if (found === undefined) return;
   const { site, link } = found;
+  const { renewal } = world.plan;
+  const to = world.sites[link.to];
+  const isRenewed = site.disk.bundles.has(link.name);
   switch (happening.kind) {
+    case 'ask-renewal':
+      if (isRenewed) site.disk.asked.set(link.name, undefined);
+      (site.agent ?? site.mate?.agent)?.request();
+      return;
     case 'renew-link':
+      if (isRenewed && renewal !== undefined && to !== undefined) {
+        site.giveBundle(link, to, Math.floor(world.loop.now / 1_000) + renewal.lifetime);
+        break;
+      }
       link.generation += 1;
       link.ends = undefined;
       break;
     case 'end-certificate':
-      link.ends = happening.seconds;
+      if (isRenewed && to !== undefined) site.giveBundle(link, to, happening.seconds);
+      else link.ends = happening.seconds;
       break;
     case 'change-cost':
       link.wishedCost = happening.cost;
@@ -185,7 +207,8 @@ function revoke(world: World, by: Site | undefined, site: Site, what: 'site' | '
   if (by === undefined || by.id === site.id) return;
   // All routers of a site know whom it has revoked.
   const all = world.sites.filter(({ id }) => id === by.id);
-  const names = what === 'site' ? [site.id] : site.links.map((link) => site.bundleOf(link).serial);
+  const shown = site.links.map((link) => site.bundleOf(link).serial);
+  const names = what === 'site' ? [site.id] : [...new Set([...shown, ...by.issued.serialsOf(site.id)])];
   const apply = (change: (set: Set<string>, name: string) => void): void => {
     for (const router of all) {
       for (const name of names) change(what === 'site' ? router.revokedSites : router.revokedSerials, name);

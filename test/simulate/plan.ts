@@ -43,6 +43,16 @@ export interface SitePlan {
   readonly slow?: true;
 }
 
+/** Certificates of links that are renewed over their links. */
+export interface RenewalPlan {
+  /** Seconds for which such certificates are issued. */
+  readonly lifetime: number;
+  /** By the names of their links: seconds from the world's begin until the first of each ends. */
+  readonly ends: Readonly<Record<string, number>>;
+  /** A site that renews none: it does not have the authority of which they are. */
+  readonly foreign?: number;
+}
+
 export interface WorldPlan {
   readonly sites: readonly SitePlan[];
   readonly links: readonly LinkPlan[];
@@ -58,6 +68,7 @@ export interface WorldPlan {
   readonly special?: readonly KeyPlan[];
   /** Of certificates before the present one, with how many a connection may have begun. */
   readonly priorRevisions?: number;
+  readonly renewal?: RenewalPlan;
   /** Keys whose listeners have TLS, and those whose servers have. */
   readonly tls: { readonly listeners: readonly number[]; readonly servers: readonly number[] };
 }
@@ -109,7 +120,20 @@ export function drawPlan(random: Random): WorldPlan {
   const visited = random.chance(0.2) ? withVisitor(scarce, random) : scarce;
   const decoyed = random.chance(0.1) ? withDecoys(visited, random) : visited;
   const special = random.chance(0.2) ? withSpecialKeys(decoyed, random) : decoyed;
-  return random.chance(special.visitor === undefined ? 0.05 : 0.25) ? { ...special, priorRevisions: random.int(0, 1) } : special;
+  const revised = random.chance(special.visitor === undefined ? 0.05 : 0.25) ? { ...special, priorRevisions: random.int(0, 1) } : special;
+  return random.chance(0.25) ? withRenewal(revised, random) : revised;
+}
+
+/** Seconds: the least that a site may have. */
+const LIFETIME = 10;
+
+/** Some links' certificates end soon. What a visitor shows is its own to renew. */
+function withRenewal(plan: WorldPlan, random: Random): WorldPlan {
+  const chosen = plan.links.filter(({ name }) => name !== plan.visitor && random.chance(0.8));
+  // They are due from when half of their time is left: about when most else happens.
+  const ends = Object.fromEntries(chosen.map(({ name }) => [name, LIFETIME / 2 + random.int(1, 4)]));
+  const foreign = random.chance(0.1) ? { foreign: random.int(0, plan.sites.length - 1) } : {};
+  return chosen.length === 0 ? plan : { ...plan, renewal: { lifetime: LIFETIME, ends, ...foreign } };
 }
 
 /** The two routers of a site run on one machine, and have all of its links. */

@@ -5,6 +5,7 @@ export const SCALES: readonly Change[] = [
   { file: 'router/link/dial/dialer.ts', from: 'const CLOSE_DEADLINE = 60_000;', to: 'const CLOSE_DEADLINE = 3_000;' },
   { file: 'router/link/dial/dialer.ts', from: 'const FAREWELL = 12_000;', to: 'const FAREWELL = 3_000;' },
   { file: 'router/link/accept/access.ts', from: 'const CLOSE_DEADLINE = 60_000;', to: 'const CLOSE_DEADLINE = 3_000;' },
+  { file: 'router/link/session/renewal.ts', from: 'const DEADLINE = 15_000;', to: 'const DEADLINE = 3_000;' },
   { file: 'router/routing/limits.ts', from: 'const REFRESH_EVERY = 600_000;', to: 'const REFRESH_EVERY = 6_000;' },
   { file: 'router/routing/limits.ts', from: 'const FORGET_AFTER = 1_800_000;', to: 'const FORGET_AFTER = 18_000;' },
   { file: 'router/routing/limits.ts', from: 'const SWEEP_EVERY = 10_000;', to: 'const SWEEP_EVERY = 1_000;' },

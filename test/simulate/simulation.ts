@@ -21,9 +21,11 @@ import {
   unwantedVisitors,
   untold,
 } from './invariants.ts';
+import { forgetCertificates } from './node/crypto.ts';
 import { perform } from './perform.ts';
 import { drawPlan, type WorldPlan } from './plan.ts';
 import { Random } from './random.ts';
+import { overdueRenewals, revokedCertificates, unansweredQuestions, watchRenewals } from './renewals.ts';
 import type { Site } from './site.ts';
 import type { Talker } from './traffic.ts';
 import { World } from './world.ts';
@@ -68,11 +70,13 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
     process.off('uncaughtException', onError);
     process.off('unhandledRejection', onError);
     enter(undefined);
+    forgetCertificates();
   }
 }
 
 async function live(world: World, events: readonly Event[]): Promise<readonly string[]> {
   const { loop } = world;
+  watchRenewals(world);
   world.isPeaceful = isPeaceful(world, events);
   const begun = await settled(world, [disagreements, strayConnections]);
   if (begun.length > 0) return begun;
@@ -83,6 +87,8 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
     const lasts = ('pause' in event ? event.pause : 0) + ('lasts' in event ? event.lasts : 0);
     end = Math.max(end, start + event.at + Math.max(lasts, 1_100));
   }
+  // What has begun by a certificate goes on when that ends.
+  if (world.isPeaceful) end = Math.max(end, ...Object.values(world.plan.renewal?.ends ?? {}).map((seconds) => seconds * 1_000 + AFTER_END));
   await loop.run(end, () => broken(world).length > 0);
   world.heal();
   const quiet = await settled(world, [endingCertificates, ...ALWAYS]);
@@ -110,6 +116,9 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
   return settled(world, [remains]);
 }
 
+/** Milliseconds after the end of a certificate until all by which something may have begun has been looked at. */
+const AFTER_END = 1_500;
+
 /** By which no connection is touched. */
 const PEACEFUL: ReadonlySet<Event['kind']> = new Set([
   'talk',
@@ -118,12 +127,14 @@ const PEACEFUL: ReadonlySet<Event['kind']> = new Set([
   'renew-link',
   'renew-access',
   'renew-siblings',
+  'ask-renewal',
   'change-cost',
 ]);
 
 const isPeaceful = ({ sites, isScarce, plan }: World, events: readonly Event[]): boolean =>
   !isScarce &&
   plan.priorRevisions === undefined &&
+  plan.renewal?.foreign === undefined &&
   events.every(({ kind }) => PEACEFUL.has(kind)) &&
   sites.every(({ plan: { lies, slow, sibling } }) => lies === undefined && slow === undefined && sibling === undefined);
 
@@ -140,6 +151,9 @@ const ALWAYS: readonly Invariant[] = [
   transitOfGuests,
   unwantedConnections,
   unwantedVisitors,
+  revokedCertificates,
+  overdueRenewals,
+  unansweredQuestions,
 ];
 
 /** Sites that have moved are where they were no longer, and all their links are cut: the other ends have to find them. @returns whether any has moved */
@@ -165,6 +179,7 @@ type Invariant = (world: World) => readonly string[];
 const PATIENCE = new Map<Invariant, number>([
   [strayConnections, 4_000],
   [revokedTalks, 5_000],
+  [revokedCertificates, 5_000],
   [unwantedConnections, 6_000],
   [unwantedVisitors, 10_000],
   [disagreements, 8_000],

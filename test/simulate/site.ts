@@ -1,9 +1,13 @@
-import type { ConnectorConfig, Destination, Learned, LinkEndpoint, Router, RouterConfig } from '../../src/router/contract.ts';
+import type { ConnectorConfig, Destination, Learned, LinkConfig, LinkEndpoint, Router, RouterConfig } from '../../src/router/contract.ts';
 import { startRouter } from '../../src/router/router.ts';
 import type { Logger } from '../../src/telemetry/log.ts';
-import { hostOf, testBundle, testSite, type TestBundle } from './certificates.ts';
+import { SiteAgent } from './agent.ts';
+import { authorityBundle, hostOf, linkBundle, otherAuthority, testBundle, testSite, type TestBundle } from './certificates.ts';
+import { EPOCH } from './current.ts';
+import { Disk, Issued } from './disk.ts';
 import type { Machine } from './network.ts';
 import { accountOf, type Account } from './inside.ts';
+import { certificateIn } from './node/crypto.ts';
 import type { LinkPlan, SitePlan, WorldPlan } from './plan.ts';
 
 const ACCESS_PORT = 55_671;
@@ -69,6 +73,14 @@ export class Site {
   router: Router | undefined;
   /** Told of each of its routers. */
   onStarted: (router: Router) => void = () => {};
+  /** Of the process that runs now, in a world in which certificates are renewed over links. */
+  agent: SiteAgent | undefined;
+  /** Of its machine. */
+  readonly disk: Disk;
+  /** All that its site has issued; its routers' on other machines as well. */
+  readonly issued: Issued;
+  /** Told of what its agents must not do. */
+  onFault: (text: string) => void = () => {};
   /** Keys of all connectors that it ever had. */
   readonly everHad = new Set<string>();
   /** Listeners of which the router has been told last. */
@@ -90,8 +102,8 @@ export class Site {
   #isStarting = false;
   readonly #isSought: boolean;
 
-  /** @param mate which is there already, if the two share a machine */
-  constructor(index: number, machine: Machine, plan: SitePlan, world: WorldPlan, log: Logger, mate?: Site) {
+  /** @param others which are there already. @param mate of these, the one with which it shares a machine */
+  constructor(index: number, machine: Machine, plan: SitePlan, world: WorldPlan, log: Logger, others: readonly Site[], mate?: Site) {
     const { links, tls } = world;
     this.index = index;
     this.machine = machine;
@@ -115,6 +127,8 @@ export class Site {
     this.revokedSerials = mate?.revokedSerials ?? new Set();
     this.access = mate?.access ?? { generation: 0, isWanted: true };
     this.tls = tls;
+    this.disk = mate?.disk ?? new Disk();
+    this.issued = others.find(({ id }) => id === this.id)?.issued ?? new Issued();
     this.#plan = world;
     this.#log = log;
   }
@@ -128,8 +142,16 @@ export class Site {
     return testBundle(this.#holder, 100 + this.access.generation, undefined, this.#site);
   }
 
-  bundleOf({ generation, ends }: LinkWish): TestBundle {
+  bundleOf({ name, generation, ends }: LinkWish): TestBundle {
+    const renewed = this.disk.bundles.get(name);
+    if (renewed !== undefined) return renewed;
     return testBundle(this.#holder, generation, ends, this.#site);
+  }
+
+  /** Seconds from the world's begin until the certificate ends that it shows there; undefined where it lasts. */
+  endsOf({ name, ends }: LinkWish): number | undefined {
+    const renewed = this.disk.bundles.get(name);
+    return renewed === undefined ? ends : (certificateIn(renewed.cert).validToDate.getTime() - EPOCH) / 1_000;
   }
 
   /** What its servers show. */
@@ -152,16 +174,61 @@ export class Site {
     this.#isStarting = true;
     this.#setRuns(true);
     this.#soon(() => {
-      void startRouter(this.config(), {}, { log: this.#log, memory: this.#plan.memory ?? MEMORY }).then((router) => {
+      const agent = this.#startAgent();
+      void startRouter(this.config(), agent?.hooks ?? {}, { log: this.#log, memory: this.#plan.memory ?? MEMORY }).then((router) => {
         this.router = router;
         this.account = accountOf(router);
         this.#isStarting = false;
         this.onStarted(router);
+        agent?.begin(router);
         router.onChange(() => {
           if (this.router === router) this.#remember(router);
+          agent?.routerChanged();
         });
       });
     });
+  }
+
+  /** The other site gives it a certificate for a link: that agent knows of it, and this one is to have it renewed. */
+  giveBundle(link: LinkWish, to: Site, ends: number): void {
+    const { renewal } = this.#plan;
+    if (renewal === undefined) return;
+    const bundle = linkBundle(link.name, this.#holder, this.#site, renewal.lifetime, ends);
+    const notAfter = EPOCH + ends * 1_000;
+    to.issued.entries.push({ siteName: `site-${this.#holder}`, siteId: this.id, serial: bundle.serial, notAfter, before: undefined });
+    this.disk.bundles.set(link.name, bundle);
+  }
+
+  /** It does not have the authority of which its peers' certificates are. */
+  get isForeign(): boolean {
+    return this.#plan.renewal?.foreign === this.#site;
+  }
+
+  /** Its process is killed: nothing of what it was at happens. */
+  killAgent(): void {
+    this.agent?.kill();
+    this.agent = undefined;
+  }
+
+  #startAgent(): SiteAgent | undefined {
+    const { renewal } = this.#plan;
+    if (renewal === undefined) return undefined;
+    const { id, key } = testSite(this.#site);
+    this.agent = new SiteAgent({
+      machine: this.machine,
+      name: `site-${this.#site}`,
+      identity: { id, key },
+      disk: this.disk,
+      issued: this.issued,
+      authority: this.isForeign ? otherAuthority : authorityBundle,
+      lifetime: renewal.lifetime,
+      revoked: { sites: this.revokedSites, serials: this.revokedSerials },
+      links: () => this.#linkConfigs(),
+      log: this.#log,
+      onWritten: () => this.apply(),
+      onFault: this.onFault,
+    });
+    return this.agent;
   }
 
   apply(): void {
@@ -267,13 +334,19 @@ export class Site {
 
   /** Closes what it has within so many milliseconds. */
   drain(deadline: number): void {
-    const { router } = this;
+    const { router, agent } = this;
     const start = this.#starts;
     const gone = (): void => {
       if (this.#starts === start) this.#setRuns(false);
     };
     this.router = undefined;
-    this.#soon(() => void router?.drain(deadline).then(gone));
+    this.agent = undefined;
+    const end = async (): Promise<void> => {
+      await agent?.end();
+      await router?.drain(deadline);
+      if (router !== undefined) gone();
+    };
+    this.#soon(() => void end());
   }
 
   #siblings(): Pick<RouterConfig, 'siblings'> {
@@ -291,6 +364,20 @@ export class Site {
   /** Whoever is asked of the router is asked in a turn of its machine. */
   #soon(run: () => void): void {
     this.machine.network.loop.soon(this.machine, run);
+  }
+
+  #linkConfigs(): readonly LinkConfig[] {
+    const { priorRevisions } = this.#plan;
+    return this.links
+      .filter(({ deleted }) => !deleted)
+      .map((link) => ({
+        name: link.name,
+        endpoints: this.#endpoints(link),
+        ...this.#rememberedOf(link),
+        cost: link.wishedCost,
+        tls: this.bundleOf(link),
+        ...(priorRevisions === undefined ? {} : { priorRevisions }),
+      }));
   }
 
   config(): RouterConfig {
@@ -326,16 +413,7 @@ export class Site {
           port: serverPort(number),
           ...(this.tls.servers.includes(number) ? { tls: { bundle: { name: bundle, ca }, verifyHostname: false } } : {}),
         })),
-      links: this.links
-        .filter(({ deleted }) => !deleted)
-        .map((link) => ({
-          name: link.name,
-          endpoints: this.#endpoints(link),
-          ...this.#rememberedOf(link),
-          cost: link.wishedCost,
-          tls: this.bundleOf(link),
-          ...prior,
-        })),
+      links: this.#linkConfigs(),
       accesses: this.access.isWanted
         ? this.#places.flatMap((place) =>
             ROLES.map((role) => ({ name: `${role}-${place}`, port: accessPort(role, place), tls: this.accessBundle, role, ...prior })),

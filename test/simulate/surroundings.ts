@@ -1,10 +1,13 @@
-/** What stands in for Node.js's modules around the router. */
+/** What stands in for Node.js's modules around the router, and around what of the agent signs. */
 import { PURE, type Replacements } from './load.ts';
 import type { Change } from './change.ts';
 import { SCALES } from './scale.ts';
 
 export const STANDINS: ReadonlyMap<string, URL> = new Map(
-  ['net', 'tls', 'dns', 'fs', 'crypto', 'perf_hooks'].map((name) => [`node:${name}`, new URL(`./node/${name}.ts`, import.meta.url)]),
+  ['net', 'tls', 'https', 'dns', 'fs', 'crypto', 'perf_hooks'].map((name) => [
+    `node:${name}`,
+    new URL(`./node/${name}.ts`, import.meta.url),
+  ]),
 );
 
 /** Each router takes less memory than any machine has, of which it is told by `node:os`. */

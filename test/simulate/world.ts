@@ -99,9 +99,12 @@ export class World {
       const mate = sibling?.shares === undefined ? undefined : sites[sibling.index];
       const machine = this.network.add(`site-${index}`, hostOf(mate?.index ?? index));
       machine.isSlow = site.slow === true;
-      sites.push(new Site(index, machine, site, plan, this.#logger(index), mate));
+      const made = new Site(index, machine, site, plan, this.#logger(index), sites, mate);
+      made.onFault = (text) => this.faults.push(text);
+      sites.push(made);
     }
     this.sites = sites;
+    this.#giveBundles(plan);
     this.visitor = this.#visitor(plan);
     this.strangers = this.network.add('strangers', '10.0.1.2');
     for (const site of this.sites) {
@@ -156,7 +159,10 @@ export class World {
   heal(): void {
     this.#calm = true;
     this.network.heal();
-    for (const { machine } of this.sites) machine.isStarved = false;
+    for (const { machine, disk } of this.sites) {
+      machine.isStarved = false;
+      disk.trouble = undefined;
+    }
   }
 
   /** A wall clock runs at another rate from now on; what it is ahead stays. */
@@ -175,6 +181,10 @@ export class World {
     const isConcerned = (index: number | undefined): boolean => index === undefined || index === site.index || index === site.mate?.index;
     for (const conversation of this.conversations.values())
       if (isConcerned(conversation.site) || isConcerned(conversation.serverSite)) conversation.cut = true;
+    if (how !== 'drain') {
+      site.killAgent();
+      if (how === 'power') site.mate?.killAgent();
+    }
     if (how !== 'drain')
       for (const { endpoints } of how === 'power' ? this.network.at(site.machine.host) : [site.machine])
         for (const endpoint of endpoints) this.#kill(endpoint, how);
@@ -232,6 +242,15 @@ export class World {
       endpoint.close();
       endpoint.broken = true;
       this.loop.soon(endpoint.machine, () => user.onReadable());
+    }
+  }
+
+  /** Certificates that end while the world lasts. */
+  #giveBundles({ renewal }: WorldPlan): void {
+    for (const [name, ends] of Object.entries(renewal?.ends ?? {})) {
+      const found = this.link(name);
+      const to = this.sites[found?.link.to ?? -1];
+      if (found !== undefined && to !== undefined) found.site.giveBundle(found.link, to, ends);
     }
   }
 

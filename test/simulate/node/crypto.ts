@@ -6,9 +6,10 @@ import {
   createHash,
   createPrivateKey as parsePrivateKey,
   createPublicKey as parsePublicKey,
+  KeyObject,
+  verify as verifyReal,
   X509Certificate as Certificate,
 } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
 import { random } from '../current.ts';
 
 export * from 'node:crypto';
@@ -25,6 +26,9 @@ export function X509Certificate(input: string | Uint8Array): Certificate {
   certificates.set(text, read);
   return read;
 }
+
+/** As `new` would make it. */
+export const certificateIn = (input: string | Uint8Array): Certificate => Reflect.construct(X509Certificate, [input]) as Certificate;
 
 /** Each look at a part of a certificate costs OpenSSL a while: its answers do not change. */
 function remembered(certificate: Certificate): Certificate {
@@ -67,6 +71,28 @@ export function createPrivateKey(input: Parameters<typeof parsePrivateKey>[0]): 
   return known;
 }
 
+/** More of them than all worlds have in common are those of worlds that are over. */
+const MOST = 1_000;
+
+/** Between two worlds. */
+export function forgetCertificates(): void {
+  if (certificates.size < MOST) return;
+  certificates.clear();
+  privateKeys.clear();
+}
+
+/** PrivateKeyInfo of Ed448 (RFC 8410) up to the 57 bytes that are the key. */
+const ED448 = Buffer.from('3047020100300506032b6571043b0439', 'hex');
+const ED448_BYTES = 57;
+
+/** Stands for a key of P-256: of a kind whose signatures are those of the key and of what is signed alone, and all of one length. */
+export function generateKeyPairSync(kind: string): { readonly privateKey: KeyObject; readonly publicKey: KeyObject } {
+  if (kind !== 'ec') throw new Error(`Nobody makes a key of the kind ${kind} here.`);
+  const key = Buffer.concat([ED448, random().bytes(ED448_BYTES)]);
+  const privateKey = parsePrivateKey({ key, format: 'der', type: 'pkcs8' });
+  return { privateKey, publicKey: parsePublicKey(privateKey) };
+}
+
 export const randomBytes = (length: number): Buffer => random().bytes(length);
 
 export function randomUUID(): string {
@@ -94,7 +120,8 @@ export function createPublicKey(input: Parameters<typeof parsePublicKey>[0]): Ke
   return parsePublicKey(input);
 }
 
-export function verify(_: null, message: Uint8Array, key: SimulatedKey, signature: Buffer): boolean {
+export function verify(hash: string | null, message: Uint8Array, key: KeyObject | SimulatedKey, signature: Buffer): boolean {
+  if (key instanceof KeyObject) return verifyReal(hash, message, key, signature);
   return signatureOf(key.simulated, message).equals(signature);
 }
 

@@ -1,7 +1,7 @@
 /** What a TLS end shows and trusts. */
 import { constants, type X509Certificate as RealCertificate } from 'node:crypto';
 import { wallClock } from '../current.ts';
-import { X509Certificate } from './crypto.ts';
+import { certificateIn } from './crypto.ts';
 
 export interface SecureContextOptions {
   readonly cert?: string | undefined;
@@ -19,8 +19,8 @@ export class SecureContext {
   readonly #ca: RealCertificate | undefined;
 
   constructor({ cert, ca, secureOptions = 0 }: SecureContextOptions) {
-    this.certificate = cert === undefined ? undefined : read(cert);
-    this.#ca = ca === undefined ? undefined : read(ca);
+    this.certificate = cert === undefined ? undefined : certificateIn(cert);
+    this.#ca = ca === undefined ? undefined : certificateIn(ca);
     this.resumes = (secureOptions & constants.SSL_OP_NO_TICKET) === 0;
   }
 
@@ -40,6 +40,3 @@ export class SecureContext {
 export function createSecureContext(options: SecureContextOptions): SecureContext {
   return new SecureContext(options);
 }
-
-// What it returns is taken for what was made.
-const read = (pem: string): RealCertificate => Reflect.construct(X509Certificate, [pem]) as RealCertificate;

@@ -1,0 +1,322 @@
+import { OwnSigning } from '../../src/agent/own-signing.ts';
+import type { Identity, Stores } from '../../src/agent/ports.ts';
+import { readSettings } from '../../src/agent/settings.ts';
+import type { TrustInput } from '../../src/agent/trust.ts';
+import type { Site as SiteResource } from '../../src/api/skupper/index.ts';
+import type { IssuedCertificate, LinkConfig, Router, RouterHooks, TlsBundle } from '../../src/router/contract.ts';
+import { sortResources } from '../../src/site/resources.ts';
+import type { Logger } from '../../src/telemetry/log.ts';
+import { TrustError } from '../../src/trust/errors.ts';
+import type { Bundles, BundleSet, Ledger } from '../../src/trust/stores.ts';
+import { Passes } from '../../src/work/passes.ts';
+import { createKey } from '../../src/x509/request.ts';
+import { wallClock, wallClockOf } from './current.ts';
+import type { TestBundle } from './certificates.ts';
+import { revokedIn, type Disk, type Issued } from './disk.ts';
+import type { Machine } from './network.ts';
+import { certificateIn } from './node/crypto.ts';
+import { clearTimeout, setTimeout } from './node/globals.ts';
+
+export interface SiteAgentOptions {
+  readonly machine: Machine;
+  readonly name: string;
+  readonly identity: Identity;
+  readonly disk: Disk;
+  readonly issued: Issued;
+  /** By which it signs. */
+  readonly authority: TlsBundle;
+  /** Seconds for which it issues certificates of links. */
+  readonly lifetime: number;
+  readonly revoked: { readonly sites: ReadonlySet<string>; readonly serials: ReadonlySet<string> };
+  /** As the router is told of them now. */
+  readonly links: () => readonly LinkConfig[];
+  readonly log: Logger;
+  /** A certificate is there that the router is to show. */
+  readonly onWritten: () => void;
+  /** It did what it must not do. */
+  readonly onFault: (text: string) => void;
+}
+
+/** Milliseconds between two looks at what nobody tells of, as `src/platform/linux` has it. */
+const POLL = 3_000;
+/** From a change of the router until it is looked at. */
+const NOTICED = 30;
+/** What a write takes: usually, and where the disk is slow. */
+const WRITE = [1, 10] as const;
+const SLOW_WRITE = [200, 4_000] as const;
+/** Between two tries of one link: as `Renewals` has it. */
+const BETWEEN_TRIES = 500;
+/** Of the time for which a certificate was issued, between two renewals of it, or of one site: as `RenewalPace` has it, who reads a slow machine's clock. */
+const SPACING = 1 / 16;
+
+interface Tried {
+  readonly at: number;
+  /** What was there then. */
+  readonly shown: string | undefined;
+  readonly isUnderWay: boolean;
+}
+
+/**
+ * As much of the agent as renews, of one process: its own code signs and asks (`OwnSigning`, `Trust`, `Renewals`), at its own passes. What is made of
+ * resources elsewhere (listeners, links, whom the site has revoked) the world knows.
+ */
+export class SiteAgent {
+  readonly hooks: RouterHooks = { renew: (peer, request) => this.#renew(peer, request) };
+  readonly #options: SiteAgentOptions;
+  readonly #site: SiteResource;
+  readonly #signing: OwnSigning;
+  readonly #passes = new Passes(() => this.#tryPass());
+  readonly #tried = new Map<string, Tried>();
+  /** What somebody has asked for is tried at once, and then like all else. */
+  readonly #heeded = new Set<string>();
+  /** When it last began to renew one that it then signed: by serial numbers and by sites. */
+  readonly #signed = new Map<string, number>();
+  #router: Router | undefined;
+  #poll: ReturnType<typeof setTimeout> | undefined;
+  #look: ReturnType<typeof setTimeout> | undefined;
+  #told = '';
+  #isGone = false;
+  #hasWritten = false;
+  #bundles: BundleSet | undefined;
+
+  constructor(options: SiteAgentOptions) {
+    const { name, lifetime, log } = options;
+    this.#options = options;
+    const spec = { settings: { 'link-certificate-lifetime': `${lifetime}s` } };
+    this.#site = { apiVersion: 'skupper.io/v2alpha1', kind: 'Site', metadata: { name }, spec } as SiteResource;
+    this.#signing = new OwnSigning({
+      log,
+      signing: { kind: 'here', stores: this.#stores(), offlineLinks: { find: nothing, put: nothing, keepOnly: nothing } },
+      source: { bundleLocation: (bundle) => `the disk of ${name}, under ${bundle}` },
+      routerState: () => this.#router?.state,
+      onChange: () => this.#passes.request(),
+    });
+  }
+
+  /** Its router runs. */
+  begin(router: Router): void {
+    this.#router = router;
+    const poll = (): void => {
+      this.#poll = setTimeout(poll, POLL);
+      this.#passes.request();
+    };
+    poll();
+  }
+
+  /** Its router has changed. */
+  routerChanged(): void {
+    if (this.#passes.ended) return;
+    this.#look ??= setTimeout(() => {
+      this.#look = undefined;
+      if (this.#linksChanged()) this.#passes.request();
+    }, NOTICED);
+  }
+
+  /** Something else has changed that a pass takes in. */
+  request(): void {
+    this.#passes.request();
+  }
+
+  /** Its process ends in order. */
+  async end(): Promise<void> {
+    const ended = this.#passes.end();
+    this.#stopLooking();
+    await ended;
+    await this.#signing.end();
+    this.#resign();
+  }
+
+  /** It was killed: what it has asked of the disk does not happen. */
+  kill(): void {
+    this.#isGone = true;
+    void this.#passes.end();
+    this.#stopLooking();
+    void this.#signing.end();
+    this.#resign();
+  }
+
+  #stopLooking(): void {
+    clearTimeout(this.#poll);
+    clearTimeout(this.#look);
+  }
+
+  #resign(): void {
+    const { disk } = this.#options;
+    if (disk.leader === this) disk.leader = undefined;
+  }
+
+  #linksChanged(): boolean {
+    const now = JSON.stringify(Object.entries(this.#router?.state.links ?? {}).map(([name, { operational }]) => [name, operational]));
+    if (now === this.#told) return false;
+    this.#told = now;
+    return true;
+  }
+
+  async #tryPass(): Promise<void> {
+    try {
+      await this.#pass();
+    } catch (error) {
+      // The next pass looks again.
+      this.#options.log.error({ error }, 'the site cannot be brought up to date');
+    }
+  }
+
+  async #pass(): Promise<void> {
+    const { disk, links, identity, onWritten } = this.#options;
+    const router = this.#router;
+    disk.leader ??= this;
+    if (disk.leader !== this || router === undefined) return;
+    await this.#signing.step(this.#input(links()), identity);
+    if (this.#hasWritten) onWritten();
+    this.#hasWritten = false;
+    await this.#signing.follow(this.#watched(router), links());
+  }
+
+  #input(links: readonly LinkConfig[]): TrustInput {
+    const { disk, machine } = this.#options;
+    const others = links.flatMap(({ tls }) => (disk.bundles.has(tls.name) ? [] : [[tls.name, tls] as const]));
+    return {
+      resources: sortResources([]),
+      site: this.#site,
+      settings: readSettings(this.#site).settings,
+      reach: { kind: 'direct', hosts: [machine.host] },
+      incomplete: false,
+      unread: new Set(),
+      userBundles: new Map(others),
+      now: wallClock(),
+    };
+  }
+
+  /** The router, as far as renewals have to do with it: each that is asked for is counted. */
+  #watched(router: Router): Router {
+    const renew = (link: string, request: string): Promise<IssuedCertificate> => this.#ask(router, link, request);
+    return new Proxy(router, { get: (target, part) => (part === 'renew' ? renew : Reflect.get(target, part, target)) });
+  }
+
+  async #ask(router: Router, link: string, request: string): Promise<IssuedCertificate> {
+    const { machine, disk, onFault } = this.#options;
+    const before = this.#tried.get(link);
+    const now = wallClockOf(machine);
+    const isAsked = disk.asked.has(link) && disk.asked.get(link) === undefined && !this.#heeded.has(link);
+    if (isAsked) this.#heeded.add(link);
+    if (before?.isUnderWay === true) onFault(`${machine.name} asks to have ${link} renewed while it waits for that`);
+    else if (before !== undefined && !isAsked && now - before.at < BETWEEN_TRIES - 1)
+      onFault(`${machine.name} asks to have ${link} renewed ${now - before.at} ms after the last time`);
+    const shown = disk.bundles.get(link)?.serial;
+    this.#tried.set(link, { at: now, shown, isUnderWay: true });
+    try {
+      return await router.renew(link, request);
+    } finally {
+      this.#tried.set(link, { at: now, shown, isUnderWay: false });
+    }
+  }
+
+  async #renew(...[peer, request]: Parameters<NonNullable<RouterHooks['renew']>>): Promise<IssuedCertificate> {
+    if (this.#isGone) return never();
+    const { machine, lifetime, onFault } = this.#options;
+    const { certificate, siteId } = peer;
+    const { now } = machine.network.loop;
+    const issued = await this.#signing.renew(this.#site, peer, request);
+    const serial = certificateIn(certificate).serialNumber;
+    for (const party of [serial, siteId]) {
+      const since = now - (this.#signed.get(party) ?? -Infinity);
+      if (since < (lifetime * 1_000 * SPACING) / 2)
+        onFault(`${machine.name} renews a certificate of ${party} ${since} ms after the last time`);
+      this.#signed.set(party, now);
+    }
+    return issued;
+  }
+
+  /** It takes the place of the one that was there when it was asked for, as far as can be seen before it is written. */
+  #checkPlace({ name }: TlsBundle): void {
+    const { machine, disk, onFault } = this.#options;
+    if (!this.#isGone && this.#tried.get(name)?.shown !== disk.bundles.get(name)?.serial)
+      onFault(`${machine.name} puts a certificate for ${name} in the place of one that has come meanwhile`);
+  }
+
+  /** Once it is written. Never, where its process is gone by then. */
+  #written<T>(write: () => T): Promise<T> {
+    const { machine, disk } = this.#options;
+    const { loop, random } = machine.network;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const done = (): void => {
+      if (this.#isGone) return;
+      try {
+        if (disk.trouble === 'full') throw new TrustError('state-unavailable', 'no space left on device');
+        resolve(write());
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const [least, most] = disk.trouble === 'slow' ? SLOW_WRITE : WRITE;
+    loop.after(random.scaled(least, most), machine, done, 'turn');
+    return promise;
+  }
+
+  #stores(): Stores {
+    const { disk, issued, identity, authority, revoked } = this.#options;
+    const list = (): BundleSet => {
+      const bundles = new Map<string, TlsBundle>(disk.bundles);
+      if (this.#bundles === undefined || !isSame(this.#bundles.bundles, bundles)) this.#bundles = { bundles, unreadable: new Map() };
+      return this.#bundles;
+    };
+    const revocations = (): { sites: readonly string[]; serials: readonly string[] } => ({
+      sites: [...revoked.sites],
+      serials: [...revoked.serials],
+    });
+    const bundles: Bundles = {
+      get: async (name) => disk.bundles.get(name),
+      list: async () => list(),
+      put: (bundle) => {
+        this.#checkPlace(bundle);
+        return this.#written(() => {
+          disk.bundles.set(bundle.name, withSerial(bundle));
+          this.#hasWritten = true;
+        });
+      },
+      make: () => never(),
+      locationOf: (name) => name,
+    };
+    const ledger: Ledger = {
+      record: (entry, before) => this.#written(() => issued.record(entry, before, revocations())),
+      issued: async function* () {
+        yield* issued.entries;
+      },
+      revoked: async () => revokedIn(revocations()),
+      revoke: () => never(),
+      unrevoke: () => never(),
+    };
+    const own: Bundles = { ...bundles, get: async () => authority, make: async () => authority };
+    return {
+      identity: async () => identity,
+      bundles,
+      pendingKeys: {
+        keyFor: async (name) => disk.keys.getOrInsertComputed(name, createKey),
+        drop: (name) => this.#written(() => void disk.keys.delete(name)),
+      },
+      renewalRequests: {
+        open: async () => new Set([...disk.asked].filter(([, answer]) => answer === undefined).map(([link]) => link)),
+        answer: (link, answer) => this.#written(() => void disk.asked.set(link, answer)),
+      },
+      siteAuthority: own,
+      issuers: [bundles],
+      tokens: { redeemed: async () => new Map(), setRedeemed: nothing, putLink: nothing, removeLink: nothing },
+      ledger: async () => ledger,
+      grants: never,
+    };
+  }
+}
+
+const nothing = async (): Promise<undefined> => undefined;
+const never = (): Promise<never> => new Promise(() => {});
+
+const withSerial = ({ name, cert = '', key = '', ca = '' }: TlsBundle): TestBundle => ({
+  name,
+  cert,
+  key,
+  ca,
+  serial: certificateIn(cert).serialNumber,
+});
+
+const isSame = <V>(one: ReadonlyMap<string, V>, other: ReadonlyMap<string, V>): boolean =>
+  one.size === other.size && one.entries().every(([name, value]) => other.get(name) === value);

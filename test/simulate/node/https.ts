@@ -1,0 +1,7 @@
+/** Stands for `node:https` in the agent: tokens are made and redeemed before a world begins. */
+function nobody(): never {
+  throw new Error('Nobody serves or redeems tokens here.');
+}
+
+export const createServer = nobody;
+export const request = nobody;
