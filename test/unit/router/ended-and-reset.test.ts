@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { readdirSync, readlinkSync } from 'node:fs';
 import { constants } from 'node:http2';
 import { test } from 'node:test';
 import { eventually } from '../../harness/wait.ts';
 import { testAuthority } from './support/certificates.ts';
+import { openSockets } from './support/open-files.ts';
 import { access, accessPort, connector, echoServer, siteConfig, start } from './support/site.ts';
 import { standardClient } from './support/standard-client.ts';
 
@@ -25,14 +25,3 @@ test('what a peer ends and resets in one go leaves no open file behind', async (
   }
   await eventually('its connections to be closed', () => server.sockets.size === 0 && openSockets() <= before);
 });
-
-function openSockets(): number {
-  const isSocket = (file: string): boolean => {
-    try {
-      return readlinkSync(`/proc/self/fd/${file}`).startsWith('socket:');
-    } catch {
-      return false;
-    }
-  };
-  return readdirSync('/proc/self/fd').filter(isSocket).length;
-}

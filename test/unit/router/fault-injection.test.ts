@@ -12,6 +12,7 @@ import type { RouterConfig } from '../../../src/router/contract.ts';
 import { logInternalErrors, seam, type HandlerName } from '../../../src/telemetry/boundary.ts';
 import { freePort } from '../support/free-port.ts';
 import { testAuthority } from './support/certificates.ts';
+import { openSockets } from './support/open-files.ts';
 import { access, accessPort, connector, echoServer, greeted, link, listener, quiet, siteConfig, start } from './support/site.ts';
 
 logInternalErrors(quiet);
@@ -145,6 +146,7 @@ const UNREACHED: ReadonlySet<string> = new Set([
   'connection/next-address',
   'connection/handshake-pace',
   'connection/name-known',
+  'connection/reset-after-end',
   'look/name-again',
   'look/name-subscriber',
   'connection/socket-written',
@@ -234,7 +236,5 @@ async function again(port: number): Promise<Socket> {
   }
   throw new Error('the neighbour is served no more');
 }
-
-const openSockets = (): number => process.getActiveResourcesInfo().filter((name) => /TCPSocket|PipeWrap|PipeSocket/.test(name)).length;
 
 after(() => stack.disposeAsync());

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { openFilesLimit } from '../../../../src/telemetry/open-files.ts';
 
 /** What is begun meanwhile finds that so many files may be open. */
@@ -15,4 +16,18 @@ export async function withOpenFiles<T>(most: number, begin: () => Promise<T>): P
 /** The soft limit: what a process takes away from itself so it may give itself back. */
 function allow(most: number): void {
   execFileSync('prlimit', ['--pid', String(process.pid), `--nofile=${most === Infinity ? 'unlimited' : most}:`]);
+}
+
+/** Sockets that this process has open, whether anybody knows of them or not. */
+export function openSockets(): number {
+  return readdirSync('/proc/self/fd').filter(isSocket).length;
+}
+
+function isSocket(file: string): boolean {
+  try {
+    return readlinkSync(`/proc/self/fd/${file}`).startsWith('socket:');
+  } catch {
+    // The folder itself, which was open while it was read.
+    return false;
+  }
 }
