@@ -67,8 +67,8 @@ export class SiteAgent {
   readonly #signing: OwnSigning;
   readonly #passes = new Passes(() => this.#tryPass());
   readonly #tried = new Map<string, Tried>();
-  /** What somebody has asked for is tried at once, and then like all else. */
-  readonly #heeded = new Set<string>();
+  /** What somebody has asked for is tried at once, and then like all else: the number of the last question, by links. */
+  readonly #heeded = new Map<string, number>();
   /** When it last began to renew one that it then signed: by serial numbers and by sites. */
   readonly #signed = new Map<string, number>();
   #router: Router | undefined;
@@ -197,12 +197,14 @@ export class SiteAgent {
     const { machine, disk, onFault } = this.#options;
     const before = this.#tried.get(link);
     const now = wallClockOf(machine);
-    const isAsked = disk.asked.has(link) && disk.asked.get(link) === undefined && !this.#heeded.has(link);
-    if (isAsked) this.#heeded.add(link);
-    if (before?.isUnderWay === true) onFault(`${machine.name} asks to have ${link} renewed while it waits for that`);
-    else if (before !== undefined && !isAsked && now - before.at < BETWEEN_TRIES - 1)
-      onFault(`${machine.name} asks to have ${link} renewed ${now - before.at} ms after the last time`);
+    const question = disk.asked.get(link);
+    const isAsked = question !== undefined && question.answer === undefined && this.#heeded.get(link) !== question.number;
+    if (isAsked) this.#heeded.set(link, question.number);
     const shown = disk.bundles.get(link)?.serial;
+    if (before?.isUnderWay === true) onFault(`${machine.name} asks to have ${link} renewed while it waits for that`);
+    // Another certificate has its own time.
+    else if (before?.shown === shown && before !== undefined && !isAsked && now - before.at < BETWEEN_TRIES - 1)
+      onFault(`${machine.name} asks to have ${link} renewed ${now - before.at} ms after the last time`);
     this.#tried.set(link, { at: now, shown, isUnderWay: true });
     try {
       return await router.renew(link, request);
@@ -254,7 +256,7 @@ export class SiteAgent {
   }
 
   #stores(): Stores {
-    const { disk, issued, identity, authority, revoked } = this.#options;
+    const { machine, disk, issued, identity, authority, revoked, onFault } = this.#options;
     const list = (): BundleSet => {
       const bundles = new Map<string, TlsBundle>(disk.bundles);
       if (this.#bundles === undefined || !isSame(this.#bundles.bundles, bundles)) this.#bundles = { bundles, unreadable: new Map() };
@@ -270,7 +272,10 @@ export class SiteAgent {
       put: (bundle) => {
         this.#checkPlace(bundle);
         return this.#written(() => {
-          disk.bundles.set(bundle.name, withSerial(bundle));
+          const renewed = withSerial(bundle);
+          disk.bundles.set(bundle.name, renewed);
+          const tried = this.#tried.get(bundle.name);
+          if (tried !== undefined) this.#tried.set(bundle.name, { ...tried, shown: renewed.serial });
           this.#hasWritten = true;
         });
       },
@@ -278,7 +283,12 @@ export class SiteAgent {
       locationOf: (name) => name,
     };
     const ledger: Ledger = {
-      record: (entry, before) => this.#written(() => issued.record(entry, before, revocations())),
+      record: (entry, before) =>
+        this.#written(() => {
+          issued.record(entry, before, revocations());
+          if (revoked.sites.has(entry.siteId ?? '') || revoked.serials.has(before ?? ''))
+            onFault(`${machine.name} gives a successor to the certificate ${before}, which is revoked`);
+        }),
       issued: async function* () {
         yield* issued.entries;
       },
@@ -295,8 +305,8 @@ export class SiteAgent {
         drop: (name) => this.#written(() => void disk.keys.delete(name)),
       },
       renewalRequests: {
-        open: async () => new Set([...disk.asked].filter(([, answer]) => answer === undefined).map(([link]) => link)),
-        answer: (link, answer) => this.#written(() => void disk.asked.set(link, answer)),
+        open: async () => new Set([...disk.asked].filter(([, { answer }]) => answer === undefined).map(([link]) => link)),
+        answer: (link, answer) => this.#written(() => void disk.asked.set(link, { number: disk.asked.get(link)?.number ?? 0, answer })),
       },
       siteAuthority: own,
       issuers: [bundles],

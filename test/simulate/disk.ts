@@ -14,11 +14,18 @@ export class Disk {
   readonly bundles = new Map<string, TestBundle>();
   /** Keys that wait for a certificate. */
   readonly keys = new Map<string, string>();
-  /** Somebody wants these links' certificates renewed now; what came of it. */
-  readonly asked = new Map<string, RenewalAnswer | undefined>();
+  /** Somebody wants these links' certificates renewed now. */
+  readonly asked = new Map<string, Question>();
   trouble: DiskTrouble | undefined;
   /** Which process looks after the site. */
   leader: object | undefined;
+}
+
+interface Question {
+  /** Of that link's. */
+  readonly number: number;
+  /** What came of it. */
+  readonly answer?: RenewalAnswer;
 }
 
 interface Successor extends IssuedEntry {

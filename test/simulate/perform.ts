@@ -174,7 +174,7 @@ function changeLink(world: World, happening: LinkChange, after: (milliseconds: n
   const isRenewed = site.disk.bundles.has(link.name);
   switch (happening.kind) {
     case 'ask-renewal':
-      if (isRenewed) site.disk.asked.set(link.name, undefined);
+      if (isRenewed) site.disk.asked.set(link.name, { number: (site.disk.asked.get(link.name)?.number ?? 0) + 1 });
       (site.agent ?? site.mate?.agent)?.request();
       return;
     case 'renew-link':

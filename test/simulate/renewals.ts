@@ -54,8 +54,10 @@ export function overdueRenewals(world: World): string[] {
 export function unansweredQuestions(world: World): string[] {
   return endings(world).flatMap((ending) => {
     const { link, from } = ending;
-    const isOpen = from.disk.asked.has(link.name) && from.disk.asked.get(link.name) === undefined;
-    return isOpen && isCalm(ending) ? [`nobody says whether the certificate of ${link.name} is renewed`] : [];
+    const question = from.disk.asked.get(link.name);
+    return question !== undefined && question.answer === undefined && isCalm(ending)
+      ? [`nobody says whether the certificate of ${link.name} is renewed`]
+      : [];
   });
 }
 
