@@ -273,6 +273,26 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   'crossed-answers': [
     { file: 'router/http2/inbound.ts', from: "if (this.#core.role === 'client' && !this.#isIdle(streamId)) return;", to: '' },
   ],
+  // A certificate that was revoked while it was being renewed had a successor.
+  'renewed-revoked': [
+    { file: 'trust/revocation.ts', from: 'if (before !== undefined) refuseRenewal(before, siteId, siteName, revoked);', to: '' },
+  ],
+  // What had begun by a certificate that was renewed ended with it.
+  'renewed-links': [
+    {
+      file: 'router/link/accept/access.ts',
+      from: 'if (incoming.expires > now || this.#host.links.vouchFor(incoming.siteId, false, now)) continue;',
+      to: 'if (incoming.expires > now) continue;',
+    },
+  ],
+  // A renewal that somebody had asked for was begun again at once for as long as its answer could not be written.
+  'asked-again': [{ file: 'agent/renewals.ts', from: ' && !busy.has(name) && !answered.has(linkOf(link))', to: '' }],
+  // What came of a renewal took the place of a certificate that had come meanwhile.
+  'replaced-meanwhile': [{ file: 'agent/renewals.ts', from: 'if (!sameBundle(kept, await bundles.get(tls.name)))', to: 'if (false)' }],
+  // Certificates were renewed as often as somebody asked.
+  'no-pace': [{ file: 'trust/renewal-pace.ts', from: 'if (underWay || until > now) {', to: 'if (underWay) {' }],
+  // A link whose renewal had ended, well or not, was never renewed again.
+  'never-again': [{ file: 'agent/renewals.ts', from: 'this.#running.delete(name);', to: '' }],
   // Whoever reads the line by which a router of the same site says what it wants took what follows for another line.
   'second-line': [
     {
