@@ -34,7 +34,7 @@ function root(subject: string): IssuedBundle {
   const privateKey = createPrivateKey({ key: Buffer.concat([ED25519, seed]), format: 'der', type: 'pkcs8' });
   const cert = writePem(
     'CERTIFICATE',
-    outsideOf(() => buildRoot(subject, privateKey, 365, EPOCH - DAY)),
+    outsideOf(subject, () => buildRoot(subject, privateKey, 365, EPOCH - DAY)),
   );
   return { name: 'ca', cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), ca: cert };
 }
@@ -69,7 +69,7 @@ export function testBundle(index: number, generation: number, seconds?: number, 
   const order = { subject: name, hosts: [hostOf(index), SIBLINGS], siteId: testSite(site).id, client: true, server: true };
   const days = seconds === undefined ? 90 : (seconds * 1_000) / DAY;
   // A day old, for those whose clocks are behind.
-  const made = outsideOf(() => issueBundle(authority, name, { ...order, days: days + 1 }, () => EPOCH - DAY));
+  const made = outsideOf(name, () => issueBundle(authority, name, { ...order, days: days + 1 }, () => EPOCH - DAY));
   bundles.set(name, made);
   return made;
 }

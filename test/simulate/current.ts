@@ -1,6 +1,6 @@
 import type { Loop, Owner } from './loop.ts';
 import { Machine, type Network } from './network.ts';
-import { Random } from './random.ts';
+import { hashOf, Random } from './random.ts';
 
 /** The world that runs in this process now: what stands in for Node.js's modules asks it for everything. */
 export interface Surroundings {
@@ -15,7 +15,7 @@ export interface Surroundings {
 
 let current: Surroundings | undefined;
 /** For what modules draw while they are loaded, and certificates are made: the same in each process. */
-const outside = new Random(1);
+let outside = new Random(1);
 
 export function enter(world: Surroundings | undefined): void {
   current = world;
@@ -26,14 +26,19 @@ export function surroundings(): Surroundings {
   return current;
 }
 
-/** What is done here once for all worlds takes nothing of any of them. */
-export function outsideOf<T>(run: () => T): T {
-  const before = current;
+/**
+ * What is done here once for all worlds takes nothing of any of them, and is the same whichever of them comes first.
+ * @param name no other has it
+ */
+export function outsideOf<T>(name: string, run: () => T): T {
+  const before = { current, outside };
   current = undefined;
+  outside = new Random(hashOf(name), 3);
   try {
     return run();
   } finally {
-    current = before;
+    current = before.current;
+    outside = before.outside;
   }
 }
 

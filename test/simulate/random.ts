@@ -54,3 +54,10 @@ export class Random {
     return bytes;
   }
 }
+
+/** 32 bits of a text: FNV-1a. */
+export function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
+}

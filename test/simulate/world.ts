@@ -12,7 +12,7 @@ import { inside } from './inside.ts';
 import { Loop } from './loop.ts';
 import { type Machine, Network, type Listener } from './network.ts';
 import type { WorldPlan } from './plan.ts';
-import { Random } from './random.ts';
+import { hashOf, Random } from './random.ts';
 import { listenerPort, serverPort, Site, type LinkWish } from './site.ts';
 import { createSecureContext } from './node/secure-context.ts';
 import { PROMPT, Shaker, type Manner } from './shaker.ts';
@@ -345,12 +345,6 @@ export class World {
     // As much of a logger as the router uses.
     return logger as unknown as Logger;
   }
-}
-
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return hash >>> 0;
 }
 
 export type { Event };
