@@ -192,9 +192,11 @@ export class Renewals implements Disposable {
     const { name, tls } = link;
     const failures = (this.#triesOf(link)?.failures ?? 0) + 1;
     const left = (this.#factsOf(tls)?.notAfter ?? Infinity) - now;
-    // Where the other side says when, it is asked then; but not when it is too late.
-    const told = error instanceof EarlyRenewalError ? Math.min(error.retryAfter, left / 2) : 0;
-    const wait = Math.max(SHORTEST_PAUSE, told, Math.min(backoffDelay(RETRY, failures, Math.random()), left / 8));
+    // Where the other side says when, it is asked then; but not when it would be too late.
+    const told = error instanceof EarlyRenewalError ? error.retryAfter : 0;
+    const pause = backoffDelay(RETRY, failures, Math.random());
+    // Once it has ended nothing is urgent any more: the link stays up where another of the site's vouches for it, and its end is no news then.
+    const wait = left > 0 ? Math.max(SHORTEST_PAUSE, Math.min(told, left / 2), Math.min(pause, left / 8)) : Math.max(told, pause);
     this.#tries.set(name, { certs: [tls.cert], next: now + wait, failures });
     const words = `the certificate of the link could not be renewed, next try in ${Math.round(wait / 1000)} s: ${messageOf(error)}`;
     this.#options.log.warn({ link: name, error }, words);

@@ -233,6 +233,27 @@ describe('a renewal of which nothing can be written for a while', () => {
   });
 });
 
+describe('a certificate that has ended while its link is up', () => {
+  it('is asked for again more and more rarely', async (t) => {
+    const layout = await aNamespace(t);
+    const now = Date.now();
+    const authority = makeAuthority({ clock: () => now - DAY });
+    const tls = issueBundle(authority, 'to-east', { subject: 'west', client: true, days: 0.5 }, () => now - DAY);
+    let [started, ended] = [0, 0];
+    using renewals = renewalsIn(layout, () => void (ended += 1));
+    const router: RenewingRouter = {
+      state: { listeners: {}, connectors: {}, accesses: {}, incoming: [], network: [], links: { 'Link/to-east': { operational: true } } },
+      renew: () => Promise.reject(new Error('it is too late to renew it')),
+    };
+    // A minute of looks, twice a second.
+    for (let later = 0; later < 60_000; later += 500) {
+      started += (await renewals.check([{ name: 'Link/to-east', endpoints: [], cost: 1, tls }], router, () => true, now + later)).length;
+      await until(() => ended === started, 'it has ended');
+    }
+    assert.ok(started >= 4 && started <= 6, `${started} times in a minute`);
+  });
+});
+
 describe('a certificate that comes after one that was renewed, or could not be', () => {
   it('is renewed when it is due itself', async (t) => {
     const west = await linked(t);
