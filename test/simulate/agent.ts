@@ -44,8 +44,9 @@ const NOTICED = 30;
 /** What a write takes: usually, and where the disk is slow. */
 const WRITE = [1, 10] as const;
 const SLOW_WRITE = [200, 4_000] as const;
-/** Between two tries of one link: as `Renewals` has it. */
+/** Between two tries of one link, and of one whose certificate has ended: as `Renewals` has it. */
 const BETWEEN_TRIES = 500;
+const AFTER_ITS_END = 2_500;
 /** Of the time for which a certificate was issued, between two renewals of it, or of one site: as `RenewalPace` has it, who reads a slow machine's clock. */
 const SPACING = 1 / 16;
 
@@ -53,6 +54,8 @@ interface Tried {
   readonly at: number;
   /** What was there then. */
   readonly shown: string | undefined;
+  /** That has ended already. */
+  readonly isOver: boolean;
   readonly isUnderWay: boolean;
 }
 
@@ -200,16 +203,18 @@ export class SiteAgent {
     const question = disk.asked.get(link);
     const isAsked = question !== undefined && question.answer === undefined && this.#heeded.get(link) !== question.number;
     if (isAsked) this.#heeded.set(link, question.number);
-    const shown = disk.bundles.get(link)?.serial;
+    const { serial: shown, cert } = disk.bundles.get(link) ?? {};
+    const isOver = cert !== undefined && certificateIn(cert).validToDate.getTime() <= now;
+    const least = isOver && before?.isOver === true ? AFTER_ITS_END : BETWEEN_TRIES;
     if (before?.isUnderWay === true) onFault(`${machine.name} asks to have ${link} renewed while it waits for that`);
     // Another certificate has its own time.
-    else if (before?.shown === shown && before !== undefined && !isAsked && now - before.at < BETWEEN_TRIES - 1)
+    else if (before?.shown === shown && before !== undefined && !isAsked && now - before.at < least - 1)
       onFault(`${machine.name} asks to have ${link} renewed ${now - before.at} ms after the last time`);
-    this.#tried.set(link, { at: now, shown, isUnderWay: true });
+    this.#tried.set(link, { at: now, shown, isOver, isUnderWay: true });
     try {
       return await router.renew(link, request);
     } finally {
-      this.#tried.set(link, { at: now, shown, isUnderWay: false });
+      this.#tried.set(link, { at: now, shown, isOver, isUnderWay: false });
     }
   }
 
@@ -275,7 +280,7 @@ export class SiteAgent {
           const renewed = withSerial(bundle);
           disk.bundles.set(bundle.name, renewed);
           const tried = this.#tried.get(bundle.name);
-          if (tried !== undefined) this.#tried.set(bundle.name, { ...tried, shown: renewed.serial });
+          if (tried !== undefined) this.#tried.set(bundle.name, { ...tried, shown: renewed.serial, isOver: false });
           this.#hasWritten = true;
         });
       },

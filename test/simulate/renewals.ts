@@ -34,7 +34,8 @@ export function watchRenewals(world: World): void {
       const before = calmSince.get(link);
       const since = isCalm(ending) && before?.serial === serial ? before.since : loop.now;
       calmSince.set(link, { serial, since });
-      if (leftOf(ending) <= 0 && loop.now - since >= CALM)
+      const left = leftOf(ending);
+      if (left <= 0 && loop.now + left - since >= CALM)
         world.faults.push(`the certificate of ${link.name} has ended, and nothing kept ${from.machine.name} from having it renewed`);
     }
     loop.after(LOOK, undefined, look);
@@ -46,7 +47,7 @@ export function watchRenewals(world: World): void {
 export function overdueRenewals(world: World): string[] {
   const { lifetime = 0 } = world.plan.renewal ?? {};
   return endings(world)
-    .filter((ending) => isCalm(ending) && leftOf(ending) < (lifetime * 1_000) / 2 - GRACE)
+    .filter((ending) => isCalm(ending) && leftOf(ending) > 0 && leftOf(ending) < (lifetime * 1_000) / 2 - GRACE)
     .map(({ link }) => `the certificate of ${link.name} is to be renewed, and is not`);
 }
 
