@@ -256,7 +256,9 @@ export class SiteAgent {
       }
     };
     const [least, most] = disk.trouble === 'slow' ? SLOW_WRITE : WRITE;
-    loop.after(random.scaled(least, most), machine, done, 'turn');
+    const takes = random.scaled(least, most);
+    disk.busyUntil = Math.max(disk.busyUntil, loop.now + takes);
+    loop.after(takes, machine, done, 'turn');
     return promise;
   }
 

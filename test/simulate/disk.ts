@@ -17,6 +17,8 @@ export class Disk {
   /** Somebody wants these links' certificates renewed now. */
   readonly asked = new Map<string, Question>();
   trouble: DiskTrouble | undefined;
+  /** What was begun while it was slow may take longer than that lasts. */
+  busyUntil = 0;
   /** Which process looks after the site. */
   leader: object | undefined;
 }

@@ -166,7 +166,8 @@ export function endingCertificates(world: World): string[] {
   return world.sites.flatMap((site) => {
     const links = site.links.filter((link) => {
       const to = world.sites[link.to];
-      const goesOn = to !== undefined && !hasEnded(site, link) && isRenewable(site, to, link);
+      // Either of two on one machine may renew it for both.
+      const goesOn = to !== undefined && !hasEnded(site, link) && [site, site.mate ?? site].some((one) => isRenewable(one, to, link));
       return !link.deleted && !goesOn && isToEnd(site.endsOf(link), site, to);
     });
     const names = links.map(({ name }) => name);

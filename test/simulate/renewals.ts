@@ -100,6 +100,7 @@ function isCalm({ from, to, link }: Ending): boolean {
       router !== undefined &&
       plan.lies !== true &&
       disk.trouble === undefined &&
+      disk.busyUntil <= network.loop.now &&
       clock.rate === 1 &&
       busyUntil <= network.loop.now &&
       !isStarved,

@@ -198,7 +198,9 @@ const PATIENCE_WITH_CLOCKS = 16_000;
 const LONGEST_PATIENCE = 40_000;
 
 function patienceFor(world: World, invariant: Invariant): number {
-  const patience = world.hasLiar ? LONGEST_PATIENCE : (PATIENCE.get(invariant) ?? LONGEST_PATIENCE);
+  // A link that can be renewed no more may just have been.
+  const renewed = invariant === endingCertificates ? (world.plan.renewal?.lifetime ?? 0) * 1_000 : 0;
+  const patience = world.hasLiar ? LONGEST_PATIENCE : renewed + (PATIENCE.get(invariant) ?? LONGEST_PATIENCE);
   return world.hasHurried ? Math.max(patience, PATIENCE_WITH_CLOCKS) : patience;
 }
 
