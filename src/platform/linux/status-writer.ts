@@ -26,6 +26,8 @@ const RETRY = 2_000;
 
 /** Of all time, the part in which texts are put together, and milliseconds of it at once: the status of a site in a large network has a megabyte. */
 const TEXT_TIME = { part: 0.1, burst: 5 } as const;
+/** Milliseconds that a part counts as: what took longer did so since the process stood still. */
+const MOST_OF_PART = 50;
 
 /**
  * Keeps a directory of statuses as they are to be: only what changed is written, a full disk is survived, and nobody waits for a long text to be
@@ -39,7 +41,7 @@ export class StatusWriter implements Disposable {
   readonly #written = new Map<string, string>();
   #wanted: ReadonlyMap<string, WrittenFile> = new Map();
   #listed = false;
-  #closing = false;
+  readonly #closing = new AbortController();
   #trouble: string | undefined;
 
   constructor(options: StatusWriterOptions) {
@@ -64,7 +66,7 @@ export class StatusWriter implements Disposable {
 
   /** The same, without sparing others, and nothing is written any more. */
   async close(): Promise<void> {
-    this.#closing = true;
+    this.#closing.abort();
     await this.settled();
     await this.#passes.end();
   }
@@ -119,11 +121,11 @@ export class StatusWriter implements Disposable {
     for (const part of parts) {
       texts.push(part);
       const now = performance.now();
-      this.#time.spend(now - since, now);
+      this.#time.spend(Math.min(now - since, MOST_OF_PART), now);
       since = now;
-      const wait = this.#closing ? 0 : this.#time.wait(now);
+      const wait = this.#closing.signal.aborted ? 0 : this.#time.wait(now);
       if (wait === 0) continue;
-      await pause(wait);
+      await pause(wait, this.#closing.signal).catch(() => {});
       since = performance.now();
     }
     return texts.join('');

@@ -57,7 +57,10 @@ export class SocketEnd implements End, Stalled {
       if (failure === undefined && side.ended && socket.writableFinished) side.onClosed();
       else side.onReset({ code: ErrorCode.CONNECT_ERROR, reason: failure?.message ?? 'closed before its end' });
     };
-    socket.on('end', bounded('connection/socket-end', onEnd, broken));
+    const hearEnd = bounded('connection/socket-end', onEnd, broken);
+    socket.on('end', hearEnd);
+    // What ends with its handshake, as a probe does, has said so before anybody listened.
+    if (socket.readableEnded) queueMicrotask(hearEnd);
     socket.on(
       'drain',
       bounded('connection/socket-drain', () => side.onDrain(), broken),
@@ -143,9 +146,25 @@ export class SocketEnd implements End, Stalled {
     this.#socket.uncork();
   }
 
+  /**
+   * Over TLS the last word would take from the kernel that the peer has reset, and what is read next looks like its end: so that is asked first, by writing nothing
+   * (see `ask`).
+   */
   end(): void {
     this.#giveWaiting();
-    this.#socket.end();
+    const [socket, raw] = [this.#socket, this.#raw];
+    if (socket === raw || !raw.writable) {
+      socket.end();
+      return;
+    }
+    const isThere = (error?: Error | null): void => {
+      if (error) socket.destroy(error);
+      else if (!socket.destroyed) socket.end();
+    };
+    raw.write(
+      NOTHING,
+      bounded('connection/end-asked', isThere, () => this.broken()),
+    );
   }
 
   reset(): void {

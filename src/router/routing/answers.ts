@@ -55,9 +55,15 @@ export class Answers {
     if (change.content) this.#outdate();
   }
 
-  /** To be called with each change of the adjacencies: what leads over a link that is gone leads nowhere, and each has cost its peer a handshake. */
-  adjacenciesChanged(): void {
-    this.#catchUp();
+  /**
+   * To be called with each change of the adjacencies. What leads over a link that is gone leads nowhere, so that counts at once: each has cost its peer a
+   * handshake. Another cost is one message.
+   * @param isOther others than before, not only at another cost
+   */
+  adjacenciesChanged(isOther: boolean): void {
+    if (isOther) this.#forgetPaths();
+    else this.#pathsChanged();
+    this.#outdate();
   }
 
   /** Whether paths wait to be found anew. */

@@ -149,11 +149,12 @@ class LinkState implements Routing {
     const { link } = adjacency;
     const known = this.#adjacencies.get(link);
     this.#adjacencies.set(link, adjacency);
-    if (known?.router !== adjacency.router) {
+    const isNew = known?.router !== adjacency.router;
+    if (isNew) {
       this.#exchange.down(link);
       this.#exchange.up(link, this.self < adjacency.router);
     }
-    this.#adjacenciesChanged();
+    this.#adjacenciesChanged(isNew);
     return this.#release();
   }
 
@@ -162,7 +163,7 @@ class LinkState implements Routing {
     if (this.#adjacencies.delete(link)) {
       this.#exchange.down(link);
       this.#behind.delete(link);
-      this.#adjacenciesChanged();
+      this.#adjacenciesChanged(true);
     }
     return this.#release();
   }
@@ -276,8 +277,9 @@ class LinkState implements Routing {
     });
   }
 
-  #adjacenciesChanged(): void {
-    this.#answers.adjacenciesChanged();
+  /** @param isOther others than before, not only at another cost */
+  #adjacenciesChanged(isOther: boolean): void {
+    this.#answers.adjacenciesChanged(isOther);
     const neighbours = [...this.#adjacencies.values()].slice(0, this.#limits.neighboursOfRouter);
     this.#neighboursLeftOut = this.#adjacencies.size - neighbours.length;
     this.#own.stateNeighbours(

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { SocketEnd } from '../../../../src/router/local/socket-end.ts';
 import { Side } from '../../../../src/router/side.ts';
@@ -30,7 +31,7 @@ async function stuck(): Promise<{
   do {
     end.write(chunk);
     before += chunk.length;
-    await new Promise((resolve) => setImmediate(resolve));
+    await setImmediate();
   } while (end.queued === 0);
   return { end, peer, drains: () => drained, before };
 }
@@ -79,18 +80,59 @@ test('what is reset as soon as it has been ended is closed, and its peer is told
   assert.equal(((await refused) as [NodeJS.ErrnoException])[0].code, 'EPIPE');
 });
 
-test('over TLS, too', async (t) => {
+/** A client's end over TLS; the server's, and what is below that. */
+async function overTls(
+  t: TestContext,
+): Promise<{ readonly socket: Socket; readonly raw: Socket; readonly peer: Socket; readonly below: Socket }> {
   const { cert, key, ca } = await (await testAuthority()).issue();
   const server = createTlsServer({ cert, key });
   t.after(() => server.close());
   const port = await listen(server);
+  const met = once(server, 'connection');
   const raw = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   const socket = connectTls({ socket: raw, ca, checkServerIdentity: () => undefined });
   const [[peer]] = (await Promise.all([once(server, 'secureConnection'), once(socket, 'secureConnect')])) as [[Socket], unknown];
-  peer.on('error', () => {}).resume();
+  const [below] = (await met) as [Socket];
+  for (const each of [peer, below]) each.on('error', () => {});
+  peer.resume();
+  // OpenSSL is still at work on the end of the handshake: it must not be freed within.
+  await setImmediate();
+  return { socket, raw, peer, below };
+}
+
+test('over TLS, too', async (t) => {
+  const { socket, raw, peer } = await overTls(t);
   const end = new SocketEnd(socket, raw, new Side());
-  const closed = Promise.all([once(raw, 'close'), once(peer, 'close')]);
   end.end();
   end.reset();
-  await closed;
+  await eventually('both ends to be closed', () => raw.closed && peer.closed);
+});
+
+test('over TLS a peer that has reset is not taken for one that has ended, where its reset is not read before the own end', async (t) => {
+  const { socket, raw, peer, below } = await overTls(t);
+  const side = new Side();
+  const told: string[] = [];
+  side.onEnd = () => void told.push('end');
+  side.onClosed = () => void told.push('closed');
+  side.onReset = () => void told.push('reset');
+  const end = new SocketEnd(socket, raw, side);
+  below.resetAndDestroy();
+  peer.destroy();
+  end.end();
+  await eventually('it to be over', () => socket.closed);
+  assert.deepEqual(told, ['reset']);
+});
+
+test('an end that came before anybody listened is heard', async (t) => {
+  const server = createServer((socket) => socket.on('error', () => {}).end());
+  t.after(() => server.close());
+  const socket = connect({ port: await listen(server), host: '127.0.0.1', allowHalfOpen: true });
+  await once(socket.resume(), 'end');
+  const side = new Side();
+  const heard = new Promise<void>((resolve) => {
+    side.onEnd = resolve;
+  });
+  const end = new SocketEnd(socket, socket, side);
+  await heard;
+  end.reset();
 });

@@ -199,7 +199,10 @@ test('paths are found anew for a part of the time only, and with the latest news
     routing.destinations('k');
   }
   const before = routing.destinations('k')[0]?.cost ?? 0;
-  routing.adjacencyUp({ router: idOf('left'), site: testSite('left'), link: 'left', cost: 1 }, now + 10_000);
+  const left = { router: idOf('left'), site: testSite('left'), cost: 1 };
+  routing.adjacencyUp({ ...left, link: 'left', cost: 2 }, now);
+  assert.equal(routing.destinations('k')[0]?.cost, before, 'the peer decides how often the cost of a link changes');
+  routing.adjacencyUp({ ...left, link: 'another' }, now);
   assert.notEqual(routing.destinations('k')[0]?.cost, before, 'a link of its own counts at once');
   routing.block(new Set([testSite('far').id]));
   assert.deepEqual(routing.destinations('k'), []);
