@@ -118,8 +118,9 @@ function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
   return ends === undefined || [from, to].every(({ machine }) => wallClockOf(machine) + SOON < wallClockOf(undefined, ends * 1_000));
 }
 
-/** Whoever revokes it, and has no room for all that somebody invents, passes nothing of it on. */
-const isHiddenByLies = ({ sites }: World, { id }: Site): boolean => sites.some(({ revokedSites }) => revokedSites.has(id));
+/** Whoever cannot reach it, since it has revoked it or who is before it, and has no room for all that somebody invents, passes nothing of it on. */
+const isHiddenByLies = (world: World, other: Site): boolean =>
+  world.sites.some((site) => site.revokedSites.size > 0 && !reachableFrom(world, site).has(other));
 
 /** Where somebody lies, others may not hear of those whom somebody has revoked. */
 function isToldOf(world: World, other: Site): boolean {

@@ -172,10 +172,12 @@ function changeLink(world: World, happening: LinkChange, after: (milliseconds: n
   const { renewal } = world.plan;
   const to = world.sites[link.to];
   const isRenewed = site.disk.bundles.has(link.name);
+  const asked = site.agent === undefined ? (site.mate ?? site) : site;
   switch (happening.kind) {
     case 'ask-renewal':
       if (isRenewed) site.disk.asked.set(link.name, { number: (site.disk.asked.get(link.name)?.number ?? 0) + 1 });
-      (site.agent ?? site.mate?.agent)?.request();
+      // In a turn of its own process, which may stand still.
+      world.loop.soon(asked.machine, () => asked.agent?.request());
       return;
     case 'renew-link':
       if (isRenewed && renewal !== undefined && to !== undefined) {
