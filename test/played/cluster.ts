@@ -8,7 +8,7 @@ import { seam } from '../../src/telemetry/boundary.ts';
 import { enter, EPOCH } from '../simulate/current.ts';
 import { Loop } from '../simulate/loop.ts';
 import { Network as Sockets } from '../simulate/network.ts';
-import { Random } from '../simulate/random.ts';
+import { hashOf, Random } from '../simulate/random.ts';
 import { ApiServer } from './api-server.ts';
 import { enterCluster, type Current } from './current.ts';
 import { Disk } from './disk.ts';
@@ -230,10 +230,4 @@ export class Cluster implements Current {
     const onEnd = (name: string, error: unknown): void => this.log(name, `ended: ${error instanceof Error ? error.message : 'in order'}`);
     return { loop: this.loop, random: this.#random, onEnd };
   }
-}
-
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return hash >>> 0;
 }
