@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { memoryUsage } from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { bounded } from '../../telemetry/boundary.ts';
@@ -11,6 +12,10 @@ const MUCH = 64 * MIB;
 const LITTLE = 3 / 4;
 /** Of the memory that the process may use, what it has to have left for speed to be preferred. */
 const ROOM = 1 / 2;
+/** A part of its time, below which a process is idle; and for how many looks in a row it is to be that before it collects. */
+const [IDLE, IDLE_LOOKS] = [1 / 20, 10];
+/** Bytes of the heap, beyond which collecting all of it keeps others waiting for longer than a tenth of a second. */
+const QUICK = 128 * MIB;
 
 /** As `process.memoryUsage()`, in bytes. */
 export type Usage = Pick<NodeJS.MemoryUsage, 'heapUsed' | 'external' | 'rss'>;
@@ -39,13 +44,43 @@ export class Preference {
   }
 }
 
+/**
+ * Whether to collect what is left over. V8 collects when something is asked for: a process that nobody asks for anything any more keeps what
+ * those held who have gone, hundreds of megabytes, until somebody comes again.
+ */
+export class Leftovers {
+  /** What was held when it was least, since the last time: the rest may be garbage. */
+  #least = Infinity;
+  #idle = 0;
+
+  /**
+   * @param busy the part of its time, since the last look, in which the process did something
+   * @returns whether to collect now
+   */
+  isDue({ heapUsed, external }: Usage, busy: number): boolean {
+    const held = heapUsed + external;
+    this.#least = Math.min(this.#least, held);
+    this.#idle = busy < IDLE ? this.#idle + 1 : 0;
+    if (this.#idle < IDLE_LOOKS || held < this.#least + MUCH || heapUsed > QUICK) return false;
+    // What a collection leaves is in use, and not looked at again before there is more.
+    this.#least = Infinity;
+    return true;
+  }
+}
+
 /** Looks from now on. @param limit bytes that the process may use */
 export function followMemory(limit: number): Disposable {
-  const preference = new Preference(limit);
+  const [preference, leftovers] = [new Preference(limit), new Leftovers()];
+  let before = performance.eventLoopUtilization();
   const look = (): void => {
-    const flag = preference.flagFor(memoryUsage());
+    const [usage, now] = [memoryUsage(), performance.eventLoopUtilization()];
+    const flag = preference.flagFor(usage);
     // V8 asks for this one at each collection.
     if (flag !== undefined) setFlagsFromString(flag);
+    const busy = performance.eventLoopUtilization(now, before).utilization;
+    before = now;
+    // It is there once the process has its flags (`tune.ts`).
+    if (leftovers.isDue(usage, busy)) globalThis.gc?.();
   };
   const timer = setInterval(bounded('look/collector', look), LOOK_EVERY).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };

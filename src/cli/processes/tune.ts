@@ -14,9 +14,13 @@ const TUNED = 'EARSHOT_TUNED';
 
 /**
  * What V8 needs told to stay small: a young generation of 2 MB instead of 16, and memory before speed where it has the choice
- * (docs/adr/0008-own-http2-session.md has what both are worth).
+ * (docs/adr/0008-own-http2-session.md has what both are worth). `collector.ts` collects what an idle process has left over.
  */
-const V8_FLAGS: readonly string[] = ['--max-semi-space-size=2', '--optimize-for-size'];
+const V8_FLAGS: readonly string[] = ['--max-semi-space-size=2', '--optimize-for-size', '--expose-gc'];
 
-/** glibc otherwise keeps an arena for each thread (mallopt(3)). */
-const ENVIRONMENT: Readonly<Record<string, string>> = { MALLOC_ARENA_MAX: '1' };
+/**
+ * mallopt(3). glibc otherwise keeps an arena for each thread, and what was freed stays in the process, where it lies below something small that lives
+ * on: hundreds of megabytes after an attack. Buffers from 24 KiB on, which those of a TLS record do not reach, get mappings of their own, which are
+ * given back; at most half of the 65,530 that a process may have (vm.max_map_count), since V8 needs some for its heap.
+ */
+const ENVIRONMENT: Readonly<Record<string, string>> = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '24576', MALLOC_MMAP_MAX_: '32768' };
