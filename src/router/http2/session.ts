@@ -496,8 +496,9 @@ class Http2Session implements Session, SessionCore {
     this.pings.close(reason.reason);
     const streams = [...this.#waiting.splice(0).map(({ stream }) => stream), ...this.streams.values()];
     this.streams.clear();
-    for (const stream of streams) this.#countNoMore(stream);
+    for (const stream of streams) this.#later.drop(stream);
     this.#inTurns(streams, (stream) => {
+      this.#countNoMore(stream);
       this.windows.released(stream);
       if (!stream.gone) stream.cut(reason);
     });

@@ -13,6 +13,7 @@ import type { Whose } from '../../../../src/router/memory/nested-shares.ts';
 import { frame, headers } from '../../../fuzz/frames.ts';
 import { readSent } from '../../../fuzz/sent-frames.ts';
 import { Wire } from '../../../fuzz/wire.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { Recorder, SessionRecorder } from './support/recorder.ts';
 import type { Accepted } from './support/recorder.ts';
 
@@ -151,6 +152,20 @@ test('requests that were left are given back once, in whatever turn the connecti
   for (let turns = 0; turns < 200; turns += 1) await setImmediate();
   assert.equal(memory.charged, 0);
   wire.destroy();
+});
+
+test('of a connection that ends with very many streams a few are looked at in a turn', async () => {
+  const wire = new Wire(true);
+  const memory = { given: 0, charge: (_whose: Whose, bytes: number) => void (memory.given += bytes < 0 ? 1 : 0) };
+  const limits = { earlyResets: { burst: 0, perSecond: 0 } };
+  const session = createSession(wire.socket, { role: 'client', events: new SessionRecorder(), limits, memory, turn: new Turn() });
+  wire.feed(frame(FrameType.SETTINGS, 0, 0, setting(3, 2_000)));
+  const ask = () => session.request({ method: 'CONNECT', authority: 'key', fields: {} }, new Recorder(), { whose: { owner: 'site' } });
+  for (const stream of Array.from({ length: 1_000 }, ask)) stream.reset(ErrorCode.CANCEL);
+  wire.destroy();
+  await eventually('the end of the connection', () => session.state === 'closed');
+  assert.ok(memory.given < 100, `${memory.given} at once`);
+  await eventually('all of them', () => memory.given === 1_000);
 });
 
 test('DATA frames without data are rationed, but for those that end a stream: of these there is one each', () => {
