@@ -1,8 +1,9 @@
 import { bounded } from '../telemetry/boundary.ts';
 
-/** Milliseconds between two of one group, after the first few. */
-const EVERY = 4;
-const AT_ONCE = 32;
+/** Milliseconds between two of one group, after the first few: what is asked for of one address takes a tenth or two of the loop's time. */
+const EVERY = 10;
+/** They come in one turn of the loop, in which nobody else is served. */
+const AT_ONCE = 4;
 /** Groups above which those are forgotten that may start as many at once as one that nobody has seen. */
 const MANY = 1_024;
 
@@ -21,7 +22,7 @@ interface Group<T> {
 }
 
 /**
- * How fast handshakes begin: each takes about a millisecond of the loop's time, so whoever asks for more than a few at once gets them one
+ * How fast handshakes begin: each takes a millisecond or two of the loop's time, so whoever asks for more than a few at once gets them one
  * by one, each group by itself. The last that came is the first, since the oldest are those that lose their place to newcomers.
  */
 export class HandshakePace<T> {
