@@ -32,9 +32,9 @@ export const SCALES: readonly Change[] = [
   // Slow machines have less time than they need for that.
   {
     file: 'router/routing/limits.ts',
-    from: 'const messageTime = { part: 0.25, burst: 10 }',
+    from: 'const messageTime = { part: 0.25, burst: 3 }',
     to: 'const messageTime = { part: 0.05, burst: 2 }',
   },
-  { file: 'router/routing/limits.ts', from: 'const pathTime = { part: 0.1, burst: 20 }', to: 'const pathTime = { part: 0.05, burst: 2 }' },
-  { file: 'router/routing/limits.ts', from: 'const roomTime = { part: 0.05, burst: 50 }', to: 'const roomTime = { part: 0.05, burst: 2 }' },
+  { file: 'router/routing/limits.ts', from: 'const pathTime = { part: 0.1, burst: 4 }', to: 'const pathTime = { part: 0.05, burst: 2 }' },
+  { file: 'router/routing/limits.ts', from: 'const roomTime = { part: 0.05, burst: 10 }', to: 'const roomTime = { part: 0.05, burst: 2 }' },
 ];

@@ -56,14 +56,17 @@ export const recordsOfRouter: Rate = { burst: 1024, perSecond: 50 };
 /** New records that are taken from one link, whoever made them. */
 export const recordsOfLink: Rate = { burst: 32_768, perSecond: 1000 };
 
-/** Of all time, the part in which one peer's messages are heeded, whatever links it has, and milliseconds of it at once: signatures are to be checked. */
-export const messageTime = { part: 0.25, burst: 10 } as const;
+/**
+ * Of all time, the part in which one peer's messages are heeded, whatever links it has, since signatures are to be checked; and milliseconds of it at once: what
+ * is carried waits for so long.
+ */
+export const messageTime = { part: 0.25, burst: 3 } as const;
 
-/** Of all time, the part in which paths are found anew, and milliseconds of it at once: enough for all paths of the largest network, a few times. */
-export const pathTime = { part: 0.1, burst: 20 } as const;
+/** Of all time, the part in which paths are found anew, and milliseconds of it at once: enough for all paths of a thousand routers, and not twice for those of the largest network. */
+export const pathTime = { part: 0.1, burst: 4 } as const;
 
 /** The same for looking at once who gives way where all is full, and not in the next second. */
-export const roomTime = { part: 0.05, burst: 50 } as const;
+export const roomTime = { part: 0.05, burst: 10 } as const;
 
 /** How often a router that gave way to others is taken in again, and of how many that is remembered. */
 export const returnsOfRouter: Rate = { burst: 8, perSecond: 0.1 };
