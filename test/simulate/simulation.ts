@@ -21,7 +21,7 @@ import {
   unwantedVisitors,
   untold,
 } from './invariants.ts';
-import { forgetCertificates } from './node/crypto.ts';
+import { forgetRead } from './node/read-once.ts';
 import { perform } from './perform.ts';
 import { drawPlan, type WorldPlan } from './plan.ts';
 import { Random } from './random.ts';
@@ -70,7 +70,7 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
     process.off('uncaughtException', onError);
     process.off('unhandledRejection', onError);
     enter(undefined);
-    forgetCertificates();
+    forgetRead();
   }
 }
 

@@ -3,12 +3,13 @@ import { PURE, type Replacements } from './load.ts';
 import type { Change } from './change.ts';
 import { SCALES } from './scale.ts';
 
-export const STANDINS: ReadonlyMap<string, URL> = new Map(
-  ['net', 'tls', 'https', 'dns', 'fs', 'crypto', 'perf_hooks'].map((name) => [
+export const STANDINS: ReadonlyMap<string, URL> = new Map([
+  ...['net', 'tls', 'https', 'dns', 'fs', 'crypto', 'perf_hooks'].map((name): [string, URL] => [
     `node:${name}`,
     new URL(`./node/${name}.ts`, import.meta.url),
   ]),
-);
+  ['x509/facts.ts', new URL('./node/facts.ts', import.meta.url)],
+]);
 
 /** Each router takes less memory than any machine has, of which it is told by `node:os`. */
 const KEPT = new Set([...PURE, 'node:os']);

@@ -3,29 +3,25 @@
  * hundredth: nobody forges here. What is drawn, the seed decides.
  */
 import {
-  createHash,
   createPrivateKey as parsePrivateKey,
   createPublicKey as parsePublicKey,
+  hash,
   KeyObject,
   verify as verifyReal,
   X509Certificate as Certificate,
 } from 'node:crypto';
 import { random } from '../current.ts';
+import { readOnce } from './read-once.ts';
 
 export * from 'node:crypto';
 
-const certificates = new Map<string, Certificate>();
-const privateKeys = new Map<string, KeyObject>();
-
 /** Called with `new`: what it returns is taken then. Those of one text are one. */
 export function X509Certificate(input: string | Uint8Array): Certificate {
-  const text = typeof input === 'string' ? input : Buffer.from(input).toString('latin1');
-  const known = certificates.get(text);
-  if (known !== undefined) return known;
-  const read = remembered(new Certificate(input));
-  certificates.set(text, read);
-  return read;
+  return typeof input === 'string' ? certificateOf(input) : certificateOfBytes(Buffer.from(input).toString('latin1'));
 }
+
+const certificateOf = readOnce((pem) => remembered(new Certificate(pem)));
+const certificateOfBytes = readOnce((bytes) => remembered(new Certificate(Buffer.from(bytes, 'latin1'))));
 
 /** As `new` would make it. */
 export const certificateIn = (input: string | Uint8Array): Certificate => Reflect.construct(X509Certificate, [input]) as Certificate;
@@ -65,21 +61,10 @@ function once<K extends object, V>(ask: (about: K) => V): (about: K) => V {
 }
 
 export function createPrivateKey(input: Parameters<typeof parsePrivateKey>[0]): KeyObject {
-  if (typeof input !== 'string') return parsePrivateKey(input);
-  const known = privateKeys.get(input) ?? parsePrivateKey(input);
-  privateKeys.set(input, known);
-  return known;
+  return typeof input === 'string' ? privateKeyOf(input) : parsePrivateKey(input);
 }
 
-/** More of them than all worlds have in common are those of worlds that are over. */
-const MOST = 1_000;
-
-/** Between two worlds. */
-export function forgetCertificates(): void {
-  if (certificates.size < MOST) return;
-  certificates.clear();
-  privateKeys.clear();
-}
+const privateKeyOf = readOnce((pem) => parsePrivateKey(pem));
 
 /** PrivateKeyInfo of Ed448 (RFC 8410) up to the 57 bytes that are the key. */
 const ED448 = Buffer.from('3047020100300506032b6571043b0439', 'hex');
@@ -120,12 +105,12 @@ export function createPublicKey(input: Parameters<typeof parsePublicKey>[0]): Ke
   return parsePublicKey(input);
 }
 
-export function verify(hash: string | null, message: Uint8Array, key: KeyObject | SimulatedKey, signature: Buffer): boolean {
-  if (key instanceof KeyObject) return verifyReal(hash, message, key, signature);
+export function verify(algorithm: string | null, message: Uint8Array, key: KeyObject | SimulatedKey, signature: Buffer): boolean {
+  if (key instanceof KeyObject) return verifyReal(algorithm, message, key, signature);
   return signatureOf(key.simulated, message).equals(signature);
 }
 
 /** 64 bytes, as Ed25519's. */
 export function signatureOf(publicKey: Buffer, message: Uint8Array): Buffer {
-  return createHash('sha512').update(publicKey).update(message).digest();
+  return hash('sha512', Buffer.concat([publicKey, message]), 'buffer');
 }

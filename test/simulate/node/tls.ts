@@ -3,7 +3,7 @@
  * not encrypted, since nobody listens.
  */
 import { checkServerIdentity } from 'node:tls';
-import { createHash, type X509Certificate } from 'node:crypto';
+import { hash, type X509Certificate } from 'node:crypto';
 import type { Endpoint } from '../endpoint.ts';
 import { clearTimeout, setTimeout } from './globals.ts';
 import { Server as TcpServer, Socket, type ConnectOptions, type ServerOptions } from './net.ts';
@@ -47,7 +47,7 @@ export class TLSSocket extends Socket {
   }
 
   exportKeyingMaterial(length: number, label: string): Buffer {
-    return createHash('sha256').update(this.#tls.secret).update(label).digest().subarray(0, length);
+    return hash('sha256', Buffer.concat([this.#tls.secret, Buffer.from(label)]), 'buffer').subarray(0, length);
   }
 
   getPeerX509Certificate(): X509Certificate | undefined {

@@ -1,0 +1,24 @@
+/** What follows from a text alone, and is read of it once for all worlds of a process. */
+
+const known: Map<string, unknown>[] = [];
+
+/** @param read what it is told beside the text matters only where that cannot be read */
+export function readOnce<T, M extends readonly unknown[]>(read: (text: string, ...more: M) => T): (text: string, ...more: M) => T {
+  const answers = new Map<string, T>();
+  known.push(answers);
+  return (text, ...more) => {
+    const answer = answers.get(text);
+    if (answer !== undefined) return answer;
+    const made = read(text, ...more);
+    answers.set(text, made);
+    return made;
+  };
+}
+
+/** More texts than all worlds have in common are those of worlds that are over. */
+const MOST = 1_000;
+
+/** Between two worlds: within one, what was read of one text is one object. */
+export function forgetRead(): void {
+  if (known.some(({ size }) => size >= MOST)) for (const answers of known) answers.clear();
+}
