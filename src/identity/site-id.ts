@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Buffer } from 'node:buffer';
 
 /** Characters of an id. */
@@ -10,7 +10,7 @@ export const SITE_ID_LENGTH = 36;
  * of reach, so who proves the key proves the id.
  */
 export function siteIdOf(publicKey: Uint8Array): string {
-  const bytes = createHash('sha256').update(publicKey).digest().subarray(0, 16);
+  const bytes = hash('sha256', publicKey, 'buffer').subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   return siteIdFromBytes(bytes);

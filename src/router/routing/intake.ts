@@ -7,7 +7,7 @@ import { FORGET_AFTER, looksForPlace, MOST_RETURNING, recordsOfLink, recordsOfRo
 import { TimeShare } from '../../work/time-share.ts';
 import { Credit } from '../../work/token-bucket.ts';
 import { Pace } from './pace.ts';
-import { readHead, signatureOf, signedBytes } from './record.ts';
+import { readHead, signatureOf, signedBytes, type ReadHead } from './record.ts';
 import type { RouteRecord } from './record.ts';
 
 /** What the intake needs of its surroundings. */
@@ -16,7 +16,7 @@ export interface IntakeContext {
   readonly database: Database;
   readonly verify: (publicKey: Buffer, message: Buffer, signature: Buffer) => boolean;
   /** Reads and keeps a record; the bytes are part of a whole message. */
-  readonly read: (bytes: Buffer) => RouteRecord | undefined;
+  readonly read: (bytes: Buffer, head: ReadHead) => RouteRecord | undefined;
   /** On the ageing clock. */
   clock(): number;
   isAdjacent(router: RouterId): boolean;
@@ -99,7 +99,7 @@ export class Intake {
       this.#context.contested(head.epoch);
       return undefined;
     }
-    const record = read(bytes);
+    const record = read(bytes, head);
     if (record === undefined) {
       this.counters.malformed += 1;
       return undefined;

@@ -76,10 +76,16 @@ export const LONGEST_RECORD = 4096;
 export const GREATEST_EPOCH = 2 ** 48 - 1;
 export const GREATEST_COUNTER = 2 ** 32 - 1;
 
+/** What stands before a record's body, and what of it follows from that. */
+export interface ReadHead extends RecordHead {
+  readonly id: RouterId;
+  readonly publicKey: Buffer;
+  readonly check: number;
+  readonly bodyStart: number;
+}
+
 /** Reads what stands before the body, without a look at the signature. @throws RoutingError where it is cut short or cannot be */
-export function readHead(
-  bytes: Buffer,
-): RecordHead & { readonly id: RouterId; readonly publicKey: Buffer; readonly check: number; readonly bodyStart: number } {
+export function readHead(bytes: Buffer): ReadHead {
   if (bytes.length > LONGEST_RECORD)
     throw new RoutingError('routing-message', `A record has ${bytes.length} bytes, ${LONGEST_RECORD} are allowed.`);
   const cursor = new Cursor(bytes, 'record', 0, Math.max(0, bytes.length - SIGNATURE_BYTES));
@@ -111,11 +117,12 @@ export function bodyOf(record: RouteRecord): Buffer {
 
 /**
  * Reads a whole record.
+ * @param head of these bytes, where it was read already
  * @returns undefined where the body is not one: its origin's fault, whoever passed it on
  * @throws RoutingError where the head is not one, which nobody may pass on
  */
-export function readRecord(bytes: Buffer): RouteRecord | undefined {
-  const { id, epoch, counter, part, check, bodyStart } = readHead(bytes);
+export function readRecord(bytes: Buffer, head = readHead(bytes)): RouteRecord | undefined {
+  const { id, epoch, counter, part, check, bodyStart } = head;
   try {
     return { bytes, router: id, epoch, counter, part, check, bodyStart, ...readBody(bytes, bodyStart, part) };
   } catch (error) {

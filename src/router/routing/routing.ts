@@ -24,7 +24,7 @@ import { fitText, isRoutingKey, routerId } from './names.ts';
 import { OwnRecords } from './own-records.ts';
 import { Credit } from '../../work/token-bucket.ts';
 import { readRecord, signatureOf } from './record.ts';
-import type { RouteRecord } from './record.ts';
+import type { ReadHead, RouteRecord } from './record.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
 import { verifySignature } from '../../identity/site-key.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
@@ -40,10 +40,10 @@ export function createRouting(options: RoutingOptions, read = readCopy): Routing
 }
 
 /** Apart from the pool of small buffers: there, a record that stays would keep others that are long replaced. */
-function readCopy(bytes: Buffer): RouteRecord | undefined {
+function readCopy(bytes: Buffer, head?: ReadHead): RouteRecord | undefined {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
-  return readRecord(copy);
+  return readRecord(copy, head);
 }
 
 class LinkState implements Routing {
