@@ -39,6 +39,7 @@ export class Endpoint {
   hasReset = false;
   /** Its user has closed it: the kernel knows it no more. */
   closed = false;
+  readonly #where: string;
   readonly #path: Path;
   readonly #capacity: number;
   #peer: Endpoint | undefined;
@@ -53,6 +54,7 @@ export class Endpoint {
   constructor(machine: Host, { port, isLoopback }: { readonly port: number; readonly isLoopback: boolean }, path: Path, capacity: number) {
     this.machine = machine;
     this.port = port;
+    this.#where = `${machine.name}:${port}`;
     this.isLoopback = isLoopback;
     this.#path = path;
     this.#capacity = capacity;
@@ -79,7 +81,7 @@ export class Endpoint {
     const room = this.peer.over ? Infinity : this.#capacity - this.#bytesFlying - this.peer.unread;
     const taken = Math.max(0, Math.min(room, chunk.length));
     if (taken < chunk.length) this.#wantsRoom = true;
-    if (taken > 0) this.#sendBytes(Buffer.from(chunk.subarray(0, taken)));
+    if (taken > 0) this.#sendBytes(Buffer.from(taken === chunk.length ? chunk : chunk.subarray(0, taken)));
     return taken;
   }
 
@@ -87,8 +89,9 @@ export class Endpoint {
     const first = this.#arrived[0];
     if (first === undefined) return undefined;
     const bytes = this.#arrived.length === 1 ? first : Buffer.concat(this.#arrived);
-    const chunk = bytes.subarray(0, most);
-    this.#arrived = chunk.length === bytes.length ? [] : [bytes.subarray(most)];
+    const isAll = bytes.length <= most;
+    const chunk = isAll ? bytes : bytes.subarray(0, most);
+    this.#arrived = isAll ? [] : [bytes.subarray(most)];
     this.unread -= chunk.length;
     this.#tellRoom();
     return chunk;
@@ -156,7 +159,7 @@ export class Endpoint {
     const cut = this.#path.cut(bytes.length);
     this.#bytesFlying += bytes.length;
     if (cut > 0) this.#send(bytes.subarray(0, cut), cut);
-    this.#send(bytes.subarray(cut), bytes.length - cut);
+    this.#send(cut > 0 ? bytes.subarray(cut) : bytes, bytes.length - cut);
   }
 
   #send(what: Item['what'], length: number): void {
@@ -187,7 +190,7 @@ export class Endpoint {
   }
 
   #take(what: Item['what']): void {
-    this.machine.network.trace(`${this.machine.name}:${this.port}`, what);
+    this.machine.network.trace(this.#where, what);
     if (this.closed) {
       // Nobody knows such a connection: unless the machine is off, it says so.
       if (what !== 'rst' && what !== 'fin' && this.machine.isOn && !this.peer.over) this.#answerRst();

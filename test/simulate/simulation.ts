@@ -89,7 +89,7 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
   }
   // What has begun by a certificate goes on when that ends.
   if (world.isPeaceful) end = Math.max(end, ...Object.values(world.plan.renewal?.ends ?? {}).map((seconds) => seconds * 1_000 + AFTER_END));
-  await loop.run(end, () => broken(world).length > 0);
+  await loop.run(end, () => loop.thrown.length > 0 || world.faults.length > 0);
   world.heal();
   const quiet = await settled(world, [endingCertificates, ...ALWAYS]);
   if (quiet.length > 0) return quiet;
