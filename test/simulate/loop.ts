@@ -1,3 +1,5 @@
+import { runTicks } from './node/internals.ts';
+
 /** Somebody whose code runs: a machine. Each has its own wall clock, and what it does in one turn stays in order. */
 export interface Owner {
   readonly name: string;
@@ -32,7 +34,7 @@ export interface Due {
 export type Kind = 'world' | 'timer' | 'turn';
 
 /** Events that run in one turn of Node.js's own loop, each followed by its ticks and microtasks. */
-const BATCH = 32;
+const BATCH = 256;
 /** A turn of a machine's event loop takes up to so many milliseconds. */
 const TURN = 0.05;
 
@@ -93,22 +95,31 @@ export class Loop {
   /** Runs what is due until then, or until it is enough: asked after each event. */
   run(until: number, enough: () => boolean = () => false): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    let left = 0;
-    let over = false;
-    const step = (): void => {
-      left -= 1;
-      if (!over && !this.#next(until, enough)) {
-        over = true;
-        this.owner = undefined;
-        resolve();
-      }
-      if (!over && left === 0) turn();
-    };
     const turn = (): void => {
-      for (left = 0; left < BATCH; left += 1) setImmediate(step);
+      for (let left = BATCH; left > 0; left -= 1) {
+        if (!this.#next(until, enough)) {
+          this.owner = undefined;
+          resolve();
+          return;
+        }
+        this.#settle();
+      }
+      setImmediate(turn);
     };
-    turn();
+    setImmediate(turn);
     return promise;
+  }
+
+  /** Whatever a tick throws, those after it run. */
+  #settle(): void {
+    for (;;) {
+      try {
+        runTicks();
+        return;
+      } catch (error) {
+        this.thrown.push(error);
+      }
+    }
   }
 
   #next(until: number, enough: () => boolean): boolean {
@@ -186,4 +197,7 @@ export class Loop {
   }
 }
 
-const before = (one: Due, other: Due): boolean => (one.at - other.at || one.due - other.due || one.order - other.order) < 0;
+function before(one: Due, other: Due): boolean {
+  if (one.at !== other.at) return one.at < other.at;
+  return one.due === other.due ? one.order < other.order : one.due < other.due;
+}

@@ -11,10 +11,11 @@ interface Bindings {
     readonly kLastWriteErr: number;
   };
   binding(name: 'tcp_wrap'): { readonly TCP: { readonly prototype: object } };
+  _tickCallback(): void;
 }
 
 // Deprecated for programs, and not in the types; that it is there is what the tests of these stand-ins hold.
-const { binding } = process as unknown as Bindings;
+const { binding, _tickCallback } = process as unknown as Bindings;
 const stream = binding('stream_wrap');
 
 /** `resetAndDestroy` looks whether a handle is one of TCP. */
@@ -45,3 +46,6 @@ export function tellWritten(bytes: number): void {
   stream.streamBaseState[stream.kBytesWritten] = bytes;
   stream.streamBaseState[stream.kLastWriteErr] = 0;
 }
+
+/** Runs the ticks and promises that are due, and those that come of them, as Node.js does after each of its own events. What one throws it throws, and leaves the others. */
+export const runTicks = (): void => _tickCallback();
