@@ -84,7 +84,9 @@ export class Network {
   readonly loop: Loop;
   readonly random: Random;
   readonly machines = new Set<Machine>();
-  readonly #paths = new Map<string, Path>();
+  readonly #paths: Path[] = [];
+  /** By both addresses. */
+  readonly #pathsBetween = new Map<string, Map<string, Path>>();
   readonly #trace: (where: string, what: Uint8Array | string) => void;
   /** Bytes that a connection holds, one way. */
   readonly #capacity: number;
@@ -112,14 +114,17 @@ export class Network {
   }
 
   path({ host: one }: Machine, { host: other }: Machine): Path {
-    const name = one < other ? `${one} ${other}` : `${other} ${one}`;
-    const known = this.#paths.get(name) ?? new Path(this, one === other);
-    this.#paths.set(name, known);
-    return known;
+    const known = this.#pathsBetween.get(one)?.get(other);
+    if (known !== undefined) return known;
+    const path = new Path(this, one === other);
+    this.#paths.push(path);
+    this.#pathsBetween.getOrInsertComputed(one, () => new Map()).set(other, path);
+    this.#pathsBetween.getOrInsertComputed(other, () => new Map()).set(one, path);
+    return path;
   }
 
   heal(): void {
-    for (const path of this.#paths.values()) path.release();
+    for (const path of this.#paths) path.release();
   }
 
   get endpoints(): number {

@@ -151,7 +151,8 @@ function readGraph(
   const { found, confined } = mutual(listed, count, sites);
   const arrivals = confined.filter(({ isClosed }) => !isClosed);
   const edgeSites = new Set<number>();
-  for (const node of connected(found.of(count), confined)) if (nodes[node]?.about?.edge === true) edgeSites.add(sites[node] ?? 0);
+  const edges = found.of(count);
+  for (const node of connected(edges, confined)) if (nodes[node]?.about?.edge === true) edgeSites.add(sites[node] ?? 0);
   const twins = addTwins(ids, sites, found, arrivals);
   const hashes = Uint32Array.from(ids, hashOf);
   const salt = hashes[0] ?? 0;
@@ -162,7 +163,7 @@ function readGraph(
     siteIds: [...siteNumbers.keys()],
     confined: Uint8Array.from(sites, (site, node) => (node >= count || (edgeSites.has(site) && site !== 0) ? 1 : 0)),
     twins,
-    edges: found.of(ids.length),
+    edges: twins.size === 0 ? edges : found.of(ids.length),
     mix: (node, predecessor) => Math.imul((hashes[predecessor] ?? 0) ^ salt ^ Math.imul(hashes[node] ?? 0, 0x85ebca6b), 0x9e3779b1) >>> 0,
   };
 }
