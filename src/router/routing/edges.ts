@@ -7,8 +7,8 @@ export interface Edges {
 
 /** Directed edges as they are found: numbers in place of objects, since a large network has tens of thousands, and is read anew with each change. */
 export class EdgeList {
-  /** Of each edge: from, to, cost. */
-  #numbers = new Int32Array(3 * 256);
+  /** Of each edge: from, to, cost. At first there is room for those of a few sites. */
+  #numbers = new Int32Array(3 * 16);
   #size = 0;
 
   get size(): number {
