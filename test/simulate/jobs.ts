@@ -13,6 +13,9 @@ export interface JobResult<E> {
 export const ROUTERS = new URL('./child.ts', import.meta.url);
 export const CLUSTERS = new URL('../played/child.ts', import.meta.url);
 
+/** A history is shortened by running it again and again, each time in a process of its own. */
+const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/node', import.meta.url));
+
 /** Milliseconds that a test of seeds may take, where a run of all unit tests has to share its cores with much else. */
 export const LIMIT = 4 * 60_000;
 
@@ -21,6 +24,7 @@ export function runJob<E>(program: URL, job: Job<E>, signal?: AbortSignal): Prom
   const { promise, resolve, reject } = Promise.withResolvers<JobResult<E>>();
   const child = spawn(process.execPath, [fileURLToPath(program), JSON.stringify(job)], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { NODE_COMPILE_CACHE: COMPILED, ...process.env },
     ...(signal === undefined ? {} : { signal }),
   });
   const chunks: Buffer[] = [];
