@@ -135,11 +135,12 @@ export function perform(world: World, happening: Happening): void {
       site.machine.clock.ahead -= HOUR;
       break;
     case 'retire':
-      site?.router?.leave();
+      site?.leave();
       after(happening.pause, () => perform(world, { kind: 'kill', site: happening.site, how: 'drain', lasts: happening.lasts }));
       break;
     case 'freeze':
-      if (site !== undefined) site.machine.busyUntil = loop.now + happening.lasts;
+      // What has been put off until then already stays so.
+      if (site !== undefined) site.machine.busyUntil = Math.max(site.machine.busyUntil, loop.now + happening.lasts);
       break;
     case 'move':
       site?.move();

@@ -349,6 +349,11 @@ export class Site {
     this.#soon(() => void end());
   }
 
+  /** It says that it goes, and stays for now. */
+  leave(): void {
+    this.#soon(() => this.router?.leave());
+  }
+
   #siblings(): Pick<RouterConfig, 'siblings'> {
     const { sibling } = this.plan;
     if (sibling === undefined) return {};
