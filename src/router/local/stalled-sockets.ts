@@ -4,16 +4,20 @@ import { bounded, guard } from '../../telemetry/boundary.ts';
 export interface Stalled {
   /** To be looked after still. */
   readonly stalled: boolean;
-  /** Called each second. */
+  /** Called each second; more rarely where there are many thousands. */
   ask(): void;
   broken(): void;
 }
 
-/** Milliseconds between two looks. */
+/** Milliseconds between the begins of two rounds. */
 const LOOK = 1_000;
+/** So many are looked at in one go, and so many milliseconds later the next: each may cost a system call, and others are not to wait for all of them. */
+const [MANY, PAUSE] = [64, 10];
 
 const stalled = new Set<Stalled>();
 let timer: NodeJS.Timeout | undefined;
+/** Those that this round has still to look at. */
+let round: IterableIterator<Stalled> | undefined;
 
 /**
  * Looks after a socket that is not read. Node.js polls such a socket for nothing, and so would not notice that its peer reset or vanished
@@ -23,7 +27,7 @@ let timer: NodeJS.Timeout | undefined;
  */
 export function watchStalled(socket: Stalled): void {
   stalled.add(socket);
-  timer ??= setInterval(bounded('look/stalled-sockets', look), LOOK).unref();
+  timer ??= setInterval(bounded('look/stalled-sockets', begin), LOOK).unref();
 }
 
 /** It is closed: kept until the next look, thousands a second would be a few megabytes. Also of one that is not there. */
@@ -31,15 +35,32 @@ export function forgetStalled(socket: Stalled): void {
   stalled.delete(socket);
 }
 
+function begin(): void {
+  if (round !== undefined) return;
+  round = stalled.values();
+  look();
+}
+
+const goOn = bounded('look/stalled-rest', look, () => {
+  round = undefined;
+});
+
 function look(): void {
-  for (const socket of stalled) {
-    if (socket.stalled) guard('connection/stalled-look', socket, ask, end);
-    else stalled.delete(socket);
+  for (let left = MANY; left > 0; left -= 1) {
+    const next = round?.next();
+    if (next === undefined || next.done === true) return end();
+    if (next.value.stalled) guard('connection/stalled-look', next.value, ask, broken);
+    else stalled.delete(next.value);
   }
+  setTimeout(goOn, PAUSE).unref();
+}
+
+function end(): void {
+  round = undefined;
   if (stalled.size > 0) return;
   clearInterval(timer);
   timer = undefined;
 }
 
 const ask = (socket: Stalled): void => socket.ask();
-const end = (socket: Stalled): void => socket.broken();
+const broken = (socket: Stalled): void => socket.broken();

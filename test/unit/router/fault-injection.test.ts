@@ -140,6 +140,7 @@ const names = readdirSync(ROUTER, { recursive: true, encoding: 'utf8' })
 /** Nothing here brings them about: what breaks at one moment only, readers that stand still, a want of memory, names with several addresses, a resolver that does not answer, floods of routing messages, more TLS handshakes than begin at once, a link that gives way to one elsewhere. */
 const UNREACHED: ReadonlySet<string> = new Set([
   'connection/stalled-look',
+  'look/stalled-rest',
   'connection/look-again',
   'connection/no-server',
   'connection/no-way',

@@ -5,6 +5,7 @@ import { connect as connectTls, createServer as createTlsServer, type TLSSocket 
 import { describe, it, mock } from 'node:test';
 import type { StreamReset } from '../../../../src/router/http2/contract.ts';
 import { SocketEnd } from '../../../../src/router/local/socket-end.ts';
+import { forgetStalled, watchStalled } from '../../../../src/router/local/stalled-sockets.ts';
 import { Side } from '../../../../src/router/side.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { testAuthority } from '../support/certificates.ts';
@@ -124,3 +125,18 @@ for (const [kind, open] of Object.entries(kinds)) {
     });
   });
 }
+
+describe('thousands of sockets that are not read', () => {
+  it('are looked at a few in one go, and each once in a round', async () => {
+    const asked: number[] = [];
+    const sockets = Array.from({ length: 2_000 }, (_, index) => ({ stalled: true, ask: () => void asked.push(index), broken() {} }));
+    for (const socket of sockets) watchStalled(socket);
+    mock.timers.tick(1_000);
+    assert.ok(asked.length > 0 && asked.length <= 100, `${asked.length} in one go`);
+    await eventually('all have been asked', () => asked.length >= sockets.length);
+    assert.equal(new Set(asked).size, asked.length);
+    for (const socket of sockets) forgetStalled(socket);
+    mock.timers.tick(1_000);
+    assert.equal(asked.length, sockets.length);
+  });
+});
