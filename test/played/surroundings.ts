@@ -12,7 +12,7 @@ const STANDINS: ReadonlyMap<string, URL> = new Map([
   ['undici/lib/dispatcher/pool.js', here('pool')],
   ['@prometheus-io/client', here('prometheus')],
   ['telemetry/log.ts', here('log')],
-  ['telemetry/http.ts', here('telemetry-http')],
+  ['cli/processes/telemetry-http.ts', here('telemetry-http')],
   ['kube/client/config.ts', here('config')],
   ['cli/processes/last-resort.ts', here('last-resort')],
   ['exposure/csi/socket-server.ts', here('socket-server')],

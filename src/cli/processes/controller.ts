@@ -12,7 +12,7 @@ import { install } from '../../exposure/installation.ts';
 import { showListeners } from '../../exposure/listener-metrics.ts';
 import type { PresetName } from '../../exposure/presets.ts';
 import { logInternalErrors } from '../../telemetry/boundary.ts';
-import { serveTelemetry } from '../../telemetry/http.ts';
+import { serveTelemetry } from './telemetry-http.ts';
 import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts';
 import { counter, registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { findClusterDomain } from './cluster-domain.ts';

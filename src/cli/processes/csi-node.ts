@@ -3,7 +3,7 @@ import { podListenersOnNode, runCsiNode as run } from '../../exposure/csi/run-no
 import { startInformer } from '../../kube/watch/informer.ts';
 import { podListeners } from '../../api/listeners/index.ts';
 import { logInternalErrors } from '../../telemetry/boundary.ts';
-import { serveTelemetry } from '../../telemetry/http.ts';
+import { serveTelemetry } from './telemetry-http.ts';
 import { createLogger, type LogLevel } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { connect, logTrouble } from './connect.ts';

@@ -9,7 +9,7 @@ import { clusterPlatform, type ClusterPlatform } from '../../platform/kubernetes
 import { memoryLimit } from '../../router/memory/limit.ts';
 import { startRouter } from '../../router/router.ts';
 import { logInternalErrors } from '../../telemetry/boundary.ts';
-import { serveTelemetry, type TelemetryServer } from '../../telemetry/http.ts';
+import { serveTelemetry, type TelemetryServer } from './telemetry-http.ts';
 import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { openFilesLimit } from '../../telemetry/open-files.ts';

@@ -13,7 +13,7 @@ import { openFilesLimit } from '../../telemetry/open-files.ts';
 import { memoryLimit } from '../../router/memory/limit.ts';
 import { startRouter } from '../../router/router.ts';
 import { bounded, logInternalErrors } from '../../telemetry/boundary.ts';
-import { serveTelemetry } from '../../telemetry/http.ts';
+import { serveTelemetry } from './telemetry-http.ts';
 import { createLogger, type LogLevel, type Logger } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { aborted } from '../../work/pause.ts';

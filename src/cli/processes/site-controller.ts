@@ -17,7 +17,7 @@ import { isNamespaceTerminating } from '../../kube/errors.ts';
 import { createEventRecorder } from '../../kube/events/events.ts';
 import { startInformer } from '../../kube/watch/informer.ts';
 import { logInternalErrors } from '../../telemetry/boundary.ts';
-import { serveTelemetry } from '../../telemetry/http.ts';
+import { serveTelemetry } from './telemetry-http.ts';
 import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { FIELD_MANAGER } from '../../api/skupper/cluster-names.ts';

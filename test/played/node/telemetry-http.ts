@@ -1,2 +1,2 @@
-/** Stands for `src/telemetry/http.ts`. */
+/** Stands for `src/cli/processes/telemetry-http.ts`. */
 export const serveTelemetry = async (): Promise<object> => ({ port: 0, async [Symbol.asyncDispose]() {} });

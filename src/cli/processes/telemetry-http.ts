@@ -1,7 +1,13 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { once } from 'node:events';
-import { bounded, detached } from './boundary.ts';
-import { metrics } from './metrics.ts';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { FairPlaces } from '../../work/fair-places.ts';
+import { networkOf } from '../../x509/network.ts';
+import { bounded, detached } from '../../telemetry/boundary.ts';
+import { metrics } from '../../telemetry/metrics.ts';
+import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
+import { Renderings } from './renderings.ts';
 
 /** Why a probe fails, in words for `kubectl describe`; undefined when all is well. */
 export type Probe = () => string | undefined;
@@ -9,6 +15,14 @@ export type Probe = () => string | undefined;
 export interface TelemetryServer extends AsyncDisposable {
   readonly port: number;
 }
+
+/** Connections at the port, in all and of one address: whoever reaches it needs no certificate, and is not to have the files of others. */
+const MOST = Math.min(64, reserveWithin(openFilesLimit()).strangers);
+const MOST_OF_ADDRESS = Math.min(16, MOST);
+/** Of one connection, which is closed then: what asks for more at once, without waiting for answers, costs others their turns. */
+const MOST_REQUESTS = 256;
+
+const renderings = new Renderings(() => metrics.metrics());
 
 /** Serves `/metrics` (Prometheus text), `/livez`, also called `/healthz`, and `/readyz` (200 `ok`, or 503 with the reason). */
 export async function serveTelemetry(options: {
@@ -33,7 +47,7 @@ export async function serveTelemetry(options: {
       response.end(`${problem ?? 'ok'}\n`);
     } else if (path === '/metrics' && options.metrics !== false) {
       const answer = async (): Promise<void> => {
-        const text = await metrics.metrics();
+        const text = await renderings.latest();
         response.writeHead(200, { 'content-type': metrics.contentType }).end(text);
       };
       detached('request/metrics', answer, () => response.writeHead(500).end());
@@ -50,7 +64,21 @@ async function listen(
   serve: RequestListener,
   options: { readonly port: number; readonly avoid?: readonly number[]; readonly host?: string },
 ): Promise<Server> {
-  const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000 });
+  const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 2_500 });
+  server.maxRequestsPerSocket = MOST_REQUESTS;
+  const places = new FairPlaces<Socket>({ most: MOST, mostOfGroup: MOST_OF_ADDRESS });
+  const begin = (socket: Socket): void => {
+    const leave = (): void => places.leave(socket);
+    socket.once('close', bounded('connection/telemetry-closed', leave, leave));
+    places.enter(socket, networkOf(socket.remoteAddress ?? ''))?.destroy();
+  };
+  const end = (_: unknown, socket: Socket): void => void socket.destroy();
+  server.on('connection', bounded('connection/telemetry-begin', begin, end));
+  const tooMany = (_: IncomingMessage, socket: Duplex): void => void socket.destroy();
+  server.on(
+    'dropRequest',
+    bounded('request/telemetry-dropped', tooMany, (_, __, socket) => void socket.destroy()),
+  );
   server.on(
     'request',
     bounded('request/telemetry', serve, (_, __, response) => void response.destroy()),

@@ -1,0 +1,69 @@
+/** Metrics and probes, at a port that asks nobody who he is. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { Renderings } from '../../../src/cli/processes/renderings.ts';
+import { serveTelemetry, type TelemetryServer } from '../../../src/cli/processes/telemetry-http.ts';
+import { eventually } from '../../harness/wait.ts';
+import { openSockets } from '../router/support/open-files.ts';
+
+const serve = (): Promise<TelemetryServer> => serveTelemetry({ port: 0, host: '127.0.0.1', live: () => undefined, ready: () => 'not yet' });
+
+test('whoever holds connections open at it has few of them, and keeps nobody out', async () => {
+  await using server = await serve();
+  const before = openSockets();
+  const held = await Promise.all(Array.from({ length: 100 }, () => open(server.port)));
+  assert.match(await ask(server.port, '/livez'), /^HTTP\/1\.1 200 /);
+  assert.match(await ask(server.port, '/readyz'), /^HTTP\/1\.1 503 [^]*not yet/);
+  // The test's own ends as well.
+  await eventually('most of them to be closed', () => openSockets() - before <= 2 * 16);
+  for (const socket of held) socket.destroy();
+});
+
+test('who asks for thousands of answers at once, and waits for none, is cut off', async () => {
+  await using server = await serve();
+  const socket = await open(server.port);
+  socket.write('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(2_000));
+  await eventually('it to be closed', () => socket.destroyed);
+});
+
+test('metrics are rendered once for all who ask meanwhile, and who asks without end gets those of a moment ago', async () => {
+  let now = 0;
+  let rendered = 0;
+  const renderings = new Renderings(
+    async () => {
+      rendered += 1;
+      return Promise.resolve(`text ${rendered}`);
+    },
+    () => now,
+  );
+  assert.deepEqual(await Promise.all([1, 2, 3].map(() => renderings.latest())), ['text 1', 'text 1', 'text 1']);
+  for (let time = 0; time < 1_000; time += 1) await renderings.latest();
+  assert.ok(rendered < 20, `rendered ${rendered} times at once`);
+  const before = rendered;
+  now += 100;
+  assert.equal(await renderings.latest(), `text ${before + 1}`);
+});
+
+test('where metrics cannot be rendered, whoever asks next has another try', async () => {
+  let fails = true;
+  const renderings = new Renderings(() => (fails ? Promise.reject(new Error('no')) : Promise.resolve('text')));
+  await assert.rejects(renderings.latest());
+  fails = false;
+  assert.equal(await renderings.latest(), 'text');
+});
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {}).resume();
+  await once(socket, 'connect');
+  return socket;
+}
+
+async function ask(port: number, path: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(`GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
+  return text(socket);
+}
