@@ -13,6 +13,7 @@ import { Links } from './link/links.ts';
 import { Memory } from './memory/memory.ts';
 import { Turns } from './http2/turn.ts';
 import { budgetWithin, memoryLimit } from './memory/limit.ts';
+import { LogRations } from '../telemetry/log-rations.ts';
 import { openFilesLimit, reserveWithin } from '../telemetry/open-files.ts';
 import { Liveness } from './link/session/liveness.ts';
 import { linkMetrics, showMetrics } from './link/link-metrics.ts';
@@ -68,6 +69,8 @@ class JoinedRouter implements Router, LinkHost {
   readonly memory: Memory;
   readonly turns = new Turns();
   readonly messageTime = new TimeShares(messageTime.part, messageTime.burst);
+  /** Whoever is let in may link as often as it likes, and be gone again. */
+  readonly #linkLog: LogRations;
   #leaving = false;
   #stopped = false;
   readonly relayed = { open: 0, total: 0, failed: 0, bytes: 0 };
@@ -100,6 +103,7 @@ class JoinedRouter implements Router, LinkHost {
   constructor(config: RouterConfig, hooks: RouterHooks, { log, memory }: RouterOptions) {
     const { site, siteKey, router } = config;
     this.log = log;
+    this.#linkLog = new LogRations(log);
     const limits = { bytes: budgetWithin(memoryLimit(memory)), peers: reserveWithin(openFilesLimit()).peers };
     this.memory = new Memory(limits, log);
     this.hooks = hooks;
@@ -296,10 +300,8 @@ class JoinedRouter implements Router, LinkHost {
 
   readonly events = {
     onUp: (link: Link): void => {
-      this.log.info(
-        { link: link.id, router: link.router, site: link.peer.site.name, cost: link.cost, dialed: link.dialed },
-        'adjacent router',
-      );
+      const { id, router, peer, cost, dialed } = link;
+      this.#linkLog.of(link.owner).info({ link: id, router, site: peer.site.name, cost, dialed }, 'adjacent router');
       this.#feed.up(link);
       this.#siblingLinks.up(link);
       this.#configured.linkUp(link);
@@ -309,7 +311,7 @@ class JoinedRouter implements Router, LinkHost {
     },
     onDown: (link: Link): void => {
       this.links.delete(link);
-      this.log.info({ link: link.id, router: link.router, reason: link.reason }, 'adjacency ended');
+      this.#linkLog.of(link.owner).info({ link: link.id, router: link.router, reason: link.reason }, 'adjacency ended');
       this.#feed.down(link);
       this.#siblingLinks.down(link);
       this.#configured.linkDown(link);

@@ -22,6 +22,8 @@ export interface LinkOptions {
   /** What the other end said and proved. */
   readonly peer: Hello;
   readonly dialed: boolean;
+  /** Whose connections it has, as in shares of memory. */
+  readonly owner: string;
   readonly cost: number;
   /** When the certificate that the peer showed ends, in milliseconds since 1970; `Infinity` where there is none. */
   readonly expires: number;
@@ -43,6 +45,7 @@ export class Link {
   readonly id: string;
   readonly peer: Hello;
   readonly dialed: boolean;
+  readonly owner: string;
   /** `SITE-ID/ROUTER`. */
   readonly router: RouterId;
   cost: number;
@@ -62,6 +65,7 @@ export class Link {
     this.id = options.id;
     this.peer = options.peer;
     this.dialed = options.dialed;
+    this.owner = options.owner;
     this.router = routerOf(options.peer);
     this.cost = options.cost;
     this.expires = options.expires;

@@ -212,6 +212,7 @@ export class Incoming implements Placed {
       id: hello.link.id,
       peer: hello,
       dialed: false,
+      owner: this.owner,
       cost: hello.link.cost,
       expires: this.expires,
       confined: this.#options.edgeOnly,

@@ -201,6 +201,7 @@ class Outgoing implements OpenedLink {
         id,
         peer: hello,
         dialed: true,
+        owner: this.#owner,
         cost,
         expires: this.#certificate?.expires ?? Infinity,
         confined: false,

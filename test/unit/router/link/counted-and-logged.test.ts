@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { test, type TestContext } from 'node:test';
 import { pino } from 'pino';
+import { openBundle } from '../../../../src/router/link/bundle.ts';
+import { openLink } from '../../../../src/router/link/dial/outgoing.ts';
+import { dialTls } from '../../../../src/router/link/dial/tls-dial.ts';
 import { startRouter } from '../../../../src/router/router.ts';
 import { metrics } from '../../../../src/telemetry/metrics.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { testAuthority } from '../support/certificates.ts';
+import { linkHost } from '../support/link-host.ts';
 import { access, accessPort, siteConfig } from '../support/site.ts';
 import { standardClient } from '../support/standard-client.ts';
 
@@ -107,3 +112,30 @@ test('handshakes that never end are bounded in number, and those beyond are coun
   assert.equal(own.session.closed, false);
   await eventually('the oldest gave way', () => closed >= 37);
 });
+
+test('a site whose links come and go all the time fills no log, and takes no lines from others', async (t) => {
+  stopClock(t);
+  await using router = await start();
+  assert.equal(await linesOfLinks(router, 30), 20);
+  assert.equal(await linesOfLinks(router, 1), 2);
+});
+
+/** How many lines tell of links of one site, of which so many come and go again. */
+async function linesOfLinks({ port, lines }: Watched, links: number): Promise<number> {
+  const [ours, before] = [siteConfig('restless'), lines.length];
+  using host = linkHost(ours);
+  const own = openBundle(await authority.issue({ siteId: ours.site.id }), 'client');
+  const { signal } = new AbortController();
+  const endpoint = { host: '127.0.0.1', port };
+  const open = (protocol: string): ReturnType<typeof dialTls> => dialTls({ endpoint, bundle: own, protocol, deadline: 5_000, signal });
+  for (let left = links; left > 0; left -= 1) {
+    const { link } = await openLink({ host, peer: 'there', cost: 1, id: randomBytes(10).toString('hex'), signal, dial: open });
+    const closed = [...link.connections].map(({ session }) => session);
+    link.cut(new Error('it goes again'));
+    await eventually('its connections to be closed', () => closed.every(({ state }) => state === 'closed'));
+  }
+  // The last line is written once the other end has heard of it.
+  const told = (): number => lines.slice(before).filter((line) => /adjacent router|adjacency ended/.test(line)).length;
+  await eventually('all of it to be told', () => told() >= Math.min(2 * links, 20));
+  return told();
+}

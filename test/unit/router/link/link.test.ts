@@ -23,6 +23,7 @@ describe('a link with more than one connection that it sends on', () => {
       ...hello,
       peer: host.hello(hello),
       dialed: true,
+      owner: 'peer',
       expires: Infinity,
       confined: false,
       routing,

@@ -1,0 +1,29 @@
+import type { Logger } from './log.ts';
+import { LogRation } from './log-ration.ts';
+
+/** Far more than are linked at once; whoever comes beyond them shares a ration with all others who do. */
+const MOST = 1_024;
+
+/** A ration of log lines for each of those who can cause them: one who causes thousands takes nobody else's. */
+export class LogRations {
+  readonly #log: Logger;
+  readonly #clock: (() => number) | undefined;
+  readonly #byWhom = new Map<string, LogRation>();
+  readonly #others: LogRation;
+
+  /** @param clock milliseconds; the system's where left out */
+  constructor(log: Logger, clock?: () => number) {
+    this.#log = log;
+    this.#clock = clock;
+    this.#others = new LogRation(log, clock);
+  }
+
+  of(whom: string): LogRation {
+    const known = this.#byWhom.get(whom);
+    if (known !== undefined) return known;
+    if (this.#byWhom.size >= MOST) return this.#others;
+    const made = new LogRation(this.#log, this.#clock);
+    this.#byWhom.set(whom, made);
+    return made;
+  }
+}
