@@ -17,7 +17,7 @@ export interface TelemetryServer extends AsyncDisposable {
 }
 
 /** Connections at the port, in all and of one address: whoever reaches it needs no certificate, and is not to have the files of others. */
-const MOST = Math.min(64, reserveWithin(openFilesLimit()).strangers);
+const MOST = Math.min(64, Math.ceil(reserveWithin(openFilesLimit()).strangers / 2));
 const MOST_OF_ADDRESS = Math.min(16, MOST);
 /** Of one connection, which is closed then: what asks for more at once, without waiting for answers, costs others their turns. */
 const MOST_REQUESTS = 256;
