@@ -11,6 +11,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import { LogRation } from '../../telemetry/log-ration.ts';
 import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
 import { FairPlaces } from '../../work/fair-places.ts';
+import { handshakeReads } from '../../work/handshake-reads.ts';
 import { RawSockets } from '../../work/raw-sockets.ts';
 import { networkOf } from '../../x509/network.ts';
 import { refusalOfClient } from './client-check.ts';
@@ -130,7 +131,9 @@ class Places {
     if (!this.#raws.add(raw)) return;
     const closed = (): void => this.#leave(raw);
     raw.once('close', bounded('connection/api-handshake-closed', closed, closed));
-    const ended = this.#handshakes.enter(raw, networkOf(raw.remoteAddress ?? ''));
+    const network = networkOf(raw.remoteAddress ?? '');
+    handshakeReads.begin(raw, network);
+    const ended = this.#handshakes.enter(raw, network);
     this.#shaking.add(raw);
     if (ended === undefined) return;
     this.#leave(ended);
@@ -139,7 +142,10 @@ class Places {
 
   secure(socket: TLSSocket): void {
     const raw = this.#raws.below(socket);
-    if (raw !== undefined) this.#leave(raw);
+    if (raw !== undefined) {
+      this.#leave(raw);
+      handshakeReads.end(raw);
+    }
     const closed = (): void => this.#clients.leave(socket);
     socket.once('close', bounded('connection/api-closed', closed, closed));
     this.#clients.enter(socket, socket.getPeerX509Certificate()?.fingerprint256 ?? '')?.destroy();

@@ -7,6 +7,7 @@ import { hostPort, type HostPort } from '../host-port.ts';
 import { codeOf, KEEP_ALIVE } from './connect.ts';
 import { resetSocket } from './socket-end.ts';
 import type { FairPlaces } from '../../work/fair-places.ts';
+import { handshakeReads } from '../../work/handshake-reads.ts';
 import { RawSockets } from '../../work/raw-sockets.ts';
 import { networkOf } from '../../x509/network.ts';
 
@@ -108,14 +109,15 @@ export class ListeningSocket {
   #tlsServer(tls: TlsBundle): Server {
     const raws = new RawSockets();
     const { handshakes } = this.#options;
+    const requestCert = tls.ca !== undefined;
     const server = createTlsServer({
       ...contextOptions(tls),
       allowHalfOpen: true,
       noDelay: true,
       ...KEEP_ALIVE,
       handshakeTimeout: this.#options.handshake,
-      requestCert: tls.ca !== undefined,
-      rejectUnauthorized: tls.ca !== undefined,
+      requestCert,
+      rejectUnauthorized: requestCert,
     });
     const onRaw = (raw: Socket): void => {
       const destroy = (): void => void raw.destroy();
@@ -123,7 +125,9 @@ export class ListeningSocket {
       if (!raws.add(raw)) return;
       const leave = (): void => handshakes.leave(raw);
       raw.once('close', bounded('connection/tls-raw-close', leave, leave));
-      const ended = handshakes.enter(raw, `${hostPort(this.address)} ${networkOf(raw.remoteAddress ?? '')}`);
+      const network = networkOf(raw.remoteAddress ?? '');
+      if (requestCert) handshakeReads.begin(raw, network);
+      const ended = handshakes.enter(raw, `${hostPort(this.address)} ${network}`);
       if (ended === undefined) return;
       this.#options.onRefused('busy', new Error('too many TLS handshakes are under way'));
       ended.destroy();
@@ -135,6 +139,7 @@ export class ListeningSocket {
         return;
       }
       handshakes.leave(raw);
+      handshakeReads.end(raw);
       // OpenSSL tells of the end of a handshake in the midst of its work: who reset the connection there would free what it works on.
       const handOn = (): void => {
         if (raw.destroyed) return;

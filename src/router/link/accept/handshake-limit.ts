@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { openFilesLimit, reserveWithin } from '../../../telemetry/open-files.ts';
 import { FairPlaces } from '../../../work/fair-places.ts';
+import { handshakeReads } from '../../../work/handshake-reads.ts';
 import { HandshakePace } from '../../../work/handshake-pace.ts';
 import { RawSockets } from '../../../work/raw-sockets.ts';
 import { networkOf } from '../../../x509/network.ts';
@@ -35,11 +36,21 @@ export class HandshakeLimit {
     const done = (): void => this.#done(raw);
     raw.once('close', bounded('connection/handshake-closed', done, done));
     const closed = ended === undefined ? undefined : this.#close(ended);
-    this.#pace.enter(raw, network, start);
+    const shake = (): void => {
+      start();
+      handshakeReads.begin(raw, network);
+    };
+    this.#pace.enter(raw, network, shake);
     return closed;
   }
 
-  /** The handshake of this connection, of which TLS has made a socket of its own, is over. */
+  /** TLS is done with the handshake of this connection, of which it has made a socket of its own. It keeps its place. */
+  shaken(tls: Socket): void {
+    const raw = this.#raws.below(tls);
+    if (raw !== undefined) handshakeReads.end(raw);
+  }
+
+  /** The handshake is over, and all that it stands for. */
   end(tls: Socket): void {
     const raw = this.#raws.below(tls);
     if (raw !== undefined) this.#done(raw);
@@ -56,6 +67,7 @@ export class HandshakeLimit {
     const network = this.#networks.get(raw);
     if (network === undefined) return;
     this.#networks.delete(raw);
+    handshakeReads.end(raw);
     this.#places.leave(raw);
     this.#pace.leave(raw, network);
   }

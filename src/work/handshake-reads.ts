@@ -1,0 +1,167 @@
+import type { Socket } from 'node:net';
+import { bounded } from '../telemetry/boundary.ts';
+
+/** Milliseconds until the next connection is looked at, where the last one had brought nothing; the second where so many in a row had not. */
+const PAUSE = 2;
+const LONG_PAUSE = 10;
+const MANY = 32;
+/** Milliseconds of work that any handshake may take. */
+const USUAL = 5;
+/** Milliseconds that the worst certificates take for each byte: what a turn takes longer is others' doing. */
+const MOST_OF_BYTE = 8 / 1_024;
+/** So many times as long as the rest took whoever caused it waits, and at most so many milliseconds. All others wait as long as it took. */
+const WAIT = 10;
+const LONGEST_WAIT = 10_000;
+
+/** As they are when this is loaded: where a test stops the time of others, handshakes go on. */
+const [nextTurn, later] = [setImmediate, setTimeout];
+
+/** What reads a TCP connection, below TLS. Not in the types since it is not documented; whether it is there is looked at. */
+interface Handle {
+  readStart(): void;
+  readStop(): void;
+}
+
+interface Group {
+  readonly waiting: Set<Socket>;
+  /** None of it is read before. */
+  until: number;
+}
+
+/**
+ * Reads connections whose peers are to show a certificate until they have: one in a turn of the event loop, and of each group in turn.
+ *
+ * OpenSSL verifies all signatures of the chain that it is shown, whoever signed it: a stranger's 100 KiB take half a second, in which nobody else is
+ * served, and Node.js has no bound to set. So several such do not come together, and between them others have their time: whoever made work
+ * waits longer than it took, and those that share its group with it.
+ */
+export class HandshakeReads {
+  readonly #now: () => number;
+  readonly #worked: () => number;
+  readonly #groupOf = new Map<Socket, string>();
+  /** Whose turn it is comes first. */
+  readonly #groups = new Map<string, Group>();
+  #isLooking = false;
+  /** Looks since one that brought something, or a newcomer. */
+  #inVain = 0;
+
+  /** @param now milliseconds, monotonic. @param worked milliseconds that this thread has worked */
+  constructor(now: () => number = () => performance.now(), worked: () => number = threadTime) {
+    this.#now = now;
+    this.#worked = worked;
+  }
+
+  /** To be called at once when TLS has taken the connection. */
+  begin(raw: Socket, of: string): void {
+    if (handleOf(raw) === undefined) return;
+    this.#groupOf.set(raw, of);
+    const stop = (): void => this.#stop(raw);
+    // TLS begins to read it after this turn's handlers.
+    process.nextTick(bounded('connection/handshake-read-stopped', stop, () => void raw.destroy()));
+    const closed = (): void => this.end(raw);
+    raw.once('close', bounded('connection/handshake-read-closed', closed, closed));
+    this.#inVain = 0;
+    this.#goOn(0);
+  }
+
+  /** Its handshake is over: it is read as any other. Also of one that has never begun. */
+  end(raw: Socket): void {
+    const of = this.#groupOf.get(raw);
+    if (of === undefined) return;
+    this.#groupOf.delete(raw);
+    const waited = this.#groups.get(of)?.waiting.delete(raw);
+    if (waited === true && !raw.destroyed) handleOf(raw)?.readStart();
+  }
+
+  #group(of: string): Group {
+    const known = this.#groups.get(of);
+    if (known !== undefined) return known;
+    const made = { waiting: new Set<Socket>(), until: 0 };
+    this.#groups.set(of, made);
+    return made;
+  }
+
+  #goOn(wait: number): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const look = bounded(
+      'look/handshake-read',
+      () => this.#look(),
+      () => this.#again(PAUSE),
+    );
+    if (wait > 0) later(look, wait).unref();
+    else nextTurn(look);
+  }
+
+  #pause(): number {
+    this.#inVain += 1;
+    return this.#inVain > MANY ? LONG_PAUSE : PAUSE;
+  }
+
+  #again(wait: number): void {
+    this.#isLooking = false;
+    if (this.#groupOf.size > 0) this.#goOn(wait);
+  }
+
+  #look(): void {
+    const next = this.#next();
+    const handle = next === undefined ? undefined : handleOf(next.raw);
+    if (next === undefined || handle === undefined) {
+      this.#again(this.#pause());
+      return;
+    }
+    const { raw, of } = next;
+    const [read, since] = [raw.bytesRead, this.#worked()];
+    handle.readStart();
+    const looked = (): void => {
+      const bytes = raw.bytesRead - read;
+      const beyond = Math.max(0, Math.min(this.#worked() - since, bytes * MOST_OF_BYTE) - USUAL);
+      if (beyond > 0) this.#group(of).until = this.#now() + Math.min(beyond * WAIT, LONGEST_WAIT);
+      this.#stop(raw);
+      if (bytes > 0) this.#inVain = 0;
+      this.#again(bytes > 0 ? beyond : this.#pause());
+    };
+    const failed = (): void => {
+      raw.destroy();
+      this.#again(PAUSE);
+    };
+    // Between a timer, or an immediate, and the next immediate the loop waits for events once.
+    nextTurn(bounded('look/handshake-has-read', looked, failed));
+  }
+
+  /** Takes it out of what waits. */
+  #next(): { readonly raw: Socket; readonly of: string } | undefined {
+    const now = this.#now();
+    for (const [of, group] of this.#groups) {
+      if (group.until > now) continue;
+      const [raw] = group.waiting;
+      this.#groups.delete(of);
+      if (raw === undefined) continue;
+      this.#groups.set(of, group);
+      group.waiting.delete(raw);
+      return { raw, of };
+    }
+    return undefined;
+  }
+
+  /** Unless its handshake is over by now. */
+  #stop(raw: Socket): void {
+    const of = this.#groupOf.get(raw);
+    if (of === undefined) return;
+    handleOf(raw)?.readStop();
+    this.#group(of).waiting.add(raw);
+  }
+}
+
+const threadTime = (): number => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+};
+
+function handleOf(raw: Socket): Handle | undefined {
+  const { _handle: handle } = raw as unknown as { readonly _handle?: Partial<Handle> | null };
+  return typeof handle?.readStart === 'function' && typeof handle.readStop === 'function' ? (handle as Handle) : undefined;
+}
+
+/** Of all ports of this process: they share its time. */
+export const handshakeReads = new HandshakeReads();

@@ -1,0 +1,78 @@
+/** Strangers who have OpenSSL verify a hundred signatures and more, of certificates that nobody trusts. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectTcp } from 'node:net';
+import { test } from 'node:test';
+import { connect as connectTls, createSecureContext, type TLSSocket } from 'node:tls';
+import { freePort } from '../../support/free-port.ts';
+import { testAuthority } from '../support/certificates.ts';
+import { longChain } from '../support/long-chain.ts';
+import { access, accessPort, connector, echoServer, link, listener, siteConfig, start, until } from '../support/site.ts';
+
+const STRANGERS = 16;
+const authority = await testAuthority();
+const costly = createSecureContext(longChain());
+
+test('those at an access are looked at one by one, and a site of another address links meanwhile', async () => {
+  await using west = await start({ ...siteConfig('west'), accesses: [access(await authority.issue())] });
+  const port = await accessPort(west);
+  using strangers = arrive(port, '127.0.0.2');
+  await strangers.looked();
+  await using east = await start({ ...siteConfig('east'), links: [link('west', port, await authority.issue())] });
+  await until(east, 'the link', ({ links }) => links.west?.operational === true, 4_000);
+  assert.ok(strangers.answered < STRANGERS / 2, `${strangers.answered} of them were looked at`);
+});
+
+test('so are those at a Listener that wants certificates, and a client that has one is served meanwhile', async () => {
+  const port = await freePort();
+  const [tls, own] = [await authority.issue(), await authority.issue()];
+  await using echo = await echoServer();
+  const listeners = [{ ...listener('key', port), tls }];
+  await using west = await start({ ...siteConfig('west'), listeners, connectors: [connector('key', echo.port)] });
+  await until(west, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  using strangers = arrive(port, '127.0.0.3');
+  await strangers.looked();
+  const { cert = '', key = '', ca = '' } = own;
+  const client = connectTls({ port, host: '127.0.0.1', cert, key, ca });
+  client.write('still there');
+  const [said] = await once(client, 'data');
+  assert.equal(String(said), 'still there');
+  client.destroy();
+  assert.ok(strangers.answered < STRANGERS / 2, `${strangers.answered} of them were looked at`);
+});
+
+interface Strangers extends Disposable {
+  readonly answered: number;
+  /** The first of them has been. */
+  looked(): Promise<void>;
+}
+
+/** All of one address. */
+function arrive(port: number, localAddress: string): Strangers {
+  let answered = 0;
+  const first = Promise.withResolvers<void>();
+  let left = false;
+  const sockets = Array.from({ length: STRANGERS }, (): TLSSocket => {
+    const raw = connectTcp({ port, host: '127.0.0.1', localAddress });
+    const socket = connectTls({ socket: raw, secureContext: costly, rejectUnauthorized: false, ALPNProtocols: ['h2'] });
+    // TLS 1.3 tells the client of nothing before its certificate has been looked at; who is refused is told, or let go.
+    const told = (): void => {
+      if (!left) answered += 1;
+      first.resolve();
+    };
+    socket.once('data', () => socket.destroy());
+    socket.on('error', () => {});
+    socket.once('close', told);
+    return socket;
+  });
+  return {
+    get answered() {
+      return answered;
+    },
+    looked: () => first.promise,
+    [Symbol.dispose]: () => {
+      left = true;
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

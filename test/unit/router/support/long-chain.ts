@@ -1,0 +1,21 @@
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { context, objectIdentifier, sequence, set, time, unsignedInteger, utf8String } from '../../../../src/x509/der-writer.ts';
+import { COMMON_NAME } from '../../../../src/x509/parts.ts';
+import { writePem } from '../../../../src/x509/pem.ts';
+import { algorithmFor, signed } from '../../../../src/x509/signature.ts';
+
+const DAY = 86_400_000;
+
+/** A chain that nobody trusts, each certificate of which takes OpenSSL a millisecond or two: as many as fit into what it takes of a peer, 100 KiB. */
+export function longChain(certificates = 180): { readonly cert: string; readonly key: string } {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'secp521r1' });
+  const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' });
+  const name = (number: number): Buffer => sequence(set(sequence(objectIdentifier(COMMON_NAME), utf8String(`${number}`))));
+  const validity = sequence(time(Date.now() - DAY), time(Date.now() + DAY));
+  const chain = Array.from({ length: certificates }, (_, number) => {
+    const [version, serial] = [context(0, unsignedInteger(Buffer.of(2))), unsignedInteger(Buffer.of(number))];
+    const content = sequence(version, serial, algorithmFor(privateKey).identifier, name(number + 1), validity, name(number), publicKey);
+    return writePem('CERTIFICATE', signed(content, privateKey));
+  });
+  return { cert: chain.join(''), key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+}

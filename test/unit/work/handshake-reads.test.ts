@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { Socket } from 'node:net';
+import { afterEach, test } from 'node:test';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { HandshakeReads } from '../../../src/work/handshake-reads.ts';
+
+/** A connection that has a handle, as Node.js keeps it, and that brings something whenever it is read. */
+class Raw extends Socket {
+  reading = true;
+  /** Milliseconds that it takes to read it. */
+  readonly #cost: number;
+  #read = 0;
+
+  constructor(cost = 0) {
+    super();
+    this.#cost = cost;
+    const handle = {
+      readStart: () => {
+        this.reading = true;
+        this.#read += 100_000;
+        spent += this.#cost;
+        order.push(this);
+      },
+      readStop: () => {
+        this.reading = false;
+      },
+    };
+    Reflect.set(this, '_handle', handle);
+    Object.defineProperty(this, 'bytesRead', { get: () => this.#read });
+    // A socket tells of its end itself, once its handle is closed.
+    this._destroy = (error, done) => {
+      done(error);
+      this.emit('close', false);
+    };
+  }
+}
+
+let spent = 0;
+const order: Raw[] = [];
+afterEach(() => {
+  spent = 0;
+  order.length = 0;
+});
+
+function reads(): { readonly reads: HandshakeReads; pass(milliseconds: number): void } {
+  let now = 0;
+  return {
+    reads: new HandshakeReads(
+      () => now,
+      () => spent,
+    ),
+    pass: (milliseconds) => {
+      now += milliseconds;
+    },
+  };
+}
+
+async function turns(count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 1) await setImmediate();
+}
+
+test('of many one is read at a time, and of each group in turn', async () => {
+  const { reads: all } = reads();
+  const [first, second, other] = [new Raw(), new Raw(), new Raw()];
+  for (const [raw, group] of [
+    [first, 'a'],
+    [second, 'a'],
+    [other, 'b'],
+  ] as const)
+    all.begin(raw, group);
+  for (let turn = 0; turn < 20; turn += 1) {
+    await setImmediate();
+    assert.ok([first, second, other].filter(({ reading }) => reading).length <= 1, 'one at most');
+  }
+  assert.deepEqual(order.slice(0, 4), [first, other, second, other]);
+  for (const raw of [first, second, other]) raw.destroy();
+});
+
+test('whose handshake is over is read as any other connection', async () => {
+  const { reads: all } = reads();
+  const raw = new Raw();
+  all.begin(raw, 'a');
+  await turns(3);
+  all.end(raw);
+  await turns(10);
+  assert.equal(raw.reading, true);
+  raw.destroy();
+});
+
+test('who takes long is not read again for ten times as long, nor are others of its group; those of another group are', async () => {
+  const { reads: all, pass } = reads();
+  const [costly, beside, other] = [new Raw(105), new Raw(), new Raw()];
+  all.begin(costly, 'a');
+  await turns(4);
+  all.begin(beside, 'a');
+  all.begin(other, 'b');
+  const before = order.length;
+  await setTimeout(150);
+  assert.ok(order.slice(before).includes(other));
+  assert.deepEqual(new Set(order.slice(before)), new Set([other]));
+  costly.destroy();
+  pass(1_000);
+  await setTimeout(50);
+  assert.ok(order.includes(beside));
+  for (const raw of [beside, other]) raw.destroy();
+});
+
+test('a connection that has closed is looked at no more', async () => {
+  const { reads: all } = reads();
+  const raw = new Raw();
+  all.begin(raw, 'a');
+  raw.destroy();
+  await turns(10);
+  assert.deepEqual(order, []);
+});
