@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
 import { bounded } from '../telemetry/boundary.ts';
 
-/** Milliseconds until the next connection is looked at, where the last one had brought nothing; the second where so many in a row had not. */
+/** Milliseconds until the next connection is looked at, where none of those that wait has brought anything; the second where that has been so for a while. */
 const PAUSE = 2;
 const LONG_PAUSE = 10;
+/** So many are looked at without a pause: a look takes hundredths of a millisecond, and strangers who say nothing are not to keep newcomers waiting. */
 const MANY = 32;
 /** Milliseconds of work that any handshake may take. */
 const USUAL = 5;
@@ -14,7 +15,8 @@ const WAIT = 10;
 const LONGEST_WAIT = 10_000;
 
 /** As they are when this is loaded: where a test stops the time of others, handshakes go on. */
-const [nextTurn, later] = [setImmediate, setTimeout];
+const [nextTurn, timer] = [setImmediate, setTimeout];
+const later = (run: () => void, milliseconds: number): void => void timer(run, milliseconds).unref();
 
 /** What reads a TCP connection, below TLS. Not in the types since it is not documented; whether it is there is looked at. */
 interface Handle {
@@ -38,6 +40,7 @@ interface Group {
 export class HandshakeReads {
   readonly #now: () => number;
   readonly #worked: () => number;
+  readonly #pause: (run: () => void, milliseconds: number) => void;
   readonly #groupOf = new Map<Socket, string>();
   /** Whose turn it is comes first. */
   readonly #groups = new Map<string, Group>();
@@ -45,10 +48,11 @@ export class HandshakeReads {
   /** Looks since one that brought something, or a newcomer. */
   #inVain = 0;
 
-  /** @param now milliseconds, monotonic. @param worked milliseconds that this thread has worked */
-  constructor(now: () => number = () => performance.now(), worked: () => number = threadTime) {
+  /** @param now milliseconds, monotonic. @param worked milliseconds that this thread has worked. @param pause calls back after so many */
+  constructor(now: () => number = () => performance.now(), worked: () => number = threadTime, pause = later) {
     this.#now = now;
     this.#worked = worked;
+    this.#pause = pause;
   }
 
   /** To be called at once when TLS has taken the connection. */
@@ -89,13 +93,14 @@ export class HandshakeReads {
       () => this.#look(),
       () => this.#again(PAUSE),
     );
-    if (wait > 0) later(look, wait).unref();
+    if (wait > 0) this.#pause(look, wait);
     else nextTurn(look);
   }
 
-  #pause(): number {
+  #waitInVain(): number {
     this.#inVain += 1;
-    return this.#inVain > MANY ? LONG_PAUSE : PAUSE;
+    if (this.#inVain % Math.min(MANY, this.#groupOf.size) > 0) return 0;
+    return this.#inVain < MANY ? PAUSE : LONG_PAUSE;
   }
 
   #again(wait: number): void {
@@ -107,7 +112,7 @@ export class HandshakeReads {
     const next = this.#next();
     const handle = next === undefined ? undefined : handleOf(next.raw);
     if (next === undefined || handle === undefined) {
-      this.#again(this.#pause());
+      this.#again(this.#waitInVain());
       return;
     }
     const { raw, of } = next;
@@ -119,7 +124,7 @@ export class HandshakeReads {
       if (beyond > 0) this.#group(of).until = this.#now() + Math.min(beyond * WAIT, LONGEST_WAIT);
       this.#stop(raw);
       if (bytes > 0) this.#inVain = 0;
-      this.#again(bytes > 0 ? beyond : this.#pause());
+      this.#again(bytes > 0 ? beyond : this.#waitInVain());
     };
     const failed = (): void => {
       raw.destroy();

@@ -11,13 +11,14 @@ class Raw extends Socket {
   readonly #cost: number;
   #read = 0;
 
-  constructor(cost = 0) {
+  /** @param brings bytes, whenever it is read */
+  constructor(cost = 0, brings = 100_000) {
     super();
     this.#cost = cost;
     const handle = {
       readStart: () => {
         this.reading = true;
-        this.#read += 100_000;
+        this.#read += brings;
         spent += this.#cost;
         order.push(this);
       },
@@ -42,13 +43,20 @@ afterEach(() => {
   order.length = 0;
 });
 
-function reads(): { readonly reads: HandshakeReads; pass(milliseconds: number): void } {
+function reads(): { readonly reads: HandshakeReads; pass(milliseconds: number): void; readonly paused: () => number } {
   let now = 0;
+  let paused = 0;
+  const pause = (run: () => void, milliseconds: number): void => {
+    paused += milliseconds;
+    globalThis.setImmediate(run);
+  };
   return {
     reads: new HandshakeReads(
       () => now,
       () => spent,
+      pause,
     ),
+    paused: () => paused,
     pass: (milliseconds) => {
       now += milliseconds;
     },
@@ -103,6 +111,25 @@ test('who takes long is not read again for ten times as long, nor are others of 
   await setTimeout(50);
   assert.ok(order.includes(beside));
   for (const raw of [beside, other]) raw.destroy();
+});
+
+test('strangers who say nothing, each of another address, keep a newcomer waiting for a moment', async (t) => {
+  const { reads: all, paused } = reads();
+  const silent = Array.from({ length: 500 }, () => new Raw(0, 0));
+  const newcomer = new Raw();
+  t.after(() => {
+    for (const raw of [...silent, newcomer]) raw.destroy();
+  });
+  for (const [number, raw] of silent.entries()) all.begin(raw, `stranger-${number}`);
+  await turns(3_000);
+  assert.equal(new Set(order).size, silent.length);
+  const before = paused();
+  all.begin(newcomer, 'newcomer');
+  let left = 5_000;
+  // Once more when it has had its answer.
+  const timesRead = (): number => order.filter((raw) => raw === newcomer).length;
+  for (; timesRead() < 2 && left > 0; left -= 1) await setImmediate();
+  assert.ok(left > 0 && paused() - before < 500, `${paused() - before} ms`);
 });
 
 test('a connection that has closed is looked at no more', async () => {
