@@ -41,6 +41,8 @@ export class Outbox {
   #answerBytes = 0;
   #small: SendSide[] = [];
   #bulk: SendSide[] = [];
+  /** Of those in the lists. */
+  #forgotten = 0;
   readonly #touched: SendSide[] = [];
   readonly #ended: SendSide[] = [];
   #scheduled = false;
@@ -104,12 +106,18 @@ export class Outbox {
     if (this.#small.length > 0 || this.#bulk.length > 0) this.#schedule();
   }
 
-  /** Takes the stream out of the lists; what it had queued does not leave. */
+  /**
+   * What the stream had queued does not leave, and it queues nothing any more. Those that go are taken out of the lists together: a peer may have
+   * thousands that wait for its window, and reset them all.
+   */
   forget(stream: SendSide): void {
     if (!stream.listed) return;
     stream.listed = false;
-    this.#small = this.#small.filter((other) => other !== stream);
-    this.#bulk = this.#bulk.filter((other) => other !== stream);
+    this.#forgotten += 1;
+    if (this.#forgotten * 2 <= this.#small.length + this.#bulk.length) return;
+    this.#forgotten = 0;
+    this.#small = this.#small.filter(({ listed }) => listed);
+    this.#bulk = this.#bulk.filter(({ listed }) => listed);
   }
 
   /** Sends what control frames there are, half-closes the socket, and nothing follows. */
@@ -131,6 +139,7 @@ export class Outbox {
     this.#controlBytes = 0;
     this.#small = [];
     this.#bulk = [];
+    this.#forgotten = 0;
   }
 
   #schedule(): void {
@@ -223,8 +232,9 @@ export class Outbox {
       const stream = list[0];
       if (stream === undefined) break;
       if (stream.sendWindow <= 0 || stream.queued === 0) {
-        // Its window was taken back while it stood here.
+        // Its window was taken back while it stood here, or it has been forgotten.
         list.shift();
+        if (!stream.listed) this.#forgotten -= 1;
         stream.listed = false;
         continue;
       }

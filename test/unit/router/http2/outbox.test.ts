@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { FRAME_HEADER_BYTES } from '../../../../src/router/http2/frames.ts';
+import { Outbox, type SendSide } from '../../../../src/router/http2/outbox.ts';
+
+/** With so many bytes to send. */
+class Sender implements SendSide {
+  readonly id: number;
+  queued: number;
+  sendWindow = 65_535;
+  listed = false;
+  readonly ending = false;
+
+  constructor(id: number, queued: number) {
+    this.id = id;
+    this.queued = queued;
+  }
+
+  takeInto(out: Buffer, at: number, length: number): void {
+    out.fill(0, at, at + length);
+    this.queued -= length;
+  }
+
+  taken(): void {}
+}
+
+function outbox(): { readonly outbox: Outbox; readonly socket: PassThrough } {
+  const socket = new PassThrough();
+  return { socket, outbox: new Outbox(socket, () => {}, assert.fail) };
+}
+
+test('thousands of streams that wait for the window of the connection are forgotten in little time', () => {
+  const { outbox: box } = outbox();
+  box.sendWindow = 0;
+  const streams = Array.from({ length: 30_000 }, (_, index) => new Sender(index, index % 2 === 0 ? 1 : 10_000));
+  for (const stream of streams) box.ready(stream);
+  const before = process.threadCpuUsage();
+  for (const stream of streams) {
+    stream.queued = 0;
+    box.forget(stream);
+  }
+  const { user, system } = process.threadCpuUsage(before);
+  assert.ok(user + system < 150_000, `${(user + system) / 1_000} ms`);
+});
+
+test('what a stream had queued that is forgotten does not leave, and what others have does', async () => {
+  const { outbox: box, socket } = outbox();
+  box.sendWindow = 0;
+  const streams = Array.from({ length: 100 }, (_, index) => new Sender(2 * index + 1, 10));
+  for (const stream of streams) box.ready(stream);
+  const left = new Set(streams.filter((_, index) => index % 3 === 0));
+  for (const stream of streams) {
+    if (left.has(stream)) continue;
+    stream.queued = 0;
+    box.forget(stream);
+  }
+  box.sendWindow = 65_535;
+  box.resume();
+  await setImmediate();
+  await setImmediate();
+  const sent = socket.read() as Buffer;
+  assert.equal(sent.length, left.size * (FRAME_HEADER_BYTES + 10));
+  assert.deepEqual(
+    [...left].map(({ queued, listed }) => [queued, listed]),
+    [...left].map(() => [0, false]),
+  );
+});
