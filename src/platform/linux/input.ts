@@ -84,7 +84,9 @@ export class InputReader {
         if (!(await isGone(entry.path, found))) files.push(failure({ file: entry.file, severity: 'error', message: unreadable(found) }));
         continue;
       }
-      bytes += found === 'same' ? (entry.stamp?.size ?? 0) : found.size;
+      const size = found === 'same' ? (entry.stamp?.size ?? 0) : found.size;
+      // One that is too large by itself is not read, and keeps no others from being read.
+      if (size <= LIMITS.fileBytes) bytes += size;
       const isHeld = folder === this.#layout.input.resources && this.#isBeingWritten(entry, found);
       restless ||= isHeld;
       const parsed = bytes > LIMITS.allBytes ? tooMuch(entry) : isHeld ? entry.parsed : await this.#readFile(entry, found);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { InputReader, type Input } from '../../../src/platform/linux/input.ts';
@@ -131,6 +131,21 @@ test('directories, links to nothing and links out of the namespace are named; ev
   assert.deepEqual(
     input.problems.map(({ file }) => file),
     ['folder.yaml', 'nothing.yaml', 'outside.yaml'].map((name) => `input/resources/${name}`),
+  );
+});
+
+test('a file that is far too large is named, and keeps no other from being read', async (t) => {
+  const { layout, read, put } = await prepare(t);
+  await put('z.yaml', listener('z'));
+  await read();
+  // Sparse: it takes no room.
+  await put('a.yaml', '');
+  await truncate(join(layout.input.resources, 'a.yaml'), 2 ** 34);
+  const input = await read();
+  assert.deepEqual(keys(input), ['Listener/z']);
+  assert.deepEqual(
+    input.problems.map(({ file }) => file),
+    ['input/resources/a.yaml'],
   );
 });
 
