@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { bounded } from '../telemetry/boundary.ts';
+import { readHandleOf } from './read-handle.ts';
 
 /** Milliseconds until the next connection is looked at, where none of those that wait has brought anything; the second where that has been so for a while. */
 const PAUSE = 2;
@@ -16,13 +17,9 @@ const LONGEST_WAIT = 10_000;
 
 /** As they are when this is loaded: where a test stops the time of others, handshakes go on. */
 const [nextTurn, timer] = [setImmediate, setTimeout];
-const later = (run: () => void, milliseconds: number): void => void timer(run, milliseconds).unref();
-
-/** What reads a TCP connection, below TLS. Not in the types since it is not documented; whether it is there is looked at. */
-interface Handle {
-  readStart(): void;
-  readStop(): void;
-}
+const later = (run: () => void, milliseconds: number): void => {
+  timer(run, milliseconds).unref();
+};
 
 interface Group {
   readonly waiting: Set<Socket>;
@@ -57,7 +54,7 @@ export class HandshakeReads {
 
   /** To be called at once when TLS has taken the connection. */
   begin(raw: Socket, of: string): void {
-    if (handleOf(raw) === undefined) return;
+    if (readHandleOf(raw) === undefined) return;
     this.#groupOf.set(raw, of);
     const stop = (): void => this.#stop(raw);
     // TLS begins to read it after this turn's handlers.
@@ -74,7 +71,7 @@ export class HandshakeReads {
     if (of === undefined) return;
     this.#groupOf.delete(raw);
     const waited = this.#groups.get(of)?.waiting.delete(raw);
-    if (waited === true && !raw.destroyed) handleOf(raw)?.readStart();
+    if (waited === true && !raw.destroyed) readHandleOf(raw)?.readStart();
   }
 
   #group(of: string): Group {
@@ -110,7 +107,7 @@ export class HandshakeReads {
 
   #look(): void {
     const next = this.#next();
-    const handle = next === undefined ? undefined : handleOf(next.raw);
+    const handle = next === undefined ? undefined : readHandleOf(next.raw);
     if (next === undefined || handle === undefined) {
       this.#again(this.#waitInVain());
       return;
@@ -153,7 +150,7 @@ export class HandshakeReads {
   #stop(raw: Socket): void {
     const of = this.#groupOf.get(raw);
     if (of === undefined) return;
-    handleOf(raw)?.readStop();
+    readHandleOf(raw)?.readStop();
     this.#group(of).waiting.add(raw);
   }
 }
@@ -162,11 +159,6 @@ const threadTime = (): number => {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
 };
-
-function handleOf(raw: Socket): Handle | undefined {
-  const { _handle: handle } = raw as unknown as { readonly _handle?: Partial<Handle> | null };
-  return typeof handle?.readStart === 'function' && typeof handle.readStop === 'function' ? (handle as Handle) : undefined;
-}
 
 /** Of all ports of this process: they share its time. */
 export const handshakeReads = new HandshakeReads();

@@ -12,6 +12,7 @@ import { LogRation } from '../../telemetry/log-ration.ts';
 import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
 import { FairPlaces } from '../../work/fair-places.ts';
 import { handshakeReads } from '../../work/handshake-reads.ts';
+import { boundKeyUpdates } from '../../work/key-updates.ts';
 import { RawSockets } from '../../work/raw-sockets.ts';
 import { networkOf } from '../../x509/network.ts';
 import { refusalOfClient } from './client-check.ts';
@@ -74,6 +75,7 @@ export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOpti
     keepAliveTimeout: limits.milliseconds / 2,
     maxHeaderSize: 8_192,
   });
+  boundKeyUpdates(server);
   server.timeout = limits.milliseconds;
   server.maxRequestsPerSocket = 256;
   const ration = new LogRation(options.log);

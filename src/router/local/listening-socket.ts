@@ -8,6 +8,7 @@ import { codeOf, KEEP_ALIVE } from './connect.ts';
 import { resetSocket } from './socket-end.ts';
 import type { FairPlaces } from '../../work/fair-places.ts';
 import { handshakeReads } from '../../work/handshake-reads.ts';
+import { boundKeyUpdates } from '../../work/key-updates.ts';
 import { RawSockets } from '../../work/raw-sockets.ts';
 import { networkOf } from '../../x509/network.ts';
 
@@ -119,6 +120,7 @@ export class ListeningSocket {
       requestCert,
       rejectUnauthorized: requestCert,
     });
+    boundKeyUpdates(server, (why) => this.#options.onRefused('handshake', why));
     const onRaw = (raw: Socket): void => {
       const destroy = (): void => void raw.destroy();
       raw.on('error', bounded('connection/tls-raw-error', destroy, destroy));

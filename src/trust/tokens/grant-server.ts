@@ -10,6 +10,7 @@ import { RedemptionService } from './redemption-service.ts';
 import { REDEEM_PATH } from './redemption.ts';
 import { FairPlaces } from '../../work/fair-places.ts';
 import { HandshakePace } from '../../work/handshake-pace.ts';
+import { boundKeyUpdates } from '../../work/key-updates.ts';
 import { networkOf } from '../../x509/network.ts';
 
 /** Beyond the limit of open files nobody would get in at all. */
@@ -52,6 +53,7 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
       (_, __, response) => void response.destroy(),
     ),
   );
+  boundKeyUpdates(server, () => service.count('tls-failed'));
   server.headersTimeout = limits.requestMilliseconds / 2;
   server.requestTimeout = limits.requestMilliseconds;
   server.keepAliveTimeout = 1_000;

@@ -141,6 +141,7 @@ const names = readdirSync(ROUTER, { recursive: true, encoding: 'utf8' })
 const UNREACHED: ReadonlySet<string> = new Set([
   'connection/stalled-look',
   'look/stalled-rest',
+  'connection/keys-changed-too-often',
   'connection/look-again',
   'connection/no-server',
   'connection/no-way',

@@ -6,6 +6,7 @@ import type { AccessConfig, AccessState, Problem } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
 import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
 import { hostNames } from '../../../work/host-names.ts';
+import { boundKeyUpdates } from '../../../work/key-updates.ts';
 import { openBundle, type LinkBundle } from '../bundle.ts';
 import { HandshakeLimit } from './handshake-limit.ts';
 import type { LinkHost } from '../host.ts';
@@ -261,6 +262,10 @@ export class Access {
       rejectUnauthorized: false,
       ALPNProtocols: [FORWARD, REVERSE],
       handshakeTimeout: HANDSHAKE_DEADLINE,
+    });
+    boundKeyUpdates(server, ({ message }) => {
+      linkMetrics.refused.inc({ reason: 'protocol' });
+      this.#strangers.warn({ access: this.#config.name, code: 'protocol', reason: message }, 'connection closed');
     });
     this.#trusted = trusted;
     this.#revisions.apply(this.#config.tls);

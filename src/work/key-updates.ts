@@ -1,0 +1,60 @@
+import type { Buffer } from 'node:buffer';
+import type { Server, TLSSocket } from 'node:tls';
+import { bounded } from '../telemetry/boundary.ts';
+import { readHandleOf } from './read-handle.ts';
+import { Credit, type Rate } from './token-bucket.ts';
+
+/** Whoever keeps to RFC 8446 section 5.5 changes his keys after hundreds of gigabytes. */
+const RATE: Rate = { burst: 64, perSecond: 1 };
+/** Of the label of a line that tells of changed keys, as against those of a handshake. */
+const CHANGED = /^(?:CLIENT|SERVER)_TRAFFIC_SECRET_N /;
+const LABEL_BYTES = 24;
+
+/**
+ * Ends TLS connections that come to a server and change their keys without end (KeyUpdate, RFC 8446 section 4.6.3). Each takes OpenSSL some twenty
+ * microseconds for 27 bytes, and nobody sees anything of it: a megabyte is most of a second, in which nobody else is served. OpenSSL tells of each
+ * by a line for a log of keys, of which the label is read, and nothing is kept.
+ *
+ * @param onExcess told of each that is ended
+ */
+export function boundKeyUpdates(server: Server, onExcess: (why: Error) => void = () => {}): void {
+  const bounds = new WeakMap<TLSSocket, (line: Buffer) => void>();
+  const onLine = (line: Buffer, socket: TLSSocket): void => {
+    let bound = bounds.get(socket);
+    if (bound === undefined) {
+      bound = boundOf(socket, onExcess);
+      bounds.set(socket, bound);
+    }
+    bound(line);
+  };
+  server.on(
+    'keylog',
+    bounded('connection/key-changed', onLine, (_, __, socket) => endLater(socket)),
+  );
+}
+
+/** The same of a connection to a server. */
+export function boundKeyUpdatesOf(socket: TLSSocket): void {
+  socket.on(
+    'keylog',
+    bounded('connection/key-changed-there', boundOf(socket), () => endLater(socket)),
+  );
+}
+
+function boundOf(socket: TLSSocket, onExcess: (why: Error) => void = () => {}): (line: Buffer) => void {
+  const credit = new Credit(RATE);
+  let isOver = false;
+  return (line) => {
+    if (isOver || !CHANGED.test(line.toString('latin1', 0, LABEL_BYTES)) || credit.take(performance.now())) return;
+    isOver = true;
+    endLater(socket);
+    onExcess(new Error('the peer changes the keys of its TLS connection without end'));
+  };
+}
+
+/** OpenSSL is at work on it now, and has read up to 64 KiB; more are not to come. */
+function endLater(socket: TLSSocket): void {
+  readHandleOf(socket)?.readStop();
+  const end = (): void => void socket.destroy();
+  setImmediate(bounded('connection/keys-changed-too-often', end, end));
+}

@@ -1,0 +1,68 @@
+/** Whoever changes the keys of a TLS connection without end, which takes time and brings nothing. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:tls';
+import { test } from 'node:test';
+import { boundKeyUpdatesOf } from '../../../src/work/key-updates.ts';
+import { eventually } from '../../harness/wait.ts';
+import { freePort } from '../support/free-port.ts';
+import { testAuthority } from './support/certificates.ts';
+import { keyChanger } from './support/key-updates.ts';
+import { access, accessPort, connector, echoServer, listener, siteConfig, start, until } from './support/site.ts';
+
+const authority = await testAuthority();
+const { cert = '', key = '' } = await authority.issue();
+const ENDLESS = 10_000;
+
+test('a client of a Listener with TLS is ended, and others are served', async () => {
+  const port = await freePort();
+  await using echo = await echoServer();
+  const config = { ...siteConfig('west'), listeners: [{ ...listener('key', port), tls: await authority.issue() }] };
+  await using west = await start({ ...config, connectors: [connector('key', echo.port)] });
+  await until(west, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  using other = await keyChanger(port, { cert, key });
+  using greedy = await keyChanger(port, { cert, key });
+  assert.equal(greedy.tls.destroyed, false);
+  greedy.change(ENDLESS);
+  await eventually('it to be ended', () => greedy.tls.destroyed);
+  other.tls.write('still there');
+  const [said] = await once(other.tls, 'data');
+  assert.equal(String(said), 'still there');
+});
+
+test('a peer at an access is ended', async () => {
+  await using west = await start({ ...siteConfig('west'), accesses: [access(await authority.issue())] });
+  using greedy = await keyChanger(await accessPort(west), { cert, key, ALPNProtocols: ['h2'] });
+  assert.equal(greedy.tls.destroyed, false);
+  greedy.change(ENDLESS);
+  await eventually('it to be ended', () => greedy.tls.destroyed);
+});
+
+test('who changes them now and then is served', async () => {
+  const port = await freePort();
+  await using echo = await echoServer();
+  const config = { ...siteConfig('west'), listeners: [{ ...listener('key', port), tls: await authority.issue() }] };
+  await using west = await start({ ...config, connectors: [connector('key', echo.port)] });
+  await until(west, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  using client = await keyChanger(port, { cert, key });
+  client.change(20);
+  using other = await keyChanger(port, { cert, key });
+  other.tls.write('asked later');
+  await once(other.tls, 'data');
+  assert.equal(client.tls.destroyed, false);
+});
+
+test('a connection to a server that does so is ended', async (t) => {
+  const server = createServer({ cert, key });
+  t.after(() => server.close());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(address !== null && typeof address === 'object');
+  using client = await keyChanger(address.port);
+  // What it would be told of a server's keys, it is told of its own.
+  boundKeyUpdatesOf(client.tls);
+  const line = Buffer.from('SERVER_TRAFFIC_SECRET_N 00 00\n');
+  for (let times = 0; times < 200; times += 1) client.tls.emit('keylog', line);
+  await eventually('it to be ended', () => client.tls.destroyed);
+});

@@ -1,0 +1,63 @@
+import { Buffer } from 'node:buffer';
+import { createCipheriv, createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { connect as connectTcp } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
+
+const CIPHER = 'TLS_AES_128_GCM_SHA256';
+
+export interface KeyChanger extends Disposable {
+  readonly tls: TLSSocket;
+  /** Writes so many records that change the client's keys, one after the other. To be called once, and nothing is to have been written before. */
+  change(times: number): void;
+}
+
+/** A client whose keys can be changed as often as it likes, which Node.js does not offer. */
+export async function keyChanger(port: number, options: ConnectionOptions = {}): Promise<KeyChanger> {
+  const raw = connectTcp(port, '127.0.0.1');
+  const tls = connectTls({ socket: raw, ciphers: CIPHER, rejectUnauthorized: false, ...options });
+  const { promise, resolve } = Promise.withResolvers<Buffer>();
+  tls.on('keylog', (line: Buffer) => {
+    const [label, , secret = ''] = line.toString('latin1').trim().split(' ');
+    if (label === 'CLIENT_TRAFFIC_SECRET_0') resolve(Buffer.from(secret, 'hex'));
+  });
+  for (const socket of [raw, tls]) socket.on('error', () => {});
+  tls.resume();
+  await once(tls, 'secureConnect');
+  const secret = await promise;
+  // The end of the handshake leaves after this event.
+  await setImmediate();
+  return {
+    tls,
+    change: (times) => void raw.write(keyUpdates(secret, times)),
+    [Symbol.dispose]: () => {
+      tls.destroy();
+      raw.destroy();
+    },
+  };
+}
+
+/** RFC 8446 sections 4.6.3, 5.2 and 7.2. */
+function keyUpdates(first: Buffer, times: number): Buffer {
+  let secret = first;
+  return Buffer.concat(
+    Array.from({ length: times }, () => {
+      const cipher = createCipheriv('aes-128-gcm', expand(secret, 'key', 16), expand(secret, 'iv', 12));
+      // KeyUpdate, update_not_requested; and that it is of a handshake.
+      const inner = Buffer.of(24, 0, 0, 1, 0, 22);
+      const head = Buffer.of(23, 3, 3, 0, inner.length + 16);
+      cipher.setAAD(head);
+      const record = Buffer.concat([head, cipher.update(inner), cipher.final(), cipher.getAuthTag()]);
+      secret = expand(secret, 'traffic upd', 32);
+      return record;
+    }),
+  );
+}
+
+/** HKDF-Expand-Label without a context, of one block (RFC 8446 section 7.1, RFC 5869 section 2.3). */
+function expand(secret: Buffer, label: string, length: number): Buffer {
+  const name = Buffer.from(`tls13 ${label}`);
+  const info = Buffer.concat([Buffer.of(0, length, name.length), name, Buffer.of(0), Buffer.of(1)]);
+  return createHmac('sha256', secret).update(info).digest().subarray(0, length);
+}
