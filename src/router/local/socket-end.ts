@@ -224,7 +224,11 @@ const broken = (end: SocketEnd): void => end.broken();
 /** Ends a connection in a way that its peer cannot take for an orderly end. */
 export function resetSocket(socket: Socket, raw: Socket): void {
   if (isEnding(socket)) resetAfterEnd(socket, raw);
-  else if (!raw.destroyed) raw.resetAndDestroy();
+  else resetNow(socket, raw);
+}
+
+function resetNow(socket: Socket, raw: Socket): void {
+  if (!raw.destroyed) raw.resetAndDestroy();
   if (socket !== raw) socket.destroy();
 }
 
@@ -234,20 +238,16 @@ const isEnding = (socket: Socket): boolean =>
 
 /**
  * libuv resets no socket that it is shutting down (`uv_tcp_close_reset`, EINVAL); Node.js takes it for one that is being closed all the same, and neither closes
- * it nor tells anybody, for good. That takes until the next turn of the event loop, but for TLS, whose last word may have to wait for its peer: there
- * the peer has all that it was to get, and is reset when it sends more.
+ * it nor tells anybody, for good. That takes until the next turn of the event loop, but for TLS, whose last word may have to wait for its peer: then it is closed, and
+ * its peer, which will not get that word, cannot take it for an end in order (RFC 8446 section 6.1).
  */
 function resetAfterEnd(socket: Socket, raw: Socket): void {
-  if (socket !== raw) {
+  const close = (): void => {
     raw.destroy();
-    return;
-  }
-  const reset = (): void => {
-    if (!raw.destroyed) raw.resetAndDestroy();
+    socket.destroy();
   };
-  raw.pause();
-  raw.once(
-    'finish',
-    bounded('connection/reset-after-end', reset, () => void raw.destroy()),
-  );
+  const reset = (): void => resetNow(socket, raw);
+  socket.pause();
+  socket.once('finish', bounded('connection/reset-after-end', reset, close));
+  if (socket !== raw) setImmediate(bounded('connection/closed-before-end', close, close));
 }

@@ -141,7 +141,15 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   ],
   // A socket that is being shut down was reset: Node.js never closes it.
   'reset-at-end': [
-    { file: 'router/local/socket-end.ts', from: 'if (isEnding(socket)) resetAfterEnd(socket, raw);\n  else if (!raw', to: 'if (!raw' },
+    { file: 'router/local/socket-end.ts', from: 'if (isEnding(socket)) resetAfterEnd(socket, raw);\n  else resetNow', to: 'resetNow' },
+  ],
+  // Over TLS one whose end was on its way was only closed: its peer had that end, and was not told of the reset.
+  'closed-at-end': [
+    {
+      file: 'router/local/socket-end.ts',
+      from: 'if (socket !== raw) setImmediate(',
+      to: 'if (socket !== raw) ((run: () => void) => run())(',
+    },
   ],
   // A path led to whoever says that it is linked, whether the other end says so or not.
   'one-sided': [{ file: 'router/routing/graph.ts', from: 'if (place < first || place >= end) continue;', to: '' }],

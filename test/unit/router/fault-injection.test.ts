@@ -149,6 +149,7 @@ const UNREACHED: ReadonlySet<string> = new Set([
   'connection/handshake-pace',
   'connection/name-known',
   'connection/reset-after-end',
+  'connection/closed-before-end',
   'look/name-again',
   'look/name-subscriber',
   'connection/socket-written',

@@ -85,7 +85,7 @@ async function overTls(
   t: TestContext,
 ): Promise<{ readonly socket: Socket; readonly raw: Socket; readonly peer: Socket; readonly below: Socket }> {
   const { cert, key, ca } = await (await testAuthority()).issue();
-  const server = createTlsServer({ cert, key });
+  const server = createTlsServer({ cert, key, allowHalfOpen: true });
   t.after(() => server.close());
   const port = await listen(server);
   const met = once(server, 'connection');
@@ -106,6 +106,38 @@ test('over TLS, too', async (t) => {
   end.end();
   end.reset();
   await eventually('both ends to be closed', () => raw.closed && peer.closed);
+});
+
+test('over TLS the peer is told also where its end is on its way already', async (t) => {
+  const { socket, raw, peer } = await overTls(t);
+  const side = new Side();
+  const heard = new Promise<void>((resolve) => {
+    side.onData = () => resolve();
+  });
+  const end = new SocketEnd(socket, raw, side);
+  // With what was not read yet, as tickets, the kernel would make a reset of each end.
+  peer.write('hello');
+  await heard;
+  end.end();
+  // Its peer has been asked: the end leaves with this turn of the event loop.
+  await new Promise<void>((resolve) => void process.nextTick(resolve));
+  assert.deepEqual([socket.writableEnded, socket.writableFinished], [true, false]);
+  end.reset();
+  await eventually('the own end to be closed', () => socket.closed && raw.closed);
+  // Of a connection that was only closed the first write goes well.
+  const refused = await new Promise<Error | null | undefined>((resolve) => void peer.write('more', resolve));
+  assert.equal((refused as NodeJS.ErrnoException | null | undefined)?.code, 'EPIPE');
+});
+
+test('over TLS an end that has to wait for its peer is not waited for by a reset', async (t) => {
+  const { socket, raw, peer } = await overTls(t);
+  // As where the kernel has no room for the last word.
+  socket._final = () => {};
+  const end = new SocketEnd(socket, raw, new Side());
+  end.end();
+  await new Promise<void>((resolve) => void process.nextTick(resolve));
+  end.reset();
+  await eventually('both ends to be over', () => socket.closed && raw.closed && (peer.readableEnded || peer.closed));
 });
 
 test('over TLS a peer that has reset is not taken for one that has ended, where its reset is not read before the own end', async (t) => {
