@@ -5,6 +5,9 @@ import { Code, TCP_PROTOTYPE, tellRead, tellWritten, type ShutdownRequest, type 
 /** What libuv reads in one go. */
 const READ_BYTES = 65_536;
 
+/** What libuv is shutting down: a socket and TLS above it have one stream. */
+const shutting = new WeakSet<Endpoint>();
+
 interface Pending {
   bytes: Uint8Array;
   readonly request: WriteRequest | undefined;
@@ -23,7 +26,6 @@ export class StreamHandle implements EndpointUser {
   protected endpoint: Endpoint | undefined;
   #cancel: (() => void) | undefined;
   #ended = false;
-  #shutting = false;
   #looks = false;
   #shared: Uint8Array | undefined;
   readonly #pending: Pending[] = [];
@@ -89,9 +91,9 @@ export class StreamHandle implements EndpointUser {
     const { endpoint } = this;
     if (endpoint === undefined || endpoint.broken) return Code.ENOTCONN;
     endpoint.shutdown();
-    this.#shutting = true;
+    shutting.add(endpoint);
     surroundings().loop.soon(this.machine, () => {
-      this.#shutting = false;
+      shutting.delete(endpoint);
       request.oncomplete(0);
     });
     return 0;
@@ -105,7 +107,7 @@ export class StreamHandle implements EndpointUser {
 
   /** Node.js takes it for closed whatever comes of it: where it is being shut down it stays open for good, and nobody is told. */
   reset(done?: () => void): number {
-    if (this.#shutting) return Code.EINVAL;
+    if (this.endpoint !== undefined && shutting.has(this.endpoint)) return Code.EINVAL;
     this.#cancel?.();
     this.endpoint?.reset();
     this.#closed(done);
