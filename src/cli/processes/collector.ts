@@ -12,8 +12,8 @@ const MUCH = 64 * MIB;
 const LITTLE = 3 / 4;
 /** Of the memory that the process may use, what it has to have left for speed to be preferred. */
 const ROOM = 1 / 2;
-/** A part of its time, below which a process is idle; and for how many looks in a row it is to be that before it collects. */
-const [IDLE, IDLE_LOOKS] = [1 / 20, 10];
+/** A part of its time, below which a process has some left to collect; and for how many looks in a row it is to have that. */
+const [BUSY, CALM_LOOKS] = [1 / 2, 10];
 /** Bytes of the heap, beyond which collecting all of it keeps others waiting for longer than a tenth of a second. */
 const QUICK = 128 * MIB;
 
@@ -45,13 +45,13 @@ export class Preference {
 }
 
 /**
- * Whether to collect what is left over. V8 collects when something is asked for: a process that nobody asks for anything any more keeps what
- * those held who have gone, hundreds of megabytes, until somebody comes again.
+ * Whether to collect what is left over. V8 collects when much is asked for: a process of which little is asked any more keeps what
+ * those held who have gone, hundreds of megabytes, until others come.
  */
 export class Leftovers {
   /** What was held when it was least, since the last time: the rest may be garbage. */
   #least = Infinity;
-  #idle = 0;
+  #calm = 0;
 
   /**
    * @param busy the part of its time, since the last look, in which the process did something
@@ -60,8 +60,8 @@ export class Leftovers {
   isDue({ heapUsed, external }: Usage, busy: number): boolean {
     const held = heapUsed + external;
     this.#least = Math.min(this.#least, held);
-    this.#idle = busy < IDLE ? this.#idle + 1 : 0;
-    if (this.#idle < IDLE_LOOKS || held < this.#least + MUCH || heapUsed > QUICK) return false;
+    this.#calm = busy < BUSY ? this.#calm + 1 : 0;
+    if (this.#calm < CALM_LOOKS || held < this.#least + MUCH || heapUsed > QUICK) return false;
     // What a collection leaves is in use, and not looked at again before there is more.
     this.#least = Infinity;
     return true;

@@ -14,7 +14,7 @@ const TUNED = 'EARSHOT_TUNED';
 
 /**
  * What V8 needs told to stay small: a young generation of 2 MB instead of 16, and memory before speed where it has the choice
- * (docs/adr/0008-own-http2-session.md has what both are worth). `collector.ts` collects what an idle process has left over.
+ * (docs/adr/0008-own-http2-session.md has what both are worth). `collector.ts` collects what is left over.
  */
 const V8_FLAGS: readonly string[] = ['--max-semi-space-size=2', '--optimize-for-size', '--expose-gc'];
 

@@ -23,7 +23,7 @@ test('where memory is short it keeps the process small, whatever is held', () =>
   assert.equal(preference.flagFor(usage(60, 60, 180)), '--optimize-for-size');
 });
 
-test('an idle process collects what others have left over, once', () => {
+test('a process that is not busy collects what others have left over, once', () => {
   const leftovers = new Leftovers();
   const looks = (heap: number, beside: number, busy: number): number =>
     Array.from({ length: 30 }, () => leftovers.isDue(usage(heap, beside, 900), busy)).filter(Boolean).length;
