@@ -14,12 +14,21 @@ const authority = await testAuthority();
 const { cert = '', key = '' } = await authority.issue();
 const ENDLESS = 10_000;
 
-test('a client of a Listener with TLS is ended, and others are served', async () => {
+/** A router with a Listener with TLS, and an echo behind it. */
+async function withListener(): Promise<AsyncDisposable & { readonly port: number }> {
   const port = await freePort();
-  await using echo = await echoServer();
+  await using stack = new AsyncDisposableStack();
+  const echo = stack.use(await echoServer());
   const config = { ...siteConfig('west'), listeners: [{ ...listener('key', port), tls: await authority.issue() }] };
-  await using west = await start({ ...config, connectors: [connector('key', echo.port)] });
+  const west = stack.use(await start({ ...config, connectors: [connector('key', echo.port)] }));
   await until(west, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  const parts = stack.move();
+  return { port, [Symbol.asyncDispose]: () => parts.disposeAsync() };
+}
+
+test('a client of a Listener with TLS is ended, and others are served', async () => {
+  await using west = await withListener();
+  const { port } = west;
   using other = await keyChanger(port, { cert, key });
   using greedy = await keyChanger(port, { cert, key });
   assert.equal(greedy.tls.destroyed, false);
@@ -39,11 +48,8 @@ test('a peer at an access is ended', async () => {
 });
 
 test('who changes them now and then is served', async () => {
-  const port = await freePort();
-  await using echo = await echoServer();
-  const config = { ...siteConfig('west'), listeners: [{ ...listener('key', port), tls: await authority.issue() }] };
-  await using west = await start({ ...config, connectors: [connector('key', echo.port)] });
-  await until(west, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  await using west = await withListener();
+  const { port } = west;
   using client = await keyChanger(port, { cert, key });
   client.change(20);
   using other = await keyChanger(port, { cert, key });
