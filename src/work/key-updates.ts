@@ -18,14 +18,12 @@ const LABEL_BYTES = 24;
  * @param onExcess told of each that is ended
  */
 export function boundKeyUpdates(server: Server, onExcess: (why: Error) => void = () => {}): void {
-  const bounds = new WeakMap<TLSSocket, (line: Buffer) => void>();
+  const bounds = new WeakMap<TLSSocket, () => void>();
   const onLine = (line: Buffer, socket: TLSSocket): void => {
-    let bound = bounds.get(socket);
-    if (bound === undefined) {
-      bound = boundOf(socket, onExcess);
-      bounds.set(socket, bound);
-    }
-    bound(line);
+    if (!tellsOfChange(line)) return;
+    const bound = bounds.get(socket) ?? boundOf(socket, onExcess);
+    bounds.set(socket, bound);
+    bound();
   };
   server.on(
     'keylog',
@@ -35,17 +33,24 @@ export function boundKeyUpdates(server: Server, onExcess: (why: Error) => void =
 
 /** The same of a connection to a server. */
 export function boundKeyUpdatesOf(socket: TLSSocket): void {
+  const bound = boundOf(socket);
+  const onLine = (line: Buffer): void => {
+    if (tellsOfChange(line)) bound();
+  };
   socket.on(
     'keylog',
-    bounded('connection/key-changed-there', boundOf(socket), () => endLater(socket)),
+    bounded('connection/key-changed-there', onLine, () => endLater(socket)),
   );
 }
 
-function boundOf(socket: TLSSocket, onExcess: (why: Error) => void = () => {}): (line: Buffer) => void {
+const tellsOfChange = (line: Buffer): boolean => CHANGED.test(line.toString('latin1', 0, LABEL_BYTES));
+
+/** @returns to be called with each change */
+function boundOf(socket: TLSSocket, onExcess: (why: Error) => void = () => {}): () => void {
   const credit = new Credit(RATE);
   let isOver = false;
-  return (line) => {
-    if (isOver || !CHANGED.test(line.toString('latin1', 0, LABEL_BYTES)) || credit.take(performance.now())) return;
+  return () => {
+    if (isOver || credit.take(performance.now())) return;
     isOver = true;
     endLater(socket);
     onExcess(new Error('the peer changes the keys of its TLS connection without end'));
