@@ -29,10 +29,20 @@ export class LogRation {
     this.#say('info', fields, message);
   }
 
-  #say(level: 'error' | 'warn' | 'info', fields: Readonly<Record<string, unknown>>, message: string): void {
+  /** It is as one that has just been made. */
+  get isWhole(): boolean {
+    this.#refill();
+    return this.#left === BURST && this.#withheld === 0;
+  }
+
+  #refill(): void {
     const now = this.#clock();
     this.#left = Math.min(BURST, this.#left + (Math.max(0, now - this.#at) / 1_000) * PER_SECOND);
     this.#at = now;
+  }
+
+  #say(level: 'error' | 'warn' | 'info', fields: Readonly<Record<string, unknown>>, message: string): void {
+    this.#refill();
     if (this.#left < 1) {
       this.#withheld += 1;
       return;

@@ -1,7 +1,7 @@
 import type { Logger } from './log.ts';
 import { LogRation } from './log-ration.ts';
 
-/** Far more than are linked at once; whoever comes beyond them shares a ration with all others who do. */
+/** Far more than are linked at once. Beyond them those that have written nothing for a while are forgotten; where there are none, whoever comes shares a ration with all others who do. */
 const MOST = 1_024;
 
 /** A ration of log lines for each of those who can cause them: one who causes thousands takes nobody else's. */
@@ -21,6 +21,7 @@ export class LogRations {
   of(whom: string): LogRation {
     const known = this.#byWhom.get(whom);
     if (known !== undefined) return known;
+    if (this.#byWhom.size >= MOST) for (const [name, ration] of this.#byWhom) if (ration.isWhole) this.#byWhom.delete(name);
     if (this.#byWhom.size >= MOST) return this.#others;
     const made = new LogRation(this.#log, this.#clock);
     this.#byWhom.set(whom, made);
