@@ -49,8 +49,7 @@ function look(): void {
   for (let left = MANY; left > 0; left -= 1) {
     const next = round?.next();
     if (next === undefined || next.done === true) return end();
-    if (next.value.stalled) guard('connection/stalled-look', next.value, ask, broken);
-    else stalled.delete(next.value);
+    guard('connection/stalled-look', next.value, lookAt, broken);
   }
   setTimeout(goOn, PAUSE).unref();
 }
@@ -62,5 +61,9 @@ function end(): void {
   timer = undefined;
 }
 
-const ask = (socket: Stalled): void => socket.ask();
+function lookAt(socket: Stalled): void {
+  if (socket.stalled) socket.ask();
+  else stalled.delete(socket);
+}
+
 const broken = (socket: Stalled): void => socket.broken();

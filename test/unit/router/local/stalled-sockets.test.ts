@@ -139,4 +139,21 @@ describe('thousands of sockets that are not read', () => {
     mock.timers.tick(1_000);
     assert.equal(asked.length, sockets.length);
   });
+
+  it('are looked at also where a look at one throws, which is ended', () => {
+    let [asked, ended] = [0, 0];
+    const broken = {
+      get stalled(): boolean {
+        throw new Error('a fault');
+      },
+      ask() {},
+      broken: () => void (ended += 1),
+    };
+    const other = { stalled: true, ask: () => void (asked += 1), broken() {} };
+    for (const socket of [broken, other]) watchStalled(socket);
+    mock.timers.tick(1_000);
+    assert.deepEqual([asked, ended], [1, 1]);
+    for (const socket of [broken, other]) forgetStalled(socket);
+    mock.timers.tick(1_000);
+  });
 });
