@@ -44,6 +44,11 @@ export class HandshakeReads {
   #isLooking = false;
   /** Looks since one that brought something, or a newcomer. */
   #inVain = 0;
+  readonly #lookNow = bounded(
+    'look/handshake-read',
+    () => this.#look(),
+    () => this.#again(PAUSE),
+  );
 
   /** @param now milliseconds, monotonic. @param worked milliseconds that this thread has worked. @param pause calls back after so many */
   constructor(now: () => number = () => performance.now(), worked: () => number = threadTime, pause = later) {
@@ -85,13 +90,8 @@ export class HandshakeReads {
   #goOn(wait: number): void {
     if (this.#isLooking) return;
     this.#isLooking = true;
-    const look = bounded(
-      'look/handshake-read',
-      () => this.#look(),
-      () => this.#again(PAUSE),
-    );
-    if (wait > 0) this.#pause(look, wait);
-    else nextTurn(look);
+    if (wait > 0) this.#pause(this.#lookNow, wait);
+    else nextTurn(this.#lookNow);
   }
 
   #waitInVain(): number {

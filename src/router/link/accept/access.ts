@@ -419,8 +419,8 @@ export class Access {
   /** @param revision of the port's bundles, the one that it was shown */
   #accept(socket: TLSSocket, revision: number): void {
     const siblingsOnly = this.#siblingsOnly;
-    this.#handshakes.shaken(socket);
-    if (!siblingsOnly) this.#handshakes.end(socket);
+    if (siblingsOnly) this.#handshakes.shaken(socket);
+    else this.#handshakes.end(socket);
     // Its handshake began while there was an access: nobody would end it later.
     if (this.#closed) {
       socket.destroy();
