@@ -13,9 +13,15 @@ export interface KeyChanger extends Disposable {
   change(times: number): void;
 }
 
-/** A client whose keys can be changed as often as it likes, which Node.js does not offer. */
+let clients = 1;
+
+/**
+ * A client whose keys can be changed as often as it likes, which Node.js does not offer. Each has an address of its own: whoever makes work by a handshake has all of his
+ * address wait.
+ */
 export async function keyChanger(port: number, options: ConnectionOptions = {}): Promise<KeyChanger> {
-  const raw = connectTcp(port, '127.0.0.1');
+  clients += 1;
+  const raw = connectTcp({ port, host: '127.0.0.1', localAddress: `127.0.9.${clients}` });
   const tls = connectTls({ socket: raw, ciphers: CIPHER, rejectUnauthorized: false, ...options });
   const { promise, resolve } = Promise.withResolvers<Buffer>();
   tls.on('keylog', (line: Buffer) => {
