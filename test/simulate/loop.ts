@@ -102,7 +102,7 @@ export class Loop {
           resolve();
           return;
         }
-        this.#settle();
+        this.#settle(turn);
       }
       setImmediate(turn);
     };
@@ -110,15 +110,17 @@ export class Loop {
     return promise;
   }
 
-  /** Whatever a tick throws, those after it run. */
-  #settle(): void {
-    for (;;) {
-      try {
-        runTicks();
-        return;
-      } catch (error) {
-        this.thrown.push(error);
-      }
+  /** What a tick throws is left to Node.js, which would not survive that we go on in this turn; those after it run before the next event. */
+  #settle(turn: () => void): void {
+    try {
+      runTicks();
+    } catch (error) {
+      process.once('uncaughtException', (thrown) => {
+        this.thrown.push(thrown);
+        // After the first, Node.js runs what is left.
+        setImmediate(() => setImmediate(turn));
+      });
+      throw error;
     }
   }
 

@@ -10,6 +10,7 @@ export const STANDINS: ReadonlyMap<string, URL> = new Map([
   ]),
   ['x509/facts.ts', new URL('./node/facts.ts', import.meta.url)],
   ['identity/site-id.ts', new URL('./node/site-id.ts', import.meta.url)],
+  ['work/read-handle.ts', new URL('./node/read-handle.ts', import.meta.url)],
   ['router/memory/limit.ts', new URL('./node/memory-limit.ts', import.meta.url)],
 ]);
 

@@ -1,7 +1,9 @@
 /** Short runs of what `npm run simulate` does for long. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { changed } from '../simulate/change.ts';
 import { faults } from '../simulate/faults/faults.ts';
 import { LIMIT, ROUTERS, runJob } from '../simulate/jobs.ts';
@@ -24,6 +26,28 @@ test(
     });
   },
 );
+
+test('what a tick of an event throws is kept, and the others that come of it run before the next event', async () => {
+  const program = `
+    import { Loop } from ${JSON.stringify(new URL('../simulate/loop.ts', import.meta.url).href)};
+    const loop = new Loop(() => 0.5);
+    const seen = [];
+    loop.at(1, undefined, () => {
+      process.nextTick(() => { throw new Error('first'); });
+      process.nextTick(() => seen.push('tick'));
+      Promise.resolve().then(() => seen.push('promise'));
+    });
+    loop.at(2, undefined, () => seen.push('next'));
+    loop.at(3, undefined, () => process.nextTick(() => { throw new Error('last'); }));
+    await loop.run(10);
+    console.log(JSON.stringify([seen, loop.thrown.map(({ message }) => message)]));
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
+  assert.deepEqual(JSON.parse(stdout), [
+    ['tick', 'promise', 'next'],
+    ['first', 'last'],
+  ]);
+});
 
 test('what the simulator changes in the router is there to be changed', () => {
   for (const change of [...SCALES, ...Object.values(faults).flat()]) {
