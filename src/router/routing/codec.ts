@@ -116,6 +116,24 @@ export function readMessage(bytes: Buffer): Message {
   }
 }
 
+/**
+ * A long message of records as several, in order, of a few each: to check the signatures of all of them takes a tenth of a second. Any other message is one
+ * piece, and so is the rest of one that breaks off.
+ */
+export function piecesOf(message: Buffer): readonly Buffer[] {
+  if (message[0] !== type.records) return [message];
+  const pieces: Buffer[] = [];
+  let from = 1;
+  for (let at = 1, count = 1; at + RECORD_HEAD < message.length; count += 1) {
+    at += RECORD_HEAD + message.readUInt16BE(at + 2);
+    if (count % RECORDS_OF_PIECE > 0 || at >= message.length) continue;
+    pieces.push(Buffer.concat([message.subarray(0, 1), message.subarray(from, at)]));
+    from = at;
+  }
+  if (from === 1) return [message];
+  return [...pieces, Buffer.concat([message.subarray(0, 1), message.subarray(from)])];
+}
+
 export function writeSummary(sums: readonly bigint[]): Buffer {
   const message = Buffer.alloc(1 + BUCKETS * 8);
   message.writeUInt8(type.summary);
@@ -158,7 +176,7 @@ export function writeRecords(records: readonly AgedRecord[], longest: number): B
   return pack(
     Buffer.of(type.records),
     records.map(({ age, bytes }) => {
-      const head = Buffer.alloc(4);
+      const head = Buffer.alloc(RECORD_HEAD);
       head.writeUInt16BE(Math.min(age, 0xffff));
       head.writeUInt16BE(bytes.length, 2);
       return Buffer.concat([head, bytes]);
@@ -174,6 +192,10 @@ export function writeDone(): Buffer {
 
 /** Of a part in a digest. */
 const VERSION_BYTES = 10;
+
+/** Age and length, before each record. */
+const RECORD_HEAD = 4;
+const RECORDS_OF_PIECE = 8;
 
 const type = { summary: 1, digest: 2, request: 3, records: 4, done: 5 } as const;
 

@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { bounded } from '../../../telemetry/boundary.ts';
 import type { Spender } from '../../../work/time-share.ts';
 import { LinkError } from '../link-errors.ts';
+import { piecesOf } from '../../routing/codec.ts';
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { Backlog } from './backlog.ts';
 import { frameMessage, MessageReader } from './framing.ts';
@@ -41,6 +42,8 @@ export class RoutingStream implements StreamHandler {
   #state: 'hello' | 'waiting' | 'started' | 'done' = 'hello';
   /** What has arrived and is not yet read: after the hello until the start, and while a peer is slowed down. */
   readonly #backlog = new Backlog();
+  /** Of a message that is heeded piece by piece, those that are left. */
+  #pieces: readonly Buffer[] = [];
   #unconsumed = 0;
   readonly #time: Spender;
   #budget: number;
@@ -63,7 +66,8 @@ export class RoutingStream implements StreamHandler {
 
   /** Memory for what waits, both ways, in bytes. */
   get held(): number {
-    return this.#backlog.length + (this.#stream?.held ?? 0);
+    const pieces = this.#pieces.reduce((sum, { length }) => sum + length, 0);
+    return this.#backlog.length + pieces + (this.#stream?.held ?? 0);
   }
 
   /** Messages flow from now on. */
@@ -132,7 +136,7 @@ export class RoutingStream implements StreamHandler {
       return;
     }
     if (this.#state !== 'started') return;
-    if (this.#backlog.length === 0) {
+    if (this.#backlog.length === 0 && this.#pieces.length === 0) {
       this.#stream?.consumed(this.#unconsumed);
       this.#unconsumed = 0;
     } else {
@@ -144,17 +148,22 @@ export class RoutingStream implements StreamHandler {
   #read(bytes: Buffer): number {
     let at = 0;
     this.#refill();
-    while (at < bytes.length && this.#mayRead()) {
-      const read = this.#reader.read(bytes, at);
-      at = read.at;
-      if (read.message === undefined) continue;
-      if (this.#state === 'hello') {
-        this.#state = 'waiting';
-        this.#events.onHello(read.message);
-      } else {
+    while (this.#pieces.length > 0 ? this.#hasTime() : at < bytes.length && this.#mayRead()) {
+      if (this.#pieces.length === 0) {
+        const read = this.#reader.read(bytes, at);
+        at = read.at;
+        if (read.message === undefined) continue;
+        if (this.#state === 'hello') {
+          this.#state = 'waiting';
+          this.#events.onHello(read.message);
+          continue;
+        }
         this.#budget -= read.message.length + MESSAGE_PRICE;
-        this.#heed(read.message);
+        this.#pieces = piecesOf(read.message);
       }
+      const [first, ...rest] = this.#pieces;
+      this.#pieces = rest;
+      if (first !== undefined) this.#heed(first);
     }
     return at;
   }
@@ -169,7 +178,11 @@ export class RoutingStream implements StreamHandler {
   }
 
   #mayRead(): boolean {
-    return this.#state === 'hello' || (this.#state === 'started' && this.#budget > 0 && this.#time.wait(performance.now()) === 0);
+    return this.#state === 'hello' || (this.#budget > 0 && this.#hasTime());
+  }
+
+  #hasTime(): boolean {
+    return this.#state === 'started' && this.#time.wait(performance.now()) === 0;
   }
 
   #wait(): void {
@@ -210,6 +223,7 @@ export class RoutingStream implements StreamHandler {
     this.#timer = undefined;
     this.#time.leave();
     this.#backlog.clear();
+    this.#pieces = [];
     // Others may go on over its connection.
     this.#stream?.consumed(this.#unconsumed);
     this.#unconsumed = 0;

@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { describe, mock, test } from 'node:test';
 import type { Stream } from '../../../../src/router/http2/contract.ts';
 import { frameMessage } from '../../../../src/router/link/session/framing.ts';
+import { writeRecords } from '../../../../src/router/routing/codec.ts';
 import { messageTime } from '../../../../src/router/routing/limits.ts';
 import { TimeShares } from '../../../../src/work/time-share.ts';
 import { RoutingStream, type RoutingStreamLimits } from '../../../../src/router/link/session/routing-stream.ts';
@@ -72,6 +73,7 @@ function open(
   return heard;
 }
 
+const EMPTY = Buffer.alloc(0);
 const framed = (text: string): Buffer => frameMessage(Buffer.from(text));
 
 describe('a routing stream', () => {
@@ -166,6 +168,38 @@ describe('a routing stream', () => {
     assert.ok(heeded >= 4 && heeded <= 8, `${heeded} messages were heeded in a second`);
     pass(20_000);
     assert.equal(messages.length, 41);
+    assert.deepEqual(faults, []);
+  });
+
+  test('heeds a long message of records piece by piece, for a part of the time as well, and whole in the end', (t) => {
+    mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    t.after(() => mock.timers.reset());
+    let clock = 0;
+    t.mock.method(performance, 'now', () => clock);
+    const costly = (): void => {
+      clock += 4;
+    };
+    const { stream, peer, messages, faults } = open({}, costly, new TimeShares(messageTime.part, messageTime.burst).of('peer'));
+    stream.onData(framed('me'));
+    stream.start();
+    const records = Array.from({ length: 80 }, (_, age) => ({ age, bytes: Buffer.alloc(200) }));
+    const [message = EMPTY] = writeRecords(records, 60_000);
+    const before = peer.given;
+    const frame = frameMessage(message);
+    stream.onData(frame);
+    stream.onData(framed('last'));
+    const heeded = messages.length - 1;
+    assert.ok(heeded > 0 && heeded < 4, `${heeded} pieces were heeded at once`);
+    assert.equal(peer.given, before, 'the peer is not told to send more');
+    assert.ok(stream.held > 80 * 100, `${stream.held} bytes wait`);
+    for (let step = 0; step < 100; step += 1) {
+      clock += 20;
+      mock.timers.tick(20);
+    }
+    assert.equal(messages.length, 12);
+    assert.equal(messages.at(-1), 'last');
+    assert.equal(peer.given, before + frame.length + framed('last').length);
+    assert.equal(stream.held, 0);
     assert.deepEqual(faults, []);
   });
 

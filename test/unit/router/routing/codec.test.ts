@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyText } from '../../support/any-text.ts';
-import { readMessage, writeDigest, writeDone, writeRecords, writeRequest, writeSummary } from '../../../../src/router/routing/codec.ts';
+import {
+  piecesOf,
+  readMessage,
+  writeDigest,
+  writeDone,
+  writeRecords,
+  writeRequest,
+  writeSummary,
+} from '../../../../src/router/routing/codec.ts';
 import { RoutingError } from '../../../../src/router/routing/errors.ts';
 import { isRouterId, isRoutingKey, fitText, isText } from '../../../../src/router/routing/names.ts';
 import { eachKey, findKey, readRecord, writeAbout, writeKey, writeNeighbour, writeRecord } from '../../../../src/router/routing/record.ts';
@@ -17,6 +25,30 @@ const code =
   (expected: string) =>
   (error: unknown): boolean =>
     error instanceof RoutingError && error.code === expected;
+
+test('the pieces of a message say what the message says, and break off where it does', () => {
+  const record = fc.uint8Array({ maxLength: 40 }).map((bytes) => ({ age: bytes.length, bytes: Buffer.from(bytes) }));
+  fc.assert(
+    fc.property(fc.array(record, { maxLength: 40 }), fc.nat({ max: 50 }), (records, cut) => {
+      const [message = writeDone()] = writeRecords(records, 60_000);
+      const whole = piecesOf(message).map(readMessage);
+      const said = whole.flatMap((piece) => (piece.kind === 'records' ? piece.records : []));
+      assert.deepEqual(said, records);
+      for (const piece of whole) assert.ok(piece.kind !== 'records' || piece.records.length <= 8);
+      const short = message.subarray(0, Math.max(1, message.length - cut));
+      const isRead = (bytes: Buffer): boolean => {
+        try {
+          readMessage(bytes);
+          return true;
+        } catch {
+          return false;
+        }
+      };
+      assert.equal(piecesOf(short).every(isRead), isRead(short));
+    }),
+  );
+  assert.deepEqual(piecesOf(writeDone()), [writeDone()]);
+});
 
 test('each message is read as it was written', () => {
   const router = `${testSite('a').id}/r`;
