@@ -156,6 +156,7 @@ export class Simulation {
     const router = this.router(site);
     const { version } = router;
     this.#send(site, call(router));
+    while (router.waiting === 'a turn') this.#send(site, router.release(this.#now));
     if (router.version !== version) this.#since.changed = this.#now;
   }
 

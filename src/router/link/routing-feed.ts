@@ -24,6 +24,7 @@ export class RoutingFeed implements Disposable {
   #version: number;
   #notice: NodeJS.Immediate | undefined;
   #soon: NodeJS.Timeout | undefined;
+  #next: NodeJS.Immediate | undefined;
   #disposed = false;
 
   constructor(options: RoutingFeedOptions) {
@@ -65,7 +66,7 @@ export class RoutingFeed implements Disposable {
   [Symbol.dispose](): void {
     this.#disposed = true;
     clearInterval(this.#timer);
-    clearTimeout(this.#soon);
+    this.#isReleased();
     clearImmediate(this.#notice);
   }
 
@@ -81,16 +82,26 @@ export class RoutingFeed implements Disposable {
       throw error;
     }
     if (routing.version !== this.#version) this.#notify();
-    if (!routing.waiting) return;
-    const release = (): void => {
-      this.#soon = undefined;
-      this.#run((now) => routing.release(now));
-    };
-    // The next tick releases too.
-    const failed = (): void => {
-      this.#soon = undefined;
-    };
-    this.#soon ??= setTimeout(bounded('look/routing-release', release, failed), SOON);
+    const { waiting } = routing;
+    if (waiting === 'a turn') this.#next ??= setImmediate(this.#release);
+    if (waiting === 'a while') this.#soon ??= setTimeout(this.#release, SOON);
+  }
+
+  /** Where it throws, the next tick releases. */
+  readonly #release = bounded(
+    'look/routing-release',
+    () => {
+      this.#isReleased();
+      this.#run((now) => this.#options.routing.release(now));
+    },
+    () => this.#isReleased(),
+  );
+
+  #isReleased(): void {
+    clearTimeout(this.#soon);
+    clearImmediate(this.#next);
+    this.#soon = undefined;
+    this.#next = undefined;
   }
 
   #notify(): void {

@@ -5,16 +5,18 @@ import type { Change, KnownRouter } from './database.ts';
 import { findPaths } from './graph.ts';
 import type { Paths } from './graph.ts';
 import { KeyIndex } from './key-index.ts';
-import { DESTINATIONS_OF_KEY, pathTime } from './limits.ts';
+import { AT_A_TIME, DESTINATIONS_OF_KEY, pathTime } from './limits.ts';
 import { siteOf } from './names.ts';
 import { eachKey, type KeyCount, type Neighbour, type RouteRecord } from './record.ts';
 import { givesWay } from './room.ts';
+import { finish, goOn, type Steps } from './steps.ts';
 import { TimeShare } from '../../work/time-share.ts';
 
 /**
  * What the records mean for this router. Everything is worked out when it is asked for, and kept until a change of the records
  * or the adjacencies may have made it wrong. Paths are kept beyond a change of the records where all their time has been spent, since others decide
- * how often these change: then they are found anew with a later `tick`.
+ * how often these change, or where there are so many that others would wait while they are found: then they are found anew in steps, by later calls
+ * of `goOn`.
  */
 export class Answers {
   readonly #self: RouterId;
@@ -25,8 +27,15 @@ export class Answers {
   readonly #clock: () => number;
   readonly #time = new TimeShare(pathTime.part, pathTime.burst);
   #paths: Paths | undefined;
-  /** They are of before a change. */
-  #isBehind = false;
+  /** Changes since the beginning, of all that paths come from. */
+  #changes = 0;
+  /** The same when the paths were begun, and where paths that were begun before lead nowhere now. */
+  #pathsOf = 0;
+  #leastOf = 0;
+  /** There were so many last that they were found in several steps. */
+  #areMany = false;
+  /** Those that are being found. */
+  #finding: Steps<Paths> | undefined;
   #blocked: ReadonlySet<string> = new Set();
   #version = 0;
 
@@ -66,32 +75,44 @@ export class Answers {
     this.#outdate();
   }
 
-  /** Whether paths wait to be found anew. */
+  /** Whether the paths are of before a change. */
   get isBehind(): boolean {
-    return this.#isBehind;
+    return this.#paths !== undefined && this.#pathsOf < this.#changes;
+  }
+
+  /** Whether some are being found: `goOn` is to be called in the next turn of the event loop. */
+  get isFinding(): boolean {
+    return this.#finding !== undefined;
   }
 
   /** To be called now and then. */
-  tick(): void {
-    if (this.#isBehind && this.#time.wait(this.#clock()) === 0) this.#catchUp();
+  goOn(): void {
+    if (this.#paths === undefined) this.#finding = undefined;
+    if (this.isBehind && this.#time.wait(this.#clock()) === 0) this.#finding ??= this.#find();
+    if (this.#finding === undefined) return;
+    const began = performance.now();
+    if (goOn(this.#finding, AT_A_TIME) !== undefined) this.#finding = undefined;
+    this.#time.spend(performance.now() - began, this.#clock());
   }
 
   /** Their records are kept and passed on, as others may want them; here they count as unreachable. */
   block(sites: ReadonlySet<string>): void {
     this.#blocked = sites;
-    this.#catchUp();
+    this.#forgetPaths();
+    this.#outdate();
   }
 
   get reachable(): readonly RouterId[] {
     return this.#currentPaths().reachable;
   }
 
-  /** Who is to be forgotten so that the limits hold. */
-  givesWay(limits: RoutingLimits): readonly RouterId[] {
-    // By old paths whoever is new could not be reached.
-    if (this.#isBehind) this.#catchUp();
+  /** Who is to be forgotten so that the limits hold: of those that are known now. */
+  *givesWay(limits: RoutingLimits): Steps<readonly RouterId[]> {
+    const routers = new Map(this.#routers);
     const adjacent = new Set([...this.#adjacencies.values()].map(({ router }) => router));
-    return givesWay({ self: this.#self, routers: this.#routers, adjacent, paths: this.#currentPaths(), limits });
+    // By old paths whoever is new could not be reached.
+    const paths = this.#paths === undefined || this.isBehind ? yield* this.#find() : this.#paths;
+    return yield* givesWay({ self: this.#self, routers, adjacent, paths, limits });
   }
 
   destinations(routingKey: string): readonly RouteDestination[] {
@@ -154,24 +175,36 @@ export class Answers {
   #currentPaths(): Paths {
     if (this.#paths !== undefined) return this.#paths;
     const began = performance.now();
-    this.#paths = findPaths(this.#self, this.#routers, [...this.#adjacencies.values()], this.#blocked);
+    const paths = finish(this.#find());
     this.#time.spend(performance.now() - began, this.#clock());
-    return this.#paths;
+    return paths;
+  }
+
+  *#find(): Steps<Paths> {
+    const of = this.#changes;
+    const steps = findPaths(this.#self, this.#routers, [...this.#adjacencies.values()], this.#blocked);
+    let step = steps.next();
+    this.#areMany = step.done !== true;
+    for (; step.done !== true; step = steps.next()) yield;
+    const paths = step.value;
+    // Others may have been found meanwhile, or be wrong by now.
+    if (of < this.#leastOf || (this.#paths !== undefined && of <= this.#pathsOf)) return paths;
+    if (this.#paths !== undefined) this.#outdate();
+    this.#paths = paths;
+    this.#pathsOf = of;
+    return paths;
   }
 
   #pathsChanged(): void {
-    if (this.#paths !== undefined && this.#time.wait(this.#clock()) > 0) this.#isBehind = true;
+    const mayWait = this.#paths !== undefined && (this.#areMany || this.#time.wait(this.#clock()) > 0);
+    if (mayWait) this.#changes += 1;
     else this.#forgetPaths();
   }
 
   #forgetPaths(): void {
+    this.#changes += 1;
+    this.#leastOf = this.#changes;
     this.#paths = undefined;
-    this.#isBehind = false;
-  }
-
-  #catchUp(): void {
-    this.#forgetPaths();
-    this.#outdate();
   }
 
   #linksTo(path: readonly RouterId[]): string[] {

@@ -78,6 +78,12 @@ export interface RoutingCounters {
   readonly leftOut: number;
 }
 
+/**
+ * Whether something is left to do: `a while`, where this router has something new to say of itself, or has heard what changes paths, and has done so
+ * much of that of late that it has to wait; `a turn`, where it works on so large a network that others are to have their turns in between.
+ */
+export type Waiting = 'no' | 'a while' | 'a turn';
+
 /** Every call takes the time (milliseconds, monotonic enough for ageing; epoch for sequence numbers) and returns what is to be sent. */
 export interface Routing {
   readonly self: RouterId;
@@ -90,9 +96,8 @@ export interface Routing {
   block(sites: ReadonlySet<string>): void;
   /** To be called about once a second: ageing, refresh, what was held back. */
   tick(now: number): readonly Outgoing[];
-  /** This router has something new to say of itself, or has heard what changes paths, and has done so much of that of late that it has to wait. */
-  readonly waiting: boolean;
-  /** Does it, if enough time has passed. */
+  readonly waiting: Waiting;
+  /** Does what waits, if enough time has passed. */
   release(now: number): readonly Outgoing[];
   /** Where connectors of the key are, least cost first; the nearest 256. Changes of the answer raise `version`. */
   destinations(routingKey: string): readonly RouteDestination[];

@@ -5,6 +5,7 @@ import { MOST_COST } from '../wire.ts';
 import { EdgeList, type Edges } from './edges.ts';
 import { Heap } from './heap.ts';
 import { siteOf } from './names.ts';
+import { Stride, type Steps } from './steps.ts';
 
 /** A path's length is its cost, and then the number of its hops: as one number, of which the hops are less than this. */
 const HOPS = LONGEST_PATH + 1;
@@ -41,16 +42,19 @@ export interface Paths {
  *   spread over them.
  * - A predecessor is always nearer than its successor (costs are positive), so no path holds a router twice.
  *
+ * What changes between two steps may count or not.
+ *
  * @param ownEdges the adjacencies that are up, which may be ahead of this router's own record
  * @param blocked sites to and through which no path leads
  */
-export function findPaths(
+export function* findPaths(
   self: RouterId,
   routers: ReadonlyMap<RouterId, KnownRouter>,
   ownEdges: readonly OwnEdge[],
   blocked: ReadonlySet<string> = new Set(),
-): Paths {
-  const graph = readGraph(self, routers, ownEdges, blocked);
+): Steps<Paths> {
+  const stride = new Stride();
+  const graph = yield* readGraph(self, routers, ownEdges, blocked);
   const { edges, sites, confined } = graph;
   const size = graph.ids.length;
   const lengths = new Float64Array(size).fill(Infinity);
@@ -64,6 +68,7 @@ export function findPaths(
     if (done[node] === 1) continue;
     done[node] = 1;
     order.push(node);
+    if (stride.passed(1 + (edges.starts[node + 1] ?? 0) - (edges.starts[node] ?? 0))) yield;
     const here = lengths[node] ?? 0;
     if (here % HOPS === LONGEST_PATH) continue;
     const inside = confined[node] === 1;
@@ -128,12 +133,12 @@ interface ConfinedEdge {
   readonly isClosed: boolean;
 }
 
-function readGraph(
+function* readGraph(
   self: RouterId,
   routers: ReadonlyMap<RouterId, KnownRouter>,
   ownEdges: readonly OwnEdge[],
   blocked: ReadonlySet<string>,
-): Graph {
+): Steps<Graph> {
   const ids: RouterId[] = [self];
   const numbers = new Map<RouterId, number>([[self, 0]]);
   const nodes: (KnownRouter | undefined)[] = [routers.get(self)];
@@ -147,8 +152,8 @@ function readGraph(
     sites.push(siteNumbers.getOrInsert(router.site, siteNumbers.size));
   }
   const count = ids.length;
-  const listed = listings(nodes, { numbers, sites, ownEdges });
-  const { found, confined } = mutual(listed, count, sites);
+  const listed = yield* listings(nodes, { numbers, sites, ownEdges });
+  const { found, confined } = yield* mutual(listed, count, sites);
   const arrivals = confined.filter(({ isClosed }) => !isClosed);
   const edgeSites = new Set<number>();
   const edges = found.of(count);
@@ -174,11 +179,12 @@ const isConfined = (weight: number): boolean => weight > MOST_COST;
 const costOf = (weight: number): number => (isConfined(weight) ? weight - MOST_COST : weight);
 
 /** Whom each node lists, each once, by weight. */
-function listings(
+function* listings(
   nodes: readonly (KnownRouter | undefined)[],
   around: { readonly numbers: ReadonlyMap<RouterId, number>; readonly sites: readonly number[]; readonly ownEdges: readonly OwnEdge[] },
-): EdgeList {
+): Steps<EdgeList> {
   const { numbers, sites, ownEdges } = around;
+  const stride = new Stride();
   const listed = new EdgeList();
   const places = new Int32Array(nodes.length).fill(-1);
   for (const [from, node] of nodes.entries()) {
@@ -199,16 +205,18 @@ function listings(
     // A loop over so many would make an object for each.
     if (from === 0) ownEdges.forEach(list);
     else for (const record of node?.parts ?? []) record?.neighbours.forEach(list);
+    if (stride.passed(1 + listed.size - first)) yield;
   }
   return listed;
 }
 
 /** Edges that both ends list, at the greater of their weights. */
-function mutual(
+function* mutual(
   listed: EdgeList,
   count: number,
   sites: readonly number[],
-): { readonly found: EdgeList; readonly confined: readonly ConfinedEdge[] } {
+): Steps<{ readonly found: EdgeList; readonly confined: readonly ConfinedEdge[] }> {
+  const stride = new Stride();
   const found = new EdgeList();
   const confined: ConfinedEdge[] = [];
   const [out, back] = [listed.of(count), listed.turned().of(count)];
@@ -217,6 +225,7 @@ function mutual(
   for (let from = 0; from < count; from += 1) {
     const first = back.starts[from] ?? 0;
     const end = back.starts[from + 1] ?? 0;
+    if (stride.passed(1 + end - first)) yield;
     for (let at = first; at < end; at += 1) said[back.to[at] ?? 0] = at;
     for (let at = out.starts[from] ?? 0, last = out.starts[from + 1] ?? 0; at < last; at += 1) {
       const to = out.to[at] ?? 0;

@@ -3,12 +3,22 @@ import { performance } from 'node:perf_hooks';
 import type { RouterId, RoutingCounters } from './contract.ts';
 import type { Change, Database } from './database.ts';
 import { RoutingError } from './errors.ts';
-import { FORGET_AFTER, looksForPlace, MOST_RETURNING, recordsOfLink, recordsOfRouter, returnsOfRouter, roomTime } from './limits.ts';
+import {
+  AT_A_TIME,
+  FORGET_AFTER,
+  looksForPlace,
+  MOST_RETURNING,
+  recordsOfLink,
+  recordsOfRouter,
+  returnsOfRouter,
+  roomTime,
+} from './limits.ts';
 import { TimeShare } from '../../work/time-share.ts';
 import { Credit } from '../../work/token-bucket.ts';
 import { Pace } from './pace.ts';
 import { readHead, signatureOf, signedBytes, type ReadHead } from './record.ts';
 import type { RouteRecord } from './record.ts';
+import { goOn, type Steps } from './steps.ts';
 
 /** What the intake needs of its surroundings. */
 export interface IntakeContext {
@@ -20,8 +30,8 @@ export interface IntakeContext {
   /** On the ageing clock. */
   clock(): number;
   isAdjacent(router: RouterId): boolean;
-  /** Who is to be forgotten so that the limits hold again. */
-  givesWay(): readonly RouterId[];
+  /** Who is to be forgotten so that the limits hold again: of those that are known now. */
+  givesWay(): Steps<readonly RouterId[]>;
   /** Records changed. */
   changed(change: Change): void;
   /** A router that came while too much was held has its place: its records are to be passed on. */
@@ -46,7 +56,9 @@ export class Intake {
    * Routers that came while more was held than should be. Were they passed on before it is known who gives way, then two routers that
    * cannot hold all would tell each other of whom they have just forgotten, as fast as they can.
    */
-  readonly #onTrial = new Set<RouterId>();
+  #onTrial = new Set<RouterId>();
+  /** Under way, and who was on trial when it began. */
+  #look: { readonly steps: Steps<readonly RouterId[]>; readonly onTrial: ReadonlySet<RouterId> } | undefined;
   /**
    * Of routers that gave way. Who gives way depends on who else is there, so that each of three may have to give way to the next: taken in whenever
    * they are told of, they would go round among routers that have room for one.
@@ -104,7 +116,7 @@ export class Intake {
       this.counters.malformed += 1;
       return undefined;
     }
-    if (!database.isAllowed(record) || !this.#hasPlace(head.id) || !this.#fits(link, record)) {
+    if (!database.isAllowed(record) || !this.#hasPlace(link, head.id) || !this.#fits(link, record)) {
       this.counters.refused += 1;
       return undefined;
     }
@@ -112,7 +124,7 @@ export class Intake {
     const isStranger = !database.routers.has(head.id);
     this.#context.changed(database.take(record, made));
     if (isStranger && database.crowded) this.#onTrial.add(head.id);
-    return this.#onTrial.has(head.id) ? undefined : record;
+    return this.#onTrial.has(head.id) || this.#look?.onTrial.has(head.id) === true ? undefined : record;
   }
 
   /** How many records of that router would be taken from that link now. */
@@ -129,43 +141,69 @@ export class Intake {
     if (this.#context.database.crowded) this.#makeRoom();
   }
 
+  /** Whether it is being found who gives way: `goOn` is to be called in the next turn of the event loop. */
+  get isLooking(): boolean {
+    return this.#look !== undefined;
+  }
+
+  /** To be called now and then. */
+  goOn(): void {
+    if (this.#look === undefined) return;
+    const { clock } = this.#context;
+    const began = performance.now();
+    const found = goOn(this.#look.steps, AT_A_TIME);
+    if (found !== undefined) this.#settle(found.value, this.#look.onTrial);
+    this.#roomTime.spend(performance.now() - began, clock());
+  }
+
   /** It has given way too often lately. A neighbour always finds room. */
   #isAway(router: RouterId): boolean {
     const { database, isAdjacent, clock } = this.#context;
     return this.#returns.left(router, clock()) === 0 && !database.routers.has(router) && !isAdjacent(router);
   }
 
-  #hasPlace(router: RouterId): boolean {
-    const { database, isAdjacent, clock } = this.#context;
+  #hasPlace(link: string, router: RouterId): boolean {
+    const { database, isAdjacent, clock, postponed } = this.#context;
     if (database.hasPlace(router) || isAdjacent(router)) return true;
     if (this.#looks.take(clock())) this.#makeRoom();
-    return database.hasPlace(router);
+    if (database.hasPlace(router)) return true;
+    if (this.isLooking) postponed(link);
+    return false;
   }
 
   #fits(link: string, record: RouteRecord): boolean {
     const { database, clock, postponed } = this.#context;
     if (database.fits(record)) return true;
-    if (!database.crowded) return false;
-    if (this.#roomTime.wait(clock()) === 0) this.#makeRoom();
+    if (!database.crowded && !this.isLooking) return false;
+    const mayLook = this.#roomTime.wait(clock()) === 0;
+    if (mayLook) this.#makeRoom();
+    if (database.fits(record)) return true;
     // There may be room for it in a second.
-    else postponed(link);
-    return database.fits(record);
+    if (!mayLook || this.isLooking) postponed(link);
+    return false;
   }
 
   /** Not at each record of a flood: there is a little room above the limits, and what is there then is looked through at once. */
   #makeRoom(): void {
-    const { database, clock, changed, givesWay, admitted } = this.#context;
-    const began = performance.now();
-    for (const router of givesWay()) {
+    if (this.#look === undefined) {
+      this.#look = { steps: this.#context.givesWay(), onTrial: this.#onTrial };
+      // Whoever comes while it is looked is not looked at.
+      this.#onTrial = new Set();
+      this.#context.database.settled();
+    }
+    this.goOn();
+  }
+
+  #settle(giveWay: readonly RouterId[], onTrial: ReadonlySet<RouterId>): void {
+    const { database, clock, changed, admitted } = this.#context;
+    this.#look = undefined;
+    for (const router of giveWay) {
       const change = database.forget(router);
       if (change === undefined) continue;
       this.counters.refused += change.before.length;
       this.#returns.take(router, clock());
       changed(change);
     }
-    database.settled();
-    for (const router of this.#onTrial) if (database.routers.has(router)) admitted(router);
-    this.#onTrial.clear();
-    this.#roomTime.spend(performance.now() - began, clock());
+    for (const router of onTrial) if (database.routers.has(router)) admitted(router);
   }
 }

@@ -62,8 +62,11 @@ export const recordsOfLink: Rate = { burst: 32_768, perSecond: 1000 };
  */
 export const messageTime = { part: 0.25, burst: 3 } as const;
 
-/** Of all time, the part in which paths are found anew, and milliseconds of it at once: enough for all paths of a thousand routers, and not twice for those of the largest network. */
+/** Of all time, the part in which paths are found anew, and milliseconds that may be spent before: enough for all paths of a thousand routers, and not twice for those of the largest network. */
 export const pathTime = { part: 0.1, burst: 4 } as const;
+
+/** Milliseconds of work on a whole network after which others have their turns. */
+export const AT_A_TIME = 2;
 
 /** The same for looking at once who gives way where all is full, and not in the next second. */
 export const roomTime = { part: 0.05, burst: 10 } as const;

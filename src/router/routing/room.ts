@@ -1,6 +1,7 @@
 import type { RouterId, RoutingLimits } from './contract.ts';
 import type { KnownRouter } from './database.ts';
 import type { Graph, Paths } from './graph.ts';
+import { Stride, type Steps } from './steps.ts';
 
 /** What is held, and how it hangs together. */
 export interface Held {
@@ -22,66 +23,67 @@ export interface Held {
  *   one with the greatest id, so that routers which are told the same hold the same.
  * - An adjacent router goes only for its bytes, and for what it lists.
  */
-export function givesWay(held: Held): readonly RouterId[] {
+export function* givesWay(held: Held): Steps<readonly RouterId[]> {
+  const { self, adjacent, limits, paths } = held;
+  const stride = new Stride();
+  const all = nearestFirst(held);
+  if (stride.passed(all.length)) yield;
   const gone = new Set<RouterId>();
-  beyondSites(held, gone);
-  const rest = (): KnownRouter[] => [...held.routers.values()].filter(({ id }) => !gone.has(id));
-  const { limits } = held;
+  beyondSites(held, all, gone);
   const nobody = new Set<RouterId>();
   for (const [most, weigh, spared] of [
-    [limits.routers, () => 1, held.adjacent],
+    [limits.routers, () => 1, adjacent],
     [limits.databaseBytes, ({ bytes }: KnownRouter) => bytes, nobody],
     [limits.neighbours, ({ neighbours }: KnownRouter) => neighbours, nobody],
     [limits.keys, ({ keys }: KnownRouter) => keys, nobody],
   ] as const) {
-    const all = rest().filter((router) => weigh(router) > 0);
-    let excess = all.reduce((sum, router) => sum + weigh(router), 0) - most;
+    const rest = all.filter(({ router }) => !gone.has(router.id) && weigh(router) > 0);
+    let excess = rest.reduce((sum, { router }) => sum + weigh(router), 0) - most;
+    if (stride.passed(all.length)) yield;
     if (excess <= 0) continue;
-    for (const router of inOrder(held, all, weigh, spared)) {
-      gone.add(router.id);
-      excess -= weigh(router);
+    const isLost = ({ router: { id }, cost }: Ranked): boolean => id !== self && !adjacent.has(id) && cost === UNREACHABLE;
+    const lost = rest.filter(isLost).toReversed();
+    const tree = yield* Tree.grow(paths.graph);
+    for (const one of rest) {
+      if (stride.passed()) yield;
+      if (!isLost(one)) tree.put(one.router, weigh(one.router), one.router.id !== self && !spared.has(one.router.id));
+    }
+    for (let next = lost.shift()?.router ?? tree.take(weigh); next !== undefined; next = lost.shift()?.router ?? tree.take(weigh)) {
+      // Each is looked for among all that are as near as it.
+      if (stride.passed(64)) yield;
+      gone.add(next.id);
+      excess -= weigh(next);
       if (excess <= 0) break;
     }
   }
   return [...gone];
 }
 
-function beyondSites({ self, routers, adjacent, paths, limits }: Held, gone: Set<RouterId>): void {
-  const sites = Map.groupBy(routers.values(), ({ site }) => site);
-  for (const all of sites.values()) {
-    if (all.length <= limits.routersOfSite) continue;
-    const [kept, others] = [true, false].map((near) => all.filter(({ id }) => (id === self || adjacent.has(id)) === near));
-    const room = Math.max(0, limits.routersOfSite - (kept?.length ?? 0));
-    for (const { id } of others?.sort(nearestFirst(paths)).slice(room) ?? []) gone.add(id);
-  }
+interface Ranked {
+  readonly router: KnownRouter;
+  readonly cost: number;
 }
 
-/** Who goes first, and so on. */
-function* inOrder(
-  { self, adjacent, paths }: Held,
-  all: readonly KnownRouter[],
-  weigh: (router: KnownRouter) => number,
-  spared: ReadonlySet<RouterId>,
-): Generator<KnownRouter> {
-  const isLost = ({ id }: KnownRouter): boolean => id !== self && !adjacent.has(id) && paths.costTo(id) === undefined;
-  const nearer = nearestFirst(paths);
-  yield* all.filter(isLost).toSorted(nearer).toReversed();
-  const tree = new Tree(paths.graph);
-  for (const router of all.filter((one) => !isLost(one)).sort(nearer)) {
-    tree.put(router, weigh(router), router.id !== self && !spared.has(router.id));
-  }
-  for (let next = tree.take(weigh); next !== undefined; next = tree.take(weigh)) yield next;
-}
+const UNREACHABLE = Number.MAX_SAFE_INTEGER;
 
 /**
  * One order for all limits: were there two, each could bring back what the other let go. And no router comes to stand better in it by being told of again, as
  * by its age: that is told in whole seconds, so each time a router seems a little younger. Ids can be chosen: a small one lets a router outlast others
  * that cannot be reached either.
  */
-function nearestFirst(paths: Paths): (left: KnownRouter, right: KnownRouter) => number {
-  const costs = new Map<KnownRouter, number>();
-  const cost = (router: KnownRouter): number => costs.getOrInsertComputed(router, ({ id }) => paths.costTo(id) ?? Number.MAX_SAFE_INTEGER);
-  return (left, right) => cost(left) - cost(right) || (left.id < right.id ? -1 : 1);
+function nearestFirst({ routers, paths }: Held): readonly Ranked[] {
+  const all = [...routers.values()].map((router) => ({ router, cost: paths.costTo(router.id) ?? UNREACHABLE }));
+  return all.sort((left, right) => left.cost - right.cost || (left.router.id < right.router.id ? -1 : 1));
+}
+
+/** @param all nearest first */
+function beyondSites({ self, adjacent, limits }: Held, all: readonly Ranked[], gone: Set<RouterId>): void {
+  for (const ranked of Map.groupBy(all, ({ router }) => router.site).values()) {
+    if (ranked.length <= limits.routersOfSite) continue;
+    const others = ranked.filter(({ router: { id } }) => id !== self && !adjacent.has(id));
+    const room = Math.max(0, limits.routersOfSite - (ranked.length - others.length));
+    for (const { router } of others.slice(room)) gone.add(router.id);
+  }
 }
 
 /** Sites, each below the last one that all paths from us to it pass. */
@@ -90,9 +92,15 @@ class Tree {
   readonly #root: Branch;
   #rank = 0;
 
-  constructor({ sites, siteIds, edges }: Graph) {
+  private constructor() {
+    this.#root = { above: undefined, below: [], routers: [], weight: 0, left: 0, rank: 0 };
+  }
+
+  static *grow({ sites, siteIds, edges }: Graph): Steps<Tree> {
+    const stride = new Stride();
     const neighbours = siteIds.map(() => new Set<number>());
     for (const [node, site] of sites.entries()) {
+      if (stride.passed(1 + (edges.starts[node + 1] ?? 0) - (edges.starts[node] ?? 0))) yield;
       for (let at = edges.starts[node] ?? 0, end = edges.starts[node + 1] ?? 0; at < end; at += 1) {
         const other = sites[edges.to[at] ?? 0] ?? 0;
         // Edges that are confined lead one way only.
@@ -100,11 +108,12 @@ class Tree {
         neighbours[other]?.add(site);
       }
     }
-    this.#root = { above: undefined, below: [], routers: [], weight: 0, left: 0, rank: 0 };
+    const tree = new Tree();
     const idOf = (site: number): string => siteIds[site] ?? '';
-    this.#sites.set(idOf(0), this.#root);
+    tree.#sites.set(idOf(0), tree.#root);
     // Whoever is above another comes before it.
-    for (const [site, parent] of bottlenecks(neighbours)) this.#add(idOf(site), this.#sites.get(idOf(parent)) ?? this.#root);
+    for (const [site, parent] of yield* bottlenecks(neighbours)) tree.#add(idOf(site), tree.#sites.get(idOf(parent)) ?? tree.#root);
+    return tree;
   }
 
   #add(site: string, above: Branch): Branch {
@@ -124,6 +133,7 @@ class Tree {
     count(branch, weight, mayGo ? 1 : 0);
   }
 
+  /** Who goes first of those that are left. */
   take(weigh: (router: KnownRouter) => number): KnownRouter | undefined {
     let at = this.#root;
     for (let next = heaviest(at); next !== undefined; next = heaviest(at)) at = next;
@@ -167,7 +177,8 @@ function count(branch: Branch, weight: number, left: number): void {
  * nearest articulation point towards the root (Hopcroft and Tarjan, Algorithm 447), in one walk and without recursion. Each
  * comes after the one above it.
  */
-export function bottlenecks(neighbours: readonly ReadonlySet<number>[]): ReadonlyMap<number, number> {
+export function* bottlenecks(neighbours: readonly ReadonlySet<number>[]): Steps<ReadonlyMap<number, number>> {
+  const stride = new Stride();
   // The place of each among all that were found, from 1.
   const found = new Map([[0, 1]]);
   const low = new Map([[0, 1]]);
@@ -176,6 +187,7 @@ export function bottlenecks(neighbours: readonly ReadonlySet<number>[]): Readonl
   const way = [{ at: 0, rest: [...(neighbours[0] ?? [])] }];
   const lower = (at: number, to: number): void => void low.set(at, Math.min(low.get(at) ?? Infinity, to));
   for (let step = way.at(-1); step !== undefined; step = way.at(-1)) {
+    if (stride.passed()) yield;
     const next = step.rest.pop();
     const known = next === undefined ? undefined : found.get(next);
     if (next !== undefined && known === undefined) {

@@ -14,6 +14,7 @@ import type {
   RoutingCounters,
   RoutingLimits,
   RoutingOptions,
+  Waiting,
 } from './contract.ts';
 import { Database } from './database.ts';
 import { RoutingError } from './errors.ts';
@@ -208,20 +209,23 @@ class LinkState implements Routing {
     if (this.#own.epoch > 0 && reading >= this.#refreshAt) this.#own.refresh();
     if (reading >= this.#sweepAt) this.#sweep();
     this.#intake.tick();
-    this.#answers.tick();
+    this.#answers.goOn();
     this.#exchange.tick();
     for (const link of this.#behind) if (this.#adjacencies.has(link)) this.#exchange.summarize(link);
     this.#behind.clear();
     return this.#release();
   }
 
-  get waiting(): boolean {
-    return this.#own.changed || this.#answers.isBehind;
+  get waiting(): Waiting {
+    if (this.#answers.isFinding || this.#intake.isLooking) return 'a turn';
+    return this.#own.changed || this.#answers.isBehind ? 'a while' : 'no';
   }
 
   release(now: number): readonly Outgoing[] {
     this.#clock.advance(now);
-    this.#answers.tick();
+    // One of them in a turn.
+    if (this.#intake.isLooking) this.#intake.goOn();
+    else this.#answers.goOn();
     return this.#release();
   }
 

@@ -134,8 +134,8 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   'told-younger': [
     {
       file: 'router/routing/room.ts',
-      from: 'cost(left) - cost(right) || (left.id < right.id ? -1 : 1);',
-      to: 'cost(left) - cost(right) || (paths.costTo(left.id) === undefined ? right.made - left.made : 0) || (left.id < right.id ? -1 : 1);',
+      from: 'left.cost - right.cost || (left.router.id',
+      to: 'left.cost - right.cost || (left.cost === UNREACHABLE ? right.router.made - left.router.made : 0) || (left.router.id',
     },
     COMES_AGAIN,
   ],
@@ -157,10 +157,10 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   'others-room': [
     {
       file: 'router/routing/room.ts',
-      from: 'const tree = new Tree(paths.graph);',
+      from: 'const lost = rest.filter(isLost).toReversed();',
       to:
-        'yield* all.filter((one) => !isLost(one) && one.id !== self && !spared.has(one.id)).sort(nearestFirst(paths)).toReversed(); ' +
-        'const tree = new Tree(paths.graph);',
+        'const lost = [...rest.filter(isLost).toReversed(), ' +
+        '...rest.filter((one) => !isLost(one) && one.router.id !== self && !spared.has(one.router.id)).toReversed()];',
     },
   ],
   // A cost that changed while a link was being opened was forgotten.
@@ -233,7 +233,7 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   'let-go-halves': [{ file: 'router/side.ts', from: 'this.onReset(why);\n  }\n\n  #waiting', to: '}\n\n  #waiting' }],
   // Paths for which there was no time were not found later.
   'old-paths': [
-    { file: 'router/routing/answers.ts', from: 'if (this.#isBehind && this.#time.wait(this.#clock()) === 0) this.#catchUp();', to: '' },
+    { file: 'router/routing/answers.ts', from: 'if (this.isBehind && this.#time.wait(this.#clock()) === 0)', to: 'if (false)' },
   ],
   // A standard client whose site is revoked stayed: it has no link that could be cut.
   'revoked-visitor': [

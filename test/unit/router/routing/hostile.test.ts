@@ -190,7 +190,7 @@ test('paths are found anew for a part of the time only, and with the latest news
   const found = new Set(costs).size;
   assert.ok(found > 1 && found < 6, `${found} times`);
   const { version } = routing;
-  assert.equal(routing.waiting, true);
+  assert.equal(routing.waiting, 'a while');
   routing.release(now + 10_000);
   assert.notEqual(routing.version, version);
   assert.equal(routing.destinations('k')[0]?.cost, 21);
@@ -206,6 +206,80 @@ test('paths are found anew for a part of the time only, and with the latest news
   assert.notEqual(routing.destinations('k')[0]?.cost, before, 'a link of its own counts at once');
   routing.block(new Set([testSite('far').id]));
   assert.deepEqual(routing.destinations('k'), []);
+});
+
+/** Routers that `left` says it is linked with, all in one star, and what it says when the last one costs that. */
+function star(count: number): {
+  readonly crowd: readonly string[];
+  readonly told: (routing: ReturnType<typeof victim>, cost: number) => void;
+} {
+  const crowd = Array.from({ length: count }, (_, index) => `s${index}`);
+  const told = (routing: ReturnType<typeof victim>, cost: number): void => {
+    for (let from = 0, part = 0; from < count; from += 50, part += 1) {
+      const some = crowd.slice(from, from + 50).map((name, index) => {
+        const own = from + index === count - 1 ? cost : 1;
+        return writeNeighbour({ router: idOf(name), cost: own, link: '' });
+      });
+      const bytes = record('left', part === 0 ? [toVictim, ...some] : some, { part, counter: cost });
+      routing.receive('left', records(bytes), now);
+    }
+  };
+  return { crowd, told };
+}
+
+test('paths through a large network are found in steps, and until then those of before lead on', (t) => {
+  // Each look at the clock is 3 ms later than the one before, and a step seems to take as long.
+  let clock = 0;
+  t.mock.method(performance, 'now', () => (clock += 3));
+  const routing = victim();
+  const { crowd, told } = star(2_000);
+  const toLeft = writeNeighbour({ router: idOf('left'), cost: 1, link: '' });
+  told(routing, 1);
+  for (const name of crowd) routing.receive('left', records(record(name, [toLeft, ...(name === 's1999' ? [keyField('k')] : [])])), now);
+  const settle = (): number => {
+    let turns = 0;
+    for (let later = now + 60_000; routing.waiting !== 'no'; later += 60_000) {
+      const inTurns = routing.waiting === 'a turn';
+      routing.release(later);
+      if (inTurns) turns += 1;
+    }
+    return turns;
+  };
+  settle();
+  assert.equal(routing.destinations('k')[0]?.cost, 2);
+  told(routing, 7);
+  routing.release(now + 3_600_000);
+  assert.equal(routing.waiting, 'a turn');
+  assert.equal(routing.destinations('k')[0]?.cost, 2);
+  assert.ok(settle() > 1);
+  assert.equal(routing.destinations('k')[0]?.cost, 8);
+});
+
+test('who gives way in a large network is found in steps, and nobody who comes meanwhile is passed on before', (t) => {
+  let clock = 0;
+  t.mock.method(performance, 'now', () => (clock += 3));
+  const routing = victim({ routers: 1_900 });
+  const { crowd, told } = star(1_950);
+  const toLeft = writeNeighbour({ router: idOf('left'), cost: 1, link: '' });
+  told(routing, 1);
+  routing.receive('right', records(record('right', [toVictim, keyField('real')])), now);
+  const passedOn = new Set<string>();
+  const tell = (name: string): void => {
+    const outgoing = routing.receive('left', records(record(name, [toLeft])), now);
+    if (outgoing.some(({ link, message }) => link === 'right' && readMessage(message).kind === 'records')) passedOn.add(name);
+  };
+  crowd.slice(0, 1_900).forEach(tell);
+  routing.tick(now + 1_000);
+  assert.equal(routing.waiting, 'a turn');
+  tell('s1900');
+  for (let later = now + 1_000; routing.waiting === 'a turn'; later += 1) routing.release(later);
+  assert.ok(routing.counters.refused > 0);
+  assert.equal(passedOn.has('s1900'), false);
+  // One more came while it was looked.
+  routing.tick(now + 60_000);
+  for (let later = now + 60_000; routing.waiting === 'a turn'; later += 1) routing.release(later);
+  assert.ok(routing.network().length <= 1_900);
+  assert.equal(routing.destinations('real').length, 1);
 });
 
 test('whoever offers a key as everybody else does makes nobody compare more than the nearest', () => {

@@ -120,6 +120,7 @@ export class TestNetwork {
   inject(name: string, link: string, message: Buffer): void {
     const node = this.#node(name);
     this.#send(name, node.routing.receive(link, message, this.#time(node)));
+    this.#goOn(name, node);
   }
 
   /** That router sends a message of anyone's again, over one of its links. */
@@ -139,7 +140,10 @@ export class TestNetwork {
   pass(milliseconds: number, choose?: (count: number) => number): void {
     for (let left = milliseconds; left > 0; left -= 1000) {
       this.now += Math.min(left, 1000);
-      for (const [name, node] of this.#nodes) this.#send(name, node.routing.tick(this.#time(node)));
+      for (const [name, node] of this.#nodes) {
+        this.#send(name, node.routing.tick(this.#time(node)));
+        this.#goOn(name, node);
+      }
       const before = this.delivered;
       while (this.deliver(choose));
       this.busiest = Math.max(this.busiest, this.delivered - before);
@@ -153,6 +157,10 @@ export class TestNetwork {
       before = this.delivered;
       this.pass(20_000, choose);
     }
+  }
+
+  #goOn(name: string, node: Node): void {
+    while (node.routing.waiting === 'a turn') this.#send(name, node.routing.release(this.#time(node)));
   }
 
   #send(from: string, outgoing: readonly Outgoing[]): void {
