@@ -11,7 +11,7 @@ import type { LinkHost, Peer } from './link/host.ts';
 import type { Link } from './link/link.ts';
 import { Links } from './link/links.ts';
 import { Memory } from './memory/memory.ts';
-import { Turns } from './http2/turn.ts';
+import { Lane, Turns } from './http2/turn.ts';
 import { budgetWithin, memoryLimit } from './memory/limit.ts';
 import { LogRations } from '../telemetry/log-rations.ts';
 import { openFilesLimit, reserveWithin } from '../telemetry/open-files.ts';
@@ -68,6 +68,7 @@ class JoinedRouter implements Router, LinkHost {
   readonly liveness = new Liveness();
   readonly memory: Memory;
   readonly turns = new Turns();
+  readonly dials = new Lane(() => 1);
   readonly messageTime = new TimeShares(messageTime.part, messageTime.burst);
   /** Whoever is let in may link as often as it likes, and be gone again. */
   readonly #linkLog: LogRations;

@@ -5,7 +5,7 @@ import type { RequestHead, Stream, StreamHandler } from '../../src/router/http2/
 import type { Hello } from '../../src/router/link/session/hello.ts';
 import type { LinkHost } from '../../src/router/link/host.ts';
 import type { Link } from '../../src/router/link/link.ts';
-import { Turns } from '../../src/router/http2/turn.ts';
+import { Lane, Turns } from '../../src/router/http2/turn.ts';
 import { Links } from '../../src/router/link/links.ts';
 import { Memory } from '../../src/router/memory/memory.ts';
 import type { Liveness } from '../../src/router/link/session/liveness.ts';
@@ -40,6 +40,7 @@ export class FuzzedHost implements LinkHost {
   readonly liveness: Liveness;
   readonly memory = new Memory({ bytes: Infinity, peers: Infinity }, quiet);
   readonly turns = new Turns();
+  readonly dials = new Lane(() => 1);
   readonly messageTime = new TimeShares(messageTime.part, messageTime.burst);
   readonly hooks = {};
   readonly draining = false;

@@ -8,7 +8,7 @@ import type { Link, LinkEvents } from './link.ts';
 import type { Links } from './links.ts';
 import type { Liveness } from './session/liveness.ts';
 import type { Memory } from '../memory/memory.ts';
-import type { Turns } from '../http2/turn.ts';
+import type { Lane, Turns } from '../http2/turn.ts';
 import type { TimeShares } from '../../work/time-share.ts';
 
 /** Who is at the other end of a connection. */
@@ -26,6 +26,8 @@ export interface LinkHost {
   readonly liveness: Liveness;
   readonly memory: Memory;
   readonly turns: Turns;
+  /** For attempts to link. */
+  readonly dials: Lane;
   /** For messages of routing, by the owners of connections. */
   readonly messageTime: TimeShares;
   readonly hooks: RouterHooks;

@@ -266,6 +266,8 @@ export class Dialer {
     const attempt = new AbortController();
     this.#attempt = attempt;
     try {
+      await this.#turn();
+      if (attempt.signal.aborted) return;
       const [host, last, learned, onLearned, { signal }] = [this.#host, this.#silentPeer, this.#learned, this.#onLearned, attempt];
       const { opened, peer } = await openFirst({ host, target, last, learned, onLearned, signal });
       if (attempt.signal.aborted) {
@@ -289,6 +291,17 @@ export class Dialer {
     } finally {
       this.#attempt = undefined;
     }
+  }
+
+  /** One attempt begins in a turn of the event loop: to make its certificates ready takes milliseconds, and a config may bring many links. */
+  #turn(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { dials } = this.#host;
+    dials.wait(() => {
+      dials.spend();
+      resolve();
+    });
+    return promise;
   }
 
   #replace(next: Current): void {

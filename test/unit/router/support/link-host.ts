@@ -1,5 +1,5 @@
 import type { RouterConfig } from '../../../../src/router/contract.ts';
-import { Turns } from '../../../../src/router/http2/turn.ts';
+import { Lane, Turns } from '../../../../src/router/http2/turn.ts';
 import type { LinkHost } from '../../../../src/router/link/host.ts';
 import { Links } from '../../../../src/router/link/links.ts';
 import { refuse } from '../../../../src/router/link/refusal.ts';
@@ -20,6 +20,7 @@ export function linkHost({ site, siteKey, router, edge }: RouterConfig, changes:
     liveness,
     memory: roomy(),
     turns: new Turns(),
+    dials: new Lane(() => 1),
     messageTime: new TimeShares(messageTime.part, messageTime.burst),
     hooks: {},
     events: { onUp: () => {}, onDown: () => {}, onCost: () => {}, onLeaving: () => {} },
