@@ -11,6 +11,8 @@ const MANY = 32;
 const USUAL = 5;
 /** Milliseconds that the worst certificates take for each byte: what a turn takes longer is others' doing. */
 const MOST_OF_BYTE = 8 / 1_024;
+/** What a peer shows whose certificate is trusted: only where it is more, it may be what took long. */
+const USUAL_BYTES = 8_192;
 /** So many times as long as the rest took whoever caused it waits, and at most so many milliseconds. All others wait as long as it took. */
 const WAIT = 10;
 const LONGEST_WAIT = 10_000;
@@ -42,6 +44,8 @@ export class HandshakeReads {
   /** Whose turn it is comes first. */
   readonly #groups = new Map<string, Group>();
   #isLooking = false;
+  /** Whose handshake ended last with a certificate that is trusted. */
+  #trusted: Socket | undefined;
   /** Looks since one that brought something, or a newcomer. */
   #inVain = 0;
   readonly #lookNow = bounded(
@@ -70,10 +74,11 @@ export class HandshakeReads {
     this.#goOn(0);
   }
 
-  /** Its handshake is over: it is read as any other. Also of one that has never begun. */
-  end(raw: Socket): void {
+  /** Its handshake is over: it is read as any other. Also of one that has never begun. @param isTrusted its peer's certificate is */
+  end(raw: Socket, isTrusted = false): void {
     const of = this.#groupOf.get(raw);
     if (of === undefined) return;
+    if (isTrusted) this.#trusted = raw;
     this.#groupOf.delete(raw);
     const waited = this.#groups.get(of)?.waiting.delete(raw);
     if (waited === true && !raw.destroyed) readHandleOf(raw)?.readStart();
@@ -113,11 +118,13 @@ export class HandshakeReads {
       return;
     }
     const { raw, of } = next;
-    const [read, since] = [raw.bytesRead, this.#worked()];
+    const [read, since] = [handle.bytesRead, this.#worked()];
     handle.readStart();
     const looked = (): void => {
-      const bytes = raw.bytesRead - read;
-      const beyond = Math.max(0, Math.min(this.#worked() - since, bytes * MOST_OF_BYTE) - USUAL);
+      const bytes = handle.bytesRead - read;
+      const costly = this.#trusted === raw ? bytes - USUAL_BYTES : bytes;
+      this.#trusted = undefined;
+      const beyond = Math.max(0, Math.min(this.#worked() - since, costly * MOST_OF_BYTE) - USUAL);
       if (beyond > 0) this.#group(of).until = this.#now() + Math.min(beyond * WAIT, LONGEST_WAIT);
       this.#stop(raw);
       if (bytes > 0) this.#inVain = 0;

@@ -146,7 +146,7 @@ class Places {
     const raw = this.#raws.below(socket);
     if (raw !== undefined) {
       this.#leave(raw);
-      handshakeReads.end(raw);
+      handshakeReads.end(raw, socket.authorized);
     }
     const closed = (): void => this.#clients.leave(socket);
     socket.once('close', bounded('connection/api-closed', closed, closed));

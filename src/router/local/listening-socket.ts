@@ -141,7 +141,7 @@ export class ListeningSocket {
         return;
       }
       handshakes.leave(raw);
-      handshakeReads.end(raw);
+      handshakeReads.end(raw, socket.authorized);
       // OpenSSL tells of the end of a handshake in the midst of its work: who reset the connection there would free what it works on.
       const handOn = (): void => {
         if (raw.destroyed) return;

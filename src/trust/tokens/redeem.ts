@@ -1,13 +1,14 @@
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
-import { connect } from 'node:tls';
+import { isIP, type Socket } from 'node:net';
+import { connect, TLSSocket } from 'node:tls';
 import { bounded } from '../../telemetry/boundary.ts';
 import { checkBundle, isAboutDates } from '../../identity/bundle-check.ts';
 import { refuseAuthority } from '../received.ts';
 import type { RedeemOptions, Redeemed, Token } from './contract.ts';
 import { TrustError, type TrustCode } from '../errors.ts';
 import { lookupKnown } from '../../work/host-names.ts';
+import { boundOutgoingTls } from '../../work/outgoing-tls.ts';
 import { connectFailure, isAboutTime, type Validity } from './connect-failure.ts';
 import { decodeAnswer, encodeRedemption, type RedemptionAnswer } from './redemption.ts';
 import { createRequest } from '../../x509/request.ts';
@@ -81,6 +82,7 @@ function validityAt(url: URL): Promise<Validity | undefined> {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const name = isIP(host) === 0 ? { servername: host } : {};
   const socket = connect({ host, port: Number(url.port || '443'), lookup: lookupKnown, rejectUnauthorized: false, ...name });
+  boundOutgoingTls(socket, url.host);
   const onSecure = (): void => {
     const certificate = socket.getPeerX509Certificate();
     resolve(certificate === undefined ? undefined : { from: certificate.validFromDate, to: certificate.validToDate });
@@ -125,6 +127,10 @@ function post(url: URL, ca: string, body: string, milliseconds: number, signal: 
       sent.destroy();
       reject(error);
     };
+    const onSocket = (socket: Socket): void => {
+      if (socket instanceof TLSSocket) boundOutgoingTls(socket, url.host);
+    };
+    sent.once('socket', bounded('request/redeem-socket', onSocket, fail));
     // An answer that asks for another protocol is neither: nothing else comes of it.
     const onClose = (): void =>
       reject(new TrustError('server-failed', `${url.host} ends the exchange without an answer: see that it is an Earshot site`));

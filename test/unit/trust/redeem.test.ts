@@ -10,6 +10,7 @@ import { createKey } from '../../../src/x509/request.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
 import { redeemToken, ServerBusyError } from '../../../src/trust/tokens/redeem.ts';
 import type { RedeemOptions, Token } from '../../../src/trust/tokens/contract.ts';
+import { hostileServer } from '../router/support/long-chain.ts';
 import { freePort } from '../support/free-port.ts';
 import { offer as anOffer, startGranting } from './support/grant-server.ts';
 import { refusal } from './support/refusal.ts';
@@ -112,6 +113,21 @@ describe('Redeeming a token', () => {
     await using silent = await startTcp((socket) => socket.resume());
     const token = { name: 't', url: `https://127.0.0.1:${silent.port}/v1/redeem/g`, code: 'x', ca: makeAuthority().ca };
     await assert.rejects(redeem(token, { timeoutMilliseconds: 100 }), refusal('unreachable', /no answer in time/));
+  });
+
+  it('goes on where other servers show long chains of certificates', async () => {
+    await using hostile = await hostileServer();
+    await using west = await startGranting();
+    const token = await west.issue();
+    const left = new AbortController();
+    const { signal } = left;
+    const others = Array.from({ length: 16 }, () => redeem({ ...token, url: `https://127.0.0.1:${hostile.port}/v1/redeem/g` }, { signal }));
+    const outcomes = Promise.allSettled(others);
+    await hostile.looked();
+    await redeem(token);
+    assert.ok(hostile.refused < 8, `${hostile.refused} of them were looked at`);
+    left.abort();
+    await outcomes;
   });
 
   it('gives up after its time where the resolver hangs, and holds no more of its places than one', async (t) => {

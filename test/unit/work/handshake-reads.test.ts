@@ -9,16 +9,16 @@ class Raw extends Socket {
   reading = true;
   /** Milliseconds that it takes to read it. */
   readonly #cost: number;
-  #read = 0;
 
   /** @param brings bytes, whenever it is read */
   constructor(cost = 0, brings = 100_000) {
     super();
     this.#cost = cost;
     const handle = {
+      bytesRead: 0,
       readStart: () => {
         this.reading = true;
-        this.#read += brings;
+        handle.bytesRead += brings;
         spent += this.#cost;
         order.push(this);
       },
@@ -27,7 +27,6 @@ class Raw extends Socket {
       },
     };
     Reflect.set(this, '_handle', handle);
-    Object.defineProperty(this, 'bytesRead', { get: () => this.#read });
     // A socket tells of its end itself, once its handle is closed.
     this._destroy = (error, done) => {
       done(error);
@@ -111,6 +110,25 @@ test('who takes long is not read again for ten times as long, nor are others of 
   await setTimeout(50);
   assert.ok(order.includes(beside));
   for (const raw of [beside, other]) raw.destroy();
+});
+
+test('who has a certificate that is trusted makes nobody wait by what others do in that turn', async (t) => {
+  const { reads: all } = reads();
+  const [usual, long, other, beside] = [new Raw(50, 5_000), new Raw(50), new Raw(), new Raw()];
+  t.after(() => {
+    for (const raw of [usual, long, other, beside]) raw.destroy();
+  });
+  for (const [raw, next, of] of [
+    [usual, other, 'a'],
+    [long, beside, 'b'],
+  ] as const) {
+    all.begin(raw, of);
+    while (!order.includes(raw)) await setImmediate();
+    all.end(raw, true);
+    all.begin(next, of);
+  }
+  await turns(20);
+  assert.deepEqual([order.includes(other), order.includes(beside)], [true, false]);
 });
 
 test('strangers who say nothing, each of another address, keep a newcomer waiting for a moment', async (t) => {

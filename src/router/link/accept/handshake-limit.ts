@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { openFilesLimit, reserveWithin } from '../../../telemetry/open-files.ts';
 import { FairPlaces } from '../../../work/fair-places.ts';
 import { handshakeReads } from '../../../work/handshake-reads.ts';
@@ -45,9 +46,9 @@ export class HandshakeLimit {
   }
 
   /** TLS is done with the handshake of this connection, of which it has made a socket of its own. It keeps its place. */
-  shaken(tls: Socket): void {
+  shaken(tls: TLSSocket): void {
     const raw = this.#raws.below(tls);
-    if (raw !== undefined) handshakeReads.end(raw);
+    if (raw !== undefined) handshakeReads.end(raw, tls.authorized);
   }
 
   /** The handshake is over, and all that it stands for. */

@@ -7,7 +7,7 @@ import { bounded } from '../../../telemetry/boundary.ts';
 import type { LinkEndpoint, ProxyConfig } from '../../contract.ts';
 import { hostPort } from '../../host-port.ts';
 import { lookupKnown } from '../../../work/host-names.ts';
-import { boundKeyUpdatesOf } from '../../../work/key-updates.ts';
+import { boundOutgoingTls } from '../../../work/outgoing-tls.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LinkBundle } from '../bundle.ts';
 import { authorizationCode, certificateError, connectError } from '../tls-errors.ts';
@@ -57,7 +57,7 @@ function handshake(options: DialOptions, tunnel?: Socket): Promise<TLSSocket> {
     rejectUnauthorized: false,
     ...(options.sibling === true ? { checkServerIdentity: () => undefined } : {}),
   });
-  boundKeyUpdatesOf(socket);
+  boundOutgoingTls(socket, peer);
   const fail = (error: unknown): void => {
     socket.destroy();
     reject(error);

@@ -1,4 +1,4 @@
-/** Strangers who have OpenSSL verify a hundred signatures and more, of certificates that nobody trusts. */
+/** Strangers, and servers, who have OpenSSL verify a hundred signatures, of certificates that nobody trusts. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { connect as connectTls, createSecureContext, type TLSSocket } from 'node:tls';
 import { freePort } from '../../support/free-port.ts';
 import { testAuthority } from '../support/certificates.ts';
-import { longChain } from '../support/long-chain.ts';
+import { hostileServer, longChain } from '../support/long-chain.ts';
 import { access, accessPort, connector, echoServer, link, listener, siteConfig, start, until } from '../support/site.ts';
 
 const STRANGERS = 16;
@@ -39,6 +39,42 @@ test('so are those at a Listener that wants certificates, and a client that has 
   assert.equal(String(said), 'still there');
   client.destroy();
   assert.ok(strangers.answered < STRANGERS / 2, `${strangers.answered} of them were looked at`);
+});
+
+test('so are servers behind a Connector with TLS, and clients of another server are served meanwhile', async () => {
+  const [port, otherPort] = [await freePort(), await freePort()];
+  await using hostile = await hostileServer();
+  await using echo = await echoServer();
+  const tls = { bundle: { name: 'ca', ca: (await authority.issue()).ca ?? '' }, verifyHostname: false };
+  const connectors = [{ ...connector('key', hostile.port), tls }, connector('other', echo.port)];
+  const config = { ...siteConfig('west'), listeners: [listener('key', port), listener('other', otherPort)], connectors };
+  await using west = await start(config);
+  await until(west, 'both listeners', (state) => Object.values(state.listeners).every(({ listening }) => listening));
+  const clients = Array.from({ length: STRANGERS }, () => connectTcp(port, '127.0.0.1').on('error', () => {}));
+  await hostile.looked();
+  const other = connectTcp(otherPort, '127.0.0.1');
+  // Who was refused in the same turn as the first has been told once there were some more.
+  for (let times = 0; times < 10; times += 1) {
+    other.write('still there');
+    const [said] = await once(other, 'data');
+    assert.equal(String(said), 'still there');
+  }
+  assert.ok(hostile.refused < STRANGERS / 2, `${hostile.refused} of them were looked at`);
+  for (const socket of [...clients, other]) socket.destroy();
+});
+
+test('so are those whom links lead to, and another link opens meanwhile', async () => {
+  await using hostile = await hostileServer();
+  await using east = await start({ ...siteConfig('east'), accesses: [access(await authority.issue())] });
+  const port = await accessPort(east);
+  const tls = await authority.issue();
+  const config = siteConfig('west');
+  const links = Array.from({ length: STRANGERS }, (_, number) => link(`hostile-${number}`, hostile.port, tls));
+  await using west = await start({ ...config, links });
+  await hostile.looked();
+  west.apply({ ...config, links: [...links, link('east', port, tls)] });
+  await until(west, 'the link', (state) => state.links['east']?.operational === true, 4_000);
+  assert.ok(hostile.refused < STRANGERS / 2, `${hostile.refused} of them were looked at`);
 });
 
 interface Strangers extends Disposable {

@@ -1,4 +1,7 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:tls';
 import { context, objectIdentifier, sequence, set, time, unsignedInteger, utf8String } from '../../../../src/x509/der-writer.ts';
 import { COMMON_NAME } from '../../../../src/x509/parts.ts';
 import { writePem } from '../../../../src/x509/pem.ts';
@@ -18,4 +21,41 @@ export function longChain(certificates = 180): { readonly cert: string; readonly
     return writePem('CERTIFICATE', signed(content, privateKey));
   });
   return { cert: chain.join(''), key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+}
+
+export interface HostileServer extends AsyncDisposable {
+  readonly port: number;
+  readonly refused: number;
+  /** The first of its connections has been. */
+  looked(): Promise<void>;
+}
+
+/** Shows such a chain to whoever connects. */
+export async function hostileServer(): Promise<HostileServer> {
+  let refused = 0;
+  const first = Promise.withResolvers<void>();
+  const server = createServer(longChain());
+  server.on('connection', (raw) => {
+    raw.on('error', () => {});
+    raw.once('close', () => {
+      refused += 1;
+      first.resolve();
+    });
+  });
+  server.on('tlsClientError', () => {});
+  server.on('secureConnection', (socket) => socket.on('error', () => {}));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    // A TCP server that listens has an address.
+    port: (server.address() as AddressInfo).port,
+    get refused() {
+      return refused;
+    },
+    looked: () => first.promise,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      await once(server, 'close');
+    },
+  };
 }

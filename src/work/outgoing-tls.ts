@@ -1,0 +1,20 @@
+import type { TLSSocket } from 'node:tls';
+import { bounded } from '../telemetry/boundary.ts';
+import { handshakeReads } from './handshake-reads.ts';
+import { boundKeyUpdatesOf } from './key-updates.ts';
+
+/**
+ * Bounds what a server has this process do by TLS, whoever it is: its handshakes are read in turn with all others, and its keys change now and then only.
+ * To be called as soon as there is the socket.
+ *
+ * @param server whose handshakes wait where one has made work
+ */
+export function boundOutgoingTls(socket: TLSSocket, server: string): void {
+  boundKeyUpdatesOf(socket);
+  const end = (): void => void socket.destroy();
+  const begin = (): void => handshakeReads.begin(socket, `to ${server}`);
+  if (socket.connecting) socket.once('connect', bounded('connection/outgoing-connected', begin, end));
+  else begin();
+  const onSecure = (): void => handshakeReads.end(socket, socket.authorized);
+  socket.once('secureConnect', bounded('connection/outgoing-secure', onSecure, end));
+}
