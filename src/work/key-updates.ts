@@ -4,6 +4,9 @@ import { bounded } from '../telemetry/boundary.ts';
 import { readHandleOf } from './read-handle.ts';
 import { Credit, type Rate } from './token-bucket.ts';
 
+/** Why a connection ends whose peer does what is bounded here. */
+export class KeysChangedError extends Error {}
+
 /** Whoever keeps to RFC 8446 section 5.5 changes his keys after hundreds of gigabytes. */
 const RATE: Rate = { burst: 64, perSecond: 1 };
 /** Of the label of a line that tells of changed keys, as against those of a handshake. */
@@ -17,11 +20,15 @@ const LABEL_BYTES = 24;
  *
  * @param onExcess told of each that is ended
  */
-export function boundKeyUpdates(server: Server, onExcess: (why: Error) => void = () => {}): void {
+export function boundKeyUpdates(server: Server, onExcess: (why: KeysChangedError, socket: TLSSocket) => void): void {
   const bounds = new WeakMap<TLSSocket, () => void>();
   const onLine = (line: Buffer, socket: TLSSocket): void => {
     if (!tellsOfChange(line)) return;
-    const bound = bounds.get(socket) ?? boundOf(socket, onExcess);
+    const ended = (why: KeysChangedError): void => {
+      endLater(socket);
+      onExcess(why, socket);
+    };
+    const bound = bounds.get(socket) ?? boundOf(ended);
     bounds.set(socket, bound);
     bound();
   };
@@ -31,9 +38,9 @@ export function boundKeyUpdates(server: Server, onExcess: (why: Error) => void =
   );
 }
 
-/** The same of a connection to a server. */
+/** The same of a connection to a server. It ends with a KeysChangedError. */
 export function boundKeyUpdatesOf(socket: TLSSocket): void {
-  const bound = boundOf(socket);
+  const bound = boundOf((why) => endLater(socket, why));
   const onLine = (line: Buffer): void => {
     if (tellsOfChange(line)) bound();
   };
@@ -46,20 +53,19 @@ export function boundKeyUpdatesOf(socket: TLSSocket): void {
 const tellsOfChange = (line: Buffer): boolean => CHANGED.test(line.toString('latin1', 0, LABEL_BYTES));
 
 /** @returns to be called with each change */
-function boundOf(socket: TLSSocket, onExcess: (why: Error) => void = () => {}): () => void {
+function boundOf(onExcess: (why: KeysChangedError) => void): () => void {
   const credit = new Credit(RATE);
   let isOver = false;
   return () => {
     if (isOver || credit.take(performance.now())) return;
     isOver = true;
-    endLater(socket);
-    onExcess(new Error('the peer changes the keys of its TLS connection without end'));
+    onExcess(new KeysChangedError('the peer changes the keys of its TLS connection without end'));
   };
 }
 
 /** OpenSSL is at work on it now, and has read up to 64 KiB; more are not to come. */
-function endLater(socket: TLSSocket): void {
+function endLater(socket: TLSSocket, why?: Error): void {
   readHandleOf(socket)?.readStop();
-  const end = (): void => void socket.destroy();
+  const end = (): void => void socket.destroy(why);
   setImmediate(bounded('connection/keys-changed-too-often', end, end));
 }

@@ -75,10 +75,12 @@ export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOpti
     keepAliveTimeout: limits.milliseconds / 2,
     maxHeaderSize: 8_192,
   });
-  boundKeyUpdates(server);
   server.timeout = limits.milliseconds;
   server.maxRequestsPerSocket = 256;
   const ration = new LogRation(options.log);
+  boundKeyUpdates(server, ({ message }, { remoteAddress }) =>
+    ration.warn({ address: remoteAddress, reason: message }, 'connection closed'),
+  );
   const serve: RequestListener = (request, response) => {
     const refusal = refusalOfClient(certificateOf(request), options.revoked());
     if (refusal !== undefined) ration.warn({ address: request.socket.remoteAddress, refusal: refusal.body }, 'not let in to the API');

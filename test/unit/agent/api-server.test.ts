@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { IncomingMessage } from 'node:http';
+import { pino } from 'pino';
 import { serveRouterApiByTls, type ApiServer } from '../../../src/agent/api/serve-tls.ts';
 import type { CertificatePurpose } from '../../../src/identity/certificate-purpose.ts';
 import type { IssuedBundle } from '../../../src/identity/tls-bundle.ts';
@@ -18,6 +19,8 @@ import type { Authority } from '../../../src/trust/contract.ts';
 import { writePem } from '../../../src/x509/pem.ts';
 import { createKey } from '../../../src/x509/request.ts';
 import { readCertificates } from '../../../src/x509/facts.ts';
+import { eventually } from '../../harness/wait.ts';
+import { keyChanger } from '../router/support/key-updates.ts';
 import { quietApi } from '../support/router-api.ts';
 
 const HOST = 'skupper-router-local';
@@ -68,6 +71,18 @@ for (const [who, bundle] of [
 
 test('older TLS is refused', async () => {
   await assert.rejects(ask('/v1/self', good, { maxVersion: 'TLSv1.2' }));
+});
+
+test('who changes the keys of his connection without end is ended, and the log says so', async () => {
+  const lines: string[] = [];
+  await using own = await serve({}, pino({}, { write: (line: string) => void lines.push(line) }));
+  const { cert, key } = good;
+  using greedy = await keyChanger(own.port, { cert, key });
+  greedy.change(10_000);
+  await eventually('it to be ended', () => greedy.tls.destroyed);
+  const { level, address, reason } = JSON.parse(lines.find((line) => line.includes('keys')) ?? '{}') as Readonly<Record<string, unknown>>;
+  assert.deepEqual([level, address], [40, greedy.address]);
+  assert.match(String(reason), /changes the keys of its TLS connection without end/);
 });
 
 test('a thousand connections that say nothing keep nobody of another address out, and are ended', async () => {
@@ -136,9 +151,11 @@ test('a new certificate and a new authority count for those that come', async ()
   socket.destroy();
 });
 
-function serve(limits: Parameters<typeof serveRouterApiByTls>[1]['limits'] = {}): Promise<ApiServer> {
+function serve(
+  limits: Parameters<typeof serveRouterApiByTls>[1]['limits'] = {},
+  log = createLogger({ level: 'silent', component: 'test' }),
+): Promise<ApiServer> {
   const api = quietApi();
-  const log = createLogger({ level: 'silent', component: 'test' });
   const [{ facts }] = readCertificates(revoked.cert, 'it');
   return serveRouterApiByTls(api, {
     port: 0,

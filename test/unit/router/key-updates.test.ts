@@ -7,8 +7,8 @@ import { boundKeyUpdatesOf } from '../../../src/work/key-updates.ts';
 import { eventually } from '../../harness/wait.ts';
 import { freePort } from '../support/free-port.ts';
 import { testAuthority } from './support/certificates.ts';
-import { keyChanger } from './support/key-updates.ts';
-import { access, accessPort, connector, echoServer, listener, siteConfig, start, until } from './support/site.ts';
+import { keyChanger, keyChangingServer } from './support/key-updates.ts';
+import { access, accessPort, connector, echoServer, link, listener, siteConfig, start, until } from './support/site.ts';
 
 const authority = await testAuthority();
 const { cert = '', key = '' } = await authority.issue();
@@ -45,6 +45,16 @@ test('a peer at an access is ended', async () => {
   assert.equal(greedy.tls.destroyed, false);
   greedy.change(ENDLESS);
   await eventually('it to be ended', () => greedy.tls.destroyed);
+});
+
+test('a site that a link leads to is ended, and the link says why', async () => {
+  const tls = await authority.issue();
+  await using greedy = await keyChangingServer(ENDLESS, { cert, key, ALPNProtocols: ['h2'] });
+  await using west = await start({ ...siteConfig('west'), links: [link('east', greedy.port, tls)] });
+  await until(west, 'a problem', ({ links }) => links['east']?.problem !== undefined);
+  const { code, message = '' } = west.state.links['east']?.problem ?? {};
+  assert.equal(code, 'protocol');
+  assert.match(message, /127\.0\.0\.1:\d+ changes the keys of its TLS connection without end/);
 });
 
 test('who changes them now and then is served', async () => {

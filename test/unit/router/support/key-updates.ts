@@ -1,17 +1,22 @@
 import { Buffer } from 'node:buffer';
 import { createCipheriv, createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { connect as connectTcp } from 'node:net';
-import { setImmediate } from 'node:timers/promises';
-import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { connect as connectTcp, type AddressInfo, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { connect as connectTls, createServer, type ConnectionOptions, type TlsOptions, type TLSSocket } from 'node:tls';
 
 const CIPHER = 'TLS_AES_128_GCM_SHA256';
 
 export interface KeyChanger extends Disposable {
   readonly tls: TLSSocket;
+  /** From which it comes. */
+  readonly address: string;
   /** Writes so many records that change the client's keys, one after the other. To be called once, and nothing is to have been written before. */
   change(times: number): void;
 }
+
+/** Records that a server sends by its first keys for connections that are to be resumed. */
+const TICKETS = 2;
 
 let clients = 1;
 
@@ -21,7 +26,8 @@ let clients = 1;
  */
 export async function keyChanger(port: number, options: ConnectionOptions = {}): Promise<KeyChanger> {
   clients += 1;
-  const raw = connectTcp({ port, host: '127.0.0.1', localAddress: `127.0.9.${clients}` });
+  const address = `127.0.9.${clients}`;
+  const raw = connectTcp({ port, host: '127.0.0.1', localAddress: address });
   const tls = connectTls({ socket: raw, ciphers: CIPHER, rejectUnauthorized: false, ...options });
   const { promise, resolve } = Promise.withResolvers<Buffer>();
   tls.on('keylog', (line: Buffer) => {
@@ -33,10 +39,11 @@ export async function keyChanger(port: number, options: ConnectionOptions = {}):
   await once(tls, 'secureConnect');
   const secret = await promise;
   // The end of the handshake leaves after this event.
-  await setImmediate();
+  await nextTurn();
   return {
     tls,
-    change: (times) => void raw.write(keyUpdates(secret, times)),
+    address,
+    change: (times) => void raw.write(keyUpdates(secret, times, 0)),
     [Symbol.dispose]: () => {
       tls.destroy();
       raw.destroy();
@@ -44,12 +51,42 @@ export async function keyChanger(port: number, options: ConnectionOptions = {}):
   };
 }
 
-/** RFC 8446 sections 4.6.3, 5.2 and 7.2. */
-function keyUpdates(first: Buffer, times: number): Buffer {
+/** A server that does so by itself, so many times, with whoever has connected. */
+export async function keyChangingServer(times: number, options: TlsOptions): Promise<AsyncDisposable & { readonly port: number }> {
+  const server = createServer({ ...options, ciphers: CIPHER, minVersion: 'TLSv1.3' });
+  const raws = new Map<number | undefined, Socket>();
+  server.on('connection', (raw) => {
+    raw.on('error', () => {});
+    raws.set(raw.remotePort, raw);
+  });
+  server.on('keylog', (line: Buffer, tls) => {
+    const [label, , secret = ''] = line.toString('latin1').trim().split(' ');
+    if (label !== 'SERVER_TRAFFIC_SECRET_0') return;
+    const { remotePort } = tls;
+    tls.once('secure', () => setImmediate(() => raws.get(remotePort)?.write(keyUpdates(Buffer.from(secret, 'hex'), times, TICKETS))));
+  });
+  server.on('secureConnection', (tls) => tls.on('error', () => {}).resume());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    // A TCP server that listens has an address.
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      for (const raw of raws.values()) raw.destroy();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** RFC 8446 sections 4.6.3, 5.2, 5.3 and 7.2. @param written records by the first keys */
+function keyUpdates(first: Buffer, times: number, written: number): Buffer {
   let secret = first;
   return Buffer.concat(
-    Array.from({ length: times }, () => {
-      const cipher = createCipheriv('aes-128-gcm', expand(secret, 'key', 16), expand(secret, 'iv', 12));
+    Array.from({ length: times }, (_, number) => {
+      const iv = expand(secret, 'iv', 12);
+      if (number === 0) iv.writeUInt8(iv.readUInt8(11) ^ written, 11);
+      const cipher = createCipheriv('aes-128-gcm', expand(secret, 'key', 16), iv);
       // KeyUpdate, update_not_requested; and that it is of a handshake.
       const inner = Buffer.of(24, 0, 0, 1, 0, 22);
       const head = Buffer.of(23, 3, 3, 0, inner.length + 16);
