@@ -40,7 +40,7 @@ class Levels {
   #text: number | undefined;
 
   add(line: string): 'fits' | 'unsure' | Misfit {
-    const [, spaces = '', dashes = '', rest = ''] = /^( *)((?:- +)*)(.*)$/.exec(line.replace(/(?:^|\s)#.*$/, '').trimEnd()) ?? [];
+    const [, spaces = '', dashes = '', rest = ''] = /^( *)((?:- +)*)(.*)$/s.exec(line.replace(/(?:^|\s)#.*$/s, '').trimEnd()) ?? [];
     const indent = spaces.length;
     if ((dashes === '' && rest === '') || rest.startsWith('---') || rest === '...') return 'fits';
     if (this.#text !== undefined && indent > this.#text) return 'fits';
@@ -53,7 +53,7 @@ class Levels {
     if (misfit !== undefined) return misfit;
     if (dashes !== '') this.#open.push(indent + dashes.length);
     if (/(?:^|[\s:])[|>][-+\d]*$/.test(rest)) this.#text = /^[|>]/.test(rest) ? indent : indent + dashes.length;
-    this.#opens = rest === '' || rest === '-' || /:(?:\s+[&!]\S+)*$/.test(rest);
+    this.#opens = rest === '' || rest === '-' || (rest.split(/\s+/).findLast((word) => !/^[&!]./.test(word)) ?? '').endsWith(':');
     return 'fits';
   }
 

@@ -33,6 +33,19 @@ describe('indentation', () => {
     });
   }
 
+  for (const [what, line] of [
+    ['keys and tags in quotes', `a: "${': !a'.repeat(40_000)} x"`],
+    ['a remark of remarks that another separator ends', `a: b${' #'.repeat(80_000)}\u2028`],
+    ['dashes that another separator ends', `a: x\n  ${'- '.repeat(80_000)}\u2028x`],
+  ] as const) {
+    it(`is looked for in no time, however long a line is: ${what}`, () => {
+      const before = process.cpuUsage().user;
+      misindented(`${line}\nb: 1\n`, 0);
+      const spent = (process.cpuUsage().user - before) / 1_000;
+      assert.ok(spent < 1_000, `${spent} ms`);
+    });
+  }
+
   it('that is right is never to blame', () => {
     const text = `# a remark
 a:
