@@ -1,5 +1,5 @@
 /**
- * Bounds on what a YAML text may cost, applied to its tokens before it is parsed. The lexer is linear; parser and composer are not
+ * Bounds on what a YAML text may cost, applied to its tokens before they are parsed. The lexer is linear; parser and composer are not
  * (measured with yaml 2.9: 200,000 nested keys took five minutes, 300,000 anchors more than one). Resources need
  * hardly any of what is bounded here.
  */
@@ -16,18 +16,36 @@ export interface YamlTrouble {
 
 /** @returns the first thing that is out of bounds, undefined where all is well */
 export function guardYaml(text: string): YamlTrouble | undefined {
-  const counts = new TokenCounts();
-  let offset = 0;
+  const guard = new YamlGuard();
   for (const token of new Lexer().lex(text)) {
-    const trouble = counts.add(token);
-    if (trouble !== undefined) return { offset, message: `${trouble}.`, kind: trouble };
-    offset += ANNOUNCEMENTS.has(token) ? 0 : token.length;
+    const trouble = guard.add(token);
+    if (trouble !== undefined) return trouble;
   }
   return undefined;
 }
 
+/** Of the tokens of a text, one after the other. */
+export class YamlGuard {
+  readonly #counts: TokenCounts;
+  #offset = 0;
+
+  /** @param mostOfDocument parts, where each document is parsed in one go while others wait: a part takes some microseconds */
+  constructor(mostOfDocument = Infinity) {
+    this.#counts = new TokenCounts(mostOfDocument);
+  }
+
+  /** @returns what is out of bounds with this token */
+  add(token: string): YamlTrouble | undefined {
+    const trouble = this.#counts.add(token);
+    if (trouble !== undefined) return { offset: this.#offset, message: `${trouble}.`, kind: trouble };
+    this.#offset += ANNOUNCEMENTS.has(token) ? 0 : token.length;
+    return undefined;
+  }
+}
+
+const [SCALAR_FOLLOWS, BRACKETS_END_WRONGLY] = ['\u001F', '\u0018'];
 /** Tokens that stand for no character: a document begins, brackets end wrongly, a scalar follows. */
-const ANNOUNCEMENTS: ReadonlySet<string> = new Set(['\u0002', '\u0018', '\u001F']);
+const ANNOUNCEMENTS: ReadonlySet<string> = new Set(['\u0002', BRACKETS_END_WRONGLY, SCALAR_FOLLOWS]);
 
 const MOST = {
   /** Anchors, aliases, tags and explicit keys together. */
@@ -44,21 +62,33 @@ const MOST = {
 };
 
 class TokenCounts {
+  readonly #mostOfDocument: number;
   #tokens = 0;
+  #ofDocument = 0;
   #rarities = 0;
   #flowDepth = 0;
   #errors = 0;
   #inLine = 0;
   #keysInLine = 0;
   #isLineStart = true;
+  #isScalar = false;
+
+  constructor(mostOfDocument: number) {
+    this.#mostOfDocument = mostOfDocument;
+  }
 
   /** @returns what is out of bounds with this token */
   add(token: string): string | undefined {
     this.#tokens += 1;
     if (this.#tokens > MOST.tokens) return 'the file has too many parts; split it';
+    if ((token === '---' || token === '...') && !this.#isScalar) this.#ofDocument = 0;
+    this.#isScalar = token === SCALAR_FOLLOWS;
+    this.#ofDocument += 1 + (token.length > 1 ? partsIn(token) : 0);
+    if (this.#ofDocument > this.#mostOfDocument)
+      return 'the resource has too many parts; leave out what it does not need, such as a status';
     if (token[0] === '\n' || token[0] === '\r') {
       this.#inLine = 0;
-      this.#keysInLine = 0;
+      if (this.#flowDepth === 0) this.#keysInLine = 0;
       this.#isLineStart = true;
       return undefined;
     }
@@ -89,14 +119,23 @@ class TokenCounts {
         return 'lists or keys are nested too deeply';
       case ':':
         this.#keysInLine += 1;
-        return this.#flowDepth === 0 && this.#keysInLine > MOST.indicatorsInLine ? 'too many colons in one line' : undefined;
+        if (this.#keysInLine <= MOST.indicatorsInLine) return undefined;
+        return this.#flowDepth === 0 ? 'too many colons in one line' : 'too many colons without a comma between them';
+      case ',':
+        this.#keysInLine = 0;
+        return undefined;
       case '[':
       case '{':
+        this.#keysInLine = 0;
         this.#flowDepth += 1;
         return this.#flowDepth > MOST.flowDepth ? `brackets are nested more than ${MOST.flowDepth} deep` : undefined;
       case ']':
       case '}':
+        this.#errors += this.#flowDepth === 0 ? 1 : 0;
         this.#flowDepth = Math.max(0, this.#flowDepth - 1);
+        return this.#errors > MOST.errors ? 'too many brackets close nothing' : undefined;
+      case BRACKETS_END_WRONGLY:
+        this.#flowDepth = 0;
         return undefined;
       case '"':
       case "'":
@@ -106,4 +145,14 @@ class TokenCounts {
         return undefined;
     }
   }
+}
+
+/** Lines and escapes of a scalar: each is looked at by itself. */
+function partsIn(token: string): number {
+  let parts = 0;
+  for (let at = 0; at < token.length; at += 1) {
+    const character = token[at];
+    if (character === '\n' || character === '\\') parts += 1;
+  }
+  return parts;
 }

@@ -1,5 +1,5 @@
 /** From the text of a file to resources, with the location of everything that is wrong. */
-import { Composer, isNode, LineCounter, Parser, type Document } from 'yaml';
+import { Composer, isNode, Lexer, LineCounter, Parser, type Document } from 'yaml';
 import { setImmediate } from 'node:timers/promises';
 import { validateResource } from '../../api/skupper/validate.ts';
 import type { TlsBundle } from '../../router/contract.ts';
@@ -7,7 +7,7 @@ import { kindNotOnPlatform, supportsKind, type Platform } from '../../site/capab
 import type { SiteObject } from '../../site/resources.ts';
 import { linux } from './machine.ts';
 import { isSecret, readSecret, type NamedProxy } from './secret.ts';
-import { guardYaml } from '../../text/yaml-guard.ts';
+import { YamlGuard, type YamlTrouble } from '../../text/yaml-guard.ts';
 import { printable, quoted } from '../../text/printable.ts';
 import { readDocument, READING } from '../../text/yaml.ts';
 
@@ -44,6 +44,8 @@ export interface Placed<T> {
 /** Of one file; further problems are only counted. */
 const MOST_PROBLEMS = 50;
 const MOST_DOCUMENTS = 5000;
+/** Of one document, which is put together in one turn: some fifty milliseconds of it. */
+const MOST_PARTS = 10_000;
 /** Milliseconds of work before others get a turn: connections pass through the same thread. */
 const TURN = 5;
 
@@ -62,20 +64,10 @@ export async function parseResources(text: string, file: string, namespace: stri
   const bundles: Placed<TlsBundle>[] = [];
   const proxies: Placed<NamedProxy>[] = [];
   const lines = new LineCounter();
-  const trouble = guardYaml(text);
-  if (trouble !== undefined) {
-    const before = text.slice(0, trouble.offset);
-    report({
-      file,
-      line: before.split('\n').length,
-      column: trouble.offset - before.lastIndexOf('\n'),
-      severity: 'error',
-      message: trouble.message,
-    });
-    return { objects, bundles, proxies, problems };
-  }
   let count = 0;
   for await (const document of documents(text, lines)) {
+    // Nothing of the file holds.
+    if ('kind' in document) return { objects: [], bundles: [], proxies: [], problems: [outOfBounds(document, text, file)] };
     count += 1;
     if (count > MOST_DOCUMENTS) {
       report({ file, severity: 'error', message: `it has more than ${MOST_DOCUMENTS} documents, and the rest is not read; split it.` });
@@ -91,16 +83,31 @@ export async function parseResources(text: string, file: string, namespace: stri
   return { objects, bundles, proxies, problems };
 }
 
-async function* documents(text: string, lines: LineCounter): AsyncGenerator<Document.Parsed> {
+/** Ends with what is out of bounds. */
+async function* documents(text: string, lines: LineCounter): AsyncGenerator<Document.Parsed | YamlTrouble> {
+  const guard = new YamlGuard(MOST_PARTS);
+  const parser = new Parser(lines.addNewLine);
   const composer = new Composer({ ...READING, lineCounter: lines });
+  lines.addNewLine(0);
   let since = performance.now();
-  for (const token of new Parser(lines.addNewLine).parse(text)) {
-    for (const document of composer.next(token)) yield document;
+  for (const lexeme of new Lexer().lex(text)) {
+    const trouble = guard.add(lexeme);
+    if (trouble !== undefined) {
+      yield trouble;
+      return;
+    }
+    for (const token of parser.next(lexeme)) yield* composer.next(token);
     if (performance.now() - since < TURN) continue;
     await setImmediate();
     since = performance.now();
   }
+  for (const token of parser.end()) yield* composer.next(token);
   yield* composer.end();
+}
+
+function outOfBounds({ offset, message }: YamlTrouble, text: string, file: string): FileProblem {
+  const before = text.slice(0, offset);
+  return { file, line: before.split('\n').length, column: offset - before.lastIndexOf('\n'), severity: 'error', message };
 }
 
 /** What a document was read from. */

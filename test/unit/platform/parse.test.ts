@@ -146,6 +146,29 @@ for (const [name, text] of [
   });
 }
 
+for (const [name, text, line] of [
+  ['keys without end in braces', `a: 1\nb: {${Array.from({ length: 20_000 }, (_, number) => `k${number}: 1`).join(', ')}}\n`, 2],
+  ['a list without end', '- 1\n'.repeat(40_000), 2_000],
+  ['remarks without end', `a:\n${'  # b\n'.repeat(40_000)}  c: 1\n`, 3_333],
+  ['lines of a text without end', `a: |\n${'  b\n'.repeat(40_000)}`, 2],
+  ['escapes without end', `a: "${'\\q'.repeat(40_000)}"\n`, 1],
+] as const) {
+  test(`${name}: more than one resource may have, and where that ends is told`, async () => {
+    const { objects, problems } = await parse(`${listener('a')}---\n${text}`);
+    assert.deepEqual(objects, []);
+    assert.deepEqual(
+      problems.map((problem) => [problem.line, problem.message]),
+      [[9 + line, 'the resource has too many parts; leave out what it does not need, such as a status.']],
+    );
+  });
+}
+
+test('so many parts are read where many resources have them', async () => {
+  const { objects, problems } = await parse(Array.from({ length: 2_000 }, (_, number) => listener(`l${number}`)).join('---\n'));
+  assert.deepEqual(problems, []);
+  assert.equal(objects.length, 2_000);
+});
+
 test('thousands of keys are one problem', { timeout: 20_000 }, async () => {
   const { problems } = await parse(Array.from({ length: 12_000 }, (_, index) => `k${index}: 1\n`).join(''));
   assert.ok(problems.length >= 1 && problems.length <= 51);

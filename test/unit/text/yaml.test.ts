@@ -10,6 +10,12 @@ for (const [what, text, message] of [
   ['an alias of nothing', `a: *${secret}\n`, /^line 1 is not YAML \(aliases\)$/],
   ['aliases that explode', `a: &a [${secret}]\nb: [${'*a,'.repeat(60)}]\n`, /^line 1 is not YAML \(aliases\)$/],
   ['too many of them', `a: &a ${secret}\nb: [${'*a,'.repeat(64)}]\n`, /^line 2 is not YAML \(more than 64 anchors/],
+  [
+    'a chain of colons',
+    `a:\n  {${secret}${': b'.repeat(100_000)}}`,
+    /^line 2 is not YAML \(too many colons without a comma between them\)$/,
+  ],
+  ['a row of closing brackets', `a: 1\n${']'.repeat(30)} ${secret}`, /^line 2 is not YAML \(too many brackets close nothing\)$/],
   ['too deep a nest', `${secret}:\n  ${'['.repeat(25)}`, /^line 2 is not YAML \(brackets are nested more than 24 deep\)$/],
 ] as const) {
   test(`${what} is named by its line, without a word of the text`, () => {
