@@ -36,7 +36,7 @@ export function readSecret(value: Record<string, unknown>): { readonly bundle: T
     const encoded = own(data, key);
     if (typeof clear === 'string') texts[part] = clear;
     else if (typeof encoded === 'string') {
-      if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(encoded)) return { field: `data["${key}"]`, message: 'is not base64' };
+      if (!/^[A-Za-z0-9+/]*={0,2}$/.test(encoded.replaceAll(/\s+/g, ''))) return { field: `data["${key}"]`, message: 'is not base64' };
       texts[part] = Buffer.from(encoded, 'base64').toString('utf8');
     }
   }

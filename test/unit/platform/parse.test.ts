@@ -111,6 +111,16 @@ test('a Secret of something else is named, and its values are not', async () => 
   assert.doesNotMatch(JSON.stringify(problems), /hunter2/);
 });
 
+test('what is not base64 is named in no time, however much space there is in it', async () => {
+  const before = process.cpuUsage().user;
+  const { problems } = await parse(
+    JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' }, data: { 'tls.crt': `${' '.repeat(120_000)}!` } }),
+  );
+  const spent = (process.cpuUsage().user - before) / 1_000;
+  assert.match(problems[0]?.message ?? '', /is not base64/);
+  assert.ok(spent < 1_000, `${spent} ms`);
+});
+
 test('a resource of another namespace runs here, with a warning', async () => {
   const { objects, problems } = await parse(listener('a').replace('name: a', 'name: a\n  namespace: east'));
   assert.equal(objects[0]?.value.metadata.namespace, 'west');
