@@ -1,11 +1,12 @@
 import type { Buffer } from 'node:buffer';
 import type { Server, TLSSocket } from 'node:tls';
+import { EarshotError } from '../errors/earshot-error.ts';
 import { bounded } from '../telemetry/boundary.ts';
 import { readHandleOf } from './read-handle.ts';
 import { Credit, type Rate } from './token-bucket.ts';
 
 /** Why a connection ends whose peer does what is bounded here. */
-export class KeysChangedError extends Error {}
+export class KeysChangedError extends EarshotError<'protocol'> {}
 
 /** Whoever keeps to RFC 8446 section 5.5 changes his keys after hundreds of gigabytes. */
 const RATE: Rate = { burst: 64, perSecond: 1 };
@@ -59,7 +60,7 @@ function boundOf(onExcess: (why: KeysChangedError) => void): () => void {
   return () => {
     if (isOver || credit.take(performance.now())) return;
     isOver = true;
-    onExcess(new KeysChangedError('the peer changes the keys of its TLS connection without end'));
+    onExcess(new KeysChangedError('protocol', 'the peer changes the keys of its TLS connection without end'));
   };
 }
 
