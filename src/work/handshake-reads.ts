@@ -23,14 +23,25 @@ const later = (run: () => void, milliseconds: number): void => {
   timer(run, milliseconds).unref();
 };
 
+/** Who has connected: others to this process, or this one to them. */
+export type Side = 'incoming' | 'outgoing';
+
 interface Group {
   readonly waiting: Set<Socket>;
   /** None of it is read before. */
   until: number;
 }
 
+/** Whose turn it is comes first. */
+type Groups = Map<string, Group>;
+
+interface Place {
+  readonly groups: Groups;
+  readonly of: string;
+}
+
 /**
- * Reads connections whose peers are to show a certificate until they have: one in a turn of the event loop, and of each group in turn.
+ * Reads connections whose peers are to show a certificate until they have: one in a turn of the event loop, of each side in turn, and there of each group.
  *
  * OpenSSL verifies all signatures of the chain that it is shown, whoever signed it: a stranger's 100 KiB take half a second, in which nobody else is
  * served, and Node.js has no bound to set. So several such do not come together, and between them others have their time: whoever made work
@@ -40,9 +51,9 @@ export class HandshakeReads {
   readonly #now: () => number;
   readonly #worked: () => number;
   readonly #pause: (run: () => void, milliseconds: number) => void;
-  readonly #groupOf = new Map<Socket, string>();
-  /** Whose turn it is comes first. */
-  readonly #groups = new Map<string, Group>();
+  readonly #placeOf = new Map<Socket, Place>();
+  readonly #groupsOf: { readonly [side in Side]: Groups } = { incoming: new Map(), outgoing: new Map() };
+  readonly #sides = Object.values(this.#groupsOf);
   #isLooking = false;
   /** Whose handshake ended last with a certificate that is trusted. */
   #trusted: Socket | undefined;
@@ -62,9 +73,9 @@ export class HandshakeReads {
   }
 
   /** To be called at once when TLS has taken the connection. */
-  begin(raw: Socket, of: string): void {
+  begin(raw: Socket, of: string, side: Side = 'incoming'): void {
     if (readHandleOf(raw) === undefined) return;
-    this.#groupOf.set(raw, of);
+    this.#placeOf.set(raw, { groups: this.#groupsOf[side], of });
     const stop = (): void => this.#stop(raw);
     // TLS begins to read it after this turn's handlers.
     process.nextTick(bounded('connection/handshake-read-stopped', stop, () => void raw.destroy()));
@@ -76,20 +87,12 @@ export class HandshakeReads {
 
   /** Its handshake is over: it is read as any other. Also of one that has never begun. @param isTrusted its peer's certificate is */
   end(raw: Socket, isTrusted = false): void {
-    const of = this.#groupOf.get(raw);
-    if (of === undefined) return;
+    const place = this.#placeOf.get(raw);
+    if (place === undefined) return;
     if (isTrusted) this.#trusted = raw;
-    this.#groupOf.delete(raw);
-    const waited = this.#groups.get(of)?.waiting.delete(raw);
+    this.#placeOf.delete(raw);
+    const waited = place.groups.get(place.of)?.waiting.delete(raw);
     if (waited === true && !raw.destroyed) readHandleOf(raw)?.readStart();
-  }
-
-  #group(of: string): Group {
-    const known = this.#groups.get(of);
-    if (known !== undefined) return known;
-    const made = { waiting: new Set<Socket>(), until: 0 };
-    this.#groups.set(of, made);
-    return made;
   }
 
   #goOn(wait: number): void {
@@ -101,13 +104,13 @@ export class HandshakeReads {
 
   #waitInVain(): number {
     this.#inVain += 1;
-    if (this.#inVain % Math.min(MANY, this.#groupOf.size) > 0) return 0;
+    if (this.#inVain % Math.min(MANY, this.#placeOf.size) > 0) return 0;
     return this.#inVain < MANY ? PAUSE : LONG_PAUSE;
   }
 
   #again(wait: number): void {
     this.#isLooking = false;
-    if (this.#groupOf.size > 0) this.#goOn(wait);
+    if (this.#placeOf.size > 0) this.#goOn(wait);
   }
 
   #look(): void {
@@ -117,7 +120,7 @@ export class HandshakeReads {
       this.#again(this.#waitInVain());
       return;
     }
-    const { raw, of } = next;
+    const { raw, place } = next;
     const [read, since] = [handle.bytesRead, this.#worked()];
     handle.readStart();
     const looked = (): void => {
@@ -125,7 +128,7 @@ export class HandshakeReads {
       const costly = this.#trusted === raw ? bytes - USUAL_BYTES : bytes;
       this.#trusted = undefined;
       const beyond = Math.max(0, Math.min(this.#worked() - since, costly * MOST_OF_BYTE) - USUAL);
-      if (beyond > 0) this.#group(of).until = this.#now() + Math.min(beyond * WAIT, LONGEST_WAIT);
+      if (beyond > 0) groupAt(place).until = this.#now() + Math.min(beyond * WAIT, LONGEST_WAIT);
       this.#stop(raw);
       if (bytes > 0) this.#inVain = 0;
       this.#again(bytes > 0 ? beyond : this.#waitInVain());
@@ -138,28 +141,45 @@ export class HandshakeReads {
     nextTurn(bounded('look/handshake-has-read', looked, failed));
   }
 
-  /** Takes it out of what waits. */
-  #next(): { readonly raw: Socket; readonly of: string } | undefined {
+  #next(): { readonly raw: Socket; readonly place: Place } | undefined {
+    this.#sides.reverse();
     const now = this.#now();
-    for (const [of, group] of this.#groups) {
-      if (group.until > now) continue;
-      const [raw] = group.waiting;
-      this.#groups.delete(of);
-      if (raw === undefined) continue;
-      this.#groups.set(of, group);
-      group.waiting.delete(raw);
-      return { raw, of };
+    for (const groups of this.#sides) {
+      const next = nextOf(groups, now);
+      if (next !== undefined) return next;
     }
     return undefined;
   }
 
   /** Unless its handshake is over by now. */
   #stop(raw: Socket): void {
-    const of = this.#groupOf.get(raw);
-    if (of === undefined) return;
+    const place = this.#placeOf.get(raw);
+    if (place === undefined) return;
     readHandleOf(raw)?.readStop();
-    this.#group(of).waiting.add(raw);
+    groupAt(place).waiting.add(raw);
   }
+}
+
+function groupAt({ groups, of }: Place): Group {
+  const known = groups.get(of);
+  if (known !== undefined) return known;
+  const made = { waiting: new Set<Socket>(), until: 0 };
+  groups.set(of, made);
+  return made;
+}
+
+/** Takes it out of what waits. */
+function nextOf(groups: Groups, now: number): { readonly raw: Socket; readonly place: Place } | undefined {
+  for (const [of, group] of groups) {
+    if (group.until > now) continue;
+    const [raw] = group.waiting;
+    groups.delete(of);
+    if (raw === undefined) continue;
+    groups.set(of, group);
+    group.waiting.delete(raw);
+    return { raw, place: { groups, of } };
+  }
+  return undefined;
 }
 
 const threadTime = (): number => {

@@ -12,7 +12,7 @@ import { boundKeyUpdatesOf } from './key-updates.ts';
 export function boundOutgoingTls(socket: TLSSocket, server: string): void {
   boundKeyUpdatesOf(socket);
   const end = (): void => void socket.destroy();
-  const begin = (): void => handshakeReads.begin(socket, `to ${server}`);
+  const begin = (): void => handshakeReads.begin(socket, server, 'outgoing');
   if (socket.connecting) socket.once('connect', bounded('connection/outgoing-connected', begin, end));
   else begin();
   const onSecure = (): void => handshakeReads.end(socket, socket.authorized);

@@ -150,6 +150,22 @@ test('strangers who say nothing, each of another address, keep a newcomer waitin
   assert.ok(left > 0 && paused() - before < 500, `${paused() - before} ms`);
 });
 
+test('however many others come, one that this end has opened has every other turn', async (t) => {
+  const { reads: all } = reads();
+  const others = Array.from({ length: 50 }, () => new Raw());
+  const own = new Raw();
+  t.after(() => {
+    for (const raw of [...others, own]) raw.destroy();
+  });
+  for (const [number, raw] of others.entries()) all.begin(raw, `stranger-${number}`);
+  await turns(20);
+  const before = order.length;
+  all.begin(own, 'server', 'outgoing');
+  await turns(20);
+  const index = order.slice(before).indexOf(own);
+  assert.ok(index >= 0 && index < 4, `${index}`);
+});
+
 test('a connection that has closed is looked at no more', async () => {
   const { reads: all } = reads();
   const raw = new Raw();

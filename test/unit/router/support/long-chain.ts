@@ -34,7 +34,7 @@ export interface HostileServer extends AsyncDisposable {
 export async function hostileServer(): Promise<HostileServer> {
   let refused = 0;
   const first = Promise.withResolvers<void>();
-  const server = createServer(longChain());
+  const server = createServer(longChain(100));
   server.on('connection', (raw) => {
     raw.on('error', () => {});
     raw.once('close', () => {
