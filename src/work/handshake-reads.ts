@@ -53,7 +53,7 @@ export class HandshakeReads {
   readonly #pause: (run: () => void, milliseconds: number) => void;
   readonly #placeOf = new Map<Socket, Place>();
   readonly #groupsOf: { readonly [side in Side]: Groups } = { incoming: new Map(), outgoing: new Map() };
-  readonly #sides = Object.values(this.#groupsOf);
+  #sides = this.#inOrder();
   #isLooking = false;
   /** Whose handshake ended last with a certificate that is trusted. */
   #trusted: Socket | undefined;
@@ -82,6 +82,7 @@ export class HandshakeReads {
     const closed = (): void => this.end(raw);
     raw.once('close', bounded('connection/handshake-read-closed', closed, closed));
     this.#inVain = 0;
+    if (!this.#isLooking) this.#sides = this.#inOrder();
     this.#goOn(0);
   }
 
@@ -93,6 +94,10 @@ export class HandshakeReads {
     this.#placeOf.delete(raw);
     const waited = place.groups.get(place.of)?.waiting.delete(raw);
     if (waited === true && !raw.destroyed) readHandleOf(raw)?.readStart();
+  }
+
+  #inOrder(): Groups[] {
+    return [this.#groupsOf.incoming, this.#groupsOf.outgoing];
   }
 
   #goOn(wait: number): void {
