@@ -1,11 +1,13 @@
 import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../http2/frames.ts';
 import { HpackDecoder } from '../http2/hpack/decoder.ts';
+import { Pieces } from '../memory/pieces.ts';
 import { tapOf, type RequestSink, type Tap, type Taps } from './contract.ts';
 
 /** Requests without an answer that are kept in mind; with more, the oldest are forgotten. */
-const MOST_STREAMS = 2_000;
-/** Of one header block, in all its frames. */
+const MOST_STREAMS = 256;
+/** Of one header block, in all its frames, and how many these may be: nobody else counts what is kept here, and each of them may be empty. */
 const MOST_BLOCK = 64 * 1024;
+const MOST_FRAMES = 32;
 /**
  * A dynamic table that is larger than the encoder's resolves the same references, so the setting need not be followed. An
  * encoder that announces more than this is not followed.
@@ -74,10 +76,9 @@ class FrameReader {
   #headerLength = 0;
   /** Bytes to pass over: the preface, then frames that are not looked at. */
   #skip: number;
-  /** Bytes of a frame that are to be kept, and those that have come. */
+  /** Bytes of a frame that are to be kept, and those that have come, perhaps one by one. */
   #wanted = 0;
-  #parts: Buffer[] = [];
-  #partsLength = 0;
+  readonly #parts = new Pieces();
   #type = 0;
   #flags = 0;
   #id = 0;
@@ -92,7 +93,7 @@ class FrameReader {
 
   stop(): void {
     this.#decoder = undefined;
-    this.#parts = [];
+    this.#parts.clear();
     this.#block = [];
   }
 
@@ -106,12 +107,11 @@ class FrameReader {
         this.#skip -= skipped;
         at += skipped;
       } else if (this.#wanted > 0) {
-        const taken = Math.min(this.#wanted - this.#partsLength, chunk.length - at);
+        const taken = Math.min(this.#wanted - this.#parts.bytes, chunk.length - at);
         // A copy: the bytes are the connection's.
         this.#parts.push(Buffer.from(chunk.subarray(at, at + taken)));
-        this.#partsLength += taken;
         at += taken;
-        if (this.#partsLength === this.#wanted && !this.#frame()) return false;
+        if (this.#parts.bytes === this.#wanted && !this.#frame()) return false;
       } else {
         const copied = chunk.copy(this.#header, this.#headerLength, at, at + FRAME_HEADER_BYTES - this.#headerLength);
         this.#headerLength += copied;
@@ -135,16 +135,14 @@ class FrameReader {
       this.#skip = length;
       return true;
     }
-    if (length + this.#blockLength > MOST_BLOCK) return false;
+    if (length + this.#blockLength > MOST_BLOCK || this.#block.length >= MOST_FRAMES) return false;
     this.#wanted = length;
     // No bytes will come that could complete it.
     return length > 0 || this.#frame();
   }
 
   #frame(): boolean {
-    const payload = Buffer.concat(this.#parts, this.#partsLength);
-    this.#parts = [];
-    this.#partsLength = 0;
+    const payload = Buffer.concat(this.#parts.takeAll());
     this.#wanted = 0;
     const fragment = this.#type === FrameType.CONTINUATION ? payload : this.#fragment(payload);
     if (fragment === undefined) return false;

@@ -9,6 +9,7 @@ import {
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { Flag, FRAME_HEADER_BYTES, FrameType, PREFACE, writeFrameHeader } from '../../../../src/router/http2/frames.ts';
 import { Http2Observer } from '../../../../src/router/observers/http2.ts';
 import type { Taps } from '../../../../src/router/observers/contract.ts';
 import { eventually } from '../../../harness/wait.ts';
@@ -79,6 +80,12 @@ const seenIn = (passing: Passing, cut?: Parameters<typeof pass>[2]): readonly st
   return recorder.seen;
 };
 
+function frame(type: number, flags: number, payload: Buffer = Buffer.alloc(0), id = 1): Buffer {
+  const head = Buffer.alloc(FRAME_HEADER_BYTES);
+  writeFrameHeader(head, 0, payload.length, type, flags, id);
+  return Buffer.concat([head, payload]);
+}
+
 const EXPECTED = ['GET 200', 'DELETE 404', 'POST 201', 'GET 200'];
 
 describe('the HTTP/2 observer', () => {
@@ -99,6 +106,28 @@ describe('the HTTP/2 observer', () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  it('reads a header block that comes in a few frames, and gives up one that comes in ever more, however empty they are', () => {
+    // The static table's GET, and 200.
+    const inFrames = (empty: number): Passing => [
+      ['>', PREFACE],
+      ['>', frame(FrameType.HEADERS, 0)],
+      ...Array.from({ length: empty }, (): ['>', Buffer] => ['>', frame(FrameType.CONTINUATION, 0)]),
+      ['>', frame(FrameType.CONTINUATION, Flag.END_HEADERS, Buffer.of(0x82))],
+      ['<', frame(FrameType.HEADERS, Flag.END_HEADERS, Buffer.of(0x88))],
+    ];
+    assert.deepEqual(seenIn(inFrames(3)), ['GET 200']);
+    assert.deepEqual(seenIn(inFrames(100)), []);
+  });
+
+  it('keeps in mind some requests without an answer, and of more the last', () => {
+    const many = 10_000;
+    const streams = Array.from({ length: many }, (_, number) => number * 2 + 1);
+    const asked = streams.map((id): ['>', Buffer] => ['>', frame(FrameType.HEADERS, Flag.END_HEADERS, Buffer.of(0x82), id)]);
+    const answered = streams.map((id): ['<', Buffer] => ['<', frame(FrameType.HEADERS, Flag.END_HEADERS, Buffer.of(0x88), id)]);
+    const { length } = seenIn([['>', PREFACE], ...asked, ...answered]);
+    assert.ok(length >= 100 && length <= 500, `${length} were kept`);
   });
 
   it('takes whatever comes', () => {
