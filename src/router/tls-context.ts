@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { constants, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext, type SecureVersion } from 'node:tls';
 import { checkBundle, type Purpose, type TlsCode } from '../identity/bundle-check.ts';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
@@ -7,7 +7,10 @@ export type ContextResult =
   | { readonly kind: 'usable'; readonly context: SecureContext }
   | { readonly kind: 'unusable'; readonly problem: { readonly code: TlsCode; readonly message: string } };
 
-/** What `node:tls` needs of a bundle, if it serves the purpose; else the first thing that is wrong with it, as a sentence. */
+/**
+ * What `node:tls` needs of a bundle, if it serves the purpose; else the first thing that is wrong with it, as a sentence. Before TLS 1.3 a server may ask for
+ * handshakes anew without end, in each of which its certificates are verified again: nothing of that is done.
+ */
 export function secureContextOf(bundle: TlsBundle, purpose: Purpose, minVersion: SecureVersion): ContextResult {
   const check = checkBundle(bundle, purpose);
   if (!check.ok) {
@@ -16,7 +19,7 @@ export function secureContextOf(bundle: TlsBundle, purpose: Purpose, minVersion:
   }
   const { name, cert, key, ca } = bundle;
   try {
-    const context = createSecureContext({ minVersion, cert, key, ca });
+    const context = createSecureContext({ minVersion, cert, key, ca, secureOptions: constants.SSL_OP_NO_RENEGOTIATION });
     return { kind: 'usable', context };
   } catch (error) {
     // OpenSSL's errors name no secret; their first line is enough.

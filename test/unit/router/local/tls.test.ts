@@ -70,6 +70,32 @@ it('a connector with TLS counts what that takes once a server has been reached',
   assert.ok(served >= 11 && served <= 16, `${served} are served`);
 });
 
+it('a connector with TLS shakes hands with a server once, however often the server asks', async (t) => {
+  const asked = Promise.withResolvers<Error | null>();
+  const server = createTlsServer({ ...bundle, maxVersion: 'TLSv1.2' }, (socket) => {
+    socket.on('error', () => {}).resume();
+    socket.renegotiate({}, asked.resolve);
+    // Who does not take part says so, and OpenSSL tells that to nobody but the socket.
+    socket.once('error', asked.resolve);
+    socket.once('close', () => asked.resolve(new Error('closed')));
+  });
+  const { local, routing } = oneSide(WEST_ROUTER);
+  await using _ = local;
+  const [port, to] = [await freePort(), await listen(server)];
+  routing.byKey.set('key', [here(WEST_ROUTER)]);
+  local.apply(
+    [listener(port, 'key')],
+    [connector(to, 'key', { tls: { bundle: { name: 'key', ca: authority.ca }, verifyHostname: false } })],
+  );
+  await listening(local);
+  const client = dial(port);
+  t.after(() => {
+    client.socket.destroy();
+    server.close();
+  });
+  assert.notEqual(await asked.promise, null);
+});
+
 describe('a listener with TLS', () => {
   it('carries bytes, half-closes and ends both ways', async () => {
     using server = await serve();
