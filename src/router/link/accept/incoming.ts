@@ -15,7 +15,7 @@ import { linkMetrics } from '../link-metrics.ts';
 import { OneMessage } from '../session/one-message.ts';
 import { refuse, refuseLink, refusalOf, UNREVOKE } from '../refusal.ts';
 import { PLACES_OF_LINK, type Placed } from './places.ts';
-import { serveRenewal } from '../session/renewal.ts';
+import { RETRY_AFTER, serveRenewal } from '../session/renewal.ts';
 import { RoutingStream, type RoutingStreamEvents } from '../session/routing-stream.ts';
 import {
   ATTACH_PATH,
@@ -88,6 +88,7 @@ export class Incoming implements Placed {
   #unproved: NodeJS.Timeout | undefined;
   #refused = false;
   #closed = false;
+  #isRenewing = false;
 
   constructor(options: IncomingOptions) {
     this.#options = options;
@@ -289,8 +290,14 @@ export class Incoming implements Placed {
     }
     if (host.isRevoked(this.peer))
       return refuse(stream, 403, 'http_request_denied', 'revoked: this site or its certificate has been revoked here');
+    // Nobody counts what is kept of it.
+    if (this.#isRenewing) return refuse(stream, 429, 'http_request_denied', 'another renewal is under way', { [RETRY_AFTER]: '60' });
+    this.#isRenewing = true;
     return serveRenewal({
       stream,
+      onOver: () => {
+        this.#isRenewing = false;
+      },
       peer: { certificate: certificate.der, siteId },
       renew: host.hooks.renew,
       host,

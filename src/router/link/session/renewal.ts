@@ -11,19 +11,20 @@ import { AUTHORITY, RENEW_PATH } from '../../wire.ts';
 import { EarshotError } from '../../../errors/earshot-error.ts';
 import { isRecord } from '../../../text/is-record.ts';
 import { printableAscii } from '../../../text/printable.ts';
+import { Pieces } from '../../memory/pieces.ts';
 
 const MOST_REQUEST_BYTES = 16_384;
 const MOST_ANSWER_BYTES = 65_536;
 const DEADLINE = 15_000;
-const RETRY_AFTER = 'retry-after';
+export const RETRY_AFTER = 'retry-after';
 
 /** Gathers a body of bounded size. */
 class Body implements StreamHandler {
   readonly #body = Promise.withResolvers<Buffer>();
   readonly whole = this.#body.promise;
   readonly #most: number;
-  readonly #chunks: Buffer[] = [];
-  #bytes = 0;
+  readonly #pieces = new Pieces();
+  #isOver = false;
   #stream: Stream | undefined;
   #refused: ResponseHead | undefined;
 
@@ -31,7 +32,11 @@ class Body implements StreamHandler {
     this.#most = most;
     const late = (): void => this.fail(`no whole message within ${DEADLINE / 1_000} s`);
     const timer = setTimeout(bounded('stream/renewal-deadline', late, late), DEADLINE);
-    const stop = (): void => clearTimeout(timer);
+    const stop = (): void => {
+      clearTimeout(timer);
+      this.#isOver = true;
+      this.#pieces.clear();
+    };
     this.whole.then(stop, stop);
   }
 
@@ -54,18 +59,13 @@ class Body implements StreamHandler {
 
   onData(chunk: Buffer): void {
     this.#stream?.consumed(chunk.length);
-    if (this.#refused !== undefined) return;
-    this.#bytes += chunk.length;
-    if (this.#bytes > this.#most) {
-      this.#chunks.length = 0;
-      this.fail(`the message has more than ${this.#most} bytes`);
-    } else {
-      this.#chunks.push(Buffer.from(chunk));
-    }
+    if (this.#refused !== undefined || this.#isOver) return;
+    if (this.#pieces.bytes + chunk.length > this.#most) this.fail(`the message has more than ${this.#most} bytes`);
+    else this.#pieces.push(Buffer.from(chunk));
   }
 
   onEnd(): void {
-    this.#body.resolve(Buffer.concat(this.#chunks));
+    this.#body.resolve(Buffer.concat(this.#pieces.takeAll()));
   }
 
   onDrain(): void {}
@@ -115,8 +115,10 @@ export function serveRenewal(options: {
   readonly renew: NonNullable<RouterHooks['renew']>;
   readonly ration: LogRation;
   readonly host: { readonly log: Logger };
+  /** The request has been answered, or will not be. */
+  onOver(): void;
 }): StreamHandler {
-  const { stream, peer, renew, ration } = options;
+  const { stream, peer, renew, ration, onOver } = options;
   const { log } = options.host;
   const body = new Body(MOST_REQUEST_BYTES);
   body.use(stream);
@@ -138,6 +140,13 @@ export function serveRenewal(options: {
     stream.end();
     log.info({ siteId: peer.siteId }, 'certificate renewed for a peer');
   };
-  detached('stream/renewal', answer, () => stream.reset(ErrorCode.INTERNAL_ERROR));
+  const answerOnce = async (): Promise<void> => {
+    try {
+      await answer();
+    } finally {
+      onOver();
+    }
+  };
+  detached('stream/renewal', answerOnce, () => stream.reset(ErrorCode.INTERNAL_ERROR));
   return body;
 }

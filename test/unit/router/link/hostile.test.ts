@@ -155,18 +155,42 @@ test('a link whose second connection never comes does not become one, and its me
   await net.service();
 });
 
-test('a renewal that fails with more to say than a field can hold is refused, and the router goes on', async () => {
-  const renew = (): Promise<never> => Promise.reject(new Error('\u00e9 no '.repeat(1_000), { cause: new Error('/var/lib/secret') }));
-  await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())] }, { renew });
-  using own = await standardClient(await accessPort(server), await authority.issue());
-  const before = await internalErrors();
+async function sayHello(own: StandardClient): Promise<void> {
   const { site, siteKey } = siteConfig('peer');
   const hello: Hello = { versions: [1], router: 'main', site, edge: false, link: { id: 'c'.repeat(16), cost: 1 } };
   const exporter = own.socket.exportKeyingMaterial(32, 'EXPORTER-earshot-link', Buffer.alloc(0));
   const routing = routingStream(own);
   routing.write(frameMessage(writeHello(hello, siteKey, { exporter, role: 'client' })));
   await once(routing, 'response');
-  const asked = own.session.request({ ':method': 'POST', ':path': '/.well-known/earshot/renew' }, { endStream: false });
+}
+
+const renewal = ({ session }: StandardClient): ClientHttp2Stream =>
+  session.request({ ':method': 'POST', ':path': '/.well-known/earshot/renew' }, { endStream: false });
+
+test('of one connection one renewal is waited for at a time, and the next is taken when that is over', async () => {
+  const renew = (_: unknown, request: string): Promise<{ cert: string; ca: string }> => Promise.resolve({ cert: request, ca: '' });
+  await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())] }, { renew });
+  using own = await standardClient(await accessPort(server), await authority.issue());
+  await sayHello(own);
+  const status = async (asked: ClientHttp2Stream): Promise<unknown> => (await once(asked, 'response'))[0][':status'];
+  const first = renewal(own);
+  first.write('a');
+  const others = [renewal(own), renewal(own)];
+  assert.deepEqual(await Promise.all(others.map(status)), [429, 429]);
+  first.end(' request');
+  assert.equal(await status(first), 200);
+  const next = renewal(own);
+  next.end('another');
+  assert.equal(await status(next), 200);
+});
+
+test('a renewal that fails with more to say than a field can hold is refused, and the router goes on', async () => {
+  const renew = (): Promise<never> => Promise.reject(new Error('\u00e9 no '.repeat(1_000), { cause: new Error('/var/lib/secret') }));
+  await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())] }, { renew });
+  using own = await standardClient(await accessPort(server), await authority.issue());
+  const before = await internalErrors();
+  await sayHello(own);
+  const asked = renewal(own);
   asked.end('a request');
   const [headers] = await once(asked, 'response');
   assert.equal(headers[':status'], 403);
