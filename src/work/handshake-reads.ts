@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { bounded } from '../telemetry/boundary.ts';
 import { readHandleOf } from './read-handle.ts';
+import { takerOf, type Take } from './tls-input.ts';
 
 /** Milliseconds until the next connection is looked at, where none of those that wait has brought anything; the second where that has been so for a while. */
 const PAUSE = 2;
@@ -9,10 +10,6 @@ const LONG_PAUSE = 10;
 const MANY = 32;
 /** Milliseconds of work that any handshake may take. */
 const USUAL = 5;
-/** Milliseconds that the worst certificates take for each byte: what a turn takes longer is others' doing. */
-const MOST_OF_BYTE = 8 / 1_024;
-/** What a peer shows whose certificate is trusted: only where it is more, it may be what took long. */
-const USUAL_BYTES = 8_192;
 /** So many times as long as the rest took whoever caused it waits, and at most so many milliseconds. All others wait as long as it took. */
 const WAIT = 10;
 const LONGEST_WAIT = 10_000;
@@ -35,28 +32,34 @@ interface Group {
 /** Whose turn it is comes first. */
 type Groups = Map<string, Group>;
 
-interface Place {
+/** Bytes that a peer may bring until its handshake is over. Certificates that people use are a quarter of that; servers may name all authorities that they trust. */
+const MOST_BYTES: { readonly [side in Side]: number } = { incoming: 16_384, outgoing: 32_768 };
+
+interface Reading {
   readonly groups: Groups;
   readonly of: string;
+  readonly take: Take;
+  /** Bytes that it may still bring. */
+  left: number;
 }
 
 /**
- * Reads connections whose peers are to show a certificate until they have: one in a turn of the event loop, of each side in turn, and there of each group.
+ * Reads connections whose peers are to show a certificate until they have: one in a turn of the event loop, of each side in turn and there of each group, and
+ * so many bytes at most.
  *
- * OpenSSL verifies all signatures of the chain that it is shown, whoever signed it: a stranger's 100 KiB take half a second, in which nobody else is
- * served, and Node.js has no bound to set. So several such do not come together, and between them others have their time: whoever made work
- * waits longer than it took, and those that share its group with it.
+ * OpenSSL verifies whatever chain it is shown, whoever signed it: it takes 100 KiB, of which the signatures are half a second's work, and names with constraints
+ * on them seven seconds', since each is looked at for each. Nobody else is served meanwhile, and Node.js has no bound to set. So it gets less of them.
+ * Of what it gets, several do not come together, and between them others have their time: whoever made work waits longer than it took, and those
+ * that share its group with it.
  */
 export class HandshakeReads {
   readonly #now: () => number;
   readonly #worked: () => number;
   readonly #pause: (run: () => void, milliseconds: number) => void;
-  readonly #placeOf = new Map<Socket, Place>();
+  readonly #readings = new Map<Socket, Reading>();
   readonly #groupsOf: { readonly [side in Side]: Groups } = { incoming: new Map(), outgoing: new Map() };
-  #sides = this.#inOrder();
+  readonly #sides = Object.values(this.#groupsOf);
   #isLooking = false;
-  /** Whose handshake ended last with a certificate that is trusted. */
-  #trusted: Socket | undefined;
   /** Looks since one that brought something, or a newcomer. */
   #inVain = 0;
   readonly #lookNow = bounded(
@@ -72,32 +75,26 @@ export class HandshakeReads {
     this.#pause = pause;
   }
 
-  /** To be called at once when TLS has taken the connection. */
-  begin(raw: Socket, of: string, side: Side = 'incoming'): void {
-    if (readHandleOf(raw) === undefined) return;
-    this.#placeOf.set(raw, { groups: this.#groupsOf[side], of });
+  /** To be called at once when TLS has taken the connection. @param take reads it */
+  begin(raw: Socket, of: string, side: Side = 'incoming', take: Take | undefined = takerOf(raw)): void {
+    if (take === undefined) return;
+    this.#readings.set(raw, { groups: this.#groupsOf[side], of, take, left: MOST_BYTES[side] });
     const stop = (): void => this.#stop(raw);
     // TLS begins to read it after this turn's handlers.
     process.nextTick(bounded('connection/handshake-read-stopped', stop, () => void raw.destroy()));
     const closed = (): void => this.end(raw);
     raw.once('close', bounded('connection/handshake-read-closed', closed, closed));
     this.#inVain = 0;
-    if (!this.#isLooking) this.#sides = this.#inOrder();
     this.#goOn(0);
   }
 
-  /** Its handshake is over: it is read as any other. Also of one that has never begun. @param isTrusted its peer's certificate is */
-  end(raw: Socket, isTrusted = false): void {
-    const place = this.#placeOf.get(raw);
-    if (place === undefined) return;
-    if (isTrusted) this.#trusted = raw;
-    this.#placeOf.delete(raw);
-    const waited = place.groups.get(place.of)?.waiting.delete(raw);
-    if (waited === true && !raw.destroyed) readHandleOf(raw)?.readStart();
-  }
-
-  #inOrder(): Groups[] {
-    return [this.#groupsOf.incoming, this.#groupsOf.outgoing];
+  /** Its handshake is over: it is read as any other. Also of one that has never begun. */
+  end(raw: Socket): void {
+    const reading = this.#readings.get(raw);
+    if (reading === undefined) return;
+    this.#readings.delete(raw);
+    reading.groups.get(reading.of)?.waiting.delete(raw);
+    if (!raw.destroyed) readHandleOf(raw)?.readStart();
   }
 
   #goOn(wait: number): void {
@@ -109,44 +106,48 @@ export class HandshakeReads {
 
   #waitInVain(): number {
     this.#inVain += 1;
-    if (this.#inVain % Math.min(MANY, this.#placeOf.size) > 0) return 0;
+    if (this.#inVain % Math.min(MANY, this.#readings.size) > 0) return 0;
     return this.#inVain < MANY ? PAUSE : LONG_PAUSE;
   }
 
   #again(wait: number): void {
     this.#isLooking = false;
-    if (this.#placeOf.size > 0) this.#goOn(wait);
+    if (this.#readings.size > 0) this.#goOn(wait);
   }
 
   #look(): void {
     const next = this.#next();
-    const handle = next === undefined ? undefined : readHandleOf(next.raw);
-    if (next === undefined || handle === undefined) {
+    const reading = next === undefined ? undefined : this.#readings.get(next);
+    if (next === undefined || reading === undefined) {
       this.#again(this.#waitInVain());
       return;
     }
-    const { raw, place } = next;
-    const [read, since] = [handle.bytesRead, this.#worked()];
-    handle.readStart();
-    const looked = (): void => {
-      const bytes = handle.bytesRead - read;
-      const costly = this.#trusted === raw ? bytes - USUAL_BYTES : bytes;
-      this.#trusted = undefined;
-      const beyond = Math.max(0, Math.min(this.#worked() - since, costly * MOST_OF_BYTE) - USUAL);
-      if (beyond > 0) groupAt(place).until = this.#now() + Math.min(beyond * WAIT, LONGEST_WAIT);
-      this.#stop(raw);
-      if (bytes > 0) this.#inVain = 0;
-      this.#again(bytes > 0 ? beyond : this.#waitInVain());
-    };
-    const failed = (): void => {
-      raw.destroy();
-      this.#again(PAUSE);
-    };
-    // Between a timer, or an immediate, and the next immediate the loop waits for events once.
-    nextTurn(bounded('look/handshake-has-read', looked, failed));
+    const since = this.#worked();
+    const bytes = this.#take(next, reading);
+    const beyond = Math.max(0, this.#worked() - since - USUAL);
+    if (beyond > 0) groupAt(reading).until = this.#now() + Math.min(beyond * WAIT, LONGEST_WAIT);
+    if (bytes > 0) this.#inVain = 0;
+    this.#again(bytes > 0 ? beyond : this.#waitInVain());
   }
 
-  #next(): { readonly raw: Socket; readonly place: Place } | undefined {
+  #take(raw: Socket, reading: Reading): number {
+    let bytes: number | undefined;
+    try {
+      bytes = reading.take(reading.left);
+    } catch (error) {
+      raw.destroy();
+      throw error;
+    }
+    // What is the matter with it TLS is told as usual.
+    if (bytes === undefined) this.end(raw);
+    reading.left -= bytes ?? 0;
+    if (!this.#readings.has(raw)) return bytes ?? 0;
+    if (reading.left > 0) groupAt(reading).waiting.add(raw);
+    else raw.destroy(Object.assign(new Error('the handshake has more bytes than certificates need'), { code: 'EMSGSIZE' }));
+    return bytes ?? 0;
+  }
+
+  #next(): Socket | undefined {
     this.#sides.reverse();
     const now = this.#now();
     for (const groups of this.#sides) {
@@ -158,14 +159,14 @@ export class HandshakeReads {
 
   /** Unless its handshake is over by now. */
   #stop(raw: Socket): void {
-    const place = this.#placeOf.get(raw);
-    if (place === undefined) return;
+    const reading = this.#readings.get(raw);
+    if (reading === undefined) return;
     readHandleOf(raw)?.readStop();
-    groupAt(place).waiting.add(raw);
+    groupAt(reading).waiting.add(raw);
   }
 }
 
-function groupAt({ groups, of }: Place): Group {
+function groupAt({ groups, of }: Reading): Group {
   const known = groups.get(of);
   if (known !== undefined) return known;
   const made = { waiting: new Set<Socket>(), until: 0 };
@@ -174,7 +175,7 @@ function groupAt({ groups, of }: Place): Group {
 }
 
 /** Takes it out of what waits. */
-function nextOf(groups: Groups, now: number): { readonly raw: Socket; readonly place: Place } | undefined {
+function nextOf(groups: Groups, now: number): Socket | undefined {
   for (const [of, group] of groups) {
     if (group.until > now) continue;
     const [raw] = group.waiting;
@@ -182,7 +183,7 @@ function nextOf(groups: Groups, now: number): { readonly raw: Socket; readonly p
     if (raw === undefined) continue;
     groups.set(of, group);
     group.waiting.delete(raw);
-    return { raw, place: { groups, of } };
+    return raw;
   }
   return undefined;
 }

@@ -15,6 +15,6 @@ export function boundOutgoingTls(socket: TLSSocket, server: string): void {
   const begin = (): void => handshakeReads.begin(socket, server, 'outgoing');
   if (socket.connecting) socket.once('connect', bounded('connection/outgoing-connected', begin, end));
   else begin();
-  const onSecure = (): void => handshakeReads.end(socket, socket.authorized);
+  const onSecure = (): void => handshakeReads.end(socket);
   socket.once('secureConnect', bounded('connection/outgoing-secure', onSecure, end));
 }

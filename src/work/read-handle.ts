@@ -2,10 +2,10 @@ import type { Socket } from 'node:net';
 
 /** What reads a connection, below streams and TLS. Not in the types since it is not documented; whether it is there is looked at. */
 export interface ReadHandle {
-  /** As they come from the network. */
-  readonly bytesRead: number;
   readStart(): void;
   readStop(): void;
+  /** The system's number of it; below zero once it has closed. */
+  readonly fd?: number;
 }
 
 export function readHandleOf(socket: Socket): ReadHandle | undefined {

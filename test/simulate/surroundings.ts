@@ -10,8 +10,8 @@ export const STANDINS: ReadonlyMap<string, URL> = new Map([
   ]),
   ['x509/facts.ts', new URL('./node/facts.ts', import.meta.url)],
   ['identity/site-id.ts', new URL('./node/site-id.ts', import.meta.url)],
-  ['work/read-handle.ts', new URL('./node/read-handle.ts', import.meta.url)],
   ['router/memory/limit.ts', new URL('./node/memory-limit.ts', import.meta.url)],
+  ['work/tls-input.ts', new URL('./node/tls-input.ts', import.meta.url)],
 ]);
 
 /** Each router takes less memory than any machine has, of which it is told by `node:os`. */

@@ -14,6 +14,7 @@ import { FairPlaces } from '../../work/fair-places.ts';
 import { handshakeReads } from '../../work/handshake-reads.ts';
 import { boundKeyUpdates } from '../../work/key-updates.ts';
 import { RawSockets } from '../../work/raw-sockets.ts';
+import { openTlsInput } from '../../work/tls-input.ts';
 import { networkOf } from '../../x509/network.ts';
 import { refusalOfClient } from './client-check.ts';
 import type { RouterApi } from './router-api.ts';
@@ -75,6 +76,7 @@ export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOpti
     keepAliveTimeout: limits.milliseconds / 2,
     maxHeaderSize: 8_192,
   });
+  openTlsInput(server);
   server.timeout = limits.milliseconds;
   server.maxRequestsPerSocket = 256;
   const ration = new LogRation(options.log);
@@ -148,7 +150,7 @@ class Places {
     const raw = this.#raws.below(socket);
     if (raw !== undefined) {
       this.#leave(raw);
-      handshakeReads.end(raw, socket.authorized);
+      handshakeReads.end(raw);
     }
     const closed = (): void => this.#clients.leave(socket);
     socket.once('close', bounded('connection/api-closed', closed, closed));

@@ -10,6 +10,7 @@ import type { FairPlaces } from '../../work/fair-places.ts';
 import { handshakeReads } from '../../work/handshake-reads.ts';
 import { boundKeyUpdates } from '../../work/key-updates.ts';
 import { RawSockets } from '../../work/raw-sockets.ts';
+import { openTlsInput } from '../../work/tls-input.ts';
 import { networkOf } from '../../x509/network.ts';
 
 const BACKLOG = 1024;
@@ -120,6 +121,7 @@ export class ListeningSocket {
       requestCert,
       rejectUnauthorized: requestCert,
     });
+    if (requestCert) openTlsInput(server);
     boundKeyUpdates(server, (why) => this.#options.onRefused('handshake', why));
     const onRaw = (raw: Socket): void => {
       const destroy = (): void => void raw.destroy();
@@ -141,7 +143,7 @@ export class ListeningSocket {
         return;
       }
       handshakes.leave(raw);
-      handshakeReads.end(raw, socket.authorized);
+      handshakeReads.end(raw);
       // OpenSSL tells of the end of a handshake in the midst of its work: who reset the connection there would free what it works on.
       const handOn = (): void => {
         if (raw.destroyed) return;

@@ -3,24 +3,28 @@ import { Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { HandshakeReads } from '../../../src/work/handshake-reads.ts';
+import type { Take } from '../../../src/work/tls-input.ts';
 
-/** A connection that has a handle, as Node.js keeps it, and that brings something whenever it is read. */
+/** A connection that has a handle, as Node.js keeps it, and that brings something whenever it is looked at. */
 class Raw extends Socket {
+  /** By the system's events. */
   reading = true;
-  /** Milliseconds that it takes to read it. */
-  readonly #cost: number;
+  readonly brought: Take;
 
-  /** @param brings bytes, whenever it is read */
-  constructor(cost = 0, brings = 100_000) {
+  /**
+   * @param cost milliseconds that it takes to read it
+   * @param brings bytes, whenever it is read
+   */
+  constructor(cost = 0, brings = 10) {
     super();
-    this.#cost = cost;
+    this.brought = (most) => {
+      spent += cost;
+      order.push(this);
+      return Math.min(most, brings);
+    };
     const handle = {
-      bytesRead: 0,
       readStart: () => {
         this.reading = true;
-        handle.bytesRead += brings;
-        spent += this.#cost;
-        order.push(this);
       },
       readStop: () => {
         this.reading = false;
@@ -74,10 +78,12 @@ test('of many one is read at a time, and of each group in turn', async () => {
     [second, 'a'],
     [other, 'b'],
   ] as const)
-    all.begin(raw, group);
+    all.begin(raw, group, 'incoming', raw.brought);
   for (let turn = 0; turn < 20; turn += 1) {
+    const before = order.length;
     await setImmediate();
-    assert.ok([first, second, other].filter(({ reading }) => reading).length <= 1, 'one at most');
+    assert.ok(order.length <= before + 1, 'one at most');
+    assert.ok(turn === 0 || [first, second, other].every(({ reading }) => !reading), 'nothing else reads them');
   }
   assert.deepEqual(order.slice(0, 4), [first, other, second, other]);
   for (const raw of [first, second, other]) raw.destroy();
@@ -86,7 +92,7 @@ test('of many one is read at a time, and of each group in turn', async () => {
 test('whose handshake is over is read as any other connection', async () => {
   const { reads: all } = reads();
   const raw = new Raw();
-  all.begin(raw, 'a');
+  all.begin(raw, 'a', 'incoming', raw.brought);
   await turns(3);
   all.end(raw);
   await turns(10);
@@ -96,11 +102,11 @@ test('whose handshake is over is read as any other connection', async () => {
 
 test('who takes long is not read again for ten times as long, nor are others of its group; those of another group are', async () => {
   const { reads: all, pass } = reads();
-  const [costly, beside, other] = [new Raw(105), new Raw(), new Raw()];
-  all.begin(costly, 'a');
+  const [costly, beside, other] = [new Raw(105), new Raw(0, 0), new Raw(0, 0)];
+  all.begin(costly, 'a', 'incoming', costly.brought);
   await turns(4);
-  all.begin(beside, 'a');
-  all.begin(other, 'b');
+  all.begin(beside, 'a', 'incoming', beside.brought);
+  all.begin(other, 'b', 'incoming', other.brought);
   const before = order.length;
   await setTimeout(150);
   assert.ok(order.slice(before).includes(other));
@@ -112,25 +118,6 @@ test('who takes long is not read again for ten times as long, nor are others of 
   for (const raw of [beside, other]) raw.destroy();
 });
 
-test('who has a certificate that is trusted makes nobody wait by what others do in that turn', async (t) => {
-  const { reads: all } = reads();
-  const [usual, long, other, beside] = [new Raw(50, 5_000), new Raw(50), new Raw(), new Raw()];
-  t.after(() => {
-    for (const raw of [usual, long, other, beside]) raw.destroy();
-  });
-  for (const [raw, next, of] of [
-    [usual, other, 'a'],
-    [long, beside, 'b'],
-  ] as const) {
-    all.begin(raw, of);
-    while (!order.includes(raw)) await setImmediate();
-    all.end(raw, true);
-    all.begin(next, of);
-  }
-  await turns(20);
-  assert.deepEqual([order.includes(other), order.includes(beside)], [true, false]);
-});
-
 test('strangers who say nothing, each of another address, keep a newcomer waiting for a moment', async (t) => {
   const { reads: all, paused } = reads();
   const silent = Array.from({ length: 500 }, () => new Raw(0, 0));
@@ -138,16 +125,43 @@ test('strangers who say nothing, each of another address, keep a newcomer waitin
   t.after(() => {
     for (const raw of [...silent, newcomer]) raw.destroy();
   });
-  for (const [number, raw] of silent.entries()) all.begin(raw, `stranger-${number}`);
+  for (const [number, raw] of silent.entries()) all.begin(raw, `stranger-${number}`, 'incoming', raw.brought);
   await turns(3_000);
   assert.equal(new Set(order).size, silent.length);
   const before = paused();
-  all.begin(newcomer, 'newcomer');
+  all.begin(newcomer, 'newcomer', 'incoming', newcomer.brought);
   let left = 5_000;
   // Once more when it has had its answer.
   const timesRead = (): number => order.filter((raw) => raw === newcomer).length;
   for (; timesRead() < 2 && left > 0; left -= 1) await setImmediate();
   assert.ok(left > 0 && paused() - before < 500, `${paused() - before} ms`);
+});
+
+test('who brings more than certificates that people use is ended, and nothing of it is read beyond that', async () => {
+  const { reads: all } = reads();
+  let [taken, why] = [0, ''];
+  const greedy = new Raw();
+  greedy.on('error', (error) => {
+    why = error.message;
+  });
+  const take: Take = (most) => {
+    taken += most;
+    return most;
+  };
+  all.begin(greedy, 'a', 'incoming', take);
+  await turns(10);
+  assert.equal(greedy.destroyed, true);
+  assert.match(why, /handshake/);
+  assert.ok(taken >= 8_192 && taken <= 32_768, `${taken} bytes`);
+});
+
+test('what is the matter with a connection that has broken TLS is told as usual', async () => {
+  const { reads: all } = reads();
+  const broken = new Raw();
+  all.begin(broken, 'a', 'incoming', () => undefined);
+  await turns(10);
+  assert.equal(broken.reading, true);
+  broken.destroy();
 });
 
 test('however many others come, one that this end has opened has every other turn', async (t) => {
@@ -157,10 +171,10 @@ test('however many others come, one that this end has opened has every other tur
   t.after(() => {
     for (const raw of [...others, own]) raw.destroy();
   });
-  for (const [number, raw] of others.entries()) all.begin(raw, `stranger-${number}`);
+  for (const [number, raw] of others.entries()) all.begin(raw, `stranger-${number}`, 'incoming', raw.brought);
   await turns(20);
   const before = order.length;
-  all.begin(own, 'server', 'outgoing');
+  all.begin(own, 'server', 'outgoing', own.brought);
   await turns(20);
   const index = order.slice(before).indexOf(own);
   assert.ok(index >= 0 && index < 4, `${index}`);
@@ -169,7 +183,7 @@ test('however many others come, one that this end has opened has every other tur
 test('a connection that has closed is looked at no more', async () => {
   const { reads: all } = reads();
   const raw = new Raw();
-  all.begin(raw, 'a');
+  all.begin(raw, 'a', 'incoming', raw.brought);
   raw.destroy();
   await turns(10);
   assert.deepEqual(order, []);

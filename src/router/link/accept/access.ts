@@ -7,6 +7,7 @@ import { LinkError } from '../link-errors.ts';
 import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
 import { hostNames } from '../../../work/host-names.ts';
 import { boundKeyUpdates } from '../../../work/key-updates.ts';
+import { openTlsInput } from '../../../work/tls-input.ts';
 import { openBundle, type LinkBundle } from '../bundle.ts';
 import { HandshakeLimit } from './handshake-limit.ts';
 import type { LinkHost } from '../host.ts';
@@ -263,6 +264,7 @@ export class Access {
       ALPNProtocols: [FORWARD, REVERSE],
       handshakeTimeout: HANDSHAKE_DEADLINE,
     });
+    openTlsInput(server);
     boundKeyUpdates(server, ({ message }) => {
       linkMetrics.refused.inc({ reason: 'protocol' });
       this.#strangers.warn({ access: this.#config.name, code: 'protocol', reason: message }, 'connection closed');

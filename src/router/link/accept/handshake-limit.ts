@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
 import { openFilesLimit, reserveWithin } from '../../../telemetry/open-files.ts';
 import { FairPlaces } from '../../../work/fair-places.ts';
 import { handshakeReads } from '../../../work/handshake-reads.ts';
@@ -46,9 +45,9 @@ export class HandshakeLimit {
   }
 
   /** TLS is done with the handshake of this connection, of which it has made a socket of its own. It keeps its place. */
-  shaken(tls: TLSSocket): void {
+  shaken(tls: Socket): void {
     const raw = this.#raws.below(tls);
-    if (raw !== undefined) handshakeReads.end(raw, tls.authorized);
+    if (raw !== undefined) handshakeReads.end(raw);
   }
 
   /** The handshake is over, and all that it stands for. */

@@ -1,9 +1,10 @@
-/** Strangers, and servers, who have OpenSSL verify a hundred signatures, of certificates that nobody trusts. */
+/** Strangers, and servers, who have OpenSSL verify many signatures, of certificates that nobody trusts. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { test } from 'node:test';
-import { connect as connectTls, createSecureContext, type TLSSocket } from 'node:tls';
+import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { boundOutgoingTls } from '../../../../src/work/outgoing-tls.ts';
 import { freePort } from '../../support/free-port.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { hostileServer, longChain } from '../support/long-chain.ts';
@@ -11,7 +12,8 @@ import { access, accessPort, connector, echoServer, link, listener, siteConfig, 
 
 const STRANGERS = 16;
 const authority = await testAuthority();
-const costly = createSecureContext(longChain());
+/** As many as are taken; and as many as OpenSSL would take. */
+const [costly, endless] = [createSecureContext(longChain(24)), createSecureContext(longChain())];
 
 test('those at an access are looked at one by one, and a site of another address links meanwhile', async () => {
   await using west = await start({ ...siteConfig('west'), accesses: [access(await authority.issue())] });
@@ -77,10 +79,36 @@ test('so are those whom links lead to, and another link opens meanwhile', async 
   assert.ok(hostile.refused < STRANGERS / 2, `${hostile.refused} of them were looked at`);
 });
 
+test('who shows more certificates than anybody uses is ended before OpenSSL looks at them', async () => {
+  await using west = await start({ ...siteConfig('west'), accesses: [access(await authority.issue())] });
+  const socket = arriveOnce(await accessPort(west), '127.0.0.4', endless);
+  const said: Buffer[] = [];
+  socket.on('data', (bytes: Buffer) => said.push(bytes));
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.once('close', () => resolve());
+  await promise;
+  assert.deepEqual(said, [], 'nobody has found out that they come from no authority here');
+});
+
+test('nor are those of a server that shows more', async () => {
+  await using hostile = await hostileServer(100);
+  const socket = connectTls({ port: hostile.port, host: '127.0.0.1' });
+  boundOutgoingTls(socket, 'hostile');
+  const [error] = await once(socket, 'error');
+  assert.match(String(error), /more bytes/);
+});
+
 interface Strangers extends Disposable {
   readonly answered: number;
   /** The first of them has been. */
   looked(): Promise<void>;
+}
+
+function arriveOnce(port: number, localAddress: string, secureContext: SecureContext): TLSSocket {
+  const raw = connectTcp({ port, host: '127.0.0.1', localAddress });
+  const socket = connectTls({ socket: raw, secureContext, rejectUnauthorized: false, ALPNProtocols: ['h2'] });
+  socket.on('error', () => {});
+  return socket;
 }
 
 /** All of one address. */
@@ -89,15 +117,13 @@ function arrive(port: number, localAddress: string): Strangers {
   const first = Promise.withResolvers<void>();
   let left = false;
   const sockets = Array.from({ length: STRANGERS }, (): TLSSocket => {
-    const raw = connectTcp({ port, host: '127.0.0.1', localAddress });
-    const socket = connectTls({ socket: raw, secureContext: costly, rejectUnauthorized: false, ALPNProtocols: ['h2'] });
+    const socket = arriveOnce(port, localAddress, costly);
     // TLS 1.3 tells the client of nothing before its certificate has been looked at; who is refused is told, or let go.
     const told = (): void => {
       if (!left) answered += 1;
       first.resolve();
     };
     socket.once('data', () => socket.destroy());
-    socket.on('error', () => {});
     socket.once('close', told);
     return socket;
   });

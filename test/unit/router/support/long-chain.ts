@@ -30,11 +30,11 @@ export interface HostileServer extends AsyncDisposable {
   looked(): Promise<void>;
 }
 
-/** Shows such a chain to whoever connects. */
-export async function hostileServer(): Promise<HostileServer> {
+/** Shows such a chain to whoever connects. @param certificates as many as are taken, where it is not said */
+export async function hostileServer(certificates = 48): Promise<HostileServer> {
   let refused = 0;
   const first = Promise.withResolvers<void>();
-  const server = createServer(longChain(100));
+  const server = createServer(longChain(certificates));
   server.on('connection', (raw) => {
     raw.on('error', () => {});
     raw.once('close', () => {
