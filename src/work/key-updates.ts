@@ -5,8 +5,16 @@ import { bounded } from '../telemetry/boundary.ts';
 import { readHandleOf } from './read-handle.ts';
 import { Credit, type Rate } from './token-bucket.ts';
 
-/** Why a connection ends whose peer does what is bounded here. */
-export class KeysChangedError extends EarshotError<'protocol'> {}
+/** Why a connection ends whose peer does without end what is bounded here. */
+export class EndlessTlsError extends EarshotError<'protocol'> {
+  /** Of the peer: `changes the keys of its TLS connection`. */
+  readonly what: string;
+
+  constructor(what: string) {
+    super('protocol', `the peer ${what} without end`);
+    this.what = what;
+  }
+}
 
 /** Whoever keeps to RFC 8446 section 5.5 changes his keys after hundreds of gigabytes. */
 const RATE: Rate = { burst: 64, perSecond: 1 };
@@ -21,15 +29,15 @@ const LABEL_BYTES = 24;
  *
  * @param onExcess told of each that is ended
  */
-export function boundKeyUpdates(server: Server, onExcess: (why: KeysChangedError, socket: TLSSocket) => void): void {
+export function boundKeyUpdates(server: Server, onExcess: (why: EndlessTlsError, socket: TLSSocket) => void): void {
   const bounds = new WeakMap<TLSSocket, () => void>();
   const onLine = (line: Buffer, socket: TLSSocket): void => {
     if (!tellsOfChange(line)) return;
-    const ended = (why: KeysChangedError): void => {
+    const ended = (why: EndlessTlsError): void => {
       endLater(socket);
       onExcess(why, socket);
     };
-    const bound = bounds.get(socket) ?? boundOf(ended);
+    const bound = bounds.get(socket) ?? boundOf(CHANGES_KEYS, ended);
     bounds.set(socket, bound);
     bound();
   };
@@ -39,28 +47,33 @@ export function boundKeyUpdates(server: Server, onExcess: (why: KeysChangedError
   );
 }
 
-/** The same of a connection to a server. It ends with a KeysChangedError. */
+/**
+ * The same of a connection to a server, and of its offers to resume it (NewSessionTicket, RFC 8446 section 4.6.1), each of which takes four times as long. It ends with
+ * an EndlessTlsError.
+ */
 export function boundKeyUpdatesOf(socket: TLSSocket): void {
-  const bound = boundOf((why) => endLater(socket, why));
+  const ended = (why: EndlessTlsError): void => endLater(socket, why);
+  const broken = (): void => endLater(socket);
+  const onChange = boundOf(CHANGES_KEYS, ended);
   const onLine = (line: Buffer): void => {
-    if (tellsOfChange(line)) bound();
+    if (tellsOfChange(line)) onChange();
   };
-  socket.on(
-    'keylog',
-    bounded('connection/key-changed-there', onLine, () => endLater(socket)),
-  );
+  socket.on('keylog', bounded('connection/key-changed-there', onLine, broken));
+  socket.on('session', bounded('connection/session-offered', boundOf('offers to resume its TLS session', ended), broken));
 }
+
+const CHANGES_KEYS = 'changes the keys of its TLS connection';
 
 const tellsOfChange = (line: Buffer): boolean => CHANGED.test(line.toString('latin1', 0, LABEL_BYTES));
 
-/** @returns to be called with each change */
-function boundOf(onExcess: (why: KeysChangedError) => void): () => void {
+/** @returns to be called each time */
+function boundOf(what: string, onExcess: (why: EndlessTlsError) => void): () => void {
   const credit = new Credit(RATE);
   let isOver = false;
   return () => {
     if (isOver || credit.take(performance.now())) return;
     isOver = true;
-    onExcess(new KeysChangedError('protocol', 'the peer changes the keys of its TLS connection without end'));
+    onExcess(new EndlessTlsError(what));
   };
 }
 

@@ -3,7 +3,7 @@ import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { LinkError, type LinkCode } from './link-errors.ts';
 import { printableAscii } from '../../text/printable.ts';
-import { KeysChangedError } from '../../work/key-updates.ts';
+import { EndlessTlsError } from '../../work/key-updates.ts';
 
 /** A certificate that was not accepted. */
 export interface RejectedCertificate {
@@ -62,8 +62,8 @@ export function expiredError(peer: string, end: Date | undefined, now: number): 
 /** The connection was not made, or broke before both sides were satisfied. */
 export function connectError(error: unknown, peer: string): LinkError {
   if (error instanceof LinkError) return error;
-  if (error instanceof KeysChangedError) {
-    return new LinkError('protocol', `${peer} changes the keys of its TLS connection without end.`, error);
+  if (error instanceof EndlessTlsError) {
+    return new LinkError('protocol', `${peer} ${error.what} without end.`, error);
   }
   const code = codeOf(error);
   const said = error instanceof Error ? printableAscii(error.message) : '';

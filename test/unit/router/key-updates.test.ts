@@ -1,4 +1,4 @@
-/** Whoever changes the keys of a TLS connection without end, which takes time and brings nothing. */
+/** Whoever changes the keys of a TLS connection without end, or offers to resume it, which takes time and brings nothing. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:tls';
@@ -7,7 +7,7 @@ import { boundKeyUpdatesOf } from '../../../src/work/key-updates.ts';
 import { eventually } from '../../harness/wait.ts';
 import { freePort } from '../support/free-port.ts';
 import { testAuthority } from './support/certificates.ts';
-import { keyChanger, keyChangingServer } from './support/key-updates.ts';
+import { keyChanger, keyChangingServer, ticketServer } from './support/key-updates.ts';
 import { access, accessPort, connector, echoServer, link, listener, siteConfig, start, until } from './support/site.ts';
 
 const authority = await testAuthority();
@@ -55,6 +55,16 @@ test('a site that a link leads to is ended, and the link says why', async () => 
   const { code, message = '' } = west.state.links['east']?.problem ?? {};
   assert.equal(code, 'protocol');
   assert.match(message, /127\.0\.0\.1:\d+ changes the keys of its TLS connection without end/);
+});
+
+test('so is one that offers without end that the connection may be resumed', async () => {
+  const tls = await authority.issue();
+  await using greedy = await ticketServer(ENDLESS, { cert, key, ALPNProtocols: ['h2'] });
+  await using west = await start({ ...siteConfig('west'), links: [link('east', greedy.port, tls)] });
+  await until(west, 'a problem', ({ links }) => links['east']?.problem !== undefined);
+  const { code, message = '' } = west.state.links['east']?.problem ?? {};
+  assert.equal(code, 'protocol');
+  assert.match(message, /127\.0\.0\.1:\d+ offers to resume its TLS session without end/);
 });
 
 test('who changes them now and then is served', async () => {

@@ -51,8 +51,20 @@ export async function keyChanger(port: number, options: ConnectionOptions = {}):
   };
 }
 
+type InsistentServer = AsyncDisposable & { readonly port: number };
+
 /** A server that does so by itself, so many times, with whoever has connected. */
-export async function keyChangingServer(times: number, options: TlsOptions): Promise<AsyncDisposable & { readonly port: number }> {
+export function keyChangingServer(times: number, options: TlsOptions): Promise<InsistentServer> {
+  return insistentServer((secret) => keyUpdates(secret, times, TICKETS), options);
+}
+
+/** A server that offers so many times that the connection may be resumed. */
+export function ticketServer(times: number, options: TlsOptions): Promise<InsistentServer> {
+  return insistentServer((secret) => tickets(secret, times, TICKETS), options);
+}
+
+/** @param says after the handshake, by the secret of its keys */
+async function insistentServer(says: (secret: Buffer) => Buffer, options: TlsOptions): Promise<InsistentServer> {
   const server = createServer({ ...options, ciphers: CIPHER, minVersion: 'TLSv1.3' });
   const raws = new Map<number | undefined, Socket>();
   server.on('connection', (raw) => {
@@ -63,7 +75,7 @@ export async function keyChangingServer(times: number, options: TlsOptions): Pro
     const [label, , secret = ''] = line.toString('latin1').trim().split(' ');
     if (label !== 'SERVER_TRAFFIC_SECRET_0') return;
     const { remotePort } = tls;
-    tls.once('secure', () => setImmediate(() => raws.get(remotePort)?.write(keyUpdates(Buffer.from(secret, 'hex'), times, TICKETS))));
+    tls.once('secure', () => setImmediate(() => raws.get(remotePort)?.write(says(Buffer.from(secret, 'hex')))));
   });
   server.on('secureConnection', (tls) => tls.on('error', () => {}).resume());
   server.listen(0, '127.0.0.1');
@@ -84,18 +96,29 @@ function keyUpdates(first: Buffer, times: number, written: number): Buffer {
   let secret = first;
   return Buffer.concat(
     Array.from({ length: times }, (_, number) => {
-      const iv = expand(secret, 'iv', 12);
-      if (number === 0) iv.writeUInt8(iv.readUInt8(11) ^ written, 11);
-      const cipher = createCipheriv('aes-128-gcm', expand(secret, 'key', 16), iv);
-      // KeyUpdate, update_not_requested; and that it is of a handshake.
-      const inner = Buffer.of(24, 0, 0, 1, 0, 22);
-      const head = Buffer.of(23, 3, 3, 0, inner.length + 16);
-      cipher.setAAD(head);
-      const record = Buffer.concat([head, cipher.update(inner), cipher.final(), cipher.getAuthTag()]);
+      // KeyUpdate, update_not_requested.
+      const update = record(secret, number === 0 ? written : 0, Buffer.of(24, 0, 0, 1, 0));
       secret = expand(secret, 'traffic upd', 32);
-      return record;
+      return update;
     }),
   );
+}
+
+/** RFC 8446 section 4.6.1: of 256 s, each with a ticket of one byte. */
+function tickets(secret: Buffer, times: number, written: number): Buffer {
+  const ticket = Buffer.of(4, 0, 0, 14, 0, 0, 1, 0, 1, 2, 3, 4, 0, 0, 1, 9, 0, 0);
+  return Buffer.concat(Array.from({ length: times }, (_, number) => record(secret, written + number, ticket)));
+}
+
+/** One of a handshake (RFC 8446 section 5.2). @param number of the record, by these keys, below 65,536 */
+function record(secret: Buffer, number: number, message: Buffer): Buffer {
+  const iv = expand(secret, 'iv', 12);
+  iv.writeUInt16BE(iv.readUInt16BE(10) ^ number, 10);
+  const cipher = createCipheriv('aes-128-gcm', expand(secret, 'key', 16), iv);
+  const inner = Buffer.concat([message, Buffer.of(22)]);
+  const head = Buffer.of(23, 3, 3, 0, inner.length + 16);
+  cipher.setAAD(head);
+  return Buffer.concat([head, cipher.update(inner), cipher.final(), cipher.getAuthTag()]);
 }
 
 /** HKDF-Expand-Label without a context, of one block (RFC 8446 section 7.1, RFC 5869 section 2.3). */
