@@ -305,6 +305,9 @@ export function strayConnections(world: World): string[] {
 
 const isOfSite = ({ sites }: World, machine: Host): boolean => sites.some((site) => site.machine === machine);
 
+const renewedSince = ({ generationsTold }: Site, generation: number): number =>
+  [...generationsTold].filter((told) => told > generation).length;
+
 /** A visitor whose certificate is revoked, who came too many certificates of the access ago, or whose access is gone, has no connection. */
 export function unwantedVisitors({ visitor, plan: { priorRevisions = Infinity } }: World): string[] {
   if (visitor === undefined) return [];
@@ -314,7 +317,7 @@ export function unwantedVisitors({ visitor, plan: { priorRevisions = Infinity } 
       !to.access.isWanted ||
       to.revokedSites.has(site.id) ||
       to.revokedSerials.has(serial) ||
-      generation < to.access.generation - priorRevisions,
+      [to, ...(to.mate === undefined ? [] : [to.mate])].every((one) => renewedSince(one, generation) > priorRevisions),
   );
   return unwanted.map(({ serial }) => `a visitor of ${to.machine.name} with the certificate ${serial} is still there`);
 }

@@ -90,6 +90,8 @@ export class Site {
   account: Account = { holders: new Set(), charged: 0 };
   /** The other process of its machine that is a router of the same site: of the same wishes. */
   mate: Site | undefined;
+  /** Those of the generations of its access that its router was told: of two that come while it stands still, the later. */
+  readonly generationsTold = new Set<number>();
   /** Whose key it has. */
   readonly #site: number;
   /** Whose certificates. */
@@ -386,6 +388,7 @@ export class Site {
   }
 
   config(): RouterConfig {
+    this.generationsTold.add(this.access.generation);
     this.served = new Set(this.listeners);
     for (const key of this.connectors) this.everHad.add(routingKey(key));
     const { name: bundle, cert, key: privateKey, ca } = this.serverBundle;
