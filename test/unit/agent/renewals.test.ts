@@ -263,7 +263,11 @@ describe('a certificate that comes after one that was renewed, or could not be',
       const tls = issueBundle(west.authority, 'to-east', { subject: 'west', client: true }, () => Date.now() - 25 * DAY);
       return { ...west.link, tls };
     };
-    const refused = { links: [due()], refusal: 'not now' };
+    // For longer than until the next look: what is due before that tells of it, which this would take for the end of a renewal.
+    const answer = (): never => {
+      throw new EarlyRenewalError('not now', 3_600_000);
+    };
+    const refused = { links: [due()], answer };
     assert.equal(await west.look(refused), 1);
     assert.equal(await west.look(refused), 0, 'the same waits');
     assert.equal(await west.look({ links: [due()] }), 1, 'and another does not');
