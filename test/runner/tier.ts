@@ -15,7 +15,7 @@ export interface TierOptions {
   readonly show: (line: string) => void;
   /** Files of one such name run in one process. Left out, or undefined for a file: it has a process of its own. */
   readonly together?: (file: string) => string | undefined;
-  /** Files that take longest: what begins last is not to be what all wait for in the end. */
+  /** Files that take longest, in the order in which they begin: what begins last is not to be what all wait for in the end. */
   readonly first?: readonly string[];
 }
 
@@ -82,6 +82,9 @@ async function runAll(files: readonly string[], options: TierOptions): Promise<r
 /** What runs in one process each: after those that are named, the batches first, since they take longest. */
 function jobsOf(files: readonly string[], { together = () => undefined, first = [] }: TierOptions): (readonly string[])[] {
   const jobs = Map.groupBy(files, (file) => together(file) ?? `alone ${file}`);
-  const isFirst = (job: readonly string[]): number => Number(job.some((file) => first.includes(file)));
-  return [...jobs.values()].toSorted((a, b) => isFirst(b) - isFirst(a) || b.length - a.length);
+  const placeOf = (job: readonly string[]): number => {
+    const place = first.findIndex((file) => job.includes(file));
+    return place < 0 ? first.length : place;
+  };
+  return [...jobs.values()].toSorted((a, b) => placeOf(a) - placeOf(b) || b.length - a.length);
 }

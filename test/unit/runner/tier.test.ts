@@ -164,15 +164,16 @@ test('files that run together share a process, and are shown, counted and tried 
   assert.match(ran.flaky.flatMap(failuresIn).join('\n'), /flaky\.test\.mjs[^]*the first time/);
 });
 
-test('files that take longest begin first, then those that run together, and are told in their order', async (t) => {
+test('files that take longest begin first, as they are named, then those that run together, and are told in their order', async (t) => {
   const of = (file: string): string | undefined => (file.startsWith('long') ? undefined : 'all');
-  const ran = await run(t, { good: GOOD, long: GOOD, other: GOOD }, { concurrency: 1, together: of, first: ['long.test.mjs'] });
+  const first = ['longest.test.mjs', 'long.test.mjs'];
+  const ran = await run(t, { good: GOOD, long: GOOD, longest: GOOD, other: GOOD }, { concurrency: 1, together: of, first });
   const begun = ran.shown.join('\n').matchAll(/▶ (\w+)\.test/g);
   assert.deepEqual(
     [[...begun].map(([, name]) => name), names(ran.files)],
     [
-      ['long', 'good', 'other'],
-      ['good', 'long', 'other'],
+      ['longest', 'long', 'good', 'other'],
+      ['good', 'long', 'longest', 'other'],
     ],
   );
 });
