@@ -9,17 +9,17 @@ import { eventually, startLinkedPair, startNginx, type LinkedPair } from './harn
 const GIVEN = process.env['EARSHOT_SHORT_CONNECTIONS'];
 const WANTED = Number(GIVEN ?? 1_000_000);
 /** Seconds. */
-const MOST_TIME = GIVEN === undefined ? 240 : Infinity;
+const MOST_TIME = GIVEN === undefined ? 120 : Infinity;
 /** Of one turn of wrk. */
 const TURN = 10;
 /** With fewer, nothing would be shown. */
 const LEAST = 20_000;
 const PORT = 8080;
 /**
- * MB by which a process may be larger at the end than after the first fifth. Several come and go with the garbage; forty bytes that stay of
+ * MB by which a process may be larger at the end than after the first fifth. Several come and go with the garbage; twenty bytes that stay of
  * each connection of a million are more.
  */
-const MOST_GROWTH = 30;
+const MOST_GROWTH = 15;
 
 test('very many short connections leave no memory and no descriptor behind', async (t) => {
   await using pair = await startLinkedPair(t, { web: PORT });
