@@ -49,6 +49,7 @@ const ALONE: ReadonlySet<string> = new Set([
 const LONGEST: readonly string[] = [
   'simulate',
   'router/link/hostile',
+  'connection/faults/controller-killed',
   'runner/tier',
   'exposure/csi/tree-change',
   'router/fault-injection',
