@@ -36,6 +36,8 @@ test('before a router goes its links are opened elsewhere, and nobody misses the
   });
   one.leave();
   await until(client, 'the other end', (state) => state.links['to-server']?.endpoint?.endsWith(`:${atTwo}`) === true);
+  // A router that goes gives others some time for that.
+  await until(client, 'what two has', ({ network }) => network.some(({ router, keys }) => router === 'two' && keys.length > 0));
   await one.drain(1_000);
   assert.equal(await ask(port, ''), 'hello');
   assert.deepEqual(missed, []);
@@ -79,6 +81,8 @@ test('a link that is being made when a router begins to go is opened elsewhere, 
   });
   await until(client, 'the link', (state) => state.links['to-server']?.operational === true);
   await until(client, 'the other end', (state) => state.links['to-server']?.endpoint?.endsWith(`:${atTwo}`) === true);
+  // A router that goes gives others some time for that.
+  await until(client, 'what two has', ({ network }) => network.some(({ router, keys }) => router === 'two' && keys.length > 0));
   await one.drain(1_000);
   assert.equal(await ask(port, ''), 'hello');
   for (const socket of sockets) socket.destroy();
