@@ -109,10 +109,13 @@ export class Answers {
   /** Who is to be forgotten so that the limits hold: of those that are known now. */
   *givesWay(limits: RoutingLimits): Steps<readonly RouterId[]> {
     const routers = new Map(this.#routers);
-    const adjacent = new Set([...this.#adjacencies.values()].map(({ router }) => router));
+    const adjacent = this.#adjacent();
     // By old paths whoever is new could not be reached.
     const paths = this.#paths === undefined || this.isBehind ? yield* this.#find() : this.#paths;
-    return yield* givesWay({ self: this.#self, routers, adjacent, paths, limits });
+    const gone = yield* givesWay({ self: this.#self, routers, adjacent, paths, limits });
+    // Who has linked meanwhile was looked at as one that is far away.
+    const now = this.#adjacent();
+    return gone.filter((router) => adjacent.has(router) || !now.has(router));
   }
 
   destinations(routingKey: string): readonly RouteDestination[] {
@@ -143,6 +146,10 @@ export class Answers {
       const router = this.#routers.get(id);
       return router === undefined ? [] : this.#describe(router);
     });
+  }
+
+  #adjacent(): ReadonlySet<RouterId> {
+    return new Set([...this.#adjacencies.values()].map(({ router }) => router));
   }
 
   #describe({ id, site, parts: all, about, keys: manyKeys, neighbours }: KnownRouter): RouterRecord[] {

@@ -282,6 +282,28 @@ test('who gives way in a large network is found in steps, and nobody who comes m
   assert.equal(routing.destinations('real').length, 1);
 });
 
+test('whoever links while it is found who gives way stays', (t) => {
+  let clock = 0;
+  t.mock.method(performance, 'now', () => (clock += 3));
+  const routing = victim({ routers: 1_900 });
+  const { crowd, told } = star(1_950);
+  const toLeft = writeNeighbour({ router: idOf('left'), cost: 1, link: '' });
+  told(routing, 1);
+  for (const name of crowd.slice(0, 1_900)) routing.receive('left', records(record(name, [toLeft])), now);
+  routing.tick(now + 1_000);
+  assert.equal(routing.waiting, 'a turn');
+  // Of equals the one with the greatest id goes first.
+  const first = crowd.slice(0, 1_900).toSorted((left, right) => (idOf(left) < idOf(right) ? 1 : -1));
+  const linked = first.slice(0, 8).map(testSite);
+  for (const site of linked) routing.adjacencyUp({ router: `${site.id}/r`, site, link: site.name, cost: 1 }, now + 1_000);
+  for (let later = now + 1_000; routing.waiting === 'a turn'; later += 1) routing.release(later);
+  const known = new Set(routing.network().map(({ site }) => site.id));
+  assert.deepEqual(
+    linked.filter(({ id }) => !known.has(id)),
+    [],
+  );
+});
+
 test('whoever offers a key as everybody else does makes nobody compare more than the nearest', () => {
   const routing = victim();
   const toLeft = writeNeighbour({ router: idOf('left'), cost: 5, link: 'up' });
