@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { Logger } from '../telemetry/log.ts';
 import { bounded, guard } from '../telemetry/boundary.ts';
 import type { IssuedCertificate, Router, RouterConfig, RouterHooks, RouterState } from './contract.ts';
@@ -342,15 +343,16 @@ class JoinedRouter implements Router, LinkHost {
   }
 
   async #drain(deadline: number): Promise<void> {
-    const end = Date.now() + deadline;
+    // Not of the wall clock: one that is set back by an hour would keep the router for an hour.
+    const end = performance.now() + deadline;
     this.log.info({ deadline, connections: this.#local.openConnections, transit: this.relayed.open }, 'draining');
     this.#configured.stop();
     const local = this.#local.drain(deadline);
     await until(end, DRAIN_GRACE);
     for (const link of this.links.all) link.retire('this router is closing');
     await local;
-    while (this.relayed.open > 0 && Date.now() < end) await until(end, 20);
-    await until(Date.now() + Math.min(deadline, FAREWELL), FAREWELL);
+    while (this.relayed.open > 0 && performance.now() < end) await until(end, 20);
+    await until(performance.now() + Math.min(deadline, FAREWELL), FAREWELL);
     await this.#close();
     this.log.info('drained');
   }
@@ -373,9 +375,9 @@ class JoinedRouter implements Router, LinkHost {
 
 const call = (listener: () => void): void => listener();
 
-/** Waits so many milliseconds, but not beyond the end. */
+/** Waits so many milliseconds, but not beyond the end, of `performance.now()`. */
 function until(end: number, milliseconds: number): Promise<void> {
-  return pause(Math.max(0, Math.min(milliseconds, end - Date.now())));
+  return pause(Math.max(0, Math.min(milliseconds, end - performance.now())));
 }
 
 /** How long the certificates that the config names are good. */

@@ -87,3 +87,23 @@ test('a link that is being made when a router begins to go is opened elsewhere, 
   assert.equal(await ask(port, ''), 'hello');
   for (const socket of sockets) socket.destroy();
 });
+
+test('a router that goes has gone in time, also where its clock is set back meanwhile', { timeout: 20_000 }, async (t) => {
+  await using holding = createServer((socket) => socket.on('error', () => {}).write('here')).listen(0, '127.0.0.1');
+  await once(holding, 'listening');
+  const { port: held } = holding.address() as AddressInfo;
+  await using east = await start({ ...siteConfig('east'), accesses: [access(await ca.issue())], connectors: [connector('key', held)] });
+  const onward = link('east', await accessPort(east), await ca.issue());
+  const middle = await start({ ...siteConfig('middle'), accesses: [access(await ca.issue())], links: [onward] });
+  const port = await freePort();
+  const links = [link('middle', await accessPort(middle), await ca.issue())];
+  await using west = await start({ ...siteConfig('west'), links, listeners: [listener('key', port)] });
+  await until(west, 'the listener', ({ listeners }) => listeners['Listener/key']?.listening === true);
+  const client = connect(port, '127.0.0.1').on('error', () => {});
+  await once(client, 'data');
+  const drained = middle.drain(500);
+  const now = Date.now.bind(Date);
+  t.mock.method(Date, 'now', () => now() - 3_600_000);
+  await drained;
+  client.destroy();
+});
