@@ -4,13 +4,17 @@ import { isReservedKey } from '../../text/names.ts';
 import type { Change, KnownRouter } from './database.ts';
 import { eachKey, findKey } from './record.ts';
 
-/** A router that has a key, and the part of its records that says so. */
+/** A router that has a key, as the first of its parts that name it says. */
 export interface KeyEntry {
   readonly router: RouterId;
-  readonly part: number;
   readonly connectors: number;
   readonly listeners: number;
 }
+
+type Counts = Omit<KeyEntry, 'router'>;
+
+/** By router and part: one router may name a key in thousands of its parts, and change them one by one. */
+type Places = Map<RouterId, Map<number, Counts>>;
 
 /**
  * Finds the routers of a key. Records keep their keys as bytes; an index of all keys would cost several times as much, and a
@@ -19,58 +23,63 @@ export interface KeyEntry {
 export class KeyIndex {
   readonly #routers: ReadonlyMap<RouterId, KnownRouter>;
   /** Oldest question first. */
-  readonly #asked = new Map<string, KeyEntry[]>();
+  readonly #asked = new Map<string, Places>();
 
   constructor(routers: ReadonlyMap<RouterId, KnownRouter>) {
     this.#routers = routers;
   }
 
-  /** One entry a router, that of its first part. */
   of(routingKey: string): readonly KeyEntry[] {
     if (isReservedKey(routingKey)) return [];
-    const entries = this.#asked.get(routingKey) ?? this.#search(routingKey);
+    const places = this.#asked.get(routingKey) ?? this.#search(routingKey);
     // Asked last, forgotten last.
     this.#asked.delete(routingKey);
-    this.#asked.set(routingKey, entries);
+    this.#asked.set(routingKey, places);
     if (this.#asked.size > MOST_ASKED) for (const oldest of this.#asked.keys().take(1)) this.#asked.delete(oldest);
-    const first = new Map<RouterId, KeyEntry>();
-    for (const entry of entries) if (entry.part < (first.get(entry.router)?.part ?? Infinity)) first.set(entry.router, entry);
-    return [...first.values()];
+    return [...places].flatMap(([router, parts]) => {
+      const first = parts.get(leastOf(parts.keys()));
+      return first === undefined ? [] : [{ router, ...first }];
+    });
   }
 
   /** To be called with each change of the records. */
   apply({ before, after }: Change): void {
     if (this.#asked.size === 0) return;
     for (const record of before) {
+      const { router, part } = record;
       eachKey(record, ({ routingKey }) => {
-        const entries = this.#asked.get(routingKey);
-        if (entries === undefined) return;
-        this.#asked.set(
-          routingKey,
-          entries.filter((entry) => entry.router !== record.router || entry.part !== record.part),
-        );
+        const places = this.#asked.get(routingKey);
+        const parts = places?.get(router);
+        if (parts?.delete(part) === true && parts.size === 0) places?.delete(router);
       });
     }
     if (after === undefined) return;
-    eachKey(after, ({ routingKey, connectors, listeners }) => {
-      const entries = this.#asked.get(routingKey);
-      if (entries === undefined || entries.some((entry) => entry.router === after.router && entry.part === after.part)) return;
-      entries.push({ router: after.router, part: after.part, connectors, listeners });
+    const { router, part } = after;
+    eachKey(after, ({ routingKey, ...counts }) => {
+      const parts = this.#asked.get(routingKey)?.getOrInsertComputed(router, () => new Map());
+      // Of several entries in one record the first counts.
+      parts?.getOrInsert(part, counts);
     });
   }
 
-  #search(routingKey: string): KeyEntry[] {
+  #search(routingKey: string): Places {
     const bytes = Buffer.from(routingKey);
-    const entries: KeyEntry[] = [];
+    const places: Places = new Map();
     for (const { id, parts } of this.#routers.values()) {
       for (const record of parts) {
         if (record === undefined) continue;
         const found = findKey(record, bytes);
-        if (found !== undefined) entries.push({ router: id, part: record.part, ...found });
+        if (found !== undefined) places.getOrInsertComputed(id, () => new Map()).set(record.part, found);
       }
     }
-    return entries;
+    return places;
   }
+}
+
+function leastOf(numbers: Iterable<number>): number {
+  let least = Infinity;
+  for (const number of numbers) least = Math.min(least, number);
+  return least;
 }
 
 /** Keys whose entries are kept at most. */

@@ -32,18 +32,27 @@ function idOf(site: string): string {
 function record(
   site: string,
   fields: readonly Buffer[],
-  version: { readonly epoch?: number; readonly counter?: number; readonly part?: number } = {},
+  version: { readonly router?: string; readonly epoch?: number; readonly counter?: number; readonly part?: number } = {},
 ): Buffer {
   return writeRecord({ router: 'r', epoch: 1, counter: 1, part: 0, ...version }, [about, ...fields], testKey(site));
 }
 
 function records(...all: readonly Buffer[]): Buffer {
-  return (
-    writeRecords(
-      all.map((bytes) => ({ age: 0, bytes })),
-      60_000,
-    )[0] ?? Buffer.alloc(0)
+  return messagesOf(all)[0] ?? Buffer.alloc(0);
+}
+
+function messagesOf(all: readonly Buffer[]): readonly Buffer[] {
+  return writeRecords(
+    all.map((bytes) => ({ age: 0, bytes })),
+    60_000,
   );
+}
+
+/** Milliseconds. */
+function processorTime(work: () => void): number {
+  const before = process.cpuUsage().user;
+  work();
+  return (process.cpuUsage().user - before) / 1_000;
 }
 
 const toVictim = writeNeighbour({ router: idOf('victim'), cost: 1, link: 'up' });
@@ -315,6 +324,29 @@ test('whoever offers a key as everybody else does makes nobody compare more than
   routing.receive('right', records(record('right', [toVictim, keyField('k')])), now);
   const found = routing.destinations('k');
   assert.deepEqual([found.length, found[0]?.router], [256, idOf('right')]);
+});
+
+test('however often a site names a key that is asked for, a few records of it take a few milliseconds', () => {
+  const routing = victim();
+  routing.destinations('k');
+  const parts = Array.from({ length: 4096 }, (_, part) => part);
+  let time = now;
+  for (const router of ['r', 'r2', 'r3']) {
+    const all = parts.map((part) => record('left', [keyField('k')], { router, part }));
+    for (const message of messagesOf(all)) routing.receive('left', message, (time += 10_000));
+  }
+  assert.equal(routing.counters.accepted, 3 * 4096);
+  const many = Array.from({ length: 400 }, () => keyField('k'));
+  const version = (counter: number): Buffer => record('left', many, { part: 1, counter });
+  const changed = messagesOf([2, 3, 4, 5, 6, 7, 8, 9].map((counter) => version(counter)));
+  const began = messagesOf([record('left', [toVictim, keyField('k')], { epoch: 2 })]);
+  const { accepted } = routing.counters;
+  const spent = processorTime(() => {
+    for (const message of [...changed, ...began]) routing.receive('left', message, time);
+  });
+  assert.equal(routing.counters.accepted, accepted + 9);
+  assert.equal(routing.destinations('k').length, 1);
+  assert.ok(spent < 400, `${spent} ms`);
 });
 
 test('a router that changes without end is taken at a bounded rate, and its last word comes through', () => {
