@@ -115,7 +115,7 @@ export class Database {
     const entry = this.#routers.get(record.router);
     const kept = entry !== undefined && entry.epoch === record.epoch ? entry : undefined;
     const replaced = kept?.parts[record.part];
-    const keys = (kept?.keys ?? 0) - (replaced?.keys ?? 0) + record.keys;
+    const keys = (kept?.keys ?? 0) - (replaced?.keys.length ?? 0) + record.keys.length;
     const neighbours = (kept?.neighbours ?? 0) - (replaced?.neighbours.length ?? 0) + record.neighbours.length;
     if (keys > this.#limits.keysOfRouter || neighbours > this.#limits.neighboursOfRouter) return false;
     return (kept?.bytes ?? 0) + growth(replaced, record) <= this.#limits.databaseBytes * SHARE_OF_ROUTER;
@@ -134,7 +134,7 @@ export class Database {
     const replaced = entry?.epoch === record.epoch ? entry.parts[record.part] : undefined;
     return (
       this.#bytes + growth(replaced, record) <= databaseBytes * (1 + SLACK) &&
-      this.#keys + record.keys - (replaced?.keys ?? 0) <= keys * (1 + SLACK) &&
+      this.#keys + record.keys.length - (replaced?.keys.length ?? 0) <= keys * (1 + SLACK) &&
       this.#neighbours + record.neighbours.length - (replaced?.neighbours.length ?? 0) <= neighbours * (1 + SLACK)
     );
   }
@@ -218,10 +218,10 @@ export class Database {
   }
 
   #count(entry: Entry, record: RouteRecord, sign: 1 | -1): void {
-    entry.keys += sign * record.keys;
+    entry.keys += sign * record.keys.length;
     entry.neighbours += sign * record.neighbours.length;
     entry.bytes += sign * costOf(record);
-    this.#keys += sign * record.keys;
+    this.#keys += sign * record.keys.length;
     this.#neighbours += sign * record.neighbours.length;
     this.#bytes += sign * costOf(record);
     this.#records += sign;

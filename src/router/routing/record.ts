@@ -26,8 +26,11 @@ export interface RouteRecord {
   /** Only in part 0. */
   readonly about?: About;
   readonly neighbours: readonly Neighbour[];
-  /** How many keys the body has. They are not held as objects, since most are never asked for: `eachKey` reads them. */
-  readonly keys: number;
+  /**
+   * Where in the bytes the values of its keys begin. They are not held as objects, since most are never asked for: `eachKey` reads them, and nobody
+   * goes through fields that are none.
+   */
+  readonly keys: readonly number[];
 }
 
 /** What a router says of its site and itself. */
@@ -133,28 +136,20 @@ export function readRecord(bytes: Buffer, head = readHead(bytes)): RouteRecord |
 
 /** Calls back with each key in the record's body, in its order. Reserved ones, which a site of an earlier version may have, are nobody's. */
 export function eachKey(record: RouteRecord, found: (key: KeyCount) => void): void {
-  if (record.keys === 0) return;
-  const end = record.bytes.length - SIGNATURE_BYTES;
-  for (let at = record.bodyStart; at < end;) {
-    const size = record.bytes.readUInt16BE(at + 1);
-    if (record.bytes[at] === field.key) {
-      const key = readKey(new Cursor(record.bytes, 'key', at + 3, at + 3 + size));
-      if (!isReservedKey(key.routingKey)) found(key);
-    }
-    at += 3 + size;
+  for (const at of record.keys) {
+    const key = readKey(new Cursor(record.bytes, 'key', at));
+    if (!isReservedKey(key.routingKey)) found(key);
   }
 }
 
 /** The first entry of that key (as bytes) in the record, if it has one. Reads no other. */
-export function findKey(record: RouteRecord, key: Buffer): { readonly connectors: number; readonly listeners: number } | undefined {
-  if (record.keys === 0) return undefined;
-  const { bytes } = record;
-  const end = bytes.length - SIGNATURE_BYTES;
-  for (let at = record.bodyStart; at < end;) {
-    if (bytes[at] === field.key && bytes[at + 7] === key.length && bytes.compare(key, 0, key.length, at + 8, at + 8 + key.length) === 0) {
-      return { connectors: bytes.readUInt16BE(at + 3), listeners: bytes.readUInt16BE(at + 5) };
-    }
-    at += 3 + bytes.readUInt16BE(at + 1);
+export function findKey(
+  { bytes, keys }: RouteRecord,
+  key: Buffer,
+): { readonly connectors: number; readonly listeners: number } | undefined {
+  for (const at of keys) {
+    if (bytes[at + 4] === key.length && bytes.compare(key, 0, key.length, at + 5, at + 5 + key.length) === 0)
+      return { connectors: bytes.readUInt16BE(at), listeners: bytes.readUInt16BE(at + 2) };
   }
   return undefined;
 }
@@ -212,7 +207,7 @@ function readBody(bytes: Buffer, bodyStart: number, part: number): Pick<RouteRec
   const cursor = new Cursor(bytes, 'body of a record', bodyStart, bytes.length - SIGNATURE_BYTES);
   const about = { name: '', namespace: '', platform: '', version: '', edge: false };
   const neighbours: Neighbour[] = [];
-  let keys = 0;
+  const keys: number[] = [];
   while (cursor.left > 0) {
     const number = cursor.number(1);
     const size = cursor.number(2);
@@ -239,7 +234,7 @@ function readBody(bytes: Buffer, bodyStart: number, part: number): Pick<RouteRec
         break;
       case field.key:
         readKey(inside);
-        keys += 1;
+        keys.push(start);
         break;
       default: // Of a later version: carried, not read.
     }

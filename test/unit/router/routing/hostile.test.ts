@@ -349,6 +349,21 @@ test('however often a site names a key that is asked for, a few records of it ta
   assert.ok(spent < 400, `${spent} ms`);
 });
 
+test('a key that nobody asked for yet is looked for among keys, however much else records have', () => {
+  const routing = victim();
+  const junk = Buffer.alloc(3 * 1250);
+  let time = now;
+  for (const router of ['r', 'r2', 'r3', 'r4', 'r5', 'r6', 'r7', 'r8']) {
+    const parts = Array.from({ length: 1500 }, (_, part) => record('left', [junk, keyField('k')], { router, part }));
+    for (const message of messagesOf(parts)) routing.receive('left', message, (time += 1000));
+  }
+  assert.ok(routing.counters.accepted >= 12_000);
+  const spent = processorTime(() => {
+    for (let index = 0; index < 10; index += 1) assert.deepEqual(routing.destinations(`other ${index}`), []);
+  });
+  assert.ok(spent < 250, `${spent} ms`);
+});
+
 test('a router that changes without end is taken at a bounded rate, and its last word comes through', () => {
   const network = new TestNetwork(['a', 'b', 'c']);
   network.link('a', 'b', 1);
