@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { bounded } from '../telemetry/boundary.ts';
 import { readHandleOf } from './read-handle.ts';
-import { takerOf, type Take } from './tls-input.ts';
+import { beginsHarmlessly, takerOf, type Take } from './tls-input.ts';
 
 /** Milliseconds until the next connection is looked at, where none of those that wait has brought anything; the second where that has been so for a while. */
 const PAUSE = 2;
@@ -41,6 +41,8 @@ interface Reading {
   readonly take: Take;
   /** Bytes that it may still bring. */
   left: number;
+  /** Nothing has come yet, and the system may read what does. */
+  isNew: boolean;
 }
 
 /**
@@ -78,7 +80,7 @@ export class HandshakeReads {
   /** To be called at once when TLS has taken the connection. @param take reads it */
   begin(raw: Socket, of: string, side: Side = 'incoming', take: Take | undefined = takerOf(raw)): void {
     if (take === undefined) return;
-    this.#readings.set(raw, { groups: this.#groupsOf[side], of, take, left: MOST_BYTES[side] });
+    this.#readings.set(raw, { groups: this.#groupsOf[side], of, take, left: MOST_BYTES[side], isNew: beginsHarmlessly(raw) });
     const stop = (): void => this.#stop(raw);
     // TLS begins to read it after this turn's handlers.
     process.nextTick(bounded('connection/handshake-read-stopped', stop, () => void raw.destroy()));
@@ -122,12 +124,33 @@ export class HandshakeReads {
       this.#again(this.#waitInVain());
       return;
     }
+    if (reading.isNew) {
+      this.#readFirst(next, reading);
+      return;
+    }
     const since = this.#worked();
     const bytes = this.#take(next, reading);
     const beyond = Math.max(0, this.#worked() - since - USUAL);
     if (beyond > 0) groupAt(reading).until = this.#now() + Math.min(beyond * WAIT, LONGEST_WAIT);
     if (bytes > 0) this.#inVain = 0;
     this.#again(bytes > 0 ? beyond : this.#waitInVain());
+  }
+
+  #readFirst(raw: Socket, reading: Reading): void {
+    const read = raw.bytesRead;
+    readHandleOf(raw)?.readStart();
+    const looked = (): void => {
+      reading.isNew = raw.bytesRead === read;
+      if (!reading.isNew) this.#inVain = 0;
+      this.#stop(raw);
+      this.#again(reading.isNew ? this.#waitInVain() : 0);
+    };
+    const failed = (): void => {
+      raw.destroy();
+      this.#again(PAUSE);
+    };
+    // Between a timer, or an immediate, and the next immediate the loop waits for events once.
+    nextTurn(bounded('look/handshake-has-read', looked, failed));
   }
 
   #take(raw: Socket, reading: Reading): number {

@@ -16,6 +16,8 @@ interface TlsHandle {
 export type Take = (most: number) => number | undefined;
 
 const handles = new WeakMap<Socket, TlsHandle>();
+/** Of which the system may read what comes first. */
+const harmless = new WeakSet<Socket>();
 const piece = Buffer.allocUnsafeSlow(16_384);
 
 /** What is made while this is on. */
@@ -27,8 +29,12 @@ const watch = createHook({
   trackPromises: false,
 });
 
-/** Has the server's connections read by `takerOf`, too. To be called before anybody else listens for them. */
-export function openTlsInput(server: Server): void {
+/**
+ * Has the server's connections read by `takerOf`, too. To be called before anybody else listens for them.
+ *
+ * @param only13 no other TLS is spoken: then nobody can show a certificate in what comes first, since it is encrypted by what the server answers
+ */
+export function openTlsInput(server: Server, only13 = false): void {
   for (const begin of server.listeners('connection')) {
     const beginSeen = (raw: Socket): void => {
       made = undefined;
@@ -39,6 +45,7 @@ export function openTlsInput(server: Server): void {
         watch.disable();
       }
       if (isTlsHandle(made)) handles.set(raw, made);
+      if (only13) harmless.add(raw);
       made = undefined;
     };
     server.off('connection', begin as () => void);
@@ -48,6 +55,12 @@ export function openTlsInput(server: Server): void {
     );
   }
 }
+
+/**
+ * Whether the system may read what comes first of a connection. OpenSSL's input is as large from then on as what it was first given at once: 64 KiB by the
+ * system, where more data takes less time.
+ */
+export const beginsHarmlessly = (raw: Socket): boolean => harmless.has(raw);
 
 /**
  * What reads a connection in the place of the system's events, which give TLS all that has come, however much that is. While it is used nothing

@@ -264,7 +264,7 @@ export class Access {
       ALPNProtocols: [FORWARD, REVERSE],
       handshakeTimeout: HANDSHAKE_DEADLINE,
     });
-    openTlsInput(server);
+    openTlsInput(server, true);
     boundKeyUpdates(server, ({ message }) => {
       linkMetrics.refused.inc({ reason: 'protocol' });
       this.#strangers.warn({ access: this.#config.name, code: 'protocol', reason: message }, 'connection closed');
