@@ -110,16 +110,20 @@ export class Loop {
     return promise;
   }
 
-  /** What a tick throws is left to Node.js, which would not survive that we go on in this turn; those after it run before the next event. */
+  /** What ticks throw is left to Node.js, which would not survive that we go on in this turn; those after them run before the next event. */
   #settle(turn: () => void): void {
     try {
       runTicks();
     } catch (error) {
-      process.once('uncaughtException', (thrown) => {
-        this.thrown.push(thrown);
-        // After the first, Node.js runs what is left.
-        setImmediate(() => setImmediate(turn));
-      });
+      const keep = (thrown: unknown): void => void this.thrown.push(thrown);
+      process.on('uncaughtException', keep);
+      // After the first, Node.js runs what is left.
+      setImmediate(() =>
+        setImmediate(() => {
+          process.off('uncaughtException', keep);
+          turn();
+        }),
+      );
       throw error;
     }
   }

@@ -34,6 +34,7 @@ test('what a tick of an event throws is kept, and the others that come of it run
     const seen = [];
     loop.at(1, undefined, () => {
       process.nextTick(() => { throw new Error('first'); });
+      process.nextTick(() => { throw new Error('second'); });
       process.nextTick(() => seen.push('tick'));
       Promise.resolve().then(() => seen.push('promise'));
     });
@@ -45,7 +46,7 @@ test('what a tick of an event throws is kept, and the others that come of it run
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
   assert.deepEqual(JSON.parse(stdout), [
     ['tick', 'promise', 'next'],
-    ['first', 'last'],
+    ['first', 'second', 'last'],
   ]);
 });
 
