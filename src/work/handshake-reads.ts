@@ -161,7 +161,7 @@ export class HandshakeReads {
       raw.destroy();
       throw error;
     }
-    // What is the matter with it TLS is told as usual.
+    // Of its end TLS is told as usual.
     if (bytes === undefined) this.end(raw);
     reading.left -= bytes ?? 0;
     if (!this.#readings.has(raw)) return bytes ?? 0;

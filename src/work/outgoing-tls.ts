@@ -4,7 +4,7 @@ import { handshakeReads } from './handshake-reads.ts';
 import { boundKeyUpdatesOf } from './key-updates.ts';
 
 /**
- * Bounds what a server has this process do by TLS, whoever it is: its handshakes are read in turn with all others, and its keys change now and then only.
+ * Bounds what a server has this process do by TLS, whoever it is: its handshakes are read in turn with all others, and its keys change, and offers to resume come, now and then only.
  * To be called as soon as there is the socket.
  *
  * @param server whose handshakes wait where one has made work

@@ -15,9 +15,7 @@ interface TlsHandle {
 /** Gives TLS what has come of a connection, up to so many bytes. @returns how many; undefined where it has ended, or broken */
 export type Take = (most: number) => number | undefined;
 
-const handles = new WeakMap<Socket, TlsHandle>();
-/** Of which the system may read what comes first. */
-const harmless = new WeakSet<Socket>();
+const inputs = new WeakMap<Socket, { readonly tls: TlsHandle; readonly only13: boolean }>();
 const piece = Buffer.allocUnsafeSlow(16_384);
 
 /** What is made while this is on. */
@@ -44,8 +42,7 @@ export function openTlsInput(server: Server, only13 = false): void {
       } finally {
         watch.disable();
       }
-      if (isTlsHandle(made)) handles.set(raw, made);
-      if (only13) harmless.add(raw);
+      if (isTlsHandle(made)) inputs.set(raw, { tls: made, only13 });
       made = undefined;
     };
     server.off('connection', begin as () => void);
@@ -60,7 +57,7 @@ export function openTlsInput(server: Server, only13 = false): void {
  * Whether the system may read what comes first of a connection. OpenSSL's input is as large from then on as what it was first given at once: 64 KiB by the
  * system, where more data takes less time.
  */
-export const beginsHarmlessly = (raw: Socket): boolean => harmless.has(raw);
+export const beginsHarmlessly = (raw: Socket): boolean => inputs.get(raw)?.only13 === true;
 
 /**
  * What reads a connection in the place of the system's events, which give TLS all that has come, however much that is. While it is used nothing
@@ -69,7 +66,7 @@ export const beginsHarmlessly = (raw: Socket): boolean => harmless.has(raw);
 export function takerOf(raw: Socket): Take | undefined {
   // Where this end has connected, the socket is that of TLS.
   const { _handle: own } = raw as unknown as { readonly _handle?: unknown };
-  const tls = handles.get(raw) ?? (isTlsHandle(own) ? own : undefined);
+  const tls = inputs.get(raw)?.tls ?? (isTlsHandle(own) ? own : undefined);
   const { fd } = readHandleOf(raw) ?? {};
   if (tls === undefined || fd === undefined || fd < 0) return undefined;
   return (most) => {
