@@ -47,25 +47,27 @@ test('a peer at an access is ended', async () => {
   await eventually('it to be ended', () => greedy.tls.destroyed);
 });
 
-test('a site that a link leads to is ended, and the link says why', async () => {
-  const tls = await authority.issue();
-  await using greedy = await keyChangingServer(ENDLESS, { cert, key, ALPNProtocols: ['h2'] });
-  await using west = await start({ ...siteConfig('west'), links: [link('east', greedy.port, tls)] });
-  await until(west, 'a problem', ({ links }) => links['east']?.problem !== undefined);
-  const { code, message = '' } = west.state.links['east']?.problem ?? {};
-  assert.equal(code, 'protocol');
-  assert.match(message, /127\.0\.0\.1:\d+ changes the keys of its TLS connection without end/);
-});
-
-test('so is one that offers without end that the connection may be resumed', async () => {
-  const tls = await authority.issue();
-  await using greedy = await ticketServer(ENDLESS, { cert, key, ALPNProtocols: ['h2'] });
-  await using west = await start({ ...siteConfig('west'), links: [link('east', greedy.port, tls)] });
-  await until(west, 'a problem', ({ links }) => links['east']?.problem !== undefined);
-  const { code, message = '' } = west.state.links['east']?.problem ?? {};
-  assert.equal(code, 'protocol');
-  assert.match(message, /127\.0\.0\.1:\d+ offers to resume its TLS session without end/);
-});
+for (const [title, make, said] of [
+  [
+    'a site that a link leads to is ended, and the link says why',
+    keyChangingServer,
+    /127\.0\.0\.1:\d+ changes the keys of its TLS connection without end/,
+  ],
+  [
+    'so is one that offers without end that the connection may be resumed',
+    ticketServer,
+    /127\.0\.0\.1:\d+ offers to resume its TLS session without end/,
+  ],
+] as const)
+  test(title, async () => {
+    const tls = await authority.issue();
+    await using greedy = await make(ENDLESS, { cert, key, ALPNProtocols: ['h2'] });
+    await using west = await start({ ...siteConfig('west'), links: [link('east', greedy.port, tls)] });
+    await until(west, 'a problem', ({ links }) => links['east']?.problem !== undefined);
+    const { code, message = '' } = west.state.links['east']?.problem ?? {};
+    assert.equal(code, 'protocol');
+    assert.match(message, said);
+  });
 
 test('who changes them now and then is served', async () => {
   await using west = await withListener();
