@@ -70,6 +70,8 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   waiting: Waiting | undefined;
   readonly #owner: StreamOwner;
   readonly #waits = new Pieces();
+  /** Bytes of it that have left. */
+  #left = 0;
   #localEnded = false;
   #wantsDrain = false;
 
@@ -87,6 +89,11 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
 
   get held(): number {
     return this.#waits.held;
+  }
+
+  /** What it queues before `write` returns false; it may write again when half of that is left. Nobody knows yet whether the peer reads at all of what nothing has left. */
+  get #most(): number {
+    return Math.min(MOST_QUEUED, Math.max(FIRST_QUEUED, this.#left));
   }
 
   respond(head: ResponseHead, options?: { readonly end?: boolean }): void {
@@ -109,7 +116,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
       this.#owner.queuedChanged(chunk.length);
       if (this.id !== 0) this.#owner.outbox.ready(this);
     }
-    if (this.queued < HIGH_WATER) return true;
+    if (this.queued < this.#most) return true;
     this.#wantsDrain = true;
     return false;
   }
@@ -161,6 +168,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
 
   takeInto(out: Buffer, at: number, length: number): void {
     this.#waits.takeInto(out, at, length);
+    this.#left += length;
     this.#owner.queuedChanged(-length);
   }
 
@@ -168,7 +176,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     if (this.gone) return;
     if (endSent) {
       this.endedLocally();
-    } else if (this.#wantsDrain && this.queued <= LOW_WATER) {
+    } else if (this.#wantsDrain && this.queued <= this.#most / 2) {
       this.#wantsDrain = false;
       this.#tell('onDrain');
     }
@@ -246,9 +254,8 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   }
 }
 
-/** What a stream queues before `write` returns false, and when it may write again. */
-const HIGH_WATER = 131_072;
-const LOW_WATER = 65_536;
+/** Bytes: at first, and once as many have left. */
+const [FIRST_QUEUED, MOST_QUEUED] = [16_384, 131_072];
 
 const NOBODY: StreamHandler = {
   onResponse: () => undefined,

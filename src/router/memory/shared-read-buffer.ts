@@ -6,6 +6,9 @@ import { countRead } from './read-count.ts';
 /** What libuv offers by itself is as large. */
 export const READ_BUFFER_BYTES = 65_536;
 
+/** Of the first reads, up to so many bytes in all: whether anybody wants more is not known yet, and what nobody takes is to be kept. */
+const [FIRST_READ_BYTES, FIRST_READS_BYTES] = [16_384, 65_536];
+
 /** Where sockets read, one at a time: what is to be kept is copied on before the next read. */
 let shared = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
 
@@ -42,9 +45,18 @@ function readIntoShared(socket: Socket, onChunk: (chunk: Buffer) => void): void 
   const { _handle: handle } = socket as unknown as { readonly _handle?: { useUserBuffer?: (buffer: Buffer) => void } | null };
   if (slots === undefined || nested || typeof handle?.useUserBuffer !== 'function') return;
   const self = { overwritten: false };
-  handle.useUserBuffer(shared);
-  Reflect.set(socket, slots.buffer, shared);
-  Reflect.set(socket, slots.callback, (length: number): boolean => {
+  const { buffer, callback } = slots;
+  const readInto = (where: Buffer): void => {
+    handle.useUserBuffer?.(where);
+    Reflect.set(socket, buffer, where);
+  };
+  let first = FIRST_READS_BYTES;
+  readInto(shared.subarray(0, FIRST_READ_BYTES));
+  Reflect.set(socket, callback, (length: number): boolean => {
+    if (first > 0) {
+      first -= length;
+      if (first <= 0 && !nested) readInto(shared);
+    }
     const outer = reader;
     if (outer !== undefined) overwrite(outer);
     reader = self;

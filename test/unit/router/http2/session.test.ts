@@ -178,6 +178,36 @@ describe('two sessions', () => {
     assert.equal(far.received, 1 << 20);
   });
 
+  it('hold little of what nothing is taken of, and more of what is', async () => {
+    await using ends = await pair(({ stream, recorder }) => {
+      recorder.holding = true;
+      stream.respond({ status: 200, fields: {} });
+    });
+    const { stream, recorder } = connectStream(ends.clientSession);
+    const fill = async (): Promise<number> => {
+      while (stream.write(Buffer.alloc(4_096)));
+      await ends.clientSession.ping(60_000);
+      return stream.queued;
+    };
+    // Before it has an id, and once the window is full.
+    const before = await fill();
+    const { recorder: far, stream: farStream } = await eventually('the request', () => ends.server.accepted[0]);
+    while (far.received < 65_535) await fill();
+    await fill();
+    assert.ok(before <= 16_384 && stream.queued <= 65_536 + 4_096, `${before} and then ${stream.queued} bytes are queued`);
+    const { drains } = recorder;
+    far.holding = false;
+    farStream.consumed(far.received);
+    await eventually('it may write again', () => recorder.drains > drains);
+    far.holding = true;
+    let received = 0;
+    do {
+      ({ received } = far);
+      await fill();
+    } while (far.received > received);
+    assert.ok(stream.queued >= 131_072 && stream.queued < 140_000, `${stream.queued} bytes are queued`);
+  });
+
   it('do not let stopped readers stop others, nor hold more than the bound', async () => {
     const unconsumed = 1 << 20;
     await using ends = await pair(

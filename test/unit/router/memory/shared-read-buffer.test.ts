@@ -48,6 +48,36 @@ describe('a socket that is received', () => {
     assert.deepEqual([client.text, client.error], ['answer', undefined]);
   });
 
+  it('is read a little at a time before anybody is known to want much of it', async (t) => {
+    const server = createServer();
+    t.after(() => server.close());
+    const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
+    const client = connect({ port: await listen(server), host: '127.0.0.1' });
+    t.after(() => client.destroy());
+    const socket = await accepted;
+    t.after(() => socket.destroy());
+    const sent = Buffer.from(Array.from({ length: 1 << 20 }, (_, at) => at % 251));
+    client.write(sent);
+    const got: Buffer[] = [];
+    let all = 0;
+    receive(socket, (chunk) => {
+      got.push(Buffer.from(chunk));
+      all += chunk.length;
+    });
+    await eventually('all of it', () => all === sent.length);
+    assert.ok(Buffer.concat(got).equals(sent));
+    const sizes = got.map(({ length }) => length);
+    let before = 0;
+    for (const size of sizes) {
+      assert.ok(size <= (before < 65_536 ? 16_384 : 65_536), `${size} bytes after ${before}`);
+      before += size;
+    }
+    assert.ok(
+      sizes.some((size) => size > 16_384),
+      'later reads are larger',
+    );
+  });
+
   it('brings first what had been read before', async (t) => {
     const server = createServer();
     t.after(() => server.close());
