@@ -162,8 +162,10 @@ export class StreamHandle implements EndpointUser {
       tellRead(this, chunk.length, chunk);
       return;
     }
-    for (let at = 0; at < chunk.length; at += this.#shared.length) {
-      const part = chunk.subarray(at, at + this.#shared.length);
+    for (let rest = chunk; rest.length > 0; ) {
+      // Who is told of a part may give another buffer.
+      const part = rest.subarray(0, this.#shared.length);
+      rest = rest.subarray(part.length);
       this.#shared.set(part);
       tellRead(this, part.length);
     }
@@ -210,7 +212,7 @@ export class StreamHandle implements EndpointUser {
         tellRead(this, Code.ECONNRESET);
         return;
       }
-      const chunk = this.endpoint.read(READ_BYTES);
+      const chunk = this.endpoint.read(this.#shared?.length ?? READ_BYTES);
       if (chunk !== undefined) {
         this.bytesRead += chunk.length;
         this.received(chunk);
