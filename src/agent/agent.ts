@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { IssuedCertificate, RouterConfig, RouterHooks, RouterState } from '../router/contract.ts';
+import type { IssuedCertificate, RouterConfig, RouterHooks } from '../router/contract.ts';
 import { noTrust } from '../site/observe/trust-facts.ts';
 import type { SitePlan } from '../site/plan/plan.ts';
 import { allOf, nameOf } from '../site/resources.ts';
@@ -10,7 +10,7 @@ import { Passes } from '../work/passes.ts';
 import { TimeShare } from '../work/time-share.ts';
 import { Arrival } from './arrival.ts';
 import { OnceLog } from './once-log.ts';
-import { OwnSigning } from './own-signing.ts';
+import { OwnSigning, type OwnSigningOptions } from './own-signing.ts';
 import { Planner } from './planner.ts';
 import type { Identity, SitePlatform, Snapshot } from './ports.ts';
 import { RemoteSigning } from './remote-signing.ts';
@@ -73,7 +73,7 @@ export class Agent implements AsyncDisposable {
     this.#clock = clock;
     this.#arrival = new Arrival(clock);
     this.#passes = new Passes(() => this.#tryPass());
-    this.#signing = signingOf(platform, { log, onChange: () => this.#passes.request(), routerState: () => this.#router.state });
+    this.#signing = signingOf(platform, { log, clock, onChange: () => this.#passes.request(), routerState: () => this.#router.state });
     const hooks: RouterHooks = { renew: (...asked) => this.#renew(...asked) };
     this.#router = new RunningRouter({ start, hooks, log, onChange: () => this.#onRouterChange() });
     this.#reporter = new Reporter({
@@ -325,7 +325,7 @@ export class Agent implements AsyncDisposable {
 
 function signingOf(
   { signing, stores, source }: SitePlatform,
-  common: { readonly log: Logger; readonly onChange: () => void; readonly routerState: () => RouterState | undefined },
+  common: Pick<OwnSigningOptions, 'log' | 'clock' | 'onChange' | 'routerState'>,
 ): SiteSigning {
   if (signing.kind === 'here') return new OwnSigning({ signing, source, ...common });
   return new RemoteSigning({ signing, stores, bundleLocation: (name) => source.bundleLocation(name), ...common });

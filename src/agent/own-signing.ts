@@ -10,7 +10,7 @@ import { readSettings } from './settings.ts';
 import type { SiteSigning } from './signing.ts';
 import { Trust, type TrustInput, type TrustOptions, type TrustOutcome } from './trust.ts';
 
-export interface OwnSigningOptions extends Pick<TrustOptions, 'log' | 'routerState' | 'onChange' | 'source'> {
+export interface OwnSigningOptions extends Pick<TrustOptions, 'log' | 'routerState' | 'onChange' | 'clock' | 'source'> {
   readonly signing: Extract<Signing, { readonly kind: 'here' }>;
 }
 

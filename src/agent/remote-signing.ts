@@ -36,9 +36,9 @@ export class RemoteSigning implements SiteSigning {
 
   async follow(router: Router, links: readonly LinkConfig[]): Promise<void> {
     if (this.#latest === undefined) return;
-    const { userBundles, now } = this.#latest;
+    const { userBundles } = this.#latest;
     this.#renewals ??= new Renewals(this.#options);
-    await this.#renewals.check(links, router, (bundle) => !userBundles.has(bundle), now);
+    await this.#renewals.check(links, router, (bundle) => !userBundles.has(bundle));
   }
 
   renew(_site: Site, ...asked: Parameters<NonNullable<RouterHooks['renew']>>): Promise<IssuedCertificate> {

@@ -22,6 +22,8 @@ export interface RenewalsOptions {
   readonly log: Logger;
   /** One has ended, or is due before the next look. */
   readonly onChange: () => void;
+  /** Milliseconds since 1970: a look may wait for a slow disk, and a renewal for the other site. */
+  readonly clock: () => number;
 }
 
 /** Milliseconds between two tries for one link. */
@@ -51,18 +53,14 @@ export class Renewals implements Disposable {
    * @param ours whether Earshot may replace the bundle of that name
    * @returns the links whose renewal was started
    */
-  async check(
-    links: readonly LinkConfig[],
-    router: RenewingRouter,
-    ours: (bundle: string) => boolean,
-    now: number,
-  ): Promise<readonly string[]> {
+  async check(links: readonly LinkConfig[], router: RenewingRouter, ours: (bundle: string) => boolean): Promise<readonly string[]> {
     // What was open then may have its answer by now.
     const busy = new Set(this.#running);
     const asked = await this.#options.stores.renewalRequests.open();
     for (const link of this.#untold.keys()) if (!asked.has(link)) this.#untold.delete(link);
     const answered = await this.#answerNow(asked, links, ours);
     const states = links.length === 0 ? {} : router.state.links;
+    const now = this.#options.clock();
     const started: string[] = [];
     for (const link of links) {
       const { tls, name } = link;
@@ -74,7 +72,7 @@ export class Renewals implements Disposable {
         if (next <= now + SOON.within && this.#isDue(tls, now + SOON.within)) this.#lookSoon();
         continue;
       }
-      this.#start(link, router, isAsked, now);
+      this.#start(link, router, isAsked);
       started.push(name);
     }
     return started;
@@ -129,7 +127,7 @@ export class Renewals implements Disposable {
     this.#nextLook.unref();
   }
 
-  #start(link: LinkConfig, router: RenewingRouter, isAsked: boolean, now: number): void {
+  #start(link: LinkConfig, router: RenewingRouter, isAsked: boolean): void {
     const { name } = link;
     this.#running.add(name);
     const ended = (): void => {
@@ -137,18 +135,18 @@ export class Renewals implements Disposable {
       this.#options.onChange();
     };
     const renew = async (): Promise<void> => {
-      await this.#attempt(link, router, isAsked, now);
+      await this.#attempt(link, router, isAsked);
       ended();
     };
     detached('pass/renewal', renew, ended);
   }
 
-  async #attempt(link: LinkConfig, router: RenewingRouter, isAsked: boolean, now: number): Promise<void> {
+  async #attempt(link: LinkConfig, router: RenewingRouter, isAsked: boolean): Promise<void> {
     let answer: RenewalAnswer;
     try {
-      answer = this.#renewed(link, await this.#renew(link, router), now);
+      answer = this.#renewed(link, await this.#renew(link, router));
     } catch (error) {
-      answer = this.#failed(link, error, now);
+      answer = this.#failed(link, error);
     }
     if (isAsked) await this.#tell(linkOf(link), answer);
   }
@@ -180,7 +178,8 @@ export class Renewals implements Disposable {
     return tries?.certs.includes(tls.cert) === true ? tries : undefined;
   }
 
-  #renewed({ name, tls }: LinkConfig, { cert, serial, before, until }: Renewed, now: number): RenewalAnswer {
+  #renewed({ name, tls }: LinkConfig, { cert, serial, before, until }: Renewed): RenewalAnswer {
+    const now = this.#options.clock();
     // A short-lived certificate is due as soon as it is there, since its life is counted from before its issue.
     const next = now + Math.max(1000, (until - now) / 2);
     // A look that is under way may still have the one before.
@@ -188,7 +187,8 @@ export class Renewals implements Disposable {
     return { serial, before, until: new Date(until).toISOString() };
   }
 
-  #failed(link: LinkConfig, error: unknown, now: number): RenewalAnswer {
+  #failed(link: LinkConfig, error: unknown): RenewalAnswer {
+    const now = this.#options.clock();
     const { name, tls } = link;
     const failures = (this.#triesOf(link)?.failures ?? 0) + 1;
     const left = (this.#factsOf(tls)?.notAfter ?? Infinity) - now;

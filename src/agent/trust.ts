@@ -54,6 +54,8 @@ export interface TrustOptions {
   readonly routerState: () => RouterState | undefined;
   /** Something changed that the next step takes in. */
   readonly onChange: () => void;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
 }
 
 /** Trust of one site, as its leading process looks after it: certificates, grants, tokens, links for others, renewal. */
@@ -67,12 +69,12 @@ export class Trust implements AsyncDisposable {
   #latest: TrustInput | undefined;
 
   constructor(options: TrustOptions) {
-    const { stores, source, identity, ledger, authorities, log, onChange } = options;
+    const { stores, source, identity, ledger, authorities, log, onChange, clock } = options;
     this.#options = options;
     this.#certificates = new Certificates(stores.bundles, authorities, ledger);
     this.#withdrawals = new Withdrawals(ledger);
     this.#tokens = new Tokens({ stores, identity, log, onChange });
-    this.#renewals = new Renewals({ stores, bundleLocation: (name) => source.bundleLocation(name), log, onChange });
+    this.#renewals = new Renewals({ stores, bundleLocation: (name) => source.bundleLocation(name), log, onChange, clock });
     this.#grants = new Grants({
       stores,
       ledger,
@@ -105,7 +107,7 @@ export class Trust implements AsyncDisposable {
     if (this.#latest === undefined) return;
     const { offlineLinks: kept, ledger, authorities } = this.#options;
     const { resources, site, reach, settings, userBundles, incomplete, unread, now } = this.#latest;
-    await this.#renewals.check(links, router, (bundle) => !userBundles.has(bundle), now);
+    await this.#renewals.check(links, router, (bundle) => !userBundles.has(bundle));
     const { accesses } = listAccesses(resources, site);
     try {
       const states = accesses.length === 0 ? {} : router.state.accesses;

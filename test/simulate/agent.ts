@@ -93,6 +93,7 @@ export class SiteAgent {
       source: { bundleLocation: (bundle) => `the disk of ${name}, under ${bundle}` },
       routerState: () => this.#router?.state,
       onChange: () => this.#passes.request(),
+      clock: wallClock,
     });
   }
 

@@ -52,10 +52,10 @@ function withoutTimers(t: TestContext): (holds: () => boolean) => Promise<void> 
   };
 }
 
-function renewalsIn(layout: NamespaceLayout, onChange: () => void): Renewals {
+function renewalsIn(layout: NamespaceLayout, onChange: () => void, clock = Date.now): Renewals {
   const stores = openStores(layout, new DirectoryBundles(layout.internal.certs));
   const log = createLogger({ level: 'silent', component: 'test' });
-  return new Renewals({ stores, bundleLocation: (name) => `input/certs/${name}/`, log, onChange });
+  return new Renewals({ stores, bundleLocation: (name) => `input/certs/${name}/`, log, onChange, clock });
 }
 
 /** A namespace with a link whose certificate has 30 days to go, and another site that renews what it is asked. */
@@ -83,7 +83,7 @@ async function linked(t: TestContext): Promise<Linked> {
         },
       };
       const before = ended;
-      const { length } = await renewals.check(links, router, () => ours, Date.now());
+      const { length } = await renewals.check(links, router, () => ours);
       await until(() => ended - before === length, 'the renewals have ended');
       return length;
     },
@@ -186,7 +186,7 @@ describe('a renewal of which nothing can be written for a while', () => {
       },
     };
     let [ended, asked] = [0, 0];
-    const renewals = new Renewals({ stores, bundleLocation: (name) => name, log, onChange: () => void (ended += 1) });
+    const renewals = new Renewals({ stores, bundleLocation: (name) => name, log, onChange: () => void (ended += 1), clock: Date.now });
     const links = ['one', 'two'].map((name): LinkConfig => {
       const tls = issueBundle(authority, `to-${name}`, { subject: 'west', client: true, days }, () => issued);
       return { name: `Link/${name}`, endpoints: [], cost: 1, tls };
@@ -201,7 +201,7 @@ describe('a renewal of which nothing can be written for a while', () => {
     };
     const look = async (through = router): Promise<number> => {
       const before = ended;
-      const { length } = await renewals.check(links, through, () => true, Date.now());
+      const { length } = await renewals.check(links, through, () => true);
       await until(() => ended - before === length, 'the renewals have ended');
       return asked;
     };
@@ -236,7 +236,7 @@ describe('a renewal of which nothing can be written for a while', () => {
       renew: async (...given) => {
         // Another look reads the questions now, and comes to that link once this is over.
         questions.whenRead = reading.promise;
-        during = renewals.check(links, router, () => true, Date.now());
+        during = renewals.check(links, router, () => true);
         return router.renew(...given);
       },
     };
@@ -253,18 +253,51 @@ describe('a certificate that has ended while its link is up', () => {
     const now = Date.now();
     const authority = makeAuthority({ clock: () => now - DAY });
     const tls = issueBundle(authority, 'to-east', { subject: 'west', client: true, days: 0.5 }, () => now - DAY);
-    let [started, ended] = [0, 0];
-    using renewals = renewalsIn(layout, () => void (ended += 1));
+    let [started, ended, later] = [0, 0, 0];
+    const onChange = (): void => void (ended += 1);
+    using renewals = renewalsIn(layout, onChange, () => now + later);
     const router: RenewingRouter = {
       state: { listeners: {}, connectors: {}, accesses: {}, incoming: [], network: [], links: { 'Link/to-east': { operational: true } } },
       renew: () => Promise.reject(new Error('it is too late to renew it')),
     };
     // A minute of looks, twice a second.
-    for (let later = 0; later < 60_000; later += 500) {
-      started += (await renewals.check([{ name: 'Link/to-east', endpoints: [], cost: 1, tls }], router, () => true, now + later)).length;
+    for (; later < 60_000; later += 500) {
+      started += (await renewals.check([{ name: 'Link/to-east', endpoints: [], cost: 1, tls }], router, () => true)).length;
       await meets(() => ended === started);
     }
     assert.ok(started >= 4 && started <= 6, `${started} times in a minute`);
+  });
+});
+
+describe('a renewal that fails after a while', () => {
+  it('is begun again a pause after its failure, and not after its begin', async (t) => {
+    const layout = await aNamespace(t);
+    const meets = withoutTimers(t);
+    const began = Date.now();
+    const tls = issueBundle(
+      makeAuthority({ clock: () => began - 25 * DAY }),
+      'to-east',
+      { subject: 'west', client: true },
+      () => began - 25 * DAY,
+    );
+    let [at, ended] = [began, 0];
+    const onChange = (): void => void (ended += 1);
+    using renewals = renewalsIn(layout, onChange, () => at);
+    const router: RenewingRouter = {
+      state: { listeners: {}, connectors: {}, accesses: {}, incoming: [], network: [], links: { 'Link/to-east': { operational: true } } },
+      renew: () => {
+        at += 15_000;
+        return Promise.reject(new Error('nothing came within 15 s'));
+      },
+    };
+    const look = (): Promise<readonly string[]> =>
+      renewals.check([{ name: 'Link/to-east', endpoints: [], cost: 1, tls }], router, () => true);
+    assert.equal((await look()).length, 1);
+    await meets(() => ended === 1);
+    assert.equal(at, began + 15_000);
+    assert.deepEqual(await look(), [], 'it has just failed');
+    at += 3_600_000;
+    assert.equal((await look()).length, 1);
   });
 });
 
@@ -322,8 +355,9 @@ describe('a renewal that comes too early for the other site', () => {
       { subject: 'west', client: true },
       () => now - 25 * DAY,
     );
-    let [started, asked, ended] = [0, 0, 0];
-    using renewals = renewalsIn(layout, () => void (ended += 1));
+    let [started, asked, ended, at] = [0, 0, 0, now];
+    const onChange = (): void => void (ended += 1);
+    using renewals = renewalsIn(layout, onChange, () => at);
     const router: RenewingRouter = {
       state: { listeners: {}, connectors: {}, accesses: {}, incoming: [], network: [], links: { 'Link/to-east': { operational: true } } },
       renew: () => {
@@ -337,7 +371,8 @@ describe('a renewal that comes too early for the other site', () => {
       [3_599_999, 1],
       [3_600_000, 2],
     ] as const) {
-      started += (await renewals.check([link], router, () => true, now + later)).length;
+      at = now + later;
+      started += (await renewals.check([link], router, () => true)).length;
       await meets(() => ended === started);
       assert.equal(asked, times, `after ${later} ms`);
     }
@@ -355,12 +390,13 @@ describe('a certificate that lives for seconds', () => {
       const now = Date.now();
       const tls = issueBundle(authority, 'to-east', { subject: 'west', client: true, days }, () => now);
       const looks = Promise.withResolvers<boolean>();
-      const renewals = renewalsIn(layout, () => looks.resolve(true));
+      const onChange = (): void => looks.resolve(true);
+      const renewals = renewalsIn(layout, onChange, () => now);
       const router: RenewingRouter = {
         state: { listeners: {}, connectors: {}, accesses: {}, incoming: [], network: [], links: { 'Link/to-east': { operational: true } } },
         renew: () => Promise.reject(new Error('not now')),
       };
-      assert.deepEqual(await renewals.check([{ name: 'Link/to-east', endpoints: [], cost: 1, tls }], router, () => true, now), []);
+      assert.deepEqual(await renewals.check([{ name: 'Link/to-east', endpoints: [], cost: 1, tls }], router, () => true), []);
       setTimeout(() => looks.resolve(false), wanted ? 10_000 : 600).unref();
       assert.equal(await looks.promise, wanted);
     }
