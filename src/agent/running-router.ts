@@ -54,11 +54,7 @@ export class RunningRouter {
 
   /** Whether what listens for links, or which links are up, is another since this was asked last: only that makes another pass. */
   linksChanged(): boolean {
-    const { accesses = {}, links = {} } = this.state ?? {};
-    const now = JSON.stringify([
-      Object.entries(accesses).map(([name, { listening, port }]) => [name, listening, port]),
-      Object.entries(links).map(([name, { operational }]) => [name, operational]),
-    ]);
+    const now = linksIn(this.state);
     if (now === this.#told) return false;
     this.#told = now;
     return true;
@@ -75,6 +71,15 @@ export class RunningRouter {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#router?.[Symbol.asyncDispose]();
   }
+}
+
+/** What listens for links, which are up, and how often one has come up: a pass may have looked in the moment in which one was down. */
+export function linksIn({ accesses = {}, links = {}, linksOpened }: Partial<RouterState> = {}): string {
+  return JSON.stringify([
+    Object.entries(accesses).map(([name, { listening, port }]) => [name, listening, port]),
+    Object.entries(links).map(([name, { operational }]) => [name, operational]),
+    linksOpened,
+  ]);
 }
 
 /** Of two plans that are one object nothing is compared. */

@@ -146,6 +146,8 @@ export interface RouterState {
   readonly listeners: Readonly<Record<string, ListenerState>>;
   readonly connectors: Readonly<Record<string, ConnectorState>>;
   readonly links: Readonly<Record<string, LinkState>>;
+  /** How often these have come up, all together: of one that was down for a moment nothing else tells. */
+  readonly linksOpened?: number;
   readonly accesses: Readonly<Record<string, AccessState>>;
   /** Links that other sites opened to us. */
   readonly incoming: readonly PeerState[];

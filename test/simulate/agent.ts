@@ -1,5 +1,6 @@
 import { OwnSigning } from '../../src/agent/own-signing.ts';
 import type { Identity, Stores } from '../../src/agent/ports.ts';
+import { linksIn } from '../../src/agent/running-router.ts';
 import { readSettings } from '../../src/agent/settings.ts';
 import type { TrustInput } from '../../src/agent/trust.ts';
 import type { Site as SiteResource } from '../../src/api/skupper/index.ts';
@@ -37,7 +38,7 @@ export interface SiteAgentOptions {
   readonly onFault: (text: string) => void;
 }
 
-/** Milliseconds between two looks at what nobody tells of, as `src/platform/linux` has it. */
+/** Milliseconds between two looks at what nobody tells of: platforms take five seconds, with certificates that last longer. */
 const POLL = 3_000;
 /** From a change of the router until it is looked at. */
 const NOTICED = 30;
@@ -150,7 +151,7 @@ export class SiteAgent {
   }
 
   #linksChanged(): boolean {
-    const now = JSON.stringify(Object.entries(this.#router?.state.links ?? {}).map(([name, { operational }]) => [name, operational]));
+    const now = linksIn(this.#router?.state);
     if (now === this.#told) return false;
     this.#told = now;
     return true;

@@ -31,13 +31,14 @@ export class ConfiguredLinks {
     this.#host = host;
   }
 
-  get state(): Pick<RouterState, 'links' | 'accesses' | 'incoming' | 'siblings'> {
+  get state(): Pick<RouterState, 'links' | 'linksOpened' | 'accesses' | 'incoming' | 'siblings'> {
     const incoming = [...this.#accesses.values()].flatMap((access) =>
       [...access.incoming].flatMap(({ link, serial, address }) =>
         link?.state === 'up' ? [{ siteId: link.peer.site.id, siteName: link.peer.site.name, serial, address }] : [],
       ),
     );
-    return { links: statesOf(this.#dialers), accesses: statesOf(this.#accesses), incoming, ...this.#siblingState };
+    const linksOpened = this.#dialers.values().reduce((sum, { timesOpened }) => sum + timesOpened, 0);
+    return { links: statesOf(this.#dialers), linksOpened, accesses: statesOf(this.#accesses), incoming, ...this.#siblingState };
   }
 
   /** Routers of one machine share its files: they always meet. */

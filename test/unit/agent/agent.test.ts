@@ -151,6 +151,23 @@ test('a router that changes while a pass is under way is reported as it is at th
   await until(() => platform.status('Listener/web')?.status === 'Pending', 'the listener is pending');
 });
 
+test('a link that was down for a moment, in which a pass looked, makes another one', async (t) => {
+  const platform = new MemoryPlatform();
+  platform.site.put(aSite());
+  const { router, pass } = await run(t, platform);
+  const comesUp = async (): Promise<void> => {
+    const before = platform.count('siblings');
+    router.links = { 'Link/far': { operational: true } };
+    router.linksOpened += 1;
+    router.changed();
+    await until(() => platform.count('siblings') > before, 'a pass has looked at the link');
+  };
+  await comesUp();
+  router.links = { 'Link/far': { operational: false } };
+  await pass();
+  await comesUp();
+});
+
 test('a store that fails once costs one pass, and what runs goes on', async (t) => {
   const platform = new MemoryPlatform();
   platform.site.put(aSite(), aListener('web'));

@@ -41,6 +41,7 @@ export class Dialer {
   readonly #host: LinkHost;
   #target: DialTarget;
   #current: Current | undefined;
+  #timesOpened = 0;
   #problem: Problem | undefined;
   /** Where the last link fell silent. */
   #silentPeer: string | undefined;
@@ -83,6 +84,11 @@ export class Dialer {
       ...(told.length === 0 ? {} : { told }),
       ...(this.#problem === undefined ? {} : { problem: this.#problem }),
     };
+  }
+
+  /** How often its link has come up. */
+  get timesOpened(): number {
+    return this.#timesOpened;
   }
 
   /** The link that is up. */
@@ -307,6 +313,7 @@ export class Dialer {
   #replace(next: Current): void {
     const old = this.#current;
     this.#current = next;
+    this.#timesOpened += 1;
     if (this.#learned?.site !== this.site) this.#remember(undefined);
     this.#isEnding = false;
     this.#problem = undefined;

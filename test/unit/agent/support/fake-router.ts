@@ -7,6 +7,7 @@ export class FakeRouter implements Router {
   hooks: RouterHooks | undefined;
   drained = false;
   links: RouterState['links'] = {};
+  linksOpened = 0;
   /** What the other end of a link gives. */
   onRenew: (link: string, request: string) => Promise<IssuedCertificate> = () => Promise.reject(new Error('no link'));
   #reachable: ReadonlySet<string> = new Set();
@@ -36,6 +37,7 @@ export class FakeRouter implements Router {
       ),
       connectors: Object.fromEntries(connectors.map(({ name }) => [name, { matched: false }])),
       links: this.links,
+      linksOpened: this.linksOpened,
       accesses: Object.fromEntries(accesses.map(({ name, port }) => [name, { listening: true, port }])),
       incoming: [],
       network: [{ router, site, edge: false, links: [], keys: [] }],

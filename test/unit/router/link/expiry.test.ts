@@ -132,6 +132,7 @@ describe('certificates that end', () => {
     const addresses = (): readonly string[] => server.state.incoming.map(({ address }) => address);
     const before = addresses();
     assert.equal(before.length, 1);
+    assert.equal(client.state.linksOpened, 1);
     // In the last quarter of its time.
     to(end - LIFE / 6);
     await until(server, 'another link, and only that', ({ incoming }) => incoming.length === 1 && incoming[0]?.address !== before[0]);
@@ -141,6 +142,7 @@ describe('certificates that end', () => {
     assert.deepEqual(addresses(), after);
     socket.destroy();
     assert.equal(downs, 0);
+    assert.equal(client.state.linksOpened, 2);
   });
 
   it('a standard client is cut off when its certificate ends', async (t) => {
