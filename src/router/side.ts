@@ -171,7 +171,7 @@ export class Side implements StreamHandler, Holder {
   }
 
   #waiting(): number {
-    return (this.#held?.held ?? 0) + (this.gone ? 0 : (this.end?.held ?? 0));
+    return (this.#held?.held ?? 0) + (this.gone ? 0 : (this.end?.held ?? 0)) + (this.tap?.held ?? 0);
   }
 
   #join(peer: Side, count: ByteCount, over: (reason: StreamReset | undefined) => void): void {

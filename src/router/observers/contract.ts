@@ -5,6 +5,8 @@
 
 /** One direction of one connection. Does not throw, keeps no reference to the bytes. */
 export interface Tap {
+  /** Memory for what it keeps in mind, in bytes, about. */
+  readonly held: number;
   onBytes(chunk: Buffer): void;
 }
 
@@ -19,9 +21,15 @@ export interface RequestSink {
   onRequest(method: string, status: number, milliseconds: number): void;
 }
 
+/** What a request without an answer takes, in bytes, about. */
+export const REQUEST_HELD = 128;
+
 /** Gives a reader the bytes until it throws, or says that it does not understand them. */
-export function tapOf(reader: { read(chunk: Buffer): boolean }, stop: () => void): Tap {
+export function tapOf(reader: { readonly held: number; read(chunk: Buffer): boolean }, stop: () => void): Tap {
   return {
+    get held() {
+      return reader.held;
+    },
     onBytes: (chunk) => {
       try {
         if (!reader.read(chunk)) stop();

@@ -49,6 +49,11 @@ export class HeadReader {
     this.#onHead = onHead;
   }
 
+  /** Bytes, about. */
+  get held(): number {
+    return this.#cut === undefined ? 0 : KEPT;
+  }
+
   stop(): void {
     this.#state = State.off;
     this.#cut = undefined;

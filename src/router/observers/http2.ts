@@ -1,7 +1,8 @@
 import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../http2/frames.ts';
 import { HpackDecoder } from '../http2/hpack/decoder.ts';
 import { Pieces } from '../memory/pieces.ts';
-import { tapOf, type RequestSink, type Tap, type Taps } from './contract.ts';
+import { REQUEST_HELD, tapOf, type RequestSink, type Tap, type Taps } from './contract.ts';
+import { nameOfMethod } from './request-metrics.ts';
 
 /** Requests without an answer that are kept in mind; with more, the oldest are forgotten. */
 const MOST_STREAMS = 256;
@@ -28,27 +29,28 @@ export class Http2Observer implements Taps {
 
   constructor(sink: RequestSink) {
     this.#sink = sink;
-    const client = new FrameReader(PREFACE.length, {
-      onFields: (id, fields) => this.#request(id, fields.method),
-      onReset: (id) => this.#waiting.delete(id),
-    });
-    const server = new FrameReader(0, {
-      onFields: (id, fields) => this.#response(id, fields.status),
-      onReset: (id) => this.#waiting.delete(id),
-    });
+    const onReset = (id: number): void => void this.#waiting.delete(id);
+    const client = new FrameReader(PREFACE.length, ':method', { onField: (id, method) => this.#request(id, method), onReset });
+    const server = new FrameReader(0, ':status', { onField: (id, status) => this.#response(id, status), onReset });
     this.#readers = [client, server];
-    this.fromClient = tapOf(client, () => this.#stop());
+    const waiting = this.#waiting;
+    const fromClient = {
+      get held() {
+        return client.held + waiting.size * REQUEST_HELD;
+      },
+      read: (chunk: Buffer) => client.read(chunk),
+    };
+    this.fromClient = tapOf(fromClient, () => this.#stop());
     this.fromServer = tapOf(server, () => this.#stop());
   }
 
   #request(id: number, method: string): void {
-    // Trailers have no method.
-    if (method === '') return;
     if (this.#waiting.size >= MOST_STREAMS) for (const oldest of this.#waiting.keys().take(1)) this.#waiting.delete(oldest);
-    this.#waiting.set(id, { method, since: performance.now() });
+    this.#waiting.set(id, { method: nameOfMethod(method), since: performance.now() });
   }
 
-  #response(id: number, status: number): void {
+  #response(id: number, said: string): void {
+    const status = STATUS.test(said) ? Number(said) : 0;
     if (status < 200) return;
     const request = this.#waiting.get(id);
     if (request === undefined) return;
@@ -63,14 +65,17 @@ export class Http2Observer implements Taps {
 }
 
 interface FrameEvents {
-  /** Empty and 0 where the block does not say. */
-  onFields(id: number, fields: { readonly method: string; readonly status: number }): void;
+  /** Of each header block that has the field (trailers have none), as it says it last. */
+  onField(id: number, value: string): void;
   onReset(id: number): void;
 }
+
+const STATUS = /^\d{3}$/;
 
 /** Looks at frame headers, decodes header blocks, skips all else by counting. */
 class FrameReader {
   readonly #events: FrameEvents;
+  readonly #field: string;
   readonly #header = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
   #decoder: HpackDecoder | undefined = new HpackDecoder(TABLE_BYTES);
   #headerLength = 0;
@@ -86,15 +91,23 @@ class FrameReader {
   #block: Buffer[] = [];
   #blockLength = 0;
 
-  constructor(skip: number, events: FrameEvents) {
+  /** @param field the one that is looked for */
+  constructor(skip: number, field: string, events: FrameEvents) {
     this.#skip = skip;
+    this.#field = field;
     this.#events = events;
+  }
+
+  /** Bytes, about. */
+  get held(): number {
+    return this.#parts.held + this.#blockLength + (this.#decoder?.held ?? 0);
   }
 
   stop(): void {
     this.#decoder = undefined;
     this.#parts.clear();
     this.#block = [];
+    this.#blockLength = 0;
   }
 
   /** @returns false where it does not understand what it reads */
@@ -167,13 +180,12 @@ class FrameReader {
     const block = Buffer.concat(this.#block, this.#blockLength);
     this.#block = [];
     this.#blockLength = 0;
-    let method = '';
-    let status = 0;
+    let found: string | undefined;
+    // A block can name one long entry of the table thousands of times: what it says is looked at once, when all is known.
     this.#decoder?.decode(block, (name, value) => {
-      if (name === ':method') method = value;
-      else if (name === ':status') status = Number(value);
+      if (name === this.#field) found = value;
     });
-    if (this.#id !== 0) this.#events.onFields(this.#id, { method, status });
+    if (this.#id !== 0 && found !== undefined) this.#events.onField(this.#id, found);
     return true;
   }
 }

@@ -29,13 +29,20 @@ class AutoObserver implements Taps {
 
   constructor(sinkFor: SinkFor) {
     this.#sinkFor = sinkFor;
+    const chosen = (): Taps | undefined => this.#chosen;
     this.fromClient = {
+      get held() {
+        return chosen()?.fromClient.held ?? 0;
+      },
       onBytes: (chunk) => {
         if (!this.#decided) this.#decide(chunk);
         this.#chosen?.fromClient.onBytes(chunk);
       },
     };
     this.fromServer = {
+      get held() {
+        return chosen()?.fromServer.held ?? 0;
+      },
       onBytes: (chunk) => {
         this.#decided = true;
         this.#chosen?.fromServer.onBytes(chunk);

@@ -10,6 +10,9 @@ const LATENCIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH']);
 const OTHER_METHOD = 'other';
 
+/** For the metrics: what stands for all others does for whoever would keep one, however long it is. */
+export const nameOfMethod = (method: string): string => (METHODS.has(method) ? method : OTHER_METHOD);
+
 /** Requests of one routing key between two sites, over one protocol. */
 export class RequestMetrics implements RequestSink {
   readonly routingKey: string;
@@ -30,7 +33,7 @@ export class RequestMetrics implements RequestSink {
   onRequest(method: string, status: number, milliseconds: number): void {
     let classes = this.counts.get(method);
     if (classes === undefined) {
-      const name = METHODS.has(method) ? method : OTHER_METHOD;
+      const name = nameOfMethod(method);
       classes = this.counts.get(name) ?? [0, 0, 0, 0, 0, 0];
       this.counts.set(name, classes);
     }

@@ -18,6 +18,11 @@ export class HpackDecoder {
     this.#table = new DynamicTable(tableBytes);
   }
 
+  /** Memory for the dynamic table, in bytes, about. */
+  get held(): number {
+    return this.#table.held;
+  }
+
   /**
    * Fields come in order. All are decoded, whatever becomes of them, since the dynamic table must keep step with the peer's.
    * @throws ConnectionError COMPRESSION_ERROR

@@ -11,6 +11,11 @@ export class DynamicTable {
     this.#most = mostBytes;
   }
 
+  /** Memory for its entries, in bytes, about: an entry and its two strings take more than section 4.1 counts. */
+  get held(): number {
+    return this.#bytes + this.#count * ENTRY_COST;
+  }
+
   get(index: number): readonly [string, string] | undefined {
     return index < this.#count ? this.#entries[(this.#head + index) % this.#entries.length] : undefined;
   }
@@ -50,6 +55,8 @@ export class DynamicTable {
     this.#head = 0;
   }
 }
+
+const ENTRY_COST = 64;
 
 /** Section 4.1. */
 function sizeOf(name: string, value: string): number {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Http1Observer } from '../../../../src/router/observers/http1.ts';
+import { Side } from '../../../../src/router/side.ts';
 import { cutter, pass, Recorder, type Passing } from './recorder.ts';
 
 interface Case {
@@ -212,6 +213,19 @@ describe('the HTTP/1.1 observer', () => {
       }),
       { numRuns: 500 },
     );
+  });
+
+  it('says what it keeps in mind, and a connection that it reads off counts it', () => {
+    const { fromClient, fromServer } = new Http1Observer(new Recorder());
+    const side = new Side();
+    const before = side.held;
+    side.tap = fromClient;
+    assert.equal(side.held, before);
+    for (let requests = 0; requests < 10; requests += 1) fromClient.onBytes(Buffer.from(get));
+    const waiting = side.held - before;
+    assert.ok(waiting >= 10 * 64 && waiting < 10 * 512, `${waiting} bytes`);
+    fromServer.onBytes(Buffer.from(ok.repeat(10)));
+    assert.equal(side.held, before);
   });
 
   it('does not change the bytes', () => {

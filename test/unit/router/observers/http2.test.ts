@@ -86,6 +86,11 @@ function frame(type: number, flags: number, payload: Buffer = Buffer.alloc(0), i
   return Buffer.concat([head, payload]);
 }
 
+/** What follows a prefix that is full (RFC 7541 section 5.1). */
+function octetsOf(value: number): number[] {
+  return value < 128 ? [value] : [(value & 127) | 128, ...octetsOf(value >> 7)];
+}
+
 const EXPECTED = ['GET 200', 'DELETE 404', 'POST 201', 'GET 200'];
 
 describe('the HTTP/2 observer', () => {
@@ -128,6 +133,37 @@ describe('the HTTP/2 observer', () => {
     const answered = streams.map((id): ['<', Buffer] => ['<', frame(FrameType.HEADERS, Flag.END_HEADERS, Buffer.of(0x88), id)]);
     const { length } = seenIn([['>', PREFACE], ...asked, ...answered]);
     assert.ok(length >= 100 && length <= 500, `${length} were kept`);
+  });
+
+  it('looks at a block in little time, however long what it names again and again', () => {
+    // An entry of the dynamic table for :status, with all the digits that it takes, and then a reference to it in each octet.
+    const digits = 16_384 - 64;
+    const entry = Buffer.concat([Buffer.of(0x48, 0x7f, ...octetsOf(digits - 127)), Buffer.alloc(digits, '0')]);
+    const again = Buffer.alloc(15_000, 0xbe);
+    const block = [
+      frame(FrameType.HEADERS, 0, entry.subarray(0, 16_000)),
+      frame(FrameType.CONTINUATION, 0, Buffer.concat([entry.subarray(16_000), again])),
+      frame(FrameType.CONTINUATION, 0, again),
+      frame(FrameType.CONTINUATION, Flag.END_HEADERS, again),
+    ];
+    const before = process.threadCpuUsage();
+    assert.deepEqual(seenIn([['<', Buffer.concat(block)]]), []);
+    const { user, system } = process.threadCpuUsage(before);
+    assert.ok(user + system < 150_000, `${(user + system) / 1_000} ms`);
+  });
+
+  it('says what it keeps in mind, and keeps no long method', () => {
+    const observer: Taps = new Http2Observer(new Recorder());
+    pass(observer, [['>', PREFACE]]);
+    assert.equal(observer.fromClient.held, 0);
+    const method = Buffer.concat([Buffer.of(0x02, 0x7f, ...octetsOf(10_000 - 127)), Buffer.alloc(10_000, 'M')]);
+    for (let id = 1; id < 400; id += 2) pass(observer, [['>', frame(FrameType.HEADERS, Flag.END_HEADERS, method, id)]]);
+    const { held } = observer.fromClient;
+    assert.ok(held > 10_000 && held < 50_000, `${held} bytes`);
+    pass(observer, [['>', frame(FrameType.HEADERS, 0, method, 401)]]);
+    assert.ok(observer.fromClient.held >= held + 10_000, 'a block that is not whole counts');
+    pass(observer, [['>', frame(FrameType.HEADERS, 0, Buffer.alloc(60_000), 401)]]);
+    assert.equal(observer.fromClient.held, 0, 'what it does not understand is forgotten');
   });
 
   it('takes whatever comes', () => {
