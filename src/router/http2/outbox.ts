@@ -4,6 +4,8 @@ import type { Duplex } from 'node:stream';
 import { bounded } from '../../telemetry/boundary.ts';
 import { DEFAULT_MAX_FRAME, DEFAULT_WINDOW, Flag, FRAME_HEADER_BYTES, FrameType, writeFrameHeader } from './frames.ts';
 import { acquireSlab, releaseSlab } from './slabs.ts';
+import { Pieces } from '../memory/pieces.ts';
+import { Fifo } from '../../work/fifo.ts';
 
 /** The sending half of a stream, as the outbox needs it. */
 export interface SendSide {
@@ -36,11 +38,10 @@ export class Outbox {
   readonly #socket: Duplex;
   readonly #onIdle: () => void;
   readonly #onFault: () => void;
-  #control: Buffer[] = [];
-  #controlBytes = 0;
+  readonly #control = new Pieces();
   #answerBytes = 0;
-  #small: SendSide[] = [];
-  #bulk: SendSide[] = [];
+  readonly #small = new Fifo<SendSide>();
+  readonly #bulk = new Fifo<SendSide>();
   /** Of those in the lists. */
   #forgotten = 0;
   readonly #touched: SendSide[] = [];
@@ -62,7 +63,7 @@ export class Outbox {
 
   /** Nothing waits, and nothing is under way. */
   get idle(): boolean {
-    return !this.#writing && !this.#scheduled && !this.#hurrying && this.#controlBytes === 0;
+    return !this.#writing && !this.#scheduled && !this.#hurrying && this.#control.bytes === 0;
   }
 
   /** Answers that the peer provoked and that have not left since the control frames last ran out. */
@@ -72,7 +73,12 @@ export class Outbox {
 
   /** Frames other than DATA that have not left, bytes. */
   get controlBytes(): number {
-    return this.#controlBytes;
+    return this.#control.bytes;
+  }
+
+  /** Memory for those, in bytes, about. */
+  get held(): number {
+    return this.#control.held;
   }
 
   answer(frames: Buffer): void {
@@ -84,7 +90,6 @@ export class Outbox {
   control(frames: Buffer): void {
     if (this.#closed) return;
     this.#control.push(frames);
-    this.#controlBytes += frames.length;
     this.#schedule();
   }
 
@@ -103,7 +108,7 @@ export class Outbox {
 
   /** The connection's window has opened. */
   resume(): void {
-    if (this.#small.length > 0 || this.#bulk.length > 0) this.#schedule();
+    if (this.#small.size > 0 || this.#bulk.size > 0) this.#schedule();
   }
 
   /**
@@ -114,17 +119,16 @@ export class Outbox {
     if (!stream.listed) return;
     stream.listed = false;
     this.#forgotten += 1;
-    if (this.#forgotten * 2 <= this.#small.length + this.#bulk.length) return;
+    if (this.#forgotten * 2 <= this.#small.size + this.#bulk.size) return;
     this.#forgotten = 0;
-    this.#small = this.#small.filter(({ listed }) => listed);
-    this.#bulk = this.#bulk.filter(({ listed }) => listed);
+    for (const list of [this.#small, this.#bulk]) list.keep(({ listed }) => listed);
   }
 
   /** Sends what control frames there are, half-closes the socket, and nothing follows. */
   finish(): void {
     if (this.#closed) return;
     this.#closed = true;
-    if (this.#controlBytes > 0 && !this.#socket.destroyed) this.#socket.write(Buffer.concat(this.#control));
+    if (this.#control.bytes > 0 && !this.#socket.destroyed) this.#socket.write(Buffer.concat(this.#control.takeAll()));
     this.#drop();
     this.#socket.end();
   }
@@ -135,10 +139,9 @@ export class Outbox {
   }
 
   #drop(): void {
-    this.#control = [];
-    this.#controlBytes = 0;
-    this.#small = [];
-    this.#bulk = [];
+    this.#control.clear();
+    this.#small.clear();
+    this.#bulk.clear();
     this.#forgotten = 0;
   }
 
@@ -199,37 +202,25 @@ export class Outbox {
 
   #fill(out: Buffer): number {
     let at = this.#takeControl(out);
-    if (at === 0 && this.#controlBytes > 0) return 0;
-    const kept = this.#bulk.length > 0 ? KEPT_FOR_BULK : 0;
+    const kept = this.#bulk.size > 0 ? KEPT_FOR_BULK : 0;
     at = this.#serve(this.#small, out, at, out.length - kept);
     at = this.#serve(this.#bulk, out, at, out.length);
     return at;
   }
 
   #takeControl(out: Buffer): number {
-    let at = 0;
-    let taken = 0;
-    for (const frames of this.#control) {
-      if (at + frames.length > out.length) break;
-      at += frames.copy(out, at);
-      taken++;
-    }
-    if (taken === this.#control.length) {
-      this.#control = [];
-      this.#answerBytes = 0;
-    } else {
-      this.#control.splice(0, taken);
-    }
-    this.#controlBytes -= at;
-    return at;
+    const length = Math.min(this.#control.bytes, out.length);
+    if (length > 0) this.#control.takeInto(out, 0, length);
+    if (this.#control.bytes === 0) this.#answerBytes = 0;
+    return length;
   }
 
   /** One frame for each stream in turn, until the list is empty or there is no more room. */
-  #serve(list: SendSide[], out: Buffer, start: number, end: number): number {
+  #serve(list: Fifo<SendSide>, out: Buffer, start: number, end: number): number {
     let at = start;
-    while (list.length > 0 && this.sendWindow > 0) {
+    while (list.size > 0 && this.sendWindow > 0) {
       const room = end - at - FRAME_HEADER_BYTES;
-      const stream = list[0];
+      const stream = list.first;
       if (stream === undefined) break;
       if (stream.sendWindow <= 0 || stream.queued === 0) {
         // Its window was taken back while it stood here, or it has been forgotten.
@@ -238,7 +229,7 @@ export class Outbox {
         stream.listed = false;
         continue;
       }
-      const share = list.length === 1 ? room : Math.min(room, QUANTUM);
+      const share = list.size === 1 ? room : Math.min(room, QUANTUM);
       const length = Math.min(stream.queued, stream.sendWindow, this.sendWindow, this.maxFrame, share);
       // A sliver of a frame at the end of a slab is not worth its header.
       if (length <= 0 || (length < stream.queued && length === room && length < SLIVER)) break;

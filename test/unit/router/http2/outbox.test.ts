@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { PassThrough } from 'node:stream';
+import { Duplex, PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { FRAME_HEADER_BYTES } from '../../../../src/router/http2/frames.ts';
+import { FRAME_HEADER_BYTES, windowUpdateFrame } from '../../../../src/router/http2/frames.ts';
 import { Outbox, type SendSide } from '../../../../src/router/http2/outbox.ts';
 
 /** With so many bytes to send. */
@@ -43,6 +43,36 @@ test('thousands of streams that wait for the window of the connection are forgot
   }
   const { user, system } = process.threadCpuUsage(before);
   assert.ok(user + system < 150_000, `${(user + system) / 1_000} ms`);
+});
+
+test('thousands of streams of which each may send an octet send it in little time', async () => {
+  const { outbox: box, socket } = outbox();
+  box.sendWindow = 1_000_000;
+  const streams = Array.from({ length: 100_000 }, (_, index) => new Sender(2 * index + 1, 100));
+  for (const stream of streams) stream.sendWindow = 1;
+  socket.resume();
+  const before = process.threadCpuUsage();
+  for (const stream of streams) box.ready(stream);
+  while (streams.some(({ queued }) => queued === 100)) await setImmediate();
+  const { user, system } = process.threadCpuUsage(before);
+  assert.ok(user + system < 300_000, `${(user + system) / 1_000} ms`);
+});
+
+test('frames that wait for a peer that does not read take little more than their length, and leave in their order, whole', async () => {
+  const sent: Buffer[] = [];
+  const write = (chunk: Buffer, _: unknown, done: () => void): void => {
+    sent.push(Buffer.from(chunk));
+    done();
+  };
+  const box = new Outbox(new Duplex({ write }), () => {}, assert.fail);
+  const frames = Array.from({ length: 40_000 }, (_, index) => windowUpdateFrame(2 * index + 1, 1));
+  for (const frame of frames) box.control(frame);
+  const bytes = frames.length * (FRAME_HEADER_BYTES + 4);
+  assert.equal(box.controlBytes, bytes);
+  assert.ok(box.held > bytes && box.held < 1.5 * bytes, `${box.held} bytes for ${bytes}`);
+  while (!box.idle) await setImmediate();
+  assert.ok(Buffer.concat(sent).equals(Buffer.concat(frames)));
+  assert.equal(box.held, 0);
 });
 
 test('what a stream had queued that is forgotten does not leave, and what others have does', async () => {

@@ -1,0 +1,40 @@
+/** First in, first out. However many there are, one more or less takes as long: `Array.shift` moves all that are left in a long array. */
+export class Fifo<T> {
+  /** Those before the head have left. */
+  #items: (T | undefined)[] = [];
+  #head = 0;
+
+  get size(): number {
+    return this.#items.length - this.#head;
+  }
+
+  /** Undefined where there is none. */
+  get first(): T | undefined {
+    return this.#items[this.#head];
+  }
+
+  push(item: T): void {
+    this.#items.push(item);
+  }
+
+  shift(): T | undefined {
+    if (this.size === 0) return undefined;
+    const { first } = this;
+    this.#items[this.#head++] = undefined;
+    if (this.#head * 2 < this.#items.length) return first;
+    this.#items = this.#items.slice(this.#head);
+    this.#head = 0;
+    return first;
+  }
+
+  /** Leaves out the others. */
+  keep(isKept: (item: T) => boolean): void {
+    this.#items = this.#items.filter((item) => item !== undefined && isKept(item));
+    this.#head = 0;
+  }
+
+  clear(): void {
+    this.#items = [];
+    this.#head = 0;
+  }
+}
