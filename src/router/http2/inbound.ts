@@ -45,6 +45,7 @@ export class Inbound implements FrameSink {
 
   onDataStart(streamId: number, length: number): void {
     this.#expect(FrameType.DATA, streamId);
+    this.#expectReader();
     const core = this.#core;
     core.windows.arrivedOnConnection(length);
     const stream = this.#streamFor(streamId, 'DATA');
@@ -119,6 +120,13 @@ export class Inbound implements FrameSink {
     }
     this.#blocks.expect(type, streamId);
     this.#worked(FRAME);
+  }
+
+  /** A peer that never reads would have us keep the answers to all that it asks, and the windows that it gets for all that it sends. */
+  #expectReader(): void {
+    const { outbox, limits } = this.#core;
+    if (outbox.controlBytes > limits.controlQueued)
+      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'the peer goes on asking or sending, and does not read');
   }
 
   #worked(pieces: number): void {
@@ -203,9 +211,7 @@ export class Inbound implements FrameSink {
       this.#past.add(streamId, 'reset-here');
       return;
     }
-    // A peer that never reads would have us keep the answers of all that it asks.
-    if (core.outbox.controlBytes > core.limits.controlQueued)
-      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'the peer opens streams and does not read');
+    this.#expectReader();
     if (core.streams.size >= core.limits.concurrentStreams) return this.#refuse(streamId, ErrorCode.REFUSED_STREAM);
     if (whole.dependsOnItself) return this.#refuse(streamId, ErrorCode.PROTOCOL_ERROR);
     const parsed = size === Infinity ? TOO_LARGE : parseRequest(lines);

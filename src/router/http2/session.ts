@@ -89,6 +89,9 @@ class Http2Session implements Session, SessionCore {
   readonly #later: LaterWork;
   #waiting: { readonly stream: SessionStream; readonly block: Buffer; readonly end: boolean }[] = [];
   #nextId = 1;
+  /** The last stream of ours that the peer takes. */
+  #mostTaken = MAX_STREAM_ID;
+  #measuring = false;
   #goawaySent: 'no' | 'notice' | 'final' = 'no';
   #settingsUnacknowledged = 0;
   #settingsTimer: NodeJS.Timeout | undefined;
@@ -136,7 +139,7 @@ class Http2Session implements Session, SessionCore {
     const read = this.#unread.length + this.#later.held;
     // What this end has opened is its users'.
     const opened = this.role === 'server' ? this.streams.size * STREAM_COST : 0;
-    return this.outbox.controlBytes + read + opened;
+    return this.outbox.held + read + opened;
   }
 
   get nextLocalStream(): number {
@@ -286,8 +289,11 @@ class Http2Session implements Session, SessionCore {
     if (this.#state === 'open') this.#state = 'draining';
     this.#tell(() => this.events.onGoaway(reason));
     this.#refuseWaiting();
-    if (this.role === 'client') {
-      const refused = [...this.streams.values()].filter(({ id }) => id > lastStreamId);
+    // Of those that an earlier one refused, each is on its way to be cut.
+    const mostTaken = this.#mostTaken;
+    if (this.role === 'client' && lastStreamId < mostTaken) {
+      this.#mostTaken = lastStreamId;
+      const refused = [...this.streams.values()].filter(({ id }) => id > lastStreamId && id <= mostTaken);
       const late = { code: ErrorCode.REFUSED_STREAM, reason: 'the peer takes no more streams' };
       this.#inTurns(refused, (stream) => this.#cutStream(stream, late));
     }
@@ -427,8 +433,14 @@ class Http2Session implements Session, SessionCore {
   }
 
   #measure(): void {
+    // A peer that never answers is not asked again.
+    if (this.#measuring) return;
+    this.#measuring = true;
     const since = this.now();
-    this.pings.notify(() => this.windows.sample(this.now() - since));
+    this.pings.notify(() => {
+      this.#measuring = false;
+      this.windows.sample(this.now() - since);
+    });
   }
 
   #finalGoaway(): void {

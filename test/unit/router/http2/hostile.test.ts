@@ -49,12 +49,20 @@ const connect = (id: number, end = false): Buffer =>
   );
 const refuse = ({ stream }: Accepted): void =>
   stream.respond({ status: 404, fields: { 'proxy-status': 'earshot; error=destination_not_found' } }, { end: true });
+const take = ({ stream }: Accepted): void => stream.respond({ status: 200, fields: {} });
 const setting = (id: number, value: number): Buffer => {
   const bytes = Buffer.alloc(6);
   bytes.writeUInt16BE(id);
   bytes.writeUInt32BE(value, 2);
   return bytes;
 };
+
+function countSent({ sent }: Wire, wanted: number): number {
+  const bytes = Buffer.concat(sent);
+  let count = 0;
+  for (let at = 0; at < bytes.length; at += 9 + bytes.readUIntBE(at, 3)) if (bytes[at + 3] === wanted) count += 1;
+  return count;
+}
 
 test('a peer that asks without end and reads no answer is cut off before its answers pile up', async () => {
   const { wire, session, seen } = victim(false, { controlQueued: 10_000 }, refuse);
@@ -66,6 +74,53 @@ test('a peer that asks without end and reads no answer is cut off before its ans
     [ErrorCode.ENHANCE_YOUR_CALM],
   );
   assert.ok(seen.accepted.length < 300, `${seen.accepted.length} requests were taken`);
+  wire.destroy();
+});
+
+test('a peer that sends without end, and reads of no window that it gets, is cut off before those pile up', async () => {
+  const { wire, session, seen } = victim(false, { controlQueued: 10_000 }, take);
+  await setImmediate();
+  wire.feed(connect(1));
+  const data = frame(FrameType.DATA, 0, 1, Buffer.alloc(16_384));
+  for (let sent = 0; sent < 3_000 && session.state === 'open'; sent += 1) wire.feed(data);
+  assert.deepEqual(
+    seen.closes.map(({ code }) => code),
+    [ErrorCode.ENHANCE_YOUR_CALM],
+  );
+  wire.destroy();
+});
+
+test('a peer that says again and again that it takes no more streams has each of them cut once', async () => {
+  const wire = new Wire(true);
+  const seen = new SessionRecorder();
+  const turn = new Turn();
+  const session = createSession(wire.socket, { role: 'client', events: seen, turn, now: () => 0 });
+  wire.feed(frame(FrameType.SETTINGS, 0, 0, setting(3, 10_000)));
+  await setImmediate();
+  const asked = Array.from({ length: 2_000 }, () => new Recorder());
+  for (const recorder of asked) session.request({ method: 'CONNECT', authority: 'key', fields: {} }, recorder);
+  for (let said = 0; said < 50; said += 1) wire.feed(goawayFrame(0, ErrorCode.NO_ERROR, ''));
+  let turns = 0;
+  for (; turn.work.isBusy; turns += 1) await setImmediate();
+  assert.ok(asked.every(({ resets }) => resets.length === 1));
+  assert.ok(turns < 2_000, `${turns} turns of the event loop`);
+  wire.destroy();
+});
+
+test('a peer that answers no ping is asked for the round trip once', async () => {
+  let now = 0;
+  const wire = new Wire(true);
+  const options = { role: 'server', turn: new Turn(() => Infinity), now: () => now } as const;
+  const session = createSession(wire.socket, { ...options, events: new SessionRecorder(take) });
+  wire.feed(Buffer.concat([PREFACE, frame(FrameType.SETTINGS, 0, 0), connect(1)]));
+  for (let second = 0; second < 100; second += 1) {
+    now += 1_000;
+    for (let frames = 0; frames < 4; frames += 1) wire.feed(frame(FrameType.DATA, 0, 1, Buffer.alloc(16_000)));
+    await setImmediate();
+    wire.take();
+  }
+  assert.equal(session.state, 'open');
+  assert.equal(countSent(wire, FrameType.PING), 1);
   wire.destroy();
 });
 
