@@ -13,6 +13,7 @@ import { waysOn } from '../refusal.ts';
 import { Revisions } from '../revisions.ts';
 import { expiredError } from '../tls-errors.ts';
 import { openFirst, type DialTarget } from './dial-endpoints.ts';
+import { CONNECTIONS_OF_PEER, PLACES_OF_LINK } from '../accept/places.ts';
 import { problemOf } from '../../../errors/problem.ts';
 
 /** A link that was up for so long is opened anew at once; one that breaks sooner counts as a failure. */
@@ -25,6 +26,11 @@ const LATEST = 2_500;
 const HANDOVER = 1_000;
 /** The same where the other end has said that it goes. */
 const FAREWELL = 12_000;
+/**
+ * Connections of links that have been replaced: as many as an access keeps of a site. The other end can have its link made anew every few seconds, and how long
+ * those before carry something is for it to say.
+ */
+const MOST_REPLACED = CONNECTIONS_OF_PEER - PLACES_OF_LINK;
 /** What connections may take to finish when their link is taken away. */
 const CLOSE_DEADLINE = 60_000;
 
@@ -343,6 +349,20 @@ export class Dialer {
     // One whose other end goes is taken down by that, in good time.
     else setTimeout(bounded('link/handover', retire, retire), old.link.leaving ? FAREWELL : HANDOVER).unref();
     if (old.link.connections.size > 0) this.#replaced.set(old, revision);
+    this.#cutEarliest();
+  }
+
+  #cutEarliest(): void {
+    let excess = -MOST_REPLACED;
+    for (const { link } of this.#replaced.keys()) excess += link.connections.size;
+    for (const { link } of this.#replaced.keys()) {
+      const { size } = link.connections;
+      if (excess <= 0) return;
+      if (size === 0) continue;
+      excess -= size;
+      this.#host.log.warn({ linkName: this.name, link: link.id, connections: size }, 'earlier link cut off: newer ones carry too much');
+      link.cut(new LinkError('closed', 'Too many links have taken the place of this one, and carry something still.'));
+    }
   }
 
   /** Only what has been replaced: a link that is up goes on until another is there. */

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import type { Router, RouterConfig } from '../../../../src/router/contract.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { freePort } from '../../support/free-port.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { access, accessPort, connector, echoServer, greeted, link, listener, siteConfig, start, until } from '../support/site.ts';
@@ -68,6 +69,30 @@ describe('what a link carries that another has replaced', () => {
     t.mock.timers.tick(1_000);
     t.mock.timers.reset();
     await ended;
+  });
+
+  it('is no more than an access keeps of a site, however often the other end has its link made anew', async () => {
+    await using echo = await echoServer('hello');
+    const port = await freePort();
+    const tls = await authority.issue();
+    // Each has room for itself: of what the server accepts nothing ends for a new link.
+    const accesses = Array.from({ length: 20 }, (_, number) => access(tls, { name: `access-${number}` }));
+    await using server = await start({ ...siteConfig('server'), accesses, listeners: [listener('key', port)] });
+    const base = { ...siteConfig('client'), connectors: [connector('key', echo.port)] };
+    await using client = await start(base);
+    const held: Socket[] = [];
+    for (const { name } of accesses) {
+      const before = server.state.incoming[0]?.serial;
+      client.apply({ ...base, links: [link('server', await accessPort(server, name), await authority.issue())] });
+      await until(server, 'the new link', ({ incoming }) => incoming.length === 1 && incoming[0]?.serial !== before);
+      await until(server, 'the listener', ({ listeners }) => listeners['Listener/key']?.listening === true);
+      const socket = await greeted(port);
+      socket.on('error', () => {});
+      held.push(socket);
+    }
+    await eventually('those that came first are ended', () => held.slice(0, 5).every(({ destroyed }) => destroyed));
+    assert.ok(held.slice(-10).every(({ destroyed }) => !destroyed));
+    for (const socket of held) socket.destroy();
   });
 
   it('is ended when the certificate under which it began is revoked, and the new link goes on', async () => {
