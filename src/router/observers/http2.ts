@@ -70,6 +70,7 @@ interface FrameEvents {
   onReset(id: number): void;
 }
 
+const EMPTY = Buffer.alloc(0);
 const STATUS = /^\d{3}$/;
 
 /** Looks at frame headers, decodes header blocks, skips all else by counting. */
@@ -121,10 +122,15 @@ class FrameReader {
         at += skipped;
       } else if (this.#wanted > 0) {
         const taken = Math.min(this.#wanted - this.#parts.bytes, chunk.length - at);
-        // A copy: the bytes are the connection's.
-        this.#parts.push(Buffer.from(chunk.subarray(at, at + taken)));
+        const part = chunk.subarray(at, at + taken);
         at += taken;
-        if (this.#parts.bytes === this.#wanted && !this.#frame()) return false;
+        if (taken === this.#wanted) {
+          if (!this.#frame(part)) return false;
+          continue;
+        }
+        // A copy: the bytes are the connection's.
+        this.#parts.push(Buffer.from(part));
+        if (this.#parts.bytes === this.#wanted && !this.#frame(Buffer.concat(this.#parts.takeAll()))) return false;
       } else {
         const copied = chunk.copy(this.#header, this.#headerLength, at, at + FRAME_HEADER_BYTES - this.#headerLength);
         this.#headerLength += copied;
@@ -151,17 +157,23 @@ class FrameReader {
     if (length + this.#blockLength > MOST_BLOCK || this.#block.length >= MOST_FRAMES) return false;
     this.#wanted = length;
     // No bytes will come that could complete it.
-    return length > 0 || this.#frame();
+    return length > 0 || this.#frame(EMPTY);
   }
 
-  #frame(): boolean {
-    const payload = Buffer.concat(this.#parts.takeAll());
+  /** @param payload valid during the call only */
+  #frame(payload: Buffer): boolean {
     this.#wanted = 0;
     const fragment = this.#type === FrameType.CONTINUATION ? payload : this.#fragment(payload);
     if (fragment === undefined) return false;
-    this.#block.push(fragment);
+    const isLast = (this.#flags & END_HEADERS) !== 0;
+    if (isLast && this.#block.length === 0) return this.#blockEnd(fragment);
+    this.#block.push(Buffer.from(fragment));
     this.#blockLength += fragment.length;
-    return (this.#flags & END_HEADERS) === 0 || this.#blockEnd();
+    if (!isLast) return true;
+    const block = Buffer.concat(this.#block, this.#blockLength);
+    this.#block = [];
+    this.#blockLength = 0;
+    return this.#blockEnd(block);
   }
 
   /** Without padding, priority and the promised stream's id (sections 6.2 and 6.6). */
@@ -176,10 +188,7 @@ class FrameReader {
     return payload.subarray(before, payload.length - padding);
   }
 
-  #blockEnd(): boolean {
-    const block = Buffer.concat(this.#block, this.#blockLength);
-    this.#block = [];
-    this.#blockLength = 0;
+  #blockEnd(block: Buffer): boolean {
     let found: string | undefined;
     // A block can name one long entry of the table thousands of times: what it says is looked at once, when all is known.
     this.#decoder?.decode(block, (name, value) => {
