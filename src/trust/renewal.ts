@@ -88,7 +88,8 @@ export async function renewFor(
   const issued = issueCertificate(authority, order, clock);
   // Once more: it may have been revoked meanwhile.
   const entry = { serial: issued.serial, notAfter: issued.notAfter };
-  await ledger.record(holder === undefined ? { siteName, siteId, ...entry } : { siteName: holder, ...entry }, shown.facts.serial);
+  const basis = { kind: 'renewal', serial: shown.facts.serial } as const;
+  await ledger.record(holder === undefined ? { siteName, siteId, ...entry } : { siteName: holder, ...entry }, basis);
   return issued;
 }
 

@@ -3,7 +3,7 @@ import { EarshotError } from '../errors/earshot-error.ts';
 import type { Revocations } from '../identity/issued.ts';
 import { revokedOf, revokedSets, type Party } from '../identity/revocation.ts';
 import { TrustError } from './errors.ts';
-import type { Grant, IssuedEntry, RedeemAttempt, RevokedSite } from './stores.ts';
+import type { Basis, Grant, IssuedEntry, RedeemAttempt, RevokedSite } from './stores.ts';
 import { isUuid } from '../text/names.ts';
 import { printable, quoted } from '../text/printable.ts';
 
@@ -130,9 +130,10 @@ const isRevoked = (party: Party, revoked: readonly RevokedSite[]): boolean =>
 
 const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)];
 
-/** @throws TrustError `revoked` where the certificate is for a site that is out, or the successor of one that is */
-export function refuseEntry({ siteId, siteName }: IssuedEntry, revoked: readonly RevokedSite[], before?: string): void {
-  if (before !== undefined) refuseRenewal(before, siteId, siteName, revoked);
+/** @throws TrustError `revoked` where the certificate is for a site that is out, or comes of what is */
+export function refuseEntry({ siteId, siteName }: IssuedEntry, revoked: readonly RevokedSite[], basis?: Basis): void {
+  if (basis?.kind === 'renewal') refuseRenewal(basis.serial, siteId, siteName, revoked);
+  if (basis?.kind === 'redemption') refuseRedemption(basis.attempt, basis.grant, revoked);
   if (!isRevoked({ site: siteId }, revoked)) return;
   throw new TrustError(
     'revoked',
@@ -142,7 +143,8 @@ export function refuseEntry({ siteId, siteName }: IssuedEntry, revoked: readonly
 
 /** See `Ledger.revoke` for who is kept out. */
 export function refuseRedemption(attempt: RedeemAttempt, grant: Grant, revoked: readonly RevokedSite[]): void {
-  const isOut = (site: string): boolean => isRevoked({ site }, revoked);
+  const sets = revokedSets(revocationsOf(revoked));
+  const isOut = (site: string): boolean => revokedOf({ site }, sets) !== undefined;
   if (isOut(attempt.siteId)) {
     throw new TrustError(
       'revoked',

@@ -93,10 +93,10 @@ export interface RedeemAttempt {
 export interface Ledger {
   /**
    * Puts a certificate on record before it is handed out.
-   * @param before serial number of the certificate that it is the successor of
-   * @throws TrustError `revoked` where its site, or that certificate, is out by now
+   * @param basis left out: nothing that can be revoked
+   * @throws TrustError `revoked` where its site, or what it comes of, is out by now
    */
-  record(entry: IssuedEntry, before?: string): Promise<void>;
+  record(entry: IssuedEntry, basis?: Basis): Promise<void>;
   /** In order, one at a time: however many there are. What is damaged is left out, and told by the store. Those that have ended may be gone. */
   issued(): AsyncIterable<IssuedEntry>;
   /** @throws TrustError `state-damaged`: to take what is unreadable for nothing would let everyone back in */
@@ -124,6 +124,11 @@ export interface IssuedEntry {
   readonly serial: string;
   readonly notAfter: number;
 }
+
+/** What a certificate comes of. */
+export type Basis =
+  | { readonly kind: 'renewal'; /** Of the certificate that it is the successor of. */ readonly serial: string }
+  | { readonly kind: 'redemption'; readonly attempt: RedeemAttempt; /** With this redemption. */ readonly grant: Grant };
 
 /** Each of its ids and serials is refused, whoever shows it. */
 export interface RevokedSite {

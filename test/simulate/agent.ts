@@ -292,8 +292,9 @@ export class SiteAgent {
       locationOf: (name) => name,
     };
     const ledger: Ledger = {
-      record: (entry, before) =>
+      record: (entry, basis) =>
         this.#written(() => {
+          const before = basis?.kind === 'renewal' ? basis.serial : undefined;
           issued.record(entry, before, revocations());
           if (revoked.sites.has(entry.siteId ?? '') || revoked.serials.has(before ?? ''))
             onFault(`${machine.name} gives a successor to the certificate ${before}, which is revoked`);

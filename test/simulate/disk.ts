@@ -40,7 +40,7 @@ export class Issued {
 
   /** @throws TrustError where its site, or the certificate before it, is revoked by now */
   record(entry: IssuedEntry, before: string | undefined, revoked: Revocations): void {
-    refuseEntry(entry, revokedIn(revoked), before);
+    refuseEntry(entry, revokedIn(revoked), before === undefined ? undefined : { kind: 'renewal', serial: before });
     this.entries.push({ ...entry, before });
   }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../trust/contract.ts';
 import { damagedEntry, formatEntry, formatRevoked, parseEntry, parseRevoked } from '../../trust/disk/ledger-files.ts';
 import { TrustError } from '../../trust/errors.ts';
 import { isResource, planRevocation, refuseEntry, withoutRevoked, withRevoked } from '../../trust/revocation.ts';
-import type { IssuedEntry, Ledger, RevokedSite } from '../../trust/stores.ts';
+import type { Basis, IssuedEntry, Ledger, RevokedSite } from '../../trust/stores.ts';
 import { InTurn } from '../../work/in-turn.ts';
 import type { SiteSecrets } from './site-secrets.ts';
 
@@ -36,9 +36,9 @@ export class SecretLedger implements Ledger {
     this.#onDamage = onDamage;
   }
 
-  record(entry: IssuedEntry, before?: string): Promise<void> {
+  record(entry: IssuedEntry, basis?: Basis): Promise<void> {
     return this.#change((state) => {
-      refuseEntry(entry, this.#revokedIn(state), before);
+      refuseEntry(entry, this.#revokedIn(state), basis);
       const lines = [...this.#standing(state), formatEntry(entry)].join('\n');
       if (lines.length > MOST_ISSUED_CHARACTERS) throw this.#full(lines.length);
       return { ...state, [KEYS.issued]: `${lines}\n` };

@@ -64,6 +64,19 @@ describe('The ledger on disk', () => {
     await writeFile(join(place.path, 'revoked.yaml'), 'version: 1\nrevoked: []\n');
   });
 
+  it('reads a long list of who is revoked once, until it is another', async () => {
+    await using place = await makePlace();
+    const [ledger, command] = [await openLedger(place.path), await openLedger(place.path)];
+    await command.revoke(east);
+    const before = await ledger.revoked();
+    assert.equal(await ledger.revoked(), before);
+    await command.revoke(other);
+    assert.deepEqual(
+      (await ledger.revoked()).flatMap(({ siteIds }) => siteIds),
+      [east, other],
+    );
+  });
+
   it('revokes whom it knows although lines are damaged, and tells each of those once', async () => {
     await using place = await makePlace();
     const told: TrustError[] = [];

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { isKey } from '../../../src/x509/request.ts';
 import { revocationsOf } from '../../../src/trust/revocation.ts';
-import type { Bundles, GrantStore, IssuedEntry, Ledger, PendingKeys, RedeemAttempt } from '../../../src/trust/stores.ts';
+import type { Bundles, Grant, GrantStore, IssuedEntry, Ledger, PendingKeys, RedeemAttempt } from '../../../src/trust/stores.ts';
 import type { Clock } from '../../../src/trust/contract.ts';
 import { refusal } from './support/refusal.ts';
 import { DAY, makeClock, makeSite } from './support/site.ts';
@@ -397,6 +397,28 @@ function revokedContract({ open }: StoreUnderTest): void {
     await ledger.record(entry('A1', one.siteId));
     await ledger.revoke('east');
     await assert.rejects(grants.redeem(attempt(grants, { siteName: 'disguised' })), refusal('revoked', /may have the token still/));
+  });
+
+  it('gets no certificate on record for what was counted before the revocation, under its id, its name or by its grant', async () => {
+    const clock = makeClock();
+    await using stores = await open(clock);
+    const { grants, ledger } = stores;
+    await ledger.record(entry('A0', makeSite().siteId));
+    await grants.ensure({ ...spec, redemptionsAllowed: 9 });
+    const record = async (one: RedeemAttempt, grant: Grant, serial: string): Promise<void> =>
+      ledger.record(entry(serial, one.siteId, one.siteName), { kind: 'redemption', attempt: one, grant });
+    const [first, again, disguised] = [attempt(grants), attempt(grants), attempt(grants, { siteName: 'disguised' })];
+    await record(first, await grants.redeem(first), 'A1');
+    const counted = [await grants.redeem(first), await grants.redeem(again), await grants.redeem(disguised)] as const;
+    clock.advance(1_000);
+    await ledger.revoke('east');
+    await assert.rejects(record(first, counted[0], 'A2'), refusal('revoked', /no token lets it in/));
+    await assert.rejects(record(again, counted[1], 'A3'), refusal('revoked', /was revoked after grant g was made/));
+    await assert.rejects(record(disguised, counted[2], 'A4'), refusal('revoked', /may have the token still/));
+    assert.deepEqual(
+      (await Array.fromAsync(ledger.issued())).map(({ serial }) => serial),
+      ['A0', 'A1'],
+    );
   });
 
   it('gets in under a new id by a grant made afterwards, and not by one made before', async () => {

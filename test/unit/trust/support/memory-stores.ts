@@ -5,6 +5,7 @@ import type { Clock } from '../../../../src/trust/contract.ts';
 import { planRevocation, refuseEntry, withoutRevoked, withRevoked } from '../../../../src/trust/revocation.ts';
 import {
   refuseName,
+  type Basis,
   type Bundles,
   type BundleSet,
   type IssuedEntry,
@@ -59,8 +60,8 @@ export class MemoryLedger implements Ledger {
     this.#clock = clock;
   }
 
-  async record(entry: IssuedEntry, before?: string): Promise<void> {
-    refuseEntry(entry, this.#revoked, before);
+  async record(entry: IssuedEntry, basis?: Basis): Promise<void> {
+    refuseEntry(entry, this.#revoked, basis);
     this.#issued.push(entry);
   }
 
