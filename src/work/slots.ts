@@ -1,19 +1,22 @@
 import { bounded } from '../telemetry/boundary.ts';
+import { FairQueue } from './fair-queue.ts';
 
 export interface Asker {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds that it is willing to wait. */
   readonly deadline: number;
+  /** Those of each have a slot in turn. Left out: all are one's. */
+  readonly whose?: string;
 }
 
 /** Only who is `granted` a slot has to give it back. `full`: too many wait already. `late`: none was free by the deadline. */
 export type Answer = 'granted' | 'full' | 'late';
 
-/** A fixed number of slots, given out in the order in which they were asked for. */
+/** A fixed number of slots. Those of one asker are given out in the order in which they were asked for, and those of several in turn. */
 export class Slots {
   #free: number;
   readonly #limit: number;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new FairQueue<() => void>();
 
   /** `limit`: how many may wait. */
   constructor(slots: number, limit: number) {
@@ -22,7 +25,7 @@ export class Slots {
   }
 
   /** Rejects, with none taken, with the signal's reason. */
-  take({ signal, deadline }: Asker): Promise<Answer> {
+  take({ signal, deadline, whose = '' }: Asker): Promise<Answer> {
     if (this.#free > 0) {
       this.#free--;
       return GRANTED;
@@ -32,7 +35,7 @@ export class Slots {
       const leave = (): void => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', onAbort);
-        this.#waiting.delete(grant);
+        this.#waiting.delete(whose, grant);
       };
       const grant = (): void => {
         leave();
@@ -49,12 +52,12 @@ export class Slots {
       };
       const timer = setTimeout(bounded('request/slot-late', late, late), deadline);
       signal?.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.add(grant);
+      this.#waiting.add(whose, grant);
     });
   }
 
   giveBack(): void {
-    const [next] = this.#waiting;
+    const next = this.#waiting.take();
     if (next === undefined) this.#free++;
     else next();
   }

@@ -48,7 +48,8 @@ export interface GrantServerOptions {
 export interface GrantServerLimits {
   readonly bodyBytes: number;
   readonly requestMilliseconds: number;
-  readonly concurrentRequests: number;
+  /** Of those that have shown a code. Others wait, those of each address in turn. */
+  readonly redemptionsAtOnce: number;
   /** That may be open: of all, and of one address. For one more, the oldest of the address that has most of them is ended. */
   readonly connections: number;
   readonly connectionsOfAddress: number;

@@ -18,7 +18,7 @@ const CONNECTIONS = Math.min(512, reserveWithin(openFilesLimit()).strangers);
 const defaultLimits: GrantServerLimits = {
   bodyBytes: 16_384,
   requestMilliseconds: 10_000,
-  concurrentRequests: 256,
+  redemptionsAtOnce: 8,
   connections: CONNECTIONS,
   connectionsOfAddress: Math.min(128, CONNECTIONS),
 };
@@ -56,8 +56,8 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
   boundKeyUpdates(server, () => service.count('tls-failed'));
   server.headersTimeout = limits.requestMilliseconds / 2;
   server.requestTimeout = limits.requestMilliseconds;
-  server.keepAliveTimeout = 1_000;
-  server.maxRequestsPerSocket = 16;
+  // Of one address handshakes begin so fast and no faster, and with each comes one request.
+  server.maxRequestsPerSocket = 1;
   const places = new FairPlaces<Socket>({ most: limits.connections, mostOfGroup: limits.connectionsOfAddress });
   const pace = new HandshakePace<Socket>(options.monotonic);
   const open = new Set<Socket>();

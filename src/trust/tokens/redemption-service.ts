@@ -2,12 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorCode, ShownAs } from '../../errors/catalogue.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { checkRequest, keyHashOf } from '../../x509/request.ts';
-import { attempt } from '../../telemetry/boundary.ts';
+import { attempt, bounded } from '../../telemetry/boundary.ts';
+import { Slots } from '../../work/slots.ts';
+import { networkOf } from '../../x509/network.ts';
 import { TrustError, type TrustCode } from '../errors.ts';
 import { unknownGrant } from '../grants.ts';
 import { issueCertificate } from '../issue.ts';
 import type { GrantRealm, GrantServerLimits, GrantServerOptions } from './contract.ts';
 import { checkProof, decodeRedemption, REDEEM_PATH, type RedemptionAnswer, type RedemptionRequest } from './redemption.ts';
+import { Repeats } from './repeats.ts';
 import { Throttle, type CodeOrigin } from './throttle.ts';
 import { isGrantName } from '../../text/names.ts';
 
@@ -16,6 +19,9 @@ export class RedemptionService {
   readonly #options: GrantServerOptions;
   readonly #limits: GrantServerLimits;
   readonly #throttle: Throttle;
+  readonly #repeats: Repeats;
+  /** Of those that have shown a code: whoever has yet to say what he wants holds no place. */
+  readonly #turns: Slots;
   readonly #mayLog = createLogPace();
   readonly #counts = new Map<string, number>();
   readonly #running = new Set<Promise<void>>();
@@ -23,7 +29,10 @@ export class RedemptionService {
   constructor(options: GrantServerOptions, limits: GrantServerLimits) {
     this.#options = options;
     this.#limits = limits;
-    this.#throttle = new Throttle(options.monotonic ?? (() => performance.now()));
+    const monotonic = options.monotonic ?? (() => performance.now());
+    this.#throttle = new Throttle(monotonic);
+    this.#repeats = new Repeats(monotonic);
+    this.#turns = new Slots(limits.redemptionsAtOnce, limits.connections);
   }
 
   get answered(): Readonly<Record<string, number>> {
@@ -41,16 +50,6 @@ export class RedemptionService {
 
   onRequest(request: IncomingMessage, response: ServerResponse): void {
     response.on('error', () => {});
-    if (this.#running.size >= this.#limits.concurrentRequests) {
-      this.count('server-busy');
-      send(
-        response,
-        503,
-        { code: 'server-busy', message: 'too many redemptions at once: come back in a second' },
-        { 'retry-after': '1', connection: 'close' },
-      );
-      return;
-    }
     const answer = async (): Promise<void> => {
       await attempt(
         'request/redeem',
@@ -66,7 +65,7 @@ export class RedemptionService {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const address = request.socket.remoteAddress ?? '';
     try {
-      const body = await this.#redeem(request, address);
+      const body = await this.#redeem(request, address, goneFrom(response));
       this.count('redeemed');
       send(response, 200, body);
     } catch (error) {
@@ -81,7 +80,7 @@ export class RedemptionService {
     }
   }
 
-  async #redeem(request: IncomingMessage, address: string): Promise<RedemptionAnswer> {
+  async #redeem(request: IncomingMessage, address: string, signal: AbortSignal): Promise<RedemptionAnswer> {
     const name = grantOf(request);
     const realm = this.#options.realm(name);
     const origin = realm?.store.get(name)?.ownCode === true ? "person's" : 'ours';
@@ -98,7 +97,43 @@ export class RedemptionService {
       }
       throw error;
     }
-    return certify(name, wanted, address, realm, this.#options);
+    const turn = await this.#turns.take({ signal, deadline: this.#limits.requestMilliseconds, whose: networkOf(address) });
+    if (turn !== 'granted') throw new HttpRefusal(503, 'server-busy', 'too many redemptions at once: come back in a second', 1);
+    try {
+      return await this.#certify(name, wanted, address, realm);
+    } finally {
+      this.#turns.giveBack();
+    }
+  }
+
+  /** All that can be refused is refused before the redemption is counted. */
+  async #certify(name: string, wanted: RedemptionRequest, address: string, realm: GrantRealm): Promise<RedemptionAnswer> {
+    const { store, ledger } = realm;
+    const { clock = Date.now, log } = this.#options;
+    checkProof(name, wanted);
+    const { siteId, siteName, csr, code } = wanted;
+    const keyHash = keyHashOf(checkRequest(csr).publicKey);
+    const authority = await realm.authority(store.get(name)?.issuer);
+    const offer = realm.offer();
+    if (offer.endpoints.length === 0) {
+      throw new TrustError(
+        'server-failed',
+        `site ${offer.siteName} has nowhere to link to: enable link access there (linkAccess of its Site), then try again`,
+      );
+    }
+    const attempted = { grant: name, code, siteId, siteName, keyHash };
+    const grant = await store.redeem(attempted);
+    const wait = this.#repeats.wait(`${name} ${siteId} ${keyHash}`);
+    if (wait > 0)
+      throw new HttpRefusal(429, 'server-busy', 'this was redeemed a moment ago: wait, then try again', Math.ceil(wait / 1_000));
+    const order = { subject: siteName, siteId, client: true, purpose: 'link', csr, days: realm.certificateDays ?? 30 } as const;
+    const issued = issueCertificate(authority, order, clock);
+    const { serial, notAfter } = issued;
+    // Once more: it may have been revoked meanwhile.
+    await ledger.record({ siteName, siteId, serial, notAfter }, { kind: 'redemption', attempt: attempted, grant });
+    const { redemptions, redemptionsAllowed } = grant;
+    log?.info({ grant: name, siteId, siteName, serial, address, redemptions, redemptionsAllowed }, 'a token was redeemed');
+    return { cert: issued.cert, ca: issued.ca, ...offer };
   }
 
   #refuseGuesser(address: string, origin: CodeOrigin): void {
@@ -121,6 +156,14 @@ function createLogPace(): () => boolean {
   };
 }
 
+/** Aborted once nobody waits for the answer any more. */
+function goneFrom(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  const leave = (): void => gone.abort(new HttpRefusal(503, 'server-busy', 'whoever asked has gone'));
+  response.on('close', bounded('request/redeemer-gone', leave, leave));
+  return gone.signal;
+}
+
 /** An answer that is not about what was asked but about how. */
 class HttpRefusal extends EarshotError<AnswerCode> {
   readonly status: number;
@@ -131,45 +174,6 @@ class HttpRefusal extends EarshotError<AnswerCode> {
     this.status = status;
     this.retryAfter = retryAfter;
   }
-}
-
-/** All that can be refused is refused before the redemption is counted. */
-async function certify(
-  name: string,
-  wanted: RedemptionRequest,
-  address: string,
-  realm: GrantRealm,
-  { clock = Date.now, log }: GrantServerOptions,
-): Promise<RedemptionAnswer> {
-  const { store, ledger } = realm;
-  checkProof(name, wanted);
-  const { siteId, siteName, csr } = wanted;
-  const keyHash = keyHashOf(checkRequest(csr).publicKey);
-  const authority = await realm.authority(store.get(name)?.issuer);
-  const offer = realm.offer();
-  if (offer.endpoints.length === 0) {
-    throw new TrustError(
-      'server-failed',
-      `site ${offer.siteName} has nowhere to link to: enable link access there (linkAccess of its Site), then try again`,
-    );
-  }
-  const grant = await store.redeem({ grant: name, code: wanted.code, siteId, siteName, keyHash });
-  const order = { subject: siteName, siteId, client: true, purpose: 'link', csr, days: realm.certificateDays ?? 30 } as const;
-  const issued = issueCertificate(authority, order, clock);
-  await ledger.record({ siteName, siteId, serial: issued.serial, notAfter: issued.notAfter });
-  log?.info(
-    {
-      grant: name,
-      siteId,
-      siteName,
-      serial: issued.serial,
-      address,
-      redemptions: grant.redemptions,
-      redemptionsAllowed: grant.redemptionsAllowed,
-    },
-    'a token was redeemed',
-  );
-  return { cert: issued.cert, ca: issued.ca, ...offer };
 }
 
 /** Skupper's sites ask at `/<uid>`, and show what they are told in the token's status. */

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, Server } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { certificateFacts } from '../../../src/x509/facts.ts';
 import { createKey, createRequest } from '../../../src/x509/request.ts';
@@ -12,7 +13,7 @@ import { issueBundle } from '../../../src/trust/issue.ts';
 import { redeemToken } from '../../../src/trust/tokens/redeem.ts';
 import { TrustError } from '../../../src/trust/errors.ts';
 import type { Authority } from '../../../src/trust/contract.ts';
-import type { Token } from '../../../src/trust/tokens/contract.ts';
+import type { GrantRealm, GrantServerLimits, Token } from '../../../src/trust/tokens/contract.ts';
 import { RedemptionService } from '../../../src/trust/tokens/redemption-service.ts';
 import { encodeRedemption } from '../../../src/trust/tokens/redemption.ts';
 import { offer, startGranting } from './support/grant-server.ts';
@@ -29,6 +30,24 @@ function bodyFor(token: Token, site = makeSite(), grant = 'g'): string {
     { code: token.code, siteId: site.siteId, siteName: site.siteName, csr: createRequest(createKey(), 'x') },
     site.siteKey,
   );
+}
+
+/** Without TLS, for what takes hundreds of strangers. No time passes. */
+function serviceOf(realm: () => GrantRealm, limits: Partial<GrantServerLimits>): RedemptionService {
+  const tls = { name: 'x', cert: '', key: '', ca: '' };
+  const all = { bodyBytes: 16_384, requestMilliseconds: 60_000, redemptionsAtOnce: 8, connections: 1_000, connectionsOfAddress: 1 };
+  return new RedemptionService({ port: 0, tls, realm, monotonic: () => 0 }, { ...all, ...limits });
+}
+
+/** @returns the status of the answer */
+function askService(service: RedemptionService, token: Token, body: string | Readable, remoteAddress: string): Promise<number> {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const more = { url: new URL(token.url).pathname, method: 'POST', headers: {}, socket: { remoteAddress }, complete: true };
+  const request = Object.assign(typeof body === 'string' ? Readable.from([Buffer.from(body)]) : body, more);
+  const response = { on: () => {}, writeHead: (status: number) => resolve(status), end: () => {} };
+  // As much of both as it uses.
+  service.onRequest(request as unknown as IncomingMessage, response as unknown as ServerResponse);
+  return promise;
 }
 
 describe('The grant server', () => {
@@ -193,29 +212,8 @@ describe('The grant server', () => {
     await using west = await startGranting();
     const [own, ours] = [await west.issue({ name: 'own', code: 'secret' }), await west.issue()];
     const { store, ledger, authority } = west;
-    // Without TLS: it takes hundreds of strangers.
-    const limits = {
-      bodyBytes: 16_384,
-      requestMilliseconds: 1_000,
-      concurrentRequests: 1_000,
-      connections: 1_000,
-      connectionsOfAddress: 1,
-    };
-    const options = {
-      port: 0,
-      tls: { name: 'x', cert: '', key: '', ca: '' },
-      realm: () => ({ store, ledger, authority: () => authority, offer: () => offer }),
-    };
-    const service = new RedemptionService({ ...options, monotonic: () => 0 }, limits);
-    const ask = (token: Token, body: string, remoteAddress: string): Promise<number> => {
-      const { promise, resolve } = Promise.withResolvers<number>();
-      const more = { url: new URL(token.url).pathname, method: 'POST', headers: {}, socket: { remoteAddress }, complete: true };
-      const request = Object.assign(Readable.from([Buffer.from(body)]), more);
-      const response = { on: () => {}, writeHead: (status: number) => resolve(status), end: () => {} };
-      // As much of both as it uses.
-      service.onRequest(request as unknown as IncomingMessage, response as unknown as ServerResponse);
-      return promise;
-    };
+    const service = serviceOf(() => ({ store, ledger, authority: () => authority, offer: () => offer }), {});
+    const ask = (token: Token, body: string, address: string) => askService(service, token, body, address);
     const wrong = bodyFor({ ...own, code: 'wrong' });
     const guesses = await Promise.all(Array.from({ length: 210 }, (_, count) => ask(own, wrong, `192.0.2.${count}`)));
     assert.deepEqual([guesses.slice(0, 200).every((status) => status === 403), guesses.at(-1)], [true, 429]);
@@ -233,30 +231,105 @@ describe('The grant server', () => {
     assert.equal(answers.filter(({ status }) => status === 429).length, 14);
   });
 
-  it('answers 503 and when to come back where too many ask at once', async () => {
+  it('redeems a few at once, and then one of each address that waits, whoever came before', async () => {
     let open = (): void => {};
     const gate = new Promise<void>((resolve) => (open = resolve));
-    let waiting = 0;
-    const { promise: both, resolve: arrived } = Promise.withResolvers<void>();
-    await using west = await startGranting({
-      limits: { concurrentRequests: 2 },
+    const arrived = Promise.withResolvers<void>();
+    const asked: string[] = [];
+    await using west = await startGranting({ limits: { redemptionsAtOnce: 1 } });
+    const { store, ledger, authority } = west;
+    const token = await west.issue({ redemptionsAllowed: 9 });
+    const realm = () => ({
+      store,
+      ledger,
+      offer: () => offer,
       authority: async () => {
-        waiting += 1;
-        if (waiting === 2) arrived();
+        asked.push('');
+        arrived.resolve();
         await gate;
-        throw new TrustError('authority-missing', 'not now');
+        return authority;
       },
     });
-    const token = await west.issue();
-    const first = [post(token.url, token.ca, bodyFor(token)), post(token.url, token.ca, bodyFor(token))];
-    await both;
-    const { status, headers } = await post(token.url, token.ca, bodyFor(token));
-    assert.deepEqual([status, headers['retry-after']], [503, '1']);
+    const service = serviceOf(realm, { redemptionsAtOnce: 1 });
+    const order: string[] = [];
+    const ask = async (address: string): Promise<void> => {
+      assert.equal(await askService(service, token, bodyFor(token), address), 200);
+      order.push(address);
+    };
+    const all = [ask('192.0.2.1')];
+    await arrived.promise;
+    all.push(...Array.from({ length: 3 }, () => ask('192.0.2.1')), ask('203.0.113.1'));
+    // Their bodies are read: nobody waits for anything but the first.
+    await setImmediate();
+    assert.equal(asked.length, 1);
     open();
-    assert.deepEqual(
-      (await Promise.all(first)).map((answer) => answer.status),
-      [500, 500],
+    await Promise.all(all);
+    assert.deepEqual(order.indexOf('203.0.113.1') <= 2, true, order.join(' '));
+  });
+
+  it('redeems for who has a code, however many strangers do not end what they say', async () => {
+    await using west = await startGranting();
+    const token = await west.issue();
+    const { store, ledger, authority } = west;
+    const service = serviceOf(() => ({ store, ledger, authority: () => authority, offer: () => offer }), {});
+    const endless = Array.from({ length: 600 }, (_, count) =>
+      askService(service, token, new Readable({ read: () => {} }), `192.0.2.${count % 4}`),
     );
+    assert.equal(await askService(service, token, bodyFor(token), '203.0.113.1'), 200);
+    assert.equal(endless.length, 600);
+  });
+
+  it('gives no turn to who has gone while he waited', async () => {
+    let open = (): void => {};
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    const arrived = Promise.withResolvers<void>();
+    await using west = await startGranting({
+      limits: { redemptionsAtOnce: 1 },
+      authority: async () => {
+        arrived.resolve();
+        await gate;
+        return west.authority;
+      },
+    });
+    const token = await west.issue({ redemptionsAllowed: 9 });
+    const first = post(token.url, token.ca, bodyFor(token));
+    await arrived.promise;
+    const body = bodyFor(token);
+    const gone = connectTls({ host: '127.0.0.1', port: west.server.port, ca: token.ca });
+    gone.end(`POST /v1/redeem/g HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    await once(gone.resume(), 'close');
+    open();
+    assert.equal((await first).status, 200);
+    assert.equal((await post(token.url, token.ca, bodyFor(token))).status, 200);
+    assert.equal(west.store.get('g')?.redemptions, 2);
+  });
+
+  it('answers one redemption a few times, and then further and further apart', async () => {
+    const monotonic = makeClock(0);
+    await using west = await startGranting({ monotonic });
+    const token = await west.issue();
+    const body = bodyFor(token);
+    const waits: (string | undefined)[] = [];
+    for (let count = 0; count < 12; count += 1) {
+      const { status, headers } = await post(token.url, token.ca, body);
+      assert.equal(status, headers['retry-after'] === undefined ? 200 : 429);
+      waits.push(headers['retry-after']);
+      monotonic.advance(Number(headers['retry-after'] ?? 0.01) * 1_000);
+    }
+    const none = undefined;
+    assert.deepEqual(waits, [none, none, none, none, none, none, '1', none, '2', none, '4', none]);
+    assert.equal((await Array.fromAsync(west.ledger.issued())).length, 9);
+  });
+
+  it('takes one request of each connection', async () => {
+    await using west = await startGranting();
+    const token = await west.issue({ redemptionsAllowed: 9 });
+    const body = bodyFor(token);
+    const socket = connectTls({ host: '127.0.0.1', port: west.server.port, ca: token.ca });
+    socket.write(`POST /v1/redeem/g HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`.repeat(16));
+    socket.resume();
+    await once(socket, 'close');
+    assert.equal((await Array.fromAsync(west.ledger.issued())).length, 1);
   });
 
   it('does not tell strangers what is out of order, but its log', async () => {

@@ -18,6 +18,20 @@ test('slots are given in the order asked for', async () => {
   assert.deepEqual(seen, [1, 2]);
 });
 
+test('those of several askers are given in turn', async () => {
+  const slots = new Slots(1, 10);
+  await slots.take(PATIENT);
+  const seen: string[] = [];
+  const waiting = ['a', 'a', 'a', 'b'].map(async (whose) => {
+    await slots.take({ ...PATIENT, whose });
+    seen.push(whose);
+    slots.giveBack();
+  });
+  slots.giveBack();
+  await Promise.all(waiting);
+  assert.deepEqual(seen, ['a', 'b', 'a', 'a']);
+});
+
 test('who waits too long, is one too many, or is told to stop has none', async () => {
   const slots = new Slots(1, 1);
   await slots.take(PATIENT);
