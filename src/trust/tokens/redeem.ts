@@ -7,6 +7,7 @@ import { checkBundle, isAboutDates } from '../../identity/bundle-check.ts';
 import { refuseAuthority } from '../received.ts';
 import type { RedeemOptions, Redeemed, Token } from './contract.ts';
 import { TrustError, type TrustCode } from '../errors.ts';
+import { Gathered } from '../../work/gathered.ts';
 import { lookupKnown } from '../../work/host-names.ts';
 import { boundOutgoingTls } from '../../work/outgoing-tls.ts';
 import { connectFailure, isAboutTime, type Validity } from './connect-failure.ts';
@@ -16,7 +17,7 @@ import { refusalOf } from './refusal.ts';
 
 const TIMEOUT = 10_000;
 const PROBE = 3_000;
-const MAX_ANSWER_BYTES = 1_048_576;
+const MOST_OF_ANSWER = { bytes: 1_048_576, pieces: 4_096 };
 
 /** The server has no time for us now. */
 export class ServerBusyError extends TrustError {
@@ -145,17 +146,14 @@ function post(url: URL, ca: string, body: string, milliseconds: number, signal: 
 }
 
 function gather(response: IncomingMessage, url: URL, whole: (answer: HttpAnswer) => void, fail: (error: unknown) => void): void {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  const onData = (chunk: Buffer): void => {
-    length += chunk.length;
-    chunks.push(chunk);
-    if (length <= MAX_ANSWER_BYTES) return;
-    const message = `the answer of ${url.host} is longer than ${MAX_ANSWER_BYTES} bytes: see that it is an Earshot site`;
+  const answer = new Gathered(MOST_OF_ANSWER);
+  const onData = (piece: Buffer): void => {
+    const excess = answer.add(piece);
+    if (excess === undefined) return;
+    const message = `the answer of ${url.host} has more than ${MOST_OF_ANSWER[excess]} ${excess}: see that it is an Earshot site`;
     response.destroy(new TrustError('server-failed', message));
   };
-  const onEnd = (): void =>
-    whole({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString('utf8') });
+  const onEnd = (): void => whole({ status: response.statusCode ?? 0, headers: response.headers, text: answer.whole.toString('utf8') });
   response.on('error', bounded('request/redeem-answer-error', fail, fail));
   response.on('data', bounded('request/redeem-answer-data', onData, fail));
   response.on('end', bounded('request/redeem-answer-end', onEnd, fail));

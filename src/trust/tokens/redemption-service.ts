@@ -3,6 +3,7 @@ import type { ErrorCode, ShownAs } from '../../errors/catalogue.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { checkRequest, keyHashOf } from '../../x509/request.ts';
 import { attempt, bounded } from '../../telemetry/boundary.ts';
+import { Gathered } from '../../work/gathered.ts';
 import { Slots } from '../../work/slots.ts';
 import { networkOf } from '../../x509/network.ts';
 import { TrustError, type TrustCode } from '../errors.ts';
@@ -190,23 +191,40 @@ function grantOf({ url = '', method }: IncomingMessage): string {
   return name;
 }
 
-async function readBody(request: IncomingMessage, limits: GrantServerLimits): Promise<Buffer> {
-  const tooLarge = (): HttpRefusal => new HttpRefusal(413, 'request-malformed', `the body may have ${limits.bodyBytes} bytes`);
-  if (Number(request.headers['content-length'] ?? 0) > limits.bodyBytes) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    // A stream without an encoding gives buffers. The server's requestTimeout ends a body that does not come.
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      length += chunk.length;
-      if (length > limits.bodyBytes) throw tooLarge();
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw error instanceof HttpRefusal ? error : new HttpRefusal(400, 'request-malformed', 'the body was cut short');
-  }
-  return Buffer.concat(chunks);
+/** The server's requestTimeout ends a body that does not come. */
+function readBody(request: IncomingMessage, { bodyBytes }: GrantServerLimits): Promise<Buffer> {
+  const tooLarge = new HttpRefusal(413, 'request-malformed', `the body may have ${bodyBytes} bytes`);
+  if (Number(request.headers['content-length'] ?? 0) > bodyBytes) return Promise.reject(tooLarge);
+  const body = new Gathered({ bytes: bodyBytes, pieces: MOST_PIECES });
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const refuse = (refusal: HttpRefusal): void => {
+    request.off('data', onData);
+    // What is left of it goes nowhere.
+    request.resume();
+    reject(refusal);
+  };
+  const cutShort = (): void => refuse(new HttpRefusal(400, 'request-malformed', 'the body was cut short'));
+  const take = (piece: Buffer): void => {
+    const excess = body.add(piece);
+    if (excess === 'bytes') refuse(tooLarge);
+    if (excess !== 'pieces') return;
+    // To read on until it can be answered would take as long again.
+    request.socket.destroy();
+    refuse(new HttpRefusal(413, 'request-malformed', `the body may have ${MOST_PIECES} pieces`));
+  };
+  const onData = bounded('request/redemption-data', take, cutShort);
+  request.on('data', onData);
+  request.once(
+    'end',
+    bounded('request/redemption-end', () => resolve(body.whole), reject),
+  );
+  request.once('error', bounded('request/redemption-error', cutShort, reject));
+  request.once('close', bounded('request/redemption-close', cutShort, reject));
+  return promise;
 }
+
+/** A TLS record has 16 KiB, and a packet of a slow network several hundred bytes. */
+const MOST_PIECES = 256;
 
 interface Answer {
   readonly status: number;

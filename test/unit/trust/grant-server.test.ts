@@ -321,6 +321,29 @@ describe('The grant server', () => {
     assert.equal((await Array.fromAsync(west.ledger.issued())).length, 9);
   });
 
+  it('cuts off who says a body in a great many pieces, and takes one in a few', async () => {
+    await using west = await startGranting();
+    const token = await west.issue();
+    const said = async (body: readonly string[]): Promise<string> => {
+      const socket = connectTls({ host: '127.0.0.1', port: west.server.port, ca: token.ca });
+      socket.on('error', () => {});
+      socket.write('POST /v1/redeem/g HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n');
+      socket.write(body.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join(''));
+      let answer = '';
+      socket.on('data', (bytes: Buffer) => (answer += bytes.toString()));
+      // Without a last chunk nothing comes of it by itself.
+      if (body.length < 200) socket.write('0\r\n\r\n');
+      await once(socket, 'close');
+      return answer;
+    };
+    const body = bodyFor(token);
+    const size = Math.ceil(body.length / 100);
+    const few = Array.from({ length: 100 }, (_, index) => body.slice(index * size, (index + 1) * size)).filter((piece) => piece !== '');
+    assert.equal(await said([...' '.repeat(8_000)]), '');
+    assert.equal(west.server.answered['request-malformed'], 1);
+    assert.match(await said(few), /^HTTP\/1\.1 200 /);
+  });
+
   it('takes one request of each connection', async () => {
     await using west = await startGranting();
     const token = await west.issue({ redemptionsAllowed: 9 });

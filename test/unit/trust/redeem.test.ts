@@ -153,13 +153,21 @@ describe('Redeeming a token', () => {
       [500, 'oops', ['server-failed', /status 500/]],
       [200, '<html>', ['server-failed', /JSON object/]],
       [200, '{"siteId":"x"}', ['server-failed', /endpoints must be/]],
-      [200, 'x'.repeat(1_100_000), ['server-failed', /longer than/]],
+      [200, 'x'.repeat(1_100_000), ['server-failed', /more than 1048576 bytes/]],
       [403, JSON.stringify({ code: 'token-wrong-code', message: 'red\u001b[31m\nline' }), ['token-wrong-code', /red\\u\{1b\}\[31m line/]],
     ];
     for (const [status, body, expected] of answers) {
       await using other = await startServer((_, response) => response.writeHead(status).end(body));
       await assert.rejects(redeem(other.token), refusal(...expected), `${status} ${body.slice(0, 40)}`);
     }
+  });
+
+  it('takes no answer in a great many pieces', async () => {
+    await using other = await startServer(({ socket }) => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+      socket.write('1\r\n \r\n'.repeat(20_000));
+    });
+    await assert.rejects(redeem(other.token), refusal('server-failed', /more than 4096 pieces/));
   });
 
   it('is not held for ever by a server that would rather speak another protocol', async () => {
