@@ -23,6 +23,13 @@ export function quoted(text: string, most = 80): string {
   return JSON.stringify(shortened(text, most)).replaceAll(UNSEEN, spelled);
 }
 
+/** As JSON, which a terminal shows as it is: what would not be seen is escaped, also what JSON itself lets stand. */
+export function visibleJson(value: unknown, space?: number): string {
+  const json = JSON.stringify(value, undefined, space);
+  // Breaks of lines are the layout's: in texts they are escaped already.
+  return ASCII.test(json) ? json : json.replaceAll(UNSEEN, (character) => (character === '\n' ? character : escaped(character)));
+}
+
 /** At most so many characters, the last of them an ellipsis where something is left out. */
 export function shortened(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, '')}…` : text;
@@ -42,6 +49,13 @@ export function isOneLine(text: string): boolean {
 const ASCII = /^[ -~]*$/;
 const BREAKS = /[\t-\r\u0085\u2028\u2029]+/g;
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
+
+function escaped(character: string): string {
+  return character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
+}
 
 function spelled(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;

@@ -1,8 +1,9 @@
+import { visibleJson } from './printable.ts';
+
 /**
  * Writes plain data as YAML 1.2, for people to read, and so that a reader of YAML 1.1 is not misled. The library takes five to eight times as
  * long (0.24 ms and more for a status), and statuses are written on the thread that carries the connections.
  */
-
 export function writeYaml(value: unknown): string {
   return [...yamlParts(value)].join('');
 }
@@ -72,9 +73,6 @@ function text(value: string): string {
   const bare =
     /^[A-Za-z_/][\w./@%+-]*(?:[ :=](?=[\w"'/([])[\w./@%+"'()[\]-]*)*$/.test(value) && !/: |:$/.test(value) && !NOT_TEXT.test(value);
   if (bare && value.length < 200) return value;
-  // A JSON text is a double-quoted scalar, once the control characters that JSON leaves are escaped.
-  return JSON.stringify(value).replaceAll(
-    /[\u007F-\u009F\u2028\u2029\uFEFF]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  // A JSON text is a double-quoted scalar.
+  return visibleJson(value);
 }

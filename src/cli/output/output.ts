@@ -1,13 +1,13 @@
 /** Tables for people; JSON and YAML for programs. */
 import { printerColumns } from '../../api/skupper/columns.ts';
 import type { SkupperKind } from '../../api/skupper/index.ts';
-import { printable } from '../../text/printable.ts';
+import { printable, visibleJson } from '../../text/printable.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
 
 export type OutputFormat = 'json' | 'yaml';
 
 export function structured(value: unknown, format: OutputFormat): string {
-  return format === 'json' ? `${JSON.stringify(value, undefined, 2)}\n` : writeYaml(value);
+  return format === 'json' ? `${visibleJson(value, 2)}\n` : writeYaml(value);
 }
 
 /** Several objects as one, as `kubectl get` has it. */

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { parse } from 'yaml';
+import { writeYaml } from '../../../src/text/write-yaml.ts';
 import { anyText } from '../support/any-text.ts';
-import { firstBytes, isOneLine, printable, printableAscii, quoted, shortened } from '../../../src/text/printable.ts';
+import { firstBytes, isOneLine, printable, printableAscii, quoted, shortened, visibleJson } from '../../../src/text/printable.ts';
 
 describe('text of strangers', () => {
   for (const [what, text, expected, ascii, inQuotes] of [
@@ -30,6 +32,17 @@ describe('text of strangers', () => {
       assert.deepEqual([printable(text), printableAscii(text), quoted(text)], [expected, ascii, inQuotes]);
     });
   }
+
+  it('shows all of itself in JSON and YAML, which give it back', () => {
+    assert.equal(visibleJson({ 'a\n': '\u009b1m\u202e\u{e0041}' }, 1), '{\n "a\\n": "\\u009b1m\\u202e\\udb40\\udc41"\n}');
+    fc.assert(
+      fc.property(anyText({ maxLength: 60 }), (text) => {
+        const [json, yaml] = [visibleJson([text], 2), writeYaml([text])];
+        assert.deepEqual([JSON.parse(json), parse(yaml)], [[text], [text]]);
+        assert.doesNotMatch(json + yaml, /[^\P{C}\n]|\p{Zl}|\p{Zp}/u);
+      }),
+    );
+  });
 
   it('is one line within its bounds, whatever it is', () => {
     fc.assert(
