@@ -18,7 +18,7 @@ export const AGAIN = 5_000;
 export const MOST_AGE = 86_400_000;
 /** A name with more addresses than this is not a server but a list. */
 const MOST_ADDRESSES = 16;
-/** Those that a configuration no longer has are forgotten beyond that. */
+/** Those that a configuration, or a linked site that says where it is reached, no longer has are forgotten beyond that. */
 const MOST_NAMES = 1_024;
 /** Of names for which the resolver did not answer in time: libuv looks up two names at once, and one place is for the others. */
 const MOST_SLOW = 1;
@@ -41,7 +41,7 @@ interface Name {
  * Addresses of names. Whoever asks for a name while it is being looked up gets the same answer. Where the resolver does not answer, the last
  * known addresses serve, and it is asked again until it does.
  *
- * Invariants: a name is looked up once at a time. Of those that are slow, `MOST_SLOW` are; the others wait in `#queue`.
+ * Invariants: `#names` has who was wanted last at its end. A name is looked up once at a time. Of those that are slow, `MOST_SLOW` are; the others wait in `#queue`.
  */
 export class HostNames {
   readonly #lookup: Lookup;
@@ -85,13 +85,23 @@ export class HostNames {
   }
 
   #name(host: string): Name {
-    let name = this.#names.get(host);
-    if (name !== undefined) return name;
-    const idle = this.#names.values().find(({ isAsked, isStale }) => !isAsked && !isStale);
-    if (this.#names.size >= MOST_NAMES && idle !== undefined) this.#names.delete(idle.host);
-    name = { host, waiting: new Set(), isAsked: false, isSlow: false, isStale: false, last: undefined, timer: undefined };
+    const known = this.#names.get(host);
+    if (known === undefined && this.#names.size >= MOST_NAMES) this.#forgetOne();
+    const name = known ?? { host, waiting: new Set(), isAsked: false, isSlow: false, isStale: false, last: undefined, timer: undefined };
+    // The last of all.
+    this.#names.delete(host);
     this.#names.set(host, name);
     return name;
+  }
+
+  /** Of those that nobody waits for the one that nobody has wanted for longest; of those whose answers stand for new ones only where there is no other. */
+  #forgetOne(): void {
+    const free = [...this.#names.values()].filter(({ isAsked, waiting }) => !isAsked && waiting.size === 0);
+    const oldest = free.find(({ isStale }) => !isStale) ?? free[0];
+    if (oldest === undefined) return;
+    clearTimeout(oldest.timer);
+    this.#setStale(oldest, false);
+    this.#names.delete(oldest.host);
   }
 
   #ask(name: Name): void {

@@ -142,6 +142,28 @@ describe('the addresses of a name', () => {
     assert.deepEqual(held.taken(), ['EAI_AGAIN']);
   });
 
+  it('are known of a thousand names, those that were wanted last, also where no resolver answers', (t) => {
+    const held = new Held(t);
+    const names = Array.from({ length: 3_000 }, (_, index) => `name-${index}`);
+    for (const name of names) {
+      held.ask('db');
+      if (name === 'name-0') held.answer(['192.0.2.1'], 'db');
+      else if (name === 'name-1') held.answer('EAI_AGAIN', 'db');
+      held.ask(name);
+      held.answer(['192.0.2.2'], name);
+      // The second time: from now on its last answer stands for one that does not come.
+      held.ask(name);
+      held.answer('EAI_AGAIN', name);
+    }
+    const stale = Object.keys(held.names.stale);
+    assert.equal(stale.length, 1_024);
+    assert.deepEqual([stale.includes('db'), stale.includes('name-2999'), stale.includes('name-0')], [true, true, false]);
+    // None of the others is asked for again.
+    held.asked.length = 0;
+    held.pass(AGAIN);
+    assert.equal(held.asked.length, 1_024);
+  });
+
   it('of one name do not wait for those of others that hang', (t) => {
     const held = new Held(t);
     const hanging = ['a', 'b', 'c'];
