@@ -20,8 +20,8 @@ const later = (run: () => void, milliseconds: number): void => {
   timer(run, milliseconds).unref();
 };
 
-/** Who has connected: others to this process, or this one to them. */
-export type Side = 'incoming' | 'outgoing';
+/** Who has connected: others to this process, or this one to them; or others to ask one thing, whose connections are read in turn to their ends. */
+export type Side = 'incoming' | 'outgoing' | 'asking';
 
 interface Group {
   readonly waiting: Set<Socket>;
@@ -32,10 +32,13 @@ interface Group {
 /** Whose turn it is comes first. */
 type Groups = Map<string, Group>;
 
-/** Bytes that a peer may bring until its handshake is over. Certificates that people use are a quarter of that; servers may name all authorities that they trust. */
-const MOST_BYTES: { readonly [side in Side]: number } = { incoming: 16_384, outgoing: 32_768 };
+/** Bytes that a peer may bring until its handshake is over, or in all. Certificates that people use are a quarter of that; servers may name all authorities that they trust. */
+const MOST_BYTES: { readonly [side in Side]: number } = { incoming: 16_384, outgoing: 32_768, asking: 32_768 };
+
+const WHAT: { readonly [side in Side]: string } = { incoming: 'handshake', outgoing: 'handshake', asking: 'request' };
 
 interface Reading {
+  readonly side: Side;
   readonly groups: Groups;
   readonly of: string;
   readonly take: Take;
@@ -59,7 +62,7 @@ export class HandshakeReads {
   readonly #worked: () => number;
   readonly #pause: (run: () => void, milliseconds: number) => void;
   readonly #readings = new Map<Socket, Reading>();
-  readonly #groupsOf: { readonly [side in Side]: Groups } = { incoming: new Map(), outgoing: new Map() };
+  readonly #groupsOf: { readonly [side in Side]: Groups } = { incoming: new Map(), outgoing: new Map(), asking: new Map() };
   readonly #sides = Object.values(this.#groupsOf);
   #isLooking = false;
   /** Looks since one that brought something, or a newcomer. */
@@ -80,7 +83,7 @@ export class HandshakeReads {
   /** To be called at once when TLS has taken the connection. @param take reads it */
   begin(raw: Socket, of: string, side: Side = 'incoming', take: Take | undefined = takerOf(raw)): void {
     if (take === undefined) return;
-    this.#readings.set(raw, { groups: this.#groupsOf[side], of, take, left: MOST_BYTES[side], isNew: beginsHarmlessly(raw) });
+    this.#readings.set(raw, { side, groups: this.#groupsOf[side], of, take, left: MOST_BYTES[side], isNew: beginsHarmlessly(raw) });
     const stop = (): void => this.#stop(raw);
     // TLS begins to read it after this turn's handlers.
     process.nextTick(bounded('connection/handshake-read-stopped', stop, () => void raw.destroy()));
@@ -166,12 +169,13 @@ export class HandshakeReads {
     reading.left -= bytes ?? 0;
     if (!this.#readings.has(raw)) return bytes ?? 0;
     if (reading.left > 0) groupAt(reading).waiting.add(raw);
-    else raw.destroy(Object.assign(new Error('the handshake has more bytes than certificates need'), { code: 'EMSGSIZE' }));
+    else raw.destroy(Object.assign(new Error(`the ${WHAT[reading.side]} has more bytes than it needs`), { code: 'EMSGSIZE' }));
     return bytes ?? 0;
   }
 
   #next(): Socket | undefined {
-    this.#sides.reverse();
+    const [last] = this.#sides.splice(0, 1);
+    if (last !== undefined) this.#sides.push(last);
     const now = this.#now();
     for (const groups of this.#sides) {
       const next = nextOf(groups, now);

@@ -9,8 +9,10 @@ import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
 import { RedemptionService } from './redemption-service.ts';
 import { REDEEM_PATH } from './redemption.ts';
 import { FairPlaces } from '../../work/fair-places.ts';
+import { handshakeReads } from '../../work/handshake-reads.ts';
 import { HandshakePace } from '../../work/handshake-pace.ts';
 import { boundKeyUpdates } from '../../work/key-updates.ts';
+import { openTlsInput } from '../../work/tls-input.ts';
 import { networkOf } from '../../x509/network.ts';
 
 /** Beyond the limit of open files nobody would get in at all. */
@@ -45,6 +47,8 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
       connectionsCheckingInterval: limits.requestMilliseconds / 4,
     },
   );
+  // Before anybody else listens for connections.
+  openTlsInput(server, true);
   server.on(
     'request',
     bounded(
@@ -75,7 +79,11 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
       service.count('server-busy');
       ended.destroy();
     }
-    const shake = (): boolean => server.emit('connection', socket);
+    const shake = (): void => {
+      server.emit('connection', socket);
+      // All of it: a request in a great many pieces takes longer to read than a handshake.
+      handshakeReads.begin(socket, network, 'asking');
+    };
     pace.enter(
       socket,
       network,

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, Server } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
+import { setImmediate as setImmediateNow } from 'node:timers';
 import { setImmediate } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { certificateFacts } from '../../../src/x509/facts.ts';
@@ -333,7 +334,7 @@ describe('The grant server', () => {
       socket.on('data', (bytes: Buffer) => (answer += bytes.toString()));
       // Without a last chunk nothing comes of it by itself.
       if (body.length < 200) socket.write('0\r\n\r\n');
-      await once(socket, 'close');
+      await new Promise((resolve) => socket.once('close', resolve));
       return answer;
     };
     const body = bodyFor(token);
@@ -342,6 +343,34 @@ describe('The grant server', () => {
     assert.equal(await said([...' '.repeat(8_000)]), '');
     assert.equal(west.server.answered['request-malformed'], 1);
     assert.match(await said(few), /^HTTP\/1\.1 200 /);
+  });
+
+  it('reads one connection in a turn, however much others bring at once', async () => {
+    await using west = await startGranting();
+    const token = await west.issue();
+    const strangers = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const socket = connectTls({ host: '127.0.0.1', port: west.server.port, ca: token.ca });
+        socket.on('error', () => {});
+        await once(socket, 'secureConnect');
+        return socket.resume();
+      }),
+    );
+    const gone = strangers.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+    let most = 0;
+    let before = 0;
+    const count = (): void => {
+      most = Math.max(most, malformed() - before);
+      before = malformed();
+      looking = setImmediateNow(count);
+    };
+    const malformed = (): number => west.server.answered['request-malformed'] ?? 0;
+    let looking = setImmediateNow(count);
+    const flood = `POST /v1/redeem/g HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(1_000)}`;
+    for (const socket of strangers) socket.write(flood);
+    await Promise.all(gone);
+    clearImmediate(looking);
+    assert.deepEqual([malformed(), most], [20, 1]);
   });
 
   it('takes one request of each connection', async () => {
