@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server as HttpServer } from 'node:http';
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { createServer as createDoor, type Server, type Socket } from 'node:net';
+import { duplexPair, type Duplex } from 'node:stream';
 import { FairPlaces } from '../../work/fair-places.ts';
 import { networkOf } from '../../x509/network.ts';
 import { bounded, detached } from '../../telemetry/boundary.ts';
@@ -21,6 +21,10 @@ const MOST = Math.min(64, Math.ceil(reserveWithin(openFilesLimit()).strangers / 
 const MOST_OF_ADDRESS = Math.min(16, MOST);
 /** Of one connection, which is closed then: what asks for more at once, without waiting for answers, costs others their turns. */
 const MOST_REQUESTS = 256;
+/** Bytes. Who asks for metrics or probes sends several hundred. */
+const MOST_AT_ONCE = 4_096;
+/** Milliseconds: longer than from one look of Prometheus to the next. */
+const IDLE = 65_000;
 
 const renderings = new Renderings(() => metrics.metrics());
 
@@ -56,24 +60,32 @@ export async function serveTelemetry(options: {
       response.end('not found; this port serves /metrics, /livez and /readyz\n');
     }
   };
-  const server = await listen(serve, options);
-  return { port: portOf(server), [Symbol.asyncDispose]: () => close(server) };
+  const listening = await listen(serve, options);
+  return { port: portOf(listening.door), [Symbol.asyncDispose]: () => close(listening) };
 }
 
 async function listen(
   serve: RequestListener,
   options: { readonly port: number; readonly avoid?: readonly number[]; readonly host?: string },
-): Promise<Server> {
+): Promise<Listening> {
+  // It gets each connection from the door, and listens nowhere itself.
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 2_500 });
   server.maxRequestsPerSocket = MOST_REQUESTS;
   const places = new FairPlaces<Socket>({ most: MOST, mostOfGroup: MOST_OF_ADDRESS });
+  const open = new Set<Socket>();
   const begin = (socket: Socket): void => {
-    const leave = (): void => places.leave(socket);
+    open.add(socket);
+    const leave = (): void => {
+      open.delete(socket);
+      places.leave(socket);
+    };
     socket.once('close', bounded('connection/telemetry-closed', leave, leave));
     places.enter(socket, networkOf(socket.remoteAddress ?? ''))?.destroy();
+    server.emit('connection', sparing(socket));
   };
   const end = (_: unknown, socket: Socket): void => void socket.destroy();
-  server.on('connection', bounded('connection/telemetry-begin', begin, end));
+  const door = createDoor({ noDelay: true });
+  door.on('connection', bounded('connection/telemetry-begin', begin, end));
   const tooMany = (_: IncomingMessage, socket: Duplex): void => void socket.destroy();
   server.on(
     'dropRequest',
@@ -83,26 +95,61 @@ async function listen(
     'request',
     bounded('request/telemetry', serve, (_, __, response) => void response.destroy()),
   );
-  server.listen(options.port, options.host);
-  await once(server, 'listening');
+  door.listen(options.port, options.host);
+  await once(door, 'listening');
+  // From now on HTTP looks at its timeouts.
+  server.emit('listening');
   // One accept that fails, for want of open files for example.
-  server.on('error', () => {});
-  if (options.port !== 0 || options.avoid?.includes(portOf(server)) !== true) return server;
+  door.on('error', () => {});
+  const listening = { server, door, open };
+  if (options.port !== 0 || options.avoid?.includes(portOf(door)) !== true) return listening;
   // Held until there is another, which is then not the same.
   try {
     return await listen(serve, options);
   } finally {
-    await close(server);
+    await close(listening);
   }
 }
 
-function portOf(server: Server): number {
-  const address = server.address();
+interface Listening {
+  readonly server: HttpServer;
+  readonly door: Server;
+  readonly open: ReadonlySet<Socket>;
+}
+
+/**
+ * The connection, as HTTP is to have it: whoever brings more at once than who asks for metrics does is cut off, and nothing of it is read. All that has come
+ * of all connections is read in one turn of the loop, and 64 KiB in a great many pieces take some 15 ms.
+ */
+function sparing(socket: Socket): Duplex {
+  const [inner, outer] = duplexPair();
+  const end = (): void => {
+    inner.destroy();
+    socket.destroy();
+  };
+  const onData = (bytes: Buffer): void => {
+    if (bytes.length > MOST_AT_ONCE) end();
+    else outer.write(bytes);
+  };
+  socket.on('data', bounded('connection/telemetry-data', onData, end));
+  socket.once(
+    'end',
+    bounded('connection/telemetry-end', () => void outer.end(), end),
+  );
+  for (const one of [socket, inner]) one.once('close', bounded('connection/telemetry-gone', end, end)).on('error', () => {});
+  socket.setTimeout(IDLE, bounded('connection/telemetry-idle', end, end));
+  outer.pipe(socket);
+  return inner;
+}
+
+function portOf(door: Server): number {
+  const address = door.address();
   return address !== null && typeof address === 'object' ? address.port : 0;
 }
 
-async function close(server: Server): Promise<void> {
+async function close({ server, door, open }: Listening): Promise<void> {
+  // It ends the looking at timeouts.
   server.close();
-  server.closeAllConnections();
-  if (server.listening) await once(server, 'close');
+  for (const socket of open) socket.destroy();
+  if (door.listening) await once(door.close(), 'close');
 }

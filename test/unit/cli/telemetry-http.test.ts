@@ -29,6 +29,22 @@ test('who asks for thousands of answers at once, and waits for none, is cut off'
   await eventually('it to be closed', () => socket.destroyed);
 });
 
+test('who brings more at once than a question is cut off, and nothing of it is read', async () => {
+  await using server = await serve();
+  const flood = `POST /metrics HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(8_000)}`;
+  const sockets = await Promise.all(Array.from({ length: 16 }, () => open(server.port)));
+  const answers = sockets.map((socket) => {
+    const { promise, resolve } = Promise.withResolvers<number>();
+    socket.once('close', () => resolve(socket.bytesRead));
+    return promise;
+  });
+  for (const socket of sockets) socket.write(flood);
+  assert.deepEqual(
+    await Promise.all(answers),
+    sockets.map(() => 0),
+  );
+});
+
 test('metrics are rendered once for all who ask meanwhile, and who asks without end gets those of a moment ago', async () => {
   let now = 0;
   let rendered = 0;
