@@ -23,6 +23,7 @@ const MOST_OF_ADDRESS = Math.min(16, MOST);
 const MOST_REQUESTS = 256;
 /** Bytes. Who asks for metrics or probes sends several hundred. */
 const MOST_AT_ONCE = 4_096;
+const TOO_LONG = `HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`;
 /** Milliseconds: longer than from one look of Prometheus to the next. */
 const IDLE = 65_000;
 
@@ -128,10 +129,16 @@ function sparing(socket: Socket): Duplex {
     socket.destroy();
   };
   const onData = (bytes: Buffer): void => {
-    if (bytes.length > MOST_AT_ONCE) end();
-    else outer.write(bytes);
+    if (bytes.length > MOST_AT_ONCE) {
+      socket.write(TOO_LONG);
+      end();
+    } else if (!outer.write(bytes)) {
+      socket.pause();
+    }
   };
+  const onDrain = (): void => void socket.resume();
   socket.on('data', bounded('connection/telemetry-data', onData, end));
+  outer.on('drain', bounded('connection/telemetry-drain', onDrain, end));
   socket.once(
     'end',
     bounded('connection/telemetry-end', () => void outer.end(), end),

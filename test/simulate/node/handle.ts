@@ -162,7 +162,7 @@ export class StreamHandle implements EndpointUser {
       tellRead(this, chunk.length, chunk);
       return;
     }
-    for (let rest = chunk; rest.length > 0; ) {
+    for (let rest = chunk; rest.length > 0;) {
       // Who is told of a part may give another buffer.
       const part = rest.subarray(0, this.#shared.length);
       rest = rest.subarray(part.length);
