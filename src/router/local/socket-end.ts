@@ -9,6 +9,8 @@ import type { End, Side } from '../side.ts';
 
 /** Of a request or an answer, mostly all. */
 const SMALL = 4096;
+/** Small pieces that go by themselves; more of them wait for the end of the turn, which begins the count anew. */
+const AT_ONCE = 16;
 const NOTHING = Buffer.alloc(0);
 /** Above the socket's own high-water mark (64 KiB), so that a `drain` event is sure to come. */
 const WRITE_LIMIT = 128 * 1024;
@@ -26,6 +28,7 @@ export class SocketEnd implements End, Stalled {
   #unconsumed = 0;
   #paused = false;
   #corked = false;
+  #small = 0;
   /** The peer has ended its half. */
   #ended = false;
   /** Something was taken since it was last looked after. */
@@ -96,8 +99,8 @@ export class SocketEnd implements End, Stalled {
 
   write(chunk: Buffer): boolean {
     const socket = this.#socket;
-    // What comes within one turn of the event loop leaves in one system call; a little goes at once.
-    if (!this.#corked && chunk.length > SMALL) {
+    // What comes within one turn of the event loop leaves in one system call; a little goes at once, unless it comes again and again.
+    if (!this.#corked && (chunk.length > SMALL || ++this.#small > AT_ONCE)) {
       this.#corked = true;
       socket.cork();
       uncorkSoon(this);
@@ -143,6 +146,7 @@ export class SocketEnd implements End, Stalled {
 
   uncork(): void {
     this.#corked = false;
+    this.#small = 0;
     this.#socket.uncork();
   }
 

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { countRead } from './read-count.ts';
+import { boundShortRecords } from '../../work/short-records.ts';
 
 /** What libuv offers by itself is as large. */
 export const READ_BUFFER_BYTES = 65_536;
@@ -20,8 +21,10 @@ let shared = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
  * So the same is done to a socket that is there. Where its parts are not found, chunks come as Node.js makes them.
  */
 export function receive(socket: Duplex, handler: (chunk: Buffer) => void): void {
+  const countRecord = boundShortRecords(socket);
   const onChunk = (chunk: Buffer): void => {
     countRead(chunk.length);
+    countRecord?.(chunk.length);
     handler(chunk);
   };
   // Also what it has read before, and what a newer Node.js might bring this way.

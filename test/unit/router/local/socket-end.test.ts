@@ -168,3 +168,26 @@ test('an end that came before anybody listened is heard', async (t) => {
   await heard;
   end.reset();
 });
+
+test('a few small pieces go at once, and many in one turn go together', async (t) => {
+  const server = createServer();
+  const port = await listen(server);
+  const [accepted, peer] = await Promise.all([once(server, 'connection'), Promise.resolve(connect({ port, host: '127.0.0.1' }))]);
+  server.close();
+  const socket = accepted[0] as Socket;
+  t.after(() => {
+    socket.destroy();
+    peer.destroy();
+  });
+  const end = new SocketEnd(socket, socket, new Side());
+  end.write(Buffer.from('a'));
+  assert.equal(socket.writableCorked, 0);
+  for (let pieces = 0; pieces < 100; pieces += 1) end.write(Buffer.from('b'));
+  assert.equal(socket.writableCorked, 1);
+  await setImmediate();
+  assert.equal(socket.writableCorked, 0);
+  end.end();
+  let came = '';
+  for await (const chunk of peer) came += String(chunk);
+  assert.equal(came, `a${'b'.repeat(100)}`);
+});

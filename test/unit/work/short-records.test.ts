@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { connect, createServer, type TLSSocket } from 'node:tls';
+import { receive } from '../../../src/router/memory/shared-read-buffer.ts';
+import { readHandleOf } from '../../../src/work/read-handle.ts';
+import { eventually } from '../../harness/wait.ts';
+import { listen } from '../router/local/two-sides.ts';
+import { testAuthority } from '../router/support/certificates.ts';
+
+const authority = await testAuthority();
+const bundle = await authority.issue({ hosts: ['localhost', '127.0.0.1'] });
+
+/** Connections, accepted and not read yet. */
+async function connections(
+  count: number,
+): Promise<AsyncDisposable & { readonly clients: readonly TLSSocket[]; readonly accepted: readonly TLSSocket[] }> {
+  const accepted: TLSSocket[] = [];
+  const { ca: _ca, ...own } = bundle;
+  const server = createServer(own, (socket) => {
+    socket.on('error', () => {});
+    readHandleOf(socket)?.readStop();
+    accepted.push(socket);
+  });
+  const port = await listen(server);
+  const clients = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', servername: 'localhost', ca: authority.ca }));
+  for (const client of clients) client.on('error', () => {});
+  await Promise.all(clients.map((client) => once(client, 'secureConnect')));
+  await eventually('all are accepted', () => accepted.length === count);
+  return {
+    clients,
+    accepted,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of [...clients, ...accepted]) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Each of these characters in a record of its own. */
+async function sayInRecords(client: TLSSocket, text: string): Promise<void> {
+  for (const letter of text) await new Promise((resolve) => client.write(letter, resolve));
+}
+
+const RECORDS = 1_000;
+const text = Array.from({ length: RECORDS }, (_, index) => String.fromCharCode(97 + (index % 26))).join('');
+
+/** What came of each, and how many records came in the fullest turn of the event loop. */
+class Heard {
+  readonly texts = new Map<TLSSocket, string>();
+  readonly ended = new Set<TLSSocket>();
+  most = 0;
+  #inTurn = 0;
+
+  take(socket: TLSSocket, chunk: Buffer): void {
+    this.texts.set(socket, (this.texts.get(socket) ?? '') + chunk.toString());
+    this.#inTurn += 1;
+    this.most = Math.max(this.most, this.#inTurn);
+  }
+
+  hear(socket: TLSSocket): void {
+    socket.on('end', () => this.ended.add(socket));
+    receive(socket, (chunk) => this.take(socket, chunk));
+    readHandleOf(socket)?.readStart();
+  }
+
+  async until(isOver: () => boolean): Promise<void> {
+    for (const end = performance.now() + 10_000; !isOver() && performance.now() < end; this.#inTurn = 0) await setImmediate();
+  }
+}
+
+describe('short records of TLS', () => {
+  it('come in several turns where many connections have brought many, and all of them come', async () => {
+    await using made = await connections(16);
+    const { clients, accepted } = made;
+    await Promise.all(clients.map((client) => sayInRecords(client, text)));
+    for (const client of clients) client.end();
+    const heard = new Heard();
+    for (const socket of accepted) heard.hear(socket);
+    await heard.until(() => heard.ended.size === accepted.length);
+    for (const socket of accepted) assert.equal(heard.texts.get(socket), text);
+    assert.ok(heard.most < 8 * RECORDS, `${heard.most} records in one turn`);
+  });
+
+  it('are not read on for one whose user has it wait', async () => {
+    await using made = await connections(8);
+    const { clients, accepted } = made;
+    await Promise.all(clients.map((client) => sayInRecords(client, text)));
+    const heard = new Heard();
+    for (const socket of accepted) heard.hear(socket);
+    const [first] = accepted;
+    const isWhole = (socket: TLSSocket): boolean => heard.texts.get(socket)?.length === RECORDS;
+    await heard.until(() => accepted.every(isWhole));
+    first?.pause();
+    await Promise.all(clients.map((client) => sayInRecords(client, text)));
+    const rest = accepted.slice(1);
+    await heard.until(() => rest.every((socket) => heard.texts.get(socket)?.length === 2 * RECORDS));
+    assert.ok(first !== undefined && isWhole(first));
+    first.resume();
+    await heard.until(() => heard.texts.get(first) === text + text);
+    assert.equal(heard.texts.get(first), text + text);
+  });
+});
