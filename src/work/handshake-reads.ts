@@ -62,8 +62,11 @@ export class HandshakeReads {
   readonly #worked: () => number;
   readonly #pause: (run: () => void, milliseconds: number) => void;
   readonly #readings = new Map<Socket, Reading>();
-  readonly #groupsOf: { readonly [side in Side]: Groups } = { incoming: new Map(), outgoing: new Map(), asking: new Map() };
-  readonly #sides = Object.values(this.#groupsOf);
+  readonly #incoming: Groups = new Map();
+  readonly #outgoing: Groups = new Map();
+  readonly #groupsOf: { readonly [side in Side]: Groups } = { incoming: this.#incoming, outgoing: this.#outgoing, asking: this.#incoming };
+  /** In turn: strangers, whatever they come for, have every other look at most. */
+  readonly #sides = [this.#incoming, this.#outgoing];
   #isLooking = false;
   /** Looks since one that brought something, or a newcomer. */
   #inVain = 0;
@@ -174,8 +177,7 @@ export class HandshakeReads {
   }
 
   #next(): Socket | undefined {
-    const [last] = this.#sides.splice(0, 1);
-    if (last !== undefined) this.#sides.push(last);
+    this.#sides.reverse();
     const now = this.#now();
     for (const groups of this.#sides) {
       const next = nextOf(groups, now);

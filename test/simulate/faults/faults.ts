@@ -283,7 +283,7 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   ],
   // A certificate that was revoked while it was being renewed had a successor.
   'renewed-revoked': [
-    { file: 'trust/revocation.ts', from: 'if (before !== undefined) refuseRenewal(before, siteId, siteName, revoked);', to: '' },
+    { file: 'trust/revocation.ts', from: "if (basis?.kind === 'renewal') refuseRenewal(basis.serial, siteId, siteName, revoked);", to: '' },
   ],
   // What had begun by a certificate that was renewed ended with it.
   'renewed-links': [

@@ -171,13 +171,16 @@ test('however many others come, one that this end has opened has every other tur
   t.after(() => {
     for (const raw of [...others, own]) raw.destroy();
   });
-  for (const [number, raw] of others.entries()) all.begin(raw, `stranger-${number}`, 'incoming', raw.brought);
+  for (const [number, raw] of others.entries()) all.begin(raw, `stranger-${number}`, number % 2 === 0 ? 'incoming' : 'asking', raw.brought);
   await turns(20);
   const before = order.length;
   all.begin(own, 'server', 'outgoing', own.brought);
   await turns(20);
-  const index = order.slice(before).indexOf(own);
-  assert.ok(index >= 0 && index < 4, `${index}`);
+  const since = order.slice(before);
+  assert.ok(
+    since.filter((raw) => raw === own).length >= since.length / 2 - 2,
+    `${since.map((raw) => (raw === own ? 'own' : '')).join(' ')}`,
+  );
 });
 
 test('a connection that has closed is looked at no more', async () => {
