@@ -141,12 +141,16 @@ export function readUses(extension: Buffer | undefined): readonly string[] | und
 
 /** Why a public key is too weak or of a kind that TLS 1.3 does not take; undefined when it will do. */
 export function weaknessOf(key: KeyObject): string | undefined {
-  const { modulusLength = 0, namedCurve = '' } = key.asymmetricKeyDetails ?? {};
+  const { modulusLength = 0, namedCurve = '', publicExponent = 0n } = key.asymmetricKeyDetails ?? {};
   switch (key.asymmetricKeyType) {
     case 'rsa':
     case 'rsa-pss':
       if (modulusLength < 2048) return `an RSA key of ${modulusLength} bits (2048 is the least)`;
-      return modulusLength > 8192 ? `an RSA key of ${modulusLength} bits (8192 is the most)` : undefined;
+      if (modulusLength > 8192) return `an RSA key of ${modulusLength} bits (8192 is the most)`;
+      // With one as long as the modulus, which OpenSSL takes up to 3072 bits, a signature takes more than ten times as long to check.
+      return publicExponent >= 2n ** 32n
+        ? `an RSA key whose public exponent has ${publicExponent.toString(2).length} bits (32 is the most)`
+        : undefined;
     case 'ec':
       return strongCurves.has(namedCurve) ? undefined : `a key on the curve ${namedCurve} (P-256, P-384 and P-521 will do)`;
     case 'ed25519':

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, webcrypto } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, webcrypto } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { BasicConstraintsExtension, X509CertificateGenerator } from '@peculiar/x509';
 import { checkBundle } from '../../../src/identity/bundle-check.ts';
@@ -212,6 +212,12 @@ describe('checkBundle', () => {
       assert.equal(weaknessOf(generateKeyPairSync('ec', { namedCurve }).publicKey), undefined);
     }
     assert.equal(weaknessOf(generateKeyPairSync('ed25519').publicKey), undefined);
+    const withExponent = (e: Buffer): string | undefined => {
+      const n = Buffer.alloc(384, 0xff).toString('base64url');
+      return weaknessOf(createPublicKey({ key: { kty: 'RSA', n, e: e.toString('base64url') }, format: 'jwk' }));
+    };
+    assert.equal(withExponent(Buffer.from([1, 0, 1])), undefined);
+    assert.match(withExponent(Buffer.alloc(384, 0x7f)) ?? '', /public exponent has 3071 bits/);
   });
 
   it('takes a certificate whose issuer has no name for what it is, a foreign one', async () => {
