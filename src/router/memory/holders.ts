@@ -31,6 +31,10 @@ export class Holders {
     return held;
   }
 
+  has(holder: Holder): boolean {
+    return this.#byOwner.get(holder.owner)?.charges.has(holder) === true;
+  }
+
   /** @returns what it was charged; undefined of one that is not there */
   delete(holder: Holder): number | undefined {
     const own = this.#byOwner.get(holder.owner);

@@ -7,6 +7,7 @@ import { memoryMetrics, showMemory } from './memory-metrics.ts';
 import { afterReading, forgetReading } from './read-count.ts';
 import { NestedShares, type Whose } from './nested-shares.ts';
 import { Shares } from './shares.ts';
+import { finish, goOn, type Steps } from '../../work/steps.ts';
 import { TimeShare } from '../../work/time-share.ts';
 
 /** Milliseconds between two looks, where somebody is to be refused, and the part of the time that those may take. */
@@ -16,6 +17,8 @@ const LOOK_PART = 0.05;
 const ROOM_TIME = { part: 0.05, burst: 50 };
 /** What is left after some had to let go. */
 const AFTER_EXCESS = 7 / 8;
+/** Milliseconds of that in a turn of the event loop: thousands may have to, and each has two ends that are closed in the next one. */
+const EASE = 2;
 
 /**
  * The memory that a router holds for others, in shares (`Shares`). Nothing is counted where bytes pass. What is held is what all holders
@@ -35,6 +38,7 @@ export class Memory {
   readonly #roomTime = new Map<string, TimeShare>();
   #lookAgain = -Infinity;
   #easing: NodeJS.Immediate | undefined;
+  #eases: Steps<void> | undefined;
 
   /** @param limits of all owners together */
   constructor(limits: { readonly bytes: number; readonly peers: number }, log: Logger, now: () => number = () => performance.now()) {
@@ -111,7 +115,7 @@ export class Memory {
     const time = this.#roomTime.get(owner) ?? new TimeShare(ROOM_TIME.part, ROOM_TIME.burst);
     if (time.wait(began) > 0) return false;
     const connections = this.#holders.heaviestOf(owner).filter(([{ kind }]) => kind === 'connection');
-    this.#letGoOf(connections, owner, needed, `${owner} holds its share of this router's memory, and a link needs room`);
+    finish(this.#letGoOf(connections, owner, needed, `${owner} holds its share of this router's memory, and a link needs room`));
     const ended = this.#now();
     time.spend(ended - began, ended);
     this.#roomTime.set(owner, time);
@@ -119,7 +123,7 @@ export class Memory {
   }
 
   /** Ends the first of them, as many as it takes. */
-  #letGoOf(holders: readonly Charged[], owner: string, bytes: number, reason: string): void {
+  *#letGoOf(holders: readonly Charged[], owner: string, bytes: number, reason: string): Steps<void> {
     const { owners, most } = this.#shares;
     const all = owners.total;
     let left = bytes;
@@ -127,9 +131,12 @@ export class Memory {
     for (const [holder, charge] of holders) {
       if (left <= 0) break;
       left -= charge;
+      // Others may have ended by themselves since.
+      if (!this.#holders.has(holder)) continue;
       ended += 1;
       memoryMetrics.ended.inc({ what: holder.kind });
       guard('look/memory-holder', holder, (one) => one.letGo(reason));
+      yield;
     }
     this.#log.warn({ owner, ended, freed: bytes - left, all, budget: most }, `connections ended: ${reason}`);
   }
@@ -164,7 +171,14 @@ export class Memory {
     },
     () => this.#watch(),
   );
-  readonly #easeSoon = bounded('look/memory-used-up', () => this.#ease());
+  readonly #easeSoon = bounded('look/memory-used-up', () => {
+    this.#easing = undefined;
+    const steps = this.#eases ?? this.#ease();
+    this.#eases = undefined;
+    if (goOn(steps, EASE) !== undefined) return;
+    this.#eases = steps;
+    this.#easing = setImmediate(this.#easeSoon);
+  });
 
   #watch(): void {
     const { owners, most } = this.#shares;
@@ -185,14 +199,13 @@ export class Memory {
   }
 
   /** Those who hold most let go, first of what costs most. */
-  #ease(): void {
-    this.#easing = undefined;
+  *#ease(): Steps<void> {
     this.#look();
     const { owners, most } = this.#shares;
     if (owners.total <= most) return;
     for (const [owner, excess] of owners.excess(most * AFTER_EXCESS)) {
       const reason = `this router's memory is used up, and most of it by ${owner}`;
-      this.#letGoOf(this.#holders.heaviestOf(owner), owner, excess, reason);
+      yield* this.#letGoOf(this.#holders.heaviestOf(owner), owner, excess, reason);
     }
   }
 }

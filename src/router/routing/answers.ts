@@ -9,7 +9,7 @@ import { AT_A_TIME, DESTINATIONS_OF_KEY, pathTime } from './limits.ts';
 import { siteOf } from './names.ts';
 import { eachKey, type KeyCount, type Neighbour, type RouteRecord } from './record.ts';
 import { givesWay } from './room.ts';
-import { finish, goOn, type Steps } from './steps.ts';
+import { finish, goOn, type Steps } from '../../work/steps.ts';
 import { TimeShare } from '../../work/time-share.ts';
 
 /**

@@ -5,7 +5,7 @@ import { MOST_COST } from '../wire.ts';
 import { EdgeList, type Edges } from './edges.ts';
 import { Heap } from './heap.ts';
 import { siteOf } from './names.ts';
-import { Stride, type Steps } from './steps.ts';
+import { Stride, type Steps } from '../../work/steps.ts';
 
 /** A path's length is its cost, and then the number of its hops: as one number, of which the hops are less than this. */
 const HOPS = LONGEST_PATH + 1;

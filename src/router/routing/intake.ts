@@ -18,7 +18,7 @@ import { Credit } from '../../work/token-bucket.ts';
 import { Pace } from './pace.ts';
 import { readHead, signatureOf, signedBytes, type ReadHead } from './record.ts';
 import type { RouteRecord } from './record.ts';
-import { goOn, type Steps } from './steps.ts';
+import { goOn, type Steps } from '../../work/steps.ts';
 
 /** What the intake needs of its surroundings. */
 export interface IntakeContext {

@@ -36,6 +36,20 @@ class Held implements Holder {
   }
 }
 
+/** Until it is said that connections have ended, which comes once all have that are to. */
+async function eased(lines: readonly string[]): Promise<void> {
+  while (!lines.join('').includes('connections ended')) await turn();
+}
+
+/** Half a millisecond of it. */
+class Slow extends Held {
+  override letGo(reason: string): void {
+    const until = performance.now() + 0.5;
+    while (performance.now() < until);
+    super.letGo(reason);
+  }
+}
+
 function memoryOf(
   bytes: number,
   peers = Infinity,
@@ -77,7 +91,7 @@ describe('the memory of a router', () => {
     const link = Held.add(memory, 'site greedy', COST.peer, 'peer');
     greedy.forEach((each, index) => void (each.held = (index + 1) * 0.4 * MIB));
     countRead(20 * MIB);
-    await turn();
+    await eased(lines);
     assert.deepEqual(
       [...honest, link, ...greedy.slice(0, 7)].map(({ ended }) => ended),
       Array.from({ length: 10 }),
@@ -86,24 +100,42 @@ describe('the memory of a router', () => {
     assert.match(lines.join(''), /connections ended: .* most of it by site greedy/);
   });
 
+  it('ends thousands in many turns, and none that have ended by themselves', async () => {
+    const { memory, lines } = memoryOf(16 * MIB);
+    using _ = memory;
+    const slow = Array.from({ length: 200 }, () => new Slow(memory, 'key web', 0.1 * MIB));
+    for (const each of slow) memory.add(each);
+    countRead(20 * MIB);
+    await turn();
+    await turn();
+    const first = slow.filter(({ ended }) => ended !== undefined).length;
+    assert.ok(first > 0 && first < 30, `${first} have ended in the first turns`);
+    const gone = slow.find(({ ended }) => ended === undefined);
+    assert.ok(gone);
+    memory.delete(gone);
+    await eased(lines);
+    assert.equal(slow.filter(({ ended }) => ended !== undefined).length, 60);
+    assert.equal(gone.ended, undefined);
+  });
+
   it('ends them, too, where nothing was read and only somebody who is refused makes it look', async () => {
-    const { memory } = memoryOf(16 * MIB);
+    const { memory, lines } = memoryOf(16 * MIB);
     using _ = memory;
     const greedy = Array.from({ length: 10 }, () => Held.add(memory, 'site greedy', MIB));
     for (const each of greedy) each.held = 2 * MIB;
     memory.refusal('connection', { owner: 'site greedy' }, 1_000);
     assert.equal(greedy.filter(({ ended }) => ended !== undefined).length, 0);
-    await turn();
+    await eased(lines);
     assert.equal(greedy.filter(({ ended }) => ended !== undefined).length, 3);
   });
 
   it('ends them, too, where one has got an end that takes much', async () => {
-    const { memory } = memoryOf(16 * MIB);
+    const { memory, lines } = memoryOf(16 * MIB);
     using _ = memory;
     const [one, other] = [Held.add(memory, 'site greedy', MIB), Held.add(memory, 'site honest', MIB)];
     one.held = 17 * MIB;
     memory.lookAt(one);
-    await turn();
+    await eased(lines);
     assert.deepEqual([one.ended !== undefined, other.ended], [true, undefined]);
   });
 

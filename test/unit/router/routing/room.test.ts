@@ -7,7 +7,7 @@ import { writeRecords } from '../../../../src/router/routing/codec.ts';
 import { writeAbout, writeKey, writeNeighbour, writeRecord } from '../../../../src/router/routing/record.ts';
 import { bottlenecks } from '../../../../src/router/routing/room.ts';
 import { createRouting } from '../../../../src/router/routing/routing.ts';
-import { finish } from '../../../../src/router/routing/steps.ts';
+import { finish } from '../../../../src/work/steps.ts';
 import { testKey, testSite, testVerify } from './support/network.ts';
 
 /** A router with a view of its own, in which `site/router` names all others. */
