@@ -174,12 +174,12 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
 
   taken(endSent: boolean): void {
     if (this.gone) return;
-    if (endSent) {
-      this.endedLocally();
-    } else if (this.#wantsDrain && this.queued <= this.#most / 2) {
+    // Also of what has ended meanwhile: whoever brought it waits for that.
+    if (this.#wantsDrain && (endSent || this.queued <= this.#most / 2)) {
       this.#wantsDrain = false;
       this.#tell('onDrain');
     }
+    if (endSent && !this.gone) this.endedLocally();
   }
 
   /** Nothing more leaves, and what was held is let go. */

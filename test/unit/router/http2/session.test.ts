@@ -208,6 +208,21 @@ describe('two sessions', () => {
     assert.ok(stream.queued >= 131_072 && stream.queued < 140_000, `${stream.queued} bytes are queued`);
   });
 
+  it('tell whoever wrote more than may wait once it has left, also where he has ended it meanwhile', async () => {
+    await using ends = await pair(({ stream, recorder }) => {
+      recorder.holding = true;
+      stream.respond({ status: 200, fields: {} });
+    });
+    const { stream, recorder } = connectStream(ends.clientSession);
+    assert.equal(stream.write(Buffer.alloc(100_000)), false);
+    stream.end();
+    const { recorder: far, stream: farStream } = await eventually('the request', () => ends.server.accepted[0]);
+    far.holding = false;
+    farStream.consumed(far.received);
+    await eventually('the end', () => far.ended);
+    assert.equal(recorder.drains, 1);
+  });
+
   it('do not let stopped readers stop others, nor hold more than the bound', async () => {
     const unconsumed = 1 << 20;
     await using ends = await pair(
