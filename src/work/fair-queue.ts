@@ -26,6 +26,11 @@ export class FairQueue<T> {
     if (theirs.size === 0) this.#waiting.delete(whose);
   }
 
+  /** Whether anything waits for that one. */
+  has(whose: string): boolean {
+    return this.#waiting.has(whose);
+  }
+
   /** The next one, which waits no more. */
   take(): T | undefined {
     for (const [whose, theirs] of this.#waiting) {

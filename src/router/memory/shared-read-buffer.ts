@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { countRead } from './read-count.ts';
 import { boundShortRecords } from '../../work/short-records.ts';
+import { networkOf } from '../../x509/network.ts';
 
 /** What libuv offers by itself is as large. */
 export const READ_BUFFER_BYTES = 65_536;
@@ -21,7 +22,7 @@ let shared = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
  * So the same is done to a socket that is there. Where its parts are not found, chunks come as Node.js makes them.
  */
 export function receive(socket: Duplex, handler: (chunk: Buffer) => void): void {
-  const countRecord = boundShortRecords(socket);
+  const countRecord = boundShortRecords(socket, whoseOf);
   const onChunk = (chunk: Buffer): void => {
     countRead(chunk.length);
     countRecord?.(chunk.length);
@@ -32,6 +33,9 @@ export function receive(socket: Duplex, handler: (chunk: Buffer) => void): void 
   if (socket instanceof Socket) readIntoShared(socket, onChunk);
   socket.resume();
 }
+
+/** At one port, of one address. */
+const whoseOf = ({ localPort, remoteAddress = '' }: Socket): string => `${localPort} ${networkOf(remoteAddress)}`;
 
 /** Whether sockets of this Node.js can be made to read into one buffer, as far as is known. */
 export function canShareReads(): boolean {

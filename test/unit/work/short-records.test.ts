@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { connect as connectTcp } from 'node:net';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { connect, createServer, type TLSSocket } from 'node:tls';
@@ -15,6 +16,7 @@ const bundle = await authority.issue({ hosts: ['localhost', '127.0.0.1'] });
 /** Connections, accepted and not read yet. */
 async function connections(
   count: number,
+  from: (index: number) => string = () => '127.0.0.1',
 ): Promise<AsyncDisposable & { readonly clients: readonly TLSSocket[]; readonly accepted: readonly TLSSocket[] }> {
   const accepted: TLSSocket[] = [];
   const { ca: _ca, ...own } = bundle;
@@ -24,7 +26,13 @@ async function connections(
     accepted.push(socket);
   });
   const port = await listen(server);
-  const clients = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', servername: 'localhost', ca: authority.ca }));
+  const clients = Array.from({ length: count }, (_, index) =>
+    connect({
+      socket: connectTcp({ port, host: '127.0.0.1', localAddress: from(index), noDelay: true }),
+      servername: 'localhost',
+      ca: authority.ca,
+    }),
+  );
   for (const client of clients) client.on('error', () => {});
   await Promise.all(clients.map((client) => once(client, 'secureConnect')));
   await eventually('all are accepted', () => accepted.length === count);
@@ -52,6 +60,7 @@ class Heard {
   readonly texts = new Map<TLSSocket, string>();
   readonly ended = new Set<TLSSocket>();
   most = 0;
+  turns = 0;
   #inTurn = 0;
 
   take(socket: TLSSocket, chunk: Buffer): void {
@@ -60,14 +69,18 @@ class Heard {
     this.most = Math.max(this.most, this.#inTurn);
   }
 
-  hear(socket: TLSSocket): void {
+  hear(socket: TLSSocket, after?: (socket: TLSSocket) => void): void {
     socket.on('end', () => this.ended.add(socket));
-    receive(socket, (chunk) => this.take(socket, chunk));
+    receive(socket, (chunk) => {
+      this.take(socket, chunk);
+      after?.(socket);
+    });
     readHandleOf(socket)?.readStart();
   }
 
   async until(isOver: () => boolean): Promise<void> {
-    for (const end = performance.now() + 10_000; !isOver() && performance.now() < end; this.#inTurn = 0) await setImmediate();
+    for (const end = performance.now() + 10_000; !isOver() && performance.now() < end; this.#inTurn = 0, this.turns += 1)
+      await setImmediate();
   }
 }
 
@@ -101,5 +114,67 @@ describe('short records of TLS', () => {
     first.resume();
     await heard.until(() => heard.texts.get(first) === text + text);
     assert.equal(heard.texts.get(first), text + text);
+  });
+
+  it('come in several turns, too, of those that have brought much otherwise', async () => {
+    await using made = await connections(16);
+    const { clients, accepted } = made;
+    const heard = new Heard();
+    for (const socket of accepted) heard.hear(socket);
+    const much = 'A'.repeat(80_000);
+    for (const client of clients) client.write(much);
+    const have = (length: number) => () => accepted.every((socket) => heard.texts.get(socket)?.length === length);
+    await heard.until(have(much.length));
+    for (const socket of accepted) readHandleOf(socket)?.readStop();
+    await Promise.all(clients.map((client) => sayInRecords(client, text)));
+    heard.most = 0;
+    for (const socket of accepted) readHandleOf(socket)?.readStart();
+    await heard.until(have(much.length + RECORDS));
+    for (const socket of accepted) assert.equal(heard.texts.get(socket), much + text);
+    assert.ok(heard.most < 8 * RECORDS, `${heard.most} records in one turn`);
+  });
+
+  it('come in several turns where very many connections have brought some each', async () => {
+    const [count, some] = [96, text.slice(0, 60)];
+    await using made = await connections(count);
+    const { clients, accepted } = made;
+    await Promise.all(clients.map((client) => sayInRecords(client, some)));
+    const heard = new Heard();
+    for (const socket of accepted) heard.hear(socket);
+    await heard.until(() => accepted.every((socket) => heard.texts.get(socket) === some));
+    for (const socket of accepted) assert.equal(heard.texts.get(socket), some);
+    assert.ok(heard.most < 4_000, `${heard.most} records in one turn`);
+  });
+
+  it('wait for their turn also where those whom they are for pause them and go on', async () => {
+    const [length, long] = [12_000, text.repeat(12)];
+    await using made = await connections(2);
+    const { clients, accepted } = made;
+    await Promise.all(clients.map((client) => sayInRecords(client, long)));
+    const heard = new Heard();
+    // As one does whose own end takes what it is given, but a little later.
+    const pause = (socket: TLSSocket): void => {
+      socket.pause();
+      queueMicrotask(() => void socket.resume());
+    };
+    for (const socket of accepted) heard.hear(socket, pause);
+    await heard.until(() => accepted.every((socket) => heard.texts.get(socket)?.length === length));
+    for (const socket of accepted) assert.equal(heard.texts.get(socket), long);
+    assert.ok(heard.most < 8_000, `${heard.most} records in one turn`);
+  });
+
+  it('keep nobody of another address waiting for more than a few turns, however many connections have them', async () => {
+    const greedy = 14;
+    await using made = await connections(greedy + 1, (index) => (index < greedy ? '127.0.0.1' : '127.0.0.2'));
+    const { clients, accepted } = made;
+    await Promise.all(clients.slice(0, greedy).map((client) => sayInRecords(client, text.repeat(3))));
+    const patient = accepted.find(({ remoteAddress }) => remoteAddress === '127.0.0.2');
+    assert.ok(patient !== undefined);
+    await sayInRecords(clients[greedy] as TLSSocket, 'x');
+    const heard = new Heard();
+    for (const socket of accepted) if (socket !== patient) heard.hear(socket);
+    heard.hear(patient);
+    await heard.until(() => heard.texts.get(patient) === 'x');
+    assert.ok(heard.turns < 8, `heard after ${heard.turns} turns`);
   });
 });
