@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer as createDoor, type Server, type Socket } from 'node:net';
 import { duplexPair, type Duplex } from 'node:stream';
 import { FairPlaces } from '../../work/fair-places.ts';
+import { Turns } from '../../work/turns.ts';
 import { networkOf } from '../../x509/network.ts';
 import { bounded, detached } from '../../telemetry/boundary.ts';
 import { metrics } from '../../telemetry/metrics.ts';
@@ -73,6 +74,7 @@ async function listen(
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 2_500 });
   server.maxRequestsPerSocket = MOST_REQUESTS;
   const places = new FairPlaces<Socket>({ most: MOST, mostOfGroup: MOST_OF_ADDRESS });
+  const turns = new Turns();
   const open = new Set<Socket>();
   const begin = (socket: Socket): void => {
     open.add(socket);
@@ -81,8 +83,9 @@ async function listen(
       places.leave(socket);
     };
     socket.once('close', bounded('connection/telemetry-closed', leave, leave));
-    places.enter(socket, networkOf(socket.remoteAddress ?? ''))?.destroy();
-    server.emit('connection', sparing(socket));
+    const network = networkOf(socket.remoteAddress ?? '');
+    places.enter(socket, network)?.destroy();
+    server.emit('connection', sparing(socket, turns, network));
   };
   const end = (_: unknown, socket: Socket): void => void socket.destroy();
   const door = createDoor({ noDelay: true });
@@ -119,12 +122,14 @@ interface Listening {
 }
 
 /**
- * The connection, as HTTP is to have it: whoever brings more at once than who asks for metrics does is cut off, and nothing of it is read. All that has come
- * of all connections is read in one turn of the loop, and 64 KiB in a great many pieces take some 15 ms.
+ * The connection, as HTTP is to have it: whoever brings more at once than who asks for metrics does is cut off, and nothing of it is read: 64 KiB in a great
+ * many pieces take some 15 ms. Of all others one is read in a turn of the loop, of each address in turn: 4 KiB are questions enough for several milliseconds.
  */
-function sparing(socket: Socket): Duplex {
+function sparing(socket: Socket, turns: Turns, network: string): Duplex {
   const [inner, outer] = duplexPair();
+  let pass: (() => void) | undefined;
   const end = (): void => {
+    if (pass !== undefined) turns.delete(network, pass);
     inner.destroy();
     socket.destroy();
   };
@@ -132,8 +137,13 @@ function sparing(socket: Socket): Duplex {
     if (bytes.length > MOST_AT_ONCE) {
       socket.write(TOO_LONG);
       end();
-    } else if (!outer.write(bytes)) {
+    } else {
       socket.pause();
+      const read = (): void => {
+        if (outer.write(bytes)) socket.resume();
+      };
+      pass = bounded('connection/telemetry-read', read, end);
+      turns.add(network, pass);
     }
   };
   const onDrain = (): void => void socket.resume();

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { Renderings } from '../../../src/cli/processes/renderings.ts';
 import { serveTelemetry, type TelemetryServer } from '../../../src/cli/processes/telemetry-http.ts';
 import { eventually } from '../../harness/wait.ts';
@@ -42,6 +43,27 @@ test('who brings more at once than a question is cut off, and nothing of it is r
   });
   for (const socket of sockets) socket.write(flood);
   for (const said of await Promise.all(answers)) assert.match(said, /^(HTTP\/1\.1 431 .*)?$/);
+});
+
+test('of those who bring many questions at once one is read in a turn of the loop', async () => {
+  let [inTurn, most, all] = [0, 0, 0];
+  const live = (): undefined => {
+    inTurn += 1;
+    all += 1;
+    most = Math.max(most, inTurn);
+  };
+  await using server = await serveTelemetry({ port: 0, host: '127.0.0.1', live, ready: () => undefined });
+  const sockets = await Promise.all(Array.from({ length: 16 }, () => open(server.port)));
+  const question = 'GET /livez HTTP/1.1\r\nhost: a\r\n\r\n';
+  for (const socket of sockets) socket.write(question);
+  await eventually('all to be read', () => all === 16);
+  for (const socket of sockets) socket.write(question.repeat(100));
+  const end = performance.now() + 10_000;
+  const isOver = (): boolean => all === 1_616 || performance.now() > end;
+  for (; !isOver(); inTurn = 0) await setImmediate();
+  assert.equal(all, 1_616);
+  assert.ok(most <= 200, `${most} questions in one turn`);
+  for (const socket of sockets) socket.destroy();
 });
 
 test('metrics are rendered once for all who ask meanwhile, and who asks without end gets those of a moment ago', async () => {
