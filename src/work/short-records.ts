@@ -133,6 +133,6 @@ const endTurn = bounded('look/short-records', () => {
   [held, heldLonger] = [heldLonger, []];
   next = waiting.take();
   if (waiting.size + held.length > 0) endLater();
-  for (const reading of due) if (reading.state === 'held') guard('connection/short-records', reading, goOn, destroy);
-  if (next !== undefined) guard('connection/short-records', next, goOn, destroy);
+  const reads = due.filter(({ state }) => state === 'held');
+  for (const reading of next === undefined ? reads : [...reads, next]) guard('connection/short-records', reading, goOn, destroy);
 });
