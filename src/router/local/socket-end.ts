@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { bounded, guard } from '../../telemetry/boundary.ts';
 import { ErrorCode } from '../http2/errors.ts';
-import { PIECE_COST, TLS_COST } from '../memory/costs.ts';
+import { PIECE_COST, TLS_COST, TLS_INPUT } from '../memory/costs.ts';
 import { Pieces, SHORT } from '../memory/pieces.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
 import { forgetStalled, watchStalled, type Stalled } from './stalled-sockets.ts';
@@ -26,6 +26,8 @@ export class SocketEnd implements End, Stalled {
   readonly #raw: Socket;
   readonly #side: Side;
   #unconsumed = 0;
+  /** All bytes that have come. */
+  #read = 0;
   #paused = false;
   #corked = false;
   #small = 0;
@@ -93,7 +95,7 @@ export class SocketEnd implements End, Stalled {
 
   get held(): number {
     const { writableLength } = this.#socket;
-    const tls = this.#socket === this.#raw ? 0 : TLS_COST;
+    const tls = this.#socket === this.#raw ? 0 : TLS_COST + Math.min(this.#read, TLS_INPUT);
     return writableLength === 0 ? tls : tls + writableLength + this.#short * PIECE_COST + this.#waits.held;
   }
 
@@ -197,6 +199,7 @@ export class SocketEnd implements End, Stalled {
 
   #onData(chunk: Buffer, side: Side): void {
     this.#unconsumed += chunk.length;
+    this.#read += chunk.length;
     side.onData(chunk);
     if (this.#unconsumed > 0 && !this.#paused) {
       this.#paused = true;

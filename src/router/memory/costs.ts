@@ -6,6 +6,9 @@ export const COST = { connection: 8_192, peer: 98_304 } as const;
 /** What TLS adds to an end of a connection: its state and buffers, most of which are OpenSSL's. */
 export const TLS_COST = 57_344;
 
+/** What it takes besides, at most, once much has come at once: OpenSSL's input is made of pages that are used when they are filled, and kept then. */
+export const TLS_INPUT = 65_536;
+
 /** A stream, with nothing behind it. */
 export const STREAM_COST = 1_024;
 

@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { SocketEnd } from '../../../../src/router/local/socket-end.ts';
+import { TLS_INPUT } from '../../../../src/router/memory/costs.ts';
 import { Side } from '../../../../src/router/side.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { testAuthority } from '../support/certificates.ts';
@@ -153,6 +154,28 @@ test('over TLS a peer that has reset is not taken for one that has ended, where 
   end.end();
   await eventually('it to be over', () => socket.closed);
   assert.deepEqual(told, ['reset']);
+});
+
+test('over TLS what has come counts, as far as OpenSSL may have filled its input with it', async (t) => {
+  const { socket, raw, peer } = await overTls(t);
+  const side = new Side();
+  let came = 0;
+  side.onData = (chunk) => void (came += chunk.length);
+  const end = new SocketEnd(socket, raw, side);
+  const idle = end.held;
+  for (const [bytes, counted] of [
+    [100, 100],
+    [200_000, TLS_INPUT],
+  ] as const) {
+    const all = came + bytes;
+    peer.write(Buffer.alloc(bytes, 'x'));
+    await eventually('all to have come', () => {
+      end.consumed(came);
+      return came === all;
+    });
+    assert.equal(end.held - idle, counted);
+  }
+  end.reset();
 });
 
 test('an end that came before anybody listened is heard', async (t) => {
