@@ -166,6 +166,55 @@ describe('the HTTP/2 observer', () => {
     assert.equal(observer.fromClient.held, 0, 'what it does not understand is forgotten');
   });
 
+  it('keeps nothing of bytes that are valid during the call only, wherever they are cut and a block is divided', () => {
+    const literal = (index: number, text: string): Buffer => Buffer.concat([Buffer.of(0x40 | index, text.length), Buffer.from(text)]);
+    const part = fc.record({ padding: fc.constantFrom(0, 1, 200), priority: fc.boolean(), after: fc.nat({ max: 4 }) });
+    const parts = fc.array(part, { minLength: 1, maxLength: 4 });
+    const framesOf = (block: Buffer, id: number, said: readonly { padding: number; priority: boolean; after: number }[]): Buffer => {
+      const [{ padding, priority, after } = { padding: 0, priority: false, after: 0 }] = said;
+      const flags = (padding > 0 ? Flag.PADDED : 0) | (priority ? Flag.PRIORITY : 0);
+      const cuts = said.map((one) => one.after).toSorted((a, b) => a - b);
+      const fragments = [0, ...cuts].map((from, index) => block.subarray(from, cuts[index] ?? block.length));
+      const [first = block, ...rest] = fragments;
+      const ends = (left: number): number => (left === 0 ? Flag.END_HEADERS : 0);
+      const head = Buffer.concat([Buffer.from(padding > 0 ? [padding] : []), Buffer.alloc(priority ? 5 : 0), first, Buffer.alloc(padding)]);
+      return Buffer.concat([
+        frame(FrameType.HEADERS, flags | ends(rest.length), head, id),
+        ...rest.map((fragment, index) => frame(FrameType.CONTINUATION, ends(rest.length - index - 1), fragment, id)),
+        frame(FrameType.DATA, 0, Buffer.alloc(after * 100, 0x82), id),
+      ]);
+    };
+    fc.assert(
+      fc.property(fc.array(parts, { minLength: 1, maxLength: 4 }), (requests) => {
+        // The second of each says what the first has put into the table.
+        const ask = requests.map((said, index) => framesOf(index === 0 ? literal(2, 'PATCH') : Buffer.of(0xbe), 2 * index + 1, said));
+        const answer = requests.map((said, index) => framesOf(index === 0 ? literal(8, '207') : Buffer.of(0xbe), 2 * index + 1, said));
+        const passing: Passing = [
+          ['>', Buffer.concat([Buffer.from(PREFACE), ...ask])],
+          ['<', Buffer.concat(answer)],
+        ];
+        const whole = seenIn(passing);
+        assert.deepEqual(
+          whole,
+          requests.map(() => 'PATCH 207'),
+        );
+        const longest = Math.max(...passing.map(([, bytes]) => bytes.length));
+        for (let at = 1; at < longest; at += 1) {
+          const recorder = new Recorder();
+          const observer = new Http2Observer(recorder);
+          for (const [direction, bytes] of passing)
+            for (const piece of [bytes.subarray(0, at), bytes.subarray(at)]) {
+              const given = Buffer.from(piece as Buffer);
+              (direction === '>' ? observer.fromClient : observer.fromServer).onBytes(given);
+              given.fill(0xff);
+            }
+          assert.deepEqual(recorder.seen, whole);
+        }
+      }),
+      { numRuns: 10 },
+    );
+  });
+
   it('takes whatever comes', () => {
     fc.assert(
       fc.property(
