@@ -124,14 +124,20 @@ export class RedemptionService {
     }
     const attempted = { grant: name, code, siteId, siteName, keyHash };
     const grant = await store.redeem(attempted);
-    const wait = this.#repeats.wait(`${name} ${siteId} ${keyHash}`);
+    const redemption = `${name} ${siteId} ${keyHash}`;
+    const wait = this.#repeats.wait(redemption);
     if (wait > 0)
       throw new HttpRefusal(429, 'server-busy', 'this was redeemed a moment ago: wait, then try again', Math.ceil(wait / 1_000));
     const order = { subject: siteName, siteId, client: true, purpose: 'link', csr, days: realm.certificateDays ?? 30 } as const;
     const issued = issueCertificate(authority, order, clock);
     const { serial, notAfter } = issued;
-    // Once more: it may have been revoked meanwhile.
-    await ledger.record({ siteName, siteId, serial, notAfter }, { kind: 'redemption', attempt: attempted, grant });
+    try {
+      // Once more: it may have been revoked meanwhile.
+      await ledger.record({ siteName, siteId, serial, notAfter }, { kind: 'redemption', attempt: attempted, grant });
+    } catch (error) {
+      if (!(error instanceof TrustError && error.code === 'revoked')) this.#repeats.undo(redemption);
+      throw error;
+    }
     const { redemptions, redemptionsAllowed } = grant;
     log?.info({ grant: name, siteId, siteName, serial, address, redemptions, redemptionsAllowed }, 'a token was redeemed');
     return { cert: issued.cert, ca: issued.ca, ...offer };

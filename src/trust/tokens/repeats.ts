@@ -35,6 +35,12 @@ export class Repeats {
     return 0;
   }
 
+  /** It could not be answered, which is nothing that whoever asked can help. */
+  undo(redemption: string): void {
+    const known = this.#known.get(redemption);
+    if (known !== undefined) this.#known.set(redemption, { count: known.count - 1, until: Math.min(known.until, this.#clock()) });
+  }
+
   #forget(now: number): void {
     if (now < this.#nextSweep) return;
     this.#nextSweep = now + SWEEP;

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, Server } from 'node:net';
 import { Readable } from 'node:stream';
+import { mkdir, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setImmediate as setImmediateNow } from 'node:timers';
 import { setImmediate } from 'node:timers/promises';
@@ -320,6 +322,22 @@ describe('The grant server', () => {
     const none = undefined;
     assert.deepEqual(waits, [none, none, none, none, none, none, '1', none, '2', none, '4', none]);
     assert.equal((await Array.fromAsync(west.ledger.issued())).length, 9);
+  });
+
+  it('counts no answer that it could not give: once its record can be written again nobody waits', async () => {
+    const monotonic = makeClock(0);
+    await using west = await startGranting({ monotonic });
+    const token = await west.issue();
+    const body = bodyFor(token);
+    const record = join(west.path, 'issued.jsonl');
+    await mkdir(record);
+    for (let count = 0; count < 7; count += 1) {
+      assert.equal((await post(token.url, token.ca, body)).status, 500);
+      // Handshakes of an address begin so fast and no faster.
+      monotonic.advance(10);
+    }
+    await rmdir(record);
+    assert.equal((await post(token.url, token.ca, body)).status, 200);
   });
 
   it('cuts off who says a body in a great many pieces, and takes one in a few', async () => {

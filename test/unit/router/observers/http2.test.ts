@@ -189,7 +189,7 @@ describe('the HTTP/2 observer', () => {
         // The second of each says what the first has put into the table.
         const ask = requests.map((said, index) => framesOf(index === 0 ? literal(2, 'PATCH') : Buffer.of(0xbe), 2 * index + 1, said));
         const answer = requests.map((said, index) => framesOf(index === 0 ? literal(8, '207') : Buffer.of(0xbe), 2 * index + 1, said));
-        const passing: Passing = [
+        const passing: readonly (readonly ['>' | '<', Buffer])[] = [
           ['>', Buffer.concat([Buffer.from(PREFACE), ...ask])],
           ['<', Buffer.concat(answer)],
         ];
@@ -204,7 +204,7 @@ describe('the HTTP/2 observer', () => {
           const observer = new Http2Observer(recorder);
           for (const [direction, bytes] of passing)
             for (const piece of [bytes.subarray(0, at), bytes.subarray(at)]) {
-              const given = Buffer.from(piece as Buffer);
+              const given = Buffer.from(piece);
               (direction === '>' ? observer.fromClient : observer.fromServer).onBytes(given);
               given.fill(0xff);
             }
