@@ -8,6 +8,17 @@ import { eventually } from '../../../harness/wait.ts';
 import { Peer } from '../local/peers.ts';
 import { listen } from '../local/two-sides.ts';
 
+/** An accepted socket and its client. */
+async function pair(t: TestContext): Promise<{ readonly socket: Socket; readonly client: Peer }> {
+  const server = createServer();
+  t.after(() => server.close());
+  const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
+  const client = new Peer(connect({ port: await listen(server), host: '127.0.0.1' }));
+  const socket = await accepted;
+  t.after(() => [socket, client.socket].map((end) => end.destroy()));
+  return { socket, client };
+}
+
 describe('a socket that is received', () => {
   it('reads into the shared buffer, on this version of Node.js too', () => {
     assert.equal(canShareReads(), true);
@@ -49,15 +60,9 @@ describe('a socket that is received', () => {
   });
 
   it('is read a little at a time before anybody is known to want much of it', async (t) => {
-    const server = createServer();
-    t.after(() => server.close());
-    const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
-    const client = connect({ port: await listen(server), host: '127.0.0.1' });
-    t.after(() => client.destroy());
-    const socket = await accepted;
-    t.after(() => socket.destroy());
+    const { socket, client } = await pair(t);
     const sent = Buffer.from(Array.from({ length: 1 << 20 }, (_, at) => at % 251));
-    client.write(sent);
+    client.socket.write(sent);
     const got: Buffer[] = [];
     let all = 0;
     receive(socket, (chunk) => {
@@ -99,17 +104,6 @@ describe('a socket that is received', () => {
 });
 
 describe('a read within a read', () => {
-  /** An accepted socket and its client. */
-  async function pair(t: TestContext): Promise<{ readonly socket: Socket; readonly client: Peer }> {
-    const server = createServer();
-    t.after(() => server.close());
-    const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
-    const client = new Peer(connect({ port: await listen(server), host: '127.0.0.1' }));
-    const socket = await accepted;
-    t.after(() => [socket, client.socket].map((end) => end.destroy()));
-    return { socket, client };
-  }
-
   /** As Node.js does it when bytes have come: into the memory that it was given, and then it calls. */
   function readNow(socket: Socket, memory: ArrayBufferLike, text: string): void {
     const callback = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'kBufferCb');
