@@ -22,13 +22,16 @@ export interface RequestSink {
 }
 
 /** What a request without an answer takes, in bytes, about. */
-export const REQUEST_HELD = 128;
+const REQUEST_HELD = 128;
 
-/** Gives a reader the bytes until it throws, or says that it does not understand them. */
-export function tapOf(reader: { readonly held: number; read(chunk: Buffer): boolean }, stop: () => void): Tap {
+/**
+ * Gives a reader the bytes until it throws, or says that it does not understand them.
+ * @param waiting how many requests without an answer are kept with it
+ */
+export function tapOf(reader: { readonly held: number; read(chunk: Buffer): boolean }, stop: () => void, waiting = (): number => 0): Tap {
   return {
     get held() {
-      return reader.held;
+      return reader.held + waiting() * REQUEST_HELD;
     },
     onBytes: (chunk) => {
       try {

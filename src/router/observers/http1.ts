@@ -1,5 +1,5 @@
 import { HeadReader, type Framing } from './http1-head.ts';
-import { REQUEST_HELD, tapOf, type RequestSink, type Tap, type Taps } from './contract.ts';
+import { tapOf, type RequestSink, type Tap, type Taps } from './contract.ts';
 
 /** Requests that a client may have sent ahead of their answers (RFC 9112 section 9.3.2); with more it is no HTTP that we know. */
 const MOST_PIPELINED = 1_000;
@@ -19,14 +19,11 @@ export class Http1Observer implements Taps {
     this.#sink = sink;
     this.#requests = new HeadReader('request', (framing, method) => this.#requestHead(framing, method));
     this.#responses = new HeadReader('response', (framing, _method, status) => this.#responseHead(framing, status));
-    const [requests, methods] = [this.#requests, this.#methods];
-    const fromClient = {
-      get held() {
-        return requests.held + methods.length * REQUEST_HELD;
-      },
-      read: (chunk: Buffer) => requests.read(chunk),
-    };
-    this.fromClient = tapOf(fromClient, () => this.#stop());
+    this.fromClient = tapOf(
+      this.#requests,
+      () => this.#stop(),
+      () => this.#methods.length,
+    );
     this.fromServer = tapOf(this.#responses, () => this.#stop());
   }
 

@@ -1,7 +1,7 @@
 import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../http2/frames.ts';
 import { HpackDecoder } from '../http2/hpack/decoder.ts';
 import { Pieces } from '../memory/pieces.ts';
-import { REQUEST_HELD, tapOf, type RequestSink, type Tap, type Taps } from './contract.ts';
+import { tapOf, type RequestSink, type Tap, type Taps } from './contract.ts';
 import { nameOfMethod } from './request-metrics.ts';
 
 /** Requests without an answer that are kept in mind; with more, the oldest are forgotten. */
@@ -33,14 +33,11 @@ export class Http2Observer implements Taps {
     const client = new FrameReader(PREFACE.length, ':method', { onField: (id, method) => this.#request(id, method), onReset });
     const server = new FrameReader(0, ':status', { onField: (id, status) => this.#response(id, status), onReset });
     this.#readers = [client, server];
-    const waiting = this.#waiting;
-    const fromClient = {
-      get held() {
-        return client.held + waiting.size * REQUEST_HELD;
-      },
-      read: (chunk: Buffer) => client.read(chunk),
-    };
-    this.fromClient = tapOf(fromClient, () => this.#stop());
+    this.fromClient = tapOf(
+      client,
+      () => this.#stop(),
+      () => this.#waiting.size,
+    );
     this.fromServer = tapOf(server, () => this.#stop());
   }
 
