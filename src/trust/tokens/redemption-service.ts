@@ -129,18 +129,17 @@ export class RedemptionService {
     if (wait > 0)
       throw new HttpRefusal(429, 'server-busy', 'this was redeemed a moment ago: wait, then try again', Math.ceil(wait / 1_000));
     const order = { subject: siteName, siteId, client: true, purpose: 'link', csr, days: realm.certificateDays ?? 30 } as const;
-    const issued = issueCertificate(authority, order, clock);
-    const { serial, notAfter } = issued;
     try {
+      const { cert, ca, serial, notAfter } = issueCertificate(authority, order, clock);
       // Once more: it may have been revoked meanwhile.
       await ledger.record({ siteName, siteId, serial, notAfter }, { kind: 'redemption', attempt: attempted, grant });
+      const { redemptions, redemptionsAllowed } = grant;
+      log?.info({ grant: name, siteId, siteName, serial, address, redemptions, redemptionsAllowed }, 'a token was redeemed');
+      return { cert, ca, ...offer };
     } catch (error) {
       if (!(error instanceof TrustError && error.code === 'revoked')) this.#repeats.undo(redemption);
       throw error;
     }
-    const { redemptions, redemptionsAllowed } = grant;
-    log?.info({ grant: name, siteId, siteName, serial, address, redemptions, redemptionsAllowed }, 'a token was redeemed');
-    return { cert: issued.cert, ca: issued.ca, ...offer };
   }
 
   #refuseGuesser(address: string, origin: CodeOrigin): void {

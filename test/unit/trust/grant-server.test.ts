@@ -22,7 +22,7 @@ import { encodeRedemption } from '../../../src/trust/tokens/redemption.ts';
 import { offer, startGranting } from './support/grant-server.ts';
 import { post } from './support/post.ts';
 import { refusal } from './support/refusal.ts';
-import { makeClock, makeSite, type TestSite } from './support/site.ts';
+import { DAY, makeAuthority, makeClock, makeSite, type TestSite } from './support/site.ts';
 
 const redeem = (token: Token, site: TestSite = makeSite(), key = createKey()) => redeemToken(token, { ...site, key });
 
@@ -337,6 +337,22 @@ describe('The grant server', () => {
       monotonic.advance(10);
     }
     await rmdir(record);
+    assert.equal((await post(token.url, token.ca, body)).status, 200);
+  });
+
+  it('counts none that its authority could not sign: once there is another nobody waits', async () => {
+    const monotonic = makeClock(0);
+    const [ended, next] = [makeAuthority({ clock: () => Date.now() - 20 * 365 * DAY }), makeAuthority()];
+    let signer = ended;
+    await using west = await startGranting({ monotonic, authority: () => signer });
+    const token = await west.issue();
+    const body = bodyFor(token);
+    for (let count = 0; count < 7; count += 1) {
+      assert.equal((await post(token.url, token.ca, body)).status, 500);
+      // Handshakes of an address begin so fast and no faster.
+      monotonic.advance(10);
+    }
+    signer = next;
     assert.equal((await post(token.url, token.ca, body)).status, 200);
   });
 
