@@ -18,6 +18,7 @@ import { quoted } from '../../text/printable.ts';
 import { VERSION } from '../../version.ts';
 import { aborted, pause } from '../../work/pause.ts';
 import { followMemory } from './collector.ts';
+import { widenFileTable } from './file-table.ts';
 import { connect, logTrouble } from './connect.ts';
 import { lastResort, type LastResort } from './last-resort.ts';
 import { tellFewFiles } from './open-files.ts';
@@ -58,6 +59,7 @@ export async function runRouter(options: RouterCommand, until: AbortSignal): Pro
   using resort = lastResort(log, until);
   registerProcessMetrics();
   using _collector = followMemory(memoryLimit(options.memory));
+  void widenFileTable();
   let unready: () => string | undefined = () => 'starting';
   const probes = { live: () => undefined, ready: () => unready() };
   const end = new AbortController();

@@ -18,6 +18,7 @@ import { createLogger, type LogLevel, type Logger } from '../../telemetry/log.ts
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { aborted } from '../../work/pause.ts';
 import { followMemory } from './collector.ts';
+import { widenFileTable } from './file-table.ts';
 import { lastResort } from './last-resort.ts';
 import { tellFewFiles } from './open-files.ts';
 import { tune } from './tune.ts';
@@ -47,6 +48,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   using resort = lastResort(log, AbortSignal.any([until, asked.signal]));
   registerProcessMetrics();
   using _collector = followMemory(memoryLimit(options.memory));
+  void widenFileTable();
   await makeNamespace(layout);
   using _lock = await lockRouter(layout, router);
   // A socket of one that was killed.

@@ -1,7 +1,7 @@
 /** `earshot run` as a process of its own, with a listener and a server behind it. */
 import { execFileSync, spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -82,6 +82,11 @@ export class RunningSite implements AsyncDisposable {
       end: () => void socket.end(),
       [Symbol.dispose]: () => void socket.destroy(),
     };
+  }
+
+  /** Of the kernel's table of its open files. */
+  roomForFiles(): number {
+    return Number(/^FDSize:\s*(\d+)/m.exec(readFileSync(`/proc/${this.#process.pid}/status`, 'utf8'))?.[1]);
   }
 
   /** It may open no more files than it has. @returns how to take that back */

@@ -52,6 +52,7 @@ describe('a router', { concurrency: true }, () => {
     closeSync(pipe.writer);
     const metric = (what: string, pattern: RegExp) => site.until(what, async () => pattern.test(await site.metrics()));
     await metric('the log waits for its reader', /^earshot_log_bytes_waiting [1-9]/m);
+    await site.until('there is room for the files of a crowd', () => Promise.resolve(site.roomForFiles() >= 1_024));
     using steady = await site.connects();
 
     for (const clock of [DAY, -DAY, 0]) {
