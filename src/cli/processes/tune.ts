@@ -14,9 +14,10 @@ const TUNED = 'EARSHOT_TUNED';
 
 /**
  * What V8 needs told to stay small: a young generation of 2 MB instead of 16, and memory before speed where it has the choice
- * (docs/adr/0008-own-http2-session.md has what both are worth). `collector.ts` collects what is left over.
+ * (docs/adr/0008-own-http2-session.md has what both are worth). So little is collected by the thread that needs it: on a busy machine it waited
+ * longer for others to help than the work takes. `collector.ts` collects what is left over.
  */
-const V8_FLAGS: readonly string[] = ['--max-semi-space-size=2', '--optimize-for-size', '--expose-gc'];
+const V8_FLAGS: readonly string[] = ['--max-semi-space-size=2', '--optimize-for-size', '--no-parallel-scavenge', '--expose-gc'];
 
 /**
  * mallopt(3). glibc otherwise keeps an arena for each thread, and what was freed stays in the process, where it lies below something small that lives
