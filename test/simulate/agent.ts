@@ -71,7 +71,8 @@ export class SiteAgent {
   readonly #signing: OwnSigning;
   readonly #passes = new Passes(() => this.#tryPass());
   readonly #tried = new Map<string, Tried>();
-  /** What somebody has asked for is tried at once, and then like all else: the number of the last question, by links. */
+  /** What somebody has asked for is tried at once, and then like all else: the numbers of the last questions, by links, that it read, and that it heeded. */
+  readonly #read = new Map<string, number>();
   readonly #heeded = new Map<string, number>();
   /** When it last began to renew one that it then signed: by serial numbers and by sites. */
   readonly #signed = new Map<string, number>();
@@ -203,7 +204,8 @@ export class SiteAgent {
     const before = this.#tried.get(link);
     const now = wallClockOf(machine);
     const question = disk.asked.get(link);
-    const isAsked = question !== undefined && question.answer === undefined && this.#heeded.get(link) !== question.number;
+    const isOpen = question !== undefined && question.answer === undefined;
+    const isAsked = isOpen && this.#read.get(link) === question.number && this.#heeded.get(link) !== question.number;
     if (isAsked) this.#heeded.set(link, question.number);
     const { serial: shown, cert } = disk.bundles.get(link) ?? {};
     const isOver = cert !== undefined && certificateIn(cert).validToDate.getTime() <= now;
@@ -315,7 +317,11 @@ export class SiteAgent {
         drop: (name) => this.#written(() => void disk.keys.delete(name)),
       },
       renewalRequests: {
-        open: async () => new Set([...disk.asked].filter(([, { answer }]) => answer === undefined).map(([link]) => link)),
+        open: async () => {
+          const open = [...disk.asked].filter(([, { answer }]) => answer === undefined);
+          for (const [link, { number }] of open) this.#read.set(link, number);
+          return new Set(open.map(([link]) => link));
+        },
         answer: (link, answer) => this.#written(() => void disk.asked.set(link, { number: disk.asked.get(link)?.number ?? 0, answer })),
       },
       siteAuthority: own,
