@@ -10,7 +10,6 @@ import type { Program } from '../../harness/program.ts';
 import {
   connector,
   createNetwork,
-  eventually,
   linkByToken,
   listener,
   manifest,
@@ -272,5 +271,6 @@ async function asked(program: Program): Promise<readonly string[]> {
   const lines = (): readonly string[] => program.output.split('\n').slice(0, -1);
   const before = lines().length;
   program.signal('SIGUSR2');
-  return eventually(`${program.name} to answer`, () => lines().length > before && lines(), { everyMs: 20 });
+  await program.ready(() => lines().length > before);
+  return lines();
 }
