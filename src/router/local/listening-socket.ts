@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import { bounded } from '../../telemetry/boundary.ts';
@@ -236,4 +237,11 @@ export class ListeningSocket {
   }
 }
 
-const contextOptions = ({ cert, key, ca }: TlsBundle): SecureContextOptions => ({ minVersion: 'TLSv1.2', cert, key, ca });
+/** Before TLS 1.3 a client may ask for handshakes anew, in each of which its certificates, then of any length, are verified again: nothing of that is done. */
+const contextOptions = ({ cert, key, ca }: TlsBundle): SecureContextOptions => ({
+  minVersion: 'TLSv1.2',
+  cert,
+  key,
+  ca,
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+});

@@ -195,6 +195,24 @@ describe('a listener with TLS', () => {
     known.socket.destroy();
   });
 
+  it('shakes hands with a client once, however often it asks', async () => {
+    using server = await serve(({ socket }) => socket.pipe(socket));
+    const { local, port } = await tlsListener(bundle, server);
+    await using _ = local;
+    await listening(local);
+    const { cert = '', key = '' } = await authority.issue();
+    const client = dialTls(port, { cert, key, maxVersion: 'TLSv1.2' });
+    client.socket.write('a');
+    await eventually('the echo', () => client.text === 'a');
+    const { promise, resolve } = Promise.withResolvers<Error | null>();
+    client.socket.renegotiate({}, resolve);
+    // Who does not take part says so, and OpenSSL tells that to nobody but the socket.
+    client.socket.once('error', resolve);
+    client.socket.once('close', () => resolve(new Error('closed')));
+    assert.notEqual(await promise, null);
+    client.socket.destroy();
+  });
+
   it('takes a new certificate without touching connections', async () => {
     using server = await serve(({ socket }) => socket.pipe(socket));
     const { local, port, apply } = await tlsListener(withoutCa, server);
