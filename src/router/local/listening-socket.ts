@@ -237,11 +237,15 @@ export class ListeningSocket {
   }
 }
 
-/** Before TLS 1.3 a client may ask for handshakes anew, in each of which its certificates, then of any length, are verified again: nothing of that is done. */
+/**
+ * A session that is resumed lets its client in without a look at its certificate, and each goes on in another: where clients need one, there are none.
+ *
+ * Before TLS 1.3 a client may ask for handshakes anew, in each of which its certificates, then of any length, are verified again: nothing of that is done.
+ */
 const contextOptions = ({ cert, key, ca }: TlsBundle): SecureContextOptions => ({
   minVersion: 'TLSv1.2',
   cert,
   key,
   ca,
-  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION | (ca === undefined ? 0 : constants.SSL_OP_NO_TICKET),
 });

@@ -195,6 +195,27 @@ describe('a listener with TLS', () => {
     known.socket.destroy();
   });
 
+  it('looks at the certificate of each connection where it wants one, whatever was there before', async () => {
+    using server = await serve(({ socket }) => socket.pipe(socket));
+    const { local, port } = await tlsListener(bundle, server);
+    await using _ = local;
+    await listening(local);
+    const { cert = '', key = '' } = await authority.issue();
+    for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const known = dialTls(port, { cert, key, maxVersion });
+      let session: Buffer | undefined;
+      known.socket.on('session', (offered) => (session = offered));
+      known.socket.write('a');
+      await eventually('the echo', () => known.text === 'a');
+      session ??= known.socket.getSession();
+      const later = dialTls(port, { maxVersion, ...(session === undefined ? {} : { session }) });
+      later.socket.write('a');
+      await eventually('the other is closed', () => later.ended || later.closed || later.text === 'a');
+      assert.equal(later.text, '');
+      for (const { socket } of [known, later]) socket.destroy();
+    }
+  });
+
   it('shakes hands with a client once, however often it asks', async () => {
     using server = await serve(({ socket }) => socket.pipe(socket));
     const { local, port } = await tlsListener(bundle, server);
