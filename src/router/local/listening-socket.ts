@@ -49,6 +49,8 @@ export class ListeningSocket {
   #tls: TlsBundle | undefined;
   #state: State = { kind: 'closed' };
   #failures = 0;
+  /** Clients in their handshakes. */
+  readonly #begun = new Set<Socket>();
   #problem: Problem | undefined;
   /** Who has the port, when it was last looked for. */
   #owner: string | undefined;
@@ -78,12 +80,13 @@ export class ListeningSocket {
     }
   }
 
-  /** Stops listening; connections stay. */
+  /** Stops listening; connections stay. Who is still in a handshake would come too late: a process that ends is not to wait for that. */
   close(): void {
     const state = this.#state;
     this.#state = { kind: 'closed' };
     if (state.kind === 'waiting') clearTimeout(state.timer);
     else if (state.kind !== 'closed') state.server.close();
+    for (const raw of this.#begun) raw.destroy();
   }
 
   #open(): void {
@@ -128,7 +131,8 @@ export class ListeningSocket {
       const destroy = (): void => void raw.destroy();
       raw.on('error', bounded('connection/tls-raw-error', destroy, destroy));
       if (!raws.add(raw)) return;
-      const leave = (): void => handshakes.leave(raw);
+      this.#begun.add(raw);
+      const leave = (): void => this.#left(raw);
       raw.once('close', bounded('connection/tls-raw-close', leave, leave));
       const network = networkOf(raw.remoteAddress ?? '');
       if (requestCert) handshakeReads.begin(raw, network);
@@ -143,12 +147,12 @@ export class ListeningSocket {
         socket.destroy();
         return;
       }
-      handshakes.leave(raw);
+      this.#left(raw);
       handshakeReads.end(raw);
       // OpenSSL tells of the end of a handshake in the midst of its work: who reset the connection there would free what it works on.
       const handOn = (): void => {
         if (raw.destroyed) return;
-        // Who began when this still listened comes too late: the Listener may be gone.
+        // It may have stopped in this very turn.
         if (this.#state.kind === 'closed') socket.destroy();
         else this.#options.onSocket(socket, raw);
       };
@@ -172,6 +176,12 @@ export class ListeningSocket {
       bounded('connection/tls-failed', onFailure, (_, __, socket) => void socket.destroy()),
     );
     return server;
+  }
+
+  /** Its handshake is over, one way or another. */
+  #left(raw: Socket): void {
+    this.#begun.delete(raw);
+    this.#options.handshakes.leave(raw);
   }
 
   #opened(server: Server): void {

@@ -16,7 +16,13 @@ async function connected(port: number): Promise<Socket> {
   return socket;
 }
 
-test('clients whose TLS handshake ends when no connector is left are reset, and the router goes on', async () => {
+/** Resolves once the other end has closed it. */
+async function closed(socket: Socket): Promise<void> {
+  socket.resume();
+  if (!socket.destroyed) await once(socket, 'close');
+}
+
+test('clients in their TLS handshakes when no connector is left are let go, and the router goes on', async () => {
   const [port, plain] = [await freePort(), await freePort()];
   const { cert, key } = await authority.issue();
   assert.ok(cert !== undefined && key !== undefined);
@@ -32,16 +38,12 @@ test('clients whose TLS handshake ends when no connector is left are reset, and 
   last.on('error', () => {});
   west.apply(config);
   await until(west, 'the end of the key', (state) => state.listeners['Listener/key']?.listening === false);
-  for (const socket of sockets) {
-    const client = connectTls({ socket, rejectUnauthorized: false });
-    client.on('error', () => {});
-    await new Promise((resolve) => client.once('close', resolve));
-  }
+  for (const socket of sockets) await closed(socket);
   last.destroy();
   assert.equal(await ask(plain, 'still there'), 'still there');
 });
 
-test('a client whose TLS handshake ends when its Listener has been taken away is let in no more', async () => {
+test('a client in its TLS handshake when its Listener is taken away is let in no more', async () => {
   const port = await freePort();
   const { cert, key } = await authority.issue();
   assert.ok(cert !== undefined && key !== undefined);
@@ -55,11 +57,6 @@ test('a client whose TLS handshake ends when its Listener has been taken away is
   await once(last, 'secureConnect');
   west.apply(config);
   await until(west, 'the end of the listener', (state) => state.listeners['Listener/key'] === undefined);
-  const client = connectTls({ socket, rejectUnauthorized: false });
-  client.on('error', () => {});
-  client.write('anybody there?');
-  const answered = once(client, 'data').then(() => 'answered');
-  const closed = new Promise<string>((resolve) => client.once('close', () => resolve('closed')));
-  assert.equal(await Promise.race([answered, closed]), 'closed');
+  await closed(socket);
   last.destroy();
 });

@@ -140,6 +140,21 @@ describe('a listener with TLS', () => {
     await eventually('both to be closed by the listener', () => silent.ended && half.ended);
   });
 
+  it('lets go of those who are in their handshakes when it listens no more', async (t) => {
+    using server = await serve();
+    const { local, port } = await tlsListener(withoutCa, server, { handshake: 600_000 });
+    await using _ = local;
+    await listening(local);
+    const silent = dial(port);
+    const known = dialTls(port);
+    t.after(() => [silent, known].forEach(({ socket }) => socket.destroy()));
+    known.socket.write('question');
+    await eventually('the server has a connection', () => server.peers[0]?.text === 'question');
+    local.apply([], []);
+    await eventually('the one is closed', () => silent.ended || silent.closed);
+    assert.equal(known.closed, false);
+  });
+
   it('takes a client while as many as there may be stop in their handshakes, in the place of the oldest', async () => {
     using server = await serve();
     const { local, port } = await tlsListener(withoutCa, server, { handshakes: 3 });
