@@ -20,8 +20,11 @@ const later = (run: () => void, milliseconds: number): void => {
   timer(run, milliseconds).unref();
 };
 
-/** Who has connected: others to this process, or this one to them; or others to ask one thing, whose connections are read in turn to their ends. */
-export type Side = 'incoming' | 'outgoing' | 'asking';
+/**
+ * Who has connected: others to this process, or this one to them; or others to ask one thing, whose connections are read in turn to their ends; or
+ * others of whom no certificate is wanted.
+ */
+export type Side = 'incoming' | 'outgoing' | 'asking' | 'unknown';
 
 interface Group {
   readonly waiting: Set<Socket>;
@@ -33,9 +36,9 @@ interface Group {
 type Groups = Map<string, Group>;
 
 /** Bytes that a peer may bring until its handshake is over, or in all. Certificates that people use are a quarter of that; servers may name all authorities that they trust. */
-const MOST_BYTES: { readonly [side in Side]: number } = { incoming: 16_384, outgoing: 32_768, asking: 32_768 };
+const MOST_BYTES: { readonly [side in Side]: number } = { incoming: 16_384, outgoing: 32_768, asking: 32_768, unknown: 16_384 };
 
-const WHAT: { readonly [side in Side]: string } = { incoming: 'handshake', outgoing: 'handshake', asking: 'request' };
+const WHAT: { readonly [side in Side]: string } = { incoming: 'handshake', outgoing: 'handshake', asking: 'request', unknown: 'handshake' };
 
 interface Reading {
   readonly side: Side;
@@ -49,13 +52,16 @@ interface Reading {
 }
 
 /**
- * Reads connections whose peers are to show a certificate until they have: one in a turn of the event loop, of each side in turn and there of each group, and
- * so many bytes at most.
+ * Reads connections until their TLS handshakes are over: one in a turn of the event loop, of each side in turn and there of each group, and so many
+ * bytes at most.
  *
  * OpenSSL verifies whatever chain it is shown, whoever signed it: it takes 100 KiB, of which the signatures are half a second's work, and names with constraints
  * on them seven seconds', since each is looked at for each. Nobody else is served meanwhile, and Node.js has no bound to set. So it gets less of them.
  * Of what it gets, several do not come together, and between them others have their time: whoever made work waits longer than it took, and those
  * that share its group with it.
+ *
+ * Where no certificate is wanted, a handshake takes what that of this process does. But a thousand may begin at once, and OpenSSL keeps 128 KiB of
+ * what each says first.
  */
 export class HandshakeReads {
   readonly #now: () => number;
@@ -64,9 +70,15 @@ export class HandshakeReads {
   readonly #readings = new Map<Socket, Reading>();
   readonly #incoming: Groups = new Map();
   readonly #outgoing: Groups = new Map();
-  readonly #groupsOf: { readonly [side in Side]: Groups } = { incoming: this.#incoming, outgoing: this.#outgoing, asking: this.#incoming };
+  readonly #unknown: Groups = new Map();
+  readonly #groupsOf: { readonly [side in Side]: Groups } = {
+    incoming: this.#incoming,
+    outgoing: this.#outgoing,
+    asking: this.#incoming,
+    unknown: this.#unknown,
+  };
   /** In turn: strangers, whatever they come for, have every other look at most. */
-  readonly #sides = [this.#incoming, this.#outgoing];
+  readonly #sides = [this.#incoming, this.#outgoing, this.#unknown, this.#outgoing];
   #isLooking = false;
   /** Looks since one that brought something, or a newcomer. */
   #inVain = 0;
@@ -137,7 +149,8 @@ export class HandshakeReads {
     const since = this.#worked();
     const bytes = this.#take(next, reading);
     const beyond = Math.max(0, this.#worked() - since - USUAL);
-    if (beyond > 0) groupAt(reading).until = this.#now() + Math.min(beyond * WAIT, LONGEST_WAIT);
+    // The work of our own certificate is nobody's doing.
+    if (beyond > 0 && reading.side !== 'unknown') groupAt(reading).until = this.#now() + Math.min(beyond * WAIT, LONGEST_WAIT);
     if (bytes > 0) this.#inVain = 0;
     this.#again(bytes > 0 ? beyond : this.#waitInVain());
   }
@@ -177,7 +190,7 @@ export class HandshakeReads {
   }
 
   #next(): Socket | undefined {
-    this.#sides.reverse();
+    this.#sides.push(...this.#sides.splice(0, 1));
     const now = this.#now();
     for (const groups of this.#sides) {
       const next = nextOf(groups, now);

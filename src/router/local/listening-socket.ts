@@ -125,7 +125,7 @@ export class ListeningSocket {
       requestCert,
       rejectUnauthorized: requestCert,
     });
-    if (requestCert) openTlsInput(server);
+    openTlsInput(server);
     boundKeyUpdates(server, (why) => this.#options.onRefused('handshake', why));
     const onRaw = (raw: Socket): void => {
       const destroy = (): void => void raw.destroy();
@@ -135,7 +135,7 @@ export class ListeningSocket {
       const leave = (): void => this.#left(raw);
       raw.once('close', bounded('connection/tls-raw-close', leave, leave));
       const network = networkOf(raw.remoteAddress ?? '');
-      if (requestCert) handshakeReads.begin(raw, network);
+      handshakeReads.begin(raw, network, requestCert ? 'incoming' : 'unknown');
       const ended = handshakes.enter(raw, `${hostPort(this.address)} ${network}`);
       if (ended === undefined) return;
       this.#options.onRefused('busy', new Error('too many TLS handshakes are under way'));

@@ -118,6 +118,18 @@ test('who takes long is not read again for ten times as long, nor are others of 
   for (const raw of [beside, other]) raw.destroy();
 });
 
+test('of whom no certificate is wanted waits for nobody who shows one, nor for what the handshakes of others take', async (t) => {
+  const { reads: all } = reads();
+  const [costly, own, beside] = [new Raw(105), new Raw(105), new Raw()];
+  t.after(() => [costly, own, beside].forEach((raw) => raw.destroy()));
+  all.begin(costly, 'a', 'incoming', costly.brought);
+  all.begin(own, 'a', 'unknown', own.brought);
+  await turns(8);
+  all.begin(beside, 'a', 'unknown', beside.brought);
+  await turns(8);
+  assert.deepEqual([order.filter((raw) => raw === costly).length, order.includes(beside)], [1, true]);
+});
+
 test('strangers who say nothing, each of another address, keep a newcomer waiting for a moment', async (t) => {
   const { reads: all, paused } = reads();
   const silent = Array.from({ length: 500 }, () => new Raw(0, 0));

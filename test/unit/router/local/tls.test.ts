@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { createServer as createTlsServer, connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import type { ConnectorConfig, TlsBundle } from '../../../../src/router/contract.ts';
 import type { LocalLimits } from '../../../../src/router/local/contract.ts';
 import type { LocalSide } from '../../../../src/router/local/local-side.ts';
@@ -138,6 +139,40 @@ describe('a listener with TLS', () => {
     half.socket.write(Buffer.from('1603010200', 'hex'));
     half.socket.end();
     await eventually('both to be closed by the listener', () => silent.ended && half.ended);
+  });
+
+  it('reads no more of a handshake than one takes', async (t) => {
+    using server = await serve();
+    const { local, port } = await tlsListener(withoutCa, server, { handshake: 600_000 });
+    await using _ = local;
+    await listening(local);
+    const wordy = dial(port);
+    t.after(() => wordy.socket.destroy());
+    // The beginning of a ClientHello of 128 KiB, in records of 16.
+    const record = Buffer.concat([Buffer.from('1603014000', 'hex'), Buffer.alloc(16_384, 1)]);
+    Buffer.from('0101ffff0303', 'hex').copy(record, 5);
+    wordy.socket.write(Buffer.concat([record, record]));
+    await eventually('it is closed', () => wordy.ended || wordy.closed, { timeoutMs: 5_000 });
+  });
+
+  it('begins a few handshakes in a turn, however many clients ask for one at once', async (t) => {
+    using server = await serve();
+    const { local, port } = await tlsListener(withoutCa, server);
+    await using _ = local;
+    await listening(local);
+    const raws = Array.from({ length: 64 }, () => dial(port).socket);
+    t.after(() => raws.forEach((raw) => raw.destroy()));
+    for (let turn = 0; turn < 256; turn += 1) await setImmediate();
+    let [answered, inTurn, most] = [0, 0, 0];
+    const onAnswer = (): void => {
+      answered += 1;
+      inTurn += 1;
+      most = Math.max(most, inTurn);
+    };
+    for (const socket of raws) connectTls({ socket, servername: 'localhost', ca: authority.ca }, onAnswer).on('error', () => {});
+    for (let left = 20_000; answered < raws.length && left > 0; left -= 1, inTurn = 0) await setImmediate();
+    assert.equal(answered, raws.length);
+    assert.ok(most <= 4, `${most} were answered in one turn`);
   });
 
   it('lets go of those who are in their handshakes when it listens no more', async (t) => {
