@@ -8,6 +8,8 @@ const PAUSE = 2;
 const LONG_PAUSE = 10;
 /** So many are looked at without a pause: a look takes hundredths of a millisecond, and strangers who say nothing are not to keep newcomers waiting. */
 const MANY = 32;
+/** Milliseconds after which one that has brought nothing counts as silent. */
+const SILENCE = 1_000;
 /** Milliseconds of work that any handshake may take. */
 const USUAL = 5;
 /** So many times as long as the rest took whoever caused it waits, and at most so many milliseconds. All others wait as long as it took. */
@@ -28,6 +30,9 @@ export type Side = 'incoming' | 'outgoing' | 'asking' | 'unknown';
 
 interface Group {
   readonly waiting: Set<Socket>;
+  /** Those that have said nothing for a while: they have every other look, so that strangers who sit still keep nobody of their address. */
+  readonly silent: Set<Socket>;
+  isOfSilent: boolean;
   /** None of it is read before. */
   until: number;
 }
@@ -47,6 +52,8 @@ interface Reading {
   readonly take: Take;
   /** Bytes that it may still bring. */
   left: number;
+  /** When it began, or brought something last. */
+  since: number;
   /** Nothing has come yet, and the system may read what does. */
   isNew: boolean;
 }
@@ -98,7 +105,15 @@ export class HandshakeReads {
   /** To be called at once when TLS has taken the connection. @param take reads it */
   begin(raw: Socket, of: string, side: Side = 'incoming', take: Take | undefined = takerOf(raw)): void {
     if (take === undefined) return;
-    this.#readings.set(raw, { side, groups: this.#groupsOf[side], of, take, left: MOST_BYTES[side], isNew: beginsHarmlessly(raw) });
+    this.#readings.set(raw, {
+      side,
+      groups: this.#groupsOf[side],
+      of,
+      take,
+      left: MOST_BYTES[side],
+      since: this.#now(),
+      isNew: beginsHarmlessly(raw),
+    });
     const stop = (): void => this.#stop(raw);
     // TLS begins to read it after this turn's handlers.
     process.nextTick(bounded('connection/handshake-read-stopped', stop, () => void raw.destroy()));
@@ -113,7 +128,9 @@ export class HandshakeReads {
     const reading = this.#readings.get(raw);
     if (reading === undefined) return;
     this.#readings.delete(raw);
-    reading.groups.get(reading.of)?.waiting.delete(raw);
+    const group = reading.groups.get(reading.of);
+    group?.waiting.delete(raw);
+    group?.silent.delete(raw);
     if (!raw.destroyed) readHandleOf(raw)?.readStart();
   }
 
@@ -160,7 +177,10 @@ export class HandshakeReads {
     readHandleOf(raw)?.readStart();
     const looked = (): void => {
       reading.isNew = raw.bytesRead === read;
-      if (!reading.isNew) this.#inVain = 0;
+      if (!reading.isNew) {
+        this.#inVain = 0;
+        reading.since = this.#now();
+      }
       this.#stop(raw);
       this.#again(reading.isNew ? this.#waitInVain() : 0);
     };
@@ -184,7 +204,8 @@ export class HandshakeReads {
     if (bytes === undefined) this.end(raw);
     reading.left -= bytes ?? 0;
     if (!this.#readings.has(raw)) return bytes ?? 0;
-    if (reading.left > 0) groupAt(reading).waiting.add(raw);
+    if ((bytes ?? 0) > 0) reading.since = this.#now();
+    if (reading.left > 0) this.#wait(raw, reading);
     else raw.destroy(Object.assign(new Error(`the ${WHAT[reading.side]} has more bytes than it needs`), { code: 'EMSGSIZE' }));
     return bytes ?? 0;
   }
@@ -204,14 +225,19 @@ export class HandshakeReads {
     const reading = this.#readings.get(raw);
     if (reading === undefined) return;
     readHandleOf(raw)?.readStop();
-    groupAt(reading).waiting.add(raw);
+    this.#wait(raw, reading);
+  }
+
+  #wait(raw: Socket, reading: Reading): void {
+    const { waiting, silent } = groupAt(reading);
+    (this.#now() - reading.since < SILENCE ? waiting : silent).add(raw);
   }
 }
 
 function groupAt({ groups, of }: Reading): Group {
   const known = groups.get(of);
   if (known !== undefined) return known;
-  const made = { waiting: new Set<Socket>(), until: 0 };
+  const made = { waiting: new Set<Socket>(), silent: new Set<Socket>(), isOfSilent: false, until: 0 };
   groups.set(of, made);
   return made;
 }
@@ -220,11 +246,14 @@ function groupAt({ groups, of }: Reading): Group {
 function nextOf(groups: Groups, now: number): Socket | undefined {
   for (const [of, group] of groups) {
     if (group.until > now) continue;
-    const [raw] = group.waiting;
+    group.isOfSilent = !group.isOfSilent;
+    const [first, second] = group.isOfSilent ? [group.silent, group.waiting] : [group.waiting, group.silent];
+    const [raw] = first.size > 0 ? first : second;
     groups.delete(of);
     if (raw === undefined) continue;
     groups.set(of, group);
-    group.waiting.delete(raw);
+    first.delete(raw);
+    second.delete(raw);
     return raw;
   }
   return undefined;

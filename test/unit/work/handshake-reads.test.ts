@@ -149,6 +149,22 @@ test('strangers who say nothing, each of another address, keep a newcomer waitin
   assert.ok(left > 0 && paused() - before < 500, `${paused() - before} ms`);
 });
 
+test('strangers who have said nothing for a while keep a newcomer of their address waiting for a look or two', async (t) => {
+  const { reads: all, pass } = reads();
+  const silent = Array.from({ length: 100 }, () => new Raw(0, 0));
+  const newcomer = new Raw();
+  t.after(() => [...silent, newcomer].forEach((raw) => raw.destroy()));
+  for (const raw of silent) all.begin(raw, 'a', 'incoming', raw.brought);
+  await turns(300);
+  pass(1_000);
+  // Each is looked at once more.
+  await turns(300);
+  const before = order.length;
+  all.begin(newcomer, 'a', 'incoming', newcomer.brought);
+  for (let left = 1_000; !order.includes(newcomer) && left > 0; left -= 1) await setImmediate();
+  assert.ok(order.indexOf(newcomer) - before < 4, `${order.indexOf(newcomer) - before} were looked at before`);
+});
+
 test('who brings more than certificates that people use is ended, and nothing of it is read beyond that', async () => {
   const { reads: all } = reads();
   let [taken, why] = [0, ''];
