@@ -292,7 +292,7 @@ class JoinedRouter implements Router, LinkHost {
     'look/router-change',
     () => {
       this.#notify = undefined;
-      guard('look/sibling-links', this, () => this.#siblingLinks.tell(() => this.state.links));
+      guard('look/sibling-links', this, () => this.#siblingLinks.tell(() => this.#configured.state.links));
       for (const listener of this.#listeners) guard('look/router-listener', listener, call);
     },
     () => {

@@ -1,5 +1,6 @@
 import type { Logger } from '../../telemetry/log.ts';
 import { bounded } from '../../telemetry/boundary.ts';
+import { TimeShare } from '../../work/time-share.ts';
 import { RoutingError } from '../routing/errors.ts';
 import type { Outgoing, OwnFacts, Routing } from '../routing/contract.ts';
 import type { Link } from './link.ts';
@@ -8,12 +9,19 @@ import type { Links } from './links.ts';
 const TICK = 1_000;
 /** What has to wait goes as soon as it may: see `ownReleases`. Whoever waits for it may be without service until then. */
 const SOON = 200;
+/**
+ * Of all time, the part in which others are told of changes, and milliseconds of it at once: each time all listeners are looked at, and peers decide how
+ * often there is something new.
+ */
+const NOTICE_TIME = { part: 0.1, burst: 5 } as const;
+/** Milliseconds that a notice counts as: what took longer did so since the process stood still. */
+const MOST_OF_NOTICE = 50;
 
 export interface RoutingFeedOptions {
   readonly log: Logger;
   readonly routing: Routing;
   readonly links: Links;
-  /** Routing answers otherwise than before. At most once in a turn of the event loop. */
+  /** Routing answers otherwise than before. At most once in a turn of the event loop, and for a part of the time. */
   readonly onChange: () => void;
 }
 
@@ -22,7 +30,9 @@ export class RoutingFeed implements Disposable {
   readonly #options: RoutingFeedOptions;
   readonly #timer: NodeJS.Timeout;
   #version: number;
-  #notice: NodeJS.Immediate | undefined;
+  readonly #noticeTime = new TimeShare(NOTICE_TIME.part, NOTICE_TIME.burst);
+  /** Ends that one is to come. */
+  #endNotice: (() => void) | undefined;
   #soon: NodeJS.Timeout | undefined;
   #next: NodeJS.Immediate | undefined;
   #disposed = false;
@@ -67,7 +77,7 @@ export class RoutingFeed implements Disposable {
     this.#disposed = true;
     clearInterval(this.#timer);
     this.#isReleased();
-    clearImmediate(this.#notice);
+    this.#endNotice?.();
   }
 
   #run(step: (now: number) => readonly Outgoing[]): void {
@@ -105,16 +115,28 @@ export class RoutingFeed implements Disposable {
   }
 
   #notify(): void {
+    if (this.#endNotice !== undefined) return;
     const tell = (): void => {
-      this.#notice = undefined;
+      this.#endNotice = undefined;
       this.#version = this.#options.routing.version;
+      const began = performance.now();
       this.#options.onChange();
+      const now = performance.now();
+      this.#noticeTime.spend(Math.min(now - began, MOST_OF_NOTICE), now);
     };
     // Told with the next change, or a second later.
     const failed = (): void => {
-      this.#notice = undefined;
+      this.#endNotice = undefined;
       this.#version = -1;
     };
-    this.#notice ??= setImmediate(bounded('look/routing-change', tell, failed));
+    const notice = bounded('look/routing-change', tell, failed);
+    const wait = this.#noticeTime.wait(performance.now());
+    if (wait === 0) {
+      const next = setImmediate(notice);
+      this.#endNotice = () => clearImmediate(next);
+    } else {
+      const later = setTimeout(notice, wait);
+      this.#endNotice = () => clearTimeout(later);
+    }
   }
 }

@@ -5,7 +5,7 @@ import type { Change, KnownRouter } from './database.ts';
 import { findPaths } from './graph.ts';
 import type { Paths } from './graph.ts';
 import { KeyIndex } from './key-index.ts';
-import { AT_A_TIME, DESTINATIONS_OF_KEY, pathTime } from './limits.ts';
+import { AT_A_TIME, choiceTime, DESTINATIONS_OF_KEY, pathTime } from './limits.ts';
 import { siteOf } from './names.ts';
 import { eachKey, type KeyCount, type Neighbour, type RouteRecord } from './record.ts';
 import { givesWay } from './room.ts';
@@ -16,14 +16,19 @@ import { TimeShare } from '../../work/time-share.ts';
  * What the records mean for this router. Everything is worked out when it is asked for, and kept until a change of the records
  * or the adjacencies may have made it wrong. Paths are kept beyond a change of the records where all their time has been spent, since others decide
  * how often these change, or where there are so many that others would wait while they are found: then they are found anew in steps, by later calls
- * of `goOn`.
+ * of `goOn`. So is where the connectors of a key are, where many routers have it: whoever has one of them decides how often that changes.
  */
 export class Answers {
   readonly #self: RouterId;
   readonly #routers: ReadonlyMap<RouterId, KnownRouter>;
   readonly #adjacencies: ReadonlyMap<string, Adjacency>;
   readonly #keys: KeyIndex;
-  readonly #destinations = new Map<string, readonly RouteDestination[]>();
+  readonly #destinations = new Map<string, Found>();
+  /** Of all that is kept of them. */
+  #weight = 0;
+  /** Keys of which what was found before a change was told, the first to be looked for anew first. */
+  readonly #late = new Set<string>();
+  readonly #choiceTime = new TimeShare(choiceTime.part, choiceTime.burst);
   readonly #clock: () => number;
   readonly #time = new TimeShare(pathTime.part, pathTime.burst);
   #paths: Paths | undefined;
@@ -38,6 +43,8 @@ export class Answers {
   #finding: Steps<Paths> | undefined;
   #blocked: ReadonlySet<string> = new Set();
   #version = 0;
+  /** Raised by each change of what destinations come from. */
+  #news = 0;
 
   /** @param clock milliseconds that only grow */
   constructor(
@@ -66,12 +73,14 @@ export class Answers {
 
   /**
    * To be called with each change of the adjacencies. What leads over a link that is gone leads nowhere, so that counts at once: each has cost its peer a
-   * handshake. Another cost is one message.
+   * handshake. In a large network it counts a few turns later, since to find all paths takes several times as long as a handshake. Another cost is one
+   * message.
    * @param isOther others than before, not only at another cost
    */
   adjacenciesChanged(isOther: boolean): void {
-    if (isOther) this.#forgetPaths();
+    if (isOther && !this.#areMany) this.#forgetPaths();
     else this.#pathsChanged();
+    if (isOther) this.#findSoon();
     this.#outdate();
   }
 
@@ -80,16 +89,24 @@ export class Answers {
     return this.#paths !== undefined && this.#pathsOf < this.#changes;
   }
 
-  /** Whether some are being found: `goOn` is to be called in the next turn of the event loop. */
+  /** Whether destinations were told that are of before a change. */
+  get isLate(): boolean {
+    return this.#late.size > 0;
+  }
+
+  /** Whether something is being found: `goOn` is to be called in the next turn of the event loop. */
   get isFinding(): boolean {
-    return this.#finding !== undefined;
+    return this.#finding !== undefined || (this.isLate && this.#choiceTime.wait(this.#clock()) === 0);
   }
 
   /** To be called now and then. */
   goOn(): void {
     if (this.#paths === undefined) this.#finding = undefined;
-    if (this.isBehind && this.#time.wait(this.#clock()) === 0) this.#finding ??= this.#find();
-    if (this.#finding === undefined) return;
+    this.#findSoon();
+    if (this.#finding === undefined) {
+      this.#findLate();
+      return;
+    }
     const began = performance.now();
     if (goOn(this.#finding, AT_A_TIME) !== undefined) this.#finding = undefined;
     this.#time.spend(performance.now() - began, this.#clock());
@@ -99,6 +116,7 @@ export class Answers {
   block(sites: ReadonlySet<string>): void {
     this.#blocked = sites;
     this.#forgetPaths();
+    this.#forgetDestinations();
     this.#outdate();
   }
 
@@ -120,20 +138,12 @@ export class Answers {
 
   destinations(routingKey: string): readonly RouteDestination[] {
     const known = this.#destinations.get(routingKey);
-    if (known !== undefined) return known;
-    const paths = this.#currentPaths();
-    const near = this.#keys.of(routingKey).flatMap(({ router, connectors }) => {
-      const cost = connectors > 0 ? paths.costTo(router) : undefined;
-      return cost === undefined ? [] : [{ router, cost, connectors }];
-    });
-    near.sort((left, right) => left.cost - right.cost || (left.router < right.router ? -1 : 1));
-    const found = near.slice(0, DESTINATIONS_OF_KEY).map((destination) => {
-      const path = paths.pathTo(destination.router);
-      return { ...destination, path, links: this.#linksTo(path) };
-    });
-    if (this.#destinations.size >= MOST_DESTINATIONS) this.#destinations.clear();
-    this.#destinations.set(routingKey, found);
-    return found;
+    if (known === undefined || (known.of < this.#news && !known.areMany)) return this.#findDestinations(routingKey);
+    if (known.of === this.#news) return known.list;
+    // In turn: whoever asks first would have all the time, else.
+    if (!this.isLate && this.#choiceTime.wait(this.#clock()) === 0) return this.#findDestinations(routingKey);
+    this.#late.add(routingKey);
+    return known.list;
   }
 
   hasListener(routingKey: string): boolean {
@@ -146,6 +156,46 @@ export class Answers {
       const router = this.#routers.get(id);
       return router === undefined ? [] : this.#describe(router);
     });
+  }
+
+  #findDestinations(routingKey: string): readonly RouteDestination[] {
+    const paths = this.#currentPaths();
+    const began = performance.now();
+    const entries = this.#keys.of(routingKey);
+    const near = entries.flatMap(({ router, connectors }) => {
+      const cost = connectors > 0 ? paths.costTo(router) : undefined;
+      return cost === undefined ? [] : [{ router, cost, connectors }];
+    });
+    near.sort((left, right) => left.cost - right.cost || (left.router < right.router ? -1 : 1));
+    const list = near.slice(0, DESTINATIONS_OF_KEY).map((destination) => {
+      const path = paths.pathTo(destination.router);
+      return { ...destination, path, links: this.#linksTo(path) };
+    });
+    const areMany = entries.length > FEW_ENTRIES;
+    this.#keep(routingKey, { list, areMany, of: this.#news });
+    if (areMany) this.#choiceTime.spend(performance.now() - began, this.#clock());
+    return list;
+  }
+
+  #keep(routingKey: string, found: Found): void {
+    this.#weight -= weightOf(this.#destinations.get(routingKey));
+    if (this.#weight + weightOf(found) > MOST_WEIGHT) this.#forgetDestinations();
+    this.#weight += weightOf(found);
+    this.#destinations.set(routingKey, found);
+  }
+
+  #forgetDestinations(): void {
+    this.#destinations.clear();
+    this.#late.clear();
+    this.#weight = 0;
+  }
+
+  #findLate(): void {
+    const [first] = this.#late;
+    if (first === undefined || this.#choiceTime.wait(this.#clock()) > 0) return;
+    this.#late.delete(first);
+    this.#findDestinations(first);
+    this.#version += 1;
   }
 
   #adjacent(): ReadonlySet<RouterId> {
@@ -202,6 +252,10 @@ export class Answers {
     return paths;
   }
 
+  #findSoon(): void {
+    if (this.isBehind && this.#time.wait(this.#clock()) === 0) this.#finding ??= this.#find();
+  }
+
   #pathsChanged(): void {
     const mayWait = this.#paths !== undefined && (this.#areMany || this.#time.wait(this.#clock()) > 0);
     if (mayWait) this.#changes += 1;
@@ -226,12 +280,25 @@ export class Answers {
 
   #outdate(): void {
     this.#version += 1;
-    this.#destinations.clear();
+    this.#news += 1;
   }
 }
 
-/** Keys whose destinations are kept until the next change. */
-const MOST_DESTINATIONS = 4096;
+/** Where the connectors of a key are. */
+interface Found {
+  readonly list: readonly RouteDestination[];
+  /** So many routers have the key that it takes a while to compare them. */
+  readonly areMany: boolean;
+  /** After so many changes. */
+  readonly of: number;
+}
+
+/** Routers that are compared in some tens of microseconds. */
+const FEW_ENTRIES = 64;
+/** Of all that is kept, where a key weighs as much as so many destinations: some 4,000 keys, or destinations as all routers may have. */
+const [MOST_WEIGHT, WEIGHT_OF_KEY] = [65_536, 16];
+
+const weightOf = (found: Found | undefined): number => (found === undefined ? 0 : WEIGHT_OF_KEY + found.list.length);
 
 /** Of several entries of a key the first counts. */
 function keysIn(parts: readonly RouteRecord[]): RouterRecord['keys'] {

@@ -79,8 +79,8 @@ export interface RoutingCounters {
 }
 
 /**
- * Whether something is left to do: `a while`, where this router has something new to say of itself, or has heard what changes paths, and has done so
- * much of that of late that it has to wait; `a turn`, where it works on so large a network that others are to have their turns in between.
+ * Whether something is left to do: `a while`, where this router has something new to say of itself, or has heard what changes paths or where a key is, and
+ * has done so much of that of late that it has to wait; `a turn`, where it works on so large a network that others are to have their turns in between.
  */
 export type Waiting = 'no' | 'a while' | 'a turn';
 

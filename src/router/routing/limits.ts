@@ -65,6 +65,9 @@ export const messageTime = { part: 0.25, burst: 3 } as const;
 /** Of all time, the part in which paths are found anew, and milliseconds that may be spent before: enough for all paths of a thousand routers, and not twice for those of the largest network. */
 export const pathTime = { part: 0.1, burst: 4 } as const;
 
+/** The same for comparing the routers of one key, where many have it. */
+export const choiceTime = { part: 0.1, burst: 4 } as const;
+
 /** Milliseconds of work on a whole network after which others have their turns. */
 export const AT_A_TIME = 2;
 

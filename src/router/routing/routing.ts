@@ -218,7 +218,7 @@ class LinkState implements Routing {
 
   get waiting(): Waiting {
     if (this.#answers.isFinding || this.#intake.isLooking) return 'a turn';
-    return this.#own.changed || this.#answers.isBehind ? 'a while' : 'no';
+    return this.#own.changed || this.#answers.isBehind || this.#answers.isLate ? 'a while' : 'no';
   }
 
   release(now: number): readonly Outgoing[] {

@@ -38,3 +38,32 @@ test('what a router has to say of itself after many changes goes out within a mo
   t.mock.timers.tick(400);
   assert.equal(hasKey('key-20'), true);
 });
+
+test('however often others have something new, and however long it takes to heed that, it is heeded for a part of the time', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'setImmediate', 'Date'], now: 1_000_000 });
+  let clock = 0;
+  t.mock.method(performance, 'now', () => clock);
+  const { site, siteKey, router } = siteConfig('self');
+  const links = new Links();
+  let heeded = 0;
+  const onChange = (): void => {
+    heeded += 1;
+    clock += 20;
+  };
+  using feed = new RoutingFeed({ log: quiet, routing: createRouting({ router, site, siteKey }), links, onChange });
+  const pass = (milliseconds: number): void => {
+    clock += milliseconds;
+    t.mock.timers.tick(milliseconds);
+  };
+  const { link } = linkThatCounts('one');
+  links.add(link);
+  for (let turn = 0; turn < 1_000; turn += 1) {
+    if (turn % 2 === 0) feed.up(link);
+    else feed.down(link);
+    pass(1);
+  }
+  assert.ok(heeded > 2 && heeded < 12, `${heeded} times`);
+  const before = heeded;
+  pass(500);
+  assert.equal(heeded, before + 1, 'the last change is heeded too');
+});

@@ -48,6 +48,11 @@ function messagesOf(all: readonly Buffer[]): readonly Buffer[] {
   );
 }
 
+/** Does all that is left to do. */
+function bringToRest(routing: ReturnType<typeof victim>, since: number): void {
+  for (let later = since + 1_000; routing.waiting !== 'no'; later += 1_000) routing.release(later);
+}
+
 /** Milliseconds. */
 function processorTime(work: () => void): number {
   const before = process.cpuUsage().user;
@@ -264,6 +269,43 @@ test('paths through a large network are found in steps, and until then those of 
   assert.equal(routing.destinations('k')[0]?.cost, 8);
 });
 
+test('however often a link comes and goes, paths through a large network are found in steps, for a part of the time', (t) => {
+  let clock = 0;
+  t.mock.method(performance, 'now', () => (clock += 3));
+  const routing = victim();
+  const { crowd, told } = star(2_000);
+  const toLeft = writeNeighbour({ router: idOf('left'), cost: 1, link: '' });
+  told(routing, 1);
+  for (const name of crowd) routing.receive('left', records(record(name, [toLeft, ...(name === 's1999' ? [keyField('k')] : [])])), now);
+  let later = now;
+  const settleAll = (): void => {
+    bringToRest(routing, later);
+    later += 3_600_000;
+  };
+  assert.equal(routing.destinations('k').length, 1);
+  const other = { router: idOf('other'), site: testSite('other'), cost: 1 };
+  routing.receive(
+    'left',
+    records(record('other', [writeNeighbour({ router: idOf('victim'), cost: 1, link: 'l' }), keyField('other')])),
+    later,
+  );
+  settleAll();
+  routing.adjacencyUp({ ...other, link: 'l' }, later);
+  assert.equal(routing.waiting, 'a turn');
+  assert.deepEqual([routing.destinations('k').length, routing.destinations('other').length], [1, 0], 'those of before lead on');
+  settleAll();
+  assert.equal(routing.destinations('other').length, 1);
+  for (let times = 0; times < 20; times += 1) {
+    routing.adjacencyDown('l', later);
+    routing.adjacencyUp({ ...other, link: 'l' }, later);
+    while (routing.waiting === 'a turn') routing.release(later);
+  }
+  assert.equal(routing.waiting, 'a while', 'its time is spent');
+  routing.adjacencyDown('l', later);
+  settleAll();
+  assert.deepEqual([routing.destinations('k').length, routing.destinations('other').length], [1, 0]);
+});
+
 test('who gives way in a large network is found in steps, and nobody who comes meanwhile is passed on before', (t) => {
   let clock = 0;
   t.mock.method(performance, 'now', () => (clock += 3));
@@ -324,6 +366,44 @@ test('whoever offers a key as everybody else does makes nobody compare more than
   routing.receive('right', records(record('right', [toVictim, keyField('k')])), now);
   const found = routing.destinations('k');
   assert.deepEqual([found.length, found[0]?.router], [256, idOf('right')]);
+});
+
+test('however often routers change that have a key as many others do, they are compared for a part of the time, each key in turn', (t) => {
+  // Each look at the clock is 1 ms later than the one before, so comparing all routers of a key seems to take as long.
+  let clock = 0;
+  t.mock.method(performance, 'now', () => (clock += 1));
+  const routing = victim();
+  const crowd = Array.from({ length: 100 }, (_, index) => `s${index}`);
+  const keys = ['k1', 'k2', 'k3'];
+  const have = (connectors: number): readonly Buffer[] => keys.map((routingKey) => writeKey({ routingKey, connectors, listeners: 0 }));
+  const among = crowd.map((name) => writeNeighbour({ router: idOf(name), cost: 1, link: '' }));
+  const toLeft = writeNeighbour({ router: idOf('left'), cost: 1, link: '' });
+  for (const [part, fields] of [among.slice(0, 50), among.slice(50)].entries())
+    routing.receive('left', records(record('left', part === 0 ? [toVictim, ...fields] : fields, { part })), now);
+  routing.receive('left', records(...crowd.map((name) => record(name, [toLeft, ...have(1)]))), now);
+  const told = (connectors: number): void => {
+    const version = { counter: connectors };
+    routing.receive('left', records(record('s7', [toLeft, ...have(connectors)], version)), now);
+  };
+  const seen = (): readonly (number | undefined)[] =>
+    keys.map((key) => routing.destinations(key).find(({ router }) => router === idOf('s7'))?.connectors);
+  const found = keys.map(() => new Set<number | undefined>());
+  for (let connectors = 2; connectors <= 30; connectors += 1) {
+    told(connectors);
+    for (const [index, each] of seen().entries()) found[index]?.add(each);
+  }
+  for (const each of found) assert.ok(each.size < 6, `${each.size} times`);
+  assert.equal(routing.waiting, 'a while');
+  const { version } = routing;
+  bringToRest(routing, now);
+  assert.notEqual(routing.version, version);
+  assert.deepEqual(seen(), [30, 30, 30]);
+  for (let connectors = 31; connectors <= 60; connectors += 1) {
+    told(connectors);
+    seen();
+  }
+  routing.block(new Set([testSite('s7').id]));
+  assert.deepEqual(seen(), [undefined, undefined, undefined], 'a site that is blocked is so at once');
 });
 
 test('however often a site names a key that is asked for, a few records of it take a few milliseconds', () => {
