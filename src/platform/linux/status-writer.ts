@@ -6,6 +6,7 @@ import { detached } from '../../telemetry/boundary.ts';
 import { Passes } from '../../work/passes.ts';
 import { pause } from '../../work/pause.ts';
 import { TimeShare } from '../../work/time-share.ts';
+import { Credit, type Rate } from '../../work/token-bucket.ts';
 
 export interface WrittenFile {
   /** Its text, in parts that are put together when it is its turn. */
@@ -24,14 +25,20 @@ export interface StatusWriterOptions {
 
 const RETRY = 2_000;
 
+/** How often one file is written: others decide how often some of what it tells changes. A long one counts as several. */
+const WRITES: Rate = { burst: 8, perSecond: 1 };
+const BYTES_OF_WRITE = 65_536;
+/** Milliseconds after which what had to wait is looked at again. */
+const LATER = 1_000;
+
 /** Of all time, the part in which texts are put together, and milliseconds of it at once: the status of a site in a large network has a megabyte. */
 const TEXT_TIME = { part: 0.1, burst: 5 } as const;
 /** Milliseconds that a part counts as: what took longer did so since the process stood still. */
 const MOST_OF_PART = 50;
 
 /**
- * Keeps a directory of statuses as they are to be: only what changed is written, a full disk is survived, and nobody waits for a long text to be
- * put together.
+ * Keeps a directory of statuses as they are to be: only what changed is written, and what changes again and again once in a while; a full disk is
+ * survived, and nobody waits for a long text to be put together.
  */
 export class StatusWriter implements Disposable {
   readonly #options: StatusWriterOptions;
@@ -39,6 +46,10 @@ export class StatusWriter implements Disposable {
   readonly #time = new TimeShare(TEXT_TIME.part, TEXT_TIME.burst);
   /** What is known to be on disk. */
   readonly #written = new Map<string, string>();
+  /** By file. */
+  readonly #credits = new Map<string, Credit>();
+  /** Some file has to wait for its next write. */
+  #isLate = false;
   #wanted: ReadonlyMap<string, WrittenFile> = new Map();
   #listed = false;
   readonly #closing = new AbortController();
@@ -59,7 +70,7 @@ export class StatusWriter implements Disposable {
     this.#passes.request();
   }
 
-  /** Resolves when all that was asked for is written or has failed. */
+  /** Resolves when all that was asked for is written, has failed, or has to wait. */
   settled(): Promise<void> {
     return this.#passes.idle();
   }
@@ -67,6 +78,7 @@ export class StatusWriter implements Disposable {
   /** The same, without sparing others, and nothing is written any more. */
   async close(): Promise<void> {
     this.#closing.abort();
+    if (this.#isLate) this.#passes.request();
     await this.settled();
     await this.#passes.end();
   }
@@ -83,6 +95,7 @@ export class StatusWriter implements Disposable {
       this.#options.onTrouble(failure);
     }
     if (failure !== undefined) this.#passes.requestIn(this.#options.retry ?? RETRY);
+    if (this.#isLate) this.#passes.requestIn(LATER);
   }
 
   /** Of each file what is wanted when it is its turn. @returns the first failure: one file does not keep the others back */
@@ -96,20 +109,28 @@ export class StatusWriter implements Disposable {
       });
     };
     if (!this.#listed) await attempt('', () => this.#list());
+    this.#isLate = false;
     for (const name of this.#wanted.keys()) {
       const file = this.#wanted.get(name);
       if (file === undefined) continue;
       const text = await this.#textOf(file.parts());
       if (this.#written.get(name) === text) continue;
+      const credit = this.#credits.getOrInsertComputed(name, () => new Credit(WRITES));
+      if (credit.left(performance.now()) < 1 && !this.#closing.signal.aborted) {
+        this.#isLate = true;
+        continue;
+      }
       await attempt(name, async (path) => {
         await write(path, text, file.mode);
         this.#written.set(name, text);
+        for (let bytes = text.length; bytes >= 0; bytes -= BYTES_OF_WRITE) credit.wait(performance.now());
       });
     }
     for (const name of [...this.#written.keys()].filter((known) => !this.#wanted.has(known))) {
       await attempt(name, async (path) => {
         await removeFile(path);
         this.#written.delete(name);
+        this.#credits.delete(name);
       });
     }
     return failure;

@@ -124,3 +124,42 @@ test('a file that changes all the time does not keep the others from being writt
   await writer.settled();
   assert.deepEqual(written.slice(0, 4), ['a.yaml', 'b.yaml', 'a.yaml', 'b.yaml']);
 });
+
+test('a file that changes again and again is written a few times, and then once a second; what has waited is written in the end', async (t) => {
+  const directory = await aDirectory(t);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let clock = 1_000_000;
+  t.mock.method(performance, 'now', () => clock);
+  const written: string[] = [];
+  const writer = new StatusWriter({
+    directory,
+    onTrouble: () => {},
+    write: (path, text, mode) => {
+      written.push(String(text));
+      return writeDurably(path, text, mode);
+    },
+  });
+  const change = async (text: string): Promise<void> => {
+    writer.write(files({ 'a.yaml': text }));
+    await writer.settled();
+  };
+  const pass = async (milliseconds: number): Promise<void> => {
+    clock += milliseconds;
+    t.mock.timers.tick(milliseconds);
+    await writer.settled();
+  };
+  for (let count = 1; count <= 100; count += 1) await change(String(count));
+  assert.equal(written.length, 8);
+  await pass(1_000);
+  assert.deepEqual(written.slice(8), ['100']);
+  await pass(60_000);
+  await change('long '.repeat(120_000));
+  await change('short');
+  await pass(1_000);
+  assert.equal(written.length, 10, 'a long one counts as several');
+  await pass(2_000);
+  assert.equal(written.at(-1), 'short');
+  for (let count = 1; count <= 20; count += 1) await change(String(count));
+  await writer.close();
+  assert.equal(await readFile(join(directory, 'a.yaml'), 'utf8'), '20');
+});
