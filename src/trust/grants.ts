@@ -16,9 +16,13 @@ const MAX_CODE_CHARACTERS = 1_024;
 /** 160 bits. */
 const CODE_BYTES = 20;
 
-/** The first time decides when it was made and, without a code of the owner's, its code. */
-export function planGrant(spec: GrantSpec, before: GrantRecord | undefined, now: number): GrantRecord {
+/**
+ * The first time decides when it was made and, without a code of the owner's, its code.
+ * @param lastRevocation before it is made
+ */
+export function planGrant(spec: GrantSpec, before: GrantRecord | undefined, now: number, lastRevocation: string): GrantRecord {
   const created = before?.created ?? now;
+  const order = before === undefined ? lastRevocation : before.lastRevocation;
   const kept = before !== undefined && !before.ownCode ? before.code : undefined;
   return {
     name: spec.name,
@@ -27,6 +31,7 @@ export function planGrant(spec: GrantSpec, before: GrantRecord | undefined, now:
     redemptionsAllowed: spec.redemptionsAllowed,
     redemptions: before?.redemptions ?? 0,
     created,
+    ...(order === undefined ? {} : { lastRevocation: order }),
     expires: created + Math.round(spec.expirationWindowSeconds * 1_000),
     redeemedBy: before?.redeemedBy ?? [],
     ownCode: spec.code !== undefined,

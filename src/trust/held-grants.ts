@@ -3,7 +3,7 @@ import { InTurn } from '../work/in-turn.ts';
 import type { Clock } from './contract.ts';
 import { TrustError } from './errors.ts';
 import { checkCode, planGrant, planRedemption, refuseSpec, shown, type GrantRecord } from './grants.ts';
-import { refuseRedemption } from './revocation.ts';
+import { lastRevocation, refuseRedemption } from './revocation.ts';
 import type { Grant, GrantSpec, GrantStore, Ledger, RedeemAttempt } from './stores.ts';
 import { isGrantName } from '../text/names.ts';
 
@@ -63,7 +63,8 @@ export class HeldGrants implements GrantStore {
       refuseSpec(spec);
       this.#refuseDamaged(spec.name);
       const before = this.#records.get(spec.name);
-      const record = planGrant(spec, before, this.#clock());
+      const last = before === undefined ? lastRevocation(await this.#ledger.revoked()) : '';
+      const record = planGrant(spec, before, this.#clock(), last);
       if (!isDeepStrictEqual(before, record)) await this.#save(record);
       return shown(record);
     });

@@ -151,8 +151,7 @@ export function refuseRedemption(attempt: RedeemAttempt, grant: Grant, revoked: 
       `site ${attempt.siteName} (${attempt.siteId}) is revoked: no token lets it in until its revocation is taken back`,
     );
   }
-  const older = revoked.find(({ name, at }) => name === attempt.siteName && at >= grant.created);
-  if (older !== undefined) {
+  if (revokedSince(grant, revoked).some(({ name }) => name === attempt.siteName)) {
     throw new TrustError(
       'revoked',
       `a site named ${attempt.siteName} was revoked after grant ${grant.name} was made: ask for a token of a new grant`,
@@ -165,6 +164,20 @@ export function refuseRedemption(attempt: RedeemAttempt, grant: Grant, revoked: 
     );
   }
 }
+
+/** Names the last of a list, which is in the order of revocation; empty where there is none. */
+export function lastRevocation(revoked: readonly RevokedSite[]): string {
+  const last = revoked.at(-1);
+  return last === undefined ? '' : markOf(last);
+}
+
+/** In the order of the list: a clock may have been set back. All, where the one before the grant has been taken back, or has been revoked anew. */
+function revokedSince(grant: Grant, revoked: readonly RevokedSite[]): readonly RevokedSite[] {
+  if (grant.lastRevocation === undefined) return revoked.filter(({ at }) => at >= grant.created);
+  return revoked.slice(revoked.findIndex((one) => markOf(one) === grant.lastRevocation) + 1);
+}
+
+const markOf = ({ name, at }: RevokedSite): string => `${new Date(at).toISOString()} ${name}`;
 
 /** The serial too: a certificate without a site id in it may be shown by a site with a new id. @throws TrustError `revoked` */
 export function refuseRenewal(serial: string, siteId: string | undefined, name: string, revoked: readonly RevokedSite[]): void {

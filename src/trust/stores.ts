@@ -73,6 +73,8 @@ export interface Grant {
   readonly redemptionsAllowed: number;
   readonly redemptions: number;
   readonly created: number;
+  /** The last revocation before it was made, as `lastRevocation` has it. Earlier versions left it out: then times are compared. */
+  readonly lastRevocation?: string;
   readonly expires: number;
   readonly redeemedBy: readonly { readonly siteId: string; readonly siteName: string; readonly at: number }[];
 }

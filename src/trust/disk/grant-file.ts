@@ -10,13 +10,14 @@ export function parseGrant(text: string, name: string): GrantRecord | undefined 
   const value = parseJson(text);
   if (!isRecord(value)) return undefined;
   const { version, ...fields } = value;
-  const { code, issuer, redemptionsAllowed, redemptions, created, expires, redeemedBy, ownCode, keyHashes } = fields;
+  const { code, issuer, redemptionsAllowed, redemptions, created, lastRevocation, expires, redeemedBy, ownCode, keyHashes } = fields;
   const isWhole =
     version === 1 &&
     fields['name'] === name &&
     typeof code === 'string' &&
     code !== '' &&
     (issuer === undefined || typeof issuer === 'string') &&
+    (lastRevocation === undefined || typeof lastRevocation === 'string') &&
     [redemptionsAllowed, redemptions, created, expires].every((number) => Number.isSafeInteger(number)) &&
     typeof ownCode === 'boolean' &&
     Array.isArray(keyHashes) &&

@@ -436,6 +436,30 @@ function revokedContract({ open }: StoreUnderTest): void {
     const { redemptions } = await grants.redeem(attempt(grants, { grant: 'new', code }));
     assert.equal(redemptions, 1);
   });
+
+  it('gets in by no grant of before, and by those of afterwards, also where the clock was set back meanwhile', async () => {
+    const clock = makeClock();
+    await using stores = await open(clock);
+    const { grants, ledger } = stores;
+    await ledger.record(entry('A1', makeSite().siteId));
+    const grant = async (name: string): Promise<string> =>
+      (await grants.ensure({ ...spec, name, redemptionsAllowed: 9, expirationWindowSeconds: 86_400 })).code;
+    const first = await grant('first');
+    clock.advance(-3_600_000);
+    await ledger.revoke('east');
+    const second = await grant('second');
+    await assert.rejects(grants.redeem(attempt(grants, { grant: 'first', code: first })), refusal('revoked', /after grant first was made/));
+    await grants.redeem(attempt(grants, { grant: 'second', code: second }));
+    clock.advance(7_200_000);
+    const third = await grant('third');
+    clock.advance(-3_600_000);
+    await ledger.revoke('east');
+    for (const [name, code] of [
+      ['second', second],
+      ['third', third],
+    ] as const)
+      await assert.rejects(grants.redeem(attempt(grants, { grant: name, code })), refusal('revoked', /was revoked/), name);
+  });
 }
 
 function pendingContract({ open }: StoreUnderTest): void {
