@@ -28,7 +28,7 @@ export class RenewalPace {
    * @returns to be disposed of once the renewal is over, whatever came of it
    * @throws EarlyRenewalError
    */
-  begin(serial: string, siteId: string, lifetime: number, isDue: boolean): Disposable {
+  begin(serial: string, siteId: string, lifetime: number, isDue: boolean): RenewalTurn {
     const now = this.#forget();
     const spacing = Math.min(SPACING, Math.max(lifetime, 0) * SHARE_OF_LIFE);
     // Each with its own pauses: many of one certificate, and many that are not due, are further and further apart.
@@ -40,6 +40,7 @@ export class RenewalPace {
       const why = underWay ? 'one of this certificate or site is under way' : 'one of this certificate or site was a moment ago';
       throw new EarlyRenewalError(why, Math.max(until - now, underWay ? spacing : 0));
     }
+    const before = repeated.map((party) => [party, this.#pauses.get(party)] as const);
     for (const party of repeated) {
       const count = this.#pauses.get(party)?.count ?? 0;
       this.#pause(party, now, Math.min(2 ** count, MOST_SPACINGS) * spacing, count + 1, lifetime);
@@ -47,6 +48,12 @@ export class RenewalPace {
     this.#pause(siteId, now, spacing, 0, 0);
     for (const party of parties) this.#running.add(party);
     return {
+      undo: () => {
+        for (const [party, pause] of before) {
+          if (pause === undefined) this.#pauses.delete(party);
+          else this.#pauses.set(party, pause);
+        }
+      },
       [Symbol.dispose]: () => {
         for (const party of parties) this.#running.delete(party);
       },
@@ -66,6 +73,11 @@ export class RenewalPace {
     for (const [party, { forgotten }] of this.#pauses) if (forgotten <= now) this.#pauses.delete(party);
     return now;
   }
+}
+
+export interface RenewalTurn extends Disposable {
+  /** It could not be answered, which is nothing that whoever asked can help: the next one waits as if this had not been, but for the pause of its site. */
+  undo(): void;
 }
 
 interface Pause {

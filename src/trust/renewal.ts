@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { foreignToLinks, purposeOf } from '../identity/certificate-purpose.ts';
+import type { ErrorCode } from '../errors/catalogue.ts';
+import { EarshotError } from '../errors/earshot-error.ts';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
 import type { Authority, Clock, NewCertificate } from './contract.ts';
 import type { Ledger, PendingKeys } from './stores.ts';
@@ -75,23 +77,32 @@ export async function renewFor(
   checkIssuedBy(authority, shown);
   checkValid(shown.facts, clock());
   const siteName = checkRenewable(shown, siteId);
-  using _turn = pace.begin(shown.facts.serial, siteId, lifetimeOf(shown.facts), isTime(shown, clock()));
-  refuseRenewal(shown.facts.serial, siteId, siteName, await ledger.revoked());
-  if (isLink !== true) await checkLinks(shown, ledger);
-  const wanted = checkRequest(request).commonName;
-  if (wanted !== undefined && wanted !== siteName) {
-    throw new TrustError('request-malformed', `a renewal keeps the name ${JSON.stringify(siteName)}, and the request is for another`);
+  using turn = pace.begin(shown.facts.serial, siteId, lifetimeOf(shown.facts), isTime(shown, clock()));
+  try {
+    refuseRenewal(shown.facts.serial, siteId, siteName, await ledger.revoked());
+    if (isLink !== true) await checkLinks(shown, ledger);
+    const wanted = checkRequest(request).commonName;
+    if (wanted !== undefined && wanted !== siteName) {
+      throw new TrustError('request-malformed', `a renewal keeps the name ${JSON.stringify(siteName)}, and the request is for another`);
+    }
+    const server = shown.uses?.includes(Use.server) === true;
+    const hosts = shown.facts.hosts.filter(canHold);
+    const order = { subject: siteName, siteId, hosts, client: true, server, purpose: 'link', csr: request, days } as const;
+    const issued = issueCertificate(authority, order, clock);
+    // Once more: it may have been revoked meanwhile.
+    const entry = { serial: issued.serial, notAfter: issued.notAfter };
+    const basis = { kind: 'renewal', serial: shown.facts.serial } as const;
+    await ledger.record(holder === undefined ? { siteName, siteId, ...entry } : { siteName: holder, ...entry }, basis);
+    return issued;
+  } catch (error) {
+    if (!isOfAsker(error)) turn.undo();
+    throw error;
   }
-  const server = shown.uses?.includes(Use.server) === true;
-  const hosts = shown.facts.hosts.filter(canHold);
-  const order = { subject: siteName, siteId, hosts, client: true, server, purpose: 'link', csr: request, days } as const;
-  const issued = issueCertificate(authority, order, clock);
-  // Once more: it may have been revoked meanwhile.
-  const entry = { serial: issued.serial, notAfter: issued.notAfter };
-  const basis = { kind: 'renewal', serial: shown.facts.serial } as const;
-  await ledger.record(holder === undefined ? { siteName, siteId, ...entry } : { siteName: holder, ...entry }, basis);
-  return issued;
 }
+
+/** All else is this site's own trouble: its disk is full, or its authority has ended. */
+const isOfAsker = (error: unknown): boolean => error instanceof EarshotError && FAULTS_OF_ASKER.has(error.code);
+const FAULTS_OF_ASKER: ReadonlySet<ErrorCode> = new Set(['revoked', 'tls-wrong-purpose', 'tls-weak', 'request-malformed']);
 
 function checkIssuedBy(authority: Authority, { x509, facts }: ReadCertificate): void {
   if (x509.checkIssued(authority.certificate) && x509.verify(authority.certificate.publicKey)) return;

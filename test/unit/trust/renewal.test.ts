@@ -13,6 +13,7 @@ import { createKey, createRequest } from '../../../src/x509/request.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
 import { openLedger } from '../../../src/trust/disk/ledger.ts';
 import { DirectoryPendingKeys } from '../../../src/trust/disk/pending-keys.ts';
+import { TrustError } from '../../../src/trust/errors.ts';
 import { RenewalPace } from '../../../src/trust/renewal-pace.ts';
 import type { Ledger } from '../../../src/trust/stores.ts';
 import { isRenewalDue, renewalTime, renewFor, requestRenewal } from '../../../src/trust/renewal.ts';
@@ -140,6 +141,35 @@ describe('A renewal', () => {
       [first, second, due, unmarked].map(({ cert }) => purposeOf(new X509Certificate(cert))),
       ['link', 'link', 'link', 'link'],
     );
+  });
+
+  it('is given a minute after the disk is no longer full, however often it was asked for meanwhile', async () => {
+    await using place = await makePlace();
+    const ledger = await openLedger(join(place.path, 'internal'), { clock });
+    let isFull = true;
+    const full: Ledger = {
+      issued: () => ledger.issued(),
+      revoked: () => ledger.revoked(),
+      revoke: (site) => ledger.revoke(site),
+      unrevoke: (site) => ledger.unrevoke(site),
+      record: (entry, basis) =>
+        isFull ? Promise.reject(new TrustError('state-unavailable', 'the disk is full')) : ledger.record(entry, basis),
+    };
+    const monotonic = makeClock(0);
+    const pace = new RenewalPace(monotonic);
+    const bundle = bundleOf({ purpose: 'link' });
+    const ask = () => renewFor(authority, peerOf(bundle), createRequest(createKey(), 'east'), { ledger: full, pace, clock });
+    for (let tries = 0; tries < 20; tries += 1) {
+      await assert.rejects(ask(), refusal('state-unavailable'), `try ${tries}`);
+      await assert.rejects(ask(), EarlyRenewalError, 'one a minute');
+      monotonic.advance(60_000);
+    }
+    isFull = false;
+    await ask();
+    monotonic.advance(60_000);
+    await ask();
+    monotonic.advance(60_000);
+    await assert.rejects(ask(), EarlyRenewalError, 'what is answered counts');
   });
 
   it('leaves out names that no certificate of ours can hold, such as the empty one of those that Skupper has issued', async () => {
