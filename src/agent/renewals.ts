@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { EarlyRenewalError } from '../identity/issued.ts';
 import type { LinkConfig, Router, TlsBundle } from '../router/contract.ts';
 import { checkBundle } from '../identity/bundle-check.ts';
-import { sameBundle } from '../identity/tls-bundle.ts';
+import { sameBundle, type IssuedBundle } from '../identity/tls-bundle.ts';
 import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { CertificateFacts } from '../x509/facts.ts';
@@ -40,6 +40,8 @@ export class Renewals implements Disposable {
   readonly #running = new Set<string>();
   /** What came of renewals that were asked for, where it could not be written yet: they are not renewed again for that. By the Links' own names. */
   readonly #untold = new Map<string, RenewalAnswer>();
+  /** What came and could not be written yet, of which certificate, by link: to ask for another each time would have the other site let this one wait. */
+  readonly #unwritten = new Map<string, { readonly of: string | undefined; readonly renewed: IssuedBundle }>();
   /** Read once for each bundle: looks come every few seconds. */
   readonly #facts = new WeakMap<TlsBundle, CertificateFacts | 'unreadable'>();
   #nextLook: ReturnType<typeof setTimeout> | undefined;
@@ -155,21 +157,30 @@ export class Renewals implements Disposable {
     const { bundles, pendingKeys } = this.#options.stores;
     const { tls } = link;
     const kept = await bundles.get(tls.name);
-    const { csr, key } = await requestRenewal(tls, pendingKeys);
-    const { cert, ca } = await router.renew(link.name, csr);
+    const unwritten = this.#unwritten.get(link.name);
+    this.#unwritten.delete(link.name);
+    const renewed = unwritten !== undefined && unwritten.of === tls.cert ? unwritten.renewed : await this.#request(link, router);
+    const { cert } = renewed;
     const leaf = new X509Certificate(cert);
-    const renewed = { name: tls.name, cert, key, ca };
     // What is of no use with that key must not replace what works.
     const check = checkBundle(renewed, { kind: 'client', serverCa: true, dates: 'leaf' });
     if (!check.ok) throw new Error(`the certificate that came is of no use: ${check.problems[0].message}`);
     refuseAuthority(check.leaf, 'the certificate that came');
     // A token was redeemed meanwhile, say because what is renewed here has been revoked.
     if (!sameBundle(kept, await bundles.get(tls.name))) throw new Error('another certificate has taken its place meanwhile');
+    this.#unwritten.set(link.name, { of: tls.cert, renewed });
     await bundles.put(renewed);
+    this.#unwritten.delete(link.name);
     await pendingKeys.drop(tls.name);
     this.#options.log.info({ link: link.name, until: leaf.validTo }, 'certificate of the link renewed');
     const before = new X509Certificate(tls.cert ?? '').serialNumber;
     return { cert, serial: leaf.serialNumber, before, until: Date.parse(leaf.validTo) };
+  }
+
+  async #request({ name, tls }: LinkConfig, router: RenewingRouter): Promise<IssuedBundle> {
+    const { csr, key } = await requestRenewal(tls, this.#options.stores.pendingKeys);
+    const { cert, ca } = await router.renew(name, csr);
+    return { name: tls.name, cert, key, ca };
   }
 
   /** Another certificate that has come since has its own time. */

@@ -205,8 +205,27 @@ describe('a renewal of which nothing can be written for a while', () => {
       await until(() => ended - before === length, 'the renewals have ended');
       return asked;
     };
-    return { questions, look, renewals, links, router };
+    return { questions, look, renewals, links, router, bundles: stores.bundles };
   }
+
+  it('is not asked for again where what came cannot be written: that is written once it can', async (t) => {
+    const { questions, look, bundles } = twoLinks();
+    questions.isFull = false;
+    const put = t.mock.method(bundles, 'put', () => Promise.reject(new Error('no space left on device')));
+    const ask = async (): Promise<number> => {
+      questions.open.add('one');
+      return look();
+    };
+    assert.deepEqual([await ask(), await ask(), await ask()], [1, 1, 1], 'its site is asked once');
+    assert.deepEqual(questions.answers.at(-1), ['one', { refused: 'no space left on device' }]);
+    put.mock.restore();
+    assert.equal(await ask(), 1);
+    const [, answer] = questions.answers.at(-1) ?? [];
+    assert.ok(answer !== undefined && 'serial' in answer, JSON.stringify(answer));
+    const { cert = '' } = (await bundles.get('to-one')) ?? {};
+    assert.equal(new X509Certificate(cert).serialNumber, answer.serial);
+    assert.equal(await ask(), 2, 'another is asked for anew');
+  });
 
   it('is not repeated where only the answer to whoever asked is not written, and that answer is told later', async () => {
     const { questions, look } = twoLinks();
