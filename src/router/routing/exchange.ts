@@ -45,6 +45,7 @@ export class Exchange {
   up(link: string, begins: boolean): void {
     this.#links.set(link, {
       wanted: new Map(),
+      wantedParts: 0,
       asked: [],
       since: 0,
       every: begins ? COMPARE_EVERY : COMPARE_AT_LAST,
@@ -91,8 +92,8 @@ export class Exchange {
       for (const { part, counter, check } of parts) {
         const version = { epoch, part, counter, check };
         if (!this.#context.database.isNew(router, version)) continue;
-        if (state.wanted.size >= MOST_WANTED) state.overflowed = true;
-        else state.wanted.set(`${router} ${part}`, { router, version });
+        if (state.wantedParts >= MOST_WANTED) state.overflowed = true;
+        else want(state, router, version);
       }
     }
     this.#ask();
@@ -189,26 +190,46 @@ export class Exchange {
     }
   }
 
+  /** Of a router for which there is no room now nothing is looked at: a peer may name thousands of parts, and each message of any peer makes us look. */
   #choose(link: string, state: LinkExchange): PartsOf[] {
-    const chosen = new Map<RouterId, number[]>();
-    for (const [name, { router, version }] of state.wanted) {
-      if (this.#context.clock() - (this.#asked.get(name) ?? -Infinity) < ALONE_FOR) continue;
-      const list = chosen.get(router) ?? [];
-      if (list.length >= this.#context.room(link, router)) continue;
-      state.wanted.delete(name);
-      if (!this.#context.database.isNew(router, version)) continue;
-      list.push(version.part);
-      chosen.set(router, list);
-      state.asked.push(name);
+    const chosen: PartsOf[] = [];
+    for (const [router, wanted] of state.wanted) {
+      const most = Math.min(this.#context.room(link, router), LONGEST_REQUEST - state.asked.length);
+      if (most === 0) continue;
+      const parts = this.#chooseOf(router, wanted, state, most);
+      if (wanted.size === 0) state.wanted.delete(router);
+      if (parts.length > 0) chosen.push({ router, parts });
       if (state.asked.length >= LONGEST_REQUEST) break;
     }
-    return [...chosen].map(([router, parts]) => ({ router, parts }));
+    return chosen;
   }
+
+  #chooseOf(router: RouterId, wanted: Map<number, RecordVersion>, state: LinkExchange, most: number): number[] {
+    const parts: number[] = [];
+    for (const [part, version] of wanted) {
+      if (parts.length >= most) break;
+      const name = `${router} ${part}`;
+      if (this.#context.clock() - (this.#asked.get(name) ?? -Infinity) < ALONE_FOR) continue;
+      wanted.delete(part);
+      state.wantedParts -= 1;
+      if (!this.#context.database.isNew(router, version)) continue;
+      parts.push(part);
+      state.asked.push(name);
+    }
+    return parts;
+  }
+}
+
+function want(state: LinkExchange, router: RouterId, version: RecordVersion): void {
+  const wanted = state.wanted.getOrInsertComputed(router, () => new Map());
+  if (!wanted.has(version.part)) state.wantedParts += 1;
+  wanted.set(version.part, version);
 }
 
 interface LinkExchange {
   /** By router and part: newer with the peer than here. */
-  readonly wanted: Map<string, { readonly router: RouterId; readonly version: RecordVersion }>;
+  readonly wanted: Map<RouterId, Map<number, RecordVersion>>;
+  wantedParts: number;
   /** The request that is under way. */
   asked: string[];
   since: number;

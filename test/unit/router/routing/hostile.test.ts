@@ -472,6 +472,30 @@ test('what was left for later is fetched by itself', () => {
   assert.equal(network.routing('b').network()[1]?.keys.length, 10_000);
 });
 
+test('however many parts of routers for which there is no room somebody names, on however many links, messages of others take no longer', () => {
+  const routing = createRouting({ router: 'r', site: testSite('victim'), siteKey: testKey('victim'), verify: testVerify });
+  const evil = Array.from({ length: 8 }, (_, index) => `evil-${index}`);
+  for (const link of evil) routing.adjacencyUp({ router: idOf('evil'), site: testSite('evil'), link, cost: 1 }, now);
+  routing.adjacencyUp({ router: idOf('honest'), site: testSite('honest'), link: 'honest', cost: 1 }, now);
+  const routers = ['a', 'b', 'c', 'd'];
+  for (const router of routers) {
+    const all = Array.from({ length: 1_100 }, (_, index) => record('evil', [], { router, epoch: 5, counter: index + 1 }));
+    for (const message of messagesOf(all)) routing.receive('evil-0', message, now);
+  }
+  assert.ok(routing.counters.postponed > 0);
+  const parts = Array.from({ length: 4_096 }, (_, part) => ({ part, counter: 1, check: 1 }));
+  const named = routers.flatMap((router) => {
+    const [site] = idOf('evil').split('/');
+    return writeDigest(false, new Set(), [{ router: `${site}/${router}`, epoch: 6, parts }], 60_000);
+  });
+  for (const link of evil) for (const message of named) routing.receive(link, message, now);
+  const [nothing = Buffer.alloc(0)] = writeDigest(false, new Set(), [], 60_000);
+  const spent = processorTime(() => {
+    for (let times = 0; times < 200; times += 1) routing.receive('honest', nothing, now);
+  });
+  assert.ok(spent < 400, `${spent} ms`);
+});
+
 test('few bytes do not bring about many, again and again', () => {
   const network = new TestNetwork(['a', 'b']);
   network.facts('a', {
