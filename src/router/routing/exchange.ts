@@ -34,8 +34,8 @@ export interface ExchangeContext {
 export class Exchange {
   readonly #context: ExchangeContext;
   readonly #links = new Map<string, LinkExchange>();
-  /** Records that some link was asked for and has not sent, and since when. */
-  readonly #asked = new Map<string, number>();
+  /** Records that some link was asked for and has not sent. */
+  readonly #asked = new Map<string, Asked>();
 
   constructor(context: ExchangeContext) {
     this.#context = context;
@@ -63,7 +63,7 @@ export class Exchange {
     const state = this.#links.get(link);
     this.#links.delete(link);
     if (state === undefined) return;
-    this.#release(state);
+    for (const { name } of state.asked) this.#asked.delete(name);
     // What it did not send, others may have: their digests came while it was being asked.
     this.#ask();
   }
@@ -159,6 +159,7 @@ export class Exchange {
       }
       if (state.asked.length > 0 && this.#context.clock() - state.since > ANSWER_WITHIN) this.#release(state);
     }
+    this.#forgetAsked();
     this.#ask();
   }
 
@@ -173,9 +174,26 @@ export class Exchange {
     for (const message of writeDigest(wanted, of, versions, this.#context.messageBytes)) this.#context.send(link, message);
   }
 
+  /**
+   * Others are asked at once for what did not come, and for a while need not wait for whoever says that he has it: by that he could keep us from hearing of
+   * whomever he likes.
+   */
   #release(state: LinkExchange): void {
-    for (const name of state.asked) this.#asked.delete(name);
+    for (const { name, router, version } of state.asked) {
+      const asked = this.#asked.get(name);
+      if (asked === undefined) continue;
+      if (this.#context.database.isNew(router, version)) asked.isAwaited = false;
+      else this.#asked.delete(name);
+    }
     state.asked = [];
+  }
+
+  #forgetAsked(): void {
+    for (const [name, { since }] of this.#asked) {
+      // The first are the oldest.
+      if (this.#context.clock() - since < ASKED_FOR) return;
+      this.#asked.delete(name);
+    }
   }
 
   /** Sends the next request on each link that waits for none. What would not be taken now stays wanted. */
@@ -185,7 +203,9 @@ export class Exchange {
       const parts = this.#choose(link, state);
       if (parts.length === 0) continue;
       state.since = this.#context.clock();
-      for (const name of state.asked) if (!this.#asked.has(name)) this.#asked.set(name, state.since);
+      for (const { name } of state.asked) {
+        if (!this.#asked.has(name) && this.#asked.size < MOST_WANTED) this.#asked.set(name, { since: state.since, isAwaited: true });
+      }
       this.#context.send(link, writeRequest(parts));
     }
   }
@@ -209,12 +229,13 @@ export class Exchange {
     for (const [part, version] of wanted) {
       if (parts.length >= most) break;
       const name = `${router} ${part}`;
-      if (this.#context.clock() - (this.#asked.get(name) ?? -Infinity) < ALONE_FOR) continue;
+      const asked = this.#asked.get(name);
+      if (asked?.isAwaited === true && this.#context.clock() - asked.since < ALONE_FOR) continue;
       wanted.delete(part);
       state.wantedParts -= 1;
       if (!this.#context.database.isNew(router, version)) continue;
       parts.push(part);
-      state.asked.push(name);
+      state.asked.push({ name, router, version });
     }
     return parts;
   }
@@ -226,12 +247,19 @@ function want(state: LinkExchange, router: RouterId, version: RecordVersion): vo
   wanted.set(version.part, version);
 }
 
+interface Asked {
+  /** When it was asked for first. */
+  readonly since: number;
+  /** Nobody else is to be asked for it until then. */
+  isAwaited: boolean;
+}
+
 interface LinkExchange {
   /** By router and part: newer with the peer than here. */
   readonly wanted: Map<RouterId, Map<number, RecordVersion>>;
   wantedParts: number;
   /** The request that is under way. */
-  asked: string[];
+  asked: { readonly name: string; readonly router: RouterId; readonly version: RecordVersion }[];
   since: number;
   /** When a summary last went either way, and how long after that one is due. */
   compared: number;
@@ -247,5 +275,5 @@ interface LinkExchange {
 
 const MOST_WANTED = 16_384;
 const ANSWER_WITHIN = 15_000;
-/** So long a link that was asked may keep a record from being asked of others. */
-const ALONE_FOR = 2000;
+/** So long a link that was asked may keep a record from being asked of others, once in so long. */
+const [ALONE_FOR, ASKED_FOR] = [2000, 60_000];

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import { performance } from 'node:perf_hooks';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readMessage, writeRecords, writeSummary } from '../../../../src/router/routing/codec.ts';
+import { readMessage, writeDigest, writeDone, writeRecords, writeSummary } from '../../../../src/router/routing/codec.ts';
 import { bodyOf, readRecord, writeAbout, writeKey, writeNeighbour, writeRecord } from '../../../../src/router/routing/record.ts';
 import { Random } from '../../../../bench/routing/random.ts';
 import { TestNetwork, testKey } from './support/network.ts';
@@ -176,6 +176,31 @@ test('whatever one member says, all others agree on each other within a minute o
     }),
     { numRuns: Number(process.env['ROUTING_RUNS'] ?? 20), endOnFailure: true },
   );
+});
+
+test('whoever says again and again that he has something newer of a third site, and does not bring it, keeps nobody from hearing of that site', () => {
+  const network = new TestNetwork(['near', 'far', 'victim', `${liar}/1`, `${liar}/2`]);
+  const liars = [`${liar}/1`, `${liar}/2`];
+  // None of them answers anything.
+  network.tamper = (from, _link, message) => (liars.includes(from) ? [] : [message]);
+  network.link('near', 'far', 1);
+  network.facts('far', { edge: false, keys: [{ routingKey: 'red', connectors: 1, listeners: 0 }] });
+  for (const from of liars) network.link(from, 'victim', 1);
+  network.converge();
+  const parts = Array.from({ length: 64 }, (_, part) => ({ part, counter: 1, check: 1 }));
+  const newer = ['near', 'far'].map((name) => ({ router: network.id(name), epoch: 2 ** 47, parts }));
+  const lies = writeDigest(false, new Set(), newer, 60_000);
+  const say = (from: string, messages: readonly Buffer[]): void => {
+    for (const message of messages) network.inject('victim', `${from}-victim`, message);
+  };
+  for (const from of liars) say(from, lies);
+  network.link('near', 'victim', 1);
+  for (let second = 0; second < 60; second += 1) {
+    network.pass(1_000);
+    // That is all that there was; and here is more, to be asked for at once.
+    for (const from of liars) say(from, [...lies, writeDone()]);
+  }
+  assert.equal(network.routing('victim').destinations('red').length, 1);
 });
 
 test('routers of whom each gives way to the next do not go round', () => {
