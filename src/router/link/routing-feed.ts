@@ -10,6 +10,11 @@ const TICK = 1_000;
 /** What has to wait goes as soon as it may: see `ownReleases`. Whoever waits for it may be without service until then. */
 const SOON = 200;
 /**
+ * Bytes that may wait for a peer and news still be told: it would come late behind more of that, and one that has news to tell without end could have all
+ * whose way is slower than its own cut off for not reading. What is left out is found when both ends compare, and of what changed often only the last.
+ */
+const MOST_WAITING = 262_144;
+/**
  * Of all time, the part in which others are told of changes, and milliseconds of it at once: each time all listeners are looked at, and peers decide how
  * often there is something new.
  */
@@ -30,6 +35,8 @@ export class RoutingFeed implements Disposable {
   readonly #options: RoutingFeedOptions;
   readonly #timer: NodeJS.Timeout;
   #version: number;
+  /** Links for which news was left out. */
+  readonly #missed = new Set<string>();
   readonly #noticeTime = new TimeShare(NOTICE_TIME.part, NOTICE_TIME.burst);
   /** Ends that one is to come. */
   #endNotice: (() => void) | undefined;
@@ -40,7 +47,10 @@ export class RoutingFeed implements Disposable {
   constructor(options: RoutingFeedOptions) {
     this.#options = options;
     this.#version = options.routing.version;
-    const tick = (): void => this.#run((now) => options.routing.tick(now));
+    const tick = (): void => {
+      this.#tellMissed();
+      this.#run((now) => options.routing.tick(now));
+    };
     this.#timer = setInterval(bounded('look/routing-tick', tick), TICK);
   }
 
@@ -82,9 +92,9 @@ export class RoutingFeed implements Disposable {
 
   #run(step: (now: number) => readonly Outgoing[]): void {
     if (this.#disposed) return;
-    const { links, routing, log } = this.#options;
+    const { routing, log } = this.#options;
     try {
-      for (const { link, message } of step(Date.now())) links.get(link)?.routing.send(message);
+      for (const outgoing of step(Date.now())) this.#send(outgoing);
     } catch (error) {
       // What came with a bad message may have changed something too.
       this.#notify();
@@ -95,6 +105,23 @@ export class RoutingFeed implements Disposable {
     const { waiting } = routing;
     if (waiting === 'a turn') this.#next ??= setImmediate(this.#release);
     if (waiting === 'a while') this.#soon ??= setTimeout(this.#release, SOON);
+  }
+
+  #send({ link, message, isNews = false }: Outgoing): void {
+    const stream = this.#options.links.get(link)?.routing;
+    if (stream === undefined) return;
+    if (isNews && stream.queued > MOST_WAITING) this.#missed.add(link);
+    else stream.send(message);
+  }
+
+  #tellMissed(): void {
+    const { links, routing } = this.#options;
+    for (const link of this.#missed) {
+      const stream = links.get(link)?.routing;
+      if (stream !== undefined && stream.queued > MOST_WAITING / 2) continue;
+      this.#missed.delete(link);
+      if (stream !== undefined) routing.missed(link);
+    }
   }
 
   /** Where it throws, the next tick releases. */

@@ -30,6 +30,8 @@ export interface Adjacency {
 export interface Outgoing {
   readonly link: string;
   readonly message: Buffer;
+  /** It may be left out, and `missed` be said of the link once there is room. */
+  readonly isNews?: boolean;
 }
 
 export interface RoutingOptions {
@@ -94,6 +96,8 @@ export interface Routing {
   receive(link: string, message: Buffer, now: number): readonly Outgoing[];
   /** Sites that count as unreachable here, whatever is heard of them. */
   block(sites: ReadonlySet<string>): void;
+  /** News for that link was left out: with the next tick both ends compare what they hold. */
+  missed(link: string): void;
   /** To be called about once a second: ageing, refresh, what was held back. */
   tick(now: number): readonly Outgoing[];
   readonly waiting: Waiting;

@@ -203,6 +203,10 @@ class LinkState implements Routing {
     this.#answers.block(sites);
   }
 
+  missed(link: string): void {
+    this.#behind.add(link);
+  }
+
   tick(now: number): readonly Outgoing[] {
     this.#clock.advance(now);
     const { reading } = this.#clock;
@@ -328,7 +332,7 @@ class LinkState implements Routing {
     const aged = records.map(({ router, bytes }) => ({ age: this.#ageOf(router), bytes }));
     const messages = writeRecords(aged, this.#longestSent);
     for (const link of this.#adjacencies.keys()) {
-      if (link !== from) for (const message of messages) this.#outgoing.push({ link, message });
+      if (link !== from) for (const message of messages) this.#outgoing.push({ link, message, isNews: true });
     }
   }
 

@@ -70,6 +70,11 @@ export class RoutingStream implements StreamHandler {
     return this.#backlog.length + pieces + (this.#stream?.held ?? 0);
   }
 
+  /** Bytes that wait for the peer to read. */
+  get queued(): number {
+    return this.#stream?.queued ?? 0;
+  }
+
   /** Messages flow from now on. */
   start(): void {
     if (this.#state !== 'waiting') return;

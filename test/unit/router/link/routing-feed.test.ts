@@ -7,18 +7,19 @@ import { createRouting } from '../../../../src/router/routing/routing.ts';
 import { quiet, siteConfig } from '../support/site.ts';
 
 /** As much of a link as the feed uses. */
-function linkThatCounts(id: string): { readonly link: Link; readonly sent: readonly Uint8Array[] } {
+function linkThatCounts(id: string): { readonly link: Link; readonly sent: readonly Uint8Array[]; readonly waits: { queued: number } } {
   const sent: Uint8Array[] = [];
+  const waits = { queued: 0 };
   const { site } = siteConfig('peer');
   const link = {
     id,
     router: `${site.id}/main`,
     cost: 1,
     peer: { site },
-    routing: { send: (message: Uint8Array) => void sent.push(message) },
+    routing: Object.assign(waits, { send: (message: Uint8Array) => void sent.push(message) }),
   };
   // The feed asks a link for no more than this.
-  return { link: link as unknown as Link, sent };
+  return { link: link as unknown as Link, sent, waits };
 }
 
 test('what a router has to say of itself after many changes goes out within a moment, not with the next tick', (t) => {
@@ -66,4 +67,36 @@ test('however often others have something new, and however long it takes to heed
   const before = heeded;
   pass(500);
   assert.equal(heeded, before + 1, 'the last change is heeded too');
+});
+
+test('a peer that has much to read is told no news, and both ends compare what they hold once it has read', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'setImmediate', 'Date'], now: 1_000_000 });
+  const { site, siteKey, router } = siteConfig('self');
+  const links = new Links();
+  using feed = new RoutingFeed({ log: quiet, routing: createRouting({ router, site, siteKey }), links, onChange: () => {} });
+  const [from, slow] = [linkThatCounts('from'), linkThatCounts('slow')];
+  for (const { link } of [from, slow]) {
+    links.add(link);
+    feed.up(link);
+  }
+  const loud = siteConfig('loud');
+  const loudRouting = createRouting({ router: loud.router, site: loud.site, siteKey: loud.siteKey });
+  loudRouting.adjacencyUp({ router: from.link.router, site: from.link.peer.site, link: 'x', cost: 1 }, Date.now());
+  const say = (key: string): void => {
+    t.mock.timers.tick(10_000);
+    const said = loudRouting.setFacts({ edge: false, keys: [{ routingKey: key, connectors: 1, listeners: 0 }] }, Date.now());
+    for (const { message } of said) feed.receive(from.link, message);
+  };
+  const told = (): readonly string[] =>
+    ['first', 'second'].filter((key) => slow.sent.some((message) => Buffer.from(message).includes(key)));
+  say('first');
+  assert.deepEqual(told(), ['first']);
+  slow.waits.queued = 1_000_000;
+  say('second');
+  const before = slow.sent.length;
+  t.mock.timers.tick(5_000);
+  assert.deepEqual([told(), slow.sent.length], [['first'], before]);
+  slow.waits.queued = 0;
+  t.mock.timers.tick(1_000);
+  assert.equal(slow.sent[before]?.[0], 1, 'a summary');
 });
