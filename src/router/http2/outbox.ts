@@ -22,6 +22,15 @@ export interface SendSide {
   taken(endSent: boolean): void;
 }
 
+export interface OutboxEvents {
+  /** Some of what waited is under way. */
+  onTaken(): void;
+  /** Everything has been passed to the socket, and the socket has taken it. */
+  onIdle(): void;
+  /** It cannot go on. */
+  onFault(): void;
+}
+
 /**
  * Everything that leaves on the connection. One write to the socket is under way at a time, of at most a slab: so what is sent next is
  * decided as late as can be, and a small answer waits behind one slab and what the kernel holds, never behind a queue.
@@ -36,6 +45,7 @@ export class Outbox {
   /** The peer's SETTINGS_MAX_FRAME_SIZE. */
   maxFrame = DEFAULT_MAX_FRAME;
   readonly #socket: Duplex;
+  readonly #onTaken: () => void;
   readonly #onIdle: () => void;
   readonly #onFault: () => void;
   readonly #control = new Pieces();
@@ -51,12 +61,9 @@ export class Outbox {
   #writing = false;
   #closed = false;
 
-  /**
-   * @param onIdle everything has been passed to the socket, and the socket has taken it
-   * @param onFault it cannot go on
-   */
-  constructor(socket: Duplex, onIdle: () => void, onFault: () => void) {
+  constructor(socket: Duplex, { onTaken, onIdle, onFault }: OutboxEvents) {
     this.#socket = socket;
+    this.#onTaken = onTaken;
     this.#onIdle = onIdle;
     this.#onFault = onFault;
   }
@@ -198,6 +205,7 @@ export class Outbox {
     }
     this.#tell();
     if (length === 0) this.#onIdle();
+    else this.#onTaken();
   };
 
   #fill(out: Buffer): number {

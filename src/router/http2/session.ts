@@ -28,6 +28,7 @@ import type { SessionLimits } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import { Pings } from './pings.ts';
 import { ReceiveWindows } from './receive-windows.ts';
+import { SLAB_BYTES } from './slabs.ts';
 import { SessionStream } from './stream.ts';
 import { Turn } from './turn.ts';
 import { STREAM_COST } from '../memory/costs.ts';
@@ -35,6 +36,7 @@ import type { Memory } from '../memory/memory.ts';
 import { NestedShares, type Whose } from '../memory/nested-shares.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
 import { printableAscii } from '../../text/printable.ts';
+import { FairQueue } from '../../work/fair-queue.ts';
 
 export interface SessionOptions {
   readonly role: 'client' | 'server';
@@ -87,7 +89,12 @@ class Http2Session implements Session, SessionCore {
   /** Octets that have arrived and wait for a later turn of the event loop; the socket is paused meanwhile. */
   #unread: Buffer = EMPTY;
   readonly #later: LaterWork;
-  #waiting: { readonly stream: SessionStream; readonly block: Buffer; readonly end: boolean }[] = [];
+  /** Requests that have not left, in turn of those for whom they are. */
+  readonly #waiting = new FairQueue<WaitingRequest>();
+  readonly #waitingOf = new Map<SessionStream, WaitingRequest>();
+  /** Of the bytes of their heads. */
+  readonly #waitingShares = new NestedShares(REQUESTS_WAITING, true);
+  #waitingBytes = 0;
   #nextId = 1;
   /** The last stream of ours that the peer takes. */
   #mostTaken = MAX_STREAM_ID;
@@ -106,7 +113,7 @@ class Http2Session implements Session, SessionCore {
     this.#memory = options.memory;
     this.#lingering = new Lingering(this.limits.answeredDeadline, this.#turn.work, this.now);
     this.#later = new LaterWork(this.#turn.work, this.limits.requestsWaiting, () => this.#fault());
-    this.outbox = new Outbox(socket, () => this.#closeIfDone(), this.#fault);
+    this.outbox = new Outbox(socket, { onTaken: () => this.openWaiting(), onIdle: () => this.#closeIfDone(), onFault: this.#fault });
     this.pings = new Pings((frame) => this.outbox.control(frame), this.now);
     this.idleFrames = new Budget(this.limits.idleFrames, this.now);
     this.earlyResets = new Budget(this.limits.earlyResets, this.now);
@@ -132,11 +139,11 @@ class Http2Session implements Session, SessionCore {
   }
 
   get openStreams(): number {
-    return this.streams.size + this.#waiting.length;
+    return this.streams.size + this.#waiting.size;
   }
 
   get held(): number {
-    const read = this.#unread.length + this.#later.held;
+    const read = this.#unread.length + this.#later.held + this.#waitingBytes;
     // What this end has opened is its users'.
     const opened = this.role === 'server' ? this.streams.size * STREAM_COST : 0;
     return this.outbox.held + read + opened;
@@ -159,7 +166,7 @@ class Http2Session implements Session, SessionCore {
   }
 
   hasRoom(whose: Whose): boolean {
-    return this.openStreams < this.peerConcurrentStreams && this.shares.hasRoom(whose, 1);
+    return this.openStreams < this.peerConcurrentStreams && this.shares.hasRoom(whose, 1) && this.#waitingShares.hasRoom(whose, 1);
   }
 
   request(head: RequestHead, handler: StreamHandler, { end = false, whose }: RequestOptions = {}): Stream {
@@ -172,7 +179,7 @@ class Http2Session implements Session, SessionCore {
     stream.whose = whose;
     stream.key = whose?.key ?? '';
     if (whose !== undefined) this.shares.change(whose, 1);
-    this.#waiting.push({ stream, block, end });
+    this.#wait({ stream, block, end, whose });
     this.openWaiting();
     return stream;
   }
@@ -232,7 +239,7 @@ class Http2Session implements Session, SessionCore {
 
   streamReset(stream: SessionStream, code: number): void {
     stream.discard();
-    if (stream.id === 0) this.#waiting = this.#waiting.filter((other) => other.stream !== stream);
+    if (stream.id === 0) this.#waitNoMore(this.#waitingOf.get(stream));
     else this.outbox.control(resetFrame(stream.id, code));
     this.windows.released(stream);
     this.#forget(stream, 'reset-here');
@@ -300,16 +307,49 @@ class Http2Session implements Session, SessionCore {
     this.#closeIfDone();
   }
 
+  /** Heads leave before all data: so few of them are ahead that data has its part of each write, however many are asked for and however long they are. */
   openWaiting(): void {
-    while (this.#waiting.length > 0 && this.streams.size < this.peerConcurrentStreams) {
+    while (this.#waiting.size > 0 && this.streams.size < this.peerConcurrentStreams && this.outbox.controlBytes < MOST_AHEAD) {
       if (this.#nextId > MAX_STREAM_ID) {
         this.goaway(MAX_STREAM_ID, { code: ErrorCode.NO_ERROR, reason: 'the connection has used up its stream identifiers' });
         return;
       }
-      const next = this.#waiting.shift();
+      const next = this.#nextWaiting();
       if (next === undefined) return;
       this.#open(next.stream, next.block, next.end);
     }
+  }
+
+  #wait(request: WaitingRequest): void {
+    this.#waitingOf.set(request.stream, request);
+    this.#waiting.add(turnOf(request), request);
+    this.#countWaiting(request, request.block.length);
+  }
+
+  #waitNoMore(request: WaitingRequest | undefined): void {
+    if (request === undefined || !this.#waitingOf.delete(request.stream)) return;
+    this.#waiting.delete(turnOf(request), request);
+    this.#countWaiting(request, -request.block.length);
+  }
+
+  #nextWaiting(): WaitingRequest | undefined {
+    const next = this.#waiting.take();
+    if (next === undefined) return undefined;
+    this.#waitingOf.delete(next.stream);
+    this.#countWaiting(next, -next.block.length);
+    return next;
+  }
+
+  /** @returns all of them, and none waits any more */
+  #takeWaiting(): readonly SessionStream[] {
+    const all: SessionStream[] = [];
+    for (let next = this.#nextWaiting(); next !== undefined; next = this.#nextWaiting()) all.push(next.stream);
+    return all;
+  }
+
+  #countWaiting({ whose }: WaitingRequest, bytes: number): void {
+    this.#waitingBytes += bytes;
+    if (whose !== undefined) this.#waitingShares.change(whose, bytes);
   }
 
   #open(stream: SessionStream, block: Buffer, end: boolean): void {
@@ -450,7 +490,7 @@ class Http2Session implements Session, SessionCore {
   }
 
   #refuseWaiting(): void {
-    const refused = this.#waiting.splice(0).map(({ stream }) => stream);
+    const refused = this.#takeWaiting();
     const reason = { code: ErrorCode.REFUSED_STREAM, reason: 'the session takes no more streams' };
     this.#inTurns(refused, (stream) => this.#cutStream(stream, reason));
   }
@@ -461,7 +501,7 @@ class Http2Session implements Session, SessionCore {
     this.#lingering.delete(stream);
     this.#inbound.remember(stream.id, how);
     if (how === 'ended') this.windows.ended(stream);
-    if (this.#waiting.length > 0) this.openWaiting();
+    if (this.#waiting.size > 0) this.openWaiting();
     if (this.#state === 'draining') this.#closeIfDone();
   }
 
@@ -506,7 +546,7 @@ class Http2Session implements Session, SessionCore {
     clearTimeout(this.#settingsTimer);
     this.#lingering.close();
     this.pings.close(reason.reason);
-    const streams = [...this.#waiting.splice(0).map(({ stream }) => stream), ...this.streams.values()];
+    const streams = [...this.#takeWaiting(), ...this.streams.values()];
     this.streams.clear();
     for (const stream of streams) this.#later.drop(stream);
     this.#inTurns(streams, (stream) => {
@@ -538,7 +578,20 @@ class Http2Session implements Session, SessionCore {
   }
 }
 
+interface WaitingRequest {
+  readonly stream: SessionStream;
+  readonly block: Buffer;
+  readonly end: boolean;
+  readonly whose: Whose | undefined;
+}
+
+const turnOf = ({ whose }: WaitingRequest): string => (whose === undefined ? '' : `${whose.owner}\n${whose.key ?? ''}`);
+
 const EMPTY = Buffer.alloc(0);
+/** Bytes of control frames, beyond which requests wait: half of what one write holds. */
+const MOST_AHEAD = SLAB_BYTES / 2;
+/** Bytes of the heads of requests that may wait for that. */
+const REQUESTS_WAITING = 1 << 20;
 /** Streams that a peer takes until it says otherwise. RFC 9113 section 6.5.2 recommends that nobody say less. */
 const PEER_STREAMS = 100;
 const FAULT = 'an unexpected error at this end';

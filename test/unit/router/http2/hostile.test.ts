@@ -138,6 +138,37 @@ test('a peer that reads its answers may ask as often as it likes', async () => {
   wire.destroy();
 });
 
+test('heads of requests that wait for a peer to read have a bound, each asker a share of it, and the peer is not cut off for them', async () => {
+  const wire = new Wire(false);
+  const session = createSession(wire.socket, {
+    role: 'client',
+    events: new SessionRecorder(),
+    turn: new Turn(() => Infinity),
+    now: () => 0,
+  });
+  wire.feed(frame(FrameType.SETTINGS, 0, 0, setting(3, 32_768)));
+  const [greedy, modest]: readonly Whose[] = [
+    { owner: 'greedy', key: 'key' },
+    { owner: 'modest', key: 'key' },
+  ];
+  assert.ok(greedy !== undefined && modest !== undefined);
+  const kept = new Recorder();
+  kept.stream = session.request({ method: 'CONNECT', authority: 'kept', fields: {} }, kept, { whose: modest });
+  wire.feed(headers(1, [[':status', '200']]));
+  const fields = { 'x-long': 'x'.repeat(15_000) };
+  let asked = 0;
+  for (; asked < 1_000 && session.hasRoom(greedy); asked += 1)
+    session.request({ method: 'CONNECT', authority: 'key', fields }, new Recorder(), { whose: greedy });
+  assert.ok(asked > 20 && asked < 100, `${asked} requests`);
+  assert.ok(session.held < 2_000_000, `${session.held} bytes`);
+  assert.ok(session.hasRoom(modest));
+  for (let frames = 0; frames < 100; frames += 1) wire.feed(frame(FrameType.DATA, 0, 1, Buffer.alloc(100)));
+  assert.equal(session.state, 'open');
+  assert.equal(kept.received, 10_000);
+  wire.destroy();
+  await setImmediate();
+});
+
 test('streams that the peer makes us reset count like those that it resets itself (CVE-2025-8671)', () => {
   for (const fault of [
     (id: number) => frame(FrameType.WINDOW_UPDATE, 0, id, Buffer.alloc(4)),

@@ -28,7 +28,7 @@ class Sender implements SendSide {
 
 function outbox(): { readonly outbox: Outbox; readonly socket: PassThrough } {
   const socket = new PassThrough();
-  return { socket, outbox: new Outbox(socket, () => {}, assert.fail) };
+  return { socket, outbox: new Outbox(socket, { onTaken: () => {}, onIdle: () => {}, onFault: assert.fail }) };
 }
 
 test('thousands of streams that wait for the window of the connection are forgotten in little time', () => {
@@ -64,7 +64,7 @@ test('frames that wait for a peer that does not read take little more than their
     sent.push(Buffer.from(chunk));
     done();
   };
-  const box = new Outbox(new Duplex({ write }), () => {}, assert.fail);
+  const box = new Outbox(new Duplex({ write }), { onTaken: () => {}, onIdle: () => {}, onFault: assert.fail });
   const frames = Array.from({ length: 40_000 }, (_, index) => windowUpdateFrame(2 * index + 1, 1));
   for (const frame of frames) box.control(frame);
   const bytes = frames.length * (FRAME_HEADER_BYTES + 4);
