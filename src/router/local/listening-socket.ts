@@ -135,7 +135,8 @@ export class ListeningSocket {
       const leave = (): void => this.#left(raw);
       raw.once('close', bounded('connection/tls-raw-close', leave, leave));
       const network = networkOf(raw.remoteAddress ?? '');
-      handshakeReads.begin(raw, network, requestCert ? 'incoming' : 'unknown');
+      if (requestCert) handshakeReads.begin(raw, network);
+      else if (handshakes.size >= FEW_HANDSHAKES) handshakeReads.begin(raw, network, 'unknown');
       const ended = handshakes.enter(raw, `${hostPort(this.address)} ${network}`);
       if (ended === undefined) return;
       this.#options.onRefused('busy', new Error('too many TLS handshakes are under way'));
@@ -246,6 +247,9 @@ export class ListeningSocket {
     }
   }
 }
+
+/** Of those that show no certificate so many at once are not read in turn: each would take some milliseconds longer, and together they take little. */
+const FEW_HANDSHAKES = 16;
 
 /**
  * A session that is resumed lets its client in without a look at its certificate, and each goes on in another: where clients need one, there are none.

@@ -141,13 +141,14 @@ describe('a listener with TLS', () => {
     await eventually('both to be closed by the listener', () => silent.ended && half.ended);
   });
 
-  it('reads no more of a handshake than one takes', async (t) => {
+  it('reads no more of a handshake than one takes, where many are under way', async (t) => {
     using server = await serve();
     const { local, port } = await tlsListener(withoutCa, server, { handshake: 600_000 });
     await using _ = local;
     await listening(local);
+    const before = Array.from({ length: 16 }, () => dial(port));
     const wordy = dial(port);
-    t.after(() => wordy.socket.destroy());
+    t.after(() => [...before, wordy].forEach(({ socket }) => socket.destroy()));
     // The beginning of a ClientHello of 128 KiB, in records of 16.
     const record = Buffer.concat([Buffer.from('1603014000', 'hex'), Buffer.alloc(16_384, 1)]);
     Buffer.from('0101ffff0303', 'hex').copy(record, 5);
@@ -172,7 +173,8 @@ describe('a listener with TLS', () => {
     for (const socket of raws) connectTls({ socket, servername: 'localhost', ca: authority.ca }, onAnswer).on('error', () => {});
     for (let left = 20_000; answered < raws.length && left > 0; left -= 1, inTurn = 0) await setImmediate();
     assert.equal(answered, raws.length);
-    assert.ok(most <= 4, `${most} were answered in one turn`);
+    // The first sixteen are read as they come.
+    assert.ok(most <= 20, `${most} were answered in one turn`);
   });
 
   it('lets go of those who are in their handshakes when it listens no more', async (t) => {
