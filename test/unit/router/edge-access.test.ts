@@ -40,6 +40,9 @@ await until(client, 'the edge site', ({ network }) => network.some(({ edge }) =>
 await until(guest, 'both its listeners', ({ listeners }) => Object.values(listeners).every(({ listening }) => listening));
 guest.apply({ ...guestConfig, edge: false });
 await until(client, 'another word of it', ({ network }) => network.length === 3 && network.every(({ edge }) => !edge));
+// Each hears of the others in its own time.
+const counts = [[middle, 3] as const, [far, 2] as const, [guest, 4] as const];
+for (const [router, count] of counts) await until(router, 'the others', ({ network }) => network.length === count);
 
 const sitesOf = ({ state }: Router): readonly string[] => state.network.map(({ site }) => site.name).sort();
 
