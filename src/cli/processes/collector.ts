@@ -25,7 +25,7 @@ const QUICK = 128 * MIB;
  */
 const FLAGS = {
   small: ['--optimize-for-size', '--heap-growing-percent=0'],
-  hurried: ['--no-optimize-for-size', '--heap-growing-percent=80'],
+  hurried: ['--no-optimize-for-size', '--heap-growing-percent=50'],
   fast: ['--no-optimize-for-size', '--heap-growing-percent=0'],
 } as const satisfies Record<string, readonly string[]>;
 

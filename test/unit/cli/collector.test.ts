@@ -6,7 +6,7 @@ import { Leftovers, Preference } from '../../../src/cli/processes/collector.ts';
 const MIB = 1 << 20;
 const SMALL = ['--optimize-for-size', '--heap-growing-percent=0'];
 const FAST = ['--no-optimize-for-size', '--heap-growing-percent=0'];
-const HURRIED = ['--no-optimize-for-size', '--heap-growing-percent=80'];
+const HURRIED = ['--no-optimize-for-size', '--heap-growing-percent=50'];
 const usage = (heap: number, beside: number, all: number) => ({ heapUsed: heap * MIB, external: beside * MIB, rss: all * MIB });
 
 test('the collector is to be fast while much is held, and to keep the process small again when it is not', () => {
