@@ -5,10 +5,10 @@ import { bounded } from '../../telemetry/boundary.ts';
 import { DEFAULT_MAX_FRAME, DEFAULT_WINDOW, Flag, FRAME_HEADER_BYTES, FrameType, writeFrameHeader } from './frames.ts';
 import { acquireSlab, releaseSlab } from './slabs.ts';
 import { Pieces } from '../memory/pieces.ts';
-import { FairFifo, type InTurnOf } from '../../work/fair-fifo.ts';
+import { Fifo } from '../../work/fifo.ts';
 
 /** The sending half of a stream, as the outbox needs it. */
-export interface SendSide extends InTurnOf {
+export interface SendSide {
   readonly id: number;
   readonly queued: number;
   sendWindow: number;
@@ -35,8 +35,7 @@ export interface OutboxEvents {
  * Everything that leaves on the connection. One write to the socket is under way at a time, of at most a slab: so what is sent next is
  * decided as late as can be, and a small answer waits behind one slab and what the kernel holds, never behind a queue.
  *
- * Order within a slab: control frames, then streams with little to send, then the others, with a part kept for them; of both one for each of those for
- * whom they are, in turn.
+ * Order within a slab: control frames, then streams with little to send, then the others in turn, with a part kept for them.
  * All that becomes ready in one turn of the event loop leaves in one write, as few TLS records; only a little data leaves at once where
  * nothing is under way. On TLS a write is under way until the turn ends, so that what comes besides in this turn leaves together.
  */
@@ -51,8 +50,8 @@ export class Outbox {
   readonly #onFault: () => void;
   readonly #control = new Pieces();
   #answerBytes = 0;
-  readonly #small = new FairFifo<SendSide>();
-  readonly #bulk = new FairFifo<SendSide>();
+  readonly #small = new Fifo<SendSide>();
+  readonly #bulk = new Fifo<SendSide>();
   /** Of those in the lists. */
   #forgotten = 0;
   readonly #touched: SendSide[] = [];
@@ -224,8 +223,8 @@ export class Outbox {
     return length;
   }
 
-  /** One frame for each in turn, until the list is empty or there is no more room. */
-  #serve(list: FairFifo<SendSide>, out: Buffer, start: number, end: number): number {
+  /** One frame for each stream in turn, until the list is empty or there is no more room. */
+  #serve(list: Fifo<SendSide>, out: Buffer, start: number, end: number): number {
     let at = start;
     while (list.size > 0 && this.sendWindow > 0) {
       const room = end - at - FRAME_HEADER_BYTES;

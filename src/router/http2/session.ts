@@ -585,7 +585,7 @@ interface WaitingRequest {
   readonly whose: Whose | undefined;
 }
 
-const turnOf = ({ whose }: WaitingRequest): string => whose?.owner ?? '';
+const turnOf = ({ whose }: WaitingRequest): string => (whose === undefined ? '' : `${whose.owner}\n${whose.key ?? ''}`);
 
 const EMPTY = Buffer.alloc(0);
 /** Bytes of control frames, beyond which requests wait: half of what one write holds. */

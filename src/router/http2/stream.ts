@@ -87,11 +87,6 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     return this.#waits.bytes;
   }
 
-  /** Whoever asks has as many routing keys as he likes. A peer's requests are all its own: of those one routing key is not to wait for another. */
-  get turn(): string {
-    return this.whose?.owner ?? this.key;
-  }
-
   get held(): number {
     return this.#waits.held;
   }

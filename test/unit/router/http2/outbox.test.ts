@@ -12,12 +12,10 @@ class Sender implements SendSide {
   sendWindow = 65_535;
   listed = false;
   readonly ending = false;
-  readonly turn: string;
 
-  constructor(id: number, queued: number, turn = '') {
+  constructor(id: number, queued: number) {
     this.id = id;
     this.queued = queued;
-    this.turn = turn;
   }
 
   takeInto(out: Buffer, at: number, length: number): void {
@@ -98,26 +96,4 @@ test('what a stream had queued that is forgotten does not leave, and what others
     [...left].map(({ queued, listed }) => [queued, listed]),
     [...left].map(() => [0, false]),
   );
-});
-
-test('however many streams one asker has, those of another send as much as all of them', async () => {
-  for (const length of [8_000, 50_000]) {
-    const sent: Buffer[] = [];
-    let go = (): void => {};
-    const write = (chunk: Buffer, _encoding: string, done: () => void): void => {
-      sent.push(Buffer.from(chunk));
-      go = done;
-    };
-    const box = new Outbox(new Duplex({ write }), { onTaken: () => {}, onIdle: () => {}, onFault: assert.fail });
-    box.sendWindow = 100_000_000;
-    const many = Array.from({ length: 1_000 }, (_, index) => new Sender(2 * index + 1, length, 'greedy'));
-    const one = new Sender(9_001, length, 'modest');
-    for (const stream of [...many, one]) box.ready(stream);
-    while (one.queued > 0) {
-      await setImmediate();
-      go();
-    }
-    const bytes = sent.reduce((sum, { length: some }) => sum + some, 0);
-    assert.ok(bytes < 6 * length + 300_000, `${bytes} bytes before it had sent ${length}`);
-  }
 });
