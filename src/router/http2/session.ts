@@ -179,6 +179,10 @@ class Http2Session implements Session, SessionCore {
     stream.whose = whose;
     stream.key = whose?.key ?? '';
     if (whose !== undefined) this.shares.change(whose, 1);
+    if (this.#waiting.size === 0 && this.#mayOpen && this.#nextId <= MAX_STREAM_ID) {
+      this.#open(stream, block, end);
+      return stream;
+    }
     this.#wait({ stream, block, end, whose });
     this.openWaiting();
     return stream;
@@ -308,8 +312,12 @@ class Http2Session implements Session, SessionCore {
   }
 
   /** Heads leave before all data: so few of them are ahead that data has its part of each write, however many are asked for and however long they are. */
+  get #mayOpen(): boolean {
+    return this.streams.size < this.peerConcurrentStreams && this.outbox.controlBytes < MOST_AHEAD;
+  }
+
   openWaiting(): void {
-    while (this.#waiting.size > 0 && this.streams.size < this.peerConcurrentStreams && this.outbox.controlBytes < MOST_AHEAD) {
+    while (this.#waiting.size > 0 && this.#mayOpen) {
       if (this.#nextId > MAX_STREAM_ID) {
         this.goaway(MAX_STREAM_ID, { code: ErrorCode.NO_ERROR, reason: 'the connection has used up its stream identifiers' });
         return;
