@@ -68,10 +68,11 @@ export class LocalSide implements AsyncDisposable {
       avoided: (key, router) => (router === options.routing.self ? this.#connectors.isAside(key) : this.#memory.avoided(key, router)),
       random,
     };
+    const handshakes = Math.min(limits.handshakes, options.budget.handshakes);
     const ration = new LogRation(options.log);
     this.#listeners = new Listeners({
       handshake: limits.handshake,
-      handshakes: new FairPlaces({ most: limits.handshakes, mostOfGroup: limits.handshakes }),
+      handshakes: new FairPlaces({ most: handshakes, mostOfGroup: handshakes }),
       first: limits.listenFirst,
       most: limits.listenMost,
       random,

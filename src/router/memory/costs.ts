@@ -9,6 +9,9 @@ export const TLS_COST = 57_344;
 /** What it takes besides, at most, once much has come at once: OpenSSL's input is made of pages that are used when they are filled, and kept then. */
 export const TLS_INPUT = 65_536;
 
+/** A TLS handshake, of which OpenSSL has so much that it goes on. */
+export const HANDSHAKE_COST = 81_920;
+
 /** A stream, with nothing behind it. */
 export const STREAM_COST = 1_024;
 

@@ -1,7 +1,7 @@
 import type { Logger } from '../../telemetry/log.ts';
 import { LogRation } from '../../telemetry/log-ration.ts';
 import { bounded, guard } from '../../telemetry/boundary.ts';
-import { COST } from './costs.ts';
+import { COST, HANDSHAKE_COST } from './costs.ts';
 import { Holders, type Charged, type Holder } from './holders.ts';
 import { memoryMetrics, showMemory } from './memory-metrics.ts';
 import { afterReading, forgetReading } from './read-count.ts';
@@ -15,6 +15,8 @@ const LOOK_AGAIN = 100;
 const LOOK_PART = 0.05;
 /** Of the time, the part that may go into finding who lets go for one owner's links, and milliseconds of that at once: a peer can ask for links without end. */
 const ROOM_TIME = { part: 0.05, burst: 50 };
+/** Of the budget, what handshakes may take besides it, and how many there may be in any case. */
+const [OF_HANDSHAKES, FEW_HANDSHAKES] = [1 / 8, 16];
 /** What is left after some had to let go. */
 const AFTER_EXCESS = 7 / 8;
 /** Milliseconds of that in a turn of the event loop: thousands may have to, and each has two ends that are closed in the next one. */
@@ -80,6 +82,11 @@ export class Memory {
     memoryMetrics.refused.inc({ what: kind });
     this.#log.warn(fields, `${kind} refused: ${owner} holds its share of this router's memory`);
     return `${mebibytes(fields.held)} of this router's memory are in use for you, and the rest is kept for others. Take less at once, or give it more memory.`;
+  }
+
+  /** TLS handshakes that may be under way at once at a port, or at all Listeners: of people who are nobody yet, so that they count for none. */
+  get handshakes(): number {
+    return Math.max(FEW_HANDSHAKES, Math.floor((this.#shares.most * OF_HANDSHAKES) / HANDSHAKE_COST));
   }
 
   /** Of what nobody can be made to let go. @param bytes more, or less where it is below zero */

@@ -71,7 +71,7 @@ export class Access {
   #trusted: readonly X509Certificate[] = [];
   /** Of those that could be used. */
   readonly #revisions = new Revisions();
-  readonly #handshakes = new HandshakeLimit();
+  readonly #handshakes: HandshakeLimit;
   readonly #strangers: LogRation;
   readonly #incoming = new Set<Incoming>();
 
@@ -85,6 +85,7 @@ export class Access {
     this.#config = config;
     this.#sharesPort = sharesPort;
     this.#strangers = new LogRation(host.log);
+    this.#handshakes = new HandshakeLimit(host.memory.handshakes);
     this.#listen();
   }
 

@@ -9,7 +9,7 @@ import { bounded } from '../../../telemetry/boundary.ts';
 
 /** TLS handshakes under way at once, of all and of one address: they are the work that anybody can ask for. */
 const MOST = Math.min(512, reserveWithin(openFilesLimit()).strangers);
-const MOST_OF_ADDRESS = Math.min(64, MOST);
+const MOST_OF_ADDRESS = 64;
 
 /**
  * Lets only so many handshakes run at once: for one more, the oldest of the address that has most of them is ended.
@@ -17,11 +17,17 @@ const MOST_OF_ADDRESS = Math.min(64, MOST);
  * Invariant: who waits for its turn has a place, since nobody else closes a connection that waits.
  */
 export class HandshakeLimit {
-  readonly #places = new FairPlaces<Socket>({ most: MOST, mostOfGroup: MOST_OF_ADDRESS });
+  readonly #places: FairPlaces<Socket>;
   readonly #pace = new HandshakePace<Socket>();
   readonly #raws = new RawSockets();
   /** Of each that has a place. */
   readonly #networks = new Map<Socket, string>();
+
+  /** @param within how many there is memory for */
+  constructor(within = Infinity) {
+    const most = Math.min(MOST, within);
+    this.#places = new FairPlaces({ most, mostOfGroup: Math.min(MOST_OF_ADDRESS, most) });
+  }
 
   /**
    * @param start begins the handshake; called now or soon, unless the connection has ended before

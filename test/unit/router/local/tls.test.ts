@@ -207,6 +207,17 @@ describe('a listener with TLS', () => {
     for (const { socket } of silent) socket.destroy();
   });
 
+  it('has no more handshakes under way than a part of its memory has room for', async (t) => {
+    using server = await serve();
+    using budget = new Memory({ bytes: 16 << 20, peers: 10 }, createLogger({ level: 'silent', component: 'test' }));
+    const { local, port } = await tlsListener(withoutCa, server, { handshake: 600_000 }, budget);
+    await using _ = local;
+    await listening(local);
+    const silent = Array.from({ length: 30 }, () => dial(port));
+    t.after(() => silent.forEach(({ socket }) => socket.destroy()));
+    await eventually('some to be closed', () => silent.filter(({ ended }) => ended).length === 30 - 25);
+  });
+
   it('passes resets on', async () => {
     using server = await serve(({ socket }) =>
       socket.once('data', (bytes: Buffer) => bytes.toString() === 'reset me' && socket.resetAndDestroy()),
