@@ -205,7 +205,7 @@ export class Answers {
   #describe({ id, site, parts: all, about, keys: manyKeys, neighbours }: KnownRouter): RouterRecord[] {
     if (about === undefined) return [];
     const { name, namespace, platform, version, edge } = about;
-    const parts = all.filter((record) => record !== undefined);
+    const parts = [...all];
     const router = id.slice(site.length + 1);
     const links = once(() => parts.flatMap((record) => record.neighbours.map((neighbour) => this.#linkTo(neighbour))));
     const keys = once(() => keysIn(parts));

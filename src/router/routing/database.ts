@@ -12,8 +12,8 @@ export interface KnownRouter {
   readonly id: RouterId;
   readonly site: string;
   readonly epoch: number;
-  /** By number; holes where a part has not come yet. Without part 0 the router counts as unknown. */
-  readonly parts: readonly (RouteRecord | undefined)[];
+  /** Those that have come, in the order of their numbers. Without part 0 the router counts as unknown. */
+  readonly parts: readonly RouteRecord[];
   readonly about: About | undefined;
   /** On the ageing clock, milliseconds: when part 0 was made, by the latest that anybody has said. */
   readonly made: number;
@@ -74,13 +74,13 @@ export class Database {
     const entry = this.#routers.get(router);
     if (entry === undefined || epoch > entry.epoch) return true;
     if (epoch < entry.epoch) return false;
-    const held = entry.parts[part];
+    const held = partOf(entry, part);
     return held === undefined || counter > held.counter || (counter === held.counter && check > held.check);
   }
 
   /** Somebody tells of a record that is not new: if it is the very one that is held, what is said of its age may count. */
   confirm({ id, part }: { readonly id: RouterId; readonly part: number }, bytes: Buffer, made: number): void {
-    if (this.#routers.get(id)?.parts[part]?.bytes.equals(bytes) === true) this.rejuvenate(id, made);
+    if (partOf(this.#routers.get(id), part)?.bytes.equals(bytes) === true) this.rejuvenate(id, made);
   }
 
   /** Part 0 of the router was made no earlier than this. Nobody can say that it was: age grows by our own clock only. */
@@ -114,7 +114,7 @@ export class Database {
   isAllowed(record: RouteRecord): boolean {
     const entry = this.#routers.get(record.router);
     const kept = entry !== undefined && entry.epoch === record.epoch ? entry : undefined;
-    const replaced = kept?.parts[record.part];
+    const replaced = partOf(kept, record.part);
     const keys = (kept?.keys ?? 0) - (replaced?.keys.length ?? 0) + record.keys.length;
     const neighbours = (kept?.neighbours ?? 0) - (replaced?.neighbours.length ?? 0) + record.neighbours.length;
     if (keys > this.#limits.keysOfRouter || neighbours > this.#limits.neighboursOfRouter) return false;
@@ -131,7 +131,7 @@ export class Database {
     const { routers, databaseBytes, keys, neighbours } = this.#limits;
     const entry = this.#routers.get(record.router);
     if (entry === undefined && this.#routers.size >= routers + Math.ceil(routers * SLACK)) return false;
-    const replaced = entry?.epoch === record.epoch ? entry.parts[record.part] : undefined;
+    const replaced = entry?.epoch === record.epoch ? partOf(entry, record.part) : undefined;
     return (
       this.#bytes + growth(replaced, record) <= databaseBytes * (1 + SLACK) &&
       this.#keys + record.keys.length - (replaced?.keys.length ?? 0) <= keys * (1 + SLACK) &&
@@ -164,13 +164,12 @@ export class Database {
       if (!this.#routers.has(entry.id)) this.#bySite.set(entry.site, (this.#bySite.get(entry.site) ?? 0) + 1);
       this.#routers.set(entry.id, entry);
     }
-    const replaced = entry.parts[record.part];
+    const replaced = partOf(entry, record.part);
     if (replaced !== undefined) {
       before.push(replaced);
       this.#count(entry, replaced, -1);
     }
-    while (entry.parts.length < record.part) entry.parts.push(undefined);
-    entry.parts[record.part] = record;
+    entry.parts.splice(placeOf(entry.parts, record.part), replaced === undefined ? 0 : 1, record);
     this.#count(entry, record, 1);
     if (record.part === 0) {
       entry.about = record.about;
@@ -202,19 +201,14 @@ export class Database {
       const router = this.#routers.get(id);
       if (router === undefined || !of.has(bucketOf(id))) continue;
       const { epoch, parts } = router;
-      versions.push({
-        router: id,
-        epoch,
-        parts: parts.flatMap((record, part) => (record === undefined ? [] : [{ part, counter: record.counter, check: record.check }])),
-      });
+      versions.push({ router: id, epoch, parts: parts.map(({ part, counter, check }) => ({ part, counter, check })) });
     }
     return versions;
   }
 
   #drop(entry: Entry): RouteRecord[] {
-    const all = entry.parts.filter((record) => record !== undefined);
-    for (const record of all) this.#count(entry, record, -1);
-    return all;
+    for (const record of entry.parts) this.#count(entry, record, -1);
+    return entry.parts;
   }
 
   #count(entry: Entry, record: RouteRecord, sign: 1 | -1): void {
@@ -230,6 +224,24 @@ export class Database {
   }
 }
 
+/** That part of the router, where it has come. */
+export function partOf(router: KnownRouter | undefined, part: number): RouteRecord | undefined {
+  if (router === undefined) return undefined;
+  const record = router.parts[placeOf(router.parts, part)];
+  return record?.part === part ? record : undefined;
+}
+
+/** Where it is, or would be. One router's parts have whatever numbers it likes, so what would be between them is not kept. */
+function placeOf(parts: readonly RouteRecord[], part: number): number {
+  let [first, end] = [0, parts.length];
+  while (first < end) {
+    const middle = (first + end) >> 1;
+    if ((parts[middle]?.part ?? Infinity) < part) first = middle + 1;
+    else end = middle;
+  }
+  return first;
+}
+
 /** The bucket of a router in summaries. */
 export function bucketOf(router: RouterId): number {
   return Number.parseInt(router.slice(0, 2), 16) % BUCKETS;
@@ -239,7 +251,7 @@ interface Entry {
   readonly id: RouterId;
   readonly site: string;
   readonly epoch: number;
-  readonly parts: (RouteRecord | undefined)[];
+  readonly parts: RouteRecord[];
   about: About | undefined;
   made: number;
   bytes: number;

@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import type { Database } from './database.ts';
+import { partOf, type Database } from './database.ts';
 import { LONGEST_REQUEST, writeDigest, writeDone, writeRecords, writeRequest, writeSummary } from './codec.ts';
 import type { AgedRecord, Message, PartsOf, VersionsOf } from './codec.ts';
 import type { RouterId } from './contract.ts';
@@ -130,7 +130,7 @@ export class Exchange {
       if (known === undefined) continue;
       const age = this.#context.age(router);
       for (const part of parts) {
-        const record = known.parts[part];
+        const record = partOf(known, part);
         if (record !== undefined) records.push({ age, bytes: record.bytes });
       }
     }

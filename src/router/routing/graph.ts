@@ -204,7 +204,7 @@ function* listings(
     };
     // A loop over so many would make an object for each.
     if (from === 0) ownEdges.forEach(list);
-    else for (const record of node?.parts ?? []) record?.neighbours.forEach(list);
+    else for (const record of node?.parts ?? []) record.neighbours.forEach(list);
     if (stride.passed(1 + listed.size - first)) yield;
   }
   return listed;

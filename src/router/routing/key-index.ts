@@ -67,7 +67,6 @@ export class KeyIndex {
     const places: Places = new Map();
     for (const { id, parts } of this.#routers.values()) {
       for (const record of parts) {
-        if (record === undefined) continue;
         const found = findKey(record, bytes);
         if (found !== undefined) places.getOrInsertComputed(id, () => new Map()).set(record.part, found);
       }

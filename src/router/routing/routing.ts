@@ -100,7 +100,7 @@ class LinkState implements Routing {
       isAdjacent: (id) => this.#isAdjacent(id),
       givesWay: () => this.#answers.givesWay(this.#limits),
       changed: (change) => this.#answers.apply(change),
-      admitted: (id) => this.#flood(this.#database.routers.get(id)?.parts.filter((part) => part !== undefined) ?? [], undefined),
+      admitted: (id) => this.#flood(this.#database.routers.get(id)?.parts ?? [], undefined),
       contested: (epoch) => {
         this.#contestedEpoch = Math.max(this.#contestedEpoch, epoch);
       },

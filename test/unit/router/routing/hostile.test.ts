@@ -496,6 +496,19 @@ test('however many parts of routers for which there is no room somebody names, o
   assert.ok(spent < 400, `${spent} ms`);
 });
 
+test('however high the numbers of the parts that somebody invents, what is looked for in all of them takes no longer', () => {
+  const routing = victim();
+  for (let site = 0; site < 256; site += 1) {
+    const all = Array.from({ length: 16 }, (_, router) => record(`invented-${site}`, [], { router: `r${router}`, part: 4_095 }));
+    routing.receive('left', records(...all), now);
+  }
+  assert.equal(routing.counters.accepted, 4_096);
+  const spent = processorTime(() => {
+    for (let times = 0; times < 50; times += 1) routing.destinations(`key-${times}`);
+  });
+  assert.ok(spent < 500, `${spent} ms`);
+});
+
 test('few bytes do not bring about many, again and again', () => {
   const network = new TestNetwork(['a', 'b']);
   network.facts('a', {
