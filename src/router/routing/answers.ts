@@ -23,6 +23,8 @@ export class Answers {
   readonly #routers: ReadonlyMap<RouterId, KnownRouter>;
   readonly #adjacencies: ReadonlyMap<string, Adjacency>;
   readonly #keys: KeyIndex;
+  /** To adjacent routers, by whether a path leads on from their sites: until the adjacencies change. */
+  readonly #links = new Map<string, readonly string[]>();
   readonly #destinations = new Map<string, Found>();
   /** Of all that is kept of them. */
   #weight = 0;
@@ -78,6 +80,7 @@ export class Answers {
    * @param isOther others than before, not only at another cost
    */
   adjacenciesChanged(isOther: boolean): void {
+    this.#links.clear();
     if (isOther && !this.#areMany) this.#forgetPaths();
     else this.#pathsChanged();
     if (isOther) this.#findSoon();
@@ -167,9 +170,17 @@ export class Answers {
       return cost === undefined ? [] : [{ router, cost, connectors }];
     });
     near.sort((left, right) => left.cost - right.cost || (left.router < right.router ? -1 : 1));
+    const linksTo = (path: readonly RouterId[]): readonly string[] => this.#linksTo(path);
     const list = near.slice(0, DESTINATIONS_OF_KEY).map((destination) => {
       const path = paths.pathTo(destination.router);
-      return { ...destination, path, links: this.#linksTo(path) };
+      // As they are when it is read: a link may take the place of another while the rest holds.
+      return {
+        ...destination,
+        path,
+        get links() {
+          return linksTo(path);
+        },
+      };
     });
     const areMany = entries.length > FEW_ENTRIES;
     this.#keep(routingKey, { list, areMany, of: this.#news });
@@ -268,14 +279,15 @@ export class Answers {
     this.#paths = undefined;
   }
 
-  #linksTo(path: readonly RouterId[]): string[] {
-    const [first, ...others] = path;
-    const isOwn = first === undefined || siteOf(first) === siteOf(this.#self);
-    const leaves = !isOwn && others.some((router) => siteOf(router) !== siteOf(first));
-    return [...this.#adjacencies.values()]
-      .filter(({ router, confined }) => router === first && !(leaves && confined === true))
-      .sort((left, right) => left.cost - right.cost || (left.link < right.link ? -1 : 1))
-      .map(({ link }) => link);
+  #linksTo([first, ...others]: readonly RouterId[]): readonly string[] {
+    if (first === undefined) return [];
+    const leaves = siteOf(first) !== siteOf(this.#self) && others.some((router) => siteOf(router) !== siteOf(first));
+    return this.#links.getOrInsertComputed(`${leaves} ${first}`, () =>
+      [...this.#adjacencies.values()]
+        .filter(({ router, confined }) => router === first && !(leaves && confined === true))
+        .sort((left, right) => left.cost - right.cost || (left.link < right.link ? -1 : 1))
+        .map(({ link }) => link),
+    );
   }
 
   #outdate(): void {

@@ -394,6 +394,12 @@ test('however often routers change that have a key as many others do, they are c
   }
   for (const each of found) assert.ok(each.size < 6, `${each.size} times`);
   assert.equal(routing.waiting, 'a while');
+  const links = (): readonly (readonly string[] | undefined)[] => keys.map((key) => routing.destinations(key)[0]?.links);
+  assert.deepEqual(links(), [['left'], ['left'], ['left']]);
+  routing.adjacencyUp({ router: idOf('left'), site: testSite('left'), link: 'renewed', cost: 1 }, now);
+  routing.adjacencyDown('left', now);
+  assert.deepEqual(links(), [['renewed'], ['renewed'], ['renewed']], 'a link that takes the place of another is used at once');
+  routing.adjacencyUp({ router: idOf('left'), site: testSite('left'), link: 'left', cost: 1 }, now);
   const { version } = routing;
   bringToRest(routing, now);
   assert.notEqual(routing.version, version);
