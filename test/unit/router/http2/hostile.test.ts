@@ -60,7 +60,8 @@ const setting = (id: number, value: number): Buffer => {
 function countSent({ sent }: Wire, wanted: number): number {
   const bytes = Buffer.concat(sent);
   let count = 0;
-  for (let at = 0; at < bytes.length; at += 9 + bytes.readUIntBE(at, 3)) if (bytes[at + 3] === wanted) count += 1;
+  for (let at = bytes.indexOf(PREFACE) === 0 ? PREFACE.length : 0; at < bytes.length; at += 9 + bytes.readUIntBE(at, 3))
+    if (bytes[at + 3] === wanted) count += 1;
   return count;
 }
 
@@ -139,7 +140,7 @@ test('a peer that reads its answers may ask as often as it likes', async () => {
 });
 
 test('heads of requests that wait for a peer to read have a bound, each asker a share of it, and the peer is not cut off for them', async () => {
-  const wire = new Wire(false);
+  const wire = new Wire(true);
   const session = createSession(wire.socket, {
     role: 'client',
     events: new SessionRecorder(),
@@ -165,6 +166,13 @@ test('heads of requests that wait for a peer to read have a bound, each asker a 
   for (let frames = 0; frames < 100; frames += 1) wire.feed(frame(FrameType.DATA, 0, 1, Buffer.alloc(100)));
   assert.equal(session.state, 'open');
   assert.equal(kept.received, 10_000);
+  const late = session.request({ method: 'CONNECT', authority: 'late', fields: {} }, new Recorder(), { whose: modest });
+  for (let reads = 0; reads < asked; reads += 1) {
+    await setImmediate();
+    wire.take();
+  }
+  assert.equal(countSent(wire, FrameType.HEADERS), asked + 2, 'each leaves once the peer reads');
+  assert.ok(late.id > 1 && late.id < asked, `${late.id}: the one waits for few of the many`);
   wire.destroy();
   await setImmediate();
 });
