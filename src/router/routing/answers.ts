@@ -22,7 +22,7 @@ export class Answers {
   readonly #self: RouterId;
   readonly #routers: ReadonlyMap<RouterId, KnownRouter>;
   readonly #adjacencies: ReadonlyMap<string, Adjacency>;
-  readonly #keys: KeyIndex;
+  readonly #keys = new KeyIndex();
   /** To adjacent routers, by whether a path leads on from their sites: until the adjacencies change. */
   readonly #links = new Map<string, readonly string[]>();
   readonly #destinations = new Map<string, Found>();
@@ -59,7 +59,6 @@ export class Answers {
     this.#routers = routers;
     this.#adjacencies = adjacencies;
     this.#clock = clock;
-    this.#keys = new KeyIndex(routers);
   }
 
   get version(): number {

@@ -1,8 +1,9 @@
 import { Buffer } from 'node:buffer';
+import { randomInt } from 'node:crypto';
 import type { RouterId } from './contract.ts';
 import { isReservedKey } from '../../text/names.ts';
-import type { Change, KnownRouter } from './database.ts';
-import { eachKey, findKey } from './record.ts';
+import type { Change } from './database.ts';
+import { eachKey, eachKeyBytes, findKey, type RouteRecord } from './record.ts';
 
 /** A router that has a key, as the first of its parts that name it says. */
 export interface KeyEntry {
@@ -17,17 +18,17 @@ type Counts = Omit<KeyEntry, 'router'>;
 type Places = Map<RouterId, Map<number, Counts>>;
 
 /**
- * Finds the routers of a key. Records keep their keys as bytes; an index of all keys would cost several times as much, and a
- * router asks for few. So the first question for a key reads through all records, and from then on the answer is kept right.
+ * Finds the routers of a key. Records keep their keys as bytes, of which only a hash is here: an index of the keys themselves would cost several times
+ * as much, and a router asks for few. So the first question for a key reads the records that have one of its hash, and from then on the answer is kept
+ * right. There may be tens of thousands of records, and whoever is linked may ask for what key he likes.
  */
 export class KeyIndex {
-  readonly #routers: ReadonlyMap<RouterId, KnownRouter>;
+  /** By hash of a key that they name. Most keys are in one record. */
+  readonly #records = new Map<number, RouteRecord | Set<RouteRecord>>();
+  /** Nobody is to know which keys have the same hash. */
+  readonly #hash = hasher();
   /** Oldest question first. */
   readonly #asked = new Map<string, Places>();
-
-  constructor(routers: ReadonlyMap<RouterId, KnownRouter>) {
-    this.#routers = routers;
-  }
 
   of(routingKey: string): readonly KeyEntry[] {
     if (isReservedKey(routingKey)) return [];
@@ -44,35 +45,68 @@ export class KeyIndex {
 
   /** To be called with each change of the records. */
   apply({ before, after }: Change): void {
-    if (this.#asked.size === 0) return;
     for (const record of before) {
-      const { router, part } = record;
-      eachKey(record, ({ routingKey }) => {
-        const places = this.#asked.get(routingKey);
-        const parts = places?.get(router);
-        if (parts?.delete(part) === true && parts.size === 0) places?.delete(router);
-      });
+      eachKeyBytes(record, (bytes, start, end) => this.#leave(this.#hash(bytes, start, end), record));
+      this.#forget(record);
     }
     if (after === undefined) return;
-    const { router, part } = after;
-    eachKey(after, ({ routingKey, ...counts }) => {
+    eachKeyBytes(after, (bytes, start, end) => this.#enter(this.#hash(bytes, start, end), after));
+    this.#learn(after);
+  }
+
+  #forget(record: RouteRecord): void {
+    if (this.#asked.size === 0) return;
+    const { router, part } = record;
+    eachKey(record, ({ routingKey }) => {
+      const places = this.#asked.get(routingKey);
+      const parts = places?.get(router);
+      if (parts?.delete(part) === true && parts.size === 0) places?.delete(router);
+    });
+  }
+
+  #learn(record: RouteRecord): void {
+    if (this.#asked.size === 0) return;
+    const { router, part } = record;
+    eachKey(record, ({ routingKey, ...counts }) => {
       const parts = this.#asked.get(routingKey)?.getOrInsertComputed(router, () => new Map());
       // Of several entries in one record the first counts.
       parts?.getOrInsert(part, counts);
     });
   }
 
+  #enter(hash: number, record: RouteRecord): void {
+    const known = this.#records.get(hash);
+    if (known === undefined) this.#records.set(hash, record);
+    else if (known instanceof Set) known.add(record);
+    else if (known !== record) this.#records.set(hash, new Set([known, record]));
+  }
+
+  #leave(hash: number, record: RouteRecord): void {
+    const known = this.#records.get(hash);
+    if (known instanceof Set) known.delete(record);
+    if (known === record || (known instanceof Set && known.size === 0)) this.#records.delete(hash);
+  }
+
   #search(routingKey: string): Places {
     const bytes = Buffer.from(routingKey);
     const places: Places = new Map();
-    for (const { id, parts } of this.#routers.values()) {
-      for (const record of parts) {
-        const found = findKey(record, bytes);
-        if (found !== undefined) places.getOrInsertComputed(id, () => new Map()).set(record.part, found);
-      }
+    const known = this.#records.get(this.#hash(bytes, 0, bytes.length));
+    for (const record of known instanceof Set ? known : known === undefined ? [] : [known]) {
+      const found = findKey(record, bytes);
+      if (found !== undefined) places.getOrInsertComputed(record.router, () => new Map()).set(record.part, found);
     }
     return places;
   }
+}
+
+/** As FNV-1a, with numbers of its own. */
+function hasher(): (bytes: Buffer, start: number, end: number) => number {
+  const [first, factor] = [randomInt(2 ** 32), randomInt(2 ** 31) * 2 + 1];
+  return (bytes, start, end) => {
+    let hash = first;
+    for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] ?? 0), factor);
+    return hash;
+  };
 }
 
 function leastOf(numbers: Iterable<number>): number {

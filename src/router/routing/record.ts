@@ -142,6 +142,11 @@ export function eachKey(record: RouteRecord, found: (key: KeyCount) => void): vo
   }
 }
 
+/** Calls back with where each key is in the record's bytes, those that are reserved among them. */
+export function eachKeyBytes({ bytes, keys }: RouteRecord, found: (bytes: Buffer, start: number, end: number) => void): void {
+  for (const at of keys) found(bytes, at + 5, at + 5 + (bytes[at + 4] ?? 0));
+}
+
 /** The first entry of that key (as bytes) in the record, if it has one. Reads no other. */
 export function findKey(
   { bytes, keys }: RouteRecord,

@@ -450,6 +450,22 @@ test('a key that nobody asked for yet is looked for among keys, however much els
   assert.ok(spent < 250, `${spent} ms`);
 });
 
+test('however many records there are, a key that nobody asked for yet is found without a look at all of them', () => {
+  const routing = victim();
+  for (let site = 0; site < 256; site += 1) {
+    const all = Array.from({ length: 128 }, (_, index) =>
+      record(`invented-${site}`, [keyField(`key ${site} ${index}`)], { router: `r${index % 16}`, part: Math.floor(index / 16) }),
+    );
+    for (const message of messagesOf(all)) routing.receive('left', message, now);
+  }
+  assert.equal(routing.counters.accepted, 32_768);
+  routing.destinations('first');
+  const spent = processorTime(() => {
+    for (let index = 0; index < 200; index += 1) for (const key of [`other ${index}`, `key ${index} 7`]) routing.destinations(key);
+  });
+  assert.ok(spent < 300, `${spent} ms`);
+});
+
 test('a router that changes without end is taken at a bounded rate, and its last word comes through', () => {
   const network = new TestNetwork(['a', 'b', 'c']);
   network.link('a', 'b', 1);
