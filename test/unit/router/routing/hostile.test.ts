@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { performance } from 'node:perf_hooks';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { fuzz } from '../../../../bench/routing/fuzz.ts';
-import type { RoutingLimits } from '../../../../src/router/routing/contract.ts';
+import type { Routing, RoutingLimits } from '../../../../src/router/routing/contract.ts';
 import { readMessage, writeDigest, writeRecords, writeRequest, writeSummary } from '../../../../src/router/routing/codec.ts';
 import { RoutingError } from '../../../../src/router/routing/errors.ts';
 import { writeAbout, writeKey, writeNeighbour, writeRecord } from '../../../../src/router/routing/record.ts';
@@ -241,7 +241,8 @@ function star(count: number): {
   return { crowd, told };
 }
 
-test('paths through a large network are found in steps, and until then those of before lead on', (t) => {
+/** A router that was told of one, whose last site has the key `k`. */
+function inLargeNetwork(t: TestContext): { readonly routing: Routing; readonly told: ReturnType<typeof star>['told'] } {
   // Each look at the clock is 3 ms later than the one before, and a step seems to take as long.
   let clock = 0;
   t.mock.method(performance, 'now', () => (clock += 3));
@@ -250,6 +251,11 @@ test('paths through a large network are found in steps, and until then those of 
   const toLeft = writeNeighbour({ router: idOf('left'), cost: 1, link: '' });
   told(routing, 1);
   for (const name of crowd) routing.receive('left', records(record(name, [toLeft, ...(name === 's1999' ? [keyField('k')] : [])])), now);
+  return { routing, told };
+}
+
+test('paths through a large network are found in steps, and until then those of before lead on', (t) => {
+  const { routing, told } = inLargeNetwork(t);
   const settle = (): number => {
     let turns = 0;
     for (let later = now + 60_000; routing.waiting !== 'no'; later += 60_000) {
@@ -270,13 +276,7 @@ test('paths through a large network are found in steps, and until then those of 
 });
 
 test('however often a link comes and goes, paths through a large network are found in steps, for a part of the time', (t) => {
-  let clock = 0;
-  t.mock.method(performance, 'now', () => (clock += 3));
-  const routing = victim();
-  const { crowd, told } = star(2_000);
-  const toLeft = writeNeighbour({ router: idOf('left'), cost: 1, link: '' });
-  told(routing, 1);
-  for (const name of crowd) routing.receive('left', records(record(name, [toLeft, ...(name === 's1999' ? [keyField('k')] : [])])), now);
+  const { routing } = inLargeNetwork(t);
   let later = now;
   const settleAll = (): void => {
     bringToRest(routing, later);
