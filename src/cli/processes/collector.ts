@@ -20,8 +20,8 @@ const [BUSY, CALM_LOOKS] = [1 / 2, 10];
 const QUICK = 128 * MIB;
 
 /**
- * What V8 is told. What it has while hurried costs a twentieth more memory where connections come by the thousand, and it collects the whole heap half
- * as often. 0 percent says that it decides by itself.
+ * What V8 is told. While hurried it lets the heap grow by more before it collects all of it again, but not by as much as it would like, which is a third of a
+ * process. 0 percent says that it decides by itself.
  */
 const FLAGS = {
   small: ['--optimize-for-size', '--heap-growing-percent=0'],
