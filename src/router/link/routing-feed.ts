@@ -16,9 +16,10 @@ const SOON = 200;
 const MOST_WAITING = 262_144;
 /**
  * Of all time, the part in which others are told of changes, and milliseconds of it at once: each time all listeners are looked at, and peers decide how
- * often there is something new.
+ * often there is something new. A router that has just started, and compiled nothing yet, takes tens of milliseconds for each of the first, and counts as
+ * ready by what it knows: its listeners are to be open then.
  */
-const NOTICE_TIME = { part: 0.1, burst: 5 } as const;
+const NOTICE_TIME = { part: 0.1, burst: 500 } as const;
 /** Milliseconds that a notice counts as: what took longer did so since the process stood still. */
 const MOST_OF_NOTICE = 50;
 

@@ -58,12 +58,17 @@ test('however often others have something new, and however long it takes to heed
   };
   const { link } = linkThatCounts('one');
   links.add(link);
-  for (let turn = 0; turn < 1_000; turn += 1) {
-    if (turn % 2 === 0) feed.up(link);
-    else feed.down(link);
-    pass(1);
-  }
-  assert.ok(heeded > 2 && heeded < 12, `${heeded} times`);
+  const flap = (times: number): void => {
+    for (let turn = 0; turn < times; turn += 1) {
+      if (turn % 2 === 0) feed.up(link);
+      else feed.down(link);
+      pass(1);
+    }
+  };
+  flap(20);
+  assert.equal(heeded, 20, 'a router that has just begun heeds all');
+  flap(10_000);
+  assert.ok(heeded > 25 && heeded < 100, `${heeded} times`);
   const before = heeded;
   pass(500);
   assert.equal(heeded, before + 1, 'the last change is heeded too');
