@@ -1,6 +1,7 @@
 import { closeSync, open, openSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { attempt } from '../../telemetry/boundary.ts';
 import { openFilesLimit } from '../../telemetry/open-files.ts';
 
 const openLater = promisify(open);
@@ -20,7 +21,11 @@ const NOWHERE = '/dev/null';
  * each time that their number had doubled. Here a thread waits that is not the loop's.
  * @param limit of files that the process may have open
  */
-export async function widenFileTable(limit = openFilesLimit() ?? FIRST): Promise<void> {
+export function widenFileTable(limit = openFilesLimit() ?? FIRST): Promise<void> {
+  return attempt('look/file-table', () => widen(limit));
+}
+
+async function widen(limit: number): Promise<void> {
   const held: number[] = [];
   // The first file of the upper half makes it as large as that.
   const enough = Math.min(ROOM, limit) / 2;
