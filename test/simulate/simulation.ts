@@ -236,6 +236,8 @@ function broken({ loop, faults }: World): readonly string[] {
  * certificate: whoever comes again is served then.
  */
 const TRIES = 3;
+/** Milliseconds: a try lasts for as long as it takes until certificates are renewed some times, so that the next would meet a renewal where this one did. */
+const BETWEEN_TRIES = 1_700;
 
 async function serves(world: World): Promise<readonly string[]> {
   world.isOver = false;
@@ -245,6 +247,7 @@ async function serves(world: World): Promise<readonly string[]> {
     probe(world, first);
     const wrong = await settled(world, [() => unserved(world, first), standstills]);
     if (wrong.length === 0 || tried === tries || broken(world).length > 0) return wrong;
+    await world.loop.run(world.loop.now + BETWEEN_TRIES, () => world.loop.thrown.length > 0);
   }
 }
 
