@@ -54,6 +54,23 @@ describe('sites with two routers each', { timeout: 300_000 }, () => {
     await eventually('both Links to be whole', async () => (await messages()).every((message) => message === 'True OK'));
   });
 
+  it('are not the first processes of their pods, of which the kernel would keep signals that nobody waits for yet', async () => {
+    const read = `process.stdout.write(require('node:fs').readFileSync('/proc/1/cmdline', 'utf8'))`;
+    for (const { metadata } of await routers(west)) {
+      const first = await west.cluster.kubectl([
+        'exec',
+        '--namespace',
+        west.name,
+        metadata.name ?? '',
+        '--',
+        '/usr/local/bin/node',
+        '-e',
+        read,
+      ]);
+      assert.doesNotMatch(first, /router/, 'the first process');
+    }
+  });
+
   it('lose nothing while router pods are deleted in order', async (t) => {
     const since = Date.now();
     for (const [namespace, group] of inTurn(west, east)) {

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import { logLevels, type LogLevel } from '../../telemetry/log.ts';
 import { examples, namespaceOf, namespaceOption, portNumber } from './options.ts';
 import { untilStopped } from '../processes/signals.ts';
+import { tune } from '../processes/tune.ts';
 import { drainOption, memoryOption } from './router-options.ts';
 
 interface RunOptions {
@@ -28,6 +29,7 @@ export function addRun(program: Command): void {
     .addHelpText('after', examples('earshot run', 'earshot -n west run --http-port 9100', 'earshot -n west run --router second'))
     .addHelpText('after', '\nFiles below input/ may change while it runs. SIGHUP reads them all again, SIGTERM ends it in order.')
     .action(async ({ router, httpPort, logLevel, drainTimeout, memory: most }: RunOptions, command: Command) => {
+      tune();
       const { runSite } = await import('../processes/run-site.ts');
       const given = { ...(router === undefined ? {} : { router }), ...(most === undefined ? {} : { memory: most }) };
       await runSite({ namespace: namespaceOf(command), ...given, httpPort, logLevel, drainSeconds: drainTimeout / 1000 }, untilStopped());

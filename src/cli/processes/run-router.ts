@@ -22,7 +22,6 @@ import { connect, logTrouble } from './connect.ts';
 import { widenFileTable } from './file-table.ts';
 import { lastResort, type LastResort } from './last-resort.ts';
 import { tellFewFiles } from './open-files.ts';
-import { tune } from './tune.ts';
 
 export interface RouterCommand {
   readonly namespace: string;
@@ -53,7 +52,6 @@ const FAREWELL = 8_000;
 export async function runRouter(options: RouterCommand, until: AbortSignal): Promise<void> {
   const { namespace, pod, group, httpPort, metricsPort } = options;
   if (!isLabel(pod)) throw new EarshotError('bad-name', `${quoted(pod)} cannot be a router's name: use a label, as the names of pods are.`);
-  tune();
   const log = createLogger({ level: options.logLevel, component: 'router' }).child({ namespace, router: pod, group });
   logInternalErrors(log);
   using resort = lastResort(log, until);
@@ -73,7 +71,8 @@ export async function runRouter(options: RouterCommand, until: AbortSignal): Pro
     using _watches = { [Symbol.dispose]: () => watching.abort() };
     const given = { ...options, client, leaseClient, start: startInformer, log, onTrouble: logTrouble(log), signal: watching.signal };
     await using cluster = clusterPlatform(given);
-    unready = cluster.waitsFor;
+    // Nothing listens yet, whatever is there already: who is ready gets clients.
+    unready = () => cluster.waitsFor() ?? 'starting';
     await Promise.race([cluster.synced(), aborted(resort.stopped)]);
     if (!resort.stopped.aborted) await serve({ options, cluster, log, resort, onReadiness: (now) => (unready = now) });
   } finally {

@@ -21,7 +21,6 @@ import { followMemory } from './collector.ts';
 import { widenFileTable } from './file-table.ts';
 import { lastResort } from './last-resort.ts';
 import { tellFewFiles } from './open-files.ts';
-import { tune } from './tune.ts';
 
 export interface RunCommand {
   readonly namespace: string;
@@ -41,7 +40,6 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   const layout = layoutOf(options.namespace);
   const router = options.router ?? DEFAULT_ROUTER;
   requireLabel(router, 'router');
-  tune();
   const log = createLogger({ level: options.logLevel, component: 'router' }).child({ namespace: layout.namespace, router });
   logInternalErrors(log);
   const asked = new AbortController();

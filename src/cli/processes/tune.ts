@@ -1,4 +1,7 @@
-/** Starts this process once more in its own place, with the flags and the environment that it needs. Does nothing the second time. */
+/**
+ * Starts this process once more in its own place, with the flags and the environment that it needs. Does nothing the second time. Before anything is
+ * loaded for long, and before signals are waited for: who comes after it has not heard of them.
+ */
 export function tune(): void {
   const missingFlags = V8_FLAGS.filter((flag) => !process.execArgv.some((given) => given.split('=', 1)[0] === flag.split('=', 1)[0]));
   const missing = Object.entries(ENVIRONMENT).filter(([name]) => process.env[name] === undefined);

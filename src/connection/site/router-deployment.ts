@@ -59,6 +59,8 @@ function podSpec(site: Site, settings: ControllerSettings, { serviceAccount, spr
     serviceAccountName: serviceAccount,
     // Else the environment has some lines of each of the namespace's Services, and there may be thousands.
     enableServiceLinks: false,
+    // The kernel drops what the first process of a namespace takes no notice of: a router that is told to end while it starts would go on for all of its grace.
+    shareProcessNamespace: true,
     terminationGracePeriodSeconds: GRACE_SECONDS,
     ...(imagePullSecrets.length === 0 ? {} : { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) }),
     ...(spread ? { affinity: { podAntiAffinity: elsewhere } } : {}),

@@ -47,7 +47,7 @@ export interface ClusterPlatform extends AsyncDisposable {
   readonly platform: SitePlatform;
   /** Resolves once there is all that a first pass needs. */
   readonly synced: () => Promise<unknown>;
-  /** What `synced` waits for; undefined when it is there. */
+  /** Of what `synced` waits for, the lists that are not there; undefined when all are. It may wait for Secrets then. */
   readonly waitsFor: () => string | undefined;
 }
 

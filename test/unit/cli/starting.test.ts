@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+/** It is told to end when it is about to start itself once more, with other flags. */
+const TOLD_TO_END = `
+  const { execve } = process;
+  process.execve = (...given) => {
+    process.kill(process.pid, 'SIGTERM');
+    return execve.apply(process, given);
+  };`;
+
+describe('a router that is started', () => {
+  for (const command of [
+    ['-n', 'west', 'run'],
+    ['router', '--namespace=west', '--pod=west-0', '--group=west', '--site-uid=uid', '--kubeconfig=/nowhere'],
+  ])
+    it(`heeds SIGTERM also before it has its flags: ${command.join(' ')}`, async () => {
+      const home = await mkdtemp(join(tmpdir(), 'earshot-starting-'));
+      const env = { ...process.env, EARSHOT_HOME: home, EARSHOT_TUNED: undefined };
+      const args = ['--import', `data:text/javascript,${encodeURIComponent(TOLD_TO_END)}`, MAIN, ...command];
+      const child = spawn(process.execPath, args, { stdio: 'ignore', env });
+      try {
+        assert.deepEqual(await once(child, 'exit'), [null, 'SIGTERM']);
+      } finally {
+        child.kill('SIGKILL');
+        await rm(home, { recursive: true, force: true });
+      }
+    });
+});
