@@ -5,23 +5,26 @@ export interface Spending {
   spend(milliseconds: number, clock: number): void;
 }
 
-/** Milliseconds: what took longer did so because the process stood still. */
+/** Milliseconds. */
 const MOST_AT_ONCE = 1_000;
 
 /** A part of the time for what may be asked for more often than there is time for it. */
 export class TimeShare implements Spending {
   readonly #part: number;
   readonly #burst: number;
+  readonly #most: number;
   #owed = 0;
   #since = Number.NEGATIVE_INFINITY;
 
   /**
    * @param part of the time, up to 1
    * @param burst what may be spent at once beyond it
+   * @param most what one piece of work counts as: what took longer did so because the process stood still
    */
-  constructor(part: number, burst: number) {
+  constructor(part: number, burst: number, most = MOST_AT_ONCE) {
     this.#part = part;
     this.#burst = burst;
+    this.#most = most;
   }
 
   wait(clock: number): number {
@@ -31,7 +34,7 @@ export class TimeShare implements Spending {
 
   spend(milliseconds: number, clock: number): void {
     this.#settle(clock);
-    this.#owed += Math.min(milliseconds, MOST_AT_ONCE);
+    this.#owed += Math.min(milliseconds, this.#most);
   }
 
   /** Nothing is owed. */

@@ -32,9 +32,7 @@ const BYTES_OF_WRITE = 65_536;
 const LATER = 1_000;
 
 /** Of all time, the part in which texts are put together, and milliseconds of it at once: the status of a site in a large network has a megabyte. */
-const TEXT_TIME = { part: 0.1, burst: 5 } as const;
-/** Milliseconds that a part counts as: what took longer did so since the process stood still. */
-const MOST_OF_PART = 50;
+const TEXT_TIME = { part: 0.1, burst: 5, most: 50 } as const;
 
 /**
  * Keeps a directory of statuses as they are to be: only what changed is written, and what changes again and again once in a while; a full disk is
@@ -43,7 +41,7 @@ const MOST_OF_PART = 50;
 export class StatusWriter implements Disposable {
   readonly #options: StatusWriterOptions;
   readonly #passes = new Passes(() => this.#work());
-  readonly #time = new TimeShare(TEXT_TIME.part, TEXT_TIME.burst);
+  readonly #time = new TimeShare(TEXT_TIME.part, TEXT_TIME.burst, TEXT_TIME.most);
   /** What is known to be on disk. */
   readonly #written = new Map<string, string>();
   /** By file. */
@@ -142,7 +140,7 @@ export class StatusWriter implements Disposable {
     for (const part of parts) {
       texts.push(part);
       const now = performance.now();
-      this.#time.spend(Math.min(now - since, MOST_OF_PART), now);
+      this.#time.spend(now - since, now);
       since = now;
       const wait = this.#closing.signal.aborted ? 0 : this.#time.wait(now);
       if (wait === 0) continue;

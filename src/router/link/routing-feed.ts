@@ -19,9 +19,7 @@ const MOST_WAITING = 262_144;
  * often there is something new. A router that has just started, and compiled nothing yet, takes tens of milliseconds for each of the first, and counts as
  * ready by what it knows: its listeners are to be open then.
  */
-const NOTICE_TIME = { part: 0.1, burst: 500 } as const;
-/** Milliseconds that a notice counts as: what took longer did so since the process stood still. */
-const MOST_OF_NOTICE = 50;
+const NOTICE_TIME = { part: 0.1, burst: 500, most: 50 } as const;
 
 export interface RoutingFeedOptions {
   readonly log: Logger;
@@ -38,7 +36,7 @@ export class RoutingFeed implements Disposable {
   #version: number;
   /** Links for which news was left out. */
   readonly #missed = new Set<string>();
-  readonly #noticeTime = new TimeShare(NOTICE_TIME.part, NOTICE_TIME.burst);
+  readonly #noticeTime = new TimeShare(NOTICE_TIME.part, NOTICE_TIME.burst, NOTICE_TIME.most);
   /** Ends that one is to come. */
   #endNotice: (() => void) | undefined;
   #soon: NodeJS.Timeout | undefined;
@@ -150,7 +148,7 @@ export class RoutingFeed implements Disposable {
       const began = performance.now();
       this.#options.onChange();
       const now = performance.now();
-      this.#noticeTime.spend(Math.min(now - began, MOST_OF_NOTICE), now);
+      this.#noticeTime.spend(now - began, now);
     };
     // Told with the next change, or a second later.
     const failed = (): void => {
