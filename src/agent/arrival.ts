@@ -1,4 +1,5 @@
 import type { RouterConfig, RouterState } from '../router/contract.ts';
+import { keysOf } from '../site/observe/network-status.ts';
 
 /** Milliseconds: a link whose other end is gone must not keep a router from serving what it can. */
 const PATIENCE = 10_000;
@@ -30,7 +31,7 @@ export class Arrival {
   }
 }
 
-function missingIn({ site, links, revoked }: RouterConfig, state: RouterState, others: readonly string[]): string | undefined {
+function missingIn({ site, links, listeners, revoked }: RouterConfig, state: RouterState, others: readonly string[]): string | undefined {
   const siblings = new Map(state.network.flatMap((record) => (record.site.id === site.id ? [[record.router, record] as const] : [])));
   const router = others.find((name) => !siblings.has(name));
   if (router !== undefined) return `starting: not linked to the site's router ${router} yet`;
@@ -39,7 +40,14 @@ function missingIn({ site, links, revoked }: RouterConfig, state: RouterState, o
   // What a router says of itself comes before what it knows of others, and only by that listeners are opened.
   const known = new Set([...state.network.map((record) => record.site.id), ...revoked.sites]);
   const beyond = others.flatMap((name) => siblings.get(name)?.links ?? []).find(({ siteId }) => !known.has(siteId));
-  return beyond === undefined
-    ? undefined
-    : `starting: the site ${beyond.siteId}, to which others of this site are linked, is not reached yet`;
+  if (beyond !== undefined) return `starting: the site ${beyond.siteId}, to which others of this site are linked, is not reached yet`;
+  // It knows who serves them a moment before they are open, and on a busy machine a long one.
+  const served = new Set(
+    state.network.flatMap(({ keys }) => keys.flatMap(({ routingKey, connectors }) => (connectors > 0 ? [routingKey] : []))),
+  );
+  const shut = listeners.find(({ name, destination }) => {
+    const { listening, problem } = state.listeners[name] ?? { listening: false };
+    return !listening && problem === undefined && keysOf(destination).some((key) => served.has(key));
+  });
+  return shut === undefined ? undefined : `starting: ${shut.name} does not listen yet`;
 }

@@ -160,7 +160,8 @@ function counted(keys: RouterRecord['keys'], what: 'listeners' | 'connectors', r
     );
 }
 
-function keysOf(destination: SitePlan['config']['listeners'][number]['destination']): readonly string[] {
+/** All keys that a listener leads to. */
+export function keysOf(destination: SitePlan['config']['listeners'][number]['destination']): readonly string[] {
   if (destination.kind === 'key') return [destination.routingKey];
   return destination.kind === 'priority' ? destination.routingKeys : Object.keys(destination.routingKeys);
 }

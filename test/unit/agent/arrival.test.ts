@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Arrival } from '../../../src/agent/arrival.ts';
-import type { RouterConfig, RouterState } from '../../../src/router/contract.ts';
+import type { ListenerState, RouterConfig, RouterState } from '../../../src/router/contract.ts';
 import { link, siteConfig } from '../router/support/site.ts';
 
 const config: RouterConfig = { ...siteConfig('west'), router: 'new', links: [link('east', 1, { name: 'east' })] };
@@ -43,6 +43,24 @@ test('a router waits until it reaches the sites that the others are linked to', 
   const ending = linked('new', 'ending');
   const serving = { router: 'old', site: config.site, edge: false, links: [], keys: [] };
   assert.equal(new Arrival(() => 0).waitsFor(alone, { ...ending, network: [...ending.network, serving] }, ['old']), undefined);
+});
+
+test('a router waits until it listens where somebody serves', () => {
+  const listener = { name: 'Listener/web', port: 1, destination: { kind: 'key', routingKey: 'web' }, observer: 'none' } as const;
+  const here = { ...config, links: [], listeners: [listener] };
+  const seen = state(['new', 'old'], true);
+  const told = (connectors: number, web: ListenerState): RouterState => ({
+    ...seen,
+    listeners: { 'Listener/web': web },
+    network: seen.network.map((record) => ({ ...record, keys: [{ routingKey: 'web', connectors, listeners: 1 }] })),
+  });
+  const shut = { listening: false, reachableKeys: [] };
+  const waitsFor = (now: RouterState): string | undefined => new Arrival(() => 0).waitsFor(here, now, ['old']);
+  assert.match(waitsFor(told(1, shut)) ?? '', /Listener\/web does not listen yet/);
+  assert.equal(waitsFor(told(1, { ...shut, listening: true })), undefined);
+  // Nobody serves it, or its port is taken: nobody is better off elsewhere.
+  assert.equal(waitsFor(told(0, shut)), undefined);
+  assert.equal(waitsFor(told(1, { ...shut, problem: { code: 'port-in-use', message: 'taken' } })), undefined);
 });
 
 test('once it has arrived nothing that goes down takes that back', () => {
