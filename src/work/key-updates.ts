@@ -67,7 +67,7 @@ const CHANGES_KEYS = 'changes the keys of its TLS connection';
 const tellsOfChange = (line: Buffer): boolean => CHANGED.test(line.toString('latin1', 0, LABEL_BYTES));
 
 /** @returns to be called each time */
-function boundOf(what: string, onExcess: (why: EndlessTlsError) => void): () => void {
+export function boundOf(what: string, onExcess: (why: EndlessTlsError) => void): () => void {
   const credit = new Credit(RATE);
   let isOver = false;
   return () => {
@@ -78,7 +78,7 @@ function boundOf(what: string, onExcess: (why: EndlessTlsError) => void): () => 
 }
 
 /** OpenSSL is at work on it now, and has read up to 64 KiB; more are not to come. */
-function endLater(socket: TLSSocket, why?: Error): void {
+export function endLater(socket: TLSSocket, why?: Error): void {
   readHandleOf(socket)?.readStop();
   const end = (): void => void socket.destroy(why);
   setImmediate(bounded('connection/keys-changed-too-often', end, end));

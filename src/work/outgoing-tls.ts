@@ -1,6 +1,7 @@
 import type { TLSSocket } from 'node:tls';
 import { bounded } from '../telemetry/boundary.ts';
 import { handshakeReads } from './handshake-reads.ts';
+import { boundHandshakesAnew } from './handshakes-anew.ts';
 import { boundKeyUpdatesOf } from './key-updates.ts';
 
 /**
@@ -15,6 +16,9 @@ export function boundOutgoingTls(socket: TLSSocket, server: string): void {
   const begin = (): void => handshakeReads.begin(socket, server, 'outgoing');
   if (socket.connecting) socket.once('connect', bounded('connection/outgoing-connected', begin, end));
   else begin();
-  const onSecure = (): void => handshakeReads.end(socket);
+  const onSecure = (): void => {
+    boundHandshakesAnew(socket);
+    handshakeReads.end(socket);
+  };
   socket.once('secureConnect', bounded('connection/outgoing-secure', onSecure, end));
 }

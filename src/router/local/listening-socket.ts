@@ -9,6 +9,7 @@ import { codeOf, KEEP_ALIVE } from './connect.ts';
 import { resetSocket } from './socket-end.ts';
 import type { FairPlaces } from '../../work/fair-places.ts';
 import { handshakeReads } from '../../work/handshake-reads.ts';
+import { endAtHandshakeAnew } from '../../work/handshakes-anew.ts';
 import { boundKeyUpdates } from '../../work/key-updates.ts';
 import { RawSockets } from '../../work/raw-sockets.ts';
 import { openTlsInput } from '../../work/tls-input.ts';
@@ -149,6 +150,7 @@ export class ListeningSocket {
         return;
       }
       this.#left(raw);
+      endAtHandshakeAnew(socket, () => this.#options.onRefused('handshake', new Error('the client asks for another TLS handshake')));
       handshakeReads.end(raw);
       // OpenSSL tells of the end of a handshake in the midst of its work: who reset the connection there would free what it works on.
       const handOn = (): void => {
@@ -254,12 +256,13 @@ const FEW_HANDSHAKES = 16;
 /**
  * A session that is resumed lets its client in without a look at its certificate, and each goes on in another: where clients need one, there are none.
  *
- * Before TLS 1.3 a client may ask for handshakes anew, in each of which its certificates, then of any length, are verified again: nothing of that is done.
+ * Before TLS 1.3 a client may ask for handshakes anew, in each of which its certificates, then of any length, would be verified again: its
+ * connection ends as soon as it does, and for that OpenSSL must not refuse it by itself (`endAtHandshakeAnew`).
  */
 const contextOptions = ({ cert, key, ca }: TlsBundle): SecureContextOptions => ({
   minVersion: 'TLSv1.2',
   cert,
   key,
   ca,
-  secureOptions: constants.SSL_OP_NO_RENEGOTIATION | (ca === undefined ? 0 : constants.SSL_OP_NO_TICKET),
+  secureOptions: constants.SSL_OP_ALLOW_UNSAFE_LEGACY_RENEGOTIATION | (ca === undefined ? 0 : constants.SSL_OP_NO_TICKET),
 });

@@ -66,6 +66,9 @@ export class TLSSocket extends Socket {
     return this.#tls.resumed;
   }
 
+  /** Nobody asks for another handshake. */
+  disableRenegotiation(): void {}
+
   #wrap(raw: Socket): void {
     this.#raw = raw;
     const { endpoint } = raw;
