@@ -18,6 +18,8 @@ import { refusalOf } from './refusal.ts';
 const TIMEOUT = 10_000;
 const PROBE = 3_000;
 const MOST_OF_ANSWER = { bytes: 1_048_576, pieces: 4_096 };
+/** Before the answer (1xx, RFC 9110 section 15.2): each is a whole head to read. */
+const MOST_INFORMATION = 32;
 
 /** The server has no time for us now. */
 export class ServerBusyError extends TrustError {
@@ -132,6 +134,13 @@ function post(url: URL, ca: string, body: string, milliseconds: number, signal: 
       if (socket instanceof TLSSocket) boundOutgoingTls(socket, url.host);
     };
     sent.once('socket', bounded('request/redeem-socket', onSocket, fail));
+    let informed = 0;
+    const onInformation = (): void => {
+      informed += 1;
+      if (informed > MOST_INFORMATION)
+        fail(new TrustError('server-failed', `${url.host} puts its answer off without end: see that it is an Earshot site`));
+    };
+    sent.on('information', bounded('request/redeem-information', onInformation, fail));
     // An answer that asks for another protocol is neither: nothing else comes of it.
     const onClose = (): void =>
       reject(new TrustError('server-failed', `${url.host} ends the exchange without an answer: see that it is an Earshot site`));

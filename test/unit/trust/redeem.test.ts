@@ -170,6 +170,14 @@ describe('Redeeming a token', () => {
     await assert.rejects(redeem(other.token), refusal('server-failed', /more than 4096 pieces/));
   });
 
+  it('waits for no answer that is put off a great many times', async () => {
+    await using other = await startServer((_, response) => {
+      for (let times = 0; times < 1_000; times += 1) response.writeProcessing();
+      response.writeHead(429).end('{}');
+    });
+    await assert.rejects(redeem(other.token), refusal('server-failed', /puts its answer off without end/));
+  });
+
   it('is not held for ever by a server that would rather speak another protocol', async () => {
     await using other = await startServer((request) =>
       request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
