@@ -4,30 +4,30 @@ import { Credit, type Rate } from '../../work/token-bucket.ts';
 const RATE: Rate = { burst: 10, perSecond: 10 };
 
 /**
- * A text that takes time to make, for whoever asks: one is made at a time, for all who ask meanwhile, and who asks too often gets the last, which is
- * no older than a tenth of a second then.
+ * A text that takes time to make, for whoever asks, and memory, which all share: one is made at a time, for all who ask meanwhile, and who
+ * asks too often gets the last, which is no older than a tenth of a second then.
  */
-export class Renderings {
-  readonly #render: () => Promise<string>;
+export class Renderings<T> {
+  readonly #render: () => Promise<T>;
   readonly #clock: () => number;
   readonly #credit = new Credit(RATE);
-  #running: Promise<string> | undefined;
-  #last: string | undefined;
+  #running: Promise<T> | undefined;
+  #last: T | undefined;
 
   /** @param clock milliseconds, monotonic */
-  constructor(render: () => Promise<string>, clock: () => number = () => performance.now()) {
+  constructor(render: () => Promise<T>, clock: () => number = () => performance.now()) {
     this.#render = render;
     this.#clock = clock;
   }
 
-  latest(): Promise<string> {
+  latest(): Promise<T> {
     if (this.#running !== undefined) return this.#running;
     if (this.#last !== undefined && !this.#credit.take(this.#clock())) return Promise.resolve(this.#last);
     this.#running = this.#renderAnew();
     return this.#running;
   }
 
-  async #renderAnew(): Promise<string> {
+  async #renderAnew(): Promise<T> {
     try {
       this.#last = await this.#render();
       return this.#last;

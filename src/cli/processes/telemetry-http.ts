@@ -8,6 +8,7 @@ import { networkOf } from '../../x509/network.ts';
 import { bounded, detached } from '../../telemetry/boundary.ts';
 import { metrics } from '../../telemetry/metrics.ts';
 import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
+import { renderMetrics } from './render-metrics.ts';
 import { Renderings } from './renderings.ts';
 
 /** Why a probe fails, in words for `kubectl describe`; undefined when all is well. */
@@ -28,7 +29,7 @@ const TOO_LONG = `HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: cl
 /** Milliseconds: longer than from one look of Prometheus to the next. */
 const IDLE = 65_000;
 
-const renderings = new Renderings(() => metrics.metrics());
+const renderings = new Renderings(async () => Buffer.from(await renderMetrics(metrics)));
 
 /** Serves `/metrics` (Prometheus text), `/livez`, also called `/healthz`, and `/readyz` (200 `ok`, or 503 with the reason). */
 export async function serveTelemetry(options: {

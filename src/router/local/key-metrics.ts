@@ -32,8 +32,12 @@ export class KeyMetrics implements Counts {
 
 /** The label of all keys that this router's config does not name: peers can ask for as many as they like. */
 const OTHER_KEYS = '(other)';
-/** Sites that served one key while this process ran; more than these share one label. */
-const MOST_SITES = 1_000;
+/**
+ * Sites that served one key while this process ran, and those of all keys together; more than these share one label. Linked sites may invent
+ * as many as they like.
+ */
+const MOST_SITES = 100;
+const MOST_OF_ALL = 1_000;
 
 /** The counts of each key that the config names; all others share one. */
 export class MetricsByKey {
@@ -53,13 +57,17 @@ export class MetricsByKey {
   requests(routingKey: string, from: string, to: string, protocol: Protocol): RequestMetrics {
     const ofKey = this.#requests.get(routingKey) ?? new Map<string, RequestMetrics>();
     this.#requests.set(routingKey, ofKey);
-    const site = ofKey.has(`${protocol} ${to}`) || ofKey.size < MOST_SITES ? to : OTHER_KEYS;
+    const site = ofKey.has(`${protocol} ${to}`) || this.#isRoom(ofKey) ? to : OTHER_KEYS;
     const name = `${protocol} ${site}`;
     const known = ofKey.get(name);
     if (known !== undefined) return known;
     const made = new RequestMetrics(routingKey, from, site, protocol);
     ofKey.set(name, made);
     return made;
+  }
+
+  #isRoom(ofKey: ReadonlyMap<string, RequestMetrics>): boolean {
+    return ofKey.size < MOST_SITES && this.#requests.values().reduce((sum, { size }) => sum + size, 0) < MOST_OF_ALL;
   }
 
   /** Counts of keys that are no longer named are kept while connections are open, so that they never end below zero. */

@@ -1,4 +1,4 @@
-import { Histogram } from '@prometheus-io/client';
+import { Counter, Histogram } from '@prometheus-io/client';
 import { counter, gauge, metrics } from '../../telemetry/metrics.ts';
 import type { Buckets } from '../../telemetry/buckets.ts';
 import type { KeyMetrics } from './key-metrics.ts';
@@ -60,15 +60,6 @@ gauge('earshot_router_listeners_listening', 'Listeners that accept connections.'
 
 const BY_PAIR = ['routing_key', 'from_site', 'to_site', 'protocol'] as const;
 
-counter('earshot_router_requests_total', 'Requests that observers saw answered.', [...BY_PAIR, 'method', 'status'], (made) => {
-  made.reset();
-  for (const { labels, counted } of pairs()) {
-    for (const [method, classes] of counted.counts) {
-      for (const [index, count] of classes.entries()) if (count > 0) made.inc({ ...labels, method, status: `${index}xx` }, count);
-    }
-  }
-});
-
 interface Series<L extends string> {
   readonly labels: Readonly<Partial<Record<L, string>>>;
   readonly buckets: Buckets;
@@ -87,32 +78,75 @@ class FoldedHistogram<L extends string> extends Histogram<L> {
     this.#series = series;
   }
 
-  override async get(): ReturnType<Histogram<L>['get']> {
+  override get(): ReturnType<Histogram<L>['get']> {
+    return this.#get([...this.#values()]);
+  }
+
+  /** What is asked for where text is written: all of a series at once, and the next when it is its turn. */
+  getForPromString(): ReturnType<Histogram<L>['get']> {
+    return this.#get(this.#values());
+  }
+
+  async #get(values: Iterable<object>): ReturnType<Histogram<L>['get']> {
+    // The library's type names the labels a caller may set; `le` is the one that it adds itself.
+    return { name: this.#name, help: this.#help, type: 'histogram', aggregator: 'sum', collect() {}, values } as unknown as Awaited<
+      ReturnType<Histogram<L>['get']>
+    >;
+  }
+
+  *#values(): Iterable<object> {
     const name = this.#name;
-    const values = [...this.#series()].flatMap(({ labels, buckets }) => {
+    for (const { labels, buckets } of this.#series()) {
       let below = 0;
       const steps = buckets.bounds.map((bound, index) => {
         below += buckets.counts[index] ?? 0;
         return { metricName: `${name}_bucket`, labels: { ...labels, le: bound }, value: below };
       });
-      return [
+      yield* [
         ...steps,
         { metricName: `${name}_bucket`, labels: { ...labels, le: '+Inf' }, value: buckets.count },
         { metricName: `${name}_sum`, labels, value: buckets.sum },
         { metricName: `${name}_count`, labels, value: buckets.count },
       ];
-    });
-    // The library's type names the labels a caller may set; `le` is the one that it adds itself.
-    return { name, help: this.#help, type: 'histogram', aggregator: 'sum', collect() {}, values } as Awaited<
-      ReturnType<Histogram<L>['get']>
-    >;
-  }
-
-  /** What the registry asks for when it writes text. */
-  getForPromString(): ReturnType<Histogram<L>['get']> {
-    return this.get();
+    }
   }
 }
+
+/** The same of a counter, where there may be a great many. */
+class FoldedCounter<L extends string> extends Counter<L> {
+  readonly #about: { readonly name: string; readonly help: string; readonly type: string; readonly aggregator: string };
+  readonly #values: () => Iterable<object>;
+
+  constructor(name: string, help: string, labelNames: readonly L[], values: () => Iterable<object>) {
+    super({ name, help, labelNames: [...labelNames], registers: [] });
+    this.#about = { name, help, type: 'counter', aggregator: 'sum' };
+    this.#values = values;
+  }
+
+  override async get(): ReturnType<Counter<L>['get']> {
+    return { ...this.#about, values: [...this.#values()] } as unknown as Awaited<ReturnType<Counter<L>['get']>>;
+  }
+
+  async getForPromString(): ReturnType<Counter<L>['get']> {
+    return { ...this.#about, values: this.#values() } as unknown as Awaited<ReturnType<Counter<L>['get']>>;
+  }
+}
+
+metrics.registerMetric(
+  new FoldedCounter(
+    'earshot_router_requests_total',
+    'Requests that observers saw answered.',
+    [...BY_PAIR, 'method', 'status'],
+    function* () {
+      for (const { labels, counted } of pairs()) {
+        for (const [method, classes] of counted.counts) {
+          for (const [index, value] of classes.entries())
+            if (value > 0) yield { labels: { ...labels, method, status: `${index}xx` }, value };
+        }
+      }
+    },
+  ),
+);
 
 metrics.registerMetric(
   new FoldedHistogram('earshot_router_connect_seconds', 'From a connection to the server that took it.', BY_KEY, function* () {
