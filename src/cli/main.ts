@@ -17,6 +17,8 @@ process.stdout.on('error', (error) => {
 
 /** Milliseconds. */
 const FLUSH_DEADLINE = 500;
+/** Milliseconds until what is over ends, also where a thread waits for the system still. */
+const LINGER = 500;
 
 try {
   await buildProgram(processTerminal).parseAsync();
@@ -27,4 +29,7 @@ try {
 }
 
 // A log that nobody takes must not keep the process: neither what waits, nor a write that does not come back.
-if ((await destinationInUse()?.flush(FLUSH_DEADLINE)) === false) endAtOnce(process.exitCode);
+const log = destinationInUse();
+if ((await log?.flush(FLUSH_DEADLINE)) === false) endAtOnce(process.exitCode);
+// Nor must a name that others chose, whose resolver says nothing: a lookup cannot be ended.
+if (log !== undefined) setTimeout(() => endAtOnce(process.exitCode, 'threads wait'), LINGER).unref();

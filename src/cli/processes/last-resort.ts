@@ -23,7 +23,7 @@ export function lastResort(log: Logger, stopped: AbortSignal): LastResort {
     reportInternalError('process/uncaught', error);
     if (fault.signal.aborted) return;
     process.exitCode = 1;
-    setTimeout(() => endAtOnce(1), DEADLINE).unref();
+    setTimeout(() => endAtOnce(1, 'threads wait'), DEADLINE).unref();
     log.fatal(
       { error },
       `ending, because of an unexpected error: a fault of this program. It ends within ${DEADLINE / 1_000} s: ${messageOf(error)}`,

@@ -12,9 +12,13 @@ export function untilStopped(): AbortSignal {
   return stop.signal;
 }
 
-/** Also where a thread stands in a write that does not come back: `process.exit` would wait for it. */
-export function endAtOnce(code: number | string | null | undefined): void {
-  if (destinationInUse()?.blocks === true) {
+/**
+ * Also where a thread stands in a write that does not come back: `process.exit` would wait for it.
+ *
+ * @param threads whether others may stand in the system, too
+ */
+export function endAtOnce(code: number | string | null | undefined, threads?: 'threads wait'): void {
+  if (threads !== undefined || destinationInUse()?.blocks === true) {
     process.removeAllListeners('SIGTERM');
     process.kill(process.pid, code === undefined || code === null || code === 0 ? 'SIGTERM' : 'SIGKILL');
   }

@@ -2,7 +2,14 @@
 import { promises } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
-export type Trouble = 'throw' | 'reject' | 'disk-full' | 'read-only' | 'disk-free' | { readonly clock: number };
+export type Trouble =
+  | 'throw'
+  | 'reject'
+  | 'disk-full'
+  | 'read-only'
+  | 'disk-free'
+  | { readonly clock: number }
+  | { readonly waits: string };
 
 const { open, mkdir, rename, rm, unlink, chmod } = promises;
 const now = Date.now;
@@ -31,6 +38,8 @@ process.on('message', (trouble: Trouble) => {
       ...Object.fromEntries(['mkdir', 'rename', 'rm', 'unlink', 'chmod'].map((call) => [call, async () => readOnly()])),
     });
   else if (trouble === 'disk-free') Object.assign(promises, { open, mkdir, rename, rm, unlink, chmod });
+  // A thread stands in the system as long as nobody writes to the pipe.
+  else if ('waits' in trouble) void open(trouble.waits).catch(() => {});
   else Date.now = () => now() + trouble.clock;
   syncBuiltinESMExports();
 });

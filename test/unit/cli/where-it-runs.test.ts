@@ -94,6 +94,15 @@ describe('a router', { concurrency: true }, () => {
     assert.equal(await site.ends('SIGTERM'), 0);
   });
 
+  it('ends in its time also where the system does not answer what it was asked', async () => {
+    await using site = await RunningSite.make();
+    await site.start();
+    const pipe = join(site.layout.root, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    await site.brings({ waits: pipe });
+    assert.equal(await site.ends('SIGTERM'), 'SIGTERM');
+  });
+
   it('ends as failed, within seconds, where something gets by every boundary, also on a full disk, and starts anew', async () => {
     await using site = await RunningSite.make();
     const full = openSync('/dev/full', 'w');
