@@ -1,3 +1,5 @@
+import { Effort } from './effort.ts';
+
 /** How a body's end is found (RFC 9112 section 6.3). */
 export type Framing =
   | { readonly kind: 'length'; readonly bytes: number }
@@ -43,6 +45,7 @@ export class HeadReader {
   /** The beginning of a line that is not whole yet. */
   #cut: Buffer | undefined;
   #cutLength = 0;
+  readonly #effort = new Effort();
 
   constructor(kind: 'request' | 'response', onHead: OnHead) {
     this.#isRequest = kind === 'request';
@@ -62,6 +65,7 @@ export class HeadReader {
   /** @returns false where it does not understand what it reads */
   read(chunk: Buffer): boolean {
     let at = 0;
+    this.#effort.begin();
     while (at < chunk.length) {
       if (this.#state >= State.rest) return true;
       if (this.#state === State.body || this.#state === State.chunkData) {
@@ -100,6 +104,8 @@ export class HeadReader {
   }
 
   #line(bytes: Buffer, start: number, end: number): boolean {
+    // Those that tell of chunks of a body take less.
+    if (this.#state !== State.chunkSize && !this.#effort.take(1)) return false;
     switch (this.#state) {
       case State.start:
         // Empty lines before a request are passed over (section 2.2).

@@ -1,6 +1,7 @@
 import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../http2/frames.ts';
 import { HpackDecoder } from '../http2/hpack/decoder.ts';
 import { Pieces } from '../memory/pieces.ts';
+import { Effort } from './effort.ts';
 import { tapOf, type RequestSink, type Tap, type Taps } from './contract.ts';
 import { nameOfMethod } from './request-metrics.ts';
 
@@ -14,6 +15,9 @@ const MOST_FRAMES = 32;
  * encoder that announces more than this is not followed.
  */
 const TABLE_BYTES = 16 * 1024;
+
+/** Fields that take as long as what a block takes by itself. */
+const BLOCK = 4;
 
 const PADDED = 0x8;
 const PRIORITY = 0x20;
@@ -88,6 +92,7 @@ class FrameReader {
   /** The fragments of a header block. */
   #block: Buffer[] = [];
   #blockLength = 0;
+  readonly #effort = new Effort();
 
   /** @param field the one that is looked for */
   constructor(skip: number, field: string, events: FrameEvents) {
@@ -111,6 +116,7 @@ class FrameReader {
   /** @returns false where it does not understand what it reads */
   read(chunk: Buffer): boolean {
     let at = 0;
+    this.#effort.begin();
     while (at < chunk.length) {
       if (this.#decoder === undefined) return true;
       if (this.#skip > 0) {
@@ -187,8 +193,11 @@ class FrameReader {
 
   #blockEnd(block: Buffer): boolean {
     let found: string | undefined;
+    if (!this.#effort.take(BLOCK)) return false;
     // A block can name one long entry of the table thousands of times: what it says is looked at once, when all is known.
     this.#decoder?.decode(block, (name, value) => {
+      // What it would throw at a malformed block ends the observer as well.
+      if (!this.#effort.take(1)) throw new RangeError('too many fields at once');
       if (name === this.#field) found = value;
     });
     if (this.#id !== 0 && found !== undefined) this.#events.onField(this.#id, found);
