@@ -7,9 +7,10 @@ const MOST_OF_ALL = 32_768;
 
 let inTurn = 0;
 
-const endTurn = bounded('look/observed', () => {
+const begin = (): void => {
   inTurn = 0;
-});
+};
+const endTurn = bounded('look/observed', begin, begin);
 
 /**
  * What it takes to understand what one direction of a connection brings, in lines of heads, or fields, a fifth of a microsecond each.

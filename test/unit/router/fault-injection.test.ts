@@ -82,7 +82,7 @@ async function life(within = 1_000): Promise<boolean> {
       listener('key', tls, { name: 'Listener/tls', tls: bundle }),
       listener('key', hubPort, { name: 'Listener/taken' }),
       listener('key', 1, { name: 'Listener/nameless', host: 'no.such.name.invalid' }),
-      listener('local', local),
+      listener('local', local, { observer: 'http1' }),
     ],
     connectors: [connector('local', echo.port)],
     siblings: { kind: 'unix', socket: one, others: [two] },
@@ -119,7 +119,8 @@ const stranger = (port: number): Socket =>
 /** Sends something and half-closes; resolves when nothing of it is left, however it ended. */
 async function talk(socket: Socket, how: 'end' | 'reset' = 'end'): Promise<void> {
   socket.on('error', () => {}).on('data', () => how === 'reset' && socket.resetAndDestroy());
-  socket.end('x'.repeat(100_000));
+  // Also of what observers read.
+  socket.end(`GET / HTTP/1.1\r\n\r\n${'x'.repeat(100_000)}`);
   try {
     await ended(socket);
   } finally {
