@@ -19,7 +19,7 @@ const NAMES: readonly StrikeName[] = [CONTROL, ...ATTACKS];
 const SYSTEMS = ['earshot', 'haproxy'] as const;
 type SystemName = (typeof SYSTEMS)[number];
 /** What HAProxy can be attacked by as well: the others speak the language of routers. */
-const COMPARED: readonly StrikeName[] = [CONTROL, 'certificates', 'half-open', 'leavers'];
+const COMPARED: readonly StrikeName[] = [CONTROL, 'certificates', 'half-open', 'crowd', 'leavers'];
 const FULL = { rounds: 3, seconds: 10, cases: 1_000_000 };
 const PER_SECOND = 100;
 /** Of a client that is not measured yet: it warms up, and what is left of the attack before comes to its end. */

@@ -37,9 +37,13 @@ export interface Address {
   readonly port: number;
 }
 
-/** In the east: a web server, and where nobody answers, not even that nobody is there. */
-export function serversOf(east: Host): { readonly web: Address; readonly silent: Address } {
-  return { web: { host: '127.0.0.1', port: WEB }, silent: { host: east.v4.replace(/\d+$/, '250'), port: SILENT } };
+/** In the east: a web server, one that sends without end, and where nobody answers, not even that nobody is there. */
+export function serversOf(east: Host): Readonly<Record<'web' | 'endless' | 'silent', Address>> {
+  return {
+    web: { host: '127.0.0.1', port: WEB },
+    endless: { host: '127.0.0.1', port: ENDLESS },
+    silent: { host: east.v4.replace(/\d+$/, '250'), port: SILENT },
+  };
 }
 
 /** What carries a client's requests from west to east, and is attacked meanwhile. */
@@ -49,6 +53,8 @@ export interface Carrier {
   readonly pacer: Program;
   /** Where the east lets the west in, over mutual TLS. */
   readonly link: Address;
+  /** The same, to the server that sends without end, where each connection has one of TLS for itself. */
+  readonly endless?: Address;
   /** In the west, where clients come whose server does not answer. */
   readonly silent: Address;
 }
@@ -182,8 +188,10 @@ export class Campaign implements AsyncDisposable {
     };
   }
 
-  #carryOut(name: StrikeName, size: Size, { link, silent }: Carrier): Promise<Phase['told']> {
+  #carryOut(name: StrikeName, size: Size, { link, endless, silent }: Carrier): Promise<Phase['told']> {
     switch (name) {
+      case 'crowd':
+        return endless === undefined ? this.#attack(name, link, size) : this.#attack('holders', endless, size);
       case 'answers':
         return this.#answers(size);
       case 'grants':
@@ -207,7 +215,7 @@ export class Campaign implements AsyncDisposable {
     return told;
   }
 
-  async #attack(name: AttackName, { host, port }: Address, { cases, seconds, seed }: Size): Promise<Phase['told']> {
+  async #attack(name: AttackName | 'holders', { host, port }: Address, { cases, seconds, seed }: Size): Promise<Phase['told']> {
     const args = [name, host, String(port), this.authority.dir, ...[cases, seconds, seed].map(String)];
     const said = await this.#strange.run([...ELSEWHERE, here('horde.ts'), ...args], { timeoutMs: (seconds + 30) * 1_000 });
     // The horde's one line.

@@ -149,6 +149,15 @@ async function crowd(fight: Fight): Promise<void> {
   socket.destroy();
 }
 
+/** The same where each connection has one of TLS for itself. */
+async function holder(fight: Fight, held: TLSSocket[]): Promise<void> {
+  const socket = dial(fight);
+  await first(socket, ['secureConnect'], GIVE_UP);
+  fight.tell(socket.destroyed ? 'closed' : 'let be');
+  socket.pause();
+  held.push(socket);
+}
+
 /** Milliseconds, about, until a connection is on its way to the server. */
 const UNDER_WAY = 30;
 
@@ -212,6 +221,11 @@ export const attacks: Readonly<Record<string, (fight: Fight) => Promise<void>>> 
   hellos: (fight) => workers(fight, () => strangeSite(fight)),
   renewals: (fight) => workers(fight, () => renewals(fight), 4),
   crowd: (fight) => workers(fight, () => crowd(fight), 64),
+  holders: async (fight) => {
+    // To the end.
+    const held: TLSSocket[] = [];
+    await workers(fight, () => holder(fight, held), 64);
+  },
   maps,
   leavers: (fight) => workers(fight, () => leaver(fight), 200),
   // Of what is no HTTP, hardly HTTP, and requests with codes that are guesses.
