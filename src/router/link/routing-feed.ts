@@ -16,8 +16,8 @@ const SOON = 200;
 const MOST_WAITING = 262_144;
 /**
  * Of all time, the part in which others are told of changes, and milliseconds of it at once: each time all listeners are looked at, and peers decide how
- * often there is something new. A router that has just started, and compiled nothing yet, takes tens of milliseconds for each of the first, and counts as
- * ready by what it knows: its listeners are to be open then.
+ * often there is something new. A router that has just started, and compiled nothing yet, takes tens of milliseconds for each of the first, and is not ready
+ * before its listeners are open.
  */
 const NOTICE_TIME = { part: 0.1, burst: 500, most: 50 } as const;
 
