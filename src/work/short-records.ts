@@ -19,6 +19,8 @@ class Reading {
   count = 0;
   /** But for `read` the system does not read it, whatever its user says. */
   state: 'read' | 'held' | 'in line' = 'read';
+  /** It may be read, and its user had it wait when that began: where Node.js did not stop it itself, it does not start it either. */
+  isStopped = false;
 
   constructor(socket: TLSSocket, whose: string) {
     this.socket = socket;
@@ -61,11 +63,12 @@ export function boundShortRecords(socket: unknown, whoseOf: (socket: TLSSocket) 
     waiting.delete(reading.whose, reading);
   };
   // Its user may have had it wait meanwhile.
-  const stopAgain = (): void => {
+  const resumed = (): void => {
     if (reading.state !== 'read') readHandleOf(socket)?.readStop();
+    else if (reading.isStopped) goOn(reading);
   };
   socket.once('close', bounded('connection/short-records-closed', leave, leave));
-  socket.on('resume', bounded('connection/short-records-resumed', stopAgain));
+  socket.on('resume', bounded('connection/short-records-resumed', resumed));
   return (length) => {
     if (length < SHORT) count(reading);
   };
@@ -108,11 +111,12 @@ function stop(reading: Reading, state: 'held' | 'in line'): void {
   readHandleOf(reading.socket)?.readStop();
 }
 
-/** Unless its user has it wait as well, who then goes on by himself. */
+/** Unless its user has it wait as well: then as soon as he goes on. */
 function goOn(reading: Reading): void {
   const { socket } = reading;
   reading.state = 'read';
-  if (!socket.destroyed && !socket.isPaused()) readHandleOf(socket)?.readStart();
+  reading.isStopped = socket.isPaused();
+  if (!socket.destroyed && !reading.isStopped) readHandleOf(socket)?.readStart();
 }
 
 function endLater(): void {

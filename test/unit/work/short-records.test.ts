@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { receive } from '../../../src/router/memory/shared-read-buffer.ts';
 import { readHandleOf } from '../../../src/work/read-handle.ts';
+import { boundShortRecords } from '../../../src/work/short-records.ts';
 import { eventually } from '../../harness/wait.ts';
 import { listen } from '../router/local/two-sides.ts';
 import { testAuthority } from '../router/support/certificates.ts';
@@ -114,6 +115,28 @@ describe('short records of TLS', () => {
     first.resume();
     await heard.until(() => heard.texts.get(first) === text + text);
     assert.equal(heard.texts.get(first), text + text);
+  });
+
+  it('come also where whoever had it wait when its turn came reads otherwise than into one buffer', async () => {
+    await using all = await connections(1);
+    const [[client], [socket]] = [all.clients, all.accepted];
+    assert.ok(client !== undefined && socket !== undefined);
+    const count = boundShortRecords(socket, () => 'all');
+    let heard = '';
+    socket.on('data', (chunk: Buffer) => {
+      count?.(chunk.length);
+      heard += chunk.toString();
+      // It waits in line from here on.
+      if (heard.length === 256) socket.pause();
+    });
+    // So few more that it does not have to wait again for these.
+    await sayInRecords(client, text.slice(0, 300));
+    readHandleOf(socket)?.readStart();
+    await eventually('the first to come', () => heard.length >= 256);
+    for (let turn = 0; turn < 4; turn += 1) await setImmediate();
+    await sayInRecords(client, text);
+    socket.resume();
+    await eventually('all to come', () => heard === text.slice(0, 300) + text);
   });
 
   it('come in several turns, too, of those that have brought much otherwise', async () => {
