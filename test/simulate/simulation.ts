@@ -233,7 +233,7 @@ function broken({ loop, faults }: World): readonly string[] {
 
 /**
  * Somebody who lies may be on the shortest way, and be cut off while a client is served, or a link be renewed at last that keeps nothing of its earlier
- * certificate: whoever comes again is served then.
+ * certificate, or a standard client come by a connection to a router that has just drained: whoever comes again is served then.
  */
 const TRIES = 3;
 /** Milliseconds: a try lasts for as long as it takes until certificates are renewed some times, so that the next would meet a renewal where this one did. */
@@ -241,7 +241,8 @@ const BETWEEN_TRIES = 1_700;
 
 async function serves(world: World): Promise<readonly string[]> {
   world.isOver = false;
-  const tries = world.hasLiar || world.plan.priorRevisions !== undefined ? TRIES : 1;
+  const { priorRevisions, visitor } = world.plan;
+  const tries = world.hasLiar || priorRevisions !== undefined || visitor !== undefined ? TRIES : 1;
   for (let tried = 1; ; tried += 1) {
     const first = PROBES_FROM * tried;
     probe(world, first);

@@ -353,7 +353,8 @@ export class Site {
 
   /** It says that it goes, and stays for now. */
   leave(): void {
-    this.#soon(() => this.router?.leave());
+    const { router } = this;
+    this.#soon(() => router?.leave());
   }
 
   #siblings(): Pick<RouterConfig, 'siblings'> {
