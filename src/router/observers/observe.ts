@@ -1,4 +1,5 @@
 import type { Observer } from '../contract.ts';
+import { FRAME_HEADER_BYTES, FrameType } from '../http2/frames.ts';
 import type { RequestSink, Tap, Taps } from './contract.ts';
 import { Http1Observer } from './http1.ts';
 import { Http2Observer } from './http2.ts';
@@ -19,13 +20,16 @@ export function observe(setting: Exclude<Observer, 'none'>, sinkFor: SinkFor): T
   }
 }
 
-/** Waits for the first bytes: of a client that speaks HTTP they say which; a server that speaks first does not speak it. */
+/**
+ * Waits for the first bytes: of a client that speaks HTTP they say which. A server that speaks first does not speak it, but for that of HTTP/2, which may
+ * say its settings before its client's preface has come (RFC 9113 section 3.4).
+ */
 class AutoObserver implements Taps {
   readonly fromClient: Tap;
   readonly fromServer: Tap;
   readonly #sinkFor: SinkFor;
   #chosen: Taps | undefined;
-  #decided = false;
+  #first: 'nobody' | 'server' | 'decided' = 'nobody';
 
   constructor(sinkFor: SinkFor) {
     this.#sinkFor = sinkFor;
@@ -35,7 +39,7 @@ class AutoObserver implements Taps {
         return chosen()?.fromClient.held ?? 0;
       },
       onBytes: (chunk) => {
-        if (!this.#decided) this.#decide(chunk);
+        if (this.#first !== 'decided') this.#clientBegins(chunk);
         this.#chosen?.fromClient.onBytes(chunk);
       },
     };
@@ -44,18 +48,29 @@ class AutoObserver implements Taps {
         return chosen()?.fromServer.held ?? 0;
       },
       onBytes: (chunk) => {
-        this.#decided = true;
+        if (this.#first === 'nobody') this.#serverBegins(chunk);
         this.#chosen?.fromServer.onBytes(chunk);
       },
     };
   }
 
-  #decide(chunk: Buffer): void {
-    this.#decided = true;
+  #clientBegins(chunk: Buffer): void {
+    const isServers = this.#first === 'server';
+    this.#first = 'decided';
     const protocol = detect(chunk);
-    if (protocol !== undefined) this.#chosen = observe(protocol, this.#sinkFor);
+    if (!isServers) this.#chosen = protocol === undefined ? undefined : observe(protocol, this.#sinkFor);
+    else if (protocol !== 'http2') this.#chosen = undefined;
+  }
+
+  #serverBegins(chunk: Buffer): void {
+    this.#first = 'server';
+    if (isSettings(chunk)) this.#chosen = observe('http2', this.#sinkFor);
   }
 }
+
+/** The header of a frame that says settings, and is no answer to any (section 6.5). */
+const isSettings = (first: Buffer): boolean =>
+  first.length >= FRAME_HEADER_BYTES && first.readUIntBE(0, 3) % 6 === 0 && first[3] === FrameType.SETTINGS && first.readUIntBE(4, 5) === 0;
 
 /** HTTP/2 begins with a preface that begins like a request (RFC 9113 section 3.4), HTTP/1 with a method in capitals and a space. */
 export function detect(first: Buffer): Protocol | undefined {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { createServer, get } from 'node:http';
 import { describe, it } from 'node:test';
-import { detect } from '../../../../src/router/observers/observe.ts';
+import { Flag, FrameType, PREFACE, settingsAckFrame, settingsFrame } from '../../../../src/router/http2/frames.ts';
+import { detect, observe } from '../../../../src/router/observers/observe.ts';
 import { metrics } from '../../../../src/telemetry/metrics.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { freePort } from '../../support/free-port.ts';
+import { pass, Recorder, type Passing } from './recorder.ts';
 import { connector, EAST, EAST_ROUTER, listen, listener, there, twoSides, WEST } from '../local/two-sides.ts';
 
 describe('the protocol of a connection', () => {
@@ -23,6 +25,45 @@ describe('the protocol of a connection', () => {
       assert.equal(detect(Buffer.from(first, 'latin1')), protocol);
     });
   }
+});
+
+describe('where the server speaks first', () => {
+  const block = (flags: number, field: number): Buffer => Buffer.from([0, 0, 1, FrameType.HEADERS, flags, 0, 0, 0, 1, field]);
+  const [get200, answer] = [block(Flag.END_HEADERS, 0x82), block(Flag.END_HEADERS, 0x88)];
+  const begin: Passing = [['<', settingsFrame([[3, 100]])]];
+
+  function seen(passing: Passing): readonly string[] {
+    const recorder = new Recorder();
+    pass(
+      observe('auto', () => recorder),
+      passing,
+    );
+    return recorder.seen;
+  }
+
+  it('it is HTTP/2 where that says settings, and the client begins as that does', () => {
+    assert.deepEqual(seen([...begin, ['>', PREFACE], ['>', get200], ['<', answer]]), ['GET 200']);
+    assert.deepEqual(seen([...begin, ['<', settingsAckFrame()], ['>', Buffer.concat([Buffer.from(PREFACE), get200])], ['<', answer]]), [
+      'GET 200',
+    ]);
+  });
+
+  const others: Readonly<Record<string, Passing>> = {
+    'the client begins otherwise': [...begin, ['>', 'x'.repeat(PREFACE.length)], ['>', get200], ['<', answer]],
+    'the client speaks HTTP/1': [...begin, ['>', 'GET / HTTP/1.1\r\n\r\n'], ['<', 'HTTP/1.1 204 None\r\n\r\n']],
+    'it greets': [
+      ['<', '220 ready\r\n'],
+      ['>', 'GET / HTTP/1.1\r\n\r\n'],
+      ['<', 'HTTP/1.1 204 None\r\n\r\n'],
+    ],
+    'it begins with another frame': [
+      ['<', settingsAckFrame()],
+      ['>', PREFACE],
+      ['>', get200],
+      ['<', answer],
+    ],
+  };
+  for (const [what, passing] of Object.entries(others)) it(`nothing is looked at where ${what}`, () => assert.deepEqual(seen(passing), []));
 });
 
 describe('a listener with an observer', () => {
