@@ -5,19 +5,34 @@ export interface PlacesLimits {
   readonly mostOfGroup: number;
 }
 
+interface Group<T> {
+  /** The oldest first. */
+  readonly members: Set<T>;
+  /** Those of them who had said nothing when they were looked at last. */
+  readonly silent: Set<T>;
+}
+
 /**
  * A bounded number of places for what strangers hold open. A newcomer always gets one: where all are taken, the oldest of the group that
  * has most of them gives way, and where only those of its own group are taken, the oldest of that group. So nobody is kept out by those
  * who sit still, and who takes many places loses them first.
+ *
+ * Of groups that have as many, one gives way whose member has said nothing, while half of all are such: who comes fast from a great many
+ * addresses, and says nothing, has half of the places, and not those of all who are in the midst of something. Nor do these have all, as each newcomer is silent
+ * at first.
  */
 export class FairPlaces<T> {
   readonly #limits: PlacesLimits;
+  readonly #hasSaid: (member: T) => boolean;
   readonly #groupOf = new Map<T, string>();
-  /** Of each group, the oldest first. */
-  readonly #groups = new Map<string, Set<T>>();
+  readonly #groups = new Map<string, Group<T>>();
+  /** Members of all groups that count as silent. */
+  #silent = 0;
 
-  constructor(limits: PlacesLimits) {
+  /** @param hasSaid whether anything has come of it */
+  constructor(limits: PlacesLimits, hasSaid: (member: T) => boolean = () => false) {
     this.#limits = limits;
+    this.#hasSaid = hasSaid;
   }
 
   get size(): number {
@@ -27,13 +42,14 @@ export class FairPlaces<T> {
   /** @returns who has lost its place to the newcomer */
   enter(newcomer: T, group: string): T | undefined {
     const own = this.#groups.get(group);
-    const [oldest] =
-      (own !== undefined && own.size >= this.#limits.mostOfGroup ? own : this.#isFull() ? this.#greediest() : undefined) ?? [];
+    const isMuch = own !== undefined && own.members.size >= this.#limits.mostOfGroup;
+    const oldest = isMuch ? firstOf(own.members) : this.#isFull() ? this.#greediest() : undefined;
     if (oldest !== undefined) this.leave(oldest);
     this.#groupOf.set(newcomer, group);
-    const members = this.#groups.get(group);
-    if (members === undefined) this.#groups.set(group, new Set([newcomer]));
-    else members.add(newcomer);
+    const { members, silent } = this.#groups.get(group) ?? this.#add(group);
+    members.add(newcomer);
+    silent.add(newcomer);
+    this.#silent += 1;
     return oldest;
   }
 
@@ -42,18 +58,54 @@ export class FairPlaces<T> {
     const group = this.#groupOf.get(member);
     if (group === undefined) return;
     this.#groupOf.delete(member);
-    const members = this.#groups.get(group);
-    members?.delete(member);
-    if (members?.size === 0) this.#groups.delete(group);
+    const of = this.#groups.get(group);
+    of?.members.delete(member);
+    if (of?.silent.delete(member) === true) this.#silent -= 1;
+    if (of?.members.size === 0) this.#groups.delete(group);
+  }
+
+  #add(name: string): Group<T> {
+    const made = { members: new Set<T>(), silent: new Set<T>() };
+    this.#groups.set(name, made);
+    return made;
   }
 
   #isFull(): boolean {
     return this.#groupOf.size >= this.#limits.most;
   }
 
-  #greediest(): Set<T> | undefined {
-    let greediest: Set<T> | undefined;
-    for (const members of this.#groups.values()) if (greediest === undefined || members.size > greediest.size) greediest = members;
+  #greediest(): T | undefined {
+    for (;;) {
+      const areSilent = this.#silent * 2 >= this.#groupOf.size;
+      const group = this.#greediestGroup(areSilent);
+      if (group === undefined || !areSilent || group.silent.size === 0) return firstOf(group?.members ?? []);
+      const silent = this.#silentOf(group);
+      // Else it has spoken since, as is seen once of each, and it may be another's turn.
+      if (silent !== undefined) return silent;
+    }
+  }
+
+  #greediestGroup(areSilent: boolean): Group<T> | undefined {
+    const isOne = ({ members, silent }: Group<T>): boolean => (areSilent ? silent.size > 0 : silent.size < members.size);
+    let greediest: Group<T> | undefined;
+    for (const group of this.#groups.values()) {
+      const more = group.members.size - (greediest?.members.size ?? 0);
+      if (greediest === undefined || more > 0 || (more === 0 && isOne(group) && !isOne(greediest))) greediest = group;
+    }
     return greediest;
   }
+
+  #silentOf({ silent }: Group<T>): T | undefined {
+    for (const member of silent) {
+      if (!this.#hasSaid(member)) return member;
+      silent.delete(member);
+      this.#silent -= 1;
+    }
+    return undefined;
+  }
+}
+
+function firstOf<T>(all: Iterable<T>): T | undefined {
+  const [first] = all;
+  return first;
 }

@@ -182,7 +182,10 @@ export class HandshakeReads {
         reading.since = this.#now();
       }
       this.#stop(raw);
-      this.#again(reading.isNew ? this.#waitInVain() : 0);
+      const wait = reading.isNew ? this.#waitInVain() : 0;
+      // Nothing was done for it: the next has this turn.
+      if (reading.isNew && wait === 0) this.#lookNow();
+      else this.#again(wait);
     };
     const failed = (): void => {
       raw.destroy();

@@ -16,6 +16,8 @@ interface TlsHandle {
 export type Take = (most: number) => number | undefined;
 
 const inputs = new WeakMap<Socket, { readonly tls: TlsHandle; readonly only13: boolean }>();
+/** Of whom something was taken: nobody else counts it. */
+const taken = new WeakSet<Socket>();
 const piece = Buffer.allocUnsafeSlow(16_384);
 
 /** What is made while this is on. */
@@ -74,10 +76,15 @@ export function takerOf(raw: Socket): Take | undefined {
     const { fd: now = -1 } = readHandleOf(raw) ?? {};
     if (now < 0 || raw.destroyed) return undefined;
     const length = readNow(now, Math.min(most, piece.length));
-    if (length !== undefined && length > 0) tls.receive(piece.subarray(0, length));
+    if (length === undefined || length === 0) return length;
+    taken.add(raw);
+    tls.receive(piece.subarray(0, length));
     return length;
   };
 }
+
+/** Whether its peer has said anything that was read, in whatever way. */
+export const hasSaid = (raw: Socket): boolean => raw.bytesRead > 0 || taken.has(raw);
 
 /** @returns 0 where nothing has come; undefined where nothing comes any more */
 function readNow(fd: number, most: number): number | undefined {

@@ -14,7 +14,7 @@ import { FairPlaces } from '../../work/fair-places.ts';
 import { handshakeReads } from '../../work/handshake-reads.ts';
 import { boundKeyUpdates } from '../../work/key-updates.ts';
 import { RawSockets } from '../../work/raw-sockets.ts';
-import { openTlsInput } from '../../work/tls-input.ts';
+import { hasSaid, openTlsInput } from '../../work/tls-input.ts';
 import { networkOf } from '../../x509/network.ts';
 import { refusalOfClient } from './client-check.ts';
 import type { RouterApi } from './router-api.ts';
@@ -129,7 +129,7 @@ class Places {
   readonly #clients: FairPlaces<TLSSocket>;
 
   constructor({ handshakes, handshakesOfAddress, connections, connectionsOfClient }: ApiServerLimits) {
-    this.#handshakes = new FairPlaces({ most: handshakes, mostOfGroup: handshakesOfAddress });
+    this.#handshakes = new FairPlaces({ most: handshakes, mostOfGroup: handshakesOfAddress }, hasSaid);
     this.#clients = new FairPlaces({ most: connections, mostOfGroup: connectionsOfClient });
   }
 

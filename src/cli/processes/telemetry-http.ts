@@ -74,7 +74,7 @@ async function listen(
   // It gets each connection from the door, and listens nowhere itself.
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 2_500 });
   server.maxRequestsPerSocket = MOST_REQUESTS;
-  const places = new FairPlaces<Socket>({ most: MOST, mostOfGroup: MOST_OF_ADDRESS });
+  const places = new FairPlaces<Socket>({ most: MOST, mostOfGroup: MOST_OF_ADDRESS }, ({ bytesRead }) => bytesRead > 0);
   const turns = new Turns();
   const open = new Set<Socket>();
   const begin = (socket: Socket): void => {

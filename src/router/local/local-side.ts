@@ -18,6 +18,7 @@ import { openFilesLimit, reserveWithin, socketsWithin } from '../../telemetry/op
 import type { Whose } from '../memory/nested-shares.ts';
 import { portOwner } from './port-owner.ts';
 import { FairPlaces } from '../../work/fair-places.ts';
+import { hasSaid } from '../../work/tls-input.ts';
 
 export const LOCAL_LIMITS: LocalLimits = {
   connect: 5_000,
@@ -72,7 +73,7 @@ export class LocalSide implements AsyncDisposable {
     const ration = new LogRation(options.log);
     this.#listeners = new Listeners({
       handshake: limits.handshake,
-      handshakes: new FairPlaces({ most: handshakes, mostOfGroup: handshakes }),
+      handshakes: new FairPlaces({ most: handshakes, mostOfGroup: handshakes }, hasSaid),
       first: limits.listenFirst,
       most: limits.listenMost,
       random,

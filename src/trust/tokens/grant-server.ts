@@ -12,7 +12,7 @@ import { FairPlaces } from '../../work/fair-places.ts';
 import { handshakeReads } from '../../work/handshake-reads.ts';
 import { HandshakePace } from '../../work/handshake-pace.ts';
 import { boundKeyUpdates } from '../../work/key-updates.ts';
-import { openTlsInput } from '../../work/tls-input.ts';
+import { hasSaid, openTlsInput } from '../../work/tls-input.ts';
 import { networkOf } from '../../x509/network.ts';
 
 /** Beyond the limit of open files nobody would get in at all. */
@@ -62,7 +62,7 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
   server.requestTimeout = limits.requestMilliseconds;
   // Of one address handshakes begin so fast and no faster, and with each comes one request.
   server.maxRequestsPerSocket = 1;
-  const places = new FairPlaces<Socket>({ most: limits.connections, mostOfGroup: limits.connectionsOfAddress });
+  const places = new FairPlaces<Socket>({ most: limits.connections, mostOfGroup: limits.connectionsOfAddress }, hasSaid);
   const pace = new HandshakePace<Socket>(options.monotonic);
   const open = new Set<Socket>();
   const onSocket = (socket: Socket): void => {

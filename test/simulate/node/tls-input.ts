@@ -4,3 +4,5 @@ export function openTlsInput(): void {}
 export const takerOf = (): undefined => undefined;
 
 export const beginsHarmlessly = (): boolean => false;
+
+export const hasSaid = (): boolean => false;

@@ -455,6 +455,35 @@ describe('The grant server', () => {
     for (const socket of silent) socket.destroy();
   });
 
+  it('answers who is in the midst of asking, however many others come from as many addresses and say nothing', async () => {
+    await using west = await startGranting({ limits: { connections: 6, connectionsOfAddress: 2 } });
+    const token = await west.issue();
+    const asking = connectTls({ host: '127.0.0.1', port: west.server.port, ca: token.ca });
+    asking.on('error', () => {});
+    await once(asking, 'secureConnect');
+    const answer = new Promise<string>((resolve) => {
+      asking.once('data', (bytes) => resolve(String(bytes)));
+      asking.once('close', () => resolve('cut off'));
+    });
+    const silent = Array.from({ length: 11 }, (_, count) =>
+      connect({ host: '127.0.0.1', port: west.server.port, localAddress: `127.0.1.${count + 1}` }),
+    );
+    // There is room for five of them, or six.
+    const gone = Promise.withResolvers<void>();
+    let left = 5;
+    for (const socket of silent) {
+      socket.on('error', () => {}).resume();
+      socket.once('close', () => (left -= 1) === 0 && gone.resolve());
+    }
+    await gone.promise;
+    const body = bodyFor(token);
+    const head = `POST ${new URL(token.url).pathname} HTTP/1.1\r\nhost: x\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n`;
+    asking.write(head + body);
+    assert.match(await answer, /^HTTP\/1\.1 200 /);
+    for (const socket of silent) socket.destroy();
+    asking.destroy();
+  });
+
   it('begins handshakes of an address one by one after the first few, and ends at once whatever waits', async () => {
     let now = 0;
     await using west = await startGranting({ monotonic: () => now });

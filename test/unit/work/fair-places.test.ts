@@ -35,4 +35,38 @@ describe('fair places', () => {
     places.leave('a2');
     assert.equal(places.size, 1);
   });
+
+  describe('where each is of a group of its own', () => {
+    const heard = new Set<string>();
+    const full = (members: readonly string[]): FairPlaces<string> => {
+      heard.clear();
+      const places = new FairPlaces<string>({ most: members.length, mostOfGroup: 2 }, (member) => heard.has(member));
+      for (const member of members) places.enter(member, member);
+      return places;
+    };
+
+    it('let those go first who have said nothing', () => {
+      const places = full(['a', 'b', 'c', 'd']);
+      heard.add('a').add('c');
+      assert.deepEqual(
+        ['e', 'f', 'g'].map((newcomer) => places.enter(newcomer, newcomer)),
+        ['b', 'd', 'e'],
+      );
+    });
+
+    it('let go who has said something where those are more than half of all', () => {
+      const places = full(['a', 'b', 'c', 'd']);
+      for (const member of ['a', 'b', 'c']) heard.add(member);
+      assert.equal(places.enter('e', 'e'), 'a');
+      heard.add('e');
+      assert.equal(places.enter('f', 'f'), 'd');
+      assert.equal(places.enter('g', 'g'), 'b');
+    });
+
+    it('let the oldest go where all have said something', () => {
+      const places = full(['a', 'b']);
+      heard.add('a').add('b').add('c');
+      assert.deepEqual([places.enter('c', 'c'), places.enter('d', 'd')], ['a', 'b']);
+    });
+  });
 });

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { Socket } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer as createDoor, Socket, type AddressInfo } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { setImmediate, setTimeout } from 'node:timers/promises';
+import { createServer } from 'node:tls';
 import { HandshakeReads } from '../../../src/work/handshake-reads.ts';
-import type { Take } from '../../../src/work/tls-input.ts';
+import { readHandleOf } from '../../../src/work/read-handle.ts';
+import { openTlsInput, type Take } from '../../../src/work/tls-input.ts';
 
 /** A connection that has a handle, as Node.js keeps it, and that brings something whenever it is looked at. */
 class Raw extends Socket {
@@ -147,6 +150,45 @@ test('strangers who say nothing, each of another address, keep a newcomer waitin
   const timesRead = (): number => order.filter((raw) => raw === newcomer).length;
   for (; timesRead() < 2 && left > 0; left -= 1) await setImmediate();
   assert.ok(left > 0 && paused() - before < 500, `${paused() - before} ms`);
+});
+
+test('of those whom the system is to read first one is looked at in each turn, while they say nothing', async (t) => {
+  const { reads: all } = reads();
+  let looks = 0;
+  const server = createServer();
+  openTlsInput(server, true);
+  const clients: Socket[] = [];
+  const raws: Socket[] = [];
+  const arrived = Promise.withResolvers<void>();
+  const door = createDoor({ pauseOnConnect: true }, (raw) => {
+    raws.push(raw);
+    if (raws.length === clients.length) arrived.resolve();
+  });
+  t.after(() => {
+    for (const socket of [...clients, ...raws]) socket.destroy();
+    door.close();
+  });
+  door.listen(0, '127.0.0.1');
+  await once(door, 'listening');
+  // A TCP server that listens has an address and a port.
+  const { port } = door.address() as AddressInfo;
+  for (let count = 0; count < 50; count += 1) clients.push(connect(port, '127.0.0.1').on('error', () => {}));
+  await arrived.promise;
+  for (const [number, raw] of raws.entries()) {
+    server.emit('connection', raw);
+    const handle = readHandleOf(raw);
+    assert.ok(handle !== undefined);
+    const { readStart } = handle;
+    handle.readStart = () => {
+      looks += 1;
+      return readStart.call(handle);
+    };
+    all.begin(raw, `stranger-${number}`);
+  }
+  await turns(2);
+  const before = looks;
+  await turns(40);
+  assert.ok(looks - before > 30, `${looks - before} looks in 40 turns`);
 });
 
 test('strangers who have said nothing for a while keep a newcomer of their address waiting for a look or two', async (t) => {

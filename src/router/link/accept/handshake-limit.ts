@@ -4,6 +4,7 @@ import { FairPlaces } from '../../../work/fair-places.ts';
 import { handshakeReads } from '../../../work/handshake-reads.ts';
 import { HandshakePace } from '../../../work/handshake-pace.ts';
 import { RawSockets } from '../../../work/raw-sockets.ts';
+import { hasSaid } from '../../../work/tls-input.ts';
 import { networkOf } from '../../../x509/network.ts';
 import { bounded } from '../../../telemetry/boundary.ts';
 
@@ -26,7 +27,7 @@ export class HandshakeLimit {
   /** @param within how many there is memory for */
   constructor(within = Infinity) {
     const most = Math.min(MOST, within);
-    this.#places = new FairPlaces({ most, mostOfGroup: Math.min(MOST_OF_ADDRESS, most) });
+    this.#places = new FairPlaces({ most, mostOfGroup: Math.min(MOST_OF_ADDRESS, most) }, hasSaid);
   }
 
   /**
