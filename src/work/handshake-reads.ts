@@ -8,6 +8,8 @@ const PAUSE = 2;
 const LONG_PAUSE = 10;
 /** So many are looked at without a pause: a look takes hundredths of a millisecond, and strangers who say nothing are not to keep newcomers waiting. */
 const MANY = 32;
+/** So many in a turn, where none has brought anything: else those who have stopped in their midst would keep newcomers waiting for a turn each. */
+const LOOKS = 16;
 /** Milliseconds after which one that has brought nothing counts as silent. */
 const SILENCE = 1_000;
 /** Milliseconds of work that any handshake may take. */
@@ -153,23 +155,29 @@ export class HandshakeReads {
   }
 
   #look(): void {
-    const next = this.#next();
-    const reading = next === undefined ? undefined : this.#readings.get(next);
-    if (next === undefined || reading === undefined) {
-      this.#again(this.#waitInVain());
-      return;
+    let wait = 0;
+    for (let looks = 0; looks < LOOKS && wait === 0; looks += 1) {
+      const next = this.#next();
+      const reading = next === undefined ? undefined : this.#readings.get(next);
+      if (next !== undefined && reading?.isNew === true) {
+        this.#readFirst(next, reading);
+        return;
+      }
+      if (next !== undefined && reading !== undefined) {
+        const since = this.#worked();
+        const bytes = this.#take(next, reading);
+        const beyond = Math.max(0, this.#worked() - since - USUAL);
+        // The work of our own certificate is nobody's doing.
+        if (beyond > 0 && reading.side !== 'unknown') groupAt(reading).until = this.#now() + Math.min(beyond * WAIT, LONGEST_WAIT);
+        if (bytes > 0) {
+          this.#inVain = 0;
+          this.#again(beyond);
+          return;
+        }
+      }
+      wait = this.#waitInVain();
     }
-    if (reading.isNew) {
-      this.#readFirst(next, reading);
-      return;
-    }
-    const since = this.#worked();
-    const bytes = this.#take(next, reading);
-    const beyond = Math.max(0, this.#worked() - since - USUAL);
-    // The work of our own certificate is nobody's doing.
-    if (beyond > 0 && reading.side !== 'unknown') groupAt(reading).until = this.#now() + Math.min(beyond * WAIT, LONGEST_WAIT);
-    if (bytes > 0) this.#inVain = 0;
-    this.#again(bytes > 0 ? beyond : this.#waitInVain());
+    this.#again(wait);
   }
 
   #readFirst(raw: Socket, reading: Reading): void {

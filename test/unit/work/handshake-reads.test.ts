@@ -152,6 +152,19 @@ test('strangers who say nothing, each of another address, keep a newcomer waitin
   assert.ok(left > 0 && paused() - before < 500, `${paused() - before} ms`);
 });
 
+test('a newcomer waits for a few turns, however many of other addresses have stopped in the midst of it', async (t) => {
+  const { reads: all } = reads();
+  const stopped = Array.from({ length: 320 }, () => new Raw(0, 0));
+  const newcomer = new Raw();
+  t.after(() => [...stopped, newcomer].forEach((raw) => raw.destroy()));
+  for (const [number, raw] of stopped.entries()) all.begin(raw, `stranger-${number}`, 'incoming', raw.brought);
+  await turns(100);
+  all.begin(newcomer, 'newcomer', 'incoming', newcomer.brought);
+  let waited = 0;
+  for (; !order.includes(newcomer) && waited < 1_000; waited += 1) await setImmediate();
+  assert.ok(waited < 100, `${waited} turns`);
+});
+
 test('of those whom the system is to read first one is looked at in each turn, while they say nothing', async (t) => {
   const { reads: all } = reads();
   let looks = 0;
