@@ -12,6 +12,9 @@ export class Arrival {
   readonly #clock: () => number;
   #since: number | undefined;
   #arrived = false;
+  /** What was looked at last: a large network takes tens of milliseconds, and whoever reaches the port for probes may ask a hundred times at once. */
+  #seen: readonly unknown[] = [];
+  #missing: string | undefined;
 
   /** @param clock milliseconds */
   constructor(clock: () => number) {
@@ -25,9 +28,19 @@ export class Arrival {
   waitsFor(config: RouterConfig, state: RouterState, others: readonly string[]): string | undefined {
     if (this.#arrived) return undefined;
     this.#since ??= this.#clock();
-    const missing = others.length === 0 ? undefined : missingIn(config, state, others);
+    const missing = others.length === 0 ? undefined : this.#missingIn(config, state, others);
     this.#arrived = missing === undefined || this.#clock() - this.#since >= PATIENCE;
+    if (this.#arrived) this.#seen = [];
     return this.#arrived ? undefined : missing;
+  }
+
+  #missingIn(config: RouterConfig, state: RouterState, others: readonly string[]): string | undefined {
+    const looked = [config, state, state.network, ...others];
+    if (looked.length !== this.#seen.length || looked.some((one, at) => one !== this.#seen[at])) {
+      this.#seen = looked;
+      this.#missing = missingIn(config, state, others);
+    }
+    return this.#missing;
   }
 }
 
@@ -42,12 +55,11 @@ function missingIn({ site, links, listeners, revoked }: RouterConfig, state: Rou
   const beyond = others.flatMap((name) => siblings.get(name)?.links ?? []).find(({ siteId }) => !known.has(siteId));
   if (beyond !== undefined) return `starting: the site ${beyond.siteId}, to which others of this site are linked, is not reached yet`;
   // It knows who serves them a moment before they are open, and on a busy machine a long one.
-  const served = new Set(
-    state.network.flatMap(({ keys }) => keys.flatMap(({ routingKey, connectors }) => (connectors > 0 ? [routingKey] : []))),
-  );
-  const shut = listeners.find(({ name, destination }) => {
-    const { listening, problem } = state.listeners[name] ?? { listening: false };
-    return !listening && problem === undefined && keysOf(destination).some((key) => served.has(key));
-  });
-  return shut === undefined ? undefined : `starting: ${shut.name} does not listen yet`;
+  const shut = listeners.filter(({ name }) => state.listeners[name]?.listening !== true && state.listeners[name]?.problem === undefined);
+  const wanted = new Set(shut.flatMap(({ destination }) => keysOf(destination)));
+  const served = new Set<string>();
+  for (const { keys } of wanted.size === 0 ? [] : state.network)
+    for (const { routingKey, connectors } of keys) if (connectors > 0 && wanted.has(routingKey)) served.add(routingKey);
+  const first = shut.find(({ destination }) => keysOf(destination).some((key) => served.has(key)));
+  return first === undefined ? undefined : `starting: ${first.name} does not listen yet`;
 }

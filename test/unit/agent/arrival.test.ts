@@ -45,6 +45,28 @@ test('a router waits until it reaches the sites that the others are linked to', 
   assert.equal(new Arrival(() => 0).waitsFor(alone, { ...ending, network: [...ending.network, serving] }, ['old']), undefined);
 });
 
+test('a network is looked through once, however often it is asked what it waits for', () => {
+  const listener = { name: 'Listener/web', port: 1, destination: { kind: 'key', routingKey: 'web' }, observer: 'none' } as const;
+  const here = { ...config, links: [], listeners: [listener] };
+  let looks = 0;
+  const server = {
+    router: 'old',
+    site: config.site,
+    edge: false,
+    links: [],
+    get keys() {
+      looks += 1;
+      return [{ routingKey: 'web', connectors: 1, listeners: 0 }];
+    },
+  };
+  const waiting: RouterState = { ...state([], true), network: [server] };
+  const arrival = new Arrival(() => 0);
+  for (let times = 0; times < 100; times += 1) assert.match(arrival.waitsFor(here, waiting, ['old']) ?? '', /does not listen/);
+  assert.equal(looks, 1);
+  const open = { ...waiting, listeners: { 'Listener/web': { listening: true, reachableKeys: [] } } };
+  assert.equal(arrival.waitsFor(here, open, ['old']), undefined);
+});
+
 test('a router waits until it listens where somebody serves', () => {
   const listener = { name: 'Listener/web', port: 1, destination: { kind: 'key', routingKey: 'web' }, observer: 'none' } as const;
   const here = { ...config, links: [], listeners: [listener] };
