@@ -30,6 +30,8 @@ export function addRun(program: Command): void {
     .addHelpText('after', '\nFiles below input/ may change while it runs. SIGHUP reads them all again, SIGTERM ends it in order.')
     .action(async ({ router, httpPort, logLevel, drainTimeout, memory: most }: RunOptions, command: Command) => {
       tune();
+      // It reads all files anyway while it starts, and none any more once it ends; without anybody to hear it the signal would end it there and then.
+      process.on('SIGHUP', () => {});
       const { runSite } = await import('../processes/run-site.ts');
       const given = { ...(router === undefined ? {} : { router }), ...(most === undefined ? {} : { memory: most }) };
       await runSite({ namespace: namespaceOf(command), ...given, httpPort, logLevel, drainSeconds: drainTimeout / 1000 }, untilStopped());

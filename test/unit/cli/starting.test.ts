@@ -16,7 +16,31 @@ const TOLD_TO_END = `
     return execve.apply(process, given);
   };`;
 
+/** It is told to read its files again, and then to end, as soon as it heeds the latter. */
+const TOLD_TO_READ = `
+  const { once } = process;
+  process.once = (name, ...rest) => {
+    once.call(process, name, ...rest);
+    if (name !== 'SIGTERM') return process;
+    process.once = once;
+    for (const signal of ['SIGHUP', 'SIGTERM']) process.kill(process.pid, signal);
+    return process;
+  };`;
+
 describe('a router that is started', () => {
+  it('takes no harm where it is told to read its files again before it has', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'earshot-starting-'));
+    const env = { ...process.env, EARSHOT_HOME: home, EARSHOT_TUNED: '1' };
+    const args = ['--import', `data:text/javascript,${encodeURIComponent(TOLD_TO_READ)}`, MAIN, '-n', 'west', 'run', '--http-port=0'];
+    const child = spawn(process.execPath, args, { stdio: 'ignore', env });
+    try {
+      assert.deepEqual(await once(child, 'exit'), [0, null]);
+    } finally {
+      child.kill('SIGKILL');
+      await rm(home, { recursive: true, force: true });
+    }
+  });
+
   for (const command of [
     ['-n', 'west', 'run'],
     ['router', '--namespace=west', '--pod=west-0', '--group=west', '--site-uid=uid', '--kubeconfig=/nowhere'],
