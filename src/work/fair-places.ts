@@ -80,8 +80,9 @@ export class FairPlaces<T> {
       const group = this.#greediestGroup(areSilent);
       if (group === undefined || !areSilent || group.silent.size === 0) return firstOf(group?.members ?? []);
       const silent = this.#silentOf(group);
-      // Else it has spoken since, as is seen once of each, and it may be another's turn.
       if (silent !== undefined) return silent;
+      // It has spoken since, and so may all others have: each is seen to have once, and then it may be another's turn.
+      for (const each of this.#groups.values()) this.#silentOf(each);
     }
   }
 
