@@ -6,9 +6,11 @@ const [MOST, FEW] = [4_096, 256];
 const MOST_OF_ALL = 32_768;
 
 let inTurn = 0;
+let isEnding = false;
 
 const begin = (): void => {
   inTurn = 0;
+  isEnding = false;
 };
 const endTurn = bounded('look/observed', begin, begin);
 
@@ -26,9 +28,13 @@ export class Effort {
 
   /** @returns false where it is too much */
   take(more: number): boolean {
-    if (inTurn === 0) setImmediate(endTurn);
     this.#ofChunk += more;
     inTurn += more;
+    // Not in each turn that brings a request: it would cost more than what is read.
+    if (inTurn > FEW && !isEnding) {
+      isEnding = true;
+      setImmediate(endTurn);
+    }
     return this.#ofChunk <= FEW || (this.#ofChunk <= MOST && inTurn <= MOST_OF_ALL);
   }
 }

@@ -120,7 +120,7 @@ const stranger = (port: number): Socket =>
 async function talk(socket: Socket, how: 'end' | 'reset' = 'end'): Promise<void> {
   socket.on('error', () => {}).on('data', () => how === 'reset' && socket.resetAndDestroy());
   // Also of what observers read.
-  socket.end(`GET / HTTP/1.1\r\n\r\n${'x'.repeat(100_000)}`);
+  socket.end(`GET / HTTP/1.1\r\n${'a: b\r\n'.repeat(300)}\r\n${'x'.repeat(100_000)}`);
   try {
     await ended(socket);
   } finally {
