@@ -53,7 +53,9 @@ const SPACING = 1 / 16;
 
 interface Tried {
   readonly at: number;
-  /** What was there then. */
+  /** The certificate, PEM. */
+  readonly of: string | undefined;
+  /** The serial number of that which was on the disk then: it may have come meanwhile. */
   readonly shown: string | undefined;
   /** That has ended already. */
   readonly isOver: boolean;
@@ -175,7 +177,8 @@ export class SiteAgent {
     await this.#signing.step(this.#input(links()), identity);
     if (this.#hasWritten) onWritten();
     this.#hasWritten = false;
-    await this.#signing.follow(this.#watched(router), links());
+    const followed = links();
+    await this.#signing.follow(this.#watched(router, followed), followed);
   }
 
   #input(links: readonly LinkConfig[]): TrustInput {
@@ -194,12 +197,16 @@ export class SiteAgent {
   }
 
   /** The router, as far as renewals have to do with it: each that is asked for is counted. */
-  #watched(router: Router): Router {
-    const renew = (link: string, request: string): Promise<IssuedCertificate> => this.#ask(router, link, request);
+  #watched(router: Router, links: readonly LinkConfig[]): Router {
+    const renew = (link: string, request: string): Promise<IssuedCertificate> => {
+      // On the disk there may be another by now.
+      const { cert } = links.find(({ name }) => name === link)?.tls ?? {};
+      return this.#ask(router, link, request, cert);
+    };
     return new Proxy(router, { get: (target, part) => (part === 'renew' ? renew : Reflect.get(target, part, target)) });
   }
 
-  async #ask(router: Router, link: string, request: string): Promise<IssuedCertificate> {
+  async #ask(router: Router, link: string, request: string, of: string | undefined): Promise<IssuedCertificate> {
     const { machine, disk, onFault } = this.#options;
     const before = this.#tried.get(link);
     const now = wallClockOf(machine);
@@ -207,18 +214,18 @@ export class SiteAgent {
     const isOpen = question !== undefined && question.answer === undefined;
     const isAsked = isOpen && this.#read.get(link) === question.number && this.#heeded.get(link) !== question.number;
     if (isAsked) this.#heeded.set(link, question.number);
-    const { serial: shown, cert } = disk.bundles.get(link) ?? {};
-    const isOver = cert !== undefined && certificateIn(cert).validToDate.getTime() <= now;
+    const { serial: shown } = disk.bundles.get(link) ?? {};
+    const isOver = of !== undefined && certificateIn(of).validToDate.getTime() <= now;
     const least = isOver && before?.isOver === true ? AFTER_ITS_END : BETWEEN_TRIES;
     if (before?.isUnderWay === true) onFault(`${machine.name} asks to have ${link} renewed while it waits for that`);
     // Another certificate has its own time.
-    else if (before?.shown === shown && before !== undefined && !isAsked && now - before.at < least - 1)
+    else if (before?.of === of && before !== undefined && !isAsked && now - before.at < least - 1)
       onFault(`${machine.name} asks to have ${link} renewed ${now - before.at} ms after the last time`);
-    this.#tried.set(link, { at: now, shown, isOver, isUnderWay: true });
+    this.#tried.set(link, { at: now, of, shown, isOver, isUnderWay: true });
     try {
       return await router.renew(link, request);
     } finally {
-      this.#tried.set(link, { at: now, shown, isOver, isUnderWay: false });
+      this.#tried.set(link, { at: now, of, shown, isOver, isUnderWay: false });
     }
   }
 
@@ -286,7 +293,7 @@ export class SiteAgent {
           const renewed = withSerial(bundle);
           disk.bundles.set(bundle.name, renewed);
           const tried = this.#tried.get(bundle.name);
-          if (tried !== undefined) this.#tried.set(bundle.name, { ...tried, shown: renewed.serial, isOver: false });
+          if (tried !== undefined) this.#tried.set(bundle.name, { ...tried, of: renewed.cert, shown: renewed.serial, isOver: false });
           this.#hasWritten = true;
         });
       },
