@@ -150,8 +150,6 @@ export class ListeningSocket {
         return;
       }
       this.#left(raw);
-      // It ends by itself then; before it is handed on nobody else hears of it, and the process would end.
-      socket.on('error', () => {});
       endAtHandshakeAnew(socket, () => this.#options.onRefused('handshake', new Error('the client asks for another TLS handshake')));
       handshakeReads.end(raw);
       // OpenSSL tells of the end of a handshake in the midst of its work: who reset the connection there would free what it works on.

@@ -40,6 +40,8 @@ export class TLSSocket extends Socket {
     super({ handle, allowHalfOpen: raw?.allowHalfOpen ?? options.allowHalfOpen ?? false, manualStart: true });
     this.#options = options;
     this.#tls = handle;
+    // As Node.js's own, which tells its server of what nobody else has heard yet.
+    if (options.isServer) this.on('error', () => {});
     handle.onGreeting = (greeting) => this.#greeted(greeting);
     handle.onFailure = (code) => this.#fail(code);
     if (raw !== undefined) this.#wrap(raw);
