@@ -31,17 +31,19 @@ describe('the table of open files', () => {
     const { before, after } = widenedUnder(20_000);
     assert.ok(before.room < 16_384, `${before.room} at first`);
     assert.equal(after.room, 16_384);
-    assert.equal(after.open, before.open);
+    // What Node.js had open while it started may have been closed since.
+    assert.ok(after.open <= before.open, `${after.open} are open, where ${before.open} were`);
   });
 
   it('is as large as the limit asks for, of which half is left to others meanwhile', () => {
     const { before, after } = widenedUnder(1_024);
     assert.equal(after.room, 1_024);
-    assert.equal(after.open, before.open);
+    assert.ok(after.open <= before.open, `${after.open} are open, where ${before.open} were`);
   });
 
   it('stays as it is where hardly any file may be open', () => {
     const { before, after } = widenedUnder(100);
-    assert.deepEqual(after, before);
+    assert.equal(after.room, before.room);
+    assert.ok(after.open <= before.open, `${after.open} are open, where ${before.open} were`);
   });
 });
