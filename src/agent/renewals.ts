@@ -157,6 +157,8 @@ export class Renewals implements Disposable {
     const { bundles, pendingKeys } = this.#options.stores;
     const { tls } = link;
     const kept = await bundles.get(tls.name);
+    // As below, and earlier: what this look knows of may be older than what is there.
+    if (kept !== undefined && kept.cert !== tls.cert && this.#factsOf(kept) !== undefined) throw new Error(REPLACED);
     const unwritten = this.#unwritten.get(link.name);
     this.#unwritten.delete(link.name);
     const renewed = unwritten !== undefined && unwritten.of === tls.cert ? unwritten.renewed : await this.#request(link, router);
@@ -167,7 +169,7 @@ export class Renewals implements Disposable {
     if (!check.ok) throw new Error(`the certificate that came is of no use: ${check.problems[0].message}`);
     refuseAuthority(check.leaf, 'the certificate that came');
     // A token was redeemed meanwhile, say because what is renewed here has been revoked.
-    if (!sameBundle(kept, await bundles.get(tls.name))) throw new Error('another certificate has taken its place meanwhile');
+    if (!sameBundle(kept, await bundles.get(tls.name))) throw new Error(REPLACED);
     this.#unwritten.set(link.name, { of: tls.cert, renewed });
     await bundles.put(renewed);
     this.#unwritten.delete(link.name);
@@ -231,6 +233,8 @@ export class Renewals implements Disposable {
     return facts === 'unreadable' ? undefined : facts;
   }
 }
+
+const REPLACED = 'another certificate has taken its place meanwhile';
 
 interface Tries {
   /** Of which they are. */

@@ -201,7 +201,8 @@ describe('a renewal of which nothing can be written for a while', () => {
     };
     const look = async (through = router): Promise<number> => {
       const before = ended;
-      const { length } = await renewals.check(links, through, () => true);
+      const there = links.map(async (link) => ({ ...link, tls: (await stores.bundles.get(link.tls.name)) ?? link.tls }));
+      const { length } = await renewals.check(await Promise.all(there), through, () => true);
       await until(() => ended - before === length, 'the renewals have ended');
       return asked;
     };
@@ -225,6 +226,18 @@ describe('a renewal of which nothing can be written for a while', () => {
     const { cert = '' } = (await bundles.get('to-one')) ?? {};
     assert.equal(new X509Certificate(cert).serialNumber, answer.serial);
     assert.equal(await ask(), 2, 'another is asked for anew');
+  });
+
+  it('takes no place of a certificate that is there, but not known of yet', async () => {
+    const { questions, renewals, links, router, bundles } = twoLinks();
+    questions.isFull = false;
+    questions.open.add('one');
+    const newer = issueBundle(makeAuthority(), 'to-one', { subject: 'west', client: true });
+    await bundles.put(newer);
+    await renewals.check(links, router, () => true);
+    await until(() => questions.answers.length > 0, 'an answer');
+    assert.deepEqual(questions.answers, [['one', { refused: 'another certificate has taken its place meanwhile' }]]);
+    assert.equal((await bundles.get('to-one'))?.cert, newer.cert);
   });
 
   it('is not repeated where only the answer to whoever asked is not written, and that answer is told later', async () => {
