@@ -157,15 +157,15 @@ export class Renewals implements Disposable {
     const { bundles, pendingKeys } = this.#options.stores;
     const { tls } = link;
     const kept = await bundles.get(tls.name);
-    // As below, and earlier: what this look knows of may be older than what is there.
-    if (kept !== undefined && kept.cert !== tls.cert && this.#factsOf(kept) !== undefined) throw new Error(REPLACED);
+    // As below, and earlier: what this look knows of may be older than what is there. Where that is of no use, what is known stands in for it.
+    if (kept !== undefined && kept.cert !== tls.cert && checkBundle(kept, AS_LINK).ok) throw new Error(REPLACED);
     const unwritten = this.#unwritten.get(link.name);
     this.#unwritten.delete(link.name);
     const renewed = unwritten !== undefined && unwritten.of === tls.cert ? unwritten.renewed : await this.#request(link, router);
     const { cert } = renewed;
     const leaf = new X509Certificate(cert);
     // What is of no use with that key must not replace what works.
-    const check = checkBundle(renewed, { kind: 'client', serverCa: true, dates: 'leaf' });
+    const check = checkBundle(renewed, AS_LINK);
     if (!check.ok) throw new Error(`the certificate that came is of no use: ${check.problems[0].message}`);
     refuseAuthority(check.leaf, 'the certificate that came');
     // A token was redeemed meanwhile, say because what is renewed here has been revoked.
@@ -235,6 +235,8 @@ export class Renewals implements Disposable {
 }
 
 const REPLACED = 'another certificate has taken its place meanwhile';
+/** What a bundle has to be good for. */
+const AS_LINK = { kind: 'client', serverCa: true, dates: 'leaf' } as const;
 
 interface Tries {
   /** Of which they are. */

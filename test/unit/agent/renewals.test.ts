@@ -240,6 +240,19 @@ describe('a renewal of which nothing can be written for a while', () => {
     assert.equal((await bundles.get('to-one'))?.cert, newer.cert);
   });
 
+  it('takes the place of one that is of no use, for which the one before stands in', async () => {
+    const { questions, renewals, links, router, bundles } = twoLinks();
+    questions.isFull = false;
+    questions.open.add('one');
+    const [newer, other] = [1, 2].map(() => issueBundle(makeAuthority(), 'to-one', { subject: 'west', client: true }));
+    assert.ok(newer !== undefined && other !== undefined);
+    await bundles.put({ ...newer, key: other.key });
+    await renewals.check(links, router, () => true);
+    await until(() => questions.answers.length > 0, 'an answer');
+    assert.ok('serial' in (questions.answers[0]?.[1] ?? {}), JSON.stringify(questions.answers));
+    assert.notEqual((await bundles.get('to-one'))?.cert, newer.cert);
+  });
+
   it('is not repeated where only the answer to whoever asked is not written, and that answer is told later', async () => {
     const { questions, look } = twoLinks();
     questions.open.add('one');
