@@ -43,6 +43,8 @@ const MOST_OF_ALL = 1_000;
 export class MetricsByKey {
   readonly #byRole: Readonly<Record<Role, Map<string, KeyMetrics>>> = { listener: new Map(), connector: new Map() };
   readonly #requests = new Map<string, Map<string, RequestMetrics>>();
+  /** All of them: each connection whose site is not told apart asks for it, and there may be thousands of keys. */
+  #made = 0;
 
   of(routingKey: string, role: Role): KeyMetrics {
     const byKey = this.#byRole[role];
@@ -57,17 +59,15 @@ export class MetricsByKey {
   requests(routingKey: string, from: string, to: string, protocol: Protocol): RequestMetrics {
     const ofKey = this.#requests.get(routingKey) ?? new Map<string, RequestMetrics>();
     this.#requests.set(routingKey, ofKey);
-    const site = ofKey.has(`${protocol} ${to}`) || this.#isRoom(ofKey) ? to : OTHER_KEYS;
+    const isRoom = ofKey.size < MOST_SITES && this.#made < MOST_OF_ALL;
+    const site = ofKey.has(`${protocol} ${to}`) || isRoom ? to : OTHER_KEYS;
     const name = `${protocol} ${site}`;
     const known = ofKey.get(name);
     if (known !== undefined) return known;
     const made = new RequestMetrics(routingKey, from, site, protocol);
     ofKey.set(name, made);
+    this.#made += 1;
     return made;
-  }
-
-  #isRoom(ofKey: ReadonlyMap<string, RequestMetrics>): boolean {
-    return ofKey.size < MOST_SITES && this.#requests.values().reduce((sum, { size }) => sum + size, 0) < MOST_OF_ALL;
   }
 
   /** Counts of keys that are no longer named are kept while connections are open, so that they never end below zero. */
@@ -77,7 +77,9 @@ export class MetricsByKey {
     for (const [key, { open }] of byKey) {
       if (wanted.has(key) || key === OTHER_KEYS || open > 0) continue;
       byKey.delete(key);
-      if (role === 'listener') this.#requests.delete(key);
+      if (role !== 'listener') continue;
+      this.#made -= this.#requests.get(key)?.size ?? 0;
+      this.#requests.delete(key);
     }
     for (const key of wanted) if (!byKey.has(key)) byKey.set(key, new KeyMetrics(key, role));
   }

@@ -8,11 +8,11 @@ const MOST_OF_ALL = 32_768;
 let inTurn = 0;
 let isEnding = false;
 
-const begin = (): void => {
+const beginAnew = (): void => {
   inTurn = 0;
   isEnding = false;
 };
-const endTurn = bounded('look/observed', begin, begin);
+const endTurn = bounded('look/observed', beginAnew, beginAnew);
 
 /**
  * What it takes to understand what one direction of a connection brings, in lines of heads, or fields, a fifth of a microsecond each.
