@@ -151,6 +151,8 @@ export interface RouterState {
   readonly accesses: Readonly<Record<string, AccessState>>;
   /** Links that other sites opened to us. */
   readonly incoming: readonly PeerState[];
+  /** The last link of each site that opened one to us and has none now: the most recent last, a bounded number. */
+  readonly endedIncoming?: readonly EndedPeerState[];
   /** What the other routers of the site say of the links that they open, by router and link. Of one that is being opened for the first time they say nothing. */
   readonly siblingLinks?: Readonly<Record<string, Readonly<Record<string, SiblingLinkState>>>>;
   /** Where this router meets the others of its site: why they cannot link to it, and the links that it opens to them, by router. */
@@ -167,7 +169,20 @@ export interface ListenerState {
   readonly reachableKeys: readonly string[];
   /** Ids of the sites of all its destinations, where none of these took the last connection that it was offered. */
   readonly refusedBy?: readonly string[];
+  /** Sites that had connectors of its keys, while no connector can be reached: at most 8. */
+  readonly lostSites?: readonly LostSite[];
   readonly problem?: Problem;
+}
+
+/** A site whose connectors of a routing key can no longer be reached. */
+export interface LostSite {
+  readonly routingKey: string;
+  readonly siteId: string;
+  readonly siteName: string;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  /** A sentence. */
+  readonly reason: string;
 }
 
 export interface ConnectorState {
@@ -184,6 +199,8 @@ export interface LinkState {
   readonly endpoint?: string;
   /** Where the other site says that it is reached. */
   readonly told?: readonly LinkEndpoint[];
+  /** When the last bytes arrived (milliseconds since 1970), while the link is up and silent: new connections use other paths. */
+  readonly silentSince?: number;
   readonly problem?: Problem;
 }
 
@@ -205,6 +222,24 @@ export interface PeerState {
   /** Of the certificate that the peer showed. */
   readonly serial: string;
   readonly address: string;
+  readonly cost?: number;
+  /** When the link came up, milliseconds since 1970. */
+  readonly since?: number;
+  /** As `LinkState.silentSince`. */
+  readonly silentSince?: number;
+}
+
+/** A link that another site had opened to us. */
+export interface EndedPeerState {
+  readonly siteId: string;
+  readonly siteName: string;
+  readonly address: string;
+  readonly cost: number;
+  /** From when to when it was up, milliseconds since 1970. */
+  readonly since: number;
+  readonly until: number;
+  /** Why it ended, a sentence or a part of one. */
+  readonly reason: string;
 }
 
 /** What a router says of itself to all others, as far as a status shows it. */

@@ -128,6 +128,7 @@ class JoinedRouter implements Router, LinkHost {
       site: site.id,
       routing: this.#routing,
       budget: this.memory,
+      linkEnd: (siteId) => this.#configured.linkEnd(siteId),
       open: (to, head, handler, whose) => this.links.openFirst(to, { ...head, authority: authorityOf(head.authority) }, handler, whose),
     });
     this.#local.onChange(() => {

@@ -99,14 +99,14 @@ export class RouterApi {
 
   #links(): object {
     const { state, links } = this.#sources;
-    const { links: states = {}, incoming = [] } = state() ?? {};
+    const { links: states = {}, incoming = [], endedIncoming = [] } = state() ?? {};
     const items = links().map(({ name, cost, endpoints }) => ({
       name: name.slice(name.indexOf('/') + 1),
       cost,
       endpoints,
       ...(Object.hasOwn(states, name) ? states[name] : { operational: false }),
     }));
-    return { items, incoming };
+    return { items, incoming, endedIncoming };
   }
 
   #key(encoded: string): ApiAnswer {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AccessConfig, Learned, RouterConfig, RouterState, SiblingConfig } from '../contract.ts';
+import type { AccessConfig, EndedPeerState, Learned, PeerState, RouterConfig, RouterState, SiblingConfig } from '../contract.ts';
 import { guard } from '../../telemetry/boundary.ts';
 import { Access } from './accept/access.ts';
 import { SiblingAccess } from './accept/sibling-access.ts';
@@ -14,6 +14,11 @@ import type { Link } from './link.ts';
 import { writeEndpoints } from './session/endpoints-told.ts';
 import { routerOf, siteOf } from '../routing/names.ts';
 
+/** Last links that are remembered: bounds what peers can make us hold. */
+const MOST_ENDED = 128;
+
+const endKey = (dialed: boolean, siteId: string): string => `${dialed ? 'out' : 'in'} ${siteId}`;
+
 /**
  * What makes a router's links, as its config says: a dialer for each link and each sibling that it dials, an access for each port, one for
  * siblings. What the config no longer names is drained, and kept until nothing of it is left.
@@ -26,19 +31,32 @@ export class ConfiguredLinks {
   #siblingAccess: SiblingAccess | Access | undefined;
   #reachedAt: RouterConfig['reachedAt'];
   readonly #leaving = new Set<Dialer | Access | SiblingAccess>();
+  /** By direction and site, the most recent last. */
+  readonly #ended = new Map<string, EndedPeerState & { readonly dialed: boolean }>();
 
   constructor(host: LinkHost) {
     this.#host = host;
   }
 
-  get state(): Pick<RouterState, 'links' | 'linksOpened' | 'accesses' | 'incoming' | 'siblings'> {
-    const incoming = [...this.#accesses.values()].flatMap((access) =>
-      [...access.incoming].flatMap(({ link, serial, address }) =>
-        link?.state === 'up' ? [{ siteId: link.peer.site.id, siteName: link.peer.site.name, serial, address }] : [],
-      ),
-    );
+  get state(): Pick<RouterState, 'links' | 'linksOpened' | 'accesses' | 'incoming' | 'endedIncoming' | 'siblings'> {
+    const incoming = this.#incoming().map(({ link, serial, address }) => peerStateOf(link, serial, address));
     const linksOpened = this.#dialers.values().reduce((sum, { timesOpened }) => sum + timesOpened, 0);
-    return { links: statesOf(this.#dialers), linksOpened, accesses: statesOf(this.#accesses), incoming, ...this.#siblingState };
+    const endedIncoming = [...this.#ended.values()].flatMap(({ dialed, ...end }) => (dialed ? [] : [end]));
+    return {
+      links: statesOf(this.#dialers),
+      linksOpened,
+      accesses: statesOf(this.#accesses),
+      incoming,
+      endedIncoming,
+      ...this.#siblingState,
+    };
+  }
+
+  /** Links that other sites opened to us and that are up. */
+  #incoming(): readonly { readonly link: Link; readonly serial: string; readonly address: string }[] {
+    return [...this.#accesses.values()].flatMap((access) =>
+      [...access.incoming].flatMap(({ link, serial, address }) => (link?.state === 'up' ? [{ link, serial, address }] : [])),
+    );
   }
 
   /** Routers of one machine share its files: they always meet. */
@@ -64,11 +82,31 @@ export class ConfiguredLinks {
   }
 
   linkUp(link: Link): void {
+    this.#ended.delete(endKey(link.dialed, link.peer.site.id));
     this.#tell(link);
   }
 
   linkDown(link: Link): void {
+    this.#rememberEnd(link);
     for (const dialers of [this.#dialers, this.#siblings]) for (const dialer of dialers.values()) dialer.linkDown(link);
+  }
+
+  /** Why the last link with the site ended, while none is up. */
+  linkEnd(siteId: string): string | undefined {
+    if (this.#host.links.all.some((link) => link.state === 'up' && link.peer.site.id === siteId)) return undefined;
+    const ends = [this.#ended.get(endKey(true, siteId)), this.#ended.get(endKey(false, siteId))].filter((end) => end !== undefined);
+    return ends.sort((one, other) => other.until - one.until)[0]?.reason;
+  }
+
+  /** Only of the last link with a site in that direction: one that a newer link replaced is of no interest. */
+  #rememberEnd({ peer, upSince, dialed, cost, address = '', reason = 'no reason is known' }: Link): void {
+    const { id, name } = peer.site;
+    if (upSince === undefined || id === siteOf(this.#host.self)) return;
+    if (this.#host.links.all.some((other) => other.dialed === dialed && other.state === 'up' && other.peer.site.id === id)) return;
+    const key = endKey(dialed, id);
+    this.#ended.delete(key);
+    this.#ended.set(key, { dialed, siteId: id, siteName: name, address, cost, since: upSince, until: Date.now(), reason });
+    if (this.#ended.size > MOST_ENDED) for (const oldest of this.#ended.keys().take(1)) this.#ended.delete(oldest);
   }
 
   linkLeaving(link: Link): void {
@@ -165,6 +203,11 @@ export class ConfiguredLinks {
     leaving.drain();
     this.#leaving.add(leaving);
   }
+}
+
+function peerStateOf(link: Link, serial: string, address: string): PeerState {
+  const { peer, cost, upSince } = link;
+  return { siteId: peer.site.id, siteName: peer.site.name, serial, address, cost, ...(upSince === undefined ? {} : { since: upSince }) };
 }
 
 function isFor(access: SiblingAccess | Access, siblings: SiblingConfig | undefined): boolean {

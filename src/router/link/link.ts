@@ -22,6 +22,8 @@ export interface LinkOptions {
   /** What the other end said and proved. */
   readonly peer: Hello;
   readonly dialed: boolean;
+  /** Where the peer is, as its connection says: of one that it opened. */
+  readonly address?: string;
   /** Whose connections it has, as in shares of memory. */
   readonly owner: string;
   readonly cost: number;
@@ -45,6 +47,7 @@ export class Link {
   readonly id: string;
   readonly peer: Hello;
   readonly dialed: boolean;
+  readonly address: string | undefined;
   readonly owner: string;
   /** `SITE-ID/ROUTER`. */
   readonly router: RouterId;
@@ -57,6 +60,8 @@ export class Link {
   /** Those on which this end opens requests. */
   readonly #senders: Connection[] = [];
   #state: 'joining' | 'up' | 'down' = 'joining';
+  /** When it came up, milliseconds since 1970. */
+  #upSince: number | undefined;
   /** Why it went down, for logs. */
   reason: string | undefined;
   #leaving = false;
@@ -65,6 +70,7 @@ export class Link {
     this.id = options.id;
     this.peer = options.peer;
     this.dialed = options.dialed;
+    this.address = options.address;
     this.owner = options.owner;
     this.router = routerOf(options.peer);
     this.cost = options.cost;
@@ -76,6 +82,10 @@ export class Link {
 
   get state(): 'joining' | 'up' | 'down' {
     return this.#state;
+  }
+
+  get upSince(): number | undefined {
+    return this.#upSince;
   }
 
   /** The other end is about to take it down. */
@@ -118,6 +128,7 @@ export class Link {
   up(): void {
     if (this.#state !== 'joining') return;
     this.#state = 'up';
+    this.#upSince = Date.now();
     this.#events.onUp(this);
     this.routing.start();
   }

@@ -8,7 +8,7 @@ import type { Whose } from '../memory/nested-shares.ts';
 export class Links {
   readonly #links = new Map<string, Link>();
 
-  get all(): Iterable<Link> {
+  get all(): IteratorObject<Link> {
     return this.#links.values();
   }
 

@@ -19,7 +19,9 @@ export interface LocalSideOptions {
   readonly log: Logger;
   /** This site's id: the origin of connections that begin here. */
   readonly site: string;
-  readonly routing: Pick<Routing, 'self' | 'destinations' | 'hasListener'>;
+  readonly routing: Pick<Routing, 'self' | 'destinations' | 'hasListener' | 'site'>;
+  /** Why the last link with a site ended, while none is up. */
+  linkEnd?(siteId: string): string | undefined;
   /**
    * Opens a CONNECT stream to a router that is not this one. `head` is whole: key, route, origin and connection id.
    * Throws where no link leads there now; then the next candidate is tried.

@@ -13,6 +13,7 @@ import { MetricsByKey } from './key-metrics.ts';
 import { hostPort } from '../host-port.ts';
 import { LogRation } from '../../telemetry/log-ration.ts';
 import { Listeners } from './listeners.ts';
+import { LostConnectors } from './lost-connectors.ts';
 import { localMetrics, showLocalSide } from './local-metrics.ts';
 import { openFilesLimit, reserveWithin, socketsWithin } from '../../telemetry/open-files.ts';
 import type { Whose } from '../memory/nested-shares.ts';
@@ -36,6 +37,9 @@ export const LOCAL_LIMITS: LocalLimits = {
 /** Milliseconds between two words about who refuses. */
 const TURN_PACE = 1_000;
 
+/** Sites that a listener's state names as those that its connectors were at. */
+const MOST_LOST = 8;
+
 /** Joins listeners, choice, connectors and pumps. */
 export class LocalSide implements AsyncDisposable {
   readonly #options: LocalSideOptions;
@@ -45,6 +49,7 @@ export class LocalSide implements AsyncDisposable {
   readonly #memory = new DestinationMemory(undefined, () => this.#turned());
   readonly #connections: Connections;
   readonly #view: ChoiceView;
+  readonly #lost: LostConnectors;
   readonly #subscribers = new Set<() => void>();
   readonly #hideMetrics: () => void;
   #listenerConfigs: readonly ListenerConfig[] = [];
@@ -69,6 +74,11 @@ export class LocalSide implements AsyncDisposable {
       avoided: (key, router) => (router === options.routing.self ? this.#connectors.isAside(key) : this.#memory.avoided(key, router)),
       random,
     };
+    this.#lost = new LostConnectors(options.site, {
+      destinations: (key) => options.routing.destinations(key),
+      site: (siteId) => options.routing.site(siteId),
+      linkEnd: (siteId) => options.linkEnd?.(siteId),
+    });
     const handshakes = Math.min(limits.handshakes, options.budget.handshakes);
     const ration = new LogRation(options.log);
     this.#listeners = new Listeners({
@@ -134,13 +144,19 @@ export class LocalSide implements AsyncDisposable {
     if (!isDeepStrictEqual(keys, this.#keys)) this.#keys = keys;
     this.#shares = new Set([...listeners.map(shareOf), ...connectors.map(({ routingKey }) => shareOfKey(routingKey))]).size;
     this.#listeners.apply(listeners, sharePorts);
+    this.#findLost();
     this.#changed();
   }
 
   /** Routing answers otherwise than before: opens and closes sockets, brings `state` up to date. */
   routingChanged(): void {
     this.#listeners.refresh();
+    this.#findLost();
     this.#changed();
+  }
+
+  #findLost(): void {
+    this.#lost.update(new Set(this.#listenerConfigs.flatMap(({ destination }) => keysOf(destination))), Date.now());
   }
 
   /** A CONNECT whose route ends at this router: a connector of its key takes it, or it is answered 404, 502 or 503. */
@@ -206,10 +222,17 @@ export class LocalSide implements AsyncDisposable {
       const problem = found?.problem;
       const reachable = reachableKeys(destination, this.#view);
       const refusedBy = this.#refusedBy(destination);
+      const lostSites =
+        reachable.length > 0
+          ? []
+          : keysOf(destination)
+              .flatMap((key) => this.#lost.of(key))
+              .slice(0, MOST_LOST);
       const state = {
         listening: found?.listening ?? false,
         reachableKeys: reachable,
         ...(refusedBy.length === 0 ? {} : { refusedBy }),
+        ...(lostSites.length === 0 ? {} : { lostSites }),
         ...(problem === undefined ? {} : { problem }),
       };
       return [name, state];

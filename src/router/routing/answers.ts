@@ -153,6 +153,17 @@ export class Answers {
     return this.#keys.of(routingKey).some(({ router, listeners }) => listeners > 0 && paths.costTo(router) !== undefined);
   }
 
+  site(siteId: string): { readonly name: string; readonly isReachable: boolean } | undefined {
+    const paths = this.#currentPaths();
+    let name: string | undefined;
+    for (const { id, site, about } of this.#routers.values()) {
+      if (site !== siteId || about === undefined) continue;
+      if (paths.costTo(id) !== undefined) return { name: about.name, isReachable: true };
+      name ??= about.name;
+    }
+    return name === undefined ? undefined : { name, isReachable: false };
+  }
+
   network(): readonly RouterRecord[] {
     return this.reachable.flatMap((id) => {
       const router = this.#routers.get(id);

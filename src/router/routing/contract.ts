@@ -107,6 +107,8 @@ export interface Routing {
   destinations(routingKey: string): readonly RouteDestination[];
   /** Whether a listener of the key is anywhere. */
   hasListener(routingKey: string): boolean;
+  /** Undefined for a site of which nothing is known. It may have been forgotten since it was reachable. */
+  site(siteId: string): { readonly name: string; readonly isReachable: boolean } | undefined;
   /** All reachable routers, this one first. */
   network(): readonly RouterRecord[];
   /** Raised by each change of what the three above answer. */

@@ -241,6 +241,10 @@ class LinkState implements Routing {
     return this.#answers.hasListener(routingKey);
   }
 
+  site(siteId: string): { readonly name: string; readonly isReachable: boolean } | undefined {
+    return this.#answers.site(siteId);
+  }
+
   network(): readonly RouterRecord[] {
     return this.#answers.network();
   }

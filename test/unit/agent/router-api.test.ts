@@ -106,13 +106,13 @@ test('links are those that the site opens, with what became of them, and those t
   const asked = anApi({ links: () => ['east', 'toString'].map((name) => ({ name: `Link/${name}`, endpoints, cost: 5, tls })) });
   const incoming = [{ siteId: 's', siteName: 'south', serial: 'A1', address: '192.0.2.1' }];
   const up = { operational: true, remoteSiteId: 'e', endpoint: 'east.example.com:55671' };
-  asked.state = { ...idle, links: { 'Link/east': up }, incoming };
+  asked.state = { ...idle, links: { 'Link/east': up }, incoming, endedIncoming: [] };
   const { body } = asked.get('/v1/links');
   const items = [
     { name: 'east', cost: 5, endpoints, ...up },
     { name: 'toString', cost: 5, endpoints, operational: false },
   ];
-  assert.deepEqual(body, { asOf: '2026-01-01T00:00:00.000Z', items, incoming });
+  assert.deepEqual(body, { asOf: '2026-01-01T00:00:00.000Z', items, incoming, endedIncoming: [] });
   assert.doesNotMatch(JSON.stringify(body), /KEY|CERT/, 'no key leaves the router');
 });
 

@@ -213,6 +213,7 @@ export class Incoming implements Placed {
       id: hello.link.id,
       peer: hello,
       dialed: false,
+      address: this.address,
       owner: this.owner,
       cost: hello.link.cost,
       expires: this.expires,

@@ -41,6 +41,10 @@ export class FixedRouting {
   hasListener(): boolean {
     return true;
   }
+
+  site(): undefined {
+    return undefined;
+  }
 }
 
 export interface OneSide {
