@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { VERSION } from '../version.ts';
 import { addApply } from './commands/apply.ts';
+import { acceptBooleanValues } from './commands/boolean-values.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addConnector } from './commands/connector.ts';
 import { addDebug } from './commands/debug.ts';
@@ -56,6 +57,7 @@ export function buildProgram(terminal: Terminal): Command {
   addDebug(program, terminal);
   addCompletion(program, terminal);
   addVersion(program, terminal);
+  acceptBooleanValues(program);
   return program;
 }
 

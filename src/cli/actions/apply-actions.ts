@@ -11,6 +11,7 @@ import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { DeleteOptions } from './resource-actions.ts';
 import { waitForStatus, waitUntilGone, type Context, type WaitOptions } from './waiting.ts';
+import { messageOf } from '../../telemetry/log.ts';
 import { printable } from '../../text/printable.ts';
 import { parseYaml } from '../../text/yaml.ts';
 
@@ -83,6 +84,7 @@ function asked({ status: _status, metadata, ...manifest }: Manifest): Manifest {
 
 async function sourcesOf(path: string, terminal: Terminal): Promise<readonly { readonly name: string; readonly text: string }[]> {
   if (path === '-') return [{ name: 'standard input', text: await terminal.input() }];
+  if (/^https?:\/\//.test(path)) return [{ name: path, text: await download(path) }];
   const found = await stat(path).catch((cause: unknown) => {
     throw new CliError('not-found', `There is no file ${path}.`, cause);
   });
@@ -92,7 +94,29 @@ async function sourcesOf(path: string, terminal: Terminal): Promise<readonly { r
         .sort()
         .map((name) => join(path, name))
     : [path];
-  return Promise.all(files.map(async (name) => ({ name, text: (await readText(name, { bytes: 16 * 1024 * 1024 })) ?? '' })));
+  return Promise.all(files.map(async (name) => ({ name, text: (await readText(name, { bytes: MOST_BYTES })) ?? '' })));
+}
+
+/** Milliseconds, and bytes. */
+const DOWNLOAD = 30_000;
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** @throws CliError failed */
+async function download(address: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    const answer = await fetch(address, { signal: AbortSignal.timeout(DOWNLOAD) });
+    if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+    for await (const chunk of answer.body ?? []) {
+      bytes += chunk.length;
+      if (bytes > MOST_BYTES) throw new Error(`it has more than ${MOST_BYTES} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw new CliError('failed', `${printable(address)} cannot be downloaded: ${printable(messageOf(error))}.`, error);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 function titleOf({ kind, metadata }: Manifest): string {

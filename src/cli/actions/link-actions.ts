@@ -1,15 +1,21 @@
 import { commandIn } from '../../text/command-in.ts';
 import type { OfferedLink, Resources } from '../../platform/resources.ts';
 import type { Site } from '../../api/skupper/index.ts';
+import { API_VERSION } from '../../api/skupper/names.ts';
 import { acceptsLinks } from '../../site/plan/access.ts';
 import { CliError } from '../errors.ts';
 import { listOf, structured, type OutputFormat } from '../output/output.ts';
 import { requireRunning, waitUntil, type Context } from './waiting.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { quoted } from '../../text/printable.ts';
 
 export interface GenerateLinkOptions {
   readonly cost?: number;
   readonly host?: string;
+  /** The TLS bundle's name in what is printed. */
+  readonly tlsCredentials?: string;
+  /** False: the bundle is there already, and is not printed. */
+  readonly generateCredential?: boolean;
   readonly timeout: number;
   readonly output: OutputFormat;
 }
@@ -17,17 +23,24 @@ export interface GenerateLinkOptions {
 /** Prints what the other site is to apply, under another name and cost where asked for. */
 export async function generateLink(context: Context, name: string | undefined, options: GenerateLinkOptions): Promise<void> {
   const { resources, terminal } = context;
+  const { tlsCredentials, generateCredential = true } = options;
+  if (!generateCredential && tlsCredentials === undefined)
+    throw new CliError(
+      'usage',
+      'Without a generated credential, name the TLS bundle that the other site has: give --tls-credentials NAME.',
+    );
   await requireRunning(resources);
   const documents = await waitUntil(context, 'a link to this site', options.timeout, async () => {
     const sites = await resources.list('Site');
     const site = sites.find(({ status }) => (status?.endpoints ?? []).length > 0) ?? sites[0];
     if ((site?.status?.endpoints ?? []).length === 0) await requireLinkable(resources);
-    const offered: OfferedLink = site === undefined ? { waitingFor: 'there is no site yet' } : await resources.linkTo(site, options.host);
+    if (site === undefined) return { waitingFor: 'the namespace has no site' };
+    const offered = generateCredential ? await resources.linkTo(site, options.host) : linksWithout(site, options.host);
     return 'documents' in offered ? { done: offered.documents } : offered;
   });
   const count = documents.filter(isLink).length;
   let number = 0;
-  const printed = documents.map((document) => renamed(document, isLink(document) && count > 1 ? (number += 1) : 0, name, options.cost));
+  const printed = documents.map((document) => renamed(document, isLink(document) && count > 1 ? (number += 1) : 0, name, options));
   terminal.out(
     options.output === 'json'
       ? structured(listOf(printed), 'json')
@@ -51,16 +64,35 @@ export async function isLinkable(resources: Resources, site: Site): Promise<bool
   return acceptsLinks({ RouterAccess }, site);
 }
 
+/** Links to this site, one for each group of its endpoints, for a TLS bundle that comes another way. */
+export function linksWithout({ metadata, status }: Site, host: string | undefined): OfferedLink {
+  const all = status?.endpoints ?? [];
+  const endpoints = host === undefined ? all : all.filter((endpoint) => endpoint.host === host);
+  if (all.length === 0) return { waitingFor: 'nothing listens for links' };
+  if (endpoints.length === 0) throw new CliError('not-found', `Other sites do not reach this one by ${quoted(host ?? '')}.`);
+  const groups = [...Map.groupBy(endpoints, ({ group }) => group ?? '')];
+  return {
+    documents: groups.map(([group, those]) => ({
+      apiVersion: API_VERSION,
+      kind: 'Link',
+      metadata: { name: ['link', metadata.name, group].filter(Boolean).join('-') },
+      spec: { cost: 1, endpoints: those, tlsCredentials: '' },
+    })),
+  };
+}
+
 /** @param number of several links; 0 of an only one, and of what is no link */
-function renamed(document: object, number: number, name: string | undefined, cost: number | undefined): object {
+function renamed(document: object, number: number, name: string | undefined, { cost, tlsCredentials }: GenerateLinkOptions): object {
   const fields: Readonly<Record<string, unknown>> = { ...document };
-  const called = name === undefined ? {} : { name: number === 0 ? name : `${name}-${number}` };
+  const own = isLink(document) ? name : (tlsCredentials ?? name);
+  const called = own === undefined ? {} : { name: number === 0 ? own : `${own}-${number}` };
   const metadata = isRecord(fields['metadata']) ? { ...fields['metadata'], ...called } : fields['metadata'];
   const { spec } = fields;
   if (!isLink(document) || !isRecord(spec)) return { ...fields, metadata };
+  const bundle = tlsCredentials ?? name;
   return {
     ...fields,
     metadata,
-    spec: { ...spec, ...(name === undefined ? {} : { tlsCredentials: name }), ...(cost === undefined ? {} : { cost }) },
+    spec: { ...spec, ...(bundle === undefined ? {} : { tlsCredentials: bundle }), ...(cost === undefined ? {} : { cost }) },
   };
 }

@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process';
-import { access, realpath } from 'node:fs/promises';
+import { access, readdir, realpath, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { makeDirectory, removeFile, writeDurably } from '../../files/durable.ts';
-import { baseDirectory, layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
+import { baseDirectory, layoutOf, namespacesDirectory, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { directoryResources } from '../../platform/linux/resources.ts';
 import { tellRouter } from '../../platform/linux/router-api.ts';
 import { runningRouters } from '../../platform/linux/routers.ts';
 import { messageOf } from '../../telemetry/log.ts';
+import { isLabel } from '../../text/names.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, structured, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -56,6 +57,19 @@ export async function uninstall(namespace: string, terminal: Terminal): Promise<
   await removeFile(join(unitFolder(), unitName(namespace)));
   await systemctl('daemon-reload');
   terminal.out(`${unitName(namespace)} is ended and removed. The namespace's files stay, in ${layoutOf(namespace).root}.\n`);
+}
+
+/** Every namespace of this user: its service and its processes end, and its directory is deleted. */
+export async function uninstallAll(terminal: Terminal): Promise<void> {
+  const names = (await readdir(namespacesDirectory()).catch(() => [])).filter(isLabel).toSorted();
+  for (const namespace of names) {
+    const layout = layoutOf(namespace);
+    if (await hasUnit(namespace)) await uninstall(namespace, terminal);
+    if ((await runningRouters(layout)).length > 0) await stop(namespace, terminal);
+    await rm(layout.root, { recursive: true, force: true });
+    terminal.out(`The namespace ${namespace} is deleted: ${layout.root}.\n`);
+  }
+  if (names.length === 0) terminal.out(`There is no site below ${namespacesDirectory()}.\n`);
 }
 
 export async function start(namespace: string, terminal: Terminal): Promise<void> {

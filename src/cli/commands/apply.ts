@@ -2,12 +2,14 @@ import { Option, type Command } from 'commander';
 import type { DeleteFilesOptions } from '../actions/apply-actions.ts';
 import type { WaitOptions } from '../actions/waiting.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { addPlace, contextOf, examples, timeoutOption, waitOptions } from './options.ts';
+import { addPlace, contextOf, examples, onMachine, timeoutOption, waitOptions } from './options.ts';
 
-/** `earshot apply` and `earshot delete`. */
-export function addApply(program: Command, terminal: Terminal): void {
+/** `earshot apply` and `earshot delete`; the same below `earshot system`, where Skupper has them for machines. */
+export function addApply(group: Command, terminal: Terminal): void {
+  const isSystem = group.parent !== null;
+  const prefix = isSystem ? 'earshot system' : 'earshot';
   const apply = addPlace(
-    program
+    group
       .command('apply')
       .description('put resources into the namespace: new ones are made, others changed')
       .addOption(file().makeOptionMandatory()),
@@ -16,15 +18,16 @@ export function addApply(program: Command, terminal: Terminal): void {
   apply
     .addHelpText(
       'after',
-      examples('earshot apply -f west.yaml', 'earshot apply -f west/ --wait configured', 'earshot apply -f - < link-to-west.yaml'),
+      examples(`${prefix} apply -f west.yaml`, `${prefix} apply -f west/ --wait configured`, `${prefix} apply -f - < link-to-west.yaml`),
     )
     .action(async ({ filename, ...options }: WaitOptions & Files, command: Command) => {
+      if (isSystem) await onMachine(command, 'system apply');
       const { applyFiles } = await import('../actions/apply-actions.ts');
       await applyFiles(await contextOf(command, terminal), filename, options);
     });
 
   addPlace(
-    program
+    group
       .command('delete')
       .description('take resources out of the namespace: by kind and name, or those that stand in files')
       .argument('[kind]', 'kind of the resources, as in `kubectl delete`')
@@ -34,13 +37,14 @@ export function addApply(program: Command, terminal: Terminal): void {
       .option('--no-wait', 'do not wait until they are gone')
       .addOption(timeoutOption()),
   )
-    .addHelpText('after', examples('earshot delete listener web', 'earshot delete -f west.yaml'))
+    .addHelpText('after', examples(`${prefix} delete listener web`, `${prefix} delete -f west.yaml`))
     .action(async (kind: string | undefined, names: readonly string[], options: DeleteFilesOptions & Partial<Files>, command: Command) => {
       const { filename, ...how } = options;
       const isNamed = kind !== undefined && names.length > 0;
       if (isNamed === (filename !== undefined) || (kind !== undefined && !isNamed)) {
         command.error('error: say which: a kind and its names (listener web), or files (-f FILE)');
       }
+      if (isSystem) await onMachine(command, 'system delete');
       const context = await contextOf(command, terminal);
       if (filename !== undefined) await (await import('../actions/apply-actions.ts')).deleteFiles(context, filename, how);
       else if (kind !== undefined) await (await import('../actions/delete-actions.ts')).deleteNamed(context, kind, names, how);
@@ -52,7 +56,7 @@ interface Files {
 }
 
 function file(): Option {
-  const about = 'YAML or JSON file, a directory of them, or - for standard input; may be given again';
+  const about = 'YAML or JSON file, a directory of them, an http or https address, or - for standard input; may be given again';
   return new Option('-f, --filename <path>', about).argParser((path: string, before: readonly string[] | undefined) => [
     ...(before ?? []),
     path,

@@ -42,7 +42,8 @@ export function addConnector(program: Command, terminal: Terminal): void {
         'earshot connector generate backend 8080 --selector app=backend | kubectl apply -f -',
       ],
       arguments: nameAndPort,
-      options: [...options, selector],
+      options: [...options, ...podOptions],
+      resolve: selectPods,
       spec: newSpec,
     }),
   ]);
@@ -53,7 +54,7 @@ const PORT = 'port of the server';
 const nameAndPort = [nameOnly, new Argument('<port>', PORT).argParser(servicePort)];
 
 const options = [
-  new Option('--routing-key <key>', 'key by which listeners are found; at first the name'),
+  new Option('-r, --routing-key <key>', 'key by which listeners are found; at first the name'),
   new Option('--host <host>', 'name or address of the server; at first the name, and in a cluster pods are taken'),
   new Option('--tls-credentials <name>', 'TLS bundle below input/certs by which the server is verified; in a cluster a Secret'),
   new Option('--use-client-cert', 'show the certificate of that bundle to the server'),
@@ -63,16 +64,30 @@ const options = [
   new Option('--type <type>', 'what is carried').choices(['tcp']),
 ];
 
-const selector = new Option('--selector <labels>', 'in a cluster: pods that are the servers; at first app=NAME');
-const podOptions = [selector, new Option('--workload <workload>', 'in a cluster: whose pods are the servers, as deployment/backend')];
+const podOptions = [
+  new Option('--selector <labels>', 'in a cluster: pods that are the servers; at first app=NAME'),
+  new Option('--workload <workload>', 'in a cluster: whose pods are the servers, as deployment/backend'),
+  new Option('--include-not-ready', 'in a cluster: also pods that are not ready'),
+  new Option('--no-include-not-ready', 'only pods that are ready'),
+];
 
-/** What names pods only a cluster has. */
-async function selectPods(command: Command, { workload, ...fields }: SpecChange, resources: Resources): Promise<SpecChange> {
-  if (workload === undefined && fields['selector'] === undefined) return fields;
+/** Only a cluster has pods. A resource that is only printed may be for one, so nothing is asked then but for a workload. */
+async function selectPods(
+  command: Command,
+  { workload, includeNotReady, ...fields }: SpecChange,
+  open: () => Promise<Resources>,
+): Promise<SpecChange> {
+  const given = includeNotReady === undefined ? fields : { ...fields, includeNotReadyPods: includeNotReady };
+  const isPrinted = command.name() === 'generate';
+  if (workload === undefined && (isPrinted || fields['selector'] === undefined)) return given;
+  const resources = await open();
   if (!resources.ways.platform.capabilities.has('pods')) {
-    command.error('error: there are no pods without a cluster: give the server with --host');
+    const how = isPrinted
+      ? 'give their labels with --selector, or name the cluster with --platform kubernetes'
+      : 'give the server with --host';
+    command.error(`error: there are no pods without a cluster: ${how}`);
   }
-  return workload === undefined ? fields : { ...fields, selector: await resources.selectorOf(String(workload)) };
+  return workload === undefined ? given : { ...given, selector: await resources.selectorOf(String(workload)) };
 }
 
 /** A server is given by its host or by its pods. */

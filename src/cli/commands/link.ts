@@ -66,6 +66,8 @@ it expires and its certificate is renewed.`,
   options: [
     cost,
     new Option('--host <host>', "which of this site's names and addresses it is to use"),
+    new Option('--tls-credentials <name>', 'name of the TLS bundle (in a cluster a Secret) in what is printed'),
+    new Option('--no-generate-credential', 'print the Link alone: the other site has the bundle of --tls-credentials already'),
     timeoutOption(),
     outputOption('format').default('yaml'),
   ],

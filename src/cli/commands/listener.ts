@@ -46,7 +46,7 @@ const nameAndPort = [nameOnly, new Argument('<port>', PORT).argParser(servicePor
 
 function options(initialHost = ''): readonly Option[] {
   return [
-    new Option('--routing-key <key>', 'key by which connectors are found; at first the name'),
+    new Option('-r, --routing-key <key>', 'key by which connectors are found; at first the name'),
     new Option('--host <host>', `name or address of this machine to listen on; in a cluster a name for its Service${initialHost}`),
     new Option(
       '--tls-credentials <name>',

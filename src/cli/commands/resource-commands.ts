@@ -55,6 +55,8 @@ export async function targetOf({ kind, command, terminal }: At): Promise<Target>
 interface SpecRow extends Row {
   /** Where they are not, or not all of it. @param ways left out where it is not known for which platform it is */
   spec?(fields: SpecChange, name: string, ways?: Ways): SpecChange;
+  /** Fields that come of others, with what is there. Ends the command where its options cannot be meant. */
+  resolve?(command: Command, fields: SpecChange, open: () => Promise<Resources>): Promise<SpecChange>;
 }
 
 interface WriteRow extends SpecRow {
@@ -62,8 +64,6 @@ interface WriteRow extends SpecRow {
   readonly wait: Wait;
   /** `--timeout` where it is left out, and where that depends on the platform. */
   readonly within?: { readonly text: string; of(ways: Ways): number };
-  /** Fields that come of others, with what is there. Ends the command where its options cannot be meant. */
-  resolve?(command: Command, fields: SpecChange, resources: Resources): Promise<SpecChange>;
   /** In place of what is done for every kind. */
   action?(): Promise<Write>;
   /** Something begins by it: whoever has not said where is told. */
@@ -91,7 +91,7 @@ function writeVerb(verb: string, row: WriteRow & Required<Pick<WriteRow, 'action
       if (row.saysWhere === true) await sayWhere(at.command, target);
       const { ways } = target.resources;
       const typed = fieldsOf(row, words, given);
-      const fields = (await row.resolve?.(at.command, typed, target.resources)) ?? typed;
+      const fields = (await row.resolve?.(at.command, typed, () => Promise.resolve(target.resources))) ?? typed;
       const write = await row.action();
       const options = { ...given, timeout: given.timeout ?? row.within?.of(ways) ?? 0 };
       await write(target, name, row.spec?.(fields, name, ways) ?? fields, row.wait, options);
@@ -136,9 +136,11 @@ export function generateVerb(row: SpecRow): Verb {
     ...row,
     name: 'generate',
     options: [...(row.options ?? []), outputOption('format').default('yaml')],
-    run: async ({ kind, terminal }, options: { readonly output: OutputFormat }, name: string, ...words) => {
+    run: async (at, options: { readonly output: OutputFormat }, name: string, ...words) => {
+      const { kind, command, terminal } = at;
       const { generateResource } = await import('../actions/resource-actions.ts');
-      const fields = fieldsOf(row, words, options);
+      const typed = fieldsOf(row, words, options);
+      const fields = (await row.resolve?.(command, typed, async () => (await targetOf(at)).resources)) ?? typed;
       generateResource(terminal, kind, name, row.spec?.(fields, name) ?? fields, options.output);
     },
   };

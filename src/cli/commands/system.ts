@@ -1,6 +1,14 @@
 import { Option, type Command } from 'commander';
+import { addApply } from './apply.ts';
 import { duration, examples, namespaceOption, onMachine, outputOption, type OutputOptions } from './options.ts';
 import type { Terminal } from '../output/terminal.ts';
+
+interface InstallWords {
+  readonly start: boolean;
+  readonly print?: boolean;
+  readonly drainTimeout: number;
+  readonly reloadType?: string;
+}
 
 /** `earshot system`: the site as a service of systemd. */
 export function addSystem(program: Command, terminal: Terminal): void {
@@ -23,13 +31,24 @@ export function addSystem(program: Command, terminal: Terminal): void {
       '\nFor root it is a unit of the system; for others one of their own (systemctl --user), which runs beyond their' +
         '\nlogout only after `loginctl enable-linger`.',
     )
-    .action(async (options: { readonly start: boolean; readonly print?: boolean; readonly drainTimeout: number }, command: Command) => {
+    .addOption(
+      new Option('--reload-type <type>', 'accepted for scripts of Skupper; no effect, since changes are adopted at once')
+        .choices(['manual', 'auto'])
+        .hideHelp(),
+    )
+    .action(async ({ reloadType, ...options }: InstallWords, command: Command) => {
       const { install } = await import('../actions/system-actions.ts');
+      if (reloadType !== undefined)
+        terminal.note('--reload-type has no effect: the site adopts changes of its files within a second, whatever it says.\n');
       await install(await onMachine(command, 'system'), options, terminal);
     });
-  verb('uninstall', 'end the service and remove its unit; the namespace stays').action(async (_options: object, command: Command) =>
-    (await import('../actions/system-actions.ts')).uninstall(await onMachine(command, 'system'), terminal),
-  );
+  verb('uninstall', 'end the service and remove its unit; the namespace stays')
+    .option('-f, --force', 'end and delete all sites of this user on this machine, in all namespaces, with their keys')
+    .action(async ({ force }: { readonly force?: boolean }, command: Command) => {
+      const { uninstall, uninstallAll } = await import('../actions/system-actions.ts');
+      const namespace = await onMachine(command, 'system');
+      await (force === true ? uninstallAll(terminal) : uninstall(namespace, terminal));
+    });
   verb('start', 'start the service').action(async (_options: object, command: Command) =>
     (await import('../actions/system-actions.ts')).start(await onMachine(command, 'system'), terminal),
   );
@@ -44,4 +63,5 @@ export function addSystem(program: Command, terminal: Terminal): void {
     .action(async ({ output }: OutputOptions, command: Command) =>
       (await import('../actions/system-actions.ts')).showSystem(await onMachine(command, 'system'), output, terminal),
     );
+  addApply(system, terminal);
 }

@@ -159,6 +159,15 @@ describe('listener and connector create in a cluster', () => {
     assert.equal((await cluster.earshot(['listener', 'create', 'web', '80', '--tls-credentials', 'tls'])).code, 0);
   });
 
+  it('are printed for a workload', async () => {
+    await using cluster = await withSite();
+    cluster.store('deployments/back', { spec: { selector: { matchLabels: { app: 'back' } } } });
+    const { code, out, err } = await cluster.earshot(['connector', 'generate', 'web', '80', '--workload', 'deployment/back']);
+    assert.equal(code, 0, err);
+    assert.match(out, /selector: app=back/);
+    assert.deepEqual(cluster.writes, []);
+  });
+
   it('name what there is where a workload is not', async () => {
     await using cluster = await withSite();
     const say = async (workload: string): Promise<string> =>
@@ -247,6 +256,18 @@ describe('link generate in a cluster', () => {
     assert.deepEqual([code, said], [0, 'Secret "to-west" is created.\nLink "to-west" is created.\nAll are ready.\n'], err);
     assert.deepEqual(other.get('secrets/to-west')?.data, tls);
     assert.match((await other.earshot(['apply', '-f', '-'], out)).out, /Secret "to-west" is unchanged\.\nLink "to-west" is unchanged\./);
+  });
+
+  it('names the Secret as it is told', async () => {
+    await using cluster = await withSite();
+    issuing(cluster);
+    const { out, err } = await cluster.earshot(['link', 'generate', '--tls-credentials', 'corp']);
+    const [secret, link] = parseYaml(out) as readonly Stored[];
+    assert.deepEqual(
+      [secret?.metadata.name, link?.metadata.name, link?.spec?.['tlsCredentials']],
+      ['corp', 'link-west-skupper-router', 'corp'],
+      err,
+    );
   });
 
   it('is refused at a site that lets no one in', async () => {

@@ -18,17 +18,18 @@ export interface Result {
 export class Namespace implements AsyncDisposable {
   readonly home: string;
   readonly layout: NamespaceLayout;
+  readonly #homeBefore = process.env['EARSHOT_HOME'];
   #lock: Disposable | undefined;
 
   private constructor(home: string) {
     this.home = home;
+    process.env['EARSHOT_HOME'] = home;
     this.layout = layoutOf('west', home);
   }
 
   /** Sets EARSHOT_HOME of this process: one at a time. */
   static async make(): Promise<Namespace> {
     const home = await mkdtemp(join(tmpdir(), 'earshot-cli-'));
-    process.env['EARSHOT_HOME'] = home;
     return new Namespace(home);
   }
 
@@ -79,6 +80,8 @@ export class Namespace implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#lock?.[Symbol.dispose]();
+    if (this.#homeBefore === undefined) delete process.env['EARSHOT_HOME'];
+    else process.env['EARSHOT_HOME'] = this.#homeBefore;
     await rm(this.home, { recursive: true, force: true });
   }
 }

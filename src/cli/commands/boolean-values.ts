@@ -1,0 +1,64 @@
+/** `--flag=true` and `--flag=false`, as programs written in Go take them, in the form that commander knows: pure. */
+import type { Command, Option } from 'commander';
+
+/** What commander has to know of an option. */
+type Flag = Pick<Option, 'long' | 'short' | 'required' | 'optional' | 'negate'>;
+
+/** strconv.ParseBool of Go. */
+const VALUES: ReadonlyMap<string, boolean> = new Map([
+  ...['1', 't', 'T', 'true', 'TRUE', 'True'].map((word) => [word, true] as const),
+  ...['0', 'f', 'F', 'false', 'FALSE', 'False'].map((word) => [word, false] as const),
+]);
+
+/** For this command and all below it. */
+export function acceptBooleanValues(command: Command): void {
+  const parse = command.parseOptions.bind(command);
+  command.parseOptions = (words) => parse(withoutBooleanValues(words, command.options, (message) => command.error(`error: ${message}`)));
+  command.commands.forEach(acceptBooleanValues);
+}
+
+/**
+ * The same words with each boolean option as `--flag`, as `--no-flag`, or left out where the default is what is asked for. The last one counts.
+ * @param refuse ends the command
+ */
+export function withoutBooleanValues(words: readonly string[], flags: readonly Flag[], refuse: (message: string) => never): string[] {
+  const taken: string[] = [];
+  let isValue = false;
+  for (const [index, word] of words.entries()) {
+    if (word === '--') return [...taken, ...words.slice(index)];
+    const found = isValue ? undefined : booleanIn(word, flags, refuse);
+    isValue = !isValue && flags.some((flag) => flag.required && (flag.long === word || flag.short === word));
+    if (found === undefined) {
+      taken.push(word);
+      continue;
+    }
+    const { positive, negative, on } = found;
+    const opposite = on ? negative : positive;
+    if (opposite !== undefined) taken.splice(0, taken.length, ...taken.filter((before) => before !== opposite));
+    const said = on ? positive : negative;
+    if (said !== undefined) taken.push(said);
+  }
+  return taken;
+}
+
+interface Found {
+  /** `--flag`, where there is such an option. */
+  readonly positive: string | undefined;
+  /** `--no-flag`, where there is such an option. */
+  readonly negative: string | undefined;
+  readonly on: boolean;
+}
+
+function booleanIn(word: string, flags: readonly Flag[], refuse: (message: string) => never): Found | undefined {
+  const [, typed = '', value] = /^(--?[A-Za-z][\w-]*)(?:=(.*))?$/s.exec(word) ?? [];
+  const booleans = flags.filter(({ required, optional }) => !required && !optional);
+  const long = booleans.find((flag) => flag.short === typed)?.long ?? typed;
+  const isNegated = booleans.some((flag) => flag.negate && flag.long === long);
+  const base = isNegated ? long.replace(/^--no-/, '') : long.slice(2);
+  const has = (name: string): string | undefined => (booleans.some((flag) => flag.long === name) ? name : undefined);
+  const [positive, negative] = [has(`--${base}`), has(`--no-${base}`)];
+  if (positive === undefined && negative === undefined) return undefined;
+  const given = value === undefined ? true : VALUES.get(value);
+  if (given === undefined) return refuse(`option '${typed}' takes true or false, not '${value ?? ''}'`);
+  return { positive, negative, on: given !== isNegated };
+}
