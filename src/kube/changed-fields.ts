@@ -1,0 +1,90 @@
+/** Which fields of an object something else has changed, and which field manager did it: pure. */
+import { isDeepStrictEqual } from 'node:util';
+import { isRecord } from '../text/is-record.ts';
+import { printable, quoted } from '../text/printable.ts';
+import type { RepairReport } from '../work/repair-limiter.ts';
+import type { KubeObject } from './objects.ts';
+
+/** From an object down to a field. A list is one field. */
+export type FieldPath = readonly string[];
+
+/** A message has no room for more. */
+const MOST_FIELDS = 3;
+
+/**
+ * The first few fields of `wanted` that `current` does not have so.
+ * @param isSame compares two values; `current` may have more fields than are wanted
+ */
+export function changedFields(
+  current: unknown,
+  wanted: unknown,
+  isSame: (current: unknown, wanted: unknown) => boolean = isDeepStrictEqual,
+): readonly FieldPath[] {
+  if (isSame(current, wanted)) return [];
+  if (!isRecord(wanted) || !isRecord(current)) return [[]];
+  const found = Object.entries(wanted).flatMap(([key, value]) =>
+    value === undefined ? [] : changedFields(current[key], value, isSame).map((path) => [key, ...path]),
+  );
+  return found.length === 0 ? [[]] : found.slice(0, MOST_FIELDS);
+}
+
+/** `spec.ports`; `metadata.labels["example.com/team"]`. */
+export function formatField(path: FieldPath): string {
+  const text = path.map((key, index) => (PLAIN.test(key) ? `${index === 0 ? '' : '.'}${key}` : `["${key}"]`)).join('');
+  return printable(text, 200);
+}
+
+/**
+ * The manager that wrote the field last, else the one that wrote the object last.
+ * @param isOurs whether a manager is this program
+ */
+export function managerOf({ metadata }: KubeObject, path: FieldPath, isOurs: (manager: string) => boolean): string | undefined {
+  const others = (metadata.managedFields ?? [])
+    .filter(isRecord)
+    .filter(
+      ({ manager, subresource }) =>
+        typeof manager === 'string' && !isOurs(manager) && (subresource === undefined || path[0] === subresource),
+    )
+    .toSorted((one, other) => timeOf(other) - timeOf(one));
+  const found = others.find(({ fieldsV1 }) => owns(fieldsV1, path)) ?? others[0];
+  return typeof found?.['manager'] === 'string' ? printable(found['manager'], 128) : undefined;
+}
+
+/**
+ * What to report of an object that something else keeps changing back.
+ * @param current with its `managedFields`; undefined: it was deleted
+ */
+export function repairReportOf(
+  current: KubeObject | undefined,
+  wanted: unknown,
+  isOurs: (manager: string) => boolean,
+  isSame?: (current: unknown, wanted: unknown) => boolean,
+): RepairReport {
+  if (current === undefined) return { fields: [] };
+  const paths = changedFields(current, wanted, isSame);
+  const [first = []] = paths;
+  const manager = managerOf(current, first, isOurs);
+  return { fields: paths.map(formatField).filter((field) => field !== ''), ...(manager === undefined ? {} : { manager }) };
+}
+
+/** @param what kind and name of the object */
+export function repairMessage(what: string, { fields, manager }: RepairReport): string {
+  const by = manager === undefined ? 'something else' : quoted(manager, 128);
+  const which = fields.length === 0 ? '' : ` (${fields.join(', ')})`;
+  return `${what} is changed back by ${by}${which}. It is repaired once a minute at most; stop the other writer, or change this resource.`;
+}
+
+/** Down to the path, or as deep as the manager's fields go along it. */
+function owns(fields: unknown, [key, ...rest]: FieldPath): boolean {
+  if (key === undefined || !isRecord(fields)) return true;
+  const field = fields[`f:${key}`];
+  if (field === undefined) return false;
+  return isRecord(field) && Object.keys(field).some((each) => each.startsWith('f:')) ? owns(field, rest) : true;
+}
+
+function timeOf({ time }: Readonly<Record<string, unknown>>): number {
+  const parsed = typeof time === 'string' ? Date.parse(time) : Number.NaN;
+  return Number.isNaN(parsed) ? 0 : parsed;
+}
+
+const PLAIN = /^[A-Za-z_][A-Za-z0-9_-]*$/;
