@@ -259,6 +259,7 @@ export const rooms = {
     'listener-not-owned': ['condition event', "A Listener of the volume's name was made by somebody else.",
       'Delete it, or rename the claim.'],
     'listener-being-replaced': ['condition event', 'The Listener of an earlier volume of this name is being removed.', 'Nothing.'],
+    'pod-ending': ['condition', 'The pod is being deleted, or has finished, so the kubelet unmounts its volumes.', 'Nothing.'],
     'pod-not-found': ['condition event', 'The pod does not exist.', 'Nothing.'],
     'claim-not-found': ['condition event answer', 'The PersistentVolumeClaim does not exist.', 'Make it anew.'],
     'volume-not-found': ['condition event answer', 'The PersistentVolume does not exist.', 'Delete the claim; it is made anew.'],

@@ -8,6 +8,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { reportResults, showQueues } from '../telemetry/queue-metrics.ts';
 import type { ClusterCaches, ProvisionCaches } from './cluster/caches.ts';
 import { ListenerReconciler } from './listeners/listener-reconciler.ts';
+import { createEndingPodsReconciler } from './mounts/ending-pods-reconciler.ts';
 import { MountReconciler } from './mounts/mount-reconciler.ts';
 import { createNodeLossReconciler } from './listeners/node-loss-reconciler.ts';
 import { ClaimReconciler } from './provision/claim-reconciler.ts';
@@ -58,6 +59,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
       (error) => (isRefusal(error) ? REFUSED : BACKOFF),
     ),
     mounts: queue('mounts', (key, signal) => mounts.reconcile(key, signal)),
+    'ending-pods': queue('ending-pods', createEndingPodsReconciler({ client, caches, events })),
     'lost-nodes': queue('lost-nodes', createNodeLossReconciler({ client, caches, events })),
     ...(claims === undefined ? {} : { claims: queue('claims', (key, signal) => claims.reconcile(key, signal)) }),
     ...(claims === undefined ? {} : { released: queue('released', createReclaimReconciler({ client, caches })) }),
@@ -65,6 +67,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const stopWatching = wakeUps(caches, provision, {
     listener: (key) => queues.listeners.add(key),
     mount: (key) => queues.mounts.add(key),
+    waiting: (key) => queues['ending-pods'].add(key),
     volume: (key) => queues['lost-nodes'].add(key),
     claim: (key) => queues.claims?.add(key),
     released: (key) => queues.released?.add(key),

@@ -3,16 +3,19 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Cache, Change, KeyString } from '../kube/contract.ts';
 import { keyOf } from '../kube/key.ts';
 import type { KubeObject, Node, PersistentVolume, Pod, Service } from '../kube/objects.ts';
-import type { Listener } from '../api/listeners/index.ts';
+import type { Listener, PodListeners } from '../api/listeners/index.ts';
 import type { ClusterCaches, EndpointNodes, ProvisionCaches } from './cluster/caches.ts';
 import { requestKeyOf } from './cluster/starting-pods.ts';
 import { pinnedNodesOf, runsDriver, targetOf } from './cluster/volumes.ts';
 import { concernsMounts } from './mounts/mount-plan.ts';
 
-/** What a change may ask to be looked at. A mount is one pod's, a volume one that may be pinned to a node, a released one may be deleted. */
+/**
+ * What a change may enqueue: a mount is one pod's, a waiting one may share its volume with a pod that ends, a volume may be
+ * pinned to a node, a released one may be deleted.
+ */
 export type Woken = (typeof COLUMNS)[number];
 
-const COLUMNS = ['listener', 'mount', 'volume', 'claim', 'released'] as const;
+const COLUMNS = ['listener', 'mount', 'waiting', 'volume', 'claim', 'released'] as const;
 
 /** Takes the keys of what is to be looked at. */
 export type Wake = Readonly<Record<Woken, (key: KeyString) => void>>;
@@ -38,6 +41,8 @@ export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | unde
       ...podListeners.by('handle', spec?.csi?.volumeHandle ?? '').map(keyOf),
       ...startingPods.by('claim', `${spec?.claimRef?.namespace}/${spec?.claimRef?.name}`).map(requestKeyOf),
     ]);
+  const sharing = ({ spec }: PodListeners): readonly KeyString[] =>
+    Object.keys(spec.mounts ?? {}).flatMap((handle) => podListeners.by('handle', handle).map(keyOf));
   const claimsOf = (index: string, value: string): readonly KeyString[] => provision?.claims.by(index, value).map(keyOf) ?? [];
   const on = (node: KubeObject): readonly PersistentVolume[] => volumes.by('node', keyOf(node));
 
@@ -78,8 +83,15 @@ export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | unde
       claim: ({ object }) => claimOf(object),
       released: ({ object }) => [keyOf(object)],
     }),
-    row(startingPods, { mount: (change) => (hasComeNearer(change) ? [requestKeyOf(change.object)] : []) }),
-    row(podListeners, { mount: (change) => (podListeners.isEcho(change) ? [] : [keyOf(change.object)]) }),
+    row(startingPods, {
+      mount: (change) => (hasMovedOn(change) ? [requestKeyOf(change.object)] : []),
+      waiting: (change) => (hasMovedOn(change) ? [requestKeyOf(change.object)] : []),
+    }),
+    row(podListeners, {
+      mount: (change) => (podListeners.isEcho(change) ? [] : [keyOf(change.object)]),
+      // Of those that wait for one volume, another may be the first now.
+      waiting: ({ object }) => [keyOf(object), ...sharing(object)],
+    }),
   ];
 
   if (provision !== undefined) {
@@ -91,7 +103,10 @@ export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | unde
 
   const stops = table.map((connect) => connect(wake));
   for (const listener of listeners.values()) wake.listener(keyOf(listener));
-  for (const request of podListeners.values()) wake.mount(keyOf(request));
+  for (const request of podListeners.values()) {
+    wake.mount(keyOf(request));
+    wake.waiting(keyOf(request));
+  }
   for (const pod of startingPods.values()) wake.mount(requestKeyOf(pod));
   for (const volume of volumes.values()) {
     wake.volume(keyOf(volume));
@@ -141,9 +156,11 @@ function hasOtherNodes({ object, previous }: Change<EndpointNodes>): boolean {
   return previous === undefined || previous.nodes.join() !== object.nodes.join();
 }
 
-/** A pod is new, or has been given its node. */
-function hasComeNearer({ type, object, previous }: Change<Pod>): boolean {
-  return type === 'added' || (type === 'modified' && previous?.spec?.nodeName !== object.spec?.nodeName);
+/** A pod is new, has been given its node, or is being deleted. */
+function hasMovedOn({ type, object, previous }: Change<Pod>): boolean {
+  const isPlaced = previous?.spec?.nodeName !== object.spec?.nodeName;
+  const isEnding = previous?.metadata.deletionTimestamp !== object.metadata.deletionTimestamp;
+  return type === 'added' || (type === 'modified' && (isPlaced || isEnding));
 }
 
 /** Kubelets report every few seconds; only a change of addresses, or of existence, concerns us. */

@@ -27,11 +27,12 @@ export class MountRequests {
   readonly #options: MountRequestsOptions;
   /** A pod's volumes are mounted at the same time: the first one makes the object, the others add to it. */
   readonly #turns = new InTurn();
-  readonly #view: FreshView<PodListeners>;
+  /** The PodListeners of this node, with what this driver has just written. */
+  readonly view: FreshView<PodListeners>;
 
   constructor(options: MountRequestsOptions) {
     this.#options = options;
-    this.#view = new FreshView(options.podListeners);
+    this.view = new FreshView(options.podListeners);
   }
 
   request(pod: PodIdentity, handle: string, signal: AbortSignal): Promise<void> {
@@ -42,7 +43,7 @@ export class MountRequests {
     const { nodeName, client, podListeners: cache } = this.#options;
     const key = { namespace: pod.namespace, name: podListenersName(pod.uid) };
     const name = keyString(key);
-    let known = this.#view.get(name);
+    let known = this.view.get(name);
     // Twice at most: between a look and a write somebody else may make the object, or remove it.
     for (let tries = 0; ; tries += 1) {
       checkNode(known, nodeName, name);
@@ -53,7 +54,7 @@ export class MountRequests {
           known === undefined
             ? await client.create(podListeners, newPodListeners(pod, spec), { signal })
             : await client.patch(podListeners, key, { spec }, { type: 'merge', signal });
-        this.#view.wrote(made);
+        this.view.wrote(made);
         return;
       } catch (error) {
         // What is not found to make an object in is its namespace.

@@ -1,16 +1,21 @@
 import type { PodListener, PodListeners } from '../../api/listeners/index.ts';
+import { isEnding, mountStatusOf } from '../../api/listeners/mount-status.ts';
 import { podListenersName, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
 import { cacheUntil } from '../../kube/watch/cache-until.ts';
 import type { Cache } from '../../kube/contract.ts';
+import { isNamespaceTerminating } from '../../kube/errors.ts';
 import { entryOf } from './volume-entry.ts';
 import { CsiError } from './errors.ts';
 import type { NodeDefinition } from './generated/csi.ts';
 import type { CallContext, Implementation } from './grpc-server.ts';
+import { Status } from './grpc-status.ts';
 import type { MountRequests, MountRequestsOptions } from './mount-requests.ts';
 import { parseHandle, parsePublish, type PublishRequest } from './publish-request.ts';
 import type { PublishedVolumes } from './published-volumes.ts';
+import { refusalOf } from './socket-server.ts';
 import type { StandingRequests } from './standing-requests.ts';
-import { parseTarget } from './target-path.ts';
+import { parseTarget, type Target } from './target-path.ts';
+import { VolumeUses } from './volume-uses.ts';
 import { aborted } from '../../work/pause.ts';
 
 export interface NodeServiceOptions extends MountRequestsOptions {
@@ -28,10 +33,13 @@ export interface NodeServiceOptions extends MountRequestsOptions {
 const WAIT_MILLISECONDS = 110_000;
 /** For the answer, which says why, to arrive before the caller gives up without a reason. */
 const MARGIN_MILLISECONDS = 1_000;
+/** How long a waiting mount goes on when the kubelet needs its volume for another pod: their addresses mostly come together. */
+const YIELD_MILLISECONDS = 500;
 
 /**
  * Volumes in pods (CSI specification, "Node Service RPC"). A mount asks the controller for the pod's address and waits
  * until that is known, by watch; so it costs one write and no read, and succeeds at once when the address is there.
+ * docs/adr/0020-waiting-mounts.md tells how long a call waits, and why.
  */
 export function createNodeService(options: NodeServiceOptions): Implementation<NodeDefinition> {
   const { nodeName, kubeletDir, standing, published } = options;
@@ -46,7 +54,7 @@ export function createNodeService(options: NodeServiceOptions): Implementation<N
       parseHandle(volumeId);
       if (targetPath === '') throw new CsiError('csi-request', 'target_path is missing.');
       const target = parseTarget(kubeletDir, targetPath);
-      mounts.takeBack(target.path);
+      mounts.unpublish(target);
       standing.remove(target);
       await published.unpublish(target);
       return {};
@@ -60,12 +68,14 @@ export function createNodeService(options: NodeServiceOptions): Implementation<N
 
 class Mounts {
   readonly #options: NodeServiceOptions;
-  /** Mounts that wait, by target path: taken back when the pod goes. */
+  /** Mounts that wait, by target path. */
   readonly #waiting = new Map<string, Set<AbortController>>();
+  readonly #uses: VolumeUses;
   readonly #stopping: AbortSignal;
 
   constructor(options: NodeServiceOptions) {
     this.#options = options;
+    this.#uses = new VolumeUses(options.requests.view, options.published);
     this.#stopping = reasoned(options.signal, new CsiError('csi-not-ready', 'The driver stops; the mount goes on with its successor.'));
   }
 
@@ -81,12 +91,15 @@ class Mounts {
       await Promise.race([podListeners.synced, aborted(signal)]);
       signal.throwIfAborted();
       await requests.request(pod, handle, signal);
-      standing.add({ handle, target, pod });
-      const key = keyOf(request);
-      await cacheUntil(podListeners, (cache) => reachable(cache.get(key), handle), signal);
-      // Taken back in the very moment: what is queued after the removal would stay for ever.
+      this.#uses.ask({ handle, target, pod });
+      await this.#untilReachable(request, end, signal);
+      // The driver may have been told to unpublish it in this moment: what is queued after the removal would stay for ever.
       signal.throwIfAborted();
+      standing.add({ handle, target, pod });
       await published.publish({ handle, target, pod });
+    } catch (error) {
+      if (!caller.signal.aborted && isFinal(refusalOf(error).status)) this.#uses.fail(target);
+      throw isNamespaceTerminating(error) ? new CsiError('csi-superseded', `Namespace ${pod.namespace} is being deleted.`, error) : error;
     } finally {
       clearTimeout(timer);
       group.delete(end);
@@ -97,9 +110,55 @@ class Mounts {
     }
   }
 
-  takeBack(path: string): void {
-    for (const end of this.#waiting.get(path) ?? []) end.abort(new CsiError('csi-superseded', 'The volume is taken away again.'));
+  unpublish(target: Target): void {
+    for (const end of this.#waiting.get(target.path) ?? []) end.abort(new CsiError('csi-superseded', 'The volume is taken away again.'));
+    this.#uses.unpublish(target);
   }
+
+  /**
+   * The kubelet runs one operation at a time on a volume, and does not cancel this one. So the wait ends when this pod
+   * ends, and soon after the kubelet needs the volume for another pod.
+   */
+  async #untilReachable(request: PublishRequest, end: AbortController, signal: AbortSignal): Promise<void> {
+    const { view } = this.#options.requests;
+    let timer: NodeJS.Timeout | undefined;
+    const yieldIfNeeded = (): void => {
+      timer = undefined;
+      const conflict = this.#uses.findConflict(request);
+      if (conflict !== undefined) end.abort(new CsiError('csi-superseded', `${conflict} This mount is tried again after that.`));
+    };
+    try {
+      await cacheUntil(
+        view,
+        (cache) => {
+          const object = cache.get(keyOf(request));
+          const found = reachable(object, request.handle);
+          if (found !== undefined) return found;
+          checkStands(request, object);
+          if (this.#uses.findConflict(request) !== undefined) timer ??= setTimeout(yieldIfNeeded, YIELD_MILLISECONDS);
+          return undefined;
+        },
+        signal,
+      );
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** Throws csi-superseded where the pod of a waiting mount ends. */
+function checkStands({ handle, pod }: PublishRequest, object: PodListeners | undefined): void {
+  if (object === undefined || !Object.hasOwn(object.spec.mounts ?? {}, handle)) {
+    throw new CsiError('csi-superseded', `The request for volume ${handle} of pod ${pod.namespace}/${pod.name} was deleted.`);
+  }
+  if (isEnding(object, handle)) throw new CsiError('csi-superseded', mountStatusOf(object, handle)?.message ?? '');
+}
+
+/** Status codes after which the kubelet takes a volume for half mounted (kubelet, pkg/volume/csi/csi_client.go, isFinalError). */
+const UNCERTAIN: ReadonlySet<Status> = new Set<Status>([Status.CANCELLED, Status.DEADLINE_EXCEEDED, Status.UNAVAILABLE, Status.ABORTED]);
+
+function isFinal(status: Status): boolean {
+  return !UNCERTAIN.has(status);
 }
 
 function patience(deadline: number, wait = WAIT_MILLISECONDS): number {
@@ -116,15 +175,14 @@ function reachable(object: PodListeners | undefined, handle: string): PodListene
   return (entry?.ingressAddresses ?? []).length > 0 ? entry : undefined;
 }
 
-/** What the person who looks at the pod's events needs to know. */
+/** The error at the end of the wait. The kubelet shows it in an event of the pod. */
 function overdue(request: PublishRequest, cache: Cache<PodListeners>): CsiError {
   const { handle, pod } = request;
   if (!cache.isSynced) return new CsiError('csi-not-ready', 'The driver has not reached the API server yet; its log says why.');
   const object = cache.get(keyOf(request));
-  const mounts = object?.status?.mounts ?? {};
-  const status = Object.hasOwn(mounts, handle) ? mounts[handle] : undefined;
-  const untouched = 'The controller has not taken up this mount: see whether its pods run, and their log.';
-  const why = status === undefined ? untouched : `${status.reason}: ${status.message}`;
+  const status = object === undefined ? undefined : mountStatusOf(object, handle);
+  const unanswered = 'The controller has not answered this mount: see whether its pods run, and their log.';
+  const why = status === undefined ? unanswered : `${status.reason}: ${status.message}`;
   return new CsiError('csi-waiting', `Volume ${handle} of pod ${pod.namespace}/${pod.name} has no address yet. ${why}`);
 }
 

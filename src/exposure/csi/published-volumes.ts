@@ -93,6 +93,15 @@ export class PublishedVolumes {
     return this.#followed.get(path) !== undefined;
   }
 
+  ofHandle(handle: string): readonly Volume[] {
+    return this.#followed.ofHandle(handle);
+  }
+
+  /** The volumes of a pod, by the name of its PodListeners. */
+  ofPod(name: string): readonly Volume[] {
+    return this.#followed.ofPod(name);
+  }
+
   /** Follows volumes that are on the disk already, from the next change or `refreshAll` on. */
   follow(volumes: readonly Volume[]): void {
     for (const volume of volumes) this.#follow(volume);

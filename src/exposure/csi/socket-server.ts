@@ -113,7 +113,7 @@ function isExpected(error: unknown): boolean {
 }
 
 /** Also tells the caller of what nobody expected, since the caller shows it to the person who waits for the pod. */
-function refusalOf(error: unknown): Refusal {
+export function refusalOf(error: unknown): Refusal {
   if (error instanceof CsiError) return { status: error.status, message: error.message };
   if (error instanceof TransportError) return { status: Status.UNAVAILABLE, message: `The API server did not answer: ${messageOf(error)}` };
   if (error instanceof ApiError) {

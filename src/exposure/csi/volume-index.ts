@@ -16,6 +16,10 @@ export class VolumeIndex {
     return this.#byPath.get(path);
   }
 
+  ofHandle(handle: string): readonly Volume[] {
+    return [...this.#byPath.values()].filter((volume) => volume.handle === handle);
+  }
+
   paths(): Iterable<string> {
     return this.#byPath.keys();
   }

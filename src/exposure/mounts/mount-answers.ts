@@ -1,6 +1,7 @@
 /** Writes down how the mounts of a pod stand: addresses in the spec, what is waited for in the status and in events. */
 import { isDeepStrictEqual } from 'node:util';
 import { podListeners, type ListenerIngress, type PodListener, type PodListeners } from '../../api/listeners/index.ts';
+import { isEnding } from '../../api/listeners/mount-status.ts';
 import type { EventRecorder, KubeClient } from '../../kube/contract.ts';
 import { isAlreadyExists } from '../../kube/errors.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
@@ -60,9 +61,11 @@ export class MountAnswers {
   /** What is waited for is shown; what came is taken back. */
   async writeWaiting(request: PodListeners, shown: ReadonlyMap<string, Waiting | undefined>, signal: AbortSignal): Promise<void> {
     const before = request.status?.mounts ?? {};
-    const changed = [...shown].filter(
-      ([handle, waiting]) => waiting?.reason !== before[handle]?.reason || waiting?.message !== before[handle]?.message,
-    );
+    const changed = [...shown].filter(([handle, waiting]) => {
+      // A pod that ends does not come back, though it may have its address.
+      if (waiting === undefined && isEnding(request, handle)) return false;
+      return waiting?.reason !== before[handle]?.reason || waiting?.message !== before[handle]?.message;
+    });
     if (changed.length === 0) return;
     const mounts = Object.fromEntries(
       changed.map(([handle, waiting]) => [handle, waiting === undefined ? null : { reason: waiting.reason, message: waiting.message }]),
@@ -75,8 +78,9 @@ export class MountAnswers {
     await this.#view.write({ ...request, status: { ...request.status, mounts: Object.fromEntries(after) } }, () =>
       this.#client.patch(podListeners, parseKey(keyOf(request)), patch, options),
     );
-    for (const [, waiting] of changed) {
-      if (waiting !== undefined) this.warn(request, waiting.reason, `The listener volume waits: ${waiting.message}`);
+    for (const [handle, waiting] of changed) {
+      const isEnd = isEnding({ ...request, status: { mounts: Object.fromEntries(after) } }, handle);
+      if (waiting !== undefined && !isEnd) this.warn(request, waiting.reason, `The listener volume waits: ${waiting.message}`);
     }
   }
 

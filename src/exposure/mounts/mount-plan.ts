@@ -52,6 +52,20 @@ export function checkAsker(request: PodListeners, pod: Pod | undefined): { reado
   return { ok: false, isForged: true, waiting: { reason: 'NotOnThisNode', message } };
 }
 
+/** Why the pod of a PodListeners needs its volumes no longer; undefined while it does. */
+export function endOf(pod: Pod | undefined, request: PodListeners): Waiting | undefined {
+  const podName = `${request.metadata.namespace}/${ownerOf(request)?.name ?? ''}`;
+  if (pod === undefined || podListenersName(pod.metadata.uid ?? '') !== request.metadata.name) {
+    return { reason: 'PodEnding', message: `Pod ${podName} does not exist any more.` };
+  }
+  if (pod.metadata.deletionTimestamp !== undefined) return { reason: 'PodEnding', message: `Pod ${podName} is being deleted.` };
+  const phase = pod.status?.phase ?? '';
+  return FINISHED.has(phase) ? { reason: 'PodEnding', message: `Pod ${podName} has finished (phase ${phase}).` } : undefined;
+}
+
+/** Phases in which the kubelet unmounts a pod's volumes. */
+const FINISHED: ReadonlySet<string> = new Set(['Succeeded', 'Failed']);
+
 /** Whether this pod, on the node that asks, really mounts this volume. */
 export function checkMount(request: PodListeners, pod: Pod | undefined, volume: PersistentVolume): MountCheck {
   const asker = checkAsker(request, pod);

@@ -10,6 +10,8 @@ const PATIENCE = 1_500;
 /** Where nothing is wrong as far as is known, and the controller itself is just not there yet. */
 const LONG_PATIENCE = 10_000;
 const stages: ReadonlySet<string> = new Set<ConditionReason>(['ListenerPending', 'VolumeNotFound', 'NoService', 'ServicePending']);
+/** The node ends its wait by these, so they are written at once. */
+const endings: ReadonlySet<string> = new Set<ConditionReason>(['PodEnding', 'PodNotFound']);
 
 /** A mount whose pod, claim and volume say the same, and whose Listener is as it should be. */
 export interface Prepared {
@@ -75,7 +77,8 @@ export class MountProgress {
         shown.set(state.handle, undefined);
         continue;
       }
-      const allowed = stages.has(state.waiting.reason) ? LONG_PATIENCE : PATIENCE;
+      const { reason } = state.waiting;
+      const allowed = endings.has(reason) ? 0 : stages.has(reason) ? LONG_PATIENCE : PATIENCE;
       const left = (this.#of(request, state.handle).since ?? 0) + allowed - this.#clock();
       if (left > 0) next = Math.min(next ?? left, left);
       else shown.set(state.handle, state.waiting);

@@ -16,7 +16,7 @@ import { preferenceOf } from '../listeners/addresses.ts';
 import { checkKept } from '../listeners/definition-outdated.ts';
 import { refuseName } from '../listeners/service-plan.ts';
 import { MountAnswers, type MountState } from './mount-answers.ts';
-import { checkAsker, checkClaim, checkMount, ownerOf, planEntry, requestOf, type Waiting } from './mount-plan.ts';
+import { checkAsker, checkClaim, checkMount, endOf, ownerOf, planEntry, requestOf, type Waiting } from './mount-plan.ts';
 import { claimsOf, requestKeyOf } from '../cluster/starting-pods.ts';
 import { targetOf } from '../cluster/volumes.ts';
 import { MountPreparation, type Mounted } from './mount-preparation.ts';
@@ -195,7 +195,9 @@ export class MountReconciler {
   async #stateOrRefusal(visit: Visit, handle: string): Promise<MountState> {
     try {
       this.#progress.begin(visit.request, handle);
-      return await this.#stateOf(visit, handle);
+      const [starting] = this.#options.caches.startingPods.by('request', keyOf(visit.request));
+      const end = starting === undefined ? undefined : endOf(starting, visit.request);
+      return end === undefined ? await this.#stateOf(visit, handle) : { handle, waiting: end };
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const message = `The API server refuses what this volume needs: ${error.message}`;

@@ -44,10 +44,10 @@ export class NodeFixture implements Disposable {
     return join(folder, 'mount');
   }
 
-  request(changes: Partial<NodePublishVolumeRequest> = {}, volume = 'pvc-1'): NodePublishVolumeRequest {
+  request(changes: Partial<NodePublishVolumeRequest> = {}, volume = 'pvc-1', podUid = POD_UID): NodePublishVolumeRequest {
     return {
       volumeId: volume,
-      targetPath: this.target(volume),
+      targetPath: this.target(volume, podUid),
       volumeCapability: { accessType: { $case: 'mount', value: { fsType: '', mountFlags: [] } }, accessMode: { mode: 1 } },
       readonly: false,
       volumeContext: podContext(),
@@ -65,17 +65,30 @@ export class NodeFixture implements Disposable {
     });
   }
 
+  /** The request of another pod than the usual one. */
+  requestOf(name: string, podUid: string, volume = 'pvc-1'): NodePublishVolumeRequest {
+    const volumeContext = podContext({ 'csi.storage.k8s.io/pod.name': name, 'csi.storage.k8s.io/pod.uid': podUid });
+    return this.request({ volumeContext }, volume, podUid);
+  }
+
+  /** Plays the controller: says what a mount waits for. */
+  mark(key: string, handle: string, status: { readonly reason: string; readonly message: string }): void {
+    const object = this.cache.get(key);
+    if (object === undefined) throw new Error('nothing to mark');
+    this.put({ ...object, status: { mounts: { ...object.status?.mounts, [handle]: status } } });
+  }
+
   /** Changes one volume's addresses in the object of the pod. */
-  change(handle: string, addresses: readonly ListenerIngress[]): void {
-    const object = this.cache.get(POD_KEY);
+  change(handle: string, addresses: readonly ListenerIngress[], key = POD_KEY): void {
+    const object = this.cache.get(key);
     if (object === undefined) throw new Error('nothing to change');
     this.put({ ...object, spec: { ...object.spec, listeners: { ...object.spec.listeners, [handle]: entry(handle, addresses) } } });
   }
 
   /** Takes the pod's object away, and tells of it. */
-  lose(): void {
-    this.api.remove(podListeners, POD_KEY);
-    this.cache.delete(POD_KEY);
+  lose(key = POD_KEY): void {
+    this.api.remove(podListeners, key);
+    this.cache.delete(key);
   }
 
   put(object: PodListeners): void {

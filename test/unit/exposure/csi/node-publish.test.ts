@@ -135,13 +135,13 @@ describe('NodePublishVolume', () => {
     using fixture = new NodeFixture();
     await using driver = await startDriver(fixture);
     const call = driver.node.nodePublishVolume(fixture.request(), { metadata: Metadata({ 'grpc-timeout': '2S' }) });
-    await rejects(call, Status.DEADLINE_EXCEEDED, 'The controller has not taken up this mount');
+    await rejects(call, Status.DEADLINE_EXCEEDED, 'The controller has not answered this mount');
   });
 
   it('says that no controller answers where none does', async () => {
     using fixture = new NodeFixture();
     await using driver = await startDriver(fixture, { waitMilliseconds: 100 });
-    await rejects(driver.node.nodePublishVolume(fixture.request()), Status.DEADLINE_EXCEEDED, 'The controller has not taken up this mount');
+    await rejects(driver.node.nodePublishVolume(fixture.request()), Status.DEADLINE_EXCEEDED, 'The controller has not answered this mount');
   });
 
   it('says that the API server is out of reach where it is', async () => {

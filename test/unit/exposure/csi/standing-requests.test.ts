@@ -133,16 +133,6 @@ describe('the request of a volume that a pod has', () => {
     await until(() => address(fixture.target()) === '10.0.0.2');
   });
 
-  it('is made anew for a mount that still waits', async () => {
-    using fixture = new NodeFixture();
-    await using driver = await startDriver(fixture);
-    const mounted = driver.node.nodePublishVolume(fixture.request());
-    await until(() => fixture.api.calls.length === 1);
-    fixture.answerWith(() => [ip('10.0.0.1')]);
-    fixture.lose();
-    await mounted;
-  });
-
   it('is not made for ever where it is collected each time, and not at all once the volume is gone', async () => {
     using fixture = new NodeFixture();
     const stop = new AbortController();

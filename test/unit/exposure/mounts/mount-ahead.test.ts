@@ -272,6 +272,7 @@ test('of a Listener that 1,000 pods share, no mount is looked at when its endpoi
     volume: () => undefined,
     claim: () => undefined,
     released: () => undefined,
+    waiting: () => undefined,
     mount: (key) => void woken.add(key),
   });
   woken.clear();
