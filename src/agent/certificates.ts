@@ -25,6 +25,8 @@ export interface EnsureOptions {
   readonly ofTokens: ReadonlySet<string>;
   /** Serial numbers. */
   readonly revoked: ReadonlySet<string>;
+  /** Something that may show it on links cannot be read: a certificate that is there stays a link's. */
+  readonly keepsPurpose?: boolean;
   readonly now: number;
   /** For how long a new one is issued; left out: the default. */
   readonly days?: number;
@@ -45,13 +47,14 @@ export class Certificates {
   }
 
   /** Brings one up to date. @returns how it stands, and whether it was written just now */
-  async ensure(wanted: WantedBundle, options: EnsureOptions): Promise<CertificateState & { readonly written: boolean }> {
+  async ensure(planned: WantedBundle, options: EnsureOptions): Promise<CertificateState & { readonly written: boolean }> {
     const { site, issued, ofTokens, revoked, now } = options;
     try {
-      const unreadable = issued.unreadable.get(wanted.name);
+      const unreadable = issued.unreadable.get(planned.name);
       if (unreadable !== undefined) return { problem: unreadable, written: false };
-      const bundle = issued.bundles.get(wanted.name) ?? (await this.#bundles.get(wanted.name));
+      const bundle = issued.bundles.get(planned.name) ?? (await this.#bundles.get(planned.name));
       const leaf = this.#leafOf(bundle);
+      const wanted = options.keepsPurpose === true ? withPurposeOf(leaf, planned) : planned;
       const authority = await this.#issuerOf(wanted, site);
       const isRevoked = leaf !== undefined && revoked.has(leaf.facts.serial);
       if (leaf !== undefined && !isRevoked && stands(leaf, wanted, authority, now)) return { expires: leaf.facts.notAfter, written: false };
@@ -122,6 +125,11 @@ interface ReadLeaf {
   readonly facts: CertificateFacts;
   readonly x509: X509Certificate;
   readonly purpose: CertificatePurpose | undefined;
+}
+
+function withPurposeOf(leaf: ReadLeaf | undefined, { order: { purpose, ...order }, ...planned }: WantedBundle): WantedBundle {
+  const kept = leaf === undefined || purpose === undefined ? purpose : leaf.purpose;
+  return { ...planned, order: { ...order, ...(kept === undefined ? {} : { purpose: kept }) } };
 }
 
 /** @throws TrustError `bad-argument` */

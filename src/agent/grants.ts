@@ -50,7 +50,13 @@ export class Grants implements AsyncDisposable {
     this.#options = options;
   }
 
-  async ensure(grants: readonly AccessGrant[], settings: GrantSettings, now: number): Promise<ReadonlyMap<string, GrantFacts>> {
+  /** @param isUnread whether a grant of that name may be stored and cannot be read now: it is not served, and not forgotten */
+  async ensure(
+    grants: readonly AccessGrant[],
+    isUnread: (name: string) => boolean,
+    settings: GrantSettings,
+    now: number,
+  ): Promise<ReadonlyMap<string, GrantFacts>> {
     if (grants.length === 0 && this.#store === undefined) return new Map();
     let store: GrantStore;
     try {
@@ -59,7 +65,7 @@ export class Grants implements AsyncDisposable {
       return new Map(grants.map((grant) => [nameOf(grant), { ...unknown, problem: problemOf(error) }]));
     }
     const wanted = new Set(grants.map(nameOf));
-    for (const { name } of store.list()) if (!wanted.has(name)) await store.remove(name);
+    for (const { name } of store.list()) if (!wanted.has(name) && !isUnread(name)) await store.remove(name);
     if (grants.length === 0) {
       await this.#stopServing();
       return new Map();

@@ -92,7 +92,8 @@ export class Trust implements AsyncDisposable {
     const restless = await this.#withdraw(input);
     const { certificates, problems, issued } = await this.#issue(input, wanted);
     const { accesses } = listAccesses(resources, site);
-    const grants = await this.#grants.ensure(resources.AccessGrant, grantSettings(input, accesses), now);
+    const isUnread = (name: string): boolean => input.incomplete || input.unread.has(`AccessGrant/${name}`);
+    const grants = await this.#grants.ensure(resources.AccessGrant, isUnread, grantSettings(input, accesses), now);
     const tokens = await this.#tokens.ensure(resources.AccessToken, site, ownBundles(resources, accesses, wanted));
     return {
       facts: { grants, tokens, certificates, defaultIssuer: defaultIssuerOf(site) ?? 'earshot-site-ca' },
@@ -155,6 +156,7 @@ export class Trust implements AsyncDisposable {
         issued,
         ofTokens,
         revoked,
+        keepsPurpose: input.incomplete || [...input.unread].some((key) => key.startsWith('RouterAccess/') || key.startsWith('Site/')),
         now: input.now,
       });
       certificates.set(bundle.name, state);

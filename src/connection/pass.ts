@@ -149,12 +149,17 @@ export class NamespaceKeeper implements AsyncDisposable {
     return {
       namespace,
       resources,
+      unreadable: kinds.flatMap((of) => illegible(of, list(of)).map(({ object }) => ({ ...object, kind: of.kind }) as SiteObject)),
       site: resources.Site.find(({ metadata }) => metadata.uid === this.#activeIn(namespace)?.metadata.uid),
       settings,
       revoked: undefined,
       list,
       find,
       elsewhere: (of, other) => (of.group === GROUP ? legible(of, caches.list(of, other)) : caches.list(of, other)),
+      isUnreadable: (of, other, name) => {
+        const object = of.group === GROUP ? caches.view<KubeObject>(of).get(`${other}/${name}`) : undefined;
+        return object !== undefined && legible(of, [object]).length === 0;
+      },
       podsOf: (other) => caches.podsOf(other),
       serves: (of) => caches.has(of),
     };

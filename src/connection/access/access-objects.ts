@@ -1,9 +1,10 @@
 /** What lets other sites reach this one: RouterAccess and SecuredAccess, and what each type of access is made of. */
 import { listeners } from '../../api/listeners/index.ts';
-import { annotation } from '../../api/skupper/cluster-names.ts';
+import { annotation, label } from '../../api/skupper/cluster-names.ts';
 import { skupperResources, type SecuredAccess } from '../../api/skupper/index.ts';
 import type { KubeObject } from '../../kube/objects.ts';
 import { services, type Resource } from '../../kube/resource.ts';
+import { nameOf } from '../../site/resources.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import type { Unwanted, Wish, Wishes } from '../wishes.ts';
 import { certificatesOf } from './certificates.ts';
@@ -28,10 +29,12 @@ const kinds: readonly Resource[] = [services, ingresses, routes, httpProxies, tl
 /** Made here or by an earlier controller, for what is no longer there or is made otherwise now. */
 function unwantedIn(view: NamespaceView, objects: readonly Wish[]): readonly Unwanted[] {
   const wanted = new Set(objects.map(({ of, object }) => idOf(of, object)));
+  const isHeld = heldIn(view);
   const left = (of: Resource, isOurs: (object: KubeObject) => boolean): readonly Unwanted[] =>
     view
       .list(of)
       .filter((object) => isOurs(object) && object.metadata.deletionTimestamp === undefined && !wanted.has(idOf(of, object)))
+      .filter((object) => !isHeld(object))
       .map((object) => ({ of, object }));
   // Two versions of one kind are the same objects.
   const served = kinds.filter((of) => view.serves(of) && !(of === earlyTlsRoutes && view.serves(tlsRoutes)));
@@ -40,6 +43,17 @@ function unwantedIn(view: NamespaceView, objects: readonly Wish[]): readonly Unw
     ...left(skupperResources.SecuredAccess as Resource, (object) => isOfRouter(object as SecuredAccess)),
     ...left(skupperResources.Certificate as Resource, isCertificateMade),
   ];
+}
+
+/** Whether an object was made for a RouterAccess or SecuredAccess that cannot be read now. */
+function heldIn({ unreadable, list }: NamespaceView): (object: KubeObject) => boolean {
+  const isOwnedBy = (uids: ReadonlySet<string | undefined>, { metadata }: KubeObject): boolean =>
+    metadata.ownerReferences?.some(({ uid }) => uids.has(uid)) === true;
+  const uids = new Set(unreadable.map(({ metadata }) => metadata.uid));
+  const ofThose = list(skupperResources.SecuredAccess as Resource).filter((access) => uids.size > 0 && isOwnedBy(uids, access));
+  const all = new Set([...uids, ...ofThose.map(({ metadata }) => metadata.uid)]);
+  const names = new Set(unreadable.filter(({ kind }) => kind === 'SecuredAccess').map(nameOf));
+  return (object) => isOwnedBy(all, object) || names.has(object.metadata.labels?.[label.securedAccess] ?? '');
 }
 
 /** For SecuredAccesses, and for nothing else besides. */

@@ -3,7 +3,7 @@ import { annotation } from '../../api/skupper/cluster-names.ts';
 import type { Certificate, Endpoint, SecuredAccess } from '../../api/skupper/index.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
 import type { NamespaceView } from '../namespace-view.ts';
-import { certificateWish } from '../trust/certificate-object.ts';
+import { certificateNamed, certificateWish, type WantedCertificate } from '../trust/certificate-object.ts';
 import type { Wishes } from '../wishes.ts';
 
 /** A Certificate has 256 at most, and two routers may share one. */
@@ -23,12 +23,22 @@ export function certificatesOf(
   return [...issued].flatMap(([name, group]) => {
     const [first] = group;
     if (first === undefined) return [];
-    const existing = view.resources.Certificate.find((certificate) => nameOf(certificate) === name);
-    const owners = group.map(({ access, endpoints }) => ({ owner: access, hosts: hostsOf(access, endpoints, view.namespace, existing) }));
-    const { access } = first;
-    return [
-      certificateWish(view, { name, ca: access.spec.issuer ?? '', subject: nameOf(access), server: true, owners, for: keyOf(access) }),
+    const existing = certificateNamed(view, name);
+    const owners = [
+      ...group.map(({ access, endpoints }) => ({ owner: access, hosts: hostsOf(access, endpoints, view.namespace, existing) })),
+      ...unreadableOwners(view, existing),
     ];
+    const { access } = first;
+    const [subject = nameOf(access)] = owners.map(({ owner }) => owner.metadata.name ?? '').sort();
+    return [certificateWish(view, { name, ca: access.spec.issuer ?? '', subject, server: true, owners, for: keyOf(access) })];
+  });
+}
+
+/** SecuredAccesses that share the certificate and cannot be read now: their hosts stay in it. */
+function unreadableOwners({ unreadable }: NamespaceView, existing: Pick<Certificate, 'metadata'> | undefined): WantedCertificate['owners'] {
+  return unreadable.flatMap((owner) => {
+    const hosts = existing?.metadata.annotations?.[`${annotation.hosts}-${owner.metadata.uid}`];
+    return owner.kind !== 'SecuredAccess' || hosts === undefined ? [] : [{ owner, hosts: hosts.split(',').filter((host) => host !== '') }];
   });
 }
 
@@ -40,7 +50,7 @@ function hostsOf(
   access: SecuredAccess,
   endpoints: readonly Endpoint[],
   namespace: string,
-  existing: Certificate | undefined,
+  existing: Pick<Certificate, 'metadata'> | undefined,
 ): readonly string[] {
   const name = nameOf(access);
   // No more than an earlier controller gave: its certificate goes on.

@@ -17,8 +17,12 @@ export interface AllMade {
 export function madeIn(view: NamespaceView): AllMade {
   const { asked, problems } = askedByRouters(view);
   const wanted = new Map(asked.map(({ wish }) => [nameOf(wish.object), wish.object]));
+  const unreadable = new Set(view.unreadable.map(({ metadata }) => metadata.uid));
+  const isAskedByUnreadable = ({ metadata: { ownerReferences = [] } }: SecuredAccess): boolean =>
+    ownerReferences.some(({ uid }) => unreadable.has(uid));
   const alive = view.resources.SecuredAccess.filter(
-    (access) => access.metadata.deletionTimestamp === undefined && (!isOfRouter(access) || wanted.has(nameOf(access))),
+    (access) =>
+      access.metadata.deletionTimestamp === undefined && (!isOfRouter(access) || wanted.has(nameOf(access)) || isAskedByUnreadable(access)),
   );
   const made = alive.map((found) => {
     // What a RouterAccess asks for now: the object follows with this same pass.

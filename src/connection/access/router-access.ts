@@ -6,7 +6,7 @@ import { secrets, services, type Resource } from '../../kube/resource.ts';
 import { kubernetes } from '../../site/cluster-platform.ts';
 import { listAccesses, type Access } from '../../site/plan/access.ts';
 import { errorIn, hasErrors, type ResourceProblem } from '../../site/problem.ts';
-import { keyOf, nameOf, type ResourceKey } from '../../site/resources.ts';
+import { keyOf, nameOf, type ResourceKey, type SiteObject } from '../../site/resources.ts';
 import { quoted } from '../../text/printable.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import type { Wish } from '../wishes.ts';
@@ -101,9 +101,13 @@ function bundleMissing({ resource, bundle, issued }: Access, view: NamespaceView
 }
 
 /** Whether a SecuredAccess of that name is somebody's own. */
-function isTaken(name: string, { metadata }: RouterAccess, { resources }: NamespaceView): boolean {
-  const found = resources.SecuredAccess.find((each) => nameOf(each) === name);
+function isTaken(name: string, { metadata }: RouterAccess, { resources, unreadable }: NamespaceView): boolean {
+  const found = [...resources.SecuredAccess, ...unreadable.filter(isSecuredAccess)].find((each) => nameOf(each) === name);
   return found !== undefined && !isOfRouter(found) && !(found.metadata.ownerReferences ?? []).some(({ uid }) => uid === metadata.uid);
+}
+
+function isSecuredAccess(object: SiteObject): object is SecuredAccess & SiteObject {
+  return object.kind === 'SecuredAccess';
 }
 
 export function isOfRouter({ metadata: { annotations = {} } }: SecuredAccess): boolean {

@@ -57,13 +57,14 @@ interface Side {
 
 function seenFromConnector(
   connector: AttachedConnector,
-  { namespace, podsOf }: NamespaceView,
+  { namespace, podsOf, isUnreadable }: NamespaceView,
   find: (namespace: string, name: string) => AttachedConnectorBinding | undefined,
 ): Side {
   const key = keyOf(connector);
   const name = nameOf(connector);
   const { siteNamespace, selector, includeNotReadyPods, port, type } = connector.spec;
   const binding = find(siteNamespace, name);
+  if (binding === undefined && isUnreadable(attachedConnectorBindings, siteNamespace, name)) return { problems: [], unknown: true };
   if (binding === undefined) {
     const message = `No matching AttachedConnectorBinding in site namespace: nobody has made ${quoted(name)} in ${quoted(siteNamespace)}, or the site's controller is another.`;
     return { problems: [notAttached(key, message)] };
@@ -90,6 +91,9 @@ function seenFromSite(binding: AttachedConnectorBinding, view: NamespaceView, fi
   const { connectorNamespace, routingKey } = binding.spec;
   const own = badKey(key, 'spec.routingKey', routingKey);
   const connector = connectorFor(binding, view.namespace, find);
+  if (connector === undefined && view.isUnreadable(attachedConnectors, connectorNamespace, nameOf(binding))) {
+    return { problems: own, unknown: true };
+  }
   if (connector === undefined) {
     const message = `No matching AttachedConnector: none named ${quoted(nameOf(binding))} in ${quoted(connectorNamespace)} is for the site of this namespace.`;
     return { problems: [...own, notAttached(key, message)] };

@@ -5,6 +5,7 @@ import type { EndpointSlice } from '../../kube/objects.ts';
 import { endpointSlices } from '../../kube/resource.ts';
 import { writeNote } from '../../site/attached-slices.ts';
 import type { SelectedPod } from '../../site/plan/selected-pods.ts';
+import { keyOf } from '../../site/resources.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import { noWishes, type Wish, type Wishes } from '../wishes.ts';
 import { attachedConnectorsOf, type BoundServers } from './attached-connectors.ts';
@@ -19,7 +20,8 @@ export function attachedObjects(view: NamespaceView): Wishes {
   const owner = ownerOf(view.site);
   const objects = servers.flatMap((each) => slicesOf(each, owner));
   // Of those whose pods are not known yet, all stands as it is.
-  const kept = [...unknown].map((key) => prefixOf(key.slice(key.indexOf('/') + 1)));
+  const unreadable = view.unreadable.filter(({ kind }) => kind === 'AttachedConnectorBinding').map(keyOf);
+  const kept = [...unknown, ...unreadable].map((key) => prefixOf(key.slice(key.indexOf('/') + 1)));
   const wanted = new Set(objects.map(({ object }) => object.metadata.name));
   const unwanted = view.list(endpointSlices).filter(({ metadata: { name = '', annotations } }) => {
     if (annotations?.[annotation.controlled] !== 'true' || wanted.has(name)) return false;

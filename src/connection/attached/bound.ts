@@ -11,6 +11,13 @@ export function attachedCredentials(view: Pick<NamespaceView, 'namespace' | 'res
   return named.filter((name) => isGiven(name));
 }
 
+/** Whether a binding of this namespace names an AttachedConnector that is stored and cannot be read. */
+export function hasUnreadableAttached({ resources, isUnreadable }: Pick<NamespaceView, 'resources' | 'isUnreadable'>): boolean {
+  return resources.AttachedConnectorBinding.some((binding) =>
+    isUnreadable(attachedConnectors, binding.spec.connectorNamespace, nameOf(binding)),
+  );
+}
+
 /** By namespace and name. */
 export type FindConnector = (namespace: string, name: string) => AttachedConnector | undefined;
 

@@ -3,7 +3,9 @@ import type { Service } from '../../kube/objects.ts';
 import { configMaps, services as serviceResource } from '../../kube/resource.ts';
 import { namespaceService } from '../../site/namespace-service.ts';
 import { podKeysIn } from '../../site/pod-keys.ts';
+import { portNameOf } from '../../site/plan/service-names.ts';
 import { servicePorts, type WantedService } from '../../site/plan/service-ports.ts';
+import { keyOf } from '../../site/resources.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import { noWishes, type Wish, type Wishes } from '../wishes.ts';
 
@@ -18,18 +20,28 @@ export function serviceObjects(view: NamespaceView): Wishes {
   const told = view.find(configMaps, NETWORK_STATUS);
   const material = { services: there.map(namespaceService), podKeys: podKeysIn(told?.data?.[NETWORK_DATA.podKeys]) };
   const { services } = servicePorts(view.resources, material);
-  const wanted = new Set(services.map(({ name }) => name));
+  const held = heldServices(there, view.unreadable);
+  const wanted = new Set([...services.map(({ name }) => name), ...held]);
   const isOurs = (service: Service): boolean => {
     const { label: value, controlled } = namespaceService(service);
     return value !== undefined && controlled;
   };
   return {
-    objects: services.map((service) => wishFor(service, site)),
+    objects: services.filter(({ name }) => !held.has(name)).map((service) => wishFor(service, site)),
     unwanted: there
       .filter((service) => isOurs(service) && !wanted.has(service.metadata.name ?? ''))
       .map((object) => ({ of: serviceResource, object })),
     problems: [],
   };
+}
+
+/** Services with a port of a listener that cannot be read now: they stay exactly as they are. */
+function heldServices(there: readonly Service[], unreadable: NamespaceView['unreadable']): ReadonlySet<string> {
+  const ports = new Set(
+    unreadable.filter(({ kind }) => kind === 'Listener' || kind === 'MultiKeyListener').map((one) => portNameOf(keyOf(one))),
+  );
+  const held = there.filter(({ spec }) => ports.size > 0 && (spec?.ports ?? []).some(({ name = '' }) => ports.has(name)));
+  return new Set(held.map(({ metadata }) => metadata.name ?? ''));
 }
 
 /** Somebody else's keeps its owners, and does not go with the listeners. */

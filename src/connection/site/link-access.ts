@@ -14,8 +14,10 @@ export function linkAccessObjects(view: NamespaceView, site: Site): Wishes {
   if (access.kind === 'unsupported') return noWishes;
   const others = view.resources.RouterAccess.filter((each) => nameOf(each) !== ROUTER);
   const own = view.resources.RouterAccess.find((each) => nameOf(each) === ROUTER);
+  const unreadable = view.unreadable.find((each) => keyOf(each) === `RouterAccess/${ROUTER}`);
   // A person's own of this name says it better; so does another one that had these ports first.
-  if (own !== undefined && own.metadata.annotations?.[annotation.controlled] !== 'true') return noWishes;
+  if ([own, unreadable].some((each) => each !== undefined && each.metadata.annotations?.[annotation.controlled] !== 'true'))
+    return noWishes;
   const taken = new Set(others.flatMap(({ spec }) => spec.roles.map(portOf)));
   const held = new Set(own?.spec.roles.map(portOf));
   const roles = [INTER_ROUTER, EDGE]

@@ -1,12 +1,12 @@
-import { LOCAL_SERVER, SITE_KEY, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
+import { LOCAL_SERVER, ROUTER, SITE_KEY, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
 import type { Site } from '../../api/skupper/index.ts';
 import type { Secret } from '../../kube/objects.ts';
-import { secrets } from '../../kube/resource.ts';
+import { roles, secrets } from '../../kube/resource.ts';
 import { warningIn, type ResourceProblem } from '../../site/problem.ts';
-import { keyOf, nameOf } from '../../site/resources.ts';
+import { keyOf, nameOf, type Kind } from '../../site/resources.ts';
 import { PURPOSE } from '../../site/plan/certificates.ts';
 import { isForRenewal, secretNames } from '../../site/secret-names.ts';
-import { attachedCredentials } from '../attached/bound.ts';
+import { attachedCredentials, hasUnreadableAttached } from '../attached/bound.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import { defaultIssuerOf } from './site-spec.ts';
 
@@ -32,10 +32,11 @@ export function routerSecrets(view: NamespaceView, site: Site): RouterSecrets {
   const { resources } = view;
   const forbidden = kept(view, site);
   const attached = attachedCredentials(view);
-  const allowed = [...secretNames(resources, attached)].filter((name) => !forbidden.has(name) && isBundle(view.find(secrets, name)));
+  const named = new Set([...secretNames(resources, attached), ...grantedBefore(view, 'get')]);
+  const allowed = [...named].filter((name) => !forbidden.has(name) && isBundle(view.find(secrets, name)));
   const read = [...OWN, ...allowed.filter((name) => !OWN.has(name))].slice(0, MOST);
   const readable = new Set(read);
-  const ofLinks = new Set(resources.Link.flatMap(({ spec }) => spec.tlsCredentials ?? []));
+  const ofLinks = new Set([...resources.Link.flatMap(({ spec }) => spec.tlsCredentials ?? []), ...grantedBefore(view, 'patch')]);
   const others = secretNames({ ...resources, Link: [] }, attached);
   const renew = [...ofLinks].filter((name) => readable.has(name) && !others.has(name)).sort();
   return {
@@ -43,6 +44,25 @@ export function routerSecrets(view: NamespaceView, site: Site): RouterSecrets {
     renew: renew.filter((name) => isForRenewal(view.find(secrets, name)?.metadata)),
     problems: allowed.length <= MOST ? [] : [tooMany(site, allowed.length)],
   };
+}
+
+/** Kinds that name Secrets for routers. */
+const NAMING: ReadonlySet<Kind> = new Set([
+  'Listener',
+  'MultiKeyListener',
+  'Connector',
+  'Link',
+  'RouterAccess',
+  'AttachedConnectorBinding',
+]);
+
+/** Which Secrets an unreadable resource names is unknown: what the Role grants by now stays granted. */
+function grantedBefore({ unreadable, find, ...view }: NamespaceView, verb: 'get' | 'patch'): readonly string[] {
+  const isUnknown = unreadable.some(({ kind }) => NAMING.has(kind)) || hasUnreadableAttached(view);
+  if (!isUnknown) return [];
+  const rules = find(roles, ROUTER)?.rules ?? [];
+  const ofSecrets = rules.filter(({ resources, verbs }) => resources?.includes('secrets') === true && verbs.includes(verb));
+  return ofSecrets.flatMap(({ resourceNames = [] }) => resourceNames);
 }
 
 /**

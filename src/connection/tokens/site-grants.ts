@@ -26,12 +26,14 @@ export class SiteGrants implements AsyncDisposable {
     this.#options = options;
   }
 
-  async step({ namespace, resources, site }: NamespaceView, now: number): Promise<ReadonlyMap<string, GrantFacts>> {
+  async step({ namespace, resources, unreadable, site }: NamespaceView, now: number): Promise<ReadonlyMap<string, GrantFacts>> {
     const { desk, store } = this.#options;
     this.#namespace = namespace;
     const grants = site === undefined || !desk.enabled ? [] : resources.AccessGrant;
     const wanted = new Set(grants.map(uidOf));
-    for (const { name } of store.list()) if (!wanted.has(name)) await store.remove(name);
+    // Only a grant that was deleted is forgotten: one that cannot be read, or is not served now, must not begin again.
+    const kept = new Set([...resources.AccessGrant.map(uidOf), ...unreadable.filter(({ kind }) => kind === 'AccessGrant').map(uidOf)]);
+    for (const { name } of store.list()) if (!kept.has(name)) await store.remove(name);
     const facts = new Map<string, GrantFacts>();
     for (const grant of resources.AccessGrant) facts.set(nameOf(grant), desk.enabled ? await this.#factsOf(grant, now) : notEnabled);
     if (site !== undefined) desk.serve(namespace, wanted, this.#realmOf(site));
@@ -67,7 +69,7 @@ const unknown: GrantFacts = { redemptions: 0, redemptionsAllowed: 1, expired: fa
 
 const notEnabled: GrantFacts = { ...unknown, problem: { code: 'not-on-platform', message: 'AccessGrants are not enabled' } };
 
-const uidOf = ({ metadata }: AccessGrant): string => metadata.uid ?? '';
+const uidOf = ({ metadata }: Pick<AccessGrant, 'metadata'>): string => metadata.uid ?? '';
 
 /** As its status tells everybody. */
 function offerOf(site: Site, siteId: string): LinkOffer {

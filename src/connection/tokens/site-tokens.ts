@@ -70,12 +70,13 @@ export class SiteTokens implements AsyncDisposable {
   }
 
   async step(view: NamespaceView, now: number): Promise<TokensStep> {
-    const { resources, site } = view;
+    const { resources, unreadable, site } = view;
     this.#view = view;
     if (site === undefined) return { facts: { grants: new Map(), tokens: new Map() }, problems: [] };
     const tokens = await this.#tokens.ensure(resources.AccessToken, site, takenNames(resources));
     const waiting = resources.AccessToken.filter(({ status }) => status?.redeemed !== true);
-    await this.#pendingKeys.keepOnly(new Set(waiting.map((token) => pendingKeyOf(nameOf(token)))));
+    const unread = unreadable.filter(({ kind }) => kind === 'AccessToken');
+    await this.#pendingKeys.keepOnly(new Set([...waiting, ...unread].map((token) => pendingKeyOf(nameOf(token)))));
     const grants = await this.#grants.step(view, now);
     const letsNobodyIn = resources.RouterAccess.length === 0 && (site.spec.linkAccess ?? 'none') === 'none';
     return {

@@ -21,8 +21,8 @@ export interface WantedCertificate {
 }
 
 /** A Certificate that the site needs itself. A person's of that name is left alone, and told. */
-export function certificateWish(view: Pick<NamespaceView, 'resources'>, wanted: WantedCertificate): Wishes {
-  const there = view.resources.Certificate.find((one) => nameOf(one) === wanted.name);
+export function certificateWish(view: Pick<NamespaceView, 'resources' | 'unreadable'>, wanted: WantedCertificate): Wishes {
+  const there = certificateNamed(view, wanted.name);
   if (there !== undefined && !isControlled(there)) {
     const message = `certificate ${quoted(wanted.name)} exists but is not controlled by skupper: rename it, since the site needs the name`;
     return { ...noWishes, problems: [{ resource: wanted.for, severity: 'error' as const, code: 'name-taken' as const, message }] };
@@ -30,8 +30,16 @@ export function certificateWish(view: Pick<NamespaceView, 'resources'>, wanted: 
   return { ...noWishes, objects: [{ of: skupperResources.Certificate, object: certificateObject(wanted), for: wanted.for }] };
 }
 
+/** Also one that cannot be read: its name, its owners and its marks are known. */
+export function certificateNamed(
+  { resources, unreadable }: Pick<NamespaceView, 'resources' | 'unreadable'>,
+  name: string,
+): Pick<Certificate, 'metadata'> | undefined {
+  return [...resources.Certificate, ...unreadable.filter(({ kind }) => kind === 'Certificate')].find((one) => nameOf(one) === name);
+}
+
 /** A controller of sites has made it. */
-export function isControlled({ metadata }: Certificate): boolean {
+export function isControlled({ metadata }: KubeObject): boolean {
   return metadata.annotations?.[annotation.controlled] === 'true';
 }
 

@@ -94,8 +94,12 @@ export class CertificateSecrets {
     if (wanted.signing && wanted.ca === undefined) return this.#ensureRoot(bundle, standing, wanted, now);
     const isRead = standing !== undefined && !(standing instanceof CertificateError);
     if (isRead && !isMadeAnew(standing, wanted, revoked, now) && !(await this.#hasOtherAuthority(bundle, wanted))) return stateOf(standing);
-    if (isRead && takesBack(standing.purpose, wanted.purpose)) await this.#refuse(wanted, standing, revoked);
-    return this.#issue(bundle, wanted, revoked);
+    if (isRead && !wanted.keepsPurpose && takesBack(standing.purpose, wanted.purpose)) await this.#refuse(wanted, standing, revoked);
+    return this.#issue(
+      bundle,
+      wanted.keepsPurpose && isRead ? { ...wanted, purpose: standing.purpose ?? wanted.purpose } : wanted,
+      revoked,
+    );
   }
 
   /** An authority is never replaced by another: all that it has signed hangs on it. It goes on with its name and key. */

@@ -6,6 +6,7 @@ import type { Revocations } from '../../identity/issued.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { noTrust, type CertificateState, type TrustFacts } from '../../site/observe/trust-facts.ts';
 import type { ResourceProblem } from '../../site/problem.ts';
+import { keyOf } from '../../site/resources.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Clock } from '../../trust/contract.ts';
 import type { TrustError } from '../../trust/errors.ts';
@@ -75,8 +76,8 @@ export class SiteTrust implements AsyncDisposable {
     const identity = await found.attempt(() => siteIdentity(kept.secrets));
     // Who is revoked comes first: without it nothing is signed.
     const revoked = await found.attempt(async () => revocationsOf(await kept.ledger.revoked()));
-    const wanted = wantedSecrets(view.resources, site);
-    const issued = revoked === undefined ? noIssue : await this.#issue(kept, wanted, revoked, found);
+    const wanted = wantedSecrets(view, site);
+    const issued = revoked === undefined ? noIssue : await this.#issue(kept, view, wanted, revoked, found);
     const tokens =
       identity === undefined || revoked === undefined ? undefined : await found.attempt(() => this.#stepTokens(kept, identity, view));
     if (revoked !== undefined) await found.attempt(() => kept.renewals.step(view, site, wanted));
@@ -103,7 +104,7 @@ export class SiteTrust implements AsyncDisposable {
     const { namespace, client, caches, clock = Date.now } = this.#options;
     const certificates = new CertificateSecrets(new SiteSecrets({ namespace, client, caches }), unrecorded, clock);
     const found = new Findings(undefined, signal);
-    const [own, others] = parted(wantedSecrets(view.resources, undefined), ({ certificate }) => isControlled(certificate));
+    const [own, others] = parted(wantedSecrets(view, undefined), ({ certificate }) => isControlled(certificate));
     const { certificates: states, due } = await ensureAll(certificates, own, new Set(), found);
     const facts = { ...noTrust, certificates: new Map([...states, ...others.map(({ name }) => [name, NO_SITE] as const)]) };
     const failed = found.failed === undefined ? {} : { failed: found.failed };
@@ -127,12 +128,13 @@ export class SiteTrust implements AsyncDisposable {
 
   async #issue(
     { certificates, withdrawals }: Kept,
+    { unreadable }: NamespaceView,
     wanted: readonly WantedSecret[],
     revoked: Revocations,
     found: Findings,
   ): Promise<Issue> {
     // Certificates of the API server are there or are not: nobody writes one anew in two steps.
-    await found.attempt(() => withdrawals.step(new Set(wanted.map(({ resource }) => resource)), 0));
+    await found.attempt(() => withdrawals.step(new Set([...wanted.map(({ resource }) => resource), ...unreadable.map(keyOf)]), 0));
     const issue = await ensureAll(certificates, wanted, new Set(revoked.serials), found);
     for (const { name, resource, hosts } of issue.written) {
       withdrawals.gave(resource);

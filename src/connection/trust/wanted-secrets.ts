@@ -5,13 +5,14 @@ import type { Certificate, Site } from '../../api/skupper/index.ts';
 import type { CertificatePurpose } from '../../identity/certificate-purpose.ts';
 import { listAccesses } from '../../site/plan/access.ts';
 import { PURPOSE } from '../../site/plan/certificates.ts';
-import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../../site/resources.ts';
+import { keyOf, nameOf, type ResourceKey } from '../../site/resources.ts';
 import { asCommonName } from '../../text/names.ts';
 import { quoted } from '../../text/printable.ts';
 import { renewalDue } from '../../trust/renewal.ts';
 import { TrustError } from '../../trust/errors.ts';
 import { namesAll } from '../../x509/alternative-names.ts';
 import type { CertificateFacts } from '../../x509/facts.ts';
+import type { NamespaceView } from '../namespace-view.ts';
 
 export interface WantedSecret {
   readonly certificate: Certificate;
@@ -26,6 +27,8 @@ export interface WantedSecret {
   readonly purpose: CertificatePurpose | undefined;
   /** The Certificate says what it is for, and a certificate from before it said so is made anew. */
   readonly isPurposeSaid: boolean;
+  /** A RouterAccess that cannot be read may show it: its certificate stays what it is. */
+  readonly keepsPurpose: boolean;
   /** A link's that another site shows, and may have renewed over the link. */
   readonly isGivenAway: boolean;
   readonly days: number;
@@ -50,16 +53,23 @@ function issuerNamed(name: string): string {
 }
 
 /** Authorities first, those that sign themselves before those that others sign. */
-export function wantedSecrets(resources: SiteResources, site: Site | undefined): readonly WantedSecret[] {
+export function wantedSecrets(
+  { resources, unreadable }: Pick<NamespaceView, 'resources' | 'unreadable'>,
+  site: Site | undefined,
+): readonly WantedSecret[] {
   const accesses = site === undefined ? [] : listAccesses(resources, site).accesses;
   const shown = new Set(accesses.map(({ bundle }) => bundle));
+  const isShownUnknown = unreadable.some(({ kind }) => kind === 'RouterAccess' || kind === 'Site');
   const rank = ({ signing, ca }: WantedSecret): number => (signing ? (ca === undefined ? 0 : 1) : 2);
   return resources.Certificate.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .map((certificate) => wantedSecret(certificate, shown.has(nameOf(certificate)), defaultIssuerOf(site)))
+    .map((certificate) => ({
+      ...wantedSecret(certificate, shown.has(nameOf(certificate)), defaultIssuerOf(site)),
+      keepsPurpose: isShownUnknown && certificate.spec.settings?.[PURPOSE] === undefined,
+    }))
     .toSorted((one, other) => rank(one) - rank(other));
 }
 
-function wantedSecret(certificate: Certificate, isShown: boolean, defaultIssuer: string): WantedSecret {
+function wantedSecret(certificate: Certificate, isShown: boolean, defaultIssuer: string): Omit<WantedSecret, 'keepsPurpose'> {
   const { ca, subject, hosts = [], settings, ...uses } = certificate.spec;
   const signing = uses.signing === true;
   const issuer = ca === '' ? undefined : issuerNamed(ca);
@@ -152,7 +162,7 @@ export function isMadeAnew(
   revoked: ReadonlySet<string>,
   now: number,
 ): boolean {
-  const isOtherwise = purpose === undefined ? wanted.isPurposeSaid : purpose !== wanted.purpose;
+  const isOtherwise = wanted.keepsPurpose ? false : purpose === undefined ? wanted.isPurposeSaid : purpose !== wanted.purpose;
   return (
     !isWhole ||
     !serves({ facts }, wanted, now) ||

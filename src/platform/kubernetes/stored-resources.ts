@@ -45,7 +45,8 @@ export class StoredResources {
         if (kind === 'Site' && site !== undefined && uid !== site) continue;
         const before = this.#known.get(`${kind}/${name}`);
         const isSame = before !== undefined && isDeepStrictEqual(contentOf(before.from), contentOf(object));
-        known.set(`${kind}/${name}`, isSame ? before : readResource(kind, { ...object, apiVersion: apiVersionOf(of), kind }));
+        const stored = { ...object, apiVersion: apiVersionOf(of), kind };
+        known.set(`${kind}/${name}`, isSame ? before : withLastReadable(readResource(kind, stored), before));
       }
     }
     this.#known = known;
@@ -58,6 +59,18 @@ export class StoredResources {
     const standing = new Map([...this.#watches.resources('Link').values()].map((link) => [link.metadata.name, link]));
     return rememberedOfAll(Link, (name) => standing.get(name));
   }
+}
+
+/** A change that cannot be read does not end what runs: the resource goes on as it was, and says so. */
+function withLastReadable(now: ReadResource, before: ReadResource | undefined): ReadResource {
+  const isSameObject = before?.from.metadata.uid === now.from.metadata.uid;
+  if (now.resource !== undefined || before?.resource === undefined || !isSameObject) return now;
+  const told = ({ message, ...problem }: ResourceProblem): ResourceProblem => ({
+    ...problem,
+    message: `${message}. Until then the last valid version runs.`,
+    runs: true,
+  });
+  return { ...now, resource: before.resource, problems: now.problems.map(told) };
 }
 
 function contentOf({ metadata: { uid, generation }, spec }: StoredResource): unknown {

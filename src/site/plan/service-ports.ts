@@ -51,7 +51,8 @@ export function servicePorts(resources: ServiceSources, { services, podKeys }: S
   });
   const before: PortsBefore = new Map(services.flatMap(({ name, ports }) => ports.map((port) => [`${name}/${port.name}`, port] as const)));
   const { winners, problems: ofLosers } = oneEach(named, before);
-  const { ports, problems: ofPorts } = assign(winners, before, new RouterPorts(resources));
+  const ofListeners = services.filter(({ label }) => label !== undefined).flatMap((service) => service.ports);
+  const { ports, problems: ofPorts } = assign(winners, before, ofListeners, new RouterPorts(resources));
   const wanted = [...Map.groupBy(ports, ({ service }) => service)].flatMap(([name, [first, ...others]]) =>
     first === undefined ? [] : [serviceOf(name, [first, ...others], known.get(name))],
   );
@@ -123,6 +124,7 @@ function taken(claim: ServiceClaim, owner: ServiceClaim): ResourceProblem {
 function assign(
   claims: readonly ServiceClaim[],
   before: PortsBefore,
+  ofListeners: NamespaceService['ports'],
   free: RouterPorts,
 ): { readonly ports: readonly ListenerPort[]; readonly problems: readonly ResourceProblem[] } {
   const kept = new Map<ServiceClaim, number>();
@@ -131,6 +133,8 @@ function assign(
     if (typeof target === 'number' && free.take(target)) kept.set(claim, target);
   }
   const problems: ResourceProblem[] = [];
+  // The port of a Service that nobody claims now is not given to another: its listener may only be unreadable.
+  for (const { targetPort } of ofListeners) if (typeof targetPort === 'number') free.take(targetPort);
   const ports = claims.flatMap((claim): readonly ListenerPort[] => {
     const routerPort = kept.get(claim) ?? free.takeNext();
     if (routerPort !== undefined) {

@@ -28,6 +28,7 @@ function wishes(objects: readonly SiteObject[], { services = [], podKeys, hasSit
   };
   const view = {
     resources: resources(site, ...objects),
+    unreadable: [],
     site: hasSite ? site : undefined,
     list: (of: Resource): readonly KubeObject[] => (of.kind === 'Service' ? services : []),
     find: (of: Resource, name: string): KubeObject | undefined => (of.kind === 'ConfigMap' && name === NETWORK_STATUS ? status : undefined),

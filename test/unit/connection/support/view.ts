@@ -35,11 +35,13 @@ export function viewOf(
     settings: changed = {},
     elsewhere = [],
     unserved = [],
+    unreadable = [],
   }: {
     readonly namespace?: string;
     readonly settings?: Partial<ControllerSettings>;
     readonly elsewhere?: readonly KubeObject[];
     readonly unserved?: readonly Resource[];
+    readonly unreadable?: readonly SiteObject[];
   } = {},
 ): NamespaceView {
   const resources = sortResources(
@@ -53,6 +55,8 @@ export function viewOf(
   return {
     namespace,
     resources,
+    unreadable,
+    isUnreadable: () => false,
     site: resources.Site[0],
     settings: { ...settings, ...changed },
     revoked: { sites: [], serials: [] },
