@@ -1,9 +1,9 @@
 /** Exposure's controller: its queues, and who works on the keys in each. */
 import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { Controller } from '../kube/controller/leadership.ts';
-import { WorkQueue, type WorkQueueOptions } from '../work/queue.ts';
+import { WorkQueue } from '../work/queue.ts';
 import type { Reconcile } from '../work/reconcile.ts';
-import { askedToWait, isRefusal } from '../kube/errors.ts';
+import { askedToWait } from '../kube/errors.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { reportResults, showQueues } from '../telemetry/queue-metrics.ts';
 import type { ClusterCaches, ProvisionCaches } from './cluster/caches.ts';
@@ -29,13 +29,11 @@ export interface ControllerOptions {
   readonly clock?: () => number;
 }
 
-/** A key that keeps failing is tried at most this rarely, in milliseconds. */
-const BACKOFF = { first: 100, max: 60_000 };
 /**
- * A Service that the API server refuses is one for a person to mend, and what he changes wakes the Listener. Only what
- * nobody tells of (a quota, a webhook, a node port that is free again) needs another try, as rarely as kube-controller-manager's.
+ * In milliseconds. Also the longest that a refusal outlives its cause where no watch reports the change: a quota, a policy, a webhook, a
+ * node port that is free again.
  */
-const REFUSED = { first: 100, max: 15 * 60_000 };
+const BACKOFF = { first: 100, max: 60_000 };
 
 /**
  * Starts once every cache is synced: a decision on half a picture could take an address away. Rejects when a cache is
@@ -45,19 +43,15 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const { caches, client, events, log, provision } = options;
   await Promise.all(Object.values({ ...caches, ...provision }).map((cache) => cache.synced));
 
-  const queue = (name: string, reconcile: Reconcile, backoff: WorkQueueOptions['backoff'] = BACKOFF): WorkQueue =>
-    new WorkQueue({ name, reconcile, concurrency: options.concurrency, backoff, askedToWait, onResult: reportResults(name, log) });
+  const queue = (name: string, reconcile: Reconcile): WorkQueue =>
+    new WorkQueue({ name, reconcile, concurrency: options.concurrency, backoff: BACKOFF, askedToWait, onResult: reportResults(name, log) });
   const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
   const { clusterDomain, clock = (): number => performance.now() } = options;
   const listeners = new ListenerReconciler({ client, caches, events, clusterDomain, now, clock });
   const mounts = new MountReconciler({ client, caches, events, clock });
   const claims = provision === undefined ? undefined : new ClaimReconciler({ client, caches: { ...caches, ...provision }, events });
   const queues = {
-    listeners: queue(
-      'listeners',
-      (key, signal) => listeners.reconcile(key, signal),
-      (error) => (isRefusal(error) ? REFUSED : BACKOFF),
-    ),
+    listeners: queue('listeners', (key, signal) => listeners.reconcile(key, signal)),
     mounts: queue('mounts', (key, signal) => mounts.reconcile(key, signal)),
     'ending-pods': queue('ending-pods', createEndingPodsReconciler({ client, caches, events })),
     'lost-nodes': queue('lost-nodes', createNodeLossReconciler({ client, caches, events })),

@@ -5,7 +5,7 @@ import { keyOf } from '../kube/key.ts';
 import type { KubeObject, Node, PersistentVolume, Pod, Service } from '../kube/objects.ts';
 import type { Listener, PodListeners } from '../api/listeners/index.ts';
 import type { ClusterCaches, EndpointNodes, ProvisionCaches } from './cluster/caches.ts';
-import { requestKeyOf } from './cluster/starting-pods.ts';
+import { claimsOf, requestKeyOf } from './cluster/starting-pods.ts';
 import { pinnedNodesOf, runsDriver, targetOf } from './cluster/volumes.ts';
 import { concernsMounts } from './mounts/mount-plan.ts';
 
@@ -43,7 +43,10 @@ export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | unde
     ]);
   const sharing = ({ spec }: PodListeners): readonly KeyString[] =>
     Object.keys(spec.mounts ?? {}).flatMap((handle) => podListeners.by('handle', handle).map(keyOf));
-  const claimsOf = (index: string, value: string): readonly KeyString[] => provision?.claims.by(index, value).map(keyOf) ?? [];
+  const claimsBy = (index: string, value: string): readonly KeyString[] => provision?.claims.by(index, value).map(keyOf) ?? [];
+  // No watch reports that a quota, a policy or a webhook allows now what it refused. A new mount must not be told the old refusal.
+  const refusedIn = (of: readonly PersistentVolume[]): readonly KeyString[] =>
+    of.flatMap(listenerOf).filter((key) => isRefused(listeners.get(key)));
   const on = (node: KubeObject): readonly PersistentVolume[] => volumes.by('node', keyOf(node));
 
   const table = [
@@ -53,14 +56,14 @@ export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | unde
       volume: () => pinned([...volumes.values()]),
       claim: ({ object }) => {
         const name = keyOf(object);
-        return [...claimsOf('class', name), ...ofClass(name).flatMap((listener) => claimsOf('listener', listener))];
+        return [...claimsBy('class', name), ...ofClass(name).flatMap((listener) => claimsBy('listener', listener))];
       },
     }),
     row(listeners, {
       listener: (change) => (listeners.isEcho(change) ? [] : [keyOf(change.object)]),
       mount: (change) => (concernsMounts(change) ? mountsOf(volumesOf(keyOf(change.object))) : []),
       volume: (change) => (hasOtherClass(change) ? pinned(volumesOf(keyOf(change.object))) : []),
-      claim: (change) => (hasOtherClass(change) ? claimsOf('listener', keyOf(change.object)) : []),
+      claim: (change) => (hasOtherClass(change) ? claimsBy('listener', keyOf(change.object)) : []),
     }),
     // A Service has its Listener's name.
     row(services, { listener: ({ object }) => [keyOf(object)], mount: ({ object }) => mountsOf(volumesOf(keyOf(object))) }),
@@ -74,7 +77,7 @@ export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | unde
       mount: (change) => (hasMoved(change) ? podListeners.by('node', keyOf(change.object)).map(keyOf) : []),
       volume: (change) => (hasMoved(change) ? on(change.object).map(keyOf) : []),
       // Those that it was selected for, and those that take any.
-      claim: (change) => (isMovedDriver(change) ? [keyOf(change.object), ''].flatMap((node) => claimsOf('node', node)) : []),
+      claim: (change) => (isMovedDriver(change) ? [keyOf(change.object), ''].flatMap((node) => claimsBy('node', node)) : []),
     }),
     row(volumes, {
       listener: ({ object }) => listenerOf(object),
@@ -84,10 +87,12 @@ export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | unde
       released: ({ object }) => [keyOf(object)],
     }),
     row(startingPods, {
+      listener: (change) => (hasMovedOn(change) ? refusedIn(claimsOf(change.object).flatMap((claim) => volumes.by('claim', claim))) : []),
       mount: (change) => (hasMovedOn(change) ? [requestKeyOf(change.object)] : []),
       waiting: (change) => (hasMovedOn(change) ? [requestKeyOf(change.object)] : []),
     }),
     row(podListeners, {
+      listener: (change) => refusedIn(newHandles(change).flatMap((handle) => volumes.by('handle', handle))),
       mount: (change) => (podListeners.isEcho(change) ? [] : [keyOf(change.object)]),
       // Of those that wait for one volume, another may be the first now.
       waiting: ({ object }) => [keyOf(object), ...sharing(object)],
@@ -97,7 +102,7 @@ export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | unde
   if (provision !== undefined) {
     table.push(
       row(provision.claims, { claim: ({ object }) => [keyOf(object)] }),
-      row(provision.storageClasses, { claim: ({ object }) => claimsOf('storage-class', keyOf(object)) }),
+      row(provision.storageClasses, { claim: ({ object }) => claimsBy('storage-class', keyOf(object)) }),
     );
   }
 
@@ -154,6 +159,16 @@ function hasOtherOwner({ object, previous }: Change<Service>): boolean {
 
 function hasOtherNodes({ object, previous }: Change<EndpointNodes>): boolean {
   return previous === undefined || previous.nodes.join() !== object.nodes.join();
+}
+
+function isRefused(listener: Listener | undefined): boolean {
+  return (listener?.status?.conditions ?? []).some(({ type, reason }) => type === 'Accepted' && reason === 'ServiceRejected');
+}
+
+/** Volume handles that a node asks for since this change. */
+function newHandles({ type, object, previous }: Change<PodListeners>): readonly string[] {
+  if (type === 'deleted') return [];
+  return Object.keys(object.spec.mounts ?? {}).filter((handle) => previous?.spec.mounts?.[handle] === undefined);
 }
 
 /** A pod is new, has been given its node, or is being deleted. */

@@ -286,22 +286,61 @@ describe('a Listener that cannot have its Service', () => {
     assert.equal(ingressAddresses?.length, 1);
   });
 
-  test('is tried more and more rarely where the API server refuses, and at once when its class changes', async (t) => {
-    const time = playTime(t);
-    const api = world();
-    api.meets = ({ verb, plural }) => {
-      if (verb === 'create' && plural === 'services') refuse(403, 'Forbidden', 'exceeded quota');
-    };
-    await using controller = await playController(api);
-    await time.pass(1_800_000, controller);
-    api.calls.length = 0;
-    await time.pass(3_600_000, controller);
-    assert.ok(api.calls.length >= 3 && api.calls.length <= 9, api.calls.join());
-    api.meets = () => undefined;
-    api.put(listenerClasses, aClass({ serviceType: 'ClusterIP' }));
-    await controller.settle();
-    assert.equal(api.read(services, 'shop/web')?.spec?.type, 'ClusterIP');
-  });
+  for (const [status, why] of [
+    [403, 'exceeded quota'],
+    [422, 'provided port is already allocated'],
+  ] as const) {
+    test(`refused with ${status}: is tried again at least once a minute, and at once when its class changes`, async (t) => {
+      const time = playTime(t);
+      const api = world();
+      api.meets = ({ verb, plural }) => {
+        if (verb === 'create' && plural === 'services') refuse(status, 'Forbidden', why);
+      };
+      await using controller = await playController(api);
+      await time.pass(1_800_000, controller);
+      for (let minute = 0; minute < 10; minute++) {
+        api.calls.length = 0;
+        await time.pass(61_000, controller);
+        assert.ok(api.calls.length >= 1 && api.calls.length <= 3, api.calls.join());
+      }
+      api.meets = () => undefined;
+      api.put(listenerClasses, aClass({ serviceType: 'ClusterIP' }));
+      await controller.settle();
+      assert.equal(api.read(services, 'shop/web')?.spec?.type, 'ClusterIP');
+    });
+  }
+
+  for (const asks of ['a node asks for the mount', 'a pod gets its node', 'an earlier request names one more volume'] as const) {
+    test(`is tried again when ${asks}, which is told no refusal of the past`, async (t) => {
+      const time = playTime(t);
+      const api = world();
+      api.meets = ({ verb, plural }) => {
+        if (verb === 'create' && plural === 'services') refuse(403, 'Forbidden', 'exceeded quota');
+      };
+      await using controller = await playController(api, time);
+      const { pod, claim, volume, request } = mounted('web-0');
+      api.put(persistentVolumeClaims, claim);
+      // As an earlier pod of the claim left it.
+      const labels = { 'listeners.stackable.tech/listener-namespace': 'shop', 'listeners.stackable.tech/listener-name': 'web' };
+      api.put(persistentVolumes, { ...volume, metadata: { ...volume.metadata, labels } });
+      if (asks === 'an earlier request names one more volume') {
+        api.put(pods, pod);
+        api.put(podListeners, { ...request, spec: { ...request.spec, mounts: {} } });
+      }
+      await time.pass(1_800_000, controller);
+      const told = controller.events.length;
+      api.meets = () => undefined;
+      api.put(pods, pod);
+      if (asks !== 'a pod gets its node') {
+        const known = api.read(podListeners, keyOf(request)) ?? request;
+        api.put(podListeners, { ...known, spec: request.spec });
+      }
+      await controller.settle();
+      const { spec, status } = api.read(podListeners, keyOf(request)) ?? {};
+      assert.deepEqual(Object.keys(spec?.listeners ?? {}), ['listener']);
+      assert.deepEqual([status?.mounts ?? {}, controller.events.slice(told)], [{}, []]);
+    });
+  }
 });
 
 test('what is dropped by an API server that still serves earlier definitions is written again, and then no more', async (t) => {
