@@ -68,7 +68,7 @@ export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | unde
     // A Service has its Listener's name.
     row(services, { listener: ({ object }) => [keyOf(object)], mount: ({ object }) => mountsOf(volumesOf(keyOf(object))) }),
     row(otherServices, {
-      listener: (change) => (hasOtherOwner(change) && listeners.get(keyOf(change.object)) !== undefined ? [keyOf(change.object)] : []),
+      listener: (change) => (hasOtherStanding(change) && listeners.get(keyOf(change.object)) !== undefined ? [keyOf(change.object)] : []),
     }),
     row(endpoints, { listener: (change) => (hasOtherNodes(change) ? [change.object.service] : []) }),
     row(nodes, {
@@ -153,8 +153,14 @@ function hasOtherClass({ object, previous }: Change<Listener>): boolean {
   return previous?.spec.className !== object.spec.className;
 }
 
-function hasOtherOwner({ object, previous }: Change<Service>): boolean {
-  return previous === undefined || !isDeepStrictEqual(previous.metadata.ownerReferences, object.metadata.ownerReferences);
+/** Whether it may stand in a Listener's way otherwise than before. */
+function hasOtherStanding({ object, previous }: Change<Service>): boolean {
+  const standing = ({ metadata: { ownerReferences, deletionTimestamp, finalizers } }: Service): unknown => [
+    ownerReferences,
+    deletionTimestamp,
+    finalizers,
+  ];
+  return previous === undefined || !isDeepStrictEqual(standing(previous), standing(object));
 }
 
 function hasOtherNodes({ object, previous }: Change<EndpointNodes>): boolean {

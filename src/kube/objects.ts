@@ -60,6 +60,8 @@ export interface ServicePort {
 export interface LoadBalancerIngress {
   readonly ip?: string;
   readonly hostname?: string;
+  /** State of each port at this address, where the load balancer reports it. */
+  readonly ports?: readonly { readonly port: number; readonly protocol?: string; readonly error?: string }[];
 }
 
 export interface Service extends KubeObject {
@@ -70,7 +72,10 @@ export interface Service extends KubeObject {
     readonly clusterIP?: string;
     readonly clusterIPs?: readonly string[];
     readonly ipFamilies?: readonly string[];
+    readonly ipFamilyPolicy?: string;
+    readonly externalIPs?: readonly string[];
     readonly externalTrafficPolicy?: string;
+    readonly healthCheckNodePort?: number;
     readonly loadBalancerClass?: string;
     readonly allocateLoadBalancerNodePorts?: boolean;
     readonly publishNotReadyAddresses?: boolean;

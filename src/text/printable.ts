@@ -23,6 +23,11 @@ export function quoted(text: string, most = 80): string {
   return JSON.stringify(shortened(text, most)).replaceAll(UNSEEN, spelled);
 }
 
+/** A name, URL or version as it is; anything else, also one with a space at its end, in double quotes. */
+export function shownValue(text: string, most = 80): string {
+  return text.length <= most && /^[\w./:-]+$/.test(text) ? text : quoted(text, most);
+}
+
 /** As JSON, which a terminal shows as it is: what would not be seen is escaped, also what JSON itself lets stand. */
 export function visibleJson(value: unknown, space?: number): string {
   const json = JSON.stringify(value, undefined, space);

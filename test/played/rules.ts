@@ -9,6 +9,7 @@ import { preferenceOf } from '../../src/exposure/listeners/addresses.ts';
 import { observeListener, sameStatus, type Acceptance } from '../../src/exposure/listeners/listener-status.ts';
 import { isOwnedBy, planService } from '../../src/exposure/listeners/service-plan.ts';
 import { differs } from '../../src/exposure/listeners/service-patch.ts';
+import { volumeNotices } from '../../src/exposure/listeners/volume-notices.ts';
 import { requestOf } from '../../src/exposure/provision/volume-request.ts';
 import { isListenerCurrent, isOwnedByVolume, planEntry, planVolumeListener } from '../../src/exposure/mounts/mount-plan.ts';
 import { keyOf } from '../../src/kube/key.ts';
@@ -58,7 +59,7 @@ function listenerWrongs({ store }: Cluster, listener: Listener): readonly string
   const acceptance: Acceptance = isRejected
     ? { accepted: false, reason: 'ServiceRejected', message: said.get('Accepted')?.message ?? '' }
     : plan.refused === undefined
-      ? { accepted: true, notices: plan.notices }
+      ? { accepted: true, notices: [...plan.notices, ...volumeNotices(listener, listenerClass, volumesOf(store, key))] }
       : { accepted: false, ...plan.refused };
   if (plan.refused === undefined && !isRejected) {
     if (own === undefined) return ['it has no Service'];

@@ -101,8 +101,12 @@ export function startClusterCaches(start: StartInformer, client: KubeClient, pol
     otherServices: start(client, services, {
       signal,
       labelSelector: `!${LISTENER_NAME_LABEL}`,
-      project: ({ metadata: { ownerReferences, ...metadata } }) => ({
-        metadata: { ...identityOf(metadata), ...(ownerReferences === undefined ? {} : { ownerReferences }) },
+      project: ({ metadata: { ownerReferences, deletionTimestamp, finalizers, ...metadata } }) => ({
+        metadata: {
+          ...identityOf(metadata),
+          ...(ownerReferences === undefined ? {} : { ownerReferences }),
+          ...(deletionTimestamp === undefined ? {} : { deletionTimestamp, finalizers: finalizers ?? [] }),
+        },
       }),
     }),
     endpoints: start<EndpointSlice, EndpointNodes>(client, endpointSlices, {

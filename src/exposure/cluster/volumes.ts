@@ -1,5 +1,6 @@
 /** What a PersistentVolume of this driver tells by itself, and where one can be mounted. */
 import { DRIVER_NAME, LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
+import type { ListenerClass } from '../../api/listeners/index.ts';
 import type { Node, PersistentVolume } from '../../kube/objects.ts';
 
 /** On a volume: who made it. */
@@ -30,6 +31,11 @@ export function pinnedNodesOf(volume: PersistentVolume): readonly string[] {
     .flatMap((term) => term.matchExpressions ?? [])
     .filter((expression) => expression.key === TOPOLOGY_KEY && expression.operator === 'In')
     .flatMap((expression) => expression.values ?? []);
+}
+
+/** Whether new volumes of the class are pinned. Only a node port depends on the node, and only where the class wants it to last. */
+export function isPinned({ spec }: ListenerClass): boolean {
+  return spec.serviceType === 'NodePort' && spec.pinnedNodePorts === true;
 }
 
 /** The kubelet labels its Node when the driver registers there. */

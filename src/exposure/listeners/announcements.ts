@@ -6,10 +6,9 @@ import type { ObjectReference } from '../../kube/objects.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { hadAddresses, reachableText } from './listener-status.ts';
 
-/** Reasons that somebody has to act on; the others are stages on the way. */
+/** Reasons that a person has to act on, reported at once. */
 const troubles: ReadonlySet<string> = new Set<ConditionReason>([
   'NoClass',
-  'ClassNotFound',
   'UnsupportedServiceType',
   'InvalidName',
   'NoPorts',
@@ -17,20 +16,29 @@ const troubles: ReadonlySet<string> = new Set<ConditionReason>([
   'ServiceRejected',
   'ServiceNotOwned',
   'AcceptedWithNotes',
-  'NodeMissing',
-  'SomeNodesMissing',
-  'NodeHasNoAddress',
 ]);
 
-/** A class that is applied together with its Listener is there a moment later. In milliseconds. */
-const CLASS_PATIENCE = 2_000;
+/**
+ * Reasons that often heal by themselves, and for how many milliseconds they have to last before an event reports them: a class or a Node may
+ * come a moment after what needs it, and a load balancer takes a while to clean up.
+ */
+const patience: ReadonlyMap<string, number> = new Map<ConditionReason, number>([
+  ['ClassNotFound', 2_000],
+  ['NodeMissing', 2_000],
+  ['SomeNodesMissing', 2_000],
+  ['NodeHasNoAddress', 2_000],
+  ['ServiceBeingReplaced', 10_000],
+]);
+
+/** Milliseconds that the first status of a Listener without its class waits for the class. */
+const FIRST_STATUS = 900;
 
 export class Announcements {
   readonly #events: EventRecorder;
   /** Milliseconds, monotonic. */
   readonly #clock: () => number;
-  /** By uid, Listeners whose class was missed first at that time, and nobody was told. Forgotten once it is there, or told of. */
-  readonly #missed = new Map<string | undefined, number>();
+  /** By uid and reason: since when a Listener has had a trouble that no event has reported yet. */
+  readonly #unreported = new Map<string | undefined, Map<string, number>>();
 
   constructor(events: EventRecorder, clock: () => number) {
     this.#events = events;
@@ -48,33 +56,60 @@ export class Announcements {
       this.#tell(listener, 'Normal', is === '' ? 'AddressesLost' : 'AddressesAssigned', note);
     }
     const known = new Set((before.conditions ?? []).map(({ reason, message }) => `${reason} ${message}`));
-    const fresh = (status.conditions ?? []).filter(({ reason, message }) => troubles.has(reason) && !known.has(`${reason} ${message}`));
+    const fresh = (status.conditions ?? []).filter(({ reason, message }) => !known.has(`${reason} ${message}`));
     for (const { reason, message } of fresh) {
-      if (reason === 'ClassNotFound') this.#missed.set(listener.metadata.uid, this.#clock());
-      else this.#tell(listener, 'Warning', reason, message);
+      if (patience.has(reason)) this.#wait(listener, reason);
+      else if (troubles.has(reason)) this.#tell(listener, 'Warning', reason, message);
     }
   }
 
-  /** Tells of trouble that has lasted. In how many milliseconds to ask again, where it has not yet. */
+  /** Reports trouble that has lasted. @returns in how many milliseconds to ask again, where some has not lasted long enough */
   remind(listener: Listener, status: ListenerStatus): number | undefined {
     const { uid } = listener.metadata;
-    const since = this.#missed.get(uid);
-    if (since === undefined) return undefined;
-    const missing = status.conditions?.find(({ reason }) => reason === 'ClassNotFound');
-    const left = since + CLASS_PATIENCE - this.#clock();
-    if (missing !== undefined && left > 0) return left;
-    this.#missed.delete(uid);
-    if (missing !== undefined) this.#tell(listener, 'Warning', missing.reason, missing.message);
-    return undefined;
+    let next: number | undefined;
+    for (const [reason, since] of this.#unreported.get(uid) ?? []) {
+      const condition = status.conditions?.find((each) => each.reason === reason);
+      const left = since + patienceFor(reason) - this.#clock();
+      if (condition !== undefined && left > 0) next = Math.min(next ?? left, left);
+      else this.#report(listener, reason, condition?.message);
+    }
+    return next;
+  }
+
+  /**
+   * In how many milliseconds the first status of a Listener may be written: a class is often applied together with it, and then nothing was
+   * ever wrong.
+   */
+  hold(listener: Listener, status: ListenerStatus): number {
+    const isFirst = (listener.status?.conditions ?? []).length === 0;
+    if (!isFirst || status.conditions?.some(({ reason }) => reason === 'ClassNotFound') !== true) return 0;
+    const since = this.#wait(listener, 'ClassNotFound');
+    return Math.max(0, since + FIRST_STATUS - this.#clock());
   }
 
   forget(listener: Listener): void {
-    this.#missed.delete(listener.metadata.uid);
+    this.#unreported.delete(listener.metadata.uid);
+  }
+
+  #wait({ metadata: { uid } }: Listener, reason: string): number {
+    const waiting = this.#unreported.getOrInsertComputed(uid, () => new Map<string, number>());
+    return waiting.getOrInsertComputed(reason, this.#clock);
+  }
+
+  #report(listener: Listener, reason: string, message: string | undefined): void {
+    const { uid } = listener.metadata;
+    this.#unreported.get(uid)?.delete(reason);
+    if (this.#unreported.get(uid)?.size === 0) this.#unreported.delete(uid);
+    if (message !== undefined) this.#tell(listener, 'Warning', reason, message);
   }
 
   #tell(listener: Listener, type: 'Normal' | 'Warning', reason: string, note: string): void {
     this.#events.record({ regarding: referenceTo(listener), type, reason, action: 'Expose', note });
   }
+}
+
+function patienceFor(reason: string): number {
+  return patience.get(reason) ?? 0;
 }
 
 function referenceTo(listener: Listener): ObjectReference {

@@ -5,17 +5,19 @@ import type { ReconcileResult } from '../../work/reconcile.ts';
 import { isAlreadyExists, isNamespaceTerminating, isRefusal } from '../../kube/errors.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
 import type { Service } from '../../kube/objects.ts';
-import { apiVersionOf, services } from '../../kube/resource.ts';
+import { services } from '../../kube/resource.ts';
 import { preferenceOf } from './addresses.ts';
 import { Announcements } from './announcements.ts';
 import { checkKept } from './definition-outdated.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
+import { keepImmutable } from './immutable-fields.ts';
 import { observeListener, sameStatus, type Acceptance, type Surroundings } from './listener-status.ts';
 import { pinnedNodesOf } from '../cluster/volumes.ts';
 import { isOwnedBy, planService } from './service-plan.ts';
 import { differs, patchFor } from './service-patch.ts';
+import { obstacleOf } from './standing-service.ts';
 import { StatusPace } from './status-pace.ts';
-import type { ConditionReason } from '../../errors/condition-reason.ts';
+import { volumeNotices } from './volume-notices.ts';
 
 export interface ListenerReconcilerOptions {
   readonly client: KubeClient;
@@ -41,6 +43,9 @@ interface Outcome {
   /** Why the API server does not have the Service: the reconcile rejects with it once the status says so. */
   readonly refusal?: unknown;
 }
+
+/** `notices`: for the Accepted condition. */
+type Ensured = Pick<Outcome, 'service' | 'obstacle' | 'isUnseen'> & { readonly notices: readonly string[] };
 
 export class ListenerReconciler {
   readonly #options: ListenerReconcilerOptions;
@@ -80,25 +85,31 @@ export class ListenerReconciler {
     if (outcome === 'ends') return undefined;
     const status = observeListener(listener, outcome.acceptance, this.#surroundings(listener, key, outcome), this.#options.now());
     const isCurrent = sameStatus(listener.status ?? undefined, status);
-    const wait = isCurrent || outcome.refusal !== undefined ? 0 : this.#pace.wait(listener, status);
+    const mayWait = !isCurrent && outcome.refusal === undefined;
+    const wait = mayWait ? Math.max(this.#pace.wait(listener, status), this.#announcements.hold(listener, status)) : 0;
     if (!isCurrent && wait === 0) await this.#writeStatus(listener, key, status, signal);
     if (outcome.refusal !== undefined) throw outcome.refusal;
     if (wait > 0) return { requeueAfter: wait };
-    const next = outcome.isUnseen === true ? UNSEEN_SERVICE_RECHECK : this.#announcements.remind(listener, status);
-    return next === undefined ? undefined : { requeueAfter: next };
+    const next = Math.min(
+      outcome.isUnseen === true ? UNSEEN_SERVICE_RECHECK : Number.POSITIVE_INFINITY,
+      this.#announcements.remind(listener, status) ?? Number.POSITIVE_INFINITY,
+    );
+    return Number.isFinite(next) ? { requeueAfter: next } : undefined;
   }
 
   async #bringAboutService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome | 'ends'> {
     const { classes, services: made } = this.#options.caches;
     const live = made.get(key);
-    const plan = planService(listener, classes.get(listener.spec.className ?? ''), [...classes.values()].map(keyOf));
+    const listenerClass = classes.get(listener.spec.className ?? '');
+    const plan = planService(listener, listenerClass, [...classes.values()].map(keyOf));
     if (plan.refused !== undefined) {
       return { acceptance: { accepted: false, ...plan.refused }, service: await this.#ownService(listener, key, signal) };
     }
-    const acceptance: Acceptance = { accepted: true, notices: plan.notices };
     if (live === undefined && !(await this.#isThere(listener, key, signal))) return 'ends';
     try {
-      return { acceptance, ...(await this.#ensureService(plan.service, live, listener, signal)) };
+      const { notices, ...ensured } = await this.#ensureService(plan.service, live, listener, signal);
+      const ofVolumes = volumeNotices(listener, listenerClass, this.#options.caches.volumes.by('listener', key));
+      return { acceptance: { accepted: true, notices: [...plan.notices, ...notices, ...ofVolumes] }, ...ensured };
     } catch (error) {
       if (isNamespaceTerminating(error)) return 'ends';
       if (!isRefusal(error)) throw error;
@@ -132,27 +143,25 @@ export class ListenerReconciler {
   }
 
   /** `live`: as far as the caches know. */
-  async #ensureService(
-    intended: Service,
-    live: Service | undefined,
-    listener: Listener,
-    signal: AbortSignal,
-  ): Promise<Pick<Outcome, 'service' | 'obstacle' | 'isUnseen'>> {
+  async #ensureService(intended: Service, live: Service | undefined, listener: Listener, signal: AbortSignal): Promise<Ensured> {
     const { client, caches } = this.#options;
     const { namespace = '', name = '' } = intended.metadata;
     const standing = live ?? caches.otherServices.get(keyOf(intended));
-    if (standing !== undefined && !isOwnedBy(standing, listener)) return { obstacle: foreignService(standing) };
+    const obstacle = standing === undefined ? undefined : obstacleOf(standing, listener);
+    if (obstacle !== undefined)
+      return { obstacle, notices: [], service: live !== undefined && isOwnedBy(live, listener) ? live : undefined };
     // Ours without our label, as an earlier system's: the cache does not have it whole.
     if (live === undefined && standing !== undefined) return this.#takeUp(intended, listener, signal);
-    if (live !== undefined && !differs(intended, live)) return { service: live };
+    const { service: desired, notices } = live === undefined ? { service: intended, notices: [] } : keepImmutable(intended, live);
+    if (live !== undefined && !differs(desired, live)) return { service: live, notices };
     try {
       // Create and not apply: a Service that no cache shows, because it is newer than they are, must never be taken over.
       const written =
         live === undefined
-          ? await client.create(services, intended, { signal, strict: true })
-          : await client.patch(services, { namespace, name }, patchFor(intended, live), { type: 'merge', signal, strict: true });
+          ? await client.create(services, desired, { signal, strict: true })
+          : await client.patch(services, { namespace, name }, patchFor(desired, live), { type: 'merge', signal, strict: true });
       caches.services.wrote(written);
-      return { service: written };
+      return { service: written, notices };
     } catch (error) {
       if (live !== undefined || !isAlreadyExists(error)) throw error;
       return this.#takeUp(intended, listener, signal);
@@ -160,11 +169,11 @@ export class ListenerReconciler {
   }
 
   /** Goes on with the Service as the API server has it. */
-  async #takeUp(intended: Service, listener: Listener, signal: AbortSignal): Promise<Pick<Outcome, 'service' | 'obstacle' | 'isUnseen'>> {
+  async #takeUp(intended: Service, listener: Listener, signal: AbortSignal): Promise<Ensured> {
     const existing = await this.#options.client.get(services, parseKey(keyOf(intended)), { signal });
-    return isOwnedBy(existing, listener)
-      ? this.#ensureService(intended, existing, listener, signal)
-      : { obstacle: foreignService(existing), isUnseen: true };
+    const obstacle = obstacleOf(existing, listener);
+    if (obstacle === undefined) return this.#ensureService(intended, existing, listener, signal);
+    return { obstacle, notices: [], service: isOwnedBy(existing, listener) ? existing : undefined, isUnseen: true };
   }
 
   #surroundings(listener: Listener, key: KeyString, { service, obstacle }: Outcome): Surroundings {
@@ -195,16 +204,4 @@ export class ListenerReconciler {
     if (caches.listeners.get(key)?.metadata.uid === listener.metadata.uid) this.#announcements.wrote(listener, status);
     checkKept('Listener', 'status.conditions', written.status?.conditions !== undefined);
   }
-}
-
-function foreignService(service: Service): { reason: ConditionReason; message: string } {
-  const { name, namespace, ownerReferences = [] } = service.metadata;
-  const owner = ownerReferences.find(({ controller }) => controller === true);
-  if (owner?.kind === listeners.kind && owner.apiVersion === apiVersionOf(listeners) && owner.name === name) {
-    const message = `Service ${namespace}/${name} belongs to an earlier Listener of this name and is being removed.`;
-    return { reason: 'ServiceBeingReplaced', message };
-  }
-  const whose = owner === undefined ? 'was not made for this Listener' : `belongs to ${owner.kind} ${owner.name}`;
-  const message = `Service ${namespace}/${name} exists and ${whose}, so it is left alone. Rename the Listener, or delete that Service.`;
-  return { reason: 'ServiceNotOwned', message };
 }

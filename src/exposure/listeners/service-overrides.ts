@@ -2,7 +2,7 @@
 import type { Service } from '../../kube/objects.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { mergeService, type Fields, type Report } from './service-merge.ts';
-import { quoted, shortened } from '../../text/printable.ts';
+import { shortened, shownValue } from '../../text/printable.ts';
 import type { ObjectOverridesPolicy } from '../../api/listeners/index.ts';
 import { withinClass } from './within-class.ts';
 
@@ -195,7 +195,7 @@ function isDeeper(value: unknown, levels: number): boolean {
 /** A value from a manifest within a message: one line, short, quoted unless it is a plain name. */
 function shown(value: unknown): string {
   if (typeof value !== 'string') return typeof value === 'object' ? 'an object' : String(value);
-  return /^[\w./-]{1,80}$/.test(value) ? value : quoted(value);
+  return shownValue(value);
 }
 
 /** `at` may begin with a bracket. */

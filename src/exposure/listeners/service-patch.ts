@@ -20,15 +20,21 @@ const DEEPEST = 8;
  */
 export function recordIntent(service: Service): Service {
   const { metadata, spec } = service;
+  const { [INTENT_ANNOTATION]: _recorded, ...annotations } = metadata.annotations ?? {};
   const fields = fieldsOf({
-    metadata: { labels: metadata.labels ?? {}, annotations: metadata.annotations ?? {} },
+    metadata: { labels: metadata.labels ?? {}, annotations },
     // A list is one value to a merge patch; what was set of each port tells whether it must be written again.
     spec: {
       ...spec,
       ...(spec?.ports === undefined ? {} : { ports: Object.fromEntries(spec.ports.map((port) => [identityOf(port), port])) }),
     },
   });
-  return { ...service, metadata: { ...metadata, annotations: { ...metadata.annotations, [INTENT_ANNOTATION]: JSON.stringify(fields) } } };
+  return { ...service, metadata: { ...metadata, annotations: { ...annotations, [INTENT_ANNOTATION]: JSON.stringify(fields) } } };
+}
+
+/** Whether the record says that this field of the spec was set. */
+export function wasSet(live: Service, field: string): boolean {
+  return Object.hasOwn(subset(recordedFields(live), 'spec'), field);
 }
 
 /** Whether the Service must be written. Fields that others added are theirs, but the selector is one value. */

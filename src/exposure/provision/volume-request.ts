@@ -6,6 +6,8 @@ import type { PersistentVolumeClaim } from '../../kube/objects.ts';
 import { isResourceName } from '../../text/names.ts';
 import { quoted } from '../../text/printable.ts';
 
+export { isPinned } from '../cluster/volumes.ts';
+
 /** A Listener that exists, or one of its own of a class. */
 export interface Selection {
   readonly annotation: typeof LISTENER_NAME_ANNOTATION | typeof LISTENER_CLASS_ANNOTATION;
@@ -41,11 +43,6 @@ export function requestOf(claim: PersistentVolumeClaim, policy: Policy): VolumeR
     'class-not-found',
     `ListenerClass ${named.className}, which ${named.origin} names, does not exist. Create it, or name another.`,
   );
-}
-
-/** Only a node port depends on the node, and only where the class wants it to last. */
-export function isPinned(listenerClass: ListenerClass): boolean {
-  return listenerClass.spec.serviceType === 'NodePort' && listenerClass.spec.pinnedNodePorts === true;
 }
 
 /** Exactly one of the two annotations, with a name in it. */

@@ -1,4 +1,6 @@
 /** Stands for `src/exposure/csi/socket-server.ts`: what is served can be called by who knows the process. */
+import { CsiError } from '../../../src/exposure/csi/errors.ts';
+import { Status } from '../../../src/exposure/csi/grpc-status.ts';
 import { hereProcess } from '../current.ts';
 import type { Services } from '../process.ts';
 
@@ -28,4 +30,9 @@ export async function serveOnSocket({
       for (const name of names) process.services.delete(name);
     },
   };
+}
+
+/** As the real one, as far as a caller decides by it. */
+export function refusalOf(error: unknown): { readonly status: number } {
+  return { status: error instanceof CsiError ? error.status : Status.UNAVAILABLE };
 }

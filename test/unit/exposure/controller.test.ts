@@ -22,7 +22,7 @@ import {
 } from '../../../src/kube/resource.ts';
 import type { EndpointSlice } from '../../../src/kube/objects.ts';
 import { aClass, aListener, aNode, LISTENER_UID } from './listeners/fixtures.ts';
-import { mounted } from './support/objects.ts';
+import { mounted, pinnedTo } from './support/objects.ts';
 import { PlayedApi, refuse } from './support/played-api.ts';
 import { playController, type PlayedController } from './support/played-controller.ts';
 
@@ -144,10 +144,12 @@ describe('what a reconcile wrote is no reason to reconcile', () => {
 });
 
 describe('what a change wakes, without a timer', () => {
-  test('a Listener without its class goes on saying which there are', async () => {
+  test('a Listener without its class goes on saying which there are', async (t) => {
+    const time = playTime(t);
     const api = world();
     api.put(listeners, aListener({ className: 'mistyped' }));
-    await using controller = await playController(api);
+    await using controller = await playController(api, time);
+    await time.pass(3_000, controller);
     const said = async (): Promise<string | undefined> => {
       await controller.settle();
       return api.read(listeners, 'shop/web')?.status?.conditions?.find(({ type }) => type === 'Accepted')?.message;
@@ -196,6 +198,7 @@ describe('what a change wakes, without a timer', () => {
     api.put(listenerClasses, { metadata: { name: 'other' }, spec: { serviceType: 'NodePort', nodeLossPolicy: 'Release' } });
     await using controller = await playController(api);
     ask(api, 'web-0');
+    api.put(persistentVolumes, pinnedTo('n1', mounted('web-0').volume));
     api.remove(nodes, 'n1');
     await controller.settle();
     const listener = api.read(listeners, 'shop/web');
@@ -425,14 +428,13 @@ test('nothing is told of a Listener that went before the answer to the write of 
   assert.deepEqual(controller.events, []);
 });
 
-test('a class that comes a moment after its Listener is missed in the status, and in no event', async (t) => {
+test('a class that comes a moment after its Listener is missed neither in the status nor in an event', async (t) => {
   const time = playTime(t);
   const api = world();
   api.remove(listenerClasses, 'some-class');
   await using controller = await playController(api, time);
-  await time.pass(1_000, controller);
-  const missing = api.read(listeners, 'shop/web')?.status?.conditions?.map(({ reason }) => reason);
-  assert.deepEqual(missing, ['ClassNotFound', 'NotAccepted']);
+  await time.pass(750, controller);
+  assert.equal(api.read(listeners, 'shop/web')?.status, undefined);
   api.put(listenerClasses, aClass({ serviceType: 'ClusterIP' }));
   await time.pass(10_000, controller);
   assert.equal(controller.events.length, 0);
@@ -442,6 +444,99 @@ test('a class that comes a moment after its Listener is missed in the status, an
     controller.events.map((event) => event.slice(0, event.indexOf(':'))),
     ['ClassNotFound'],
   );
+});
+
+test('a class that does not come is missed in status and event after two seconds', async (t) => {
+  const time = playTime(t);
+  const api = world();
+  api.remove(listenerClasses, 'some-class');
+  await using controller = await playController(api, time);
+  await time.pass(2_500, controller);
+  const missing = api.read(listeners, 'shop/web')?.status?.conditions?.map(({ reason }) => reason);
+  assert.deepEqual(missing, ['ClassNotFound', 'NotAccepted']);
+  assert.equal(controller.events.length, 1);
+  await time.pass(60_000, controller);
+  assert.equal(controller.events.length, 1);
+});
+
+describe('a Service that is being deleted behind a finalizer', () => {
+  const FINALIZER = 'service.kubernetes.io/load-balancer-cleanup';
+  const saidOf = (api: PlayedApi): string => {
+    const { reason, message } = api.read(listeners, 'shop/web')?.status?.conditions?.find(({ type }) => type === 'Ready') ?? {};
+    return `${reason}: ${message}`;
+  };
+  const isBeingDeleted = { deletionTimestamp: '2030-01-01T00:00:00Z', finalizers: [FINALIZER] };
+
+  for (const who of ["the Listener's own", "an earlier Listener's", "an earlier Listener's, without our label"] as const) {
+    test(`${who}: is named with its finalizer, left alone, and replaced when it is gone`, async (t) => {
+      const time = playTime(t);
+      const api = world();
+      await using controller = await playController(api, time);
+      await controller.settle();
+      const made = api.read(services, 'shop/web');
+      assert.ok(made !== undefined);
+      const { labels: _labels, ...unlabelled } = made.metadata;
+      const metadata = who.endsWith('label') ? unlabelled : made.metadata;
+      api.put(services, { ...made, metadata: { ...metadata, ...isBeingDeleted } });
+      if (who !== "the Listener's own") {
+        api.remove(listeners, 'shop/web');
+        api.put(listeners, aListener({}, { uid: 'uid-of-successor' }));
+      }
+      api.put(listenerClasses, aClass({ serviceType: 'ClusterIP' }));
+      await controller.settle();
+      assert.match(saidOf(api), new RegExp(`^ServiceBeingReplaced: Service shop/web .*is being deleted.*${FINALIZER}`));
+      assert.equal(api.read(services, 'shop/web')?.spec?.type, 'NodePort');
+      assert.equal(controller.events.length, 0);
+      await time.pass(11_000, controller);
+      assert.equal(controller.events.filter((event) => event.includes(FINALIZER)).length, 1);
+      api.remove(services, 'shop/web');
+      await time.pass(1_000, controller);
+      assert.equal(api.read(services, 'shop/web')?.spec?.type, 'ClusterIP');
+    });
+  }
+
+  test('is followed as its finalizers change', async () => {
+    const api = world();
+    await using controller = await playController(api);
+    await controller.settle();
+    const made = api.read(services, 'shop/web');
+    assert.ok(made !== undefined);
+    for (const finalizers of [[FINALIZER, 'example.com/other'], ['example.com/other'], []] as readonly (readonly string[])[]) {
+      api.put(services, { ...made, metadata: { ...made.metadata, ...isBeingDeleted, finalizers } });
+      await controller.settle();
+      for (const name of [FINALIZER, 'example.com/other']) assert.equal(saidOf(api).includes(name), finalizers.includes(name), saidOf(api));
+    }
+  });
+});
+
+test('a change that the API server would refuse is left out with the reason, and the rest of the class is applied', async () => {
+  const api = world({ serviceType: 'LoadBalancer', loadBalancerClass: 'example.com/a' });
+  api.meets = ({ verb, plural, object }) => {
+    const { spec } = (object ?? {}) as { readonly spec?: { readonly loadBalancerClass?: string } };
+    if (verb === 'patch' && plural === 'services' && spec?.loadBalancerClass !== 'example.com/a')
+      refuse(422, 'Invalid', 'may not change once set');
+  };
+  await using controller = await playController(api);
+  await controller.settle();
+  for (const [loadBalancerClass, annotation] of [
+    ['example.com/b', '1'],
+    [null, '2'],
+  ] as const) {
+    api.put(
+      listenerClasses,
+      aClass({ serviceType: 'LoadBalancer', loadBalancerClass, serviceAnnotations: { 'example.com/size': annotation } }),
+    );
+    await controller.settle();
+    assert.equal(api.read(services, 'shop/web')?.metadata.annotations?.['example.com/size'], annotation);
+    const { status, reason, message = '' } = api.read(listeners, 'shop/web')?.status?.conditions?.[0] ?? {};
+    assert.deepEqual([status, reason], ['True', 'AcceptedWithNotes']);
+    assert.match(message, /spec\.loadBalancerClass from example\.com\/a to (example\.com\/b|none)/);
+    assert.match(message, /Delete the Service: it is created again, and its address changes\./);
+  }
+  api.remove(services, 'shop/web');
+  await controller.settle();
+  assert.equal(api.read(services, 'shop/web')?.spec?.loadBalancerClass, undefined);
+  assert.equal(api.read(listeners, 'shop/web')?.status?.conditions?.[0]?.message, 'The ListenerClass and the Listener fit together.');
 });
 
 test('a Service that an earlier version labelled gets what is missing in one patch, and keeps its ports', async () => {

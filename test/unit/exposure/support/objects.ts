@@ -21,7 +21,6 @@ export function mounted(
       spec: {
         csi: { driver: 'listeners.stackable.tech', volumeHandle: `pv-${name}`, volumeAttributes: { [LISTENER_NAME_ANNOTATION]: 'web' } },
         claimRef: { namespace: 'shop', name: claimName, uid: `uid-of-${claimName}` },
-        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: TOPOLOGY_KEY, operator: 'In', values: [node] }] }] } },
       },
     },
     request: {
@@ -34,4 +33,9 @@ export function mounted(
       spec: { nodeName: node, listeners: {}, mounts: { [`pv-${name}`]: {} } },
     },
   };
+}
+
+export function pinnedTo(node: string, volume: PersistentVolume): PersistentVolume {
+  const matchExpressions = [{ key: TOPOLOGY_KEY, operator: 'In', values: [node] }];
+  return { ...volume, spec: { ...volume.spec, nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } } } };
 }

@@ -1,0 +1,52 @@
+/** What a class or a Listener says and existing volumes do not follow, for the Accepted condition: pure. */
+import type { Listener, ListenerClass } from '../../api/listeners/index.ts';
+import type { PersistentVolume } from '../../kube/objects.ts';
+import { shownValue } from '../../text/printable.ts';
+import { isPinned, pinnedNodesOf, targetOf } from '../cluster/volumes.ts';
+
+/** Names that a message lists. */
+const MOST_NAMES = 3;
+
+/** @param volumes those that are about this Listener */
+export function volumeNotices(
+  listener: Listener,
+  listenerClass: ListenerClass | undefined,
+  volumes: readonly PersistentVolume[],
+): readonly string[] {
+  const mountable = volumes.filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.phase !== 'Released');
+  return [...classNotices(listener, mountable), ...(listenerClass === undefined ? [] : pinNotices(listenerClass, mountable))];
+}
+
+/** Whether a volume is pinned is decided when it is created. */
+function pinNotices(listenerClass: ListenerClass, volumes: readonly PersistentVolume[]): readonly string[] {
+  const pins = isPinned(listenerClass);
+  const others = volumes.filter((volume) => pinnedNodesOf(volume).length > 0 !== pins);
+  if (others.length === 0) return [];
+  // An index has no order.
+  const claims = some(others.map(({ spec }) => spec?.claimRef?.name ?? '').toSorted());
+  const what = pins ? 'pins new volumes to their nodes' : 'pins no new volumes to nodes';
+  const stays = pins ? 'are not pinned' : 'stay pinned';
+  const which = `volumes of these PersistentVolumeClaims were created before and ${stays}: ${claims}`;
+  return [`ListenerClass ${listenerClass.metadata.name} ${what}; ${which}. Delete a claim and its pod: a new claim follows the class.`];
+}
+
+/** The Listener that was created for a volume has the volume's class, and each mount of the volume writes it back. */
+function classNotices({ metadata, spec }: Listener, volumes: readonly PersistentVolume[]): readonly string[] {
+  return volumes.flatMap((volume) => {
+    const target = targetOf(volume);
+    const isOwner = (metadata.ownerReferences ?? []).some(({ uid }) => uid === volume.metadata.uid);
+    if (target?.kind !== 'class' || !isOwner || target.className === spec.className) return [];
+    const what = `spec.className ${shownValue(spec.className ?? '')} holds only until a pod mounts the volume again`;
+    const why = `PersistentVolume ${volume.metadata.name} was created for ListenerClass ${shownValue(target.className)}`;
+    return [`${what}: ${why}. To change the class, give ${claimOf(volume)} another annotation by creating it again.`];
+  });
+}
+
+function claimOf({ spec }: PersistentVolume): string {
+  return `PersistentVolumeClaim ${spec?.claimRef?.name}`;
+}
+
+function some(names: readonly string[]): string {
+  const left = names.length - MOST_NAMES;
+  return `${names.slice(0, MOST_NAMES).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+}
