@@ -171,8 +171,7 @@ export class Agent implements AsyncDisposable {
     const trust = await this.#stepTrust(snapshot, now);
     if (trust.restless) this.#passes.requestIn(SOON);
     const plan = await this.#plan(snapshot, trust.issued, now);
-    const settings = plan.site === undefined ? [] : readSettings(plan.site).problems;
-    this.#reporter.see({ snapshot, plan, problems: [...trust.problems, ...settings], trust: trust.facts });
+    this.#reporter.see({ snapshot, plan, problems: trust.problems, trust: trust.facts });
     await this.#apply(plan, snapshot);
     if (this.#router.running !== undefined) await this.#signing.follow(this.#router.running, plan.config.links);
     this.#report();
@@ -211,7 +210,7 @@ export class Agent implements AsyncDisposable {
     if (!this.#leads || this.#identity === undefined || site === undefined) {
       return { facts: noTrust, problems: [], issued: await platform.stores.bundles.list(), restless: false };
     }
-    const { settings } = readSettings(site);
+    const settings = readSettings(site);
     const unread = new Set(problems.map(({ resource }) => resource));
     const input = { resources, site, settings, reach: platform.reach(), incomplete, unread, userBundles: bundles.bundles, now };
     return this.#signing.step(input, this.#identity);

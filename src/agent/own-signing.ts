@@ -48,7 +48,7 @@ export class OwnSigning implements SiteSigning {
 
   async renew(site: Site, ...[peer, request]: Parameters<NonNullable<RouterHooks['renew']>>): Promise<IssuedCertificate> {
     const authority = await this.#authorities.signerOf(peer.certificate, site);
-    const { certificateDays: days } = readSettings(site).settings;
+    const { certificateDays: days } = readSettings(site);
     return renewFor(authority, peer, request, { ledger: await this.#records(), pace: this.#pace, ...(days === undefined ? {} : { days }) });
   }
 

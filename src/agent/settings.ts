@@ -1,10 +1,7 @@
-/** `Site.spec.settings` on a machine without a cluster. */
+/** `Site.spec.settings` of trust. What is wrong with them is told by `settingProblems`. */
 import { parseDuration } from '../api/skupper/duration.ts';
 import type { Site } from '../api/skupper/index.ts';
-import type { ResourceProblem } from '../site/problem.ts';
-import { UNMARKED } from '../site/plan/access.ts';
-import { keyOf } from '../site/resources.ts';
-import { quoted } from '../text/printable.ts';
+import { isLifetime, isPortOrZero, SETTING, settingOf } from '../site/settings.ts';
 
 export interface SiteSettings {
   readonly grantPort: number;
@@ -14,34 +11,15 @@ export interface SiteSettings {
 
 export const DEFAULT_GRANT_PORT = 9090;
 
-const names = { grantPort: 'grant-port', lifetime: 'link-certificate-lifetime' } as const;
+const DAY = 86_400_000;
 
-/** A wrong setting is told, and its default holds. */
-export function readSettings(site: Site): { readonly settings: SiteSettings; readonly problems: readonly ResourceProblem[] } {
-  const given = site.spec.settings ?? {};
-  const problems: ResourceProblem[] = [];
-  const read = <T>(name: string, parse: (text: string) => T | undefined, wanted: string): T | undefined => {
-    const text = Object.hasOwn(given, name) ? given[name] : undefined;
-    if (text === undefined) return undefined;
-    const value = parse(text);
-    if (value === undefined) {
-      const message = `${quoted(text)} is not ${wanted}, so the default holds.`;
-      problems.push({ resource: keyOf(site), severity: 'warning', code: 'setting', field: `spec.settings.${name}`, message });
-    }
-    return value;
+/** Where a setting is wrong its default holds. */
+export function readSettings(site: Site): SiteSettings {
+  const port = settingOf(site, SETTING.grantPort);
+  const lifetime = settingOf(site, SETTING.linkLifetime);
+  const milliseconds = lifetime !== undefined && isLifetime(lifetime) ? parseDuration(lifetime) : undefined;
+  return {
+    grantPort: port !== undefined && isPortOrZero(port) ? Number(port) : DEFAULT_GRANT_PORT,
+    ...(milliseconds === undefined ? {} : { certificateDays: milliseconds / DAY }),
   };
-  const grantPort = read(names.grantPort, portOf, 'a port, 0 to 65535') ?? DEFAULT_GRANT_PORT;
-  const lifetime = read(names.lifetime, lifetimeOf, 'a length of time from 10s, such as 720h');
-  // What it says is read where accesses are planned.
-  read(UNMARKED, (text) => (text === 'allow' || text === 'refuse' ? text : undefined), '"allow" or "refuse"');
-  return { settings: { grantPort, ...(lifetime === undefined ? {} : { certificateDays: lifetime / 86_400_000 }) }, problems };
-}
-
-function portOf(text: string): number | undefined {
-  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined;
-}
-
-function lifetimeOf(text: string): number | undefined {
-  const milliseconds = parseDuration(text);
-  return milliseconds !== undefined && milliseconds >= 10_000 ? milliseconds : undefined;
 }

@@ -5,6 +5,7 @@ import type { TrustFacts } from '../site/observe/trust-facts.ts';
 import { chooseSite } from '../site/plan/plan.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { allOf, keyOf, type Kind, type ResourceKey } from '../site/resources.ts';
+import { settingProblems } from '../site/settings.ts';
 import { kubernetes } from '../site/cluster-platform.ts';
 import { attachedConnectorsOf } from './attached/attached-connectors.ts';
 import { passedOn } from './access/passed-on.ts';
@@ -45,6 +46,7 @@ export function observeNamespace(view: NamespaceView, { problems, trust }: Obser
       : [];
   const { name, namespace, version } = settings;
   const attached = attachedConnectorsOf(view);
+  const ofSettings = allOf(resources).flatMap((object) => (isOfRouters(object.kind) ? [] : settingProblems(object, 'kubernetes')));
   const statuses = observeSite(
     {
       resources,
@@ -57,7 +59,7 @@ export function observeNamespace(view: NamespaceView, { problems, trust }: Obser
         heldPorts: [],
       },
       wording: 'words',
-      problems: [...ofSites, ...absent, ...problems, ...passedOn(problems, resources)],
+      problems: [...ofSites, ...absent, ...problems, ...passedOn(problems, resources), ...ofSettings],
       trust: site === undefined ? trust : { defaultIssuer: defaultIssuerOf(site), ...trust },
       reach: { kind: 'forwarded', addresses: {} },
       routers: routerFacts(view),

@@ -2,9 +2,7 @@ import { CONTROLLERS_SECRETS, LOCAL_SERVER, SITE_KEY, SITE_SERVER } from '../api
 import { GROUP } from '../api/skupper/names.ts';
 import { isResourceName } from '../text/names.ts';
 import type { SiteResources } from './resources.ts';
-
-/** `settings` of a Link: the Secret with the proxy through which it is opened. */
-export const PROXY = 'proxy-configuration';
+import { SETTING, settingOf } from './settings.ts';
 
 type Naming = Pick<SiteResources, 'Listener' | 'MultiKeyListener' | 'Connector' | 'Link' | 'RouterAccess'>;
 
@@ -17,7 +15,7 @@ export function secretNames(resources: Naming, attached: readonly (string | unde
   const { Listener, MultiKeyListener, Connector, Link, RouterAccess } = resources;
   const named = [
     ...[...Listener, ...MultiKeyListener, ...Connector, ...Link, ...RouterAccess].map(({ spec }) => spec.tlsCredentials),
-    ...Link.map(({ spec }) => (spec.settings != null && Object.hasOwn(spec.settings, PROXY) ? spec.settings[PROXY] : undefined)),
+    ...Link.map((link) => settingOf(link, SETTING.proxy)),
     ...attached,
   ];
   const usable = named.filter((name) => name !== undefined && isResourceName(name) && !CONTROLLERS_SECRETS.has(name));

@@ -187,7 +187,7 @@ export class SiteAgent {
     return {
       resources: sortResources([]),
       site: this.#site,
-      settings: readSettings(this.#site).settings,
+      settings: readSettings(this.#site),
       reach: { kind: 'direct', hosts: [machine.host] },
       incomplete: false,
       unread: new Set(),

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import type { Site } from '../../api/skupper/index.ts';
 import { SITE_CA } from '../../api/skupper/cluster-names.ts';
 import { letsIn } from '../../site/plan/access.ts';
-import { badPriorRevisions } from '../../site/plan/prior-revisions.ts';
 import { errorIn, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf } from '../../site/resources.ts';
 import { shortened } from '../../text/printable.ts';
@@ -45,7 +44,7 @@ export function specProblems(site: Site, access: Pick<AccessSettings, 'enabledTy
     const message = `Unsupported value for LinkAccess: ${shortened(linkAccess, 80)}; this controller knows ${known}.`;
     found.push(problem('spec.linkAccess', 'bad-argument', message));
   }
-  return [...found, ...badPriorRevisions(site)];
+  return found;
 }
 
 const LEVEL = /^(?:trace|debug|info|warn|error)$/;

@@ -7,7 +7,7 @@ import type { IssuedCertificate } from '../../identity/issued.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { isNotFound } from '../../kube/errors.ts';
 import { configMaps } from '../../kube/resource.ts';
-import { UNMARKED } from '../../site/plan/access.ts';
+import { SETTING, settingOf } from '../../site/settings.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Clock } from '../../trust/contract.ts';
 import { TrustError } from '../../trust/errors.ts';
@@ -96,7 +96,7 @@ export class RenewalDesk {
     const shown = readShown(certificate);
     const authority = await certificates.issuers.signerOf(shown, issuersOf(view, site));
     const holder = await this.#holderOf(shown, siteId, site, wanted);
-    const { certificateDays: days } = readSettings(site).settings;
+    const { certificateDays: days } = readSettings(site);
     return renewFor(authority, { certificate, siteId }, request, {
       ledger,
       pace: this.#pace,
@@ -127,7 +127,7 @@ export class RenewalDesk {
       if (isGivenAway) return resource;
       throw refused(serial, `it is that of ${resource}`);
     }
-    if (purposeOf(shown) === undefined && site.spec.settings?.[UNMARKED] !== 'refuse') return undefined;
+    if (purposeOf(shown) === undefined && settingOf(site, SETTING.unmarked) !== 'refuse') return undefined;
     throw refused(serial, 'it is not on record');
   }
 }

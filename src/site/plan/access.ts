@@ -10,6 +10,7 @@ import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } fro
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { isGiven } from './fields.ts';
 import { quoted } from '../../text/printable.ts';
+import { SETTING, settingOf } from '../settings.ts';
 import { priorRevisionsOf } from './prior-revisions.ts';
 
 export type Role = AccessConfig['role'];
@@ -166,15 +167,12 @@ export function planAccesses(resources: SiteResources, site: Site, material: Mat
         tls: ca === '' ? bundle : { ...bundle, ca },
         role,
         ...(priorRevisions === undefined ? {} : { priorRevisions }),
-        ...(site.spec.settings?.[UNMARKED] === 'refuse' ? { unmarked: 'refused' } : {}),
+        ...(settingOf(site, SETTING.unmarked) === 'refuse' ? { unmarked: 'refused' } : {}),
       });
     }
   }
   return { configs, problems };
 }
-
-/** `settings` of a Site: whether certificates that do not say what they are for open links, `allow` or `refuse`. */
-export const UNMARKED = 'unmarked-certificates';
 
 /** Grants of a site that lets no other in. */
 export function uselessGrants({ AccessGrant }: Pick<SiteResources, 'AccessGrant'>, site: Site): readonly ResourceProblem[] {

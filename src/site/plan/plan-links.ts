@@ -4,7 +4,7 @@ import { findBundle, type FoundBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
-import { PROXY } from '../secret-names.ts';
+import { SETTING, settingOf } from '../settings.ts';
 import { isGiven, parsePort } from './fields.ts';
 import { withoutOwn } from './own-endpoints.ts';
 import { quoted } from '../../text/printable.ts';
@@ -73,16 +73,13 @@ function tlsOf(link: Link, material: Material): FoundBundle {
   return { problems: [errorIn(keyOf(link), 'spec.tlsCredentials', 'tls-missing', message)] };
 }
 
-function proxyOf(
-  { kind, metadata, spec: { settings } }: Link,
-  { proxies }: Material,
-): { readonly proxy?: ProxyConfig; readonly problems: readonly ResourceProblem[] } {
-  const name = settings != null && Object.hasOwn(settings, PROXY) ? settings[PROXY] : undefined;
+function proxyOf(link: Link, { proxies }: Material): { readonly proxy?: ProxyConfig; readonly problems: readonly ResourceProblem[] } {
+  const name = settingOf(link, SETTING.proxy);
   if (!isGiven(name)) return { problems: [] };
   const proxy = proxies?.get(name);
   if (proxy !== undefined) return { proxy, problems: [] };
   const message = `there is no Secret ${quoted(name)} of type kubernetes.io/basic-auth with host and port of a proxy; make it, or remove the setting.`;
-  return { problems: [errorIn(keyOf({ kind, metadata }), `spec.settings.${PROXY}`, 'proxy-missing', message)] };
+  return { problems: [errorIn(keyOf(link), `spec.settings.${SETTING.proxy}`, 'proxy-missing', message)] };
 }
 
 function linkEndpoints(

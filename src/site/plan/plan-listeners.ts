@@ -10,6 +10,7 @@ import { sharePorts, type HeldPort, type LocalListener, type PlannedListeners } 
 import { listenerFields } from './listener-fields.ts';
 import { atServices } from './service-listeners.ts';
 import { servicePorts } from './service-ports.ts';
+import { SETTING, settingOf } from '../settings.ts';
 import { quoted } from '../../text/printable.ts';
 import { isHost } from '../../text/names.ts';
 
@@ -31,13 +32,13 @@ function draft(listener: Listener | MultiKeyListener, material: Material): Draft
   const { host, port, requireClientCert } = listener.spec;
   const { destination, problems } = listenerFields(listener);
   const usually = listener.kind === 'Listener' && material.defaults.requireClientCert;
-  const { observer, problems: ofObserver } = observerOf(listener);
+  const observer = observerOf(listener);
   const { bundle, problems: ofTls } = tlsOf(listener, requireClientCert ?? usually, material);
   const ofClients = requireClientCert === true ? clientCertProblems(listener, bundle) : [];
   const tls = bundle === undefined ? {} : { tls: bundle };
   return {
     ...(destination === undefined ? {} : { config: { name: keyOf(listener), host, port, destination, observer, ...tls } }),
-    problems: [...problems, ...platformProblems(listener, material.capabilities), ...ofObserver, ...ofTls, ...ofClients],
+    problems: [...problems, ...platformProblems(listener, material.capabilities), ...ofTls, ...ofClients],
   };
 }
 
@@ -68,13 +69,10 @@ function clientCertProblems(listener: Listener | MultiKeyListener, bundle: TlsBu
 
 const observers: ReadonlySet<string> = new Set(['auto', 'none', 'http1', 'http2'] satisfies Observer[]);
 
-function observerOf(listener: Listener | MultiKeyListener): { readonly observer: Observer; readonly problems: readonly ResourceProblem[] } {
-  const { observer, settings } = listener.spec;
-  const setting = settings != null && Object.hasOwn(settings, 'observer') ? settings['observer'] : undefined;
-  const chosen = observer ?? setting ?? 'auto';
-  if (isObserver(chosen)) return { observer: chosen, problems: [] };
-  const message = `${quoted(chosen)} is no observer; use auto, none, http1 or http2. Until then it is auto.`;
-  return { observer: 'auto', problems: [warningIn(keyOf(listener), 'spec.settings.observer', 'observer', message)] };
+/** The field wins over the setting. */
+function observerOf(listener: Listener | MultiKeyListener): Observer {
+  const setting = settingOf(listener, SETTING.observer);
+  return listener.spec.observer ?? (setting !== undefined && isObserver(setting) ? setting : 'auto');
 }
 
 function isObserver(text: string): text is Observer {

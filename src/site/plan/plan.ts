@@ -13,7 +13,8 @@ import { planConnectors } from './plan-connectors.ts';
 import { planLinks } from './plan-links.ts';
 import type { SelectedPod } from './selected-pods.ts';
 import { planListeners } from './plan-listeners.ts';
-import { badPriorRevisions, priorRevisionsOf } from './prior-revisions.ts';
+import { priorRevisionsOf } from './prior-revisions.ts';
+import { settingProblems } from '../settings.ts';
 
 /** All but identity, keys and what changes without a resource. */
 export type PlannedConfig = Pick<RouterConfig, 'edge' | 'listeners' | 'connectors' | 'links' | 'accesses'>;
@@ -64,7 +65,7 @@ export function planSite(
     problems: [
       ...siteProblems,
       ...unusedOf(site, material.capabilities),
-      ...badPriorRevisions(site),
+      ...allOf(resources).flatMap((object) => settingProblems(object, material.capabilities.has('services') ? 'kubernetes' : 'machine')),
       ...unsupportedKinds(resources, material.capabilities),
       ...listeners.problems,
       ...connectors.problems,

@@ -79,7 +79,7 @@ test('how many earlier certificates may be in use says the Site, and a bundle fo
   for (const text of ['', '-1', '1.5', 'two', '9'.repeat(30)]) {
     const made = planned(text);
     assert.deepEqual(priors(made), [undefined, 0, undefined]);
-    assert.equal(problem(made), 'warning Site/west bad-argument spec.settings.tls-prior-valid-revisions');
+    assert.equal(problem(made), 'warning Site/west setting spec.settings.tls-prior-valid-revisions');
   }
 });
 
@@ -411,7 +411,7 @@ test('a connector is planned or has an error, whatever its platform can do', () 
 
 test('an observer that does not exist is told, and the listener runs', () => {
   const made = plan(aSite(), aListener('web', { settings: { observer: 'smtp' } }));
-  assert.equal(problem(made), 'warning Listener/web observer spec.settings.observer');
+  assert.equal(problem(made), 'warning Listener/web setting spec.settings.observer');
   assert.equal(made.config.listeners.length, 1);
 });
 

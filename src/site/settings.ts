@@ -1,0 +1,106 @@
+/** `spec.settings` of all kinds: every setting that has an effect is here, and nothing else has one. */
+import { parseDuration } from '../api/skupper/duration.ts';
+import { didYouMean } from '../text/nearest.ts';
+import { quoted } from '../text/printable.ts';
+import { warningIn, type ResourceProblem } from './problem.ts';
+import { keyOf, type Kind, type SiteObject } from './resources.ts';
+
+/** One setting. */
+interface Setting {
+  /** The platform that it is for; left out: both. */
+  readonly on?: PlatformKind;
+  /** What its value must be, for a message; left out: any text, or what a rule of its own says. */
+  readonly wanted?: string;
+  readonly isValid?: (text: string) => boolean;
+}
+
+export type PlatformKind = 'kubernetes' | 'machine';
+
+export const SETTING = {
+  priorRevisions: 'tls-prior-valid-revisions',
+  unmarked: 'unmarked-certificates',
+  linkLifetime: 'link-certificate-lifetime',
+  grantPort: 'grant-port',
+  observer: 'observer',
+  probe: 'probe',
+  proxy: 'proxy-configuration',
+} as const;
+
+const any: Setting = {};
+const onKubernetes: Setting = { on: 'kubernetes' };
+
+const settingsOf: { readonly [K in Kind]?: Readonly<Record<string, Setting>> } = {
+  Site: {
+    [SETTING.priorRevisions]: { wanted: 'a whole number of earlier certificates', isValid: isCount },
+    [SETTING.unmarked]: oneOf('allow', 'refuse'),
+    [SETTING.linkLifetime]: { wanted: 'a length of time from 10s, such as 720h', isValid: isLifetime },
+    [SETTING.grantPort]: { on: 'machine', wanted: 'a port, 0 to 65535', isValid: isPortOrZero },
+    size: onKubernetes,
+    ingressClassName: onKubernetes,
+    'router-logging': { on: 'kubernetes', ...oneOf('trace', 'debug', 'info', 'warn', 'error') },
+    'router-data-connection-count': { on: 'kubernetes', wanted: 'a whole number', isValid: isCount },
+    'disable-anti-affinity': { on: 'kubernetes', ...oneOf('true', 'false') },
+  },
+  Listener: { [SETTING.observer]: oneOf('auto', 'none', 'http1', 'http2') },
+  MultiKeyListener: { [SETTING.observer]: oneOf('auto', 'none', 'http1', 'http2') },
+  Connector: { [SETTING.probe]: oneOf('auto', 'none') },
+  Link: { [SETTING.proxy]: any },
+  RouterAccess: { domain: onKubernetes, ingressClassName: onKubernetes },
+  SecuredAccess: { domain: onKubernetes, ingressClassName: onKubernetes },
+  // Their values are judged where certificates are made.
+  Certificate: { purpose: any, lifetime: onKubernetes },
+  AccessToken: { 'other-urls': any },
+};
+
+/** The value of a setting, where it is given. Names come from outside, so what an object inherits does not count. */
+export function settingOf({ spec }: Pick<SiteObject, 'spec'>, name: string): string | undefined {
+  const { settings } = spec;
+  return settings != null && Object.hasOwn(settings, name) ? settings[name] : undefined;
+}
+
+/** What of an object's settings has no effect: names that are not known, values that are not usable. The rest of the object works. */
+export function settingProblems(object: SiteObject, platform: PlatformKind): readonly ResourceProblem[] {
+  const known = settingsOf[object.kind] ?? {};
+  return Object.entries(object.spec.settings ?? {}).flatMap(([name, value]) => {
+    const setting = Object.hasOwn(known, name) ? known[name] : undefined;
+    const why = whyWithoutEffect(name, value, setting, Object.keys(known), platform);
+    return why === undefined ? [] : [warningIn(keyOf(object), `spec.settings.${name}`, 'setting', why)];
+  });
+}
+
+function whyWithoutEffect(
+  name: string,
+  value: string,
+  setting: Setting | undefined,
+  known: readonly string[],
+  platform: PlatformKind,
+): string | undefined {
+  if (setting === undefined) {
+    const advice = didYouMean(name, known);
+    if (advice !== '') return `is not known here and has no effect${advice}`;
+    return `is not known here and has no effect; ${known.length === 0 ? 'this kind has no settings' : `known are ${known.join(', ')}`}`;
+  }
+  if (setting.on !== undefined && setting.on !== platform) {
+    return `has no effect ${platform === 'machine' ? 'without a cluster' : 'on Kubernetes'}; remove it.`;
+  }
+  if (setting.isValid === undefined || setting.isValid(value)) return undefined;
+  return `${quoted(value)} is not ${setting.wanted ?? 'usable'}, so the default holds.`;
+}
+
+function oneOf(...words: readonly string[]): Setting {
+  return { wanted: `one of ${words.join(', ')}`, isValid: (text) => words.includes(text) };
+}
+
+export function isCount(text: string): boolean {
+  return /^\d{1,9}$/.test(text);
+}
+
+export function isPortOrZero(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
+}
+
+/** Of a link's certificate. */
+export function isLifetime(text: string): boolean {
+  const milliseconds = parseDuration(text);
+  return milliseconds !== undefined && milliseconds >= 10_000;
+}

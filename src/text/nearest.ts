@@ -1,0 +1,37 @@
+/** Longest text that is compared: names are short, and the cost is quadratic. */
+const MOST_CHARACTERS = 64;
+
+/** The candidate that a mistyped text most likely means: other case, or at most one typo for each three characters. */
+export function nearest(text: string, candidates: readonly string[]): string | undefined {
+  if (text.length > MOST_CHARACTERS) return undefined;
+  const wanted = text.toLowerCase();
+  let best: { readonly candidate: string; readonly distance: number } | undefined;
+  for (const candidate of candidates) {
+    const distance = editDistance(wanted, candidate.toLowerCase());
+    if (distance <= Math.floor(candidate.length / 3) && (best === undefined || distance < best.distance)) best = { candidate, distance };
+  }
+  return best?.candidate;
+}
+
+/** `; did you mean port?`, or nothing. */
+export function didYouMean(text: string, candidates: readonly string[]): string {
+  const meant = nearest(text, candidates);
+  return meant === undefined ? '' : `; did you mean ${meant}?`;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+function editDistance(one: string, other: string): number {
+  let [before, row] = [[] as number[], Array.from({ length: other.length + 1 }, (_, index) => index)];
+  for (let i = 1; i <= one.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j += 1) {
+      const replaced = at(row, j - 1) + (one[i - 1] === other[j - 1] ? 0 : 1);
+      const swapped = one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1] ? at(before, j - 2) + 1 : Infinity;
+      next.push(Math.min(replaced, swapped, at(row, j) + 1, at(next, j - 1) + 1));
+    }
+    [before, row] = [row, next];
+  }
+  return at(row, other.length);
+}
+
+const at = (row: readonly number[], index: number): number => row[index] ?? Infinity;
