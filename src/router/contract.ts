@@ -65,6 +65,8 @@ export interface ConnectorConfig {
   /** Hosts of equal rank: one where a host is given, one a pod where pods are selected. */
   readonly hosts: readonly string[];
   readonly port: number;
+  /** Only connections of clients show whether the servers work. */
+  readonly probe?: 'none';
   /** `ca` is what the server's certificate must come from; `cert` and `key` are shown to it. */
   readonly tls?: { readonly bundle: TlsBundle; readonly verifyHostname: boolean };
 }
@@ -167,7 +169,7 @@ export interface ListenerState {
   readonly listening: boolean;
   /** The keys of its destination that have a connector that can be reached. */
   readonly reachableKeys: readonly string[];
-  /** Ids of the sites of all its destinations, where none of these took the last connection that it was offered. */
+  /** Ids of the sites of all its destinations, where all of these refused at the last attempt. */
   readonly refusedBy?: readonly string[];
   /** Sites that had connectors of its keys, while no connector can be reached: at most 8. */
   readonly lostSites?: readonly LostSite[];
@@ -188,8 +190,14 @@ export interface LostSite {
 export interface ConnectorState {
   /** Some listener in the network has its key. */
   readonly matched: boolean;
+  /** Why it cannot run as it is configured. */
   readonly problem?: Problem;
+  /** Left out where at least one server took the last connection, or none may be probed. */
+  readonly servers?: ServerHealth;
 }
+
+/** `worked`: an earlier attempt succeeded. */
+export type ServerHealth = { readonly kind: 'untried' } | { readonly kind: 'failing'; readonly problem: Problem; readonly worked: boolean };
 
 export interface LinkState {
   readonly operational: boolean;

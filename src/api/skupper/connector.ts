@@ -1,4 +1,4 @@
-import { flag, object, optional, text } from '../schema.ts';
+import { flag, mapOf, object, optional, text } from '../schema.ts';
 import {
   exactlyOne,
   exposePodsByName,
@@ -8,7 +8,6 @@ import {
   port,
   routingKey,
   selectedPods,
-  settings,
   statusWith,
   tlsCredentials,
   type,
@@ -35,12 +34,18 @@ export const connectorSpec = object(
     includeNotReadyPods,
     exposePodsByName,
     type,
-    settings,
+    settings: optional(
+      mapOf(
+        text('The value of the setting.'),
+        'Further settings by name. `probe`: `auto`, or `none` to open no connection to the server but those of clients.',
+      ),
+    ),
   },
   [exactlyOne('host', 'selector')],
 );
 
 export const connectorStatus = statusWith(
-  '`Configured`: the router has the connector. `Matched`: a listener of its routing key is reachable. `Ready`: both.',
+  '`Configured`: the router has the connector. `Matched`: a listener of its routing key is reachable. `Ready`: both, and a server takes ' +
+    'connections.',
   { selectedPods, hasMatchingListener },
 );

@@ -34,6 +34,6 @@ export const listenerSpec = object('What clients connect to, and where that lead
 
 export const listenerStatus = statusWith(
   '`Configured`: the router has the listener. `Matched`: a connector of its routing key is reachable. `Ready`: a connection would ' +
-    'get through.',
+    'get through to a server, as far as is known.',
   { hasMatchingConnector: optional(flag('Whether at least one connector with this routing key is reachable in the network.')) },
 );

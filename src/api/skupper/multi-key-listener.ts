@@ -50,7 +50,7 @@ const byWeight = {
 
 export const multiKeyListenerStatus = statusWith(
   '`Configured`: the router has the listener. `Operational`: at least one of its routing keys can be reached. `Ready`: a connection ' +
-    'would get through.',
+    'would get through to a server, as far as is known.',
   {
     hasDestination: optional(flag('Whether at least one of the routing keys can be reached.')),
     strategy: optional(

@@ -13,8 +13,8 @@ export interface ChoiceView {
   destinations(routingKey: string): readonly RouteDestination[];
   /** Connections that this router has open to connectors of the key at that router. */
   load(routingKey: string, router: RouterId): number;
-  /** It refused a moment ago: it is tried after all others. */
-  avoided(routingKey: string, router: RouterId): boolean;
+  /** It refused a moment ago, or its servers fail: it is tried after all others. */
+  avoided(routingKey: string, to: RouteDestination): boolean;
   /** From 0 to below 1. */
   random(): number;
 }
@@ -29,8 +29,8 @@ export function candidatesInOrder(destination: Destination, view: ChoiceView): r
   const [only] = keys;
   if (only === undefined) return [];
   const ordered = keys.length === 1 ? candidatesOf(only, view) : keys.flatMap((key) => candidatesOf(key, view));
-  if (!ordered.some(({ routingKey, to }) => view.avoided(routingKey, to.router))) return ordered;
-  const isAvoided = ({ routingKey, to }: Candidate): boolean => view.avoided(routingKey, to.router);
+  if (!ordered.some(({ routingKey, to }) => view.avoided(routingKey, to))) return ordered;
+  const isAvoided = ({ routingKey, to }: Candidate): boolean => view.avoided(routingKey, to);
   return [...ordered.filter((candidate) => !isAvoided(candidate)), ...ordered.filter(isAvoided)];
 }
 

@@ -90,7 +90,7 @@ class Race {
     const failed = (error: unknown): void => {
       socket.destroy();
       this.#running.delete(socket);
-      this.#first ??= failureOf(error, address, port);
+      this.#first ??= failureOf(error, address, this.#server);
       this.#next();
     };
     const onError = bounded('connection/address-error', failed, failed);
@@ -122,18 +122,18 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : messageOf(error);
 }
 
-function failureOf(error: unknown, address: string, port: number): ServerFailure {
-  const at = hostPort({ host: address, port });
+function failureOf(error: unknown, address: string, { host, port }: HostPort): ServerFailure {
+  const at = `${hostPort({ host: address, port })}${host === address ? '' : ` (${host})`}`;
   const code = codeOf(error);
   switch (code) {
     case 'ECONNREFUSED':
-      return failure('refused', `Nothing listens at ${at}.`);
+      return failure('refused', `Connection refused: nothing is listening at ${at}.`);
     case 'ETIMEDOUT':
-      return failure('timeout', `No answer from ${at}.`);
+      return failure('timeout', `Timed out: no answer from ${at}.`);
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
     case 'EADDRNOTAVAIL':
-      return failure('unreachable', `There is no way to ${at} (${code}).`);
+      return failure('unreachable', `Unreachable: there is no route to ${at} (${code}).`);
     default:
       return failure('connect-failed', `Connecting to ${at} failed (${code}).`);
   }

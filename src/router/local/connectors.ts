@@ -1,24 +1,23 @@
 import { bounded } from '../../telemetry/boundary.ts';
-import type { ConnectorConfig, Problem } from '../contract.ts';
+import type { ConnectorConfig, ConnectorState, Problem } from '../contract.ts';
 import { failure, type Failure } from './failure.ts';
 import type { ClientTls, ServerResult } from './server-connection.ts';
-import { Target, type TargetLimits } from './target.ts';
+import { Target, type TargetHealth, type TargetLimits, type TargetOptions } from './target.ts';
+import { Slots } from '../../work/slots.ts';
 import { sameBundle } from '../../identity/tls-bundle.ts';
 import { secureContextOf } from '../tls-context.ts';
 
 /** All connectors of this router, by routing key. */
 export class Connectors {
-  readonly #limits: TargetLimits;
   readonly #random: () => number;
-  readonly #changed: () => void;
+  readonly #targetOptions: Pick<TargetOptions, 'limits' | 'random' | 'changed' | 'firstProbes'>;
   readonly #byName = new Map<string, Connector>();
   #byKey = new Map<string, readonly Connector[]>();
 
-  /** `changed` is called when a connector's problem may be another. */
+  /** `changed` is called when the health of a connector's servers changes. */
   constructor(limits: TargetLimits, random: () => number, changed: () => void) {
-    this.#limits = limits;
     this.#random = random;
-    this.#changed = changed;
+    this.#targetOptions = { limits, random, changed, firstProbes: new Slots(FIRST_PROBES, Infinity) };
   }
 
   apply(configs: readonly ConnectorConfig[]): void {
@@ -30,8 +29,8 @@ export class Connectors {
     }
     for (const config of configs) {
       const known = this.#byName.get(config.name);
-      if (known === undefined) this.#byName.set(config.name, new Connector(config, (host) => this.#target(host, config.port)));
-      else known.update(config, (host) => this.#target(host, config.port));
+      if (known === undefined) this.#byName.set(config.name, new Connector(config, this.#targetOptions));
+      else known.update(config);
     }
     this.#byKey = Map.groupBy(this.#byName.values(), ({ config }) => config.routingKey);
   }
@@ -49,17 +48,21 @@ export class Connectors {
     return this.#byKey.has(routingKey);
   }
 
-  /** No server of the key takes connections, as far as is known. */
-  isAside(routingKey: string): boolean {
-    return this.#byKey.get(routingKey)?.every(({ problem }) => problem !== undefined) ?? true;
+  /** All servers of the key refused at the last attempt. */
+  isFailing(routingKey: string): boolean {
+    return this.#byKey.get(routingKey)?.every(({ problem, servers }) => problem !== undefined || servers.kind === 'failing') ?? true;
   }
 
   routingKeyOf(name: string): string | undefined {
     return this.#byName.get(name)?.config.routingKey;
   }
 
-  problemOf(name: string): Problem | undefined {
-    return this.#byName.get(name)?.problem;
+  stateOf(name: string): Pick<ConnectorState, 'problem' | 'servers'> {
+    const { problem, servers } = this.#byName.get(name) ?? {};
+    return {
+      ...(problem === undefined ? {} : { problem }),
+      ...(servers === undefined || servers.kind === 'fine' || problem !== undefined ? {} : { servers }),
+    };
   }
 
   get setAside(): number {
@@ -79,7 +82,7 @@ export class Connectors {
     done: (result: ServerResult | { readonly kind: 'failed'; readonly failure: Failure }) => void,
   ): () => void {
     const connectors = this.#byKey.get(routingKey) ?? [];
-    const usable = connectors.filter(({ problem }) => problem?.code.startsWith('tls-') !== true);
+    const usable = connectors.filter(({ problem }) => problem === undefined);
     const order = this.#inOrder(usable.flatMap(({ targets }) => targets)).slice(0, attempts);
     let giveUp: () => void = () => {};
     const next = (last: Failure): void => {
@@ -113,41 +116,47 @@ export class Connectors {
     const start = Math.floor(this.#random() * free.length);
     return [...free.slice(start), ...free.slice(0, start)].sort((a, b) => a.open - b.open);
   }
-
-  #target(host: string, port: number): Target {
-    return new Target({ host, port }, this.#limits, this.#random, this.#changed);
-  }
 }
+
+/** First probes under way at once. */
+const FIRST_PROBES = 128;
 
 /** One connector: its servers live as long as their address stays the same. */
 class Connector {
   config: ConnectorConfig;
-  targets: readonly Target[] = [];
+  targets: Target[] = [];
+  readonly #options: Pick<TargetOptions, 'limits' | 'random' | 'changed' | 'firstProbes'>;
   #tls: ClientTls | undefined;
   #tlsProblem: Problem | undefined;
 
-  constructor(config: ConnectorConfig, makeTarget: (host: string) => Target) {
+  constructor(config: ConnectorConfig, options: Pick<TargetOptions, 'limits' | 'random' | 'changed' | 'firstProbes'>) {
     this.config = config;
+    this.#options = options;
     this.#readTls();
-    this.#follow(makeTarget);
+    this.#follow();
   }
 
-  update(config: ConnectorConfig, makeTarget: (host: string) => Target): void {
+  update(config: ConnectorConfig): void {
     const before = this.config;
     this.config = config;
     const sameTls = sameBundle(before.tls?.bundle, config.tls?.bundle) && before.tls?.verifyHostname === config.tls?.verifyHostname;
     if (!sameTls) this.#readTls();
-    if (before.port !== config.port) {
+    if (before.port !== config.port || before.probe !== config.probe) {
       this.close();
       this.targets = [];
     }
-    this.#follow(makeTarget);
+    this.#follow();
   }
 
-  /** What keeps it from working at all. */
+  /** Why it cannot run as it is configured. */
   get problem(): Problem | undefined {
-    if (this.#tlsProblem !== undefined) return this.#tlsProblem;
-    return this.targets.every(({ isAside }) => isAside) ? this.targets[0]?.problem : undefined;
+    return this.#tlsProblem;
+  }
+
+  /** Of all its servers together: one that works is enough. */
+  get servers(): TargetHealth {
+    const all = this.targets.map(({ health }) => health);
+    return all.find(({ kind }) => kind === 'fine') ?? all.find(({ kind }) => kind === 'untried') ?? all[0] ?? { kind: 'fine' };
   }
 
   close(): void {
@@ -166,13 +175,18 @@ class Connector {
     else this.#tlsProblem = result.problem;
   }
 
-  #follow(makeTarget: (host: string) => Target): void {
-    const hosts = new Set(this.config.hosts);
+  #follow(): void {
+    const { hosts: all, port, probe } = this.config;
+    const hosts = new Set(all);
     const kept = this.targets.filter(({ server }) => hosts.has(server.host));
     for (const target of this.targets) if (!hosts.has(target.server.host)) target.close();
     const known = new Set(kept.map(({ server }) => server.host));
-    this.targets = [...kept, ...[...hosts].filter((host) => !known.has(host)).map((host) => makeTarget(host))];
-    for (const target of this.targets) target.tls = this.#tls;
+    this.targets = kept;
+    // Without a usable bundle nothing may connect; targets that there are keep the one before.
+    if (this.#tlsProblem !== undefined) return;
+    for (const target of kept) target.changeTls(this.#tls);
+    const options = { ...this.#options, probed: probe !== 'none', tls: this.#tls };
+    for (const host of hosts) if (!known.has(host)) this.targets.push(new Target({ host, port }, options));
   }
 }
 

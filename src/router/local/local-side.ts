@@ -9,6 +9,7 @@ import { Connectors } from './connectors.ts';
 import type { LocalLimits, LocalSideOptions, LocalState } from './contract.ts';
 import { DestinationMemory } from './destination-memory.ts';
 import type { OwnFacts } from '../routing/contract.ts';
+import { siteOf } from '../routing/names.ts';
 import { MetricsByKey } from './key-metrics.ts';
 import { hostPort } from '../host-port.ts';
 import { LogRation } from '../../telemetry/log-ration.ts';
@@ -67,11 +68,12 @@ export class LocalSide implements AsyncDisposable {
     const limits = { ...LOCAL_LIMITS, ...options.limits };
     const random = options.random ?? Math.random;
     const changed = (): void => this.#changed();
-    this.#connectors = new Connectors(limits, random, changed);
+    this.#connectors = new Connectors(limits, random, () => this.#serversChanged());
     this.#view = {
       destinations: (key) => options.routing.destinations(key),
       load: (key, router) => this.#memory.load(key, router),
-      avoided: (key, router) => (router === options.routing.self ? this.#connectors.isAside(key) : this.#memory.avoided(key, router)),
+      avoided: (key, { router, failing }) =>
+        router === options.routing.self ? this.#connectors.isFailing(key) : failing === true || this.#memory.avoided(key, router),
       random,
     };
     this.#lost = new LostConnectors(options.site, {
@@ -140,8 +142,7 @@ export class LocalSide implements AsyncDisposable {
       'connector',
       connectors.map(({ routingKey }) => routingKey),
     );
-    const keys = keyFacts(listeners, this.#connectors.counts);
-    if (!isDeepStrictEqual(keys, this.#keys)) this.#keys = keys;
+    this.#updateKeys();
     this.#shares = new Set([...listeners.map(shareOf), ...connectors.map(({ routingKey }) => shareOfKey(routingKey))]).size;
     this.#listeners.apply(listeners, sharePorts);
     this.#findLost();
@@ -209,6 +210,16 @@ export class LocalSide implements AsyncDisposable {
     this.#hideMetrics();
   }
 
+  #serversChanged(): void {
+    this.#updateKeys();
+    this.#changed();
+  }
+
+  #updateKeys(): void {
+    const keys = keyFacts(this.#listenerConfigs, this.#connectors);
+    if (!isDeepStrictEqual(keys, this.#keys)) this.#keys = keys;
+  }
+
   #stop(): void {
     this.#draining = true;
     this.#connections.stop();
@@ -238,19 +249,19 @@ export class LocalSide implements AsyncDisposable {
       return [name, state];
     });
     const connectors = [...this.#connectors.names].map((name): [string, ConnectorState] => {
-      const problem = this.#connectors.problemOf(name);
       const matched = routing.hasListener(this.#connectors.routingKeyOf(name) ?? '');
-      return [name, { matched, ...(problem === undefined ? {} : { problem }) }];
+      return [name, { matched, ...this.#connectors.stateOf(name) }];
     });
     return { listeners: Object.fromEntries(listeners), connectors: Object.fromEntries(connectors) };
   }
 
+  /** A router that announces how its servers are knows better than what the last connection showed. */
   #refusedBy(destination: Destination): readonly string[] {
     const { routing } = this.#options;
-    const all = keysOf(destination).flatMap((key) => routing.destinations(key).map(({ router }) => ({ key, router })));
-    const refuses = ({ key, router }: (typeof all)[number]): boolean =>
-      router === routing.self ? this.#connectors.isAside(key) : this.#memory.refuses(key, router);
-    return all.every(refuses) ? [...new Set(all.map(({ router }) => router.slice(0, router.indexOf('/'))))] : [];
+    const all = keysOf(destination).flatMap((key) => routing.destinations(key).map((to) => ({ key, to })));
+    const refuses = ({ key, to: { router, failing } }: (typeof all)[number]): boolean =>
+      router === routing.self ? this.#connectors.isFailing(key) : (failing ?? this.#memory.refuses(key, router));
+    return all.every(refuses) ? [...new Set(all.map(({ to: { router } }) => siteOf(router)))] : [];
   }
 
   /** However often destinations change their minds, it is told at once and then once in a while. */
@@ -281,11 +292,16 @@ export class LocalSide implements AsyncDisposable {
   }
 }
 
-function keyFacts(listeners: readonly ListenerConfig[], connectors: ReadonlyMap<string, number>): OwnFacts['keys'] {
+function keyFacts(listeners: readonly ListenerConfig[], connectors: Connectors): OwnFacts['keys'] {
   const listening = new Map<string, number>();
   for (const { destination } of listeners) for (const key of keysOf(destination)) listening.set(key, (listening.get(key) ?? 0) + 1);
-  const keys = [...new Set([...listening.keys(), ...connectors.keys()])].sort();
+  const { counts } = connectors;
+  const keys = [...new Set([...listening.keys(), ...counts.keys()])].sort();
   return keys
-    .map((routingKey) => ({ routingKey, connectors: connectors.get(routingKey) ?? 0, listeners: listening.get(routingKey) ?? 0 }))
+    .map((routingKey) => {
+      const count = counts.get(routingKey) ?? 0;
+      const failing = count > 0 && connectors.isFailing(routingKey);
+      return { routingKey, connectors: count, listeners: listening.get(routingKey) ?? 0, ...(failing ? { failing } : {}) };
+    })
     .filter((key) => key.connectors > 0 || key.listeners > 0);
 }

@@ -36,7 +36,7 @@ export function connectServer(
   };
   const late = (): void => {
     giveUp();
-    finish({ kind: 'failed', failure: failure('timeout', `No connection to ${hostPort(server)} within ${deadline / 1000} s.`) });
+    finish({ kind: 'failed', failure: failure('timeout', `Timed out: no connection to ${hostPort(server)} within ${deadline / 1000} s.`) });
   };
   const timer = setTimeout(bounded('connection/connect-deadline', late, late), deadline);
   giveUp = connectAny(server, (result: TcpResult) => {

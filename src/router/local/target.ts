@@ -1,45 +1,72 @@
 import { isIP } from 'node:net';
-import { bounded } from '../../telemetry/boundary.ts';
-import type { Problem } from '../contract.ts';
-import { hostPort, type HostPort } from '../host-port.ts';
+import { bounded, detached } from '../../telemetry/boundary.ts';
+import type { ServerHealth } from '../contract.ts';
+import type { HostPort } from '../host-port.ts';
 import type { ServerFailure } from './failure.ts';
 import { connectServer, type ClientTls, type ServerResult } from './server-connection.ts';
 import { hostNames } from '../../work/host-names.ts';
 import { nameUnknown } from './connect.ts';
 import type { LocalLimits } from './contract.ts';
 import { backoffDelay } from '../../work/backoff.ts';
+import type { Slots } from '../../work/slots.ts';
 
 export type TargetLimits = Pick<LocalLimits, 'connect' | 'setAsideFirst' | 'setAsideMost'>;
 
+export interface TargetOptions {
+  readonly limits: TargetLimits;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  /** Called when its health changes. */
+  readonly changed: () => void;
+  readonly probed: boolean;
+  /** Shared by all targets of a router. */
+  readonly firstProbes: Slots;
+  readonly tls: ClientTls | undefined;
+}
+
+/** What the last attempt showed. */
+export type TargetHealth = ServerHealth | { readonly kind: 'fine' };
+
 /**
- * One server of a connector. When it refuses it is set aside, and asked again by a connection of our own after a time that
- * doubles from failure to failure; the first connection that gets through, of whichever kind, brings it back.
+ * One server of a connector. It is probed when it is new: one connection, closed at once. A server that fails is set aside and probed
+ * again with backoff; the first connection that succeeds, a client's or a probe, brings it back. A healthy one is not probed.
  */
 export class Target {
   readonly server: HostPort;
-  tls: ClientTls | undefined;
+  /** Whether it may be probed. Without probes only clients' connections show how it is. */
+  readonly probed: boolean;
   /** Connections that it has, or is getting. */
   open = 0;
   readonly #limits: TargetLimits;
   readonly #random: () => number;
   readonly #changed: () => void;
+  readonly #firstProbes: Slots;
+  #tls: ClientTls | undefined;
   #failures = 0;
+  #tried = false;
+  #worked = false;
   #why: ServerFailure | undefined;
+  #isAside = false;
   #due = 0;
   #timer: NodeJS.Timeout | undefined;
   #endProbe: (() => void) | undefined;
-  #closed = false;
+  readonly #end = new AbortController();
 
-  constructor(server: HostPort, limits: TargetLimits, random: () => number, changed: () => void) {
+  constructor(server: HostPort, { limits, random, changed, probed, firstProbes, tls }: TargetOptions) {
     this.server = server;
+    this.probed = probed;
     this.#limits = limits;
     this.#random = random;
     this.#changed = changed;
-    if (isIP(server.host) === 0) this.#lookUp();
+    this.#firstProbes = firstProbes;
+    this.#tls = tls;
+    if (probed) detached('look/server-first-probe', () => this.#probeFirst());
+    else if (isIP(server.host) === 0) this.#lookUp();
   }
 
+  /** Other servers are preferred. */
   get isAside(): boolean {
-    return this.#why !== undefined;
+    return this.#isAside;
   }
 
   /** When it is asked again; the clock is `performance.now()`. */
@@ -47,16 +74,27 @@ export class Target {
     return this.#due;
   }
 
-  get problem(): Problem | undefined {
-    if (this.#why === undefined) return undefined;
-    return { code: `target-${this.#why.code}`, message: `The server ${hostPort(this.server)} takes no connections. ${this.#why.message}` };
+  get health(): TargetHealth {
+    if (this.#why === undefined) return { kind: this.probed && !this.#tried ? 'untried' : 'fine' };
+    return { kind: 'failing', problem: { code: `target-${this.#why.code}`, message: this.#why.message }, worked: this.#worked };
+  }
+
+  /** A probe tries what is new of it. */
+  changeTls(tls: ClientTls | undefined): void {
+    if (tls === this.#tls) return;
+    this.#tls = tls;
+    if (!this.probed) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#endProbe?.();
+    this.#probe();
   }
 
   /** `done` is called once, never within the call. @returns how to give up */
   connect(done: (result: ServerResult) => void): () => void {
     this.open += 1;
     let finished = false;
-    const giveUp = connectServer(this.server, this.tls, this.#limits.connect, (result) => {
+    const giveUp = connectServer(this.server, this.#tls, this.#limits.connect, (result) => {
       finished = true;
       if (result.kind === 'connected') {
         const closed = (): void => {
@@ -79,12 +117,21 @@ export class Target {
   }
 
   close(): void {
-    this.#closed = true;
+    this.#end.abort();
     clearTimeout(this.#timer);
     this.#endProbe?.();
   }
 
-  /** A name that has no address is a problem from the start, not only once a client has come. */
+  /** New servers are probed a few at a time: a site may have thousands. */
+  async #probeFirst(): Promise<void> {
+    const { signal } = this.#end;
+    const turn = this.#firstProbes.take({ signal, deadline: LONGEST_WAIT }).catch(() => 'given up');
+    if ((await turn) !== 'granted') return;
+    if (this.#tried || signal.aborted) this.#firstProbes.giveBack();
+    else this.#probe(() => this.#firstProbes.giveBack());
+  }
+
+  /** A name without an address is reported from the start, also where nothing is probed. */
   #lookUp(): void {
     const { host } = this.server;
     hostNames.resolve(host, (addresses, error) => {
@@ -93,24 +140,29 @@ export class Target {
   }
 
   #setAside(why: ServerFailure): void {
-    if (this.#closed) return;
-    const before = this.#why;
+    if (this.#end.signal.aborted) return;
+    const isNews = !this.#tried || this.#why?.message !== why.message;
+    this.#tried = true;
     this.#why = why;
-    if (before?.message !== why.message) this.#changed();
+    this.#isAside = true;
+    if (isNews) this.#changed();
     // Many connections may fail at once: they are one failure.
-    if (before !== undefined && this.#timer !== undefined) return;
+    if (this.#timer !== undefined) return;
     this.#failures += 1;
     this.#schedule();
   }
 
   #bringBack(): void {
-    if (!this.isAside) return;
+    const isNews = !this.#tried || this.#why !== undefined;
+    this.#tried = true;
+    this.#worked = true;
+    if (!isNews) return;
     this.#why = undefined;
+    this.#isAside = false;
     this.#failures = 0;
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#endProbe?.();
-    this.#endProbe = undefined;
     this.#changed();
   }
 
@@ -121,17 +173,24 @@ export class Target {
     this.#timer = setTimeout(
       bounded(
         'look/server-probe',
-        () => this.#probe(),
+        () => this.#retry(),
         () => this.#schedule(),
       ),
       delay,
     ).unref();
   }
 
-  #probe(): void {
+  /** Where it may not be probed, the next client's connection tries it. */
+  #retry(): void {
     this.#timer = undefined;
-    this.#endProbe = connectServer(this.server, this.tls, this.#limits.connect, (result) => {
+    if (this.probed) this.#probe();
+    else this.#isAside = false;
+  }
+
+  #probe(ended: () => void = () => {}): void {
+    const giveUp = connectServer(this.server, this.#tls, this.#limits.connect, (result) => {
       this.#endProbe = undefined;
+      ended();
       if (result.kind === 'failed') {
         this.#setAside(result.failure);
         return;
@@ -141,5 +200,13 @@ export class Target {
       result.raw.destroy();
       this.#bringBack();
     });
+    this.#endProbe = () => {
+      this.#endProbe = undefined;
+      giveUp();
+      ended();
+    };
   }
 }
+
+/** Milliseconds, the most that a timer takes. */
+const LONGEST_WAIT = 2 ** 31 - 1;

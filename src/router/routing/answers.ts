@@ -175,9 +175,9 @@ export class Answers {
     const paths = this.#currentPaths();
     const began = performance.now();
     const entries = this.#keys.of(routingKey);
-    const near = entries.flatMap(({ router, connectors }) => {
+    const near = entries.flatMap(({ router, connectors, failing }) => {
       const cost = connectors > 0 ? paths.costTo(router) : undefined;
-      return cost === undefined ? [] : [{ router, cost, connectors }];
+      return cost === undefined ? [] : [{ router, cost, connectors, ...(failing === undefined ? {} : { failing }) }];
     });
     near.sort((left, right) => left.cost - right.cost || (left.router < right.router ? -1 : 1));
     const linksTo = (path: readonly RouterId[]): readonly string[] => this.#linksTo(path);

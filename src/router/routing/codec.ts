@@ -36,7 +36,8 @@
  *     1, 2, 3, 4  the site's name, namespace, platform, version: UTF-8, at most 253 bytes. In part 0
  *     5 flags     1 byte; bit 0 (least significant): edge. In part 0
  *     6 neighbour router id, 2 bytes cost from 1, 1 + n bytes name of the link (UTF-8, at most 253 bytes)
- *     7 key       2 bytes connectors, 2 bytes listeners, 1 + n bytes routing key (UTF-8, 1 to 253 bytes)
+ *     7 key       2 bytes connectors, 2 bytes listeners, 1 + n bytes routing key (UTF-8, 1 to 253 bytes); with connectors
+ *                 1 byte flags, or left out; bit 0: their servers took no connection at the last attempt
  *
  * No text has control characters, line or paragraph separators. Fields with other numbers, and bytes in a value after what is
  * listed, are of later versions: they are not read, but they are kept and passed on, since the signature is over them. A record

@@ -12,7 +12,13 @@ export interface OwnFacts {
   readonly edge: boolean;
   /** The site's name as it is now; left out, it stays as it was. */
   readonly name?: string;
-  readonly keys: readonly { readonly routingKey: string; readonly connectors: number; readonly listeners: number }[];
+  readonly keys: readonly {
+    readonly routingKey: string;
+    readonly connectors: number;
+    readonly listeners: number;
+    /** All servers of the connectors refused at the last attempt. */
+    readonly failing?: boolean;
+  }[];
 }
 
 /** An adjacent router: its identity has been proved on the link. */
@@ -121,6 +127,8 @@ export interface RouteDestination {
   readonly cost: number;
   /** Connectors of the key at that router. */
   readonly connectors: number;
+  /** All their servers refused at the last attempt. Undefined: that router does not announce this. */
+  readonly failing?: boolean;
   /** Routers from the next hop to the destination, both included; empty for this router itself. Never holds a router twice. */
   readonly path: readonly RouterId[];
   /** Links to the first of `path` (more than one may exist), least cost first. */

@@ -3,16 +3,14 @@ import { randomInt } from 'node:crypto';
 import type { RouterId } from './contract.ts';
 import { isReservedKey } from '../../text/names.ts';
 import type { Change } from './database.ts';
-import { eachKey, eachKeyBytes, findKey, type RouteRecord } from './record.ts';
+import { eachKey, eachKeyBytes, findKey, type KeyCount, type RouteRecord } from './record.ts';
+
+type Counts = Omit<KeyCount, 'routingKey'>;
 
 /** A router that has a key, as the first of its parts that name it says. */
-export interface KeyEntry {
+export interface KeyEntry extends Counts {
   readonly router: RouterId;
-  readonly connectors: number;
-  readonly listeners: number;
 }
-
-type Counts = Omit<KeyEntry, 'router'>;
 
 /** By router and part: one router may name a key in thousands of its parts, and change them one by one. */
 type Places = Map<RouterId, Map<number, Counts>>;

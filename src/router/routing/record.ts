@@ -54,6 +54,8 @@ export interface KeyCount {
   readonly routingKey: string;
   readonly connectors: number;
   readonly listeners: number;
+  /** All servers of its connectors refused at the last attempt. Undefined: the router does not announce this. */
+  readonly failing?: boolean;
 }
 
 /** What stands before a record's body. */
@@ -137,7 +139,7 @@ export function readRecord(bytes: Buffer, head = readHead(bytes)): RouteRecord |
 /** Calls back with each key in the record's body, in its order. Reserved ones, which a site of an earlier version may have, are nobody's. */
 export function eachKey(record: RouteRecord, found: (key: KeyCount) => void): void {
   for (const at of record.keys) {
-    const key = readKey(new Cursor(record.bytes, 'key', at));
+    const key = readKey(keyCursor(record.bytes, at));
     if (!isReservedKey(key.routingKey)) found(key);
   }
 }
@@ -148,15 +150,18 @@ export function eachKeyBytes({ bytes, keys }: RouteRecord, found: (bytes: Buffer
 }
 
 /** The first entry of that key (as bytes) in the record, if it has one. Reads no other. */
-export function findKey(
-  { bytes, keys }: RouteRecord,
-  key: Buffer,
-): { readonly connectors: number; readonly listeners: number } | undefined {
+export function findKey({ bytes, keys }: RouteRecord, key: Buffer): Omit<KeyCount, 'routingKey'> | undefined {
   for (const at of keys) {
-    if (bytes[at + 4] === key.length && bytes.compare(key, 0, key.length, at + 5, at + 5 + key.length) === 0)
-      return { connectors: bytes.readUInt16BE(at), listeners: bytes.readUInt16BE(at + 2) };
+    if (bytes[at + 4] !== key.length || bytes.compare(key, 0, key.length, at + 5, at + 5 + key.length) !== 0) continue;
+    const { routingKey: _, ...counts } = readKey(keyCursor(bytes, at));
+    return counts;
   }
   return undefined;
+}
+
+/** The bytes of the entry whose value begins there: its length stands in front. */
+function keyCursor(bytes: Buffer, at: number): Cursor {
+  return new Cursor(bytes, 'key', at, at + bytes.readUInt16BE(at - 2));
 }
 
 /** Makes and signs a record. */
@@ -188,11 +193,12 @@ export function writeNeighbour({ router, cost, link, confined = false }: Neighbo
   return writeField(field.neighbour, Buffer.concat([id, Buffer.of(cost >> 8, cost & 0xff, name.length), name, flags]));
 }
 
-export function writeKey({ routingKey, connectors, listeners }: KeyCount): Buffer {
+export function writeKey({ routingKey, connectors, listeners, failing = false }: KeyCount): Buffer {
   const key = Buffer.from(routingKey);
+  const flags = connectors === 0 ? Buffer.of() : Buffer.of(failing ? FAILING_FLAG : 0);
   return writeField(
     field.key,
-    Buffer.concat([Buffer.of(connectors >> 8, connectors & 0xff, listeners >> 8, listeners & 0xff, key.length), key]),
+    Buffer.concat([Buffer.of(connectors >> 8, connectors & 0xff, listeners >> 8, listeners & 0xff, key.length), key, flags]),
   );
 }
 
@@ -200,6 +206,7 @@ export function writeKey({ routingKey, connectors, listeners }: KeyCount): Buffe
 const field = { name: 1, namespace: 2, platform: 3, version: 4, flags: 5, neighbour: 6, key: 7 } as const;
 const EDGE_FLAG = 1;
 const CONFINED_FLAG = 1;
+const FAILING_FLAG = 1;
 
 /** So no other signature of the site's key can be taken for a record's. */
 const signedPrefix = Buffer.from('earshot routing record 1\n');
@@ -263,7 +270,9 @@ function readNeighbour(value: Cursor): Neighbour {
 function readKey(value: Cursor): KeyCount {
   const connectors = value.number(2);
   const listeners = value.number(2);
-  return { routingKey: checked(value.take(value.number(1)), isRoutingKey), connectors, listeners };
+  const routingKey = checked(value.take(value.number(1)), isRoutingKey);
+  if (value.left === 0) return { routingKey, connectors, listeners };
+  return { routingKey, connectors, listeners, failing: (value.number(1) & FAILING_FLAG) !== 0 };
 }
 
 function checked(bytes: Buffer, allowed: (text: string) => boolean): string {

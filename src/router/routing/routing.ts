@@ -134,13 +134,7 @@ class LinkState implements Routing {
       .filter(({ routingKey }) => isRoutingKey(routingKey) && !isReservedKey(routingKey))
       .slice(0, this.#limits.keysOfRouter);
     this.#keysLeftOut = facts.keys.length - keys.length;
-    this.#own.stateKeys(
-      keys.map(({ routingKey, connectors, listeners }) => ({
-        routingKey,
-        connectors: clamp(connectors, 0),
-        listeners: clamp(listeners, 0),
-      })),
-    );
+    this.#own.stateKeys(keys.map((key) => ({ ...key, connectors: clamp(key.connectors, 0), listeners: clamp(key.listeners, 0) })));
     this.#stateAbout();
     return this.#release();
   }

@@ -30,7 +30,7 @@ export function observeSiteObject(site: Site, view: View): SiteStatus {
     Resolved: plan.site === site && acceptsLinks(view.resources, site, view.access) ? resolved(endpoints, view) : done,
   };
   return {
-    ...statusOf(conditions, view, running.kind === 'done' && running.note !== undefined ? [running.note] : []),
+    ...statusOf(conditions, view, { notes: running.kind === 'done' && running.note !== undefined ? [running.note] : [] }),
     ...(endpoints.length === 0 ? {} : { endpoints }),
     sitesInNetwork,
     network,

@@ -8,7 +8,7 @@ import type {
   MultiKeyListener,
   MultiKeyListenerStatus,
 } from '../../api/skupper/index.ts';
-import type { ListenerState } from '../../router/contract.ts';
+import type { ListenerState, ServerHealth } from '../../router/contract.ts';
 import { keyOf, nameOf } from '../resources.ts';
 import { linkOfRouters } from './link-of-routers.ts';
 import { configured, done, failed, firstOf, inRouter, stateOf, statusOf, waiting } from './status.ts';
@@ -23,7 +23,7 @@ export function observeListener(listener: Listener, view: View): ListenerStatus 
     Configured: listening(state, reachable, view),
     Matched: reachable ? done : waiting('no-connector', `no connector of routing key ${quoted(listener.spec.routingKey)} can be reached`),
   };
-  return { ...statusOf(conditions, view, refusals(state, view)), hasMatchingConnector: reachable };
+  return { ...statusOf(conditions, view, { needs: [served(state, view)] }), hasMatchingConnector: reachable };
 }
 
 export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKeyListenerStatus {
@@ -48,15 +48,16 @@ export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKe
   const weights = Object.fromEntries(reachableKeys.map((key) => [key, weighted?.routingKeys[key] ?? 0]));
   const strategy =
     priority === undefined ? { weighted: { routingKeysReachable: weights } } : { priority: { routingKeysReachable: reachableKeys } };
-  return { ...statusOf(conditions, view, refusals(state, view)), hasDestination: reachable, strategy };
+  return { ...statusOf(conditions, view, { needs: [served(state, view)] }), hasDestination: reachable, strategy };
 }
 
-/** It is ready: what its servers do is told by their connectors, at other sites. */
-function refusals(state: ListenerState | undefined, { router }: View): readonly string[] {
+/** It is not ready while all servers that it leads to refuse. Clients' connections are offered to them all the same. */
+function served(state: ListenerState | undefined, { router }: View): Progress {
   const sites = state?.refusedBy ?? [];
-  if (sites.length === 0) return [];
+  if (sites.length === 0) return done;
   const names = sites.slice(0, 4).map((id) => router?.network.find(({ site }) => site.id === id)?.site.name ?? id);
-  return [`its servers took no connection at the last try: see \`earshot connector status\` at ${names.join(', ')}`];
+  const where = names.join(', ');
+  return waiting('servers-failing', `no server that it leads to takes connections: see \`earshot connector status\` at ${where}`);
 }
 
 /** Matched but not yet listening is not ready: a connection would still be refused. */
@@ -74,10 +75,19 @@ export function observeConnector(connector: Connector, view: View): ConnectorSta
     Matched: matched ? done : waiting('no-listener', `no listener of routing key ${quoted(connector.spec.routingKey)} is in the network`),
   };
   return {
-    ...statusOf(conditions, view, staleNames([connector.spec.host], view)),
+    ...statusOf(conditions, view, { needs: [serving(state?.servers)], notes: staleNames([connector.spec.host], view) }),
     hasMatchingListener: matched,
     ...(selectedPods === undefined ? {} : { selectedPods }),
   };
+}
+
+/** A server that never took a connection may only have to start; for one that did, or whose certificate is refused, something has to be done. */
+function serving(servers: ServerHealth | undefined): Progress {
+  if (servers === undefined) return done;
+  if (servers.kind === 'untried') return waiting('server-untried', 'its server is being tried');
+  const { code, message } = servers.problem;
+  const text = code === 'target-refused' ? `${message} Start the server, or correct spec.host and spec.port` : message;
+  return servers.worked || code.startsWith('target-tls-') ? failed({ code, message: text }) : waiting(code, text);
 }
 
 export function observeLink(link: Link, view: View): LinkStatus {
@@ -99,13 +109,15 @@ export function observeLink(link: Link, view: View): LinkStatus {
           : { ...failed(state.problem), waitsAs: NOT_OPERATIONAL },
   };
   return {
-    ...statusOf(conditions, view, [
-      ...(state?.note === undefined ? [] : [state.note]),
-      ...staleNames(
-        link.spec.endpoints.map(({ host }) => host),
-        view,
-      ),
-    ]),
+    ...statusOf(conditions, view, {
+      notes: [
+        ...(state?.note === undefined ? [] : [state.note]),
+        ...staleNames(
+          link.spec.endpoints.map(({ host }) => host),
+          view,
+        ),
+      ],
+    }),
     ...(remoteSiteId === undefined ? {} : { remoteSiteId }),
     ...(remoteSiteName === undefined ? {} : { remoteSiteName }),
     ...(told === undefined ? {} : { endpoints: told.map(({ host, port }) => ({ host, port: String(port) })) }),

@@ -21,7 +21,7 @@ export function observeGrant(grant: AccessGrant, view: View): AccessGrantStatus 
     Resolved: url === undefined || ca === undefined ? waiting('no-address', 'the server where tokens are redeemed is being opened') : done,
   };
   return {
-    ...statusOf(conditions, view, spentNotes(facts)),
+    ...statusOf(conditions, view, { notes: spentNotes(facts) }),
     ...(url === undefined ? {} : { url }),
     ...(code === undefined ? {} : { code }),
     ...(ca === undefined ? {} : { ca }),
@@ -39,11 +39,9 @@ export function observeToken(token: AccessToken, view: View): AccessTokenStatus 
   const facts = view.trust.tokens.get(nameOf(token));
   // Once is for good, whatever has become of the site.
   const redeemed = facts?.redeemed ?? token.status?.redeemed === true;
-  const status = statusOf(
-    { Redeemed: redeemed ? done : firstOf(configured(view), redeeming(facts)) },
-    view,
-    redeemed ? lost(token, view) : [],
-  );
+  const status = statusOf({ Redeemed: redeemed ? done : firstOf(configured(view), redeeming(facts)) }, view, {
+    notes: redeemed ? lost(token, view) : [],
+  });
   return { ...status, redeemed };
 }
 

@@ -30,11 +30,17 @@ export function firstOf(...all: readonly Progress[]): Progress {
  * Ready means that every condition holds: `Error` where one has failed, `Pending` where one still waits. The message is that of the first
  * that does not hold, or what is to be said of something that works.
  * @param conditions by type, in order; `Ready` is added
+ * @param more.needs what `Ready` requires beyond the conditions, told before what these wait for
+ * @param more.notes what is said besides
  */
-export function statusOf(conditions: Readonly<Record<string, Progress>>, view: OwnView, notes: readonly string[] = []): CommonStatus {
+export function statusOf(
+  conditions: Readonly<Record<string, Progress>>,
+  view: OwnView,
+  { needs = [], notes = [] }: { readonly needs?: readonly Progress[]; readonly notes?: readonly string[] } = {},
+): CommonStatus {
   const { wording, own } = view;
   const all = Object.entries(conditions).map(([type, progress]) => [type, worded(progress, wording)] as const);
-  const ready = firstOf(...all.map(([, progress]) => progress));
+  const ready = firstOf(...needs.map((progress) => worded(progress, wording)), ...all.map(([, progress]) => progress));
   const next = [...all, ['Ready', ready] as const].map(([type, progress]) => conditionOf(type, progress, wording));
   const warnings = own.filter(({ severity }) => severity === 'warning').map((problem) => problemWords(problem, wording));
   return {

@@ -6,6 +6,7 @@ import type { Capabilities } from '../capabilities.ts';
 import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { badKey, badPort, badType, isGiven } from './fields.ts';
+import { SETTING, settingOf } from '../settings.ts';
 import { quoted } from '../../text/printable.ts';
 import { isHost } from '../../text/names.ts';
 import { selectPods, type SelectedPod } from './selected-pods.ts';
@@ -29,7 +30,8 @@ export function planConnectors(resources: SiteResources, material: Material): Pl
     problems.push(...found);
     if (hasErrors(found)) continue;
     const { routingKey, port } = connector.spec;
-    const config = { name, routingKey, hosts, port, ...(tls === undefined ? {} : { tls }) };
+    const probe = settingOf(connector, SETTING.probe) === 'none' ? ({ probe: 'none' } as const) : {};
+    const config = { name, routingKey, hosts, port, ...probe, ...(tls === undefined ? {} : { tls }) };
     const byPod = connector.spec.exposePodsByName === true ? eachPod(config, pods ?? []) : { configs: [], problems: [] };
     configs.push(config, ...byPod.configs);
     problems.push(...byPod.problems);

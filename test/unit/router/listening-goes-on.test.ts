@@ -74,7 +74,8 @@ describe('a router', () => {
       return this.destroy(failed('ENOBUFS', 'connect'));
     });
     assert.equal(await ask(port, 'hello').catch(() => 'reset'), 'reset');
-    const problem = (): string => router.state.connectors['Connector/key']?.problem?.message ?? '';
+    const health = () => router.state.connectors['Connector/key']?.servers;
+    const problem = (): string => (health()?.kind === 'failing' ? JSON.stringify(health()) : '');
     await until(router, 'it is told', () => /127\.0\.0\.1:\d+ failed \(ENOBUFS\)/.test(problem()));
     none.mock.restore();
     assert.equal(await ask(port, 'hello'), 'hello');

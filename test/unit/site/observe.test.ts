@@ -65,7 +65,7 @@ for (const [name, state, expected] of [
   [
     'with servers that took no connection',
     { listening: true, reachableKeys: ['web'], refusedBy: ['of-nobody-known'] },
-    'Ready: OK; its servers took no connection at the last try: see `earshot connector status` at of-nobody-known',
+    'Pending: no server that it leads to takes connections: see `earshot connector status` at of-nobody-known',
   ],
   ['with a connector and an open socket', { listening: true, reachableKeys: ['web'] }, 'Ready: OK'],
   [
@@ -79,6 +79,55 @@ for (const [name, state, expected] of [
     assert.equal(short(statuses.get('Listener/web')), expected);
   });
 }
+
+const closedPort = { code: 'target-refused', message: 'Connection refused: nothing is listening at 127.0.0.1:5432.' } as const;
+const start = `${closedPort.message} Start the server, or correct spec.host and spec.port`;
+for (const [name, state, expected, configured] of [
+  [
+    'whose server is tried for the first time',
+    { matched: true, servers: { kind: 'untried' } },
+    'Pending: its server is being tried',
+    'True',
+  ],
+  [
+    'whose server never took a connection',
+    { matched: false, servers: { kind: 'failing', problem: closedPort, worked: false } },
+    `Pending: ${start}`,
+    'True',
+  ],
+  ['whose server is gone', { matched: true, servers: { kind: 'failing', problem: closedPort, worked: true } }, `Error: ${start}`, 'True'],
+  [
+    'whose server shows a wrong certificate',
+    { matched: true, servers: { kind: 'failing', problem: { code: 'target-tls-certificate', message: 'not it' }, worked: false } },
+    'Error: not it',
+    'True',
+  ],
+  ['with a bundle that is no good', { matched: true, problem: { code: 'tls-no-key', message: 'no key' } }, 'Error: no key', 'False'],
+] as const) {
+  test(`a connector ${name} is ${expected}`, () => {
+    const status = observe([aSite(), aConnector('db')], { connectors: { 'Connector/db': state } }).get('Connector/db');
+    assert.equal(short(status), expected);
+    assert.deepEqual(
+      status?.conditions?.filter(({ type }) => type !== 'Matched').map((condition) => `${condition.type} ${condition.status}`),
+      [`Configured ${configured}`, 'Ready False'],
+    );
+  });
+}
+
+test('a listener whose servers fail keeps its connector: only Ready is false, with the reason', () => {
+  const state = { listening: true, reachableKeys: ['web'], refusedBy: ['x'] };
+  for (const [wording, reason] of [
+    ['codes', 'ServersFailing'],
+    ['words', 'Pending'],
+  ] as const) {
+    const status = observe([aSite(), aListener('web')], { listeners: { 'Listener/web': state } }, { wording }).get('Listener/web');
+    assert.deepEqual(
+      status?.conditions?.map((condition) => `${condition.type} ${condition.status}`),
+      ['Configured True', 'Matched True', 'Ready False'],
+    );
+    assert.equal(status?.conditions?.at(-1)?.reason, reason);
+  }
+});
 
 test('a connector and a link say that their names are not resolved, and of when the addresses are that they use', () => {
   const link = aLink('hub', { endpoints: [{ name: 'inter-router', host: 'hub.example', port: '55671' }] });

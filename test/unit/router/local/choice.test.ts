@@ -17,7 +17,7 @@ interface World {
 const view = ({ byKey, loads = {}, avoided = [], random = () => 0 }: World): ChoiceView => ({
   destinations: (key) => byKey[key] ?? [],
   load: (key, router) => loads[`${key} ${router}`] ?? 0,
-  avoided: (key, router) => avoided.includes(`${key} ${router}`),
+  avoided: (key, { router }) => avoided.includes(`${key} ${router}`),
   random,
 });
 

@@ -5,10 +5,14 @@ import type { LocalSide } from '../../../../src/router/local/local-side.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { dial, serve } from './peers.ts';
 import { freePort } from '../../support/free-port.ts';
-import { connector, EAST_ROUTER, here, listener, oneSide, there, twoSides, WEST, WEST_ROUTER } from './two-sides.ts';
+import { connector, EAST_ROUTER, here, listener, oneSide, probedConnector, there, twoSides, WEST, WEST_ROUTER } from './two-sides.ts';
 
 const listening = (local: LocalSide) => eventually('the listener listens', () => local.state.listeners['Listener/key']?.listening);
-const problemOf = (local: LocalSide) => local.state.connectors['Connector/key']?.problem;
+const serversOf = (local: LocalSide, name = 'Connector/key') => local.state.connectors[name]?.servers;
+const problemOf = (local: LocalSide, name?: string) => {
+  const servers = serversOf(local, name);
+  return servers?.kind === 'failing' ? servers.problem : undefined;
+};
 
 /** Asks a local side for a connection as a link would, and keeps what it answers. */
 class Asking implements Stream {
@@ -79,17 +83,96 @@ describe('a connector', () => {
     const { local, routing } = oneSide();
     await using _ = local;
     routing.byKey.set('key', [here(WEST_ROUTER)]);
-    local.apply([listener(port, 'key')], [connector(good.port, 'key', { name: 'Connector/good' }), connector(away, 'key')]);
+    local.apply([listener(port, 'key')], [connector(good.port, 'key', { name: 'Connector/good' }), probedConnector(away, 'key')]);
     await listening(local);
     const clients = [dial(port), dial(port), dial(port)];
     await eventually('all are with the good server', () => good.peers.length === 3);
     await eventually('the other is set aside', () => problemOf(local)?.code === 'target-refused');
-    assert.match(problemOf(local)?.message ?? '', new RegExp(`127\\.0\\.0\\.1:${away} takes no connections`));
+    assert.match(problemOf(local)?.message ?? '', new RegExp(`^Connection refused: nothing is listening at 127\\.0\\.0\\.1:${away}\\.$`));
     using back = await serve(() => {}, away);
     await eventually('it was asked again', () => problemOf(local) === undefined);
     const late = dial(port);
     await eventually('it gets the next connection', () => back.peers.some(({ closed }) => !closed));
     for (const { socket } of [...clients, late]) socket.destroy();
+  });
+
+  it('is probed when it is new, by one connection, and not again while it works', async () => {
+    using server = await serve();
+    const { local } = oneSide(EAST_ROUTER);
+    await using _ = local;
+    local.apply([], [probedConnector(server.port, 'key')]);
+    assert.deepEqual(serversOf(local), { kind: 'untried' });
+    await eventually('it is known', () => serversOf(local) === undefined);
+    await eventually('the probe is over', () => server.peers[0]?.ended);
+    local.apply([], [probedConnector(server.port, 'key')]);
+    assert.equal(server.peers.length, 1);
+  });
+
+  it('that changes its server is probed again, and says what it has found before until then', async () => {
+    using server = await serve();
+    using other = await serve();
+    const { local } = oneSide(EAST_ROUTER);
+    await using _ = local;
+    local.apply([], [probedConnector(server.port, 'key')]);
+    await eventually('it is known', () => serversOf(local) === undefined);
+    local.apply([], [probedConnector(other.port, 'key')]);
+    assert.deepEqual(serversOf(local), { kind: 'untried' });
+    await eventually('the other is known', () => other.peers.length === 1 && serversOf(local) === undefined);
+  });
+
+  it('with a closed port says so before any client comes, and that it works once its server has started', async () => {
+    const away = await freePort();
+    const { local } = oneSide(EAST_ROUTER);
+    await using _ = local;
+    local.apply([], [probedConnector(away, 'key')]);
+    await eventually('it is found out', () => problemOf(local)?.code === 'target-refused');
+    assert.deepEqual(serversOf(local), { kind: 'failing', problem: problemOf(local), worked: false });
+    assert.deepEqual(local.keys, [{ routingKey: 'key', connectors: 1, listeners: 0, failing: true }]);
+    {
+      using _server = await serve(() => {}, away);
+      await eventually('it works', () => serversOf(local) === undefined);
+      assert.deepEqual(local.keys, [{ routingKey: 'key', connectors: 1, listeners: 0 }]);
+    }
+    const stream = new Asking();
+    local.accept(stream, ask('key'), { owner: 'site' });
+    await eventually('a client finds it gone', () => stream.answer?.status === 502);
+    assert.deepEqual(serversOf(local), { kind: 'failing', problem: problemOf(local), worked: true });
+  });
+
+  it('is one of many, and all become known', async () => {
+    using server = await serve();
+    const { local } = oneSide(EAST_ROUTER);
+    await using _ = local;
+    const all = Array.from({ length: 300 }, (_each, index) => probedConnector(server.port, `key${index}`));
+    local.apply([], all);
+    await eventually('all are known', () => all.every(({ name }) => serversOf(local, name) === undefined));
+    await eventually('each has had one connection', () => server.peers.length === all.length);
+  });
+
+  it('that may not be probed is tried by clients alone, also after it has failed', async () => {
+    const away = await freePort();
+    using good = await serve(({ socket }) => socket.write('good'));
+    const { local, routing } = oneSide(WEST_ROUTER, { random: () => 0 });
+    await using _ = local;
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
+    const port = await freePort();
+    local.apply([listener(port, 'key')], [connector(away, 'key'), connector(good.port, 'key', { name: 'Connector/good' })]);
+    await listening(local);
+    assert.equal(serversOf(local), undefined);
+    const first = dial(port);
+    await eventually('the good server has it', () => first.text === 'good');
+    assert.equal(problemOf(local)?.code, 'target-refused');
+    using server = await serve(({ socket }) => socket.write('back'), away);
+    const clients = [first];
+    await eventually('a client is given to it', async () => {
+      const client = dial(port);
+      clients.push(client);
+      await eventually('an answer', () => client.text !== '');
+      return client.text === 'back';
+    });
+    assert.equal(server.peers.length, 1);
+    assert.equal(problemOf(local), undefined);
+    for (const { socket } of clients) socket.destroy();
   });
 
   it('still tries a server that is set aside when there is no other', async () => {
@@ -122,7 +205,7 @@ describe('a connector', () => {
     await listening(local);
     const first = dial(port);
     await eventually('the first is reset', () => first.closed);
-    await eventually('both are set aside', () => connectors.every(({ name }) => local.state.connectors[name]?.problem !== undefined));
+    await eventually('both are set aside', () => connectors.every(({ name }) => problemOf(local, name) !== undefined));
     using server = await serve(({ socket }) => socket.write('back'), away);
     const second = dial(port);
     await eventually('the second gets through', () => second.text === 'back');
@@ -187,10 +270,7 @@ describe('a connector', () => {
     local.apply([], [connector(1, 'key', { hosts: ['no-such-host.invalid'] })]);
     const { code, message } = await eventually('its problem', () => problemOf(local));
     assert.equal(code, 'target-name-unknown');
-    assert.match(
-      message,
-      /^The server no-such-host\.invalid:1 takes no connections\. The name "no-such-host\.invalid" has no address \([A-Z_]+\)\.$/,
-    );
+    assert.match(message, /^The name "no-such-host\.invalid" has no address \([A-Z_]+\)\.$/);
   });
 
   it('drops what comes after a refusal, and keeps the window open for it', async () => {

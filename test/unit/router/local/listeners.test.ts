@@ -98,6 +98,40 @@ describe('a listener', () => {
     await eventually('it is taken back', () => west.local.state.listeners[name]?.refusedBy === undefined);
   });
 
+  it('says that all its servers fail where their router announces it, and not what clients saw before that', async () => {
+    const { local, routing } = oneSide(WEST_ROUTER);
+    await using _ = local;
+    const port = await freePort();
+    const health = (failing: boolean): void => {
+      routing.byKey.set('key', [{ ...there(EAST_ROUTER), failing }]);
+      local.routingChanged();
+    };
+    health(true);
+    local.apply([listener(port, 'key')], []);
+    await listening(local);
+    assert.deepEqual(stateOf(local)?.refusedBy, [EAST]);
+    const client = dial(port);
+    await eventually('a client is turned away all the same', () => client.socket.destroyed);
+    health(false);
+    assert.equal(stateOf(local)?.refusedBy, undefined);
+  });
+
+  it('prefers a destination whose servers work, and tries the others nevertheless', async () => {
+    using server = await serve(({ socket }) => socket.write('here'));
+    const { local, routing } = oneSide(WEST_ROUTER);
+    await using _ = local;
+    const port = await freePort();
+    routing.byKey.set('key', [
+      { ...there(EAST_ROUTER, 1), failing: true },
+      { ...here(WEST_ROUTER), cost: 5 },
+    ]);
+    local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
+    await listening(local);
+    const client = dial(port);
+    await eventually('the one that works has it', () => client.text === 'here');
+    client.socket.destroy();
+  });
+
   it('says that its port is taken and by whom, and takes it when it is free', async () => {
     using server = await echo();
     const other = createServer();
@@ -222,7 +256,7 @@ describe('a listener', () => {
     const end = local.onChange(() => {
       changes += 1;
     });
-    local.apply([listener(await freePort(), 'key')], [connector(1, 'served', { hosts: ['a', 'b'] })]);
+    local.apply([listener(await freePort(), 'key')], [connector(1, 'served', { hosts: ['127.0.0.1', '127.0.0.2'] })]);
     local.routingChanged();
     const { keys } = local;
     assert.deepEqual(keys, [

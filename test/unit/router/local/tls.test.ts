@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { createServer as createTlsServer, connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { ConnectorConfig, TlsBundle } from '../../../../src/router/contract.ts';
+import type { ConnectorConfig, Problem, TlsBundle } from '../../../../src/router/contract.ts';
 import type { LocalLimits } from '../../../../src/router/local/contract.ts';
 import type { LocalSide } from '../../../../src/router/local/local-side.ts';
 import { Memory } from '../../../../src/router/memory/memory.ts';
@@ -13,7 +13,7 @@ import { testAuthority } from '../support/certificates.ts';
 import { roomy } from '../support/memory.ts';
 import { dial, Peer, serve } from './peers.ts';
 import { freePort } from '../../support/free-port.ts';
-import { connector, here, listen, listener, oneSide, WEST_ROUTER } from './two-sides.ts';
+import { connector, here, listen, listener, oneSide, probedConnector, WEST_ROUTER } from './two-sides.ts';
 
 const authority = await testAuthority();
 const stranger = await testAuthority('another authority');
@@ -96,6 +96,11 @@ it('a connector with TLS shakes hands with a server once, however often the serv
   });
   assert.notEqual(await asked.promise, null);
 });
+
+function problemOf(local: LocalSide): Problem | undefined {
+  const servers = local.state.connectors['Connector/key']?.servers;
+  return servers?.kind === 'failing' ? servers.problem : undefined;
+}
 
 describe('a listener with TLS', () => {
   it('carries bytes, half-closes and ends both ways', async () => {
@@ -364,7 +369,7 @@ describe('a connector with TLS', () => {
     await listening(local);
     const peer = dial(port);
     await eventually('the answer', () => peer.ended || peer.closed);
-    const problem = local.state.connectors['Connector/key']?.problem;
+    const problem = problemOf(local);
     peer.socket.destroy();
     await local[Symbol.asyncDispose]();
     server.close();
@@ -404,8 +409,8 @@ describe('a connector with TLS', () => {
     const { local, routing } = oneSide();
     await using _ = local;
     routing.byKey.set('key', [here(WEST_ROUTER)]);
-    local.apply([listener(port, 'key')], [connector(away, 'key', { tls: { bundle: trusting, verifyHostname: true } })]);
-    const code = (): string | undefined => local.state.connectors['Connector/key']?.problem?.code;
+    local.apply([listener(port, 'key')], [probedConnector(away, 'key', { tls: { bundle: trusting, verifyHostname: true } })]);
+    const code = (): string | undefined => problemOf(local)?.code;
     await listening(local);
     const client = dial(port);
     await eventually('nothing listens there', () => code() === 'target-refused');

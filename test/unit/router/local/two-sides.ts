@@ -145,7 +145,15 @@ export const listener = (port: number, routingKey: string, changes: Partial<List
   ...changes,
 });
 
+/** Its server sees no connections but those of clients. */
+/** Its server sees no connections but those of clients. */
 export const connector = (port: number, routingKey: string, changes: Partial<ConnectorConfig> = {}): ConnectorConfig => ({
+  ...probedConnector(port, routingKey, changes),
+  probe: 'none',
+});
+
+/** As people have them: new servers, and those that fail, are probed. */
+export const probedConnector = (port: number, routingKey: string, changes: Partial<ConnectorConfig> = {}): ConnectorConfig => ({
   name: `Connector/${routingKey}`,
   routingKey,
   hosts: ['127.0.0.1'],

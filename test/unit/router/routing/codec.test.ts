@@ -119,17 +119,19 @@ test('a request for more than 256 records is refused, however it is written', ()
 test('a record is read as it was written, and its keys are found', () => {
   const neighbours = [neighbour, { ...neighbour, confined: true }];
   const keys = [
-    { routingKey: 'backend', connectors: 1, listeners: 0 },
-    { routingKey: '💥 ключ', connectors: 65_535, listeners: 2 },
+    { routingKey: 'backend', connectors: 1, listeners: 0, failing: false },
+    { routingKey: '💥 ключ', connectors: 65_535, listeners: 2, failing: true },
+    { routingKey: 'listened', connectors: 0, listeners: 2 },
   ];
   const record = readRecord(writeRecord(head, [writeAbout(about), ...neighbours.map(writeNeighbour), ...keys.map(writeKey)], key));
   assert.equal(record?.router, `${testSite('a').id}/r-1`);
   assert.deepEqual([record.epoch, record.counter, record.part], [head.epoch, head.counter, 0]);
-  assert.deepEqual([record.about, record.neighbours, record.keys.length], [about, neighbours, 2]);
+  assert.deepEqual([record.about, record.neighbours, record.keys.length], [about, neighbours, 3]);
   const found: KeyCount[] = [];
   eachKey(record, (one) => found.push(one));
   assert.deepEqual(found, keys);
-  assert.deepEqual(findKey(record, Buffer.from('💥 ключ')), { connectors: 65_535, listeners: 2 });
+  assert.deepEqual(findKey(record, Buffer.from('💥 ключ')), { connectors: 65_535, listeners: 2, failing: true });
+  assert.deepEqual(findKey(record, Buffer.from('listened')), { connectors: 0, listeners: 2 });
   assert.equal(findKey(record, Buffer.from('back')), undefined);
   assert.equal(findKey(record, Buffer.from('backend2')), undefined);
 });
@@ -140,6 +142,15 @@ test('fields of a later version, and more bytes in known ones, are passed over',
   longer.writeUInt16BE(longer.length - 3, 1);
   const record = readRecord(writeRecord(head, [later, writeAbout(about), longer, later], key));
   assert.deepEqual(record?.about, about);
+  assert.deepEqual(findKey(record, Buffer.from('k')), { connectors: 1, listeners: 1, failing: false });
+});
+
+test('a router of the version before says nothing of how its servers are', () => {
+  const now = writeKey({ routingKey: 'k', connectors: 1, listeners: 1, failing: true });
+  const before = now.subarray(0, -1);
+  before.writeUInt16BE(before.length - 3, 1);
+  const record = readRecord(writeRecord(head, [writeAbout(about), before], key));
+  assert.ok(record !== undefined);
   assert.deepEqual(findKey(record, Buffer.from('k')), { connectors: 1, listeners: 1 });
 });
 

@@ -422,7 +422,7 @@ test('however often a site names a key that is asked for, a few records of it ta
     for (const message of messagesOf(all)) routing.receive('left', message, (time += 10_000));
   }
   assert.equal(routing.counters.accepted, 3 * 4096);
-  const many = Array.from({ length: 400 }, () => keyField('k'));
+  const many = Array.from({ length: 350 }, () => keyField('k'));
   const version = (counter: number): Buffer => record('left', many, { part: 1, counter });
   const changed = messagesOf([2, 3, 4, 5, 6, 7, 8, 9].map((counter) => version(counter)));
   const began = messagesOf([record('left', [toVictim, keyField('k')], { epoch: 2 })]);

@@ -24,7 +24,14 @@ test('a connector in another site is found over the least-cost path', () => {
   network.converge();
   const [found, ...others] = network.routing('a').destinations('backend');
   assert.deepEqual(others, []);
-  assert.deepEqual(found, { router: network.id('d'), cost: 2, connectors: 2, path: [network.id('b'), network.id('d')], links: ['a-b'] });
+  assert.deepEqual(found, {
+    router: network.id('d'),
+    cost: 2,
+    connectors: 2,
+    failing: false,
+    path: [network.id('b'), network.id('d')],
+    links: ['a-b'],
+  });
 });
 
 test('destinations come least cost first, this router before all, with an empty path', () => {
@@ -177,7 +184,7 @@ test('the network lists all that can be reached, this router first, with links, 
     edge: true,
     listed: 2,
     links: [{ name: 'a-b', siteId: testSite('a').id, siteName: 'a', cost: 4 }],
-    keys: [connector('backend', 3)],
+    keys: [{ ...connector('backend', 3), failing: false }],
   });
 });
 
