@@ -175,7 +175,7 @@ export class Tokens implements Disposable {
 
   #refuseTaken(name: string): void {
     if (!this.#taken.has(name)) return;
-    const words = `${name} is the name of a TLS bundle of this site's own, whose place that of the token would take`;
+    const words = `${name} is the name of a Link or of a TLS bundle of this site, which the token would replace`;
     throw new TrustError('name-taken', `${words}: give the token another (metadata.name, or --name when it is redeemed)`);
   }
 

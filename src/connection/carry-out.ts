@@ -1,22 +1,37 @@
 import { createHash } from 'node:crypto';
 import { annotation } from '../api/skupper/cluster-names.ts';
+import { EarshotError } from '../errors/earshot-error.ts';
 import type { KubeClient } from '../kube/contract.ts';
 import { ApiError, isConflict, isNamespaceTerminating, isNotFound } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/objects.ts';
 import type { Resource } from '../kube/resource.ts';
+import { foreignController } from '../site/foreign-controller.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { quoted } from '../text/printable.ts';
 import { atOnce } from '../work/at-once.ts';
 import { hasMore, isAsWanted } from './as-wanted.ts';
 import type { SiteCaches } from './caches.ts';
+import { ABSENT, type Repairs } from './repairs.ts';
 import { fateOf } from './fate.ts';
-import { heldAsApplied, isMade, MADE } from './made-objects.ts';
+import { heldAsApplied, isMade, MADE, markOf } from './made-objects.ts';
 import type { Unwanted, Wish, Wishes } from './wishes.ts';
 
 export interface CarriedOut {
   readonly problems: readonly ResourceProblem[];
   /** Something was refused that may be taken later. */
   readonly failed: unknown;
+  /** Milliseconds until a delayed repair is due, or the report of one is to be checked. */
+  readonly again?: number;
+}
+
+export interface CarryOutOptions {
+  readonly namespace: string;
+  readonly caches: SiteCaches;
+  readonly client: KubeClient;
+  readonly repairs: Repairs;
+  /** The Site, in whose status repairs of deletions are reported. */
+  readonly site: Wish['for'] | undefined;
+  readonly signal: AbortSignal;
 }
 
 /** Requests of one pass under way at once. */
@@ -28,52 +43,97 @@ const NEEDING_OTHERS: ReadonlySet<string> = new Set(['RoleBinding', 'Deployment'
  * Makes what is wanted, and takes away what is not. What is already as wanted costs nothing. One that fails is told in the status of what
  * it was for, and keeps nothing else from being done, unless it is for the end of the namespace.
  */
-export async function carryOut(
-  { objects, unwanted }: Pick<Wishes, 'objects' | 'unwanted'>,
-  { namespace, caches, client, signal }: { namespace: string; caches: SiteCaches; client: KubeClient; signal: AbortSignal },
-): Promise<CarriedOut> {
+export async function carryOut({ objects, unwanted }: Pick<Wishes, 'objects' | 'unwanted'>, options: CarryOutOptions): Promise<CarriedOut> {
+  const { namespace, repairs, site, signal } = options;
   const problems: ResourceProblem[] = [];
   let failed: unknown;
   let ends = false;
-  const attempt = async (what: string, resource: Wish['for'] | undefined, work: () => Promise<void>): Promise<void> => {
+  let again = Number.POSITIVE_INFINITY;
+  const attempt = async (what: string, resource: Wish['for'] | undefined, work: () => Promise<number>): Promise<void> => {
     // Nothing more is made in a namespace that ends, and what is left there goes with it.
     if (ends) return;
     try {
-      await work();
+      const delay = await work();
+      if (delay > 0) again = Math.min(again, delay);
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof ForeignObjectError && resource !== undefined) {
+        problems.push({ resource, severity: 'error', code: error.code, message: `${error.message}.` });
+        return;
+      }
       failed ??= error;
       ends ||= isNamespaceTerminating(error);
       // Somebody was quicker: the next pass sees what he did.
       if (resource !== undefined && !ends && !isConflict(error)) problems.push(refused(resource, what, error));
     }
   };
-  const making = (wishes: readonly Wish[]): readonly (() => Promise<void>)[] =>
-    wishes.map((wish) => () => attempt(nameOf(wish), wish.for, () => make(wish, namespace, caches, client, signal)));
-  const { first = [], later = [] } = Object.groupBy(objects, ({ of }) => (NEEDING_OTHERS.has(of.kind) ? 'later' : 'first'));
-  const removing = unwanted.map((each) => () => attempt(nameOf(each), undefined, () => remove(each, client, signal)));
+  const wishes = objects.map((wish) => ({ ...wish, object: { ...wish.object, metadata: { namespace, ...wish.object.metadata } } }));
+  const making = (some: readonly Wish[]): readonly (() => Promise<void>)[] =>
+    some.map((wish) => () => attempt(nameOf(wish), wish.for, () => make(wish, options)));
+  const { first = [], later = [] } = Object.groupBy(wishes, ({ of }) => (NEEDING_OTHERS.has(of.kind) ? 'later' : 'first'));
+  const removing = unwanted.map((each) => () => attempt(nameOf(each), undefined, () => removeUnwanted({ ...each, for: site }, options)));
   await atOnce(CONCURRENCY, [...making(first), ...removing]);
   await atOnce(CONCURRENCY, making(later));
-  return { problems, failed };
+  const reports = repairs.reports([...wishes, ...unwanted.map((each) => ({ ...each, for: site }))]);
+  again = Math.min(again, reports.again ?? again);
+  return { problems: [...problems, ...reports.problems], failed, ...(Number.isFinite(again) ? { again } : {}) };
 }
 
-async function make({ of, object }: Wish, namespace: string, caches: SiteCaches, client: KubeClient, signal: AbortSignal): Promise<void> {
-  const wanted = { ...object, metadata: { namespace, ...object.metadata } };
+/** Trying again changes nothing until somebody has renamed something. */
+class ForeignObjectError extends EarshotError<'object-foreign'> {
+  constructor(message: string) {
+    super('object-foreign', message);
+  }
+}
+
+/** @returns milliseconds after which it is to be tried, where something else keeps changing it back; 0: it is done */
+async function make(wish: Wish, { caches, client, repairs, signal }: CarryOutOptions): Promise<number> {
+  const { of, object: wanted } = wish;
   const view = caches.view(of);
   const current = view.get(`${wanted.metadata.namespace}/${wanted.metadata.name}`);
+  const owner = current === undefined ? undefined : foreignController(current.metadata);
+  if (owner !== undefined) throw new ForeignObjectError(`${nameOf(wish)} exists and belongs to ${owner}; rename one of the two`);
+  const fate = current === undefined ? undefined : fateOf(current, wanted);
+  // Its end brings the next pass.
+  if (fate === 'awaited') return 0;
+  const desired = digestOf(wanted);
+  const found = current === undefined ? ABSENT : (markOf(current)?.digest ?? '');
+  if (current !== undefined && fate === 'kept' && isAsWanted(current, marked(wanted, `${markOf(current)?.how ?? ''}${desired}`))) return 0;
+  const delay = repairs.delay(wish, desired, found);
+  await repairs.investigate(wish, current, signal);
+  if (delay > 0) return delay;
   if (current === undefined) {
     // What is not known to be there may have been made meanwhile, also by the controller that led before: then this is refused.
-    view.wrote(await client.create(of, marked(wanted, MADE), { strict: true, signal }));
-    return;
+    view.wrote(await client.create(of, marked(wanted, `${MADE}${desired}`), { strict: true, signal }));
+    repairs.wrote(wish, desired, found);
+    return 0;
   }
-  const fate = fateOf(current, wanted);
-  if (fate === 'replaced') await remove({ of, object: current }, client, signal);
-  // Its end brings the next pass.
-  if (fate !== 'kept' || isAsWanted(current, marked(wanted, isMade(current) ? MADE : ''))) return;
+  if (fate === 'replaced') {
+    if (await remove({ of, object: current }, client, signal)) repairs.wrote(wish, desired, found);
+    return 0;
+  }
   const held = isMade(current) ? await heldAsApplied(of, current, client, signal) : current;
-  const applied = await apply(of, marked(wanted), held, client, signal);
+  const applied = await apply(of, marked(wanted, desired), held, client, signal);
   view.wrote(applied);
-  if (hasMore(specOf(applied), specOf(wanted))) view.wrote(await replaceSpec(of, marked(wanted), applied, client, signal));
+  repairs.wrote(wish, desired, found);
+  if (hasMore(specOf(applied), specOf(wanted))) {
+    view.wrote(await replaceSpec(of, marked(wanted, desired), applied, client, signal));
+  }
+  return 0;
+}
+
+async function removeUnwanted(
+  unwanted: Unwanted & { readonly for: Wish['for'] | undefined },
+  { client, repairs, signal }: CarryOutOptions,
+): Promise<number> {
+  const { metadata } = unwanted.object;
+  // It waits for its finalizers, or is another controller's whatever marks it bears.
+  if (metadata.deletionTimestamp !== undefined || foreignController(metadata) !== undefined) return 0;
+  const delay = repairs.delay(unwanted, ABSENT);
+  await repairs.investigate(unwanted, undefined, signal);
+  if (delay > 0) return delay;
+  if (await remove(unwanted, client, signal)) repairs.wrote(unwanted, ABSENT);
+  return 0;
 }
 
 async function apply(of: Resource, wanted: KubeObject, current: KubeObject, client: KubeClient, signal: AbortSignal): Promise<KubeObject> {
@@ -114,24 +174,28 @@ function specOf(object: KubeObject & { readonly spec?: unknown }): unknown {
   return object.spec;
 }
 
-async function remove({ of, object: { metadata } }: Unwanted, client: KubeClient, signal: AbortSignal): Promise<void> {
+/** @returns false where it is gone, or another one by now: the watch shows which */
+async function remove({ of, object: { metadata } }: Unwanted, client: KubeClient, signal: AbortSignal): Promise<boolean> {
   const { namespace, name = '', uid } = metadata;
   try {
     await client.delete(of, { ...(namespace === undefined ? {} : { namespace }), name }, { ...(uid === undefined ? {} : { uid }), signal });
+    return true;
   } catch (error) {
-    // Gone, or another one by now: the watch tells which.
     if (!isNotFound(error) && !isConflict(error)) throw error;
+    return false;
   }
 }
 
-/** With a hash of itself, by which is seen later that something is no longer wanted in it. */
-function marked(object: KubeObject, how: typeof MADE | '' = ''): KubeObject {
+/** With its digest, by which is seen later that something is no longer wanted in it. */
+function marked(object: KubeObject, mark: string): KubeObject {
+  const { annotations = {}, ...metadata } = object.metadata;
+  return { ...object, metadata: { ...metadata, annotations: { ...annotations, [annotation.applied]: mark } } };
+}
+
+function digestOf(object: KubeObject): string {
   const { annotations = {}, ...metadata } = object.metadata;
   const hash = createHash('sha256').update(JSON.stringify({ ...object, metadata: { ...metadata, annotations } }));
-  return {
-    ...object,
-    metadata: { ...metadata, annotations: { ...annotations, [annotation.applied]: `${how}${hash.digest('base64url').slice(0, 16)}` } },
-  };
+  return hash.digest('base64url').slice(0, 16);
 }
 
 function refused(resource: Wish['for'], what: string, error: unknown): ResourceProblem {

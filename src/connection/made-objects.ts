@@ -11,8 +11,17 @@ import type { Resource } from '../kube/resource.ts';
 /** Before the hash of one that was created, and not applied since. */
 export const MADE = '+';
 
-export function isMade({ metadata: { annotations = {} } }: KubeObject): boolean {
-  return annotations[annotation.applied]?.startsWith(MADE) === true;
+/** What an object bears of its last write: its digest, and whether it was created and not applied since. */
+export function markOf({
+  metadata: { annotations = {} },
+}: KubeObject): { readonly how: typeof MADE | ''; readonly digest: string } | undefined {
+  const mark = annotations[annotation.applied];
+  if (mark === undefined) return undefined;
+  return mark.startsWith(MADE) ? { how: MADE, digest: mark.slice(MADE.length) } : { how: '', digest: mark };
+}
+
+export function isMade(object: KubeObject): boolean {
+  return markOf(object)?.how === MADE;
 }
 
 /** @returns it as it is then */

@@ -15,6 +15,7 @@ import type { SiteCaches } from './caches.ts';
 import { carryOut, CONCURRENCY } from './carry-out.ts';
 import type { NamespaceView } from './namespace-view.ts';
 import { isOfRouters, observeNamespace } from './observe.ts';
+import { Repairs } from './repairs.ts';
 import { tellRefusals } from './refusal-events.ts';
 import { serviceObjects } from './services/service-objects.ts';
 import type { ControllerSettings } from './settings.ts';
@@ -22,7 +23,7 @@ import { activeSite } from './site/active-site.ts';
 import { isControlled } from './site/control.ts';
 import { withTemplates } from './site/label-templates.ts';
 import { siteObjects } from './site/site-objects.ts';
-import { writeStatus } from './statuses.ts';
+import { repairedStatus, writeStatus } from './statuses.ts';
 import { illegible, illegibleStatus, legible } from './stored-resources.ts';
 import { GrantDesk } from './tokens/grant-desk.ts';
 import { grantServerObjects } from './tokens/grant-server-objects.ts';
@@ -39,6 +40,8 @@ export interface NamespaceKeeperOptions {
   readonly now: () => string;
   /** Asks for a pass over a namespace. */
   readonly wake: (namespace: string) => void;
+  /** Milliseconds, monotonic; for tests. */
+  readonly clock?: () => number;
 }
 
 const kinds = Object.values(skupperResources) as unknown as readonly Resource<SiteObject>[];
@@ -52,11 +55,13 @@ export class NamespaceKeeper implements AsyncDisposable {
   /** By namespace, while it has a Site. */
   readonly #trust = new Map<string, SiteTrust>();
   readonly #desk: GrantDesk;
+  readonly #repairs: Repairs;
   #opened: Promise<void> | undefined;
 
   constructor(options: NamespaceKeeperOptions) {
     this.#options = options;
-    const { settings, log, caches, wake } = options;
+    const { client, settings, log, caches, wake, clock } = options;
+    this.#repairs = new Repairs({ client, ...(clock === undefined ? {} : { clock }) });
     const onChange = (): void => caches.namespacesWith(accessGrants).forEach(wake);
     this.#desk = new GrantDesk({ settings: settings.grants, log, onChange });
   }
@@ -75,19 +80,23 @@ export class NamespaceKeeper implements AsyncDisposable {
     const view = { ...seen, revoked };
     const { rivals, ...wanted } = withoutRivals(joined(RULES.map((rule) => rule(view))));
     const wishes = withTemplates(view, wanted);
-    const { problems: refused, failed } = await carryOut(wishes, { namespace, caches, client, signal });
-    tellRefusals(view.resources, [...rivals, ...refused], events);
+    const repairs = this.#repairs;
+    const site = view.site === undefined ? undefined : keyOf(view.site);
+    const { problems: refused, failed, again: againCarried } = await carryOut(wishes, { namespace, caches, client, repairs, site, signal });
+    tellRefusals(allOf(view.resources), [...rivals, ...refused], events);
     const problems = [...ofTrust, ...wishes.problems, ...rivals, ...refused];
     const statuses = observeNamespace(view, { problems, trust: facts }, now());
-    const writing = allOf(view.resources).flatMap((object) => {
-      const status = statuses.get(keyOf(object));
-      return status === undefined ? [] : [() => this.#writeStatus(object, status, signal)];
-    });
-    await atOnce(CONCURRENCY, writing);
+    const againStatuses = await this.#writeStatuses(
+      allOf(view.resources).flatMap((object) => {
+        const status = statuses.get(keyOf(object));
+        return status === undefined ? [] : [{ object, status }];
+      }),
+      signal,
+    );
     const error = failed ?? failedTrust;
     // Nothing more is made in a namespace that ends, however often it is tried.
     if (error !== undefined && !isNamespaceTerminating(error)) throw error;
-    return again;
+    return soonest(again, againCarried, againStatuses);
   }
 
   /** It is open before the first grant is looked at: by its status a grant would lose its address for a moment with each new leader. */
@@ -105,15 +114,31 @@ export class NamespaceKeeper implements AsyncDisposable {
     const active = this.#activeIn(namespace);
     const isGiven = !all.some(({ object }) => object === active);
     const mine = all.filter(({ object }) => site === undefined || !isOfRouters(object.kind));
-    const writing = mine.map((each) => () => this.#writeStatus(each.object, illegibleStatus(each, now()), signal));
-    await atOnce(CONCURRENCY, writing);
+    await this.#writeStatuses(
+      mine.map((each) => ({ object: each.object, status: illegibleStatus(each, now()) })),
+      signal,
+    );
     return isGiven;
   }
 
-  async #writeStatus(object: SiteObject, status: AnyStatus, signal: AbortSignal): Promise<void> {
-    const { client, caches } = this.#options;
+  /** @returns milliseconds until a delayed write is due */
+  async #writeStatuses(all: readonly { readonly object: SiteObject; readonly status: AnyStatus }[], signal: AbortSignal) {
+    const { client, caches, events } = this.#options;
+    const repairs = this.#repairs;
     const views = { view: (kind: SiteObject['kind']) => caches.view<SiteObject>(skupperResources[kind] as Resource<never>) };
-    await writeStatus(object, status, { client, views, signal });
+    const again: number[] = [];
+    const writing = all.map(({ object, status }) => async (): Promise<void> => {
+      const delay = await writeStatus(object, status, { client, views, repairs, signal });
+      if (delay > 0) again.push(delay);
+    });
+    await atOnce(CONCURRENCY, writing);
+    const reports = repairs.reports(all.map(({ object, status }) => repairedStatus(object, status)));
+    tellRefusals(
+      all.map(({ object }) => object),
+      reports.problems,
+      events,
+    );
+    return soonest(...again, reports.again);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -164,4 +189,9 @@ export class NamespaceKeeper implements AsyncDisposable {
       serves: (of) => caches.has(of),
     };
   }
+}
+
+function soonest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }

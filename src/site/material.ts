@@ -72,6 +72,8 @@ export interface NamespaceService {
   readonly name: string;
   /** The value of its label for Services of listeners; undefined where it has none, and is somebody else's. */
   readonly label?: string;
+  /** Kind and name of another controller's object that owns it: then its label and annotations do not count. */
+  readonly owner?: string;
   /** It was made for listeners, and goes with the last of them. */
   readonly controlled: boolean;
   readonly ports: readonly { readonly name: string; readonly port: number; readonly targetPort: number | string }[];

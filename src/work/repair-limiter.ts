@@ -68,6 +68,11 @@ export class RepairLimiter {
     this.#forgetOld(now);
   }
 
+  /** @returns the digest of what was written last, while it is remembered */
+  lastWritten(key: string, now: number): string | undefined {
+    return this.#current(key, now)?.desired;
+  }
+
   /** Whether repairs of the object are delayed: now is the time to find out what changes it, and to `note` it. */
   isDamped(key: string, now: number): boolean {
     const entry = this.#current(key, now);

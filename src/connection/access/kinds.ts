@@ -3,6 +3,7 @@ import { annotation, label } from '../../api/skupper/cluster-names.ts';
 import type { KubeObject, LoadBalancerIngress } from '../../kube/objects.ts';
 import { resource, type Resource } from '../../kube/resource.ts';
 import { listeners } from '../../api/listeners/index.ts';
+import { foreignController } from '../../site/foreign-controller.ts';
 
 export interface Route extends KubeObject {
   readonly spec?: unknown;
@@ -40,7 +41,9 @@ export function ofAccess(object: KubeObject): KubeObject {
 }
 
 /** Whether a controller of sites has made it for a SecuredAccess, this one or one that was here before. */
-export function isMade({ metadata: { annotations = {}, labels = {}, ownerReferences = [] } }: KubeObject): boolean {
+export function isMade({ metadata }: KubeObject): boolean {
+  const { annotations = {}, labels = {}, ownerReferences = [] } = metadata;
+  if (foreignController(metadata) !== undefined) return false;
   const controlled = annotations[annotation.controlled] === 'true' || labels[annotation.controlled] !== undefined;
   return controlled && (labels[label.securedAccess] !== undefined || ownerReferences.some(({ kind }) => kind === 'SecuredAccess'));
 }

@@ -4,6 +4,7 @@ import { skupperResources, type RouterAccess, type SecuredAccess, type Site } fr
 import { API_VERSION } from '../../api/skupper/names.ts';
 import { secrets, services, type Resource } from '../../kube/resource.ts';
 import { kubernetes } from '../../site/cluster-platform.ts';
+import { foreignController } from '../../site/foreign-controller.ts';
 import { listAccesses, type Access } from '../../site/plan/access.ts';
 import { errorIn, hasErrors, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf, nameOf, type ResourceKey, type SiteObject } from '../../site/resources.ts';
@@ -110,8 +111,13 @@ function isSecuredAccess(object: SiteObject): object is SecuredAccess & SiteObje
   return object.kind === 'SecuredAccess';
 }
 
-export function isOfRouter({ metadata: { annotations = {} } }: SecuredAccess): boolean {
-  return annotations[annotation.controlled] === 'true' && annotations[annotation.routerAccess] !== undefined;
+export function isOfRouter({ metadata }: SecuredAccess): boolean {
+  const { annotations = {} } = metadata;
+  return (
+    annotations[annotation.controlled] === 'true' &&
+    annotations[annotation.routerAccess] !== undefined &&
+    foreignController(metadata) === undefined
+  );
 }
 
 function nameTaken(resource: ResourceKey, name: string): ResourceProblem {

@@ -4,6 +4,7 @@ import { annotation, CONTROLLER_NAME, label } from '../../api/skupper/cluster-na
 import type { EndpointSlice } from '../../kube/objects.ts';
 import { endpointSlices } from '../../kube/resource.ts';
 import { writeNote } from '../../site/attached-slices.ts';
+import { foreignController } from '../../site/foreign-controller.ts';
 import type { SelectedPod } from '../../site/plan/selected-pods.ts';
 import { keyOf } from '../../site/resources.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
@@ -23,8 +24,9 @@ export function attachedObjects(view: NamespaceView): Wishes {
   const unreadable = view.unreadable.filter(({ kind }) => kind === 'AttachedConnectorBinding').map(keyOf);
   const kept = [...unknown, ...unreadable].map((key) => prefixOf(key.slice(key.indexOf('/') + 1)));
   const wanted = new Set(objects.map(({ object }) => object.metadata.name));
-  const unwanted = view.list(endpointSlices).filter(({ metadata: { name = '', annotations } }) => {
-    if (annotations?.[annotation.controlled] !== 'true' || wanted.has(name)) return false;
+  const unwanted = view.list(endpointSlices).filter(({ metadata }) => {
+    const { name = '', annotations } = metadata;
+    if (annotations?.[annotation.controlled] !== 'true' || foreignController(metadata) !== undefined || wanted.has(name)) return false;
     return !kept.some((prefix) => name.startsWith(prefix));
   });
   return { objects, unwanted: unwanted.map((object) => ({ of: endpointSlices, object })), problems };

@@ -5,6 +5,7 @@ import { configMaps, secrets } from '../../kube/resource.ts';
 import { parseSelector, selects, type LabelSelector } from '../../site/plan/label-selector.ts';
 import { warningIn, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf } from '../../site/resources.ts';
+import { quoted } from '../../text/printable.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import type { Wishes } from '../wishes.ts';
 import { isOurs } from './own-objects.ts';
@@ -46,6 +47,8 @@ interface Template {
   readonly selector: LabelSelector;
   readonly labels: StringMap;
   readonly annotations: StringMap;
+  /** Keys that are not copied, since other controllers write them. */
+  readonly managed: readonly string[];
 }
 
 function templatesOf(templates: readonly Template[]): Templates {
@@ -85,8 +88,13 @@ function readTemplates(view: NamespaceView): { readonly templates: readonly Temp
   const problems: ResourceProblem[] = [];
   for (const configMap of all.filter(({ metadata }) => metadata.labels?.[label.labelTemplate] !== undefined)) {
     const template = readTemplate(configMap);
-    if (!('wrong' in template)) templates.push(template);
-    else if (site !== undefined) {
+    if (!('wrong' in template)) {
+      templates.push(template);
+      const [first] = template.managed;
+      if (site === undefined || first === undefined) continue;
+      const message = `the label template ${configMap.metadata.name} does not copy ${quoted(first)}: other controllers write it; list it in exclude.`;
+      problems.push(warningIn(keyOf(site), 'metadata', 'bad-argument', message));
+    } else if (site !== undefined) {
       const message = `the label template ${configMap.metadata.name} has no effect: its labelSelector ${template.wrong}.`;
       problems.push(warningIn(keyOf(site), 'metadata', 'selector', message));
     }
@@ -105,18 +113,38 @@ function readTemplate({ metadata, data = {} }: ConfigMap): Template | { readonly
   if ('wrong' in parsed) return parsed;
   const excluded = new Set(exclude.split(',').map((key) => key.trim()));
   const kept = (from: StringMap = {}): StringMap =>
-    Object.fromEntries(Object.entries(from).filter(([key]) => !excluded.has(key) && !NEVER.test(key)));
+    Object.fromEntries(Object.entries(from).filter(([key]) => !excluded.has(key) && !OURS.test(key) && !isManaged(key)));
+  const managed = [...Object.keys(metadata.labels ?? {}), ...Object.keys(metadata.annotations ?? {})].filter(
+    (key) => key !== NOTED && !excluded.has(key) && isManaged(key) && !OURS.test(key),
+  );
   return {
     name: name.trim(),
     kind: folded(kind.trim()),
     selector: parsed.selector,
     labels: kept(metadata.labels),
     annotations: kept(metadata.annotations),
+    managed,
   };
 }
 
-/** What kubectl notes for itself, and what a controller knows its own objects by. */
-const NEVER = /^(?:kubectl\.kubernetes\.io\/last-applied-configuration|(?:[^/]*\.)?skupper\.io\/.*|earshot\/.*)$/;
+/** What a controller knows its own objects by. */
+const OURS = /^(?:(?:[^/]*\.)?skupper\.io\/.*|earshot\/.*)$/;
+
+/**
+ * Domains whose keys other controllers and tools write on the objects that they manage, such as `deployment.kubernetes.io/revision`: copied, they
+ * would be written by two for ever.
+ */
+const MANAGED = /^(?:[^/]*\.)?(?:kubernetes\.io|k8s\.io|stackable\.tech|argoproj\.io|fluxcd\.io|helm\.sh|cattle\.io)\//;
+/** Of those, what people write for controllers to read. */
+const SETTINGS =
+  /^(?:app|service(?:\.(?:alpha|beta))?|(?:[^/]*\.)?ingress|external-dns\.alpha|cluster-autoscaler|networking\.gke|cloud\.google)\.(?:kubernetes|k8s)\.io\//;
+
+/** kubectl writes it on whatever it applies: leaving it out needs no report. */
+const NOTED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+function isManaged(key: string): boolean {
+  return MANAGED.test(key) && !SETTINGS.test(key);
+}
 
 function folded(kind: string): string {
   return kind.toLowerCase();

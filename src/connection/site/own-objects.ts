@@ -6,8 +6,12 @@ import type { Resource } from '../../kube/resource.ts';
 import type { ResourceKey } from '../../site/resources.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import { noWishes, type Wishes } from '../wishes.ts';
+import { foreignController } from '../../site/foreign-controller.ts';
 
-export function isOurs({ metadata: { annotations = {}, ownerReferences = [] } }: KubeObject): boolean {
+/** Labels and annotations can be written by anyone: they count only where no other controller owns the object. */
+export function isOurs(object: KubeObject): boolean {
+  const { annotations = {}, ownerReferences = [] } = object.metadata;
+  if (foreignController(object.metadata) !== undefined) return false;
   if (annotations[annotation.applied] !== undefined || annotations[annotation.controlled] === 'true') return true;
   return ownerReferences.some(
     ({ apiVersion, kind, name }) => apiVersion.startsWith(`${GROUP}/`) || (kind === 'Deployment' && name.startsWith(ROUTER)),

@@ -1,6 +1,7 @@
 import { pendingKeyOf, Tokens } from '../../agent/tokens.ts';
 import type { Identity } from '../../agent/ports.ts';
 import { CONTROLLERS_SECRETS, LOCAL_SERVER, RECORDS, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
+import type { Site } from '../../api/skupper/index.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import type { GrantFacts, TrustFacts } from '../../site/observe/trust-facts.ts';
 import { uselessGrants } from '../../site/plan/access.ts';
@@ -14,7 +15,7 @@ import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import type { SecretPendingKeys } from '../trust/secret-pending-keys.ts';
 import type { GrantDesk } from './grant-desk.ts';
 import { SiteGrants } from './site-grants.ts';
-import { TokenLinks } from './token-links.ts';
+import { isOfTokens, TokenLinks } from './token-links.ts';
 
 export interface SiteTokensOptions {
   readonly client: KubeClient;
@@ -73,7 +74,7 @@ export class SiteTokens implements AsyncDisposable {
     const { resources, unreadable, site } = view;
     this.#view = view;
     if (site === undefined) return { facts: { grants: new Map(), tokens: new Map() }, problems: [] };
-    const tokens = await this.#tokens.ensure(resources.AccessToken, site, takenNames(resources));
+    const tokens = await this.#tokens.ensure(resources.AccessToken, site, takenNames(resources, site));
     const waiting = resources.AccessToken.filter(({ status }) => status?.redeemed !== true);
     const unread = unreadable.filter(({ kind }) => kind === 'AccessToken');
     await this.#pendingKeys.keepOnly(new Set([...waiting, ...unread].map((token) => pendingKeyOf(nameOf(token)))));
@@ -103,8 +104,15 @@ function nextExpiry(grants: readonly GrantFacts[]): Pick<TokensStep, 'due'> {
   return ahead.length === 0 ? {} : { due: Math.min(...ahead) };
 }
 
-/** Of Secrets that something else shows, trusts or makes. A token is called as its file says, which may be another site's choice. */
-function takenNames({ Certificate, RouterAccess, Listener, MultiKeyListener, Connector }: SiteResources): ReadonlySet<string> {
+/**
+ * Names of Secrets that something else shows, trusts or makes, and of Links that no token made. A token is called as its file says, which may be
+ * another site's choice.
+ */
+function takenNames(
+  { Certificate, RouterAccess, Listener, MultiKeyListener, Connector, Link }: SiteResources,
+  site: Site,
+): ReadonlySet<string> {
   const shown = [...RouterAccess, ...Listener, ...MultiKeyListener, ...Connector].map(({ spec }) => spec.tlsCredentials ?? '');
-  return new Set([...RECORDS, ...CONTROLLERS_SECRETS, SITE_SERVER, LOCAL_SERVER, ...Certificate.map(nameOf), ...shown]);
+  const persons = Link.filter((link) => !isOfTokens(link, { uid: site.metadata.uid ?? '' })).map(nameOf);
+  return new Set([...RECORDS, ...CONTROLLERS_SECRETS, SITE_SERVER, LOCAL_SERVER, ...Certificate.map(nameOf), ...shown, ...persons]);
 }

@@ -4,12 +4,13 @@ import { tokenMark } from '../../agent/tokens.ts';
 import { accessTokens, links, type Link } from '../../api/skupper/index.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { isNotFound } from '../../kube/errors.ts';
-import type { OwnerReference } from '../../kube/objects.ts';
+import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/objects.ts';
+import { TrustError } from '../../trust/errors.ts';
 import type { SiteCaches } from '../caches.ts';
 import { legible } from '../stored-resources.ts';
 
 export interface TokenLinksOptions {
-  readonly client: Pick<KubeClient, 'apply' | 'delete'>;
+  readonly client: Pick<KubeClient, 'create' | 'apply' | 'delete'>;
   readonly caches: Pick<SiteCaches, 'list' | 'view'>;
   readonly namespace: string;
   /** The Site: what came of its tokens goes with it. */
@@ -34,17 +35,24 @@ export class TokenLinks implements TokenStore {
     return Promise.resolve();
   }
 
+  /** @throws TrustError `name-taken` where a Link of the name did not come of this site's tokens */
   async putLink(link: Link): Promise<void> {
     const { client, caches, namespace, owner } = this.#options;
+    const view = caches.view(links);
     for (const one of linksByGroup(link)) {
       const object = { ...one, metadata: { ...one.metadata, namespace, ownerReferences: [owner()] } };
-      caches.view(links).wrote(await client.apply(links, object));
+      const there = view.get(`${namespace}/${object.metadata.name}`);
+      if (there === undefined) view.wrote(await client.create(links, object));
+      else if (isOfTokens(there, owner()))
+        view.wrote(await client.apply(links, { ...object, metadata: { ...object.metadata, ...seen(there) } }));
+      else throw new TrustError('name-taken', `Link ${object.metadata.name} exists, and this token did not make it: rename one of the two`);
     }
   }
 
   async removeLink(name: string): Promise<void> {
     const { client, caches, namespace } = this.#options;
-    const made = legible(links, caches.list(links, namespace)).filter(({ spec }) => spec.tlsCredentials === name);
+    const all = legible(links, caches.list(links, namespace));
+    const made = all.filter((link) => link.spec.tlsCredentials === name && isOfTokens(link, this.#options.owner()));
     for (const { metadata } of made) {
       if (metadata.name === undefined) continue;
       try {
@@ -54,6 +62,16 @@ export class TokenLinks implements TokenStore {
       }
     }
   }
+}
+
+/** Whether a token of the Site made the Link: the Site owns it. */
+export function isOfTokens({ metadata: { ownerReferences = [] } }: KubeObject, { uid }: Pick<OwnerReference, 'uid'>): boolean {
+  return ownerReferences.some((owner) => owner.uid === uid);
+}
+
+/** Where it is another one by now, the write is refused. */
+function seen({ metadata: { uid, resourceVersion } }: KubeObject): Pick<ObjectMeta, 'uid' | 'resourceVersion'> {
+  return { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
 }
 
 /** One Link for each group of endpoints, which is one router of the other site: with the second, the site survives the loss of the first. */

@@ -3,6 +3,7 @@ import { API_VERSION } from '../../api/skupper/names.ts';
 import { skupperResources, type Certificate } from '../../api/skupper/index.ts';
 import type { KubeObject } from '../../kube/objects.ts';
 import { nameOf, type ResourceKey } from '../../site/resources.ts';
+import { foreignController } from '../../site/foreign-controller.ts';
 import { quoted } from '../../text/printable.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import { noWishes, type Wishes } from '../wishes.ts';
@@ -40,7 +41,7 @@ export function certificateNamed(
 
 /** A controller of sites has made it. */
 export function isControlled({ metadata }: KubeObject): boolean {
-  return metadata.annotations?.[annotation.controlled] === 'true';
+  return metadata.annotations?.[annotation.controlled] === 'true' && foreignController(metadata) === undefined;
 }
 
 function certificateObject({ name, ca, subject, server = false, signing = false, owners }: WantedCertificate): Certificate {

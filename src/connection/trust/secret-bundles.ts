@@ -3,6 +3,7 @@ import { annotation, RECORDS } from '../../api/skupper/cluster-names.ts';
 import { GROUP } from '../../api/skupper/names.ts';
 import type { ObjectMeta, OwnerReference, Secret } from '../../kube/objects.ts';
 import { sameBundle, type TlsBundle } from '../../identity/tls-bundle.ts';
+import { foreignController } from '../../site/foreign-controller.ts';
 import { TrustError } from '../../trust/errors.ts';
 import { refuseName, type Bundles, type BundleSet } from '../../trust/stores.ts';
 import { InTurn } from '../../work/in-turn.ts';
@@ -121,6 +122,7 @@ export function refuseRecord(name: string): void {
 
 /** A controller of sites has made it, this one or one before; any other is a person's. */
 export function isOurs({ metadata }: Secret): boolean {
+  if (foreignController(metadata) !== undefined) return false;
   return (
     metadata.annotations?.[annotation.controlled] === 'true' ||
     metadata.ownerReferences?.some(({ apiVersion }) => apiVersion.startsWith(`${GROUP}/`)) === true

@@ -88,7 +88,8 @@ function refusals(
       );
     }
     if (there === undefined || isOurs) return undefined;
-    return problemOf(claim, 'service-exists', `Service ${service} already exists in namespace; delete it, or use another host.`);
+    const remedy = there.owner === undefined ? 'delete it, or use another host' : `it belongs to ${there.owner}; use another host`;
+    return problemOf(claim, 'service-exists', `Service ${service} already exists in namespace; ${remedy}.`);
   };
 }
 

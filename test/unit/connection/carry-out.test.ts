@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { carryOut, type CarriedOut } from '../../../src/connection/carry-out.ts';
+import { Repairs } from '../../../src/connection/repairs.ts';
 import type { Wish } from '../../../src/connection/wishes.ts';
 import { FIELD_MANAGER } from '../../../src/api/skupper/cluster-names.ts';
 import type { KubeObject, Service, ServicePort } from '../../../src/kube/objects.ts';
@@ -40,7 +41,10 @@ const owner = (uid: string) => ({ apiVersion: 'v1', kind: 'Site', name: 'west', 
 
 async function carry({ api, caches, signal }: PlayedCluster, object: Service): Promise<CarriedOut> {
   const wish: Wish = { of: services, object, for: 'Listener/web' };
-  return carryOut({ objects: [wish], unwanted: [] }, { namespace: 'ns', caches, client: api, signal });
+  return carryOut(
+    { objects: [wish], unwanted: [] },
+    { namespace: 'ns', caches, client: api, repairs: new Repairs({ client: api }), site: undefined, signal },
+  );
 }
 
 const after = ({ api }: PlayedCluster): Ports => portsOf(api.read(services, 'ns/web')).map(({ name = '', port }) => [name, port] as const);
@@ -180,7 +184,10 @@ test('what needs others is made after them, whatever the order of the wishes', a
     };
     return { of, object, for: 'Site/west' };
   });
-  await carryOut({ objects: wishes, unwanted: [] }, { namespace: 'ns', caches, client: api, signal });
+  await carryOut(
+    { objects: wishes, unwanted: [] },
+    { namespace: 'ns', caches, client: api, repairs: new Repairs({ client: api }), site: undefined, signal },
+  );
   const made = api.calls.filter((call) => call.startsWith('create ')).map((call) => call.split(' ')[1]);
   assert.deepEqual(made, ['roles', 'serviceaccounts', 'rolebindings', 'deployments']);
 });

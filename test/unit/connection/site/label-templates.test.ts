@@ -80,6 +80,30 @@ describe('labels and annotations of a template', () => {
     assert.deepEqual(found?.annotations, {});
   });
 
+  test('are not those that other controllers write, and the Site says so', () => {
+    const annotations = {
+      'deployment.kubernetes.io/revision': '7',
+      'kubectl.kubernetes.io/restartedAt': 'x',
+      'kubectl.kubernetes.io/last-applied-configuration': '{}',
+      'some.kubernetes.io/other': 'x',
+      'meta.helm.sh/release-name': 'x',
+      'argocd.argoproj.io/tracking-id': 'x',
+      'listeners.stackable.tech/fields': 'x',
+      'service.beta.kubernetes.io/aws-load-balancer-type': 'nlb',
+      'nginx.ingress.kubernetes.io/ssl-passthrough': 'true',
+      'example.com/a': '1',
+    };
+    const configMap = template({});
+    const view = viewOf([site, { ...configMap, metadata: { ...configMap.metadata, annotations } }]);
+    const { objects, problems } = withTemplates(view, { ...noWishes, objects: [wish(deployments, 'skupper-router')] });
+    assert.deepEqual(objects[0]?.object.metadata.annotations, {
+      'service.beta.kubernetes.io/aws-load-balancer-type': 'nlb',
+      'nginx.ingress.kubernetes.io/ssl-passthrough': 'true',
+      'example.com/a': '1',
+    });
+    assert.match(problems[0]?.message ?? '', /does not copy "deployment\.kubernetes\.io\/revision"/);
+  });
+
   test("yield to the object's own", () => {
     const found = metadataOf([template({})], wish(services, 'web', { labels: { 'acme.foo/l': 'own' }, annotations: { other: '1' } }));
     assert.deepEqual(found?.labels, { 'acme.foo/l': 'own' });
