@@ -169,7 +169,7 @@ export class PublishedVolumes {
       this.#forget(volume.target);
       return 'unchanged';
     }
-    const { isChanged, leftBehind } = await writeTree(folder, tree);
+    const { isChanged, leftBehind } = await writeTree(folder, tree, { keepsFolders: await hasSubPaths(volume.target) });
     if (isChanged) this.#log.info({ ...describe(volume), address: tree.primary }, 'the pod sees the address');
     if (leftBehind !== undefined) {
       this.#log.warn({ ...describe(volume), reason: messageOf(leftBehind) }, 'outdated files could not be removed');
@@ -186,6 +186,17 @@ async function makeMount(target: Target): Promise<boolean> {
     return true;
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return false;
+    throw error;
+  }
+}
+
+/** Whether a container of the pod has part of the volume mounted by subPath. The folder is made before the mount. */
+async function hasSubPaths(target: Target): Promise<boolean> {
+  try {
+    await using _folder = await Directory.open(target.subPaths);
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false;
     throw error;
   }
 }

@@ -10,6 +10,8 @@ export interface Target {
   readonly path: string;
   /** The folder around it, which the kubelet makes and which also holds its vol_data.json. */
   readonly parent: string;
+  /** The folder in which the kubelet mounts what containers take of the volume by subPath (pkg/volume/util/subpath). */
+  readonly subPaths: string;
   readonly podUid: string;
 }
 
@@ -18,7 +20,8 @@ export const MOUNT = 'mount';
 
 export function targetOf(kubeletDir: string, podUid: string, volumeName: string): Target {
   const parent = resolve(kubeletDir, 'pods', podUid, 'volumes', 'kubernetes.io~csi', volumeName);
-  return { path: `${parent}/${MOUNT}`, parent, podUid };
+  const subPaths = resolve(kubeletDir, 'pods', podUid, 'volume-subpaths', volumeName);
+  return { path: `${parent}/${MOUNT}`, parent, subPaths, podUid };
 }
 
 /** Accepts the exact form only: this path is written to and removed as root. Throws csi-target. */

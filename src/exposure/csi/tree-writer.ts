@@ -19,6 +19,12 @@ export interface Written {
   readonly leftBehind?: unknown;
 }
 
+export interface WriteOptions {
+  readonly settleMilliseconds?: number;
+  /** Whether a container has part of the volume mounted by subPath: a folder that is not shown any more may be what it sees. */
+  readonly keepsFolders?: boolean;
+}
+
 /**
  * Makes the open folder of a volume show a tree (see tree.ts for how). Runs once at a time for each volume; what an
  * earlier run that was cut short left behind is repaired.
@@ -26,16 +32,21 @@ export interface Written {
  * Nothing is synced to disk: after a power failure no reader is left, and the kubelet asks for every volume again
  * before it starts a pod, whereupon a tree that is not whole is written anew.
  */
-export async function writeTree(folder: Directory, wanted: Tree, settleMilliseconds = SETTLE_MILLISECONDS): Promise<Written> {
+export async function writeTree(
+  folder: Directory,
+  wanted: Tree,
+  { settleMilliseconds = SETTLE_MILLISECONDS, keepsFolders = false }: WriteOptions = {},
+): Promise<Written> {
   const observed = await observe(folder);
   const steps = planChange(observed, wanted, freshName);
   const isChanged = steps.length > 0;
+  const kept = isChanged && keepsFolders ? (await hiddenNames(folder)).map(String) : [];
   for (const step of steps) {
     try {
-      await take(step, folder, settleMilliseconds);
+      await take(step, folder, { settleMilliseconds, keepsFolders });
     } catch (error) {
       if (step.kind === 'tidy') return { isChanged, leftBehind: error };
-      await removeUnfinished(folder, observed);
+      await removeUnfinished(folder, [...observed.current, ...kept]);
       throw error;
     }
   }
@@ -43,16 +54,16 @@ export async function writeTree(folder: Directory, wanted: Tree, settleMilliseco
 }
 
 /** So that a volume which cannot be written does not grow with every try. What cannot be removed either stays. */
-async function removeUnfinished(folder: Directory, before: Observed): Promise<void> {
+async function removeUnfinished(folder: Directory, before: readonly string[]): Promise<void> {
   try {
     const now = await observe(folder);
-    await removeHidden(folder, [...before.current, ...now.current]);
+    await removeHidden(folder, [...before, ...now.current]);
   } catch {
     // The error that led here says more.
   }
 }
 
-async function take(step: Step, folder: Directory, settleMilliseconds: number): Promise<void> {
+async function take(step: Step, folder: Directory, options: Required<WriteOptions>): Promise<void> {
   switch (step.kind) {
     case 'write':
       await writeGeneration(folder, step.generation, step.content);
@@ -64,10 +75,10 @@ async function take(step: Step, folder: Directory, settleMilliseconds: number): 
       await folder.rename(step.name, step.hidden);
       break;
     case 'settle':
-      await pause(settleMilliseconds);
+      await pause(options.settleMilliseconds);
       break;
     case 'tidy':
-      await removeHidden(folder, step.keep);
+      await removeHidden(folder, step.keep, options.keepsFolders);
       break;
   }
 }
@@ -90,11 +101,15 @@ async function replaceByLink(folder: Directory, name: string, text: string): Pro
   await folder.rename(prepared, name);
 }
 
-async function removeHidden(folder: Directory, keep: readonly string[]): Promise<void> {
-  const hidden = (await folder.names(MAX_NAMES)).filter((name) => name.subarray(0, 2).equals(HIDDEN));
-  for (const name of hidden) {
-    if (!keep.includes(name.toString())) await removeEntry(folder, name);
+async function removeHidden(folder: Directory, keep: readonly string[], keepsFolders = false): Promise<void> {
+  for (const name of await hiddenNames(folder)) {
+    if (keep.includes(name.toString()) || (keepsFolders && (await folder.kindOf(name)) === 'folder')) continue;
+    await removeEntry(folder, name);
   }
+}
+
+async function hiddenNames(folder: Directory): Promise<readonly Buffer[]> {
+  return (await folder.names(MAX_NAMES)).filter((name) => name.subarray(0, 2).equals(HIDDEN));
 }
 
 const HIDDEN = Buffer.from('..');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { DRIVER_NAME } from '../../../../src/api/listeners/names.ts';
@@ -165,6 +165,23 @@ describe('a published volume', () => {
     fixture.put(podListeners('default', '2026-01-01T00:00:00Z', '10.0.0.3'));
     await until(() => address(target.path) === '10.0.0.3');
     stop.abort();
+  });
+
+  it('keeps the folders that a container has mounted by subPath', async () => {
+    using fixture = new NodeFixture();
+    fixture.answerWith(() => [ip('10.0.0.1')]);
+    await using driver = await startDriver(fixture);
+    await driver.node.nodePublishVolume(fixture.request());
+    // As the kubelet does when it starts a container.
+    mkdirSync(join(fixture.kubeletDir, 'pods', POD_UID, 'volume-subpaths/pvc-1/main/0'), { recursive: true });
+    const mounted = realpathSync(join(fixture.target(), 'default-address'));
+    for (const last of ['10.0.0.2', '10.0.0.3', '10.0.0.4']) {
+      fixture.change('pvc-1', [ip(last)]);
+      await until(() => address(fixture.target()) === last);
+    }
+    assert.equal(readFileSync(join(mounted, 'address'), 'utf8'), '10.0.0.1');
+    await driver.node.nodeUnpublishVolume({ volumeId: 'pvc-1', targetPath: fixture.target() });
+    assert.ok(!existsSync(fixture.target()));
   });
 
   it('that vanished is forgotten', async () => {

@@ -57,7 +57,9 @@ describe('a volume that an earlier system wrote', () => {
 /** Lets the driver die after so many calls of the file system. True where it had done all its work before. */
 async function dieAfter(limit: number, mount: string, wanted: Tree): Promise<boolean> {
   await using folder = await Directory.open(mount);
-  const { leftBehind } = await writeTree(breakAfter(folder, limit), wanted, 0).catch((error: unknown) => ({ leftBehind: error }));
+  const { leftBehind } = await writeTree(breakAfter(folder, limit), wanted, { settleMilliseconds: 0 }).catch((error: unknown) => ({
+    leftBehind: error,
+  }));
   if (leftBehind === undefined) return true;
   assert.ok(leftBehind instanceof Broken, String(leftBehind));
   return false;

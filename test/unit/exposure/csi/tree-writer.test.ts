@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync, rmSync, chmodSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  rmSync,
+  chmodSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
@@ -132,7 +143,7 @@ describe('a volume that cannot be written', () => {
           writeTree(
             breakWhen(folder, (method) => method === broken),
             two,
-            0,
+            { settleMilliseconds: 0 },
           ),
           Broken,
         );
@@ -197,10 +208,46 @@ describe('a hostile pod', () => {
     const [generation = ''] = hiddenNames(volume.path);
     chmodSync(join(volume.path, generation), 0);
     await using folder = await Directory.open(volume.path);
-    await writeTree(folder, two, 0);
+    await writeTree(folder, two, { settleMilliseconds: 0 });
     assert.deepEqual(readAsPod(volume.path), filesOf(two));
   });
 });
+
+describe('what a container has mounted by subPath', () => {
+  it('stays whole through any number of changes, and nothing else is left behind', async () => {
+    using volume = temporaryFolder();
+    const trees = [one, two, one, two, one];
+    const held: { readonly path: string; readonly files: Readonly<Record<string, string>> }[] = [];
+    for (const wanted of trees) {
+      await write(volume.path, wanted, 0, true);
+      // What the kubelet mounts: the folders behind the links.
+      for (const name of ['addresses', 'default-address']) {
+        const path = realpathSync(join(volume.path, name));
+        held.push({ path, files: filesIn(path) });
+      }
+      for (const { path, files } of held) assert.deepEqual(filesIn(path), files);
+    }
+    for (const name of hiddenNames(volume.path)) assert.ok(statSync(join(volume.path, name)).isDirectory());
+  });
+
+  it('stays whole where a change fails, and the unfinished change is removed', async () => {
+    using volume = temporaryFolder();
+    for (const wanted of [one, two, one]) await write(volume.path, wanted, 0, true);
+    const before = hiddenNames(volume.path).toSorted();
+    for (const broken of ['rename', 'makeLink', 'makeFile']) {
+      await using folder = await Directory.open(volume.path);
+      const breaking = breakWhen(folder, (method) => method === broken);
+      await assert.rejects(writeTree(breaking, two, { settleMilliseconds: 0, keepsFolders: true }), Broken);
+      assert.deepEqual(hiddenNames(volume.path).toSorted(), before, broken);
+    }
+  });
+});
+
+/** Every file below a folder, with its content. */
+function filesIn(path: string): Readonly<Record<string, string>> {
+  const files = readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return Object.fromEntries(files.map(({ parentPath, name }) => [join(parentPath, name), readFileSync(join(parentPath, name), 'utf8')]));
+}
 
 describe('any entry', () => {
   const segment = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }).filter((value) => isSegment(value, 253));

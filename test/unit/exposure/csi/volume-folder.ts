@@ -58,9 +58,9 @@ export function hiddenNames(mount: string): readonly string[] {
 }
 
 /** Writes a volume as the driver does; whether anything changed. */
-export async function write(mount: string, wanted: Tree, settle = 0): Promise<boolean> {
+export async function write(mount: string, wanted: Tree, settleMilliseconds = 0, keepsFolders = false): Promise<boolean> {
   await using folder = await Directory.open(mount);
-  const { isChanged, leftBehind } = await writeTree(folder, wanted, settle);
+  const { isChanged, leftBehind } = await writeTree(folder, wanted, { settleMilliseconds, keepsFolders });
   assert.equal(leftBehind, undefined);
   return isChanged;
 }
