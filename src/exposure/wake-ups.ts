@@ -163,8 +163,10 @@ function hasOtherStanding({ object, previous }: Change<Service>): boolean {
   return previous === undefined || !isDeepStrictEqual(standing(previous), standing(object));
 }
 
+/** Pods that are not ready are told of only where none is. */
 function hasOtherNodes({ object, previous }: Change<EndpointNodes>): boolean {
-  return previous === undefined || previous.nodes.join() !== object.nodes.join();
+  if (previous === undefined || previous.nodes.join() !== object.nodes.join()) return true;
+  return object.nodes.length === 0 && previous.unreadyPods.join() !== object.unreadyPods.join();
 }
 
 function isRefused(listener: Listener | undefined): boolean {

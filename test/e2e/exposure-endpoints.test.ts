@@ -45,8 +45,8 @@ describe('which pods a Listener with node ports leads to', { timeout: 400_000 },
     const { status } = await namespace.ready('eager');
     const ports = status?.nodePorts ?? {};
     assert.equal(await answerFromOutside(cluster, address, ports['http'] ?? 0), 'slow');
-    const patient = await namespace.condition('patient', 'Ready', 'False', 'NoNodes');
-    assert.match(patient.message, /No pod behind this Listener/);
+    const patient = await namespace.condition('patient', 'Ready', 'False', 'PodsNotReady');
+    assert.match(patient.message, /Pod slow runs but is not ready/);
     const service = await namespace.service('patient');
     const own = [{ address, addressType: 'IP' as const, ports: { http: service.spec?.ports?.[0]?.nodePort ?? 0 } }];
     assert.deepEqual(await namespace.tree('slow', 'patient'), expectedTree(own));

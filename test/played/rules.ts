@@ -6,7 +6,7 @@ import { isBound, selectedNodeOf } from '../../src/exposure/cluster/claims.ts';
 import { pinnedNodesOf, targetOf } from '../../src/exposure/cluster/volumes.ts';
 import { treeOf, type Tree } from '../../src/exposure/csi/tree.ts';
 import { preferenceOf } from '../../src/exposure/listeners/addresses.ts';
-import { observeListener, sameStatus, type Acceptance } from '../../src/exposure/listeners/listener-status.ts';
+import { observeListener, sameStatus, type Acceptance, type Surroundings } from '../../src/exposure/listeners/listener-status.ts';
 import { isOwnedBy, planService } from '../../src/exposure/listeners/service-plan.ts';
 import { differs } from '../../src/exposure/listeners/service-patch.ts';
 import { volumeNotices } from '../../src/exposure/listeners/volume-notices.ts';
@@ -72,7 +72,7 @@ function listenerWrongs({ store }: Cluster, listener: Listener): readonly string
       service: own,
       preferredAddressType: preferenceOf(listener, listenerClass),
       pinnedNodes: new Set(volumesOf(store, key).flatMap(pinnedNodesOf)),
-      endpointNodes: endpointNodes(store, key),
+      ...endpointsOf(store, key),
       nodeNamed: (name) => store.get<Node>('nodes', name),
       clusterDomain: CLUSTER_DOMAIN,
     },
@@ -95,13 +95,18 @@ function volumesOf(store: Cluster['store'], listener: string): readonly Persiste
   });
 }
 
-function endpointNodes(store: Cluster['store'], service: string): ReadonlySet<string> {
+function endpointsOf(store: Cluster['store'], service: string): Pick<Surroundings, 'endpointNodes' | 'unreadyPods'> {
   const slices = store.all<EndpointSlice>('endpointslices').filter(({ metadata }) => {
     const { labels = {}, namespace } = metadata;
     return labels[LISTENER_NAME_LABEL] !== undefined && `${namespace}/${labels[SERVICE_NAME_LABEL]}` === service;
   });
-  const ready = slices.flatMap(({ endpoints = [] }) => endpoints.filter(({ conditions }) => conditions?.ready !== false));
-  return new Set(ready.flatMap(({ nodeName }) => (nodeName === undefined ? [] : [nodeName])));
+  const endpoints = slices.flatMap((slice) => slice.endpoints ?? []);
+  const ready = endpoints.filter(({ conditions }) => conditions?.ready !== false);
+  const unready = endpoints.filter(({ conditions }) => conditions?.ready === false && conditions.terminating !== true);
+  return {
+    endpointNodes: new Set(ready.flatMap(({ nodeName }) => (nodeName === undefined ? [] : [nodeName]))),
+    unreadyPods: unready.flatMap(({ targetRef }) => targetRef?.name ?? []).sort(),
+  };
 }
 
 /** Each volume has its claim, and no other has that; they are bound to each other. */

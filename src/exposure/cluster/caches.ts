@@ -36,6 +36,8 @@ import { PROVISIONED_BY, pinnedNodesOf, targetOf } from './volumes.ts';
 export interface EndpointNodes extends KubeObject {
   readonly service: string;
   readonly nodes: readonly string[];
+  /** Pods that run, but are not ready and so get no traffic. */
+  readonly unreadyPods: readonly string[];
 }
 
 /** What every replica keeps: enough to answer CSI calls. */
@@ -201,11 +203,14 @@ function whereabouts(node: Node): Node {
 
 function endpointNodesOf(slice: EndpointSlice): EndpointNodes {
   const { namespace = '' } = slice.metadata;
-  const ready = (slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
+  const endpoints = slice.endpoints ?? [];
+  const ready = endpoints.filter(({ conditions }) => conditions?.ready !== false);
+  const unready = endpoints.filter(({ conditions }) => conditions?.ready === false && conditions.terminating !== true);
   return {
     metadata: identityOf(slice.metadata),
     service: `${namespace}/${slice.metadata.labels?.[SERVICE_NAME_LABEL] ?? ''}`,
     nodes: [...new Set(ready.flatMap(({ nodeName }) => (nodeName === undefined ? [] : [nodeName])))].sort(),
+    unreadyPods: unready.flatMap(({ targetRef }) => targetRef?.name ?? []).sort(),
   };
 }
 

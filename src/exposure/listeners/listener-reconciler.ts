@@ -184,6 +184,7 @@ export class ListenerReconciler {
       preferredAddressType: preferenceOf(listener, caches.classes.get(listener.spec.className ?? '')),
       pinnedNodes: new Set(caches.volumes.by('listener', key).flatMap(pinnedNodesOf)),
       endpointNodes: new Set(caches.endpoints.by('service', key).flatMap(({ nodes }) => nodes)),
+      unreadyPods: caches.endpoints.by('service', key).flatMap(({ unreadyPods }) => unreadyPods),
       nodeNamed: (name) => caches.nodes.get(name),
       clusterDomain,
     };

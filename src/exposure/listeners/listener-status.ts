@@ -34,6 +34,8 @@ export interface Surroundings {
   /** Nodes that the Listener's volumes are pinned to, and nodes with endpoints. NodePort only. */
   readonly pinnedNodes: ReadonlySet<string>;
   readonly endpointNodes: ReadonlySet<string>;
+  /** Names of pods behind the Service that run but are not ready. */
+  readonly unreadyPods: readonly string[];
   readonly nodeNamed: (name: string) => Node | undefined;
   readonly clusterDomain: string;
 }
@@ -50,7 +52,10 @@ export function observeListener(listener: Listener, acceptance: Acceptance, arou
   const generation = listener.metadata.generation;
   const previous = listener.status?.conditions ?? [];
   const reach = service === undefined ? nothingReachable : reachOf(service, around);
-  const ready = around.obstacle === undefined ? readiness(service, acceptance, reach) : { status: 'False' as const, ...around.obstacle };
+  const ready =
+    around.obstacle === undefined
+      ? readiness(listener, acceptance, { service, reach, unreadyPods: around.unreadyPods })
+      : { status: 'False' as const, ...around.obstacle };
   return {
     ...(service?.metadata.name === undefined ? {} : { serviceName: service.metadata.name }),
     ingressAddresses: reach.addresses.map((reachable): ListenerIngress => ({ ...reachable, ports: reach.ports })),
@@ -114,10 +119,17 @@ function acceptedCondition(acceptance: Acceptance): ConditionState {
 }
 
 type Readiness = Omit<ConditionState, 'type'>;
+type Cause = readonly [reason: ConditionReason, message: string];
 
-function readiness(service: Service | undefined, acceptance: Acceptance, reach: Reach): Readiness {
+interface Found {
+  readonly service: Service | undefined;
+  readonly reach: Reach;
+  readonly unreadyPods: readonly string[];
+}
+
+function readiness(listener: Listener, acceptance: Acceptance, { service, reach, unreadyPods }: Found): Readiness {
   if (reach.addresses.length > 0) return withAddresses(acceptance, reach);
-  if (service !== undefined) return notReady(...withoutAddresses(service, reach));
+  if (service !== undefined) return notReady(...withoutAddresses(service, reach, () => withoutNodes(listener, unreadyPods)));
   return acceptance.accepted ? notReady('NoService', 'The Service is not there yet.') : notReady('NotAccepted', acceptance.message);
 }
 
@@ -136,20 +148,14 @@ function withAddresses(acceptance: Acceptance, { addresses, ports, lostNodes }: 
 }
 
 /** What keeps a Service that exists from having an address, nearest cause first. */
-function withoutAddresses(
-  service: Service,
-  { lostNodes, mutedNodes, isNodePort }: Reach,
-): readonly [reason: ConditionReason, message: string] {
+function withoutAddresses(service: Service, { lostNodes, mutedNodes, isNodePort }: Reach, noNodes: () => Cause): Cause {
   const { name, namespace } = service.metadata;
   if (lostNodes.length > 0) return ['NodeMissing', lostNodesMessage(lostNodes)];
   if (mutedNodes.length > 0) {
     const what = `Node ${mutedNodes.join(', ')} lists no address of the Service's IP families (${familiesOf(service).join(', ')})`;
     return ['NodeHasNoAddress', `${what}; see status.addresses of the Node and spec.ipFamilyPolicy in the class's serviceOverrides.`];
   }
-  if (isNodePort) {
-    const remedy = 'Addresses appear once a pod that mounts it, or that extraPodSelectorLabels select, has started.';
-    return ['NoNodes', `No pod behind this Listener is on a node yet. ${remedy}`];
-  }
+  if (isNodePort) return noNodes();
   if (service.spec?.type === 'LoadBalancer') {
     const { loadBalancerClass } = service.spec;
     const which = loadBalancerClass === undefined ? "the cluster's load balancer" : `load balancer class ${loadBalancerClass}`;
@@ -157,6 +163,19 @@ function withoutAddresses(
     return ['LoadBalancerPending', `Service ${namespace}/${name} waits for ${which} to assign an address. ${remedy}`];
   }
   return ['ServicePending', `Service ${namespace}/${name} has no cluster IP yet.`];
+}
+
+/** Why a Service with node ports has no node. */
+function withoutNodes({ spec }: Listener, unreadyPods: readonly string[]): Cause {
+  if (unreadyPods.length > 0) {
+    const one = `Pod ${listed(unreadyPods)} runs but is not ready, and gets no traffic until then.`;
+    const several = `Pods ${listed(unreadyPods)} run but are not ready, and get no traffic until then.`;
+    const remedy = 'The address appears when one is ready: see its readiness probe, or set publishNotReadyAddresses to true.';
+    return ['PodsNotReady', `${unreadyPods.length === 1 ? one : several} ${remedy}`];
+  }
+  const labels = Object.entries(spec.extraPodSelectorLabels ?? {}).map(([key, value]) => `${key}=${value}`);
+  const selected = labels.length === 0 ? '' : ` and has the labels of extraPodSelectorLabels (${listed(labels)})`;
+  return ['NoNodes', `No pod behind this Listener is on a node yet. Addresses appear when a pod that mounts it${selected} has started.`];
 }
 
 function lostNodesMessage(names: readonly string[]): string {

@@ -16,6 +16,7 @@ function around(changes: Partial<Surroundings> & { nodes?: readonly Node[] } = {
     preferredAddressType: 'HostnameConservative',
     pinnedNodes: new Set(),
     endpointNodes: new Set(),
+    unreadyPods: [],
     nodeNamed: (name) => nodes.find((node) => node.metadata.name === name),
     clusterDomain: 'cluster.local',
     ...rest,
@@ -86,6 +87,25 @@ test('a node port without pods keeps its port numbers and says what is missing',
   assert.deepEqual(status.nodePorts, { http: 30080 });
   assert.deepEqual(status.ingressAddresses, []);
   assert.equal(condition(status, 'Ready').reason, 'NoNodes');
+});
+
+test('a node port whose pods are not ready names them and what helps', () => {
+  const one = condition(observeListener(aListener(), accepted, around({ unreadyPods: ['web-0'] }), now), 'Ready');
+  assert.equal(one.reason, 'PodsNotReady');
+  assert.match(
+    one.message,
+    /^Pod web-0 runs but is not ready.* when one is ready: see its readiness probe, or set publishNotReadyAddresses/,
+  );
+  const two = condition(observeListener(aListener(), accepted, around({ unreadyPods: ['web-0', 'web-1'] }), now), 'Ready');
+  assert.match(two.message, /^Pods web-0, web-1 run but are not ready/);
+  const ready = around({ unreadyPods: ['web-0'], endpointNodes: new Set(['n1']), nodes: [n1] });
+  assert.equal(condition(observeListener(aListener(), accepted, ready, now), 'Ready').reason, 'AddressesAssigned');
+});
+
+test('a node port without pods names the labels that a pod must have as well', () => {
+  const listener = aListener({ extraPodSelectorLabels: { role: 'leader' } });
+  const { message } = condition(observeListener(listener, accepted, around(), now), 'Ready');
+  assert.match(message, /a pod that mounts it and has the labels of extraPodSelectorLabels \(role=leader\) has started/);
 });
 
 test('a load balancer without an answer is pending, and has no node ports in the status', () => {
