@@ -142,6 +142,8 @@ export const rooms = {
       'Correct the field that the message names.'],
     'no-site': ['condition', 'The namespace has no Site.', 'Make one: `earshot site create NAME`.'],
     'second-site': ['condition', 'A namespace has one Site, and this is another.', 'Delete one of the two.'],
+    'object-contested': ['condition event', 'Something else keeps changing an object of this resource back. It is repaired once a minute at most.',
+      'Stop the writer that the message names, or change the resource.'],
     'object-refused': ['condition event', 'The API server refuses an object that a resource needs.', 'Do what its words in the message ask for.'],
     'not-on-platform': ['condition', 'The field is of no use on this platform.', 'Remove it.'],
     selector: ['condition', 'A label selector is none.', 'Correct the field.'],

@@ -328,10 +328,15 @@ describe('the token of the controller', { timeout: 580_000 }, () => {
         /403 .*objectOverrides or spec.extraPodSelectorLabels/,
       ],
       [
-        "nor change a volume's Listener's owners, annotations or finalizers",
+        "nor give a volume's Listener another kind of owner, annotations or finalizers",
         all(
           patch(API, 'Listener', CLAIM, {
-            metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'PersistentVolume', name: 'x', uid: 'x' }] },
+            metadata: {
+              ownerReferences: [
+                { apiVersion: 'v1', kind: 'PersistentVolume', name: 'x', uid: 'x' },
+                { apiVersion: 'v1', kind: 'Namespace', name: 'x', uid: 'x' },
+              ],
+            },
           }),
           patch(API, 'Listener', CLAIM, { metadata: { annotations: { a: 'b' } } }),
           patch(API, 'Listener', CLAIM, { metadata: { finalizers: [FINALIZER] } }),

@@ -25,8 +25,9 @@ export function targetOf(volume: PersistentVolume): VolumeTarget | undefined {
   return className === undefined ? undefined : { kind: 'class', namespace, name: claimRef.name, className };
 }
 
-/** Nodes that a volume is pinned to (PersistentVolume.spec.nodeAffinity, our key, operator In). */
+/** Nodes that a volume is pinned to (PersistentVolume.spec.nodeAffinity, our key, operator In). A retained one pins no pod. */
 export function pinnedNodesOf(volume: PersistentVolume): readonly string[] {
+  if (volume.status?.phase === 'Released' && volume.spec?.persistentVolumeReclaimPolicy !== 'Delete') return [];
   return (volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [])
     .flatMap((term) => term.matchExpressions ?? [])
     .filter((expression) => expression.key === TOPOLOGY_KEY && expression.operator === 'In')

@@ -195,6 +195,56 @@ export function isOwnedByVolume(listener: Listener, volume: PersistentVolume): b
 }
 
 /**
+ * What to do with a Listener that has this claim's name and is not owned by this volume: adopt it,
+ * with these owners, or wait. A wait that ends by itself names what is waited for; any other says what to do.
+ */
+export function planOwnership(
+  listener: Listener,
+  volume: PersistentVolume,
+  volumeNamed: (name: string) => PersistentVolume | undefined,
+): { readonly owners: readonly OwnerReference[] } | { readonly waiting: Waiting } {
+  const { namespace, name, ownerReferences = [], deletionTimestamp, finalizers = [] } = listener.metadata;
+  const which = `Listener ${namespace}/${name}`;
+  if (deletionTimestamp !== undefined) return beingReplaced(`${which} of an earlier volume is being deleted${waitingOn(finalizers)}.`);
+  const owner = ownerReferences.find(({ kind }) => kind === 'PersistentVolume');
+  if (owner === undefined) {
+    const remedy = 'Rename the claim, or mount that Listener with the annotation listener-name.';
+    return { waiting: { reason: 'ListenerNotOwned', message: `${which} exists and was not made for this volume. ${remedy}` } };
+  }
+  const earlier = volumeNamed(owner.name);
+  const belongs = `${which} belongs to PersistentVolume ${owner.name}`;
+  if (earlier === undefined || earlier.metadata.uid !== owner.uid) {
+    return beingReplaced(`${belongs}, which does not exist any more, so Kubernetes' garbage collector deletes the Listener.`);
+  }
+  if (earlier.metadata.deletionTimestamp !== undefined) {
+    return beingReplaced(`${belongs}, which is being deleted${waitingOn(earlier.metadata.finalizers ?? [])}.`);
+  }
+  const { claimRef, persistentVolumeReclaimPolicy: policy } = earlier.spec ?? {};
+  const phase = earlier.status?.phase ?? 'Pending';
+  const isOfClaim = claimRef?.namespace === volume.spec?.claimRef?.namespace && claimRef?.name === volume.spec?.claimRef?.name;
+  if (isOfClaim && policy === 'Delete' && phase !== 'Failed') {
+    return beingReplaced(`${belongs} of an earlier claim of this name, which is deleted once it is released (its phase is ${phase}).`);
+  }
+  if (isOfClaim && phase === 'Bound') return beingReplaced(`${belongs}, which Kubernetes has not released from the deleted claim yet.`);
+  if (isOfClaim) {
+    const { name: volumeName = '', uid = '' } = volume.metadata;
+    const others = ownerReferences.filter(({ kind }) => kind !== 'PersistentVolume');
+    return { owners: [...others, { apiVersion: 'v1', kind: 'PersistentVolume', name: volumeName, uid }] };
+  }
+  const claimed = claimRef?.name === undefined ? 'no claim' : `claim ${claimRef.namespace}/${claimRef.name}`;
+  const remedy = 'Delete that volume, and its address with it, or give this claim another name.';
+  return { waiting: { reason: 'ListenerNotOwned', message: `${belongs} (phase ${phase}, of ${claimed}). ${remedy}` } };
+}
+
+function beingReplaced(message: string): { readonly waiting: Waiting } {
+  return { waiting: { reason: 'ListenerBeingReplaced', message: `${message} The mount goes on after that.` } };
+}
+
+function waitingOn(finalizers: readonly string[]): string {
+  return finalizers.length === 0 ? '' : ` (its finalizers: ${finalizers.join(', ')})`;
+}
+
+/**
  * Whether a change of a Listener can change what pods that mount it are told (planEntry), or what they wait for. Most
  * change its own addresses only, of which a pod with node ports is told nothing.
  */

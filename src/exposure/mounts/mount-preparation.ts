@@ -1,38 +1,53 @@
 /** What a mount needs before it can be answered: its Listener, and the labels by which traffic finds the pod. */
 import { LISTENER_NAMESPACE_LABEL, LISTENER_NAME_LABEL, podLabelOf } from '../../api/listeners/names.ts';
 import { listeners, type Listener } from '../../api/listeners/index.ts';
-import type { KubeClient } from '../../kube/contract.ts';
+import type { Cache, KubeClient } from '../../kube/contract.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
-import type { KubeObject, PersistentVolume, PersistentVolumeClaim, Pod, StringMap } from '../../kube/objects.ts';
+import type { KubeObject, OwnerReference, PersistentVolume, PersistentVolumeClaim, Pod, StringMap } from '../../kube/objects.ts';
 import { persistentVolumes, pods, type Resource } from '../../kube/resource.ts';
 import type { FreshView } from '../../kube/watch/fresh-view.ts';
-import { checkClaim, isListenerCurrent, isOwnedByVolume, planVolumeListener, type Waiting } from './mount-plan.ts';
+import type { ClusterCaches } from '../cluster/caches.ts';
 import type { VolumeTarget } from '../cluster/volumes.ts';
+import { checkClaim, isListenerCurrent, isOwnedByVolume, planOwnership, planVolumeListener, type Waiting } from './mount-plan.ts';
 
 export class MountPreparation {
   readonly #client: KubeClient;
   readonly #listeners: FreshView<Listener>;
+  readonly #volumes: Pick<Cache<PersistentVolume>, 'get'>;
 
-  constructor(client: KubeClient, view: FreshView<Listener>) {
+  constructor(client: KubeClient, caches: Pick<ClusterCaches, 'listeners' | 'volumes'>) {
     this.#client = client;
-    this.#listeners = view;
+    this.#listeners = caches.listeners;
+    this.#volumes = caches.volumes;
   }
 
   /** The Listener that the volume is about; of one that names a class, made or brought up to date. */
   async listenerOf({ target, known, ...mounted }: Mounted, signal: AbortSignal): Promise<Listener | { readonly waiting: Waiting }> {
     if (target.kind === 'named') return known ?? { waiting: notFound(target) };
     const { volume, claim, pod } = mounted;
-    if (known !== undefined && !isOwnedByVolume(known, volume)) return { waiting: notOurs(known) };
+    const isForeign = known !== undefined && !isOwnedByVolume(known, volume);
+    const ownership = isForeign ? planOwnership(known, volume, (name) => this.#volumes.get(name)) : undefined;
+    if (ownership !== undefined && 'waiting' in ownership) return ownership;
     const mismatch = checkClaim(claim, volume, pod);
     if (claim === undefined || mismatch !== undefined) return { waiting: mismatch ?? notFound(target) };
     const wanted = planVolumeListener(target, { volume, claim, pod });
-    if (known !== undefined && isListenerCurrent(wanted, known)) return known;
+    const own = known === undefined || ownership === undefined ? known : await this.#adopt(known, ownership.owners, signal);
+    if (own !== undefined && isListenerCurrent(wanted, own)) return own;
     // Without a known one it must not exist either: resource version 1 is no object's, so an existing one conflicts.
-    const precondition = known === undefined ? { resourceVersion: '1' } : { uid: known.metadata.uid ?? '' };
+    const precondition = own === undefined ? { resourceVersion: '1' } : { uid: own.metadata.uid ?? '' };
     const object = { ...wanted, metadata: { ...wanted.metadata, ...precondition } };
     const applied = await this.#client.apply(listeners, object, { signal });
     this.#listeners.wrote(applied);
     return applied;
+  }
+
+  /** The resource version makes the patch fail where somebody else changed the owners. */
+  async #adopt(listener: Listener, ownerReferences: readonly OwnerReference[], signal: AbortSignal): Promise<Listener> {
+    const { uid, resourceVersion } = listener.metadata;
+    const patch = { metadata: { uid, resourceVersion, ownerReferences } };
+    const adopted = await this.#client.patch(listeners, parseKey(keyOf(listener)), patch, { type: 'merge', signal });
+    this.#listeners.wrote(adopted);
+    return adopted;
   }
 
   /** The volume tells which Listener it is part of, the pod is what the Service selects. */
@@ -65,15 +80,4 @@ export interface Mounted {
 function notFound({ namespace, name }: VolumeTarget): Waiting {
   const remedy = "Create it, or correct the claim's annotation (in a new claim).";
   return { reason: 'ListenerNotFound', message: `Listener ${namespace}/${name} does not exist. ${remedy}` };
-}
-
-function notOurs(listener: Listener): Waiting {
-  const { namespace, name, ownerReferences = [] } = listener.metadata;
-  if (ownerReferences.some(({ kind }) => kind === 'PersistentVolume')) {
-    const message = `Listener ${namespace}/${name} belongs to an earlier volume of this claim's name and is being removed.`;
-    return { reason: 'ListenerBeingReplaced', message };
-  }
-  const remedy = 'Rename the claim, or mount that Listener with the annotation listener-name.';
-  const message = `Listener ${namespace}/${name} exists and was not made for this volume. ${remedy}`;
-  return { reason: 'ListenerNotOwned', message };
 }

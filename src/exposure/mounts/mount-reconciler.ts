@@ -50,7 +50,7 @@ export class MountReconciler {
   constructor(options: MountReconcilerOptions) {
     const { client, caches, events, clock } = options;
     this.#options = options;
-    this.#preparation = new MountPreparation(client, caches.listeners);
+    this.#preparation = new MountPreparation(client, caches);
     this.#answers = new MountAnswers(client, events, caches.podListeners);
     this.#progress = new MountProgress(clock);
     caches.podListeners.onChange(({ type, object }) => {
