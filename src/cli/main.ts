@@ -3,6 +3,7 @@ import { CommanderError } from 'commander';
 import { destinationInUse } from '../telemetry/log-destination.ts';
 import { messageOf } from '../telemetry/log.ts';
 import { exitCodeOf, exitCodes } from './errors.ts';
+import { nameProcess } from './processes/name-process.ts';
 import { buildProgram } from './program.ts';
 import { endAtOnce } from './processes/signals.ts';
 import { processTerminal } from './output/terminal.ts';
@@ -14,6 +15,8 @@ process.stdout.on('error', (error) => {
   if (!('code' in error) || error.code !== 'EPIPE') throw error;
   process.exit(141);
 });
+
+nameProcess();
 
 /** Milliseconds. */
 const FLUSH_DEADLINE = 500;

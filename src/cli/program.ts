@@ -9,6 +9,7 @@ import { addExposure } from './commands/exposure.ts';
 import { addLink } from './commands/link.ts';
 import { addListener } from './commands/listener.ts';
 import { placeOptions } from './commands/options.ts';
+import { addLogs } from './commands/logs.ts';
 import { addOverview } from './commands/overview.ts';
 import { addRouter } from './commands/router.ts';
 import { addRun } from './commands/run.ts';
@@ -17,6 +18,7 @@ import { addSiteController } from './commands/site-controller.ts';
 import { addSystem } from './commands/system.ts';
 import type { Terminal } from './output/terminal.ts';
 import { addToken } from './commands/token.ts';
+import { addWait } from './commands/wait.ts';
 import { addVersion } from './commands/version.ts';
 
 /** All commands. What a command does is loaded when it is run, so that each process holds only what it needs. */
@@ -45,6 +47,8 @@ export function buildProgram(terminal: Terminal): Command {
   addLink(program, terminal);
   addToken(program, terminal);
   addOverview(program, terminal);
+  addWait(program, terminal);
+  addLogs(program, terminal);
   addApply(program, terminal);
   addRun(program);
   addSystem(program, terminal);

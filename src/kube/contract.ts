@@ -100,7 +100,14 @@ export interface KubeClient extends ListWatch, AsyncDisposable {
 /** What people ask of pods. */
 export interface PodLogs {
   /** The last lines that a container of the pod wrote. */
-  log(pod: Key, options: RequestOptions & { readonly container: string; readonly lines: number }): Promise<string>;
+  log(pod: Key, options: LogOptions): Promise<string>;
+  /** The same, and each further line until the container or the signal ends it. */
+  followLog(pod: Key, options: LogOptions, onLine: (line: string) => void): Promise<void>;
+}
+
+export interface LogOptions extends RequestOptions {
+  readonly container: string;
+  readonly lines: number;
 }
 
 export interface Change<T> {

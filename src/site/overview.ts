@@ -1,7 +1,7 @@
 /** What people ask of a site at a glance: pure, from statuses. Commands and pages show the same. */
 import type { Site, SiteRecord } from '../api/skupper/index.ts';
 import { conditionReason } from '../errors/condition-reason.ts';
-import { sortResources, type Kind, type SiteObject } from './resources.ts';
+import { nameOf, sortResources, type Kind, type SiteObject } from './resources.ts';
 
 /** In the order in which they are shown. */
 export const overviewKinds = [
@@ -10,9 +10,14 @@ export const overviewKinds = [
   'Listener',
   'MultiKeyListener',
   'Connector',
+  'AttachedConnector',
+  'AttachedConnectorBinding',
   'RouterAccess',
   'AccessGrant',
 ] as const satisfies readonly Kind[];
+
+/** Shown only where one is not ready: a site creates them for itself. */
+export const quietKinds = ['Certificate', 'SecuredAccess'] as const satisfies readonly Kind[];
 
 export interface SiteOverview {
   /** The first is the one that runs. */
@@ -38,6 +43,48 @@ export function isPast(object: SiteObject, now: number): boolean {
   if (object.kind !== 'AccessGrant') return false;
   const { redemptions = 0, expirationTime } = object.status ?? {};
   return redemptions >= Math.max(1, object.spec.redemptionsAllowed ?? 1) || Date.parse(expirationTime ?? '') <= now;
+}
+
+/** The status says Ready. Of tokens and certificates the conditions alone may say so. */
+export function isReady({ status }: Pick<SiteObject, 'status'>): boolean {
+  const { status: state, conditions = [] } = status ?? {};
+  return state === 'Ready' || conditions.some(({ type, status: holds }) => (type === 'Ready' || type === 'Redeemed') && holds === 'True');
+}
+
+export interface NotReady {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly status: string;
+  readonly message: string;
+}
+
+/** What does not work at present, Sites first. What is only kept does not count. */
+export function listNotReady(objects: readonly SiteObject[], now: number): readonly NotReady[] {
+  const sorted = sortResources(objects);
+  return (['Site', ...overviewKinds, ...quietKinds] as const)
+    .flatMap((kind): readonly SiteObject[] => sorted[kind])
+    .filter((object) => !isReady(object) && !isPast(object, now))
+    .map((object) => ({
+      kind: object.kind,
+      name: nameOf(object),
+      status: object.status?.status ?? 'Pending',
+      message: object.status?.message ?? '',
+    }));
+}
+
+/** `Ready, but 1 Link and 2 Listeners are not`. @param status of the Site */
+export function headline(status: string | undefined, notReady: readonly NotReady[]): string | undefined {
+  const others = notReady.filter(({ kind }) => kind !== 'Site');
+  const parts = [...Map.groupBy(others, ({ kind }) => kind)].map(([kind, { length }]) => `${length} ${length === 1 ? kind : plural(kind)}`);
+  if (status === undefined || parts.length === 0) return status;
+  const last = parts.at(-1) ?? '';
+  const listed = parts.length === 1 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
+  const verb = others.length === 1 ? 'is' : 'are';
+  return status === 'Ready' ? `Ready, but ${listed} ${verb} not` : `${status}, and ${listed} ${verb} not ready`;
+}
+
+export function plural(kind: string): string {
+  return `${kind}${kind.endsWith('s') ? 'es' : 's'}`;
 }
 
 export interface NetworkOverview {

@@ -1,5 +1,8 @@
 import { pino, type Logger as PinoLogger } from 'pino';
+import { fstatSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import { standardOutput } from './log-destination.ts';
+import { chooseFormat, formatLine } from './log-format.ts';
 
 export type Logger = PinoLogger;
 
@@ -7,11 +10,13 @@ export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 's
 export type LogLevel = (typeof logLevels)[number];
 
 /**
- * One JSON line for each entry, on standard output, with RFC 3339 times. Strings from outside stay inside JSON
- * strings, so that a hostile name cannot forge a line.
+ * One line for each entry, on standard output, with RFC 3339 times: JSON, so that a hostile name cannot forge a line, with a priority in the journal;
+ * at a terminal text.
  */
 export function createLogger(options: { readonly level: LogLevel; readonly component: string }): Logger {
   const destination = standardOutput();
+  const { dev: device, ino: inode } = fstatSync(1, { bigint: true });
+  const format = chooseFormat({ isTerminal: isatty(1), device, inode, journalStream: process.env['JOURNAL_STREAM'] });
   const log = pino(
     {
       level: options.level,
@@ -21,7 +26,7 @@ export function createLogger(options: { readonly level: LogLevel; readonly compo
       serializers: { error: describeError },
       messageKey: 'message',
     },
-    destination,
+    { write: (line: string) => destination.write(formatLine(line, format)) },
   );
   destination.onResumed = (lines) => log.warn({ lines }, `${lines} lines are missing here: standard output took none for a while`);
   return log;

@@ -1,9 +1,6 @@
 /** `earshot delete KIND NAME`. */
-import { skupperDefinitions } from '../../api/skupper/crds.ts';
-import type { SkupperKind } from '../../api/skupper/index.ts';
-import { isSkupperKind } from '../../api/skupper/validate.ts';
-import { quoted } from '../../text/printable.ts';
 import { CliError } from '../errors.ts';
+import { kindNamed } from './kind-names.ts';
 import { deleteLink } from './link-tokens.ts';
 import { deleteResource, type DeleteOptions } from './resource-actions.ts';
 import type { Context } from './waiting.ts';
@@ -25,15 +22,4 @@ export async function deleteNamed(context: Context, word: string, names: readonl
   }
   const [first] = missing;
   if (first !== undefined && options.ignoreNotFound !== true) throw first;
-}
-
-/** As kubectl takes it: `listener`, `Listener`, `listeners`, `lnr`. @throws CliError usage */
-function kindNamed(word: string): SkupperKind {
-  const wanted = word.toLowerCase();
-  for (const { spec } of skupperDefinitions()) {
-    const { kind, singular, plural, shortNames = [] } = spec.names;
-    if (isSkupperKind(kind) && [singular, plural, ...shortNames].includes(wanted)) return kind;
-  }
-  const kinds = skupperDefinitions().map(({ spec }) => spec.names.kind);
-  throw new CliError('usage', `There is no kind ${quoted(word)}; there is ${kinds.join(', ')}.`);
 }

@@ -1,5 +1,16 @@
 import { commandIn, type CommandPlace } from '../../text/command-in.ts';
-import { isPast, networkOverview, overviewKinds, siteOverview, type KeyOverview, type NetworkSite } from '../../site/overview.ts';
+import {
+  headline,
+  isPast,
+  listNotReady,
+  networkOverview,
+  overviewKinds,
+  plural,
+  quietKinds,
+  siteOverview,
+  type KeyOverview,
+  type NetworkSite,
+} from '../../site/overview.ts';
 import type { SiteObject } from '../../site/resources.ts';
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import { CliError } from '../errors.ts';
@@ -8,29 +19,44 @@ import { noSite } from './site-actions.ts';
 import { noteWhereStopped, type Context } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
 
-export async function showOverview({ resources: all, terminal }: Context, output: OutputFormat | undefined): Promise<void> {
+export interface OverviewOptions {
+  readonly output?: OutputFormat;
+  /** Ends as failed where anything is not ready. */
+  readonly check?: boolean;
+}
+
+/** @throws CliError failed where a check is asked for and anything is not ready */
+export async function showOverview({ resources: all, terminal }: Context, { output, check }: OverviewOptions): Promise<void> {
   const { namespace } = all;
-  const kinds = ['Site', ...overviewKinds] as const;
+  const kinds = ['Site', ...overviewKinds, ...quietKinds] as const;
   const [{ kept, running, routers, problems, troubles }, ...lists] = await Promise.all([
     all.about(),
     ...kinds.map((kind) => all.list(kind)),
   ]);
   const { sites, resources } = siteOverview(lists.flat());
-  if (output !== undefined) {
-    terminal.out(structured({ namespace, routers, problems, sites, resources: resources.flatMap(({ items }) => items) }, output));
-    return;
-  }
+  const notReady = listNotReady(lists.flat(), Date.now());
   const [site] = sites;
   const missing = site === undefined ? noSite(all).message : undefined;
-  if (missing !== undefined) terminal.note(`${missing}\n`);
   const advice = await all.notRunning();
+  const faults = [
+    ...[missing, advice].filter((fault) => fault !== undefined),
+    ...(notReady.length === 0 ? [] : [`Not ready: ${listed(notReady.map(({ kind, name }) => `${kind}/${name}`))}.`]),
+    ...(problems.some(isError) ? ['Some files cannot be used.'] : []),
+  ];
+  if (output !== undefined) {
+    const items = resources.flatMap((of) => of.items);
+    terminal.out(structured({ namespace, ready: faults.length === 0, notReady, routers, problems, sites, resources: items }, output));
+    requireNone(faults, check);
+    return;
+  }
+  if (missing !== undefined) terminal.note(`${missing}\n`);
   if (advice !== undefined && advice !== missing) terminal.note(`${advice}\n`);
   terminal.out(
     fieldLines([
       ['Namespace', namespace],
       kept,
       ['Site', site?.metadata.name],
-      ['Status', site?.status?.status],
+      ['Status', headline(site?.status?.status, notReady)],
       ['Message', site?.status?.message],
       ['Sites in network', site?.status?.sitesInNetwork],
       ['Running', running.join(', ')],
@@ -39,6 +65,27 @@ export async function showOverview({ resources: all, terminal }: Context, output
   for (const { kind, items } of resources) terminal.out(section(kind, items, all));
   if (troubles !== undefined && troubles.lines.length > 0)
     terminal.out(`\n${troubles.title}\n${troubles.lines.map((line) => `  ${printable(line)}\n`).join('')}`);
+  const quiet = notReady.filter(({ kind }) => quietKinds.some((one) => one === kind));
+  for (const { kind, name, status, message } of quiet) terminal.out(`\n${printable(`${kind} "${name}" is ${status}: ${message}`)}\n`);
+  requireNone(faults, check);
+}
+
+const isError = (problem: object): boolean => 'severity' in problem && problem.severity === 'error';
+
+/** Names beyond them are only counted. */
+const MOST_NAMES = 20;
+
+function listed(names: readonly string[]): string {
+  const more = names.length - MOST_NAMES;
+  return `${names
+    .slice(0, MOST_NAMES)
+    .map((name) => printable(name))
+    .join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** @throws CliError failed */
+function requireNone(faults: readonly string[], check: boolean | undefined): void {
+  if (check === true && faults.length > 0) throw new CliError('failed', faults.join(' '));
 }
 
 /** Without what is only kept, of which a line says how much there is. */
@@ -46,7 +93,7 @@ function section(kind: SkupperKind, items: readonly SiteObject[], place: Command
   const now = Date.now();
   const current = items.filter((item) => !isPast(item, now));
   const past = items.length - current.length;
-  const shown = current.length === 0 ? '' : `\n${kind}${kind.endsWith('s') ? 'es' : 's'}\n${resourceTable(kind, current)}`;
+  const shown = current.length === 0 ? '' : `\n${plural(kind)}\n${resourceTable(kind, current)}`;
   // A token that has become a Link stands there as that.
   if (past === 0 || kind === 'AccessToken') return shown;
   return `${shown}\n${counted(past, kind)} used up or expired: ${commandIn(place, 'token status')}\n`;

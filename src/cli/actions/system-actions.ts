@@ -163,6 +163,11 @@ async function hasUnit(namespace: string): Promise<boolean> {
   return (await isSystemdThere()) && exists(join(unitFolder(), unitName(namespace)));
 }
 
+/** The namespace's unit of systemd; undefined where there is none. */
+export async function unitOf(namespace: string): Promise<{ readonly unit: string; readonly isUser: boolean } | undefined> {
+  return (await hasUnit(namespace)) ? { unit: unitName(namespace), isUser: !isRoot } : undefined;
+}
+
 async function requireUnit(namespace: string): Promise<void> {
   layoutOf(namespace);
   if (!(await hasUnit(namespace)))

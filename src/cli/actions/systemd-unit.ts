@@ -32,6 +32,7 @@ Restart=always
 RestartSec=1
 KillMode=mixed
 TimeoutStopSec=${drainSeconds + 10}
+SyslogIdentifier=earshot
 UMask=0077
 NoNewPrivileges=true
 LimitNOFILE=1048576
@@ -41,10 +42,20 @@ WantedBy=${user ? 'default.target' : 'multi-user.target'}
 `;
 }
 
-/** The site keeps all that it writes below its home. */
+/**
+ * The site keeps all that it writes below its home. It needs ports below 1024, and files there that belong to others, as after a restored backup.
+ * Netlink lists the machine's addresses.
+ */
 function hardening(home: string): string {
-  return `ProtectSystem=strict
+  return `CapabilityBoundingSet=CAP_NET_BIND_SERVICE CAP_DAC_OVERRIDE
+ProtectSystem=strict
 ReadWritePaths=${quoted(home, 'setting')}
+PrivateDevices=true
+ProtectClock=true
+ProtectHostname=true
+ProtectKernelLogs=true
+RestrictNamespaces=true
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
 ProtectKernelTunables=true
 ProtectKernelModules=true
 ProtectControlGroups=true

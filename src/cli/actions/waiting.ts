@@ -1,6 +1,7 @@
 /** Waits until what was written has become what it asks for, and says on the way what it is waiting for. */
 import { isDeepStrictEqual } from 'node:util';
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
+import { isReady } from '../../site/overview.ts';
 import { commandIn } from '../../text/command-in.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
@@ -57,7 +58,7 @@ export async function waitUntil<T>(
     if (isOver) {
       throw new CliError(
         'not-ready',
-        `Waited ${timeout / 1000} s for ${goal}, and it is not so yet: ${withoutStop(message)}. Go on looking with ${commandIn(resources, 'status')}.`,
+        `Waited ${Math.round(timeout / 10) / 100} s for ${goal}, and it is not so yet: ${withoutStop(message)}. Go on looking with ${commandIn(resources, 'status')}.`,
       );
     }
     await resources.wait(Math.max(1, Math.min(SHOW_AFTER, timeout - (now - begin))));
@@ -84,10 +85,16 @@ export async function waitForStatus(
     const found = await resources.get(kind, name);
     if (found === undefined || !isDeepStrictEqual(plain(found.spec), plain(spec)))
       return { waitingFor: 'the change has not been taken up yet' };
-    const { status = 'Pending', message = '' } = found.status ?? {};
     if (level === 'ready' ? isReady(found) : isConfigured(found)) return { done: found };
-    return { waitingFor: `it is ${status}${message === '' ? '' : `: ${message}`}`, error: status === 'Error' };
+    return { waitingFor: stateOf(found), error: found.status?.status === 'Error' };
   });
+}
+
+/** `it is Pending: no connector of its key can be reached`. Without a message, a condition that does not hold may have one. */
+export function stateOf({ status: { status = 'Pending', message, conditions = [] } = {} }: SkupperResource): string {
+  const unmet = conditions.find((condition) => condition.status !== 'True' && condition.message !== '');
+  const why = message === undefined || message === '' ? (unmet?.message ?? '') : message;
+  return `it is ${status}${why === '' ? '' : `: ${why}`}`;
 }
 
 /** Waits until the site has let go of it. */
@@ -124,11 +131,6 @@ function isConfigured(resource: SkupperResource): boolean {
   return holds(resource, 'Configured', 'Processed') || isReady(resource);
 }
 
-/** Of tokens and certificates the conditions alone may tell. */
-function isReady(resource: SkupperResource): boolean {
-  return resource.status?.status === 'Ready' || holds(resource, 'Ready', 'Redeemed');
-}
-
 function holds({ status }: SkupperResource, ...types: readonly string[]): boolean {
   return (status?.conditions ?? []).some((condition) => types.includes(condition.type) && condition.status === 'True');
 }
@@ -139,6 +141,6 @@ function withoutStop(message: string): string {
 }
 
 /** As it comes back out of a file. */
-function plain(value: unknown): unknown {
+export function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }

@@ -34,7 +34,7 @@ export function addConnector(program: Command, terminal: Terminal): void {
       description: 'remove a connector; open connections may end in their own time',
       examples: ['earshot connector delete backend'],
     }),
-    statusVerb('show all connectors, or one', 'earshot connector status', 'earshot connector status backend -o json'),
+    statusVerb('show all connectors, or one', ['earshot connector status', 'earshot connector status backend -o json']),
     generateVerb({
       description: 'print a connector, and make nothing',
       examples: [

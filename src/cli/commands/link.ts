@@ -1,6 +1,6 @@
 import { Argument, Option, type Command } from 'commander';
 import type { GenerateLinkOptions } from '../actions/link-actions.ts';
-import { outputOption, positiveInteger, timeoutOption, type OutputOptions } from './options.ts';
+import { outputOption, positiveInteger, timeoutOption } from './options.ts';
 import { deleteVerb, resourceCommands, statusVerb, targetOf, updateVerb, type Verb } from './resource-commands.ts';
 import type { Terminal } from '../output/terminal.ts';
 
@@ -21,17 +21,11 @@ export function addLink(program: Command, terminal: Terminal): void {
       action: async () => (await import('../actions/link-tokens.ts')).deleteLink,
     }),
     renew,
-    {
-      ...statusVerb(
-        'show all links of this site, and the tokens that are to become links; or one',
-        'earshot link status',
-        'earshot link status west-6bfn6 -o yaml',
-      ),
-      run: async (at, { output }: OutputOptions, name) => {
-        const { showLinks } = await import('../actions/link-tokens.ts');
-        await showLinks(await targetOf(at), name, output);
-      },
-    },
+    statusVerb(
+      'show all links of this site, and the tokens that are to become links; or one',
+      ['earshot link status', 'earshot link status west-6bfn6 -o yaml'],
+      async () => (await import('../actions/link-tokens.ts')).showLinks,
+    ),
     generate,
   ]);
 }

@@ -28,7 +28,7 @@ export function addListener(program: Command, terminal: Terminal): void {
       description: 'remove a listener; open connections may end in their own time',
       examples: ['earshot listener delete backend'],
     }),
-    statusVerb('show all listeners, or one', 'earshot listener status', 'earshot listener status backend -o json'),
+    statusVerb('show all listeners, or one', ['earshot listener status', 'earshot listener status backend -o json']),
     generateVerb({
       description: 'print a listener, and make nothing',
       examples: ['earshot listener generate backend 8080 > backend.yaml'],

@@ -11,6 +11,10 @@ export interface OutputOptions {
   readonly output?: OutputFormat;
 }
 
+export interface WatchOptions extends OutputOptions {
+  readonly watch?: boolean;
+}
+
 export function namespaceOption(): Option {
   return new Option(
     '-n, --namespace <name>',
@@ -87,6 +91,10 @@ export async function onMachine(command: Command, words: string): Promise<string
 
 export function outputOption(what = 'print it for programs'): Option {
   return new Option('-o, --output <format>', what).choices(['json', 'yaml']);
+}
+
+export function watchOption(): Option {
+  return new Option('-w, --watch', 'show it again whenever it changes, until Ctrl-C');
 }
 
 export function timeoutOption(milliseconds = 60_000): Option {

@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
-import { addPlace, contextOf, examples, outputOption, type OutputOptions } from './options.ts';
+import { Option, type Command } from 'commander';
+import { addPlace, contextOf, examples, outputOption, watchOption, type WatchOptions } from './options.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /** `earshot status` and `earshot network`. */
@@ -8,23 +8,32 @@ export function addOverview(program: Command, terminal: Terminal): void {
     program
       .command('status')
       .description('show the site, its links, listeners and connectors, and what is wrong')
+      .addOption(new Option('--check', 'exit with code 1 if anything is not Ready, and say what').conflicts('watch'))
+      .addOption(watchOption())
       .addOption(outputOption()),
   )
-    .addHelpText('after', examples('earshot status', 'earshot -n west status -o json'))
-    .action(async ({ output }: OutputOptions, command: Command) => {
+    .addHelpText('after', examples('earshot status', 'earshot -n west status -o json', 'earshot status --check', 'earshot status --watch'))
+    .action(async ({ watch, ...options }: WatchOptions & { readonly check?: boolean }, command: Command) => {
       const { showOverview } = await import('../actions/overview-actions.ts');
-      await showOverview(await contextOf(command, terminal), output);
+      const context = await contextOf(command, terminal);
+      if (watch !== true) return showOverview(context, options);
+      const { watchOutput } = await import('../actions/watching.ts');
+      await watchOutput(context, options.output, (shown) => showOverview(shown, options));
     });
 
   addPlace(
     program
       .command('network')
       .description('show all sites, their links and routing keys, as this site sees them')
+      .addOption(watchOption())
       .addOption(outputOption()),
   )
     .addHelpText('after', examples('earshot network', 'earshot network -o yaml'))
-    .action(async ({ output }: OutputOptions, command: Command) => {
+    .action(async ({ watch, output }: WatchOptions, command: Command) => {
       const { showNetwork } = await import('../actions/overview-actions.ts');
-      await showNetwork(await contextOf(command, terminal), output);
+      const context = await contextOf(command, terminal);
+      if (watch !== true) return showNetwork(context, output);
+      const { watchOutput } = await import('../actions/watching.ts');
+      await watchOutput(context, output, (shown) => showNetwork(shown, output));
     });
 }

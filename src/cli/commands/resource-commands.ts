@@ -6,7 +6,17 @@ import type { Wait, WaitOptions } from '../actions/waiting.ts';
 import type { Resources, Ways } from '../../platform/resources.ts';
 import type { OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { addPlace, contextOf, examples, sayWhere, outputOption, timeoutOption, waitOptions, type OutputOptions } from './options.ts';
+import {
+  addPlace,
+  contextOf,
+  examples,
+  sayWhere,
+  outputOption,
+  timeoutOption,
+  waitOptions,
+  watchOption,
+  type WatchOptions,
+} from './options.ts';
 
 /** What the help says of a command. */
 interface Row {
@@ -117,16 +127,22 @@ export function deleteVerb(row: Row & { action?(): Promise<Delete> }): Verb {
   };
 }
 
-export function statusVerb(description: string, ...lines: readonly string[]): Verb {
+type Show = (target: Target, name: string | undefined, output: OutputFormat | undefined) => Promise<void>;
+
+/** @param show in place of what is done for every kind */
+export function statusVerb(description: string, lines: readonly string[], show?: () => Promise<Show>): Verb {
+  const load = show ?? (async () => (await import('../actions/resource-actions.ts')).showStatus);
   return {
     name: 'status',
     description,
     examples: lines,
     arguments: [new Argument('[name]', 'name of the resource; left out: all')],
-    options: [outputOption()],
-    run: async (at, { output }: OutputOptions, name) => {
-      const { showStatus } = await import('../actions/resource-actions.ts');
-      await showStatus(await targetOf(at), name, output);
+    options: [watchOption(), outputOption()],
+    run: async (at, { watch, output }: WatchOptions, name) => {
+      const [target, shows] = await Promise.all([targetOf(at), load()]);
+      if (watch !== true) return shows(target, name, output);
+      const { watchOutput } = await import('../actions/watching.ts');
+      await watchOutput(target, output, (shown) => shows(shown, name, output));
     },
   };
 }

@@ -1,16 +1,7 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import type { SpecChange } from '../actions/resource-actions.ts';
-import { clusterOf, duration, durationText, namespaceOf, servicePort, type OutputOptions } from './options.ts';
-import {
-  createVerb,
-  deleteVerb,
-  generateVerb,
-  resourceCommands,
-  statusVerb,
-  targetOf,
-  updateVerb,
-  type Verb,
-} from './resource-commands.ts';
+import { clusterOf, duration, durationText, namespaceOf, servicePort } from './options.ts';
+import { createVerb, deleteVerb, generateVerb, resourceCommands, statusVerb, updateVerb, type Verb } from './resource-commands.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /** `earshot site`. */
@@ -41,13 +32,11 @@ export function addSite(program: Command, terminal: Terminal): void {
       options: [new Option('--all', "remove the namespace's other resources too")],
       action: async () => (await import('../actions/site-actions.ts')).deleteSite,
     }),
-    {
-      ...statusVerb('show the site, and which others it has revoked', 'earshot site status', 'earshot site status -o yaml'),
-      run: async (at, { output }: OutputOptions, name) => {
-        const { showSite } = await import('../actions/site-actions.ts');
-        await showSite(await targetOf(at), name, output);
-      },
-    },
+    statusVerb(
+      'show the site, and which others it has revoked',
+      ['earshot site status', 'earshot site status -o yaml'],
+      async () => (await import('../actions/site-actions.ts')).showSite,
+    ),
     generateVerb({
       description: 'print a site, and make nothing',
       examples: ['earshot site generate west --enable-link-access > west.yaml'],

@@ -6,11 +6,14 @@ export interface Terminal {
   note(text: string): void;
   /** All of standard input. */
   input(): Promise<string>;
+  /** A person looks at standard output as it comes. */
+  readonly isScreen?: boolean;
 }
 
 const MOST_INPUT = 16 * 1024 * 1024;
 
 export const processTerminal: Terminal = {
+  isScreen: process.stdout.isTTY,
   out: (text) => void process.stdout.write(text),
   note: (text) => void process.stderr.write(text),
   input: async () => {

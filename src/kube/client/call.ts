@@ -1,4 +1,4 @@
-import type { DeleteOptions, Key, PageOptions, PatchOptions, PodLogs, Selection, WatchOptions, WriteOptions } from '../contract.ts';
+import type { DeleteOptions, Key, LogOptions, PageOptions, PatchOptions, Selection, WatchOptions, WriteOptions } from '../contract.ts';
 import type { Exchange } from './exchange.ts';
 import type { KubeObject } from '../objects.ts';
 import { keyString } from '../key.ts';
@@ -107,11 +107,11 @@ export function deleteCall(of: Resource, key: Key, options: DeleteOptions): Call
   };
 }
 
-export function logCall(key: Key, { container, lines, signal }: Parameters<PodLogs['log']>[1]): Call {
+export function logCall(key: Key, { container, lines, signal }: LogOptions, follow?: true): Call {
   return {
     ...objectCall('get', pods, key, 'log'),
     method: 'GET',
-    path: withQuery(objectPath(pods, key, 'log'), { container, tailLines: lines }),
+    path: withQuery(objectPath(pods, key, 'log'), { container, tailLines: lines, follow }),
     signal,
   };
 }

@@ -60,6 +60,8 @@ const REQUEST_TIMEOUT = 30_000;
 const WATCH_IDLE = 100_000;
 /** What the server may be late with the end of a watch that it was asked to end. */
 const WATCH_GRACE = 15_000;
+/** Milliseconds: a day. */
+const LOG_FOLLOWED = 86_400_000;
 
 class Client implements KubeClient, PodLogs {
   readonly #options: ClientOptions;
@@ -138,6 +140,14 @@ class Client implements KubeClient, PodLogs {
 
   async log(...asked: Parameters<PodLogs['log']>): Promise<string> {
     return (await this.#send(logCall(...asked))).body.toString('utf8');
+  }
+
+  async followLog(...[key, options, onLine]: Parameters<PodLogs['followLog']>): Promise<void> {
+    const lines = new LineDecoder(BODY_LIMIT, onLine);
+    // A log may be silent for as long as its container runs.
+    await this.#attempt(logCall(key, options, true), LOG_FOLLOWED, { idle: LOG_FOLLOWED, onChunk: (chunk) => lines.push(chunk) });
+    // A program may end within a line.
+    lines.push(Buffer.from('\n'));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -10,13 +10,16 @@ let resumeAt = 0;
 const LISTEN = '0A';
 
 /**
- * The process that listens on a TCP port of this network namespace, as `name (pid N)`; undefined where it cannot be known:
- * only a process's own user and root may look at its descriptors. `proc` is where procfs is mounted.
+ * The process that listens on a TCP port of this network namespace, as `name (pid N)`. Only its own user may look at its descriptors, and root where
+ * its capabilities are not bounded: where that leaves it unknown, `a process of the user with id N`; undefined while the search goes on. `proc` is
+ * where procfs is mounted.
  * @param mostTime milliseconds
  */
 export function portOwner(port: number, proc = '/proc', mostTime = MOST_TIME): string | undefined {
-  const inodes = new Set(['net/tcp', 'net/tcp6'].flatMap((table) => listeningInodes(readText(join(proc, table)), port)));
-  if (inodes.size === 0) return undefined;
+  const sockets = ['net/tcp', 'net/tcp6'].flatMap((table) => listeningSockets(readText(join(proc, table)), port));
+  const inodes = new Set(sockets.map(({ inode }) => inode));
+  const [first] = sockets;
+  if (first === undefined) return undefined;
   const until = performance.now() + mostTime;
   const network = readLink(join(proc, 'self/ns/net'));
   const pids = list(proc)
@@ -30,7 +33,7 @@ export function portOwner(port: number, proc = '/proc', mostTime = MOST_TIME): s
     return holds ? `${nameOf(readText(join(proc, `${pid}/comm`)))} (pid ${pid})` : undefined;
   }
   resumeAt = 0;
-  return undefined;
+  return `a process of the user with id ${first.uid}`;
 }
 
 /** One in another network namespace holds none of this one's ports, or hardly ever; most processes of a machine with containers are. */
@@ -38,16 +41,16 @@ function isIn(network: string, process: string): boolean {
   return network === '' || readLink(join(process, 'ns/net')) === network;
 }
 
-/** Rows of /proc/net/tcp: `sl local_address rem_address st … inode`, address and port in hex (Documentation/networking/proc_net_tcp). */
-export function listeningInodes(table: string, port: number): readonly string[] {
+/** Rows of /proc/net/tcp: `sl local_address rem_address st … uid … inode`, address and port in hex (Documentation/networking/proc_net_tcp). */
+export function listeningSockets(table: string, port: number): readonly { readonly inode: string; readonly uid: string }[] {
   return table
     .split('\n')
     .slice(1)
     .flatMap((row) => {
       const fields = row.trim().split(/\s+/);
-      const [local, state, inode] = [fields[1], fields[3], fields[9]];
-      if (local === undefined || state !== LISTEN || inode === undefined) return [];
-      return Number.parseInt(local.slice(local.indexOf(':') + 1), 16) === port ? [inode] : [];
+      const [local, state, uid, inode] = [fields[1], fields[3], fields[7], fields[9]];
+      if (local === undefined || state !== LISTEN || uid === undefined || inode === undefined) return [];
+      return Number.parseInt(local.slice(local.indexOf(':') + 1), 16) === port ? [{ inode, uid }] : [];
     });
 }
 

@@ -190,6 +190,18 @@ describe('listener and connector create in a cluster', () => {
   });
 });
 
+describe('wait in a cluster', () => {
+  it('returns once the resource is Ready, and else says why it is not', async () => {
+    await using cluster = await withSite();
+    cluster.store('listeners/web', { spec: { routingKey: 'web', host: 'web', port: 80 } });
+    const late = await cluster.earshot(['wait', 'listener/web', '--timeout', '200ms']);
+    assert.deepEqual([late.code, /it is Pending/.test(late.err)], [3, true], late.err);
+    const waited = cluster.earshot(['wait', 'listener/web', 'site/west']);
+    cluster.status('listeners/web', ready());
+    assert.deepEqual((await waited).out, 'Listener "web" is Ready.\nSite "west" is Ready.\n');
+  });
+});
+
 describe('delete in a cluster', () => {
   it('waits until it is gone', async () => {
     await using cluster = await withSite();

@@ -191,12 +191,17 @@ describe('a systemd unit', () => {
     assert.match(text, /^ExecStart="\/opt\/a b\/node" "\/opt\/100%%\/\$\$x\.ts" -n west run --drain-timeout 30s$/m);
     assert.match(text, /^Environment="EARSHOT_HOME=\/srv\/a \\"b\\" %%"$/m);
     assert.match(text, /^TimeoutStopSec=40$/m);
+    assert.match(text, /^SyslogIdentifier=earshot$/m);
     assert.match(text, /^WantedBy=multi-user\.target$/m);
+  });
+
+  it('of the system has no capability but for low ports and files of others', () => {
+    assert.match(unitText(options), /^CapabilityBoundingSet=CAP_NET_BIND_SERVICE CAP_DAC_OVERRIDE$/m);
   });
 
   it('of one user asks for nothing that only root can have', () => {
     const text = unitText({ ...options, user: true });
-    assert.doesNotMatch(text, /Protect|network-online|multi-user/);
+    assert.doesNotMatch(text, /Protect|Private|Capability|Restrict|network-online|multi-user/);
     assert.match(text, /^WantedBy=default\.target$/m);
   });
 });

@@ -24,13 +24,13 @@ export interface Connection extends Disposable {
 
 export class RunningSite implements AsyncDisposable {
   readonly layout: NamespaceLayout;
-  readonly #home: string;
+  readonly home: string;
   readonly #port: number;
   readonly #stack: AsyncDisposableStack;
   #child: ChildProcess | undefined;
 
   private constructor(home: string, port: number, stack: AsyncDisposableStack) {
-    this.#home = home;
+    this.home = home;
     this.layout = layoutOf('west', home);
     this.#port = port;
     this.#stack = stack;
@@ -57,7 +57,7 @@ export class RunningSite implements AsyncDisposable {
   /** Resolves once it serves. */
   async start(stdout: 'ignore' | 'pipe' | number = 'ignore'): Promise<ChildProcess> {
     const stdio: StdioOptions = ['ignore', stdout, 'ignore', 'ipc'];
-    const env = { ...process.env, EARSHOT_HOME: this.#home, EARSHOT_TUNED: '1' };
+    const env = { ...process.env, EARSHOT_HOME: this.home, EARSHOT_TUNED: '1' };
     const args = ['--import', path('./trouble.ts'), path('../../../src/cli/main.ts'), '-n', 'west', 'run', '--drain-timeout', '1s'];
     const child = spawn(process.execPath, args, { stdio, env });
     this.#child = child;

@@ -7,7 +7,8 @@ import { isRecord } from '../../../text/is-record.ts';
 import type { About } from '../../resources.ts';
 import type { ClusterPlace } from './explain.ts';
 
-const ROUTER_PODS = `${label.component}=router,${label.type}=site`;
+/** By labels. */
+export const ROUTER_PODS = `${label.component}=router,${label.type}=site`;
 
 export async function aboutOf(client: KubeClient, { cluster, namespace }: ClusterPlace): Promise<About> {
   const routers = (await routerPods(client, namespace)).map((pod) => {

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { listeningInodes, portOwner } from '../../../../src/router/local/port-owner.ts';
+import { listeningSockets, portOwner } from '../../../../src/router/local/port-owner.ts';
 import { listen } from './two-sides.ts';
 
 const TABLE = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -25,8 +25,8 @@ describe('the owner of a port', () => {
   });
 
   it('is who listens, not who is connected', () => {
-    assert.deepEqual(listeningInodes(TABLE, 8080), ['4242']);
-    assert.deepEqual(listeningInodes(TABLE, 8081), []);
+    assert.deepEqual(listeningSockets(TABLE, 8080), [{ inode: '4242', uid: '1000' }]);
+    assert.deepEqual(listeningSockets(TABLE, 8081), []);
   });
 
   it('is found by a few searches where one has no time for all processes', () => {
@@ -62,6 +62,17 @@ describe('the owner of a port', () => {
         writeFileSync(join(proc, pid, 'comm'), 'program');
       }
       assert.equal(portOwner(8080, proc), 'program (pid 6)');
+    } finally {
+      rmSync(proc, { recursive: true });
+    }
+  });
+
+  it('is known by its user where its descriptors may not be seen', () => {
+    const proc = mkdtempSync(join(tmpdir(), 'earshot-proc-'));
+    try {
+      mkdirSync(join(proc, 'net'));
+      writeFileSync(join(proc, 'net/tcp'), TABLE);
+      assert.equal(portOwner(8080, proc), 'a process of the user with id 1000');
     } finally {
       rmSync(proc, { recursive: true });
     }

@@ -1,0 +1,22 @@
+/** Kinds as kubectl takes them: `listener`, `Listener`, `listeners`, `lnr`. */
+import { skupperDefinitions } from '../../api/skupper/crds.ts';
+import type { SkupperKind } from '../../api/skupper/index.ts';
+import { isSkupperKind } from '../../api/skupper/validate.ts';
+import { quoted } from '../../text/printable.ts';
+import { CliError } from '../errors.ts';
+
+/** @throws CliError usage */
+export function kindNamed(word: string): SkupperKind {
+  const wanted = word.toLowerCase();
+  for (const { spec } of skupperDefinitions()) {
+    const { kind, singular, plural, shortNames = [] } = spec.names;
+    if (isSkupperKind(kind) && [singular, plural, ...shortNames].includes(wanted)) return kind;
+  }
+  const kinds = skupperDefinitions().map(({ spec }) => spec.names.kind);
+  throw new CliError('usage', `There is no kind ${quoted(word)}; there is ${kinds.join(', ')}.`);
+}
+
+/** One word for each kind. */
+export function kindWords(): readonly string[] {
+  return skupperDefinitions().map(({ spec }) => spec.names.singular);
+}

@@ -1,0 +1,104 @@
+/** `earshot logs`. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, readlink, stat } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { pods } from '../../kube/resource.ts';
+import type { Pod } from '../../kube/objects.ts';
+import { layoutOf } from '../../platform/linux/layout.ts';
+import { runningRouters } from '../../platform/linux/routers.ts';
+import { ROUTER_PODS } from '../../platform/kubernetes/cluster-resources/about.ts';
+import { textOf } from '../../telemetry/log-format.ts';
+import { commandIn } from '../../text/command-in.ts';
+import { machineNamespace, type PlaceWords } from '../place.ts';
+import { CliError } from '../errors.ts';
+import { openCluster, platformFor, type Cluster } from '../resources.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { logCommands, logSourceOf, type LogSource, type Output, type Tail } from './log-sources.ts';
+import { unitOf } from './system-actions.ts';
+
+export interface LogOptions {
+  readonly follow?: boolean;
+  readonly tail: number;
+  readonly output?: 'json';
+}
+
+/** @param from what stands before the line: the pod that wrote it */
+type Show = (line: string, from?: string) => void;
+
+/** The log of each router of the site. A screen shows text, anything else the lines as they were written. */
+export async function showLogs(place: PlaceWords, { follow = false, tail, output }: LogOptions, terminal: Terminal): Promise<void> {
+  const isText = terminal.isScreen === true && output !== 'json';
+  const show: Show = (line, from = '') => terminal.out(`${from}${isText ? textOf(line) : line}\n`);
+  const how: Tail = { lines: tail, follow };
+  if ((await platformFor(place)).platform === 'linux') await machineLogs(machineNamespace(place, process.env), how, show, terminal);
+  else await clusterLogs(await openCluster(place), how, show);
+}
+
+async function machineLogs(namespace: string, how: Tail, show: Show, terminal: Terminal): Promise<void> {
+  const sources = await sourcesOf(namespace);
+  if (sources.length === 0) {
+    throw new CliError(
+      'not-running',
+      `Nothing runs the namespace ${namespace}, and systemd has no unit of it, so there is no log. Start it with ${commandIn(namespace, 'run')}.`,
+    );
+  }
+  const commands = logCommands(sources, how);
+  const elsewhere = sources.flatMap((source) => (source.kind === 'elsewhere' ? [source.why] : []));
+  if (commands.length === 0) throw new CliError('failed', `The log cannot be read here: ${elsewhere.join('; ')}.`);
+  for (const why of elsewhere) terminal.note(`Not shown: ${why}.\n`);
+  await Promise.all(commands.map((command) => printed(command, show)));
+}
+
+async function sourcesOf(namespace: string): Promise<readonly LogSource[]> {
+  const routers = await runningRouters(layoutOf(namespace));
+  const found = await Promise.all(
+    routers.map(async ({ pid }) => {
+      const [output, groups] = await Promise.all([outputOf(pid), readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')]);
+      return logSourceOf(pid, output, groups);
+    }),
+  );
+  if (found.length > 0) return found;
+  const unit = await unitOf(namespace);
+  return unit === undefined ? [] : [{ kind: 'journal', ...unit }];
+}
+
+async function outputOf(pid: number): Promise<Output | undefined> {
+  const path = `/proc/${pid}/fd/1`;
+  try {
+    const [target, found] = await Promise.all([readlink(path), stat(path)]);
+    return { target, isFile: found.isFile() };
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws CliError failed where the program does */
+async function printed([program, ...args]: readonly [string, ...string[]], show: Show): Promise<void> {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  createInterface({ input: child.stdout }).on('line', show);
+  const [code] = await ended.catch((error: unknown) => {
+    throw new CliError('failed', `${program} cannot be run: ${error instanceof Error ? error.message : String(error)}.`, error);
+  });
+  if (code !== 0) throw new CliError('failed', `${program} ended with code ${String(code)}.`);
+}
+
+/** Where there are several pods, each line says which one wrote it. */
+async function clusterLogs({ client, place }: Cluster, { lines, follow }: Tail, show: Show): Promise<void> {
+  await using _client = client;
+  const { namespace } = place;
+  const found: Pod[] = [];
+  for await (const pod of client.list(pods, { namespace, labelSelector: ROUTER_PODS })) found.push(pod);
+  if (found.length === 0) throw new CliError('not-running', `The namespace ${namespace} of ${place.cluster} has no pod of a router.`);
+  await Promise.all(
+    found.map(async ({ metadata: { name = '' } }) => {
+      const key = { namespace, name };
+      const of = { container: 'router', lines };
+      const line = (text: string): void => show(text, found.length === 1 ? '' : `[${name}] `);
+      if (follow) return client.followLog(key, of, line);
+      for (const text of (await client.log(key, of)).split('\n')) if (text !== '') line(text);
+      return undefined;
+    }),
+  );
+}

@@ -1,0 +1,55 @@
+/** Where a process of this machine writes its log: pure, from what /proc says of it. */
+
+export type LogSource =
+  | { readonly kind: 'journal'; readonly unit: string; readonly isUser: boolean }
+  | { readonly kind: 'file'; readonly path: string }
+  /** It cannot be read here; `why` is for people. */
+  | { readonly kind: 'elsewhere'; readonly why: string };
+
+/** Standard output of a process: what /proc/PID/fd/1 leads to. */
+export interface Output {
+  readonly target: string;
+  readonly isFile: boolean;
+}
+
+/**
+ * @param output undefined where this user may not know
+ * @param groups /proc/PID/cgroup: see cgroups(7)
+ */
+export function logSourceOf(pid: number, output: Output | undefined, groups: string): LogSource {
+  if (output === undefined)
+    return { kind: 'elsewhere', why: `process ${pid} belongs to another user: try again as that user, or with sudo` };
+  const { target, isFile } = output;
+  if (isFile) return { kind: 'file', path: `/proc/${pid}/fd/1` };
+  const unit = unitIn(groups);
+  if (target.startsWith('socket:') && unit !== undefined) return { kind: 'journal', ...unit };
+  const where = target === '/dev/null' ? 'nowhere' : target.startsWith('/dev/') ? `to the terminal ${target}` : 'to a pipe';
+  return { kind: 'elsewhere', why: `process ${pid} writes its log ${where}: look where it was started` };
+}
+
+/** The innermost service of systemd. */
+function unitIn(groups: string): { readonly unit: string; readonly isUser: boolean } | undefined {
+  const path = groups.split('\n').find((line) => line.startsWith('0::') || line.includes(':name=systemd:'));
+  const unit = /\/([^/]+\.service)(?:\/[^/]*)?$/.exec(path ?? '')?.[1];
+  return unit === undefined ? undefined : { unit, isUser: /\/user@\d+\.service\//.test(path ?? '') };
+}
+
+export interface Tail {
+  /** How many of the last lines. */
+  readonly lines: number;
+  readonly follow: boolean;
+}
+
+/** The program that prints what all these sources hold, and its arguments. One for the journal, one for files. */
+export function logCommands(sources: readonly LogSource[], { lines, follow }: Tail): readonly (readonly [string, ...string[]])[] {
+  const units = sources.filter((source) => source.kind === 'journal');
+  const files = sources.filter((source) => source.kind === 'file').map(({ path }) => path);
+  const journals = [true, false].flatMap((isUser): readonly (readonly [string, ...string[]])[] => {
+    const of = units.filter((unit) => unit.isUser === isUser).flatMap(({ unit }) => ['--unit', unit]);
+    if (of.length === 0) return [];
+    const scope = isUser ? ['--user'] : [];
+    return [['journalctl', ...scope, '--no-pager', '--output', 'cat', '--lines', String(lines), ...(follow ? ['--follow'] : []), ...of]];
+  });
+  const tail = ['--quiet', '--lines', String(lines), ...(follow ? ['--follow'] : [])];
+  return [...journals, ...(files.length === 0 ? [] : [['tail', ...tail, ...files] as const])];
+}

@@ -1,0 +1,110 @@
+/** `earshot wait`. */
+import { isDeepStrictEqual } from 'node:util';
+import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
+import { validateResource } from '../../api/skupper/validate.ts';
+import type { Resources } from '../../platform/resources.ts';
+import { isPast, isReady, overviewKinds } from '../../site/overview.ts';
+import { quoted } from '../../text/printable.ts';
+import { CliError } from '../errors.ts';
+import { kindNamed } from './kind-names.ts';
+import { namesOf } from './resource-actions.ts';
+import { plain, stateOf, waitUntil, type Context, type Look } from './waiting.ts';
+
+export interface WaitWords {
+  /** `Ready`, `condition=Configured=False`, `delete`. */
+  readonly for: string;
+  readonly all?: boolean;
+  /** Milliseconds, for all of them together. */
+  readonly timeout: number;
+}
+
+interface Named {
+  readonly kind: SkupperKind;
+  readonly name: string;
+}
+
+/** @throws CliError not-ready, with the reason, where it does not come about in time */
+export async function waitFor(context: Context, words: readonly string[], { for: what, all, timeout }: WaitWords): Promise<void> {
+  const goal = goalIn(what);
+  const end = performance.now() + timeout;
+  const named = all === true ? await allOf(context.resources, words, goal) : namedIn(words);
+  for (const { kind, name } of named) {
+    const left = Math.max(0, end - performance.now());
+    await waitUntil(context, `${kind} "${name}" to be ${goal.text}`, left, () => look(context.resources, { kind, name }, goal));
+    context.terminal.out(`${kind} "${name}" is ${goal.text}.\n`);
+  }
+}
+
+/** `listener/a link/b`, or `listener a b`. @throws CliError usage */
+export function namedIn(words: readonly string[]): readonly Named[] {
+  const [first, ...names] = words;
+  if (first === undefined) throw new CliError('usage', 'Say what to wait for: KIND/NAME, KIND NAME, or --all.');
+  if (!first.includes('/')) {
+    if (names.length === 0) throw new CliError('usage', `Say which ${first}: ${first}/NAME, or --all.`);
+    const kind = kindNamed(first);
+    return names.map((name) => ({ kind, name }));
+  }
+  return words.map((word) => {
+    const [kind = '', name = '', ...more] = word.split('/');
+    if (name === '' || more.length > 0)
+      throw new CliError('usage', `${quoted(word)} is not a resource: give KIND/NAME, such as link/west.`);
+    return { kind: kindNamed(kind), name };
+  });
+}
+
+async function allOf(resources: Resources, words: readonly string[], goal: Goal): Promise<readonly Named[]> {
+  if (words.some((word) => word.includes('/')))
+    throw new CliError('usage', '--all waits for kinds, or for everything: leave out the names.');
+  const kinds = words.length === 0 ? (['Site', ...overviewKinds] as const) : words.map(kindNamed);
+  const found = await Promise.all(
+    kinds.map(async (kind) => {
+      const objects: readonly SkupperResource[] = await resources.list(kind);
+      // A token that has become a link is ready for good, and one that has expired never.
+      const meant = goal.isGone ? objects : objects.filter((object) => !isPast(object, Date.now()));
+      return meant.map(({ metadata }) => ({ kind, name: metadata.name ?? '' }));
+    }),
+  );
+  if (words.length === 0 && (await namesOf(resources, 'Site')).length === 0)
+    throw new CliError('not-found', `The namespace ${resources.namespace} has no site.`);
+  return found.flat();
+}
+
+interface Goal {
+  /** For people. */
+  readonly text: string;
+  readonly isGone: boolean;
+  isReached(resource: SkupperResource): boolean;
+}
+
+/** As `kubectl wait` takes it, and without `condition=`. @throws CliError usage */
+export function goalIn(text: string): Goal {
+  const [, type, wanted = 'True'] = /^(?:condition=)?([A-Za-z]+)(?:=([A-Za-z]+))?$/.exec(text) ?? [];
+  if (type === undefined) throw new CliError('usage', `--for does not take ${quoted(text)}: give a condition such as Ready, or delete.`);
+  const same = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+  if (same(type, 'delete')) return { text: 'deleted', isGone: true, isReached: () => false };
+  return {
+    text: wanted === 'True' ? type : `${type}=${wanted}`,
+    isGone: false,
+    isReached: (resource) =>
+      (same(type, 'Ready') && same(wanted, 'True') && isReady(resource)) ||
+      (resource.status?.conditions ?? []).some((condition) => same(condition.type, type) && same(condition.status, wanted)),
+  };
+}
+
+async function look(resources: Resources, { kind, name }: Named, goal: Goal): Promise<Look<undefined>> {
+  const [written, found, stopped] = await Promise.all([resources.find(kind, name), resources.get(kind, name), resources.notRunning()]);
+  if (goal.isGone) return written === undefined && (found === undefined || stopped !== undefined) ? REACHED : { waitingFor: 'it exists' };
+  if (stopped !== undefined) return { waitingFor: `nothing runs the namespace ${resources.namespace}` };
+  if (found === undefined) return { waitingFor: written === undefined ? 'it does not exist' : 'the site has not adopted it' };
+  if (!isCurrent(found, written?.manifest)) return { waitingFor: 'the site has not adopted its last change' };
+  if (goal.isReached(found)) return REACHED;
+  return { waitingFor: stateOf(found) };
+}
+
+const REACHED = { done: undefined };
+
+/** The status is about what is written now. */
+function isCurrent({ spec }: SkupperResource, manifest: object | undefined): boolean {
+  const resource = manifest === undefined ? undefined : validateResource(manifest).resource;
+  return resource === undefined || isDeepStrictEqual(plain(spec), plain(resource.spec));
+}

@@ -1,0 +1,21 @@
+import { Option, type Command } from 'commander';
+import type { LogOptions } from '../actions/log-actions.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { addPlace, examples, placeWords, positiveInteger } from './options.ts';
+
+/** `earshot logs`. */
+export function addLogs(program: Command, terminal: Terminal): void {
+  addPlace(
+    program
+      .command('logs')
+      .description("show the log of the site's routers: from the journal, the file that it is written to, or the pods")
+      .option('-f, --follow', 'go on with each new line, until Ctrl-C')
+      .addOption(new Option('--tail <number>', 'how many of the last lines').argParser(positiveInteger).default(100))
+      .addOption(new Option('-o, --output <format>', 'lines as they were written, also on a terminal').choices(['json'])),
+  )
+    .addHelpText('after', examples('earshot logs', 'earshot -n west logs --follow --tail 20'))
+    .action(async (options: LogOptions, command: Command) => {
+      const { showLogs } = await import('../actions/log-actions.ts');
+      await showLogs(placeWords(command), options, terminal);
+    });
+}
