@@ -52,7 +52,11 @@ namespace; it may stand before the command or after it.
 A command that makes or changes something edits a YAML file below \`input/resources/\` of the namespace, with the comments and the other
 documents that are in it, and nothing else: an editor does as well. \`earshot run\` sees it within a second and writes back, below
 \`runtime/resources/\`, what has become of it; \`--wait\` waits for that. Where nothing runs the namespace, commands do not wait unless
-they are told to.
+they are told to. A command right after \`earshot run &\` waits until the site has started.
+
+Without \`sudo\`, a user does not see root's sites. Where root has the namespace and the user has none of that name, commands refuse and say
+so, except \`site create\`, which creates a site of the user's own; the same goes for root where the user who typed \`sudo\` has it.
+Boolean options take a value too: \`--enable-link-access=false\`.
 
 Results go to standard output, progress and advice to standard error. \`-o json\` and \`-o yaml\` are for programs.
 

@@ -9,11 +9,14 @@ import { directoryResources } from '../platform/linux/resources.ts';
 import type { Resources } from '../platform/resources.ts';
 import { quoted } from '../text/printable.ts';
 import { CliError } from './errors.ts';
+import { requireOwnNamespace } from './own-namespace.ts';
 import { choosePlatform, clusterFlags, clusterNamespace, machineFlags, machineNamespace, type Choice, type PlaceWords } from './place.ts';
 
-export async function openResources(words: PlaceWords): Promise<Resources> {
+/** @param begins a site of one's own is made by it, also where another user has one of that namespace */
+export async function openResources(words: PlaceWords, begins?: true): Promise<Resources> {
   if ((await platformFor(words)).platform === 'linux') {
     const namespace = machineNamespace(words, process.env);
+    if (begins === undefined) await requireOwnNamespace(namespace);
     return directoryResources(layoutOf(namespace), machineFlags(words, namespace));
   }
   const [{ client, place }, { clusterResources }] = await Promise.all([openCluster(words), import('../platform/kubernetes/resources.ts')]);
@@ -32,9 +35,9 @@ export async function platformFor(words: PlaceWords): Promise<Choice> {
   return choosePlatform(words, env, { kubeconfigs, hasNamespace, isPod: (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '' });
 }
 
-/** @throws CliError usage where a cluster is meant */
+/** @throws CliError usage where a cluster is meant, not-found where the namespace is another user's */
 export async function requireMachine(words: PlaceWords, command: string): Promise<void> {
-  if ((await platformFor(words)).platform === 'linux') return;
+  if ((await platformFor(words)).platform === 'linux') return requireOwnNamespace(machineNamespace(words, process.env));
   throw new CliError('usage', `The command ${command} does not support kubernetes: it is for sites on machines (--platform linux).`);
 }
 

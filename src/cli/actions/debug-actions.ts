@@ -7,6 +7,7 @@ import { redacted, scrubbed, secretsIn } from '../output/redact.ts';
 import type { Collected } from '../output/collected.ts';
 import { tarOf } from '../output/tar.ts';
 import type { Terminal } from '../output/terminal.ts';
+import { requireOwnNamespace } from '../own-namespace.ts';
 import { machineNamespace, type PlaceWords } from '../place.ts';
 import { openCluster, platformFor } from '../resources.ts';
 
@@ -29,6 +30,7 @@ export async function dump(words: PlaceWords, file: string, terminal: Terminal):
 async function collect(words: PlaceWords): Promise<Collected & { readonly namespace: string }> {
   if ((await platformFor(words)).platform === 'linux') {
     const namespace = machineNamespace(words, process.env);
+    await requireOwnNamespace(namespace);
     return { namespace, ...(await (await import('./debug-machine.ts')).collectMachine(namespace)) };
   }
   const cluster = await openCluster(words);

@@ -12,6 +12,7 @@ import { textOf } from '../../telemetry/log-format.ts';
 import { commandIn } from '../../text/command-in.ts';
 import { machineNamespace, type PlaceWords } from '../place.ts';
 import { CliError } from '../errors.ts';
+import { requireOwnNamespace } from '../own-namespace.ts';
 import { openCluster, platformFor, type Cluster } from '../resources.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { logCommands, logSourceOf, type LogSource, type Output, type Tail } from './log-sources.ts';
@@ -36,6 +37,7 @@ export async function showLogs(place: PlaceWords, { follow = false, tail, output
 }
 
 async function machineLogs(namespace: string, how: Tail, show: Show, terminal: Terminal): Promise<void> {
+  await requireOwnNamespace(namespace);
   const sources = await sourcesOf(namespace);
   if (sources.length === 0) {
     throw new CliError(

@@ -43,20 +43,26 @@ export async function updateSite(
   await updateResource(target, await siteName(target.resources, given), change, usual, options);
 }
 
+/** With `all`, also what an earlier deletion of the site has left. */
 export async function deleteSite(
   target: Target,
   given: string | undefined,
   options: DeleteOptions & { readonly all?: boolean },
 ): Promise<void> {
   const { resources, terminal } = target;
-  const name = await siteName(resources, given);
-  for (const { manifest } of options.all === true ? await resources.written() : []) {
-    const { kind, metadata } = manifest;
-    if (kind === 'Site') continue;
+  const others = (await resources.written()).map(({ manifest }) => manifest).filter(({ kind }) => kind !== 'Site');
+  const isLeft = options.all === true && given === undefined && others.length > 0 && (await namesOf(resources, 'Site')).length === 0;
+  const name = isLeft ? undefined : await siteName(resources, given);
+  for (const { kind, metadata } of options.all === true ? others : []) {
     await resources.remove(kind, metadata.name);
     terminal.out(`${kind} "${printable(metadata.name)}" is deleted.\n`);
   }
+  if (name === undefined) return;
   await deleteResource(target, name, options);
+  if (options.all !== true && others.length > 0) {
+    const what = others.length === 1 ? 'Another resource of the namespace stays' : `${others.length} other resources of the namespace stay`;
+    terminal.note(`${what}. Delete the rest with ${commandIn(resources, 'site delete --all')}.\n`);
+  }
 }
 
 export function noSite(resources: Resources): CliError {

@@ -99,6 +99,7 @@ export async function reload(namespace: string, terminal: Terminal): Promise<voi
 
 export async function showSystem(namespace: string, output: OutputFormat | undefined, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
+  await directoryResources(layout).notRunning();
   const [routers, unit] = await Promise.all([runningRouters(layout), unitState(namespace)]);
   const state = { namespace, directory: layout.root, unit, routers };
   if (output !== undefined) terminal.out(structured(state, output));
@@ -129,6 +130,7 @@ export async function untilRunning(layout: NamespaceLayout, timeout: number, log
 }
 
 async function tellRouters(layout: NamespaceLayout, what: 'reload' | 'stop'): Promise<void> {
+  await directoryResources(layout).notRunning();
   const routers = await runningRouters(layout);
   if (routers.length === 0) throw new CliError('not-running', `Nothing runs the namespace ${layout.namespace}.`);
   for (const running of routers) {

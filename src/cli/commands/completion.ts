@@ -36,16 +36,18 @@ export async function candidates(program: Command, words: readonly string[]): Pr
   let command = program;
   let pending: Option | undefined;
   const place = new Map<string, string>();
+  const before: string[] = [];
   for (const word of words.slice(0, -1)) {
     if (pending !== undefined) {
       place.set(pending.attributeName(), word);
       pending = undefined;
     } else if (word.startsWith('-')) pending = takesNext(command, word);
+    else if (command.commands.length === 0) before.push(word);
     else command = command.commands.find((sub) => sub.name() === word) ?? command;
   }
   // What else was typed is of no meaning here.
   const typed: PlaceWords = Object.fromEntries(PLACE.flatMap((name) => (place.has(name) ? [[name, place.get(name)]] : [])));
-  const found = pending === undefined ? await openWords(command, current, typed) : await valuesOf(pending, typed);
+  const found = pending === undefined ? await openWords(command, { current, before }, typed) : await valuesOf(pending, typed);
   return found.filter((word) => word.startsWith(current)).toSorted();
 }
 
@@ -56,7 +58,13 @@ function takesNext(command: Command, word: string): Option | undefined {
 
 const PLACE = ['namespace', 'platform', 'context', 'kubeconfig'] as const;
 
-async function openWords(command: Command, current: string, place: PlaceWords): Promise<readonly string[]> {
+interface Typed {
+  readonly current: string;
+  /** The command's arguments before it. */
+  readonly before: readonly string[];
+}
+
+async function openWords(command: Command, { current, before }: Typed, place: PlaceWords): Promise<readonly string[]> {
   if (current.startsWith('-')) return command.options.filter(({ hidden }) => !hidden).flatMap(({ long }) => long ?? []);
   if (command.commands.length > 0)
     return command
@@ -66,9 +74,24 @@ async function openWords(command: Command, current: string, place: PlaceWords): 
   const [argument] = command.registeredArguments;
   if (argument?.argChoices !== undefined) return argument.argChoices;
   const of = kinds[command.parent?.name() ?? ''] ?? [];
-  if (of.length === 0 || !['update', 'delete', 'status'].includes(command.name())) return [];
+  if (of.length === 0) return anyKind(command.name(), { current, before }, place);
+  if (before.length > 0 || !['update', 'delete', 'status', 'renew'].includes(command.name())) return [];
   const { resourceNames } = await import('./known-names.ts');
   return (await Promise.all(of.map((kind) => resourceNames(kind, place)))).flat();
+}
+
+/** `delete KIND NAME…`; `wait KIND/NAME…` or `wait KIND NAME…`. */
+async function anyKind(command: string, { current, before: [first, ...more] }: Typed, place: PlaceWords): Promise<readonly string[]> {
+  if (command !== 'delete' && command !== 'wait') return [];
+  const { kindWords, namesOfKind } = await import('./known-names.ts');
+  const isPath = command === 'wait' && (first === undefined || first.includes('/'));
+  if (isPath && current.includes('/')) {
+    const kind = current.slice(0, current.indexOf('/'));
+    return (await namesOfKind(kind, place)).map((name) => `${kind}/${name}`);
+  }
+  if (first === undefined || isPath) return kindWords();
+  const typed = new Set(more);
+  return (await namesOfKind(first, place)).filter((name) => !typed.has(name));
 }
 
 async function valuesOf(option: Option, place: PlaceWords): Promise<readonly string[]> {

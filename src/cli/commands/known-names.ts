@@ -7,12 +7,20 @@ import type { KubeObject } from '../../kube/objects.ts';
 import { resource, secrets, type Resource } from '../../kube/resource.ts';
 import { layoutOf, namespacesDirectory } from '../../platform/linux/layout.ts';
 import { isLabel, isResourceName } from '../../text/names.ts';
+import { kindNamed, kindWords } from '../actions/kind-names.ts';
 import { namesOf } from '../actions/resource-actions.ts';
 import { machineNamespace, type PlaceWords } from '../place.ts';
 import { openCluster, openResources, platformFor } from '../resources.ts';
 
 export async function resourceNames(kind: SkupperKind, words: PlaceWords): Promise<readonly string[]> {
   return orNone(async () => (await namesOf(await openResources(words), kind)).filter(isResourceName));
+}
+
+export { kindWords };
+
+/** @param kind as it is typed */
+export async function namesOfKind(kind: string, words: PlaceWords): Promise<readonly string[]> {
+  return orNone(async () => resourceNames(kindNamed(kind), words));
 }
 
 /** Of this machine, and those of a cluster that is meant. */

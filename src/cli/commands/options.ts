@@ -58,26 +58,37 @@ export function placeWords(command: Command): PlaceWords {
   return Object.fromEntries(words.filter(([, value]) => value !== undefined));
 }
 
-/** What a command works on: loaded when it is run. */
-export async function contextOf(command: Command, terminal: Terminal): Promise<Context> {
+/** What a command works on: loaded when it is run. @param begins see `openResources` */
+export async function contextOf(command: Command, terminal: Terminal, begins?: true): Promise<Context> {
   const { openResources } = await import('../resources.ts');
-  return { resources: await openResources(placeWords(command)), terminal };
+  return { resources: await openResources(placeWords(command), begins), terminal };
 }
 
 /** Where both this machine and a cluster may be meant. */
 export async function sayWhere(command: Command, { resources, terminal }: Context): Promise<void> {
-  const [{ platformFor }, { placeAdvice }] = await Promise.all([import('../resources.ts'), import('../place.ts')]);
-  const advice = placeAdvice(await platformFor(placeWords(command)), resources.where);
+  const [{ platformFor }, { placeAdvice }, { otherUserAdvice }] = await Promise.all([
+    import('../resources.ts'),
+    import('../place.ts'),
+    import('../own-namespace.ts'),
+  ]);
+  const choice = await platformFor(placeWords(command));
+  const advice = placeAdvice(choice, resources.where);
   if (advice !== undefined) terminal.note(`${advice}\n`);
+  const other = choice.platform === 'linux' ? await otherUserAdvice(resources.namespace) : undefined;
+  if (other !== undefined) terminal.note(`${other}\n`);
 }
 
-/** The cluster that is meant; undefined where it is this machine. */
+/** The cluster that is meant; undefined where it is this machine. @throws CliError not-found where the namespace there is another user's */
 export async function clusterOf(
   command: Command,
 ): Promise<({ readonly client: KubeClient; readonly namespace: string } & AsyncDisposable) | undefined> {
   const { openCluster, platformFor } = await import('../resources.ts');
   const words = placeWords(command);
-  if ((await platformFor(words)).platform !== 'kubernetes') return undefined;
+  if ((await platformFor(words)).platform !== 'kubernetes') {
+    const { requireOwnNamespace } = await import('../own-namespace.ts');
+    await requireOwnNamespace(namespaceOf(command));
+    return undefined;
+  }
   const { client, place } = await openCluster(words);
   return { client, namespace: place.namespace, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
 }

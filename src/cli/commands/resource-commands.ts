@@ -57,8 +57,8 @@ export function resourceCommands(program: Command, terminal: Terminal, kind: Sku
   }
 }
 
-export async function targetOf({ kind, command, terminal }: At): Promise<Target> {
-  return { kind, ...(await contextOf(command, terminal)) };
+export async function targetOf({ kind, command, terminal }: At, begins?: true): Promise<Target> {
+  return { kind, ...(await contextOf(command, terminal, begins)) };
 }
 
 /** Arguments and options are fields of the spec, by their names. */
@@ -97,7 +97,7 @@ function writeVerb(verb: string, row: WriteRow & Required<Pick<WriteRow, 'action
     name: verb,
     options: [...(row.options ?? []), ...waitOptions(row.wait, timeoutFor(row))],
     run: async (at, given: Partial<WaitOptions>, name: string, ...words) => {
-      const target = await targetOf(at);
+      const target = await targetOf(at, row.saysWhere);
       if (row.saysWhere === true) await sayWhere(at.command, target);
       const { ways } = target.resources;
       const typed = fieldsOf(row, words, given);

@@ -32,6 +32,8 @@ export function addRun(program: Command): void {
       tune();
       // It reads all files anyway while it starts, and none any more once it ends; without anybody to hear it the signal would end it there and then.
       process.on('SIGHUP', () => {});
+      const { requireOwnNamespace } = await import('../own-namespace.ts');
+      await requireOwnNamespace(namespaceOf(command));
       const { runSite } = await import('../processes/run-site.ts');
       const given = { ...(router === undefined ? {} : { router }), ...(most === undefined ? {} : { memory: most }) };
       await runSite({ namespace: namespaceOf(command), ...given, httpPort, logLevel, drainSeconds: drainTimeout / 1000 }, untilStopped());

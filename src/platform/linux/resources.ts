@@ -14,11 +14,15 @@ import { locationText } from './report.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { runningRouters } from './routers.ts';
 import { listRuntime, readProblems, readRuntime } from './runtime-resources.ts';
+import { isStarting } from './starting-process.ts';
 import { stopped } from './stale-status.ts';
 import { findWritten, putManifest, removeManifest, writtenResources } from './written-resources.ts';
 
 /** Milliseconds between looks at files. */
 const LOOK_EVERY = 50;
+/** Milliseconds between two searches for a process that starts, and those in which it is to announce itself. */
+const SEARCH_EVERY = 1_000;
+const START_WITHIN = 15_000;
 
 const ways: Ways = {
   platform: linux,
@@ -33,6 +37,19 @@ const ways: Ways = {
 
 /** @param commandFlags by which commands come here again */
 export function directoryResources(layout: NamespaceLayout, commandFlags: string = flagsOf(layout.namespace)): Resources {
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  // A process that starts is waited for, so that a command right behind `earshot run &` finds it. All processes are searched: once a second.
+  const runs = async (): Promise<boolean> => {
+    for (const end = performance.now() + START_WITHIN; ; await pause(LOOK_EVERY)) {
+      if ((await runningRouters(layout)).length > 0) return true;
+      const now = performance.now();
+      if (now >= end || now - lookedAt < SEARCH_EVERY) return false;
+      if (await isStarting(layout)) continue;
+      // It may have announced itself, or ended, meanwhile.
+      lookedAt = performance.now();
+      return (await runningRouters(layout)).length > 0;
+    }
+  };
   return {
     namespace: layout.namespace,
     where: `the namespace ${layout.namespace} of this machine`,
@@ -46,7 +63,7 @@ export function directoryResources(layout: NamespaceLayout, commandFlags: string
     remove: (kind, name) => removeManifest(layout, kind, name),
     follow: () => ({ [Symbol.dispose]: () => {} }),
     wait: (milliseconds) => pause(Math.min(LOOK_EVERY, milliseconds)),
-    notRunning: async () => ((await runningRouters(layout)).length === 0 ? notRunning(layout.namespace) : undefined),
+    notRunning: async () => ((await runs()) ? undefined : notRunning(layout.namespace)),
     lastSeen: async () => (await listRuntime(layout, 'Site'))[0],
     hasBundle: () => Promise.resolve(undefined),
     selectorOf: () => Promise.reject(new EarshotError('usage', 'There are no pods without a cluster: give the server with --host.')),

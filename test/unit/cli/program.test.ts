@@ -132,6 +132,23 @@ describe('completion', () => {
     [['listener', 'create', 'x', '80', '--tls-credentials', ''], ['web']],
     [['completion', 'b'], ['bash']],
     [['token', 'redeem', ''], []],
+    [['delete', 'lis'], ['listener']],
+    [
+      ['delete', 'listener', ''],
+      ['backend', 'database'],
+    ],
+    [['delete', 'lnr', 'backend', ''], ['database']],
+    [['system', 'delete', 'Listeners', 'b'], ['backend']],
+    [['delete', 'nonsense', ''], []],
+    [['delete', '--no-wait', 'listener', 'b'], ['backend']],
+    [['wait', 'lis'], ['listener']],
+    [
+      ['wait', 'listener/'],
+      ['listener/backend', 'listener/database'],
+    ],
+    [['wait', 'site/west', 'listener/d'], ['listener/database']],
+    [['wait', 'listener', 'd'], ['database']],
+    [['listener', 'create', 'backend', ''], []],
     [['com'], ['completion']],
     [['nothing', 'known', ''], []],
   ];

@@ -56,12 +56,18 @@ export class RunningSite implements AsyncDisposable {
 
   /** Resolves once it serves. */
   async start(stdout: 'ignore' | 'pipe' | number = 'ignore'): Promise<ChildProcess> {
+    const child = this.spawn(stdout);
+    await this.until('it serves', async () => (await this.serves()) && (await this.#get('readyz')) === 'ok\n');
+    return child;
+  }
+
+  /** Returns at once. */
+  spawn(stdout: 'ignore' | 'pipe' | number = 'ignore'): ChildProcess {
     const stdio: StdioOptions = ['ignore', stdout, 'ignore', 'ipc'];
     const env = { ...process.env, EARSHOT_HOME: this.home, EARSHOT_TUNED: '1' };
     const args = ['--import', path('./trouble.ts'), path('../../../src/cli/main.ts'), '-n', 'west', 'run', '--drain-timeout', '1s'];
     const child = spawn(process.execPath, args, { stdio, env });
     this.#child = child;
-    await this.until('it serves', async () => (await this.serves()) && (await this.#get('readyz')) === 'ok\n');
     return child;
   }
 

@@ -1,0 +1,79 @@
+/** Whether a namespace of this machine is the user's own, or one that another user runs: pure, but for the look at the disk. */
+import { access, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { baseDirectory, layoutOf, namespacesDirectory, surroundings, type Surroundings } from '../platform/linux/layout.ts';
+import { commandIn } from '../text/command-in.ts';
+import { printable } from '../text/printable.ts';
+import { CliError } from './errors.ts';
+
+/** Whose namespace it may be besides, and what shows that it is. */
+export interface OtherUser {
+  readonly name: string;
+  /** That one of them exists is enough. */
+  readonly signs: readonly string[];
+  /** What to do to act as that user. */
+  readonly advice: string;
+}
+
+/**
+ * Root's namespaces for other users; for root those of whoever typed `sudo`. Undefined where EARSHOT_HOME says which are meant.
+ * @param homeOf the home of a user, by /etc/passwd
+ */
+export function otherUser(
+  namespace: string,
+  { env, uid }: Surroundings,
+  homeOf: (user: string) => string | undefined,
+): OtherUser | undefined {
+  if ((env['EARSHOT_HOME'] ?? '') !== '') return undefined;
+  if (uid !== 0) {
+    const directory = join(namespacesDirectory(baseDirectory({ env: {}, uid: 0, home: '/root' })), namespace);
+    return { name: 'root', signs: [directory, `/etc/systemd/system/earshot-${namespace}.service`], advice: 'try again with sudo' };
+  }
+  const name = env['SUDO_USER'] ?? '';
+  const home = name === '' || name === 'root' ? undefined : homeOf(name);
+  if (home === undefined) return undefined;
+  const directory = join(namespacesDirectory(baseDirectory({ env: {}, uid: -1, home })), namespace);
+  return { name, signs: [directory], advice: 'try again without sudo' };
+}
+
+/** passwd(5): the sixth field. */
+export function homeIn(passwd: string, user: string): string | undefined {
+  const home = passwd
+    .split('\n')
+    .map((line) => line.split(':'))
+    .find(([name]) => name === user)?.[5];
+  return home?.startsWith('/') === true ? home : undefined;
+}
+
+/** The other user who has a namespace of this name, where this user has none. */
+async function findOther(namespace: string): Promise<OtherUser | undefined> {
+  if (await exists(layoutOf(namespace).root)) return undefined;
+  const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '');
+  const other = otherUser(namespace, surroundings(), (user) => homeIn(passwd, user));
+  return other !== undefined && (await Promise.all(other.signs.map(exists))).includes(true) ? other : undefined;
+}
+
+/** @throws CliError not-found where another user has this namespace and this user has not */
+export async function requireOwnNamespace(namespace: string): Promise<void> {
+  const other = await findOther(namespace);
+  if (other === undefined) return;
+  const create = commandIn(namespace, 'site create NAME');
+  throw new CliError(
+    'not-found',
+    `The namespace ${namespace} of this machine belongs to ${printable(other.name)}, and you have none of that name: ${other.advice}. For a site of your own, begin with ${create}, or set EARSHOT_HOME.`,
+  );
+}
+
+/** For whoever begins a site, and may have meant that of the other user. */
+export async function otherUserAdvice(namespace: string): Promise<string | undefined> {
+  const other = await findOther(namespace);
+  if (other === undefined) return undefined;
+  return `This site is your own, in ${layoutOf(namespace).root}; ${printable(other.name)} has a namespace ${namespace} too.`;
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
