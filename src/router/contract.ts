@@ -34,8 +34,18 @@ export interface RouterConfig {
   readonly accesses: readonly AccessConfig[];
   readonly revoked: Revocations;
   readonly siblings?: SiblingConfig;
+  /** Left out: the defaults of `session/liveness-rule.ts`. */
+  readonly liveness?: LivenessConfig;
   /** Where other sites reach this one, as their links are told. Left out: they keep to what they have. */
   readonly reachedAt?: readonly SiteEndpoint[];
+}
+
+/** How long the other end of a link may be silent, in milliseconds. Each round trip of a slow path adds to it. */
+export interface LivenessConfig {
+  /** Then new connections use other paths. */
+  readonly suspectAfter?: number;
+  /** Then the link is given up, and the connections on it end. */
+  readonly deadAfter?: number;
 }
 
 /** Binds a local host and port to routing keys. */

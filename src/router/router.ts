@@ -17,6 +17,7 @@ import { budgetWithin, memoryLimit } from './memory/limit.ts';
 import { LogRations } from '../telemetry/log-rations.ts';
 import { openFilesLimit, reserveWithin } from '../telemetry/open-files.ts';
 import { Liveness } from './link/session/liveness.ts';
+import { DEFAULT_LIVENESS } from './link/session/liveness-rule.ts';
 import { linkMetrics, showMetrics } from './link/link-metrics.ts';
 import { refuse } from './link/refusal.ts';
 import { SiblingLinks } from './link/sibling-links.ts';
@@ -180,6 +181,7 @@ class JoinedRouter implements Router, LinkHost {
     // First of all: what comes after may fail, and would not be asked again.
     if (sites.symmetricDifference(this.#revoked.sites).size > 0) this.#block();
     this.#sharesPorts ||= config.siblings?.kind === 'unix';
+    this.liveness.apply({ ...DEFAULT_LIVENESS, ...config.liveness });
     this.#local.apply(config.listeners, config.connectors, this.#sharesPorts);
     this.#stateFacts();
     this.#configured.apply(config, this.#sharesPorts);
@@ -322,6 +324,13 @@ class JoinedRouter implements Router, LinkHost {
     },
     onCost: (link: Link): void => {
       if (link.state === 'up') this.#feed.up(link);
+    },
+    onSilence: (link: Link): void => {
+      const { id, router, isSilent, silentSince } = link;
+      this.#linkLog.of(link.owner).info({ link: id, router, silentSince }, isSilent ? 'link silent' : 'link is silent no more');
+      this.#feed.up(link);
+      this.#configured.linkSilence(link);
+      this.changed();
     },
     onLeaving: (link: Link): void => this.#configured.linkLeaving(link),
   };

@@ -41,6 +41,3 @@ export const ENDPOINTS = 0xf3;
 export const SIBLING_LINK = 0xf4;
 /** Of one link; least is 1. */
 export const MOST_COST = 65_535;
-
-/** Milliseconds that a peer has to say who it is. */
-export const HELLO_DEADLINE = 5_000;

@@ -20,11 +20,17 @@ export const SETTING = {
   priorRevisions: 'tls-prior-valid-revisions',
   unmarked: 'unmarked-certificates',
   linkLifetime: 'link-certificate-lifetime',
+  suspectAfter: 'link-suspect-after',
+  deadAfter: 'link-dead-after',
   grantPort: 'grant-port',
   observer: 'observer',
   probe: 'probe',
   proxy: 'proxy-configuration',
 } as const;
+
+/** Milliseconds that a link may be silent. Below the first, pings are too rare to tell silence from an idle link. */
+const [LEAST_SILENCE, MOST_SILENCE] = [500, 3_600_000];
+const SILENCE_WANTED = 'a length of time from 500ms to 1h, such as 10s or 1m30s';
 
 const any: Setting = {};
 const onKubernetes: Setting = { on: 'kubernetes' };
@@ -34,6 +40,8 @@ const settingsOf: { readonly [K in Kind]?: Readonly<Record<string, Setting>> } =
     [SETTING.priorRevisions]: { wanted: 'a whole number of earlier certificates', isValid: isCount },
     [SETTING.unmarked]: oneOf('allow', 'refuse'),
     [SETTING.linkLifetime]: { wanted: 'a length of time from 10s, such as 720h', isValid: isLifetime },
+    [SETTING.suspectAfter]: { wanted: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
+    [SETTING.deadAfter]: { wanted: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
     [SETTING.grantPort]: { on: 'machine', wanted: 'a port, 0 to 65535', isValid: isPortOrZero },
     size: onKubernetes,
     ingressClassName: onKubernetes,
@@ -97,6 +105,12 @@ export function isCount(text: string): boolean {
 
 export function isPortOrZero(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
+}
+
+/** @returns milliseconds, or undefined for a text that is not a length of time for which a link may be silent */
+export function silenceIn(text: string | undefined): number | undefined {
+  const milliseconds = text === undefined ? undefined : parseDuration(text);
+  return milliseconds !== undefined && milliseconds >= LEAST_SILENCE && milliseconds <= MOST_SILENCE ? milliseconds : undefined;
 }
 
 /** Of a link's certificate. */

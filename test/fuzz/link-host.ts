@@ -76,6 +76,7 @@ export class FuzzedHost implements LinkHost {
       this.links.delete(link);
       this.#send(this.#routing.adjacencyDown(link.id, NOW));
     },
+    onSilence: (): void => {},
     onLeaving: (): void => {},
     onCost: (link: Link): void => {
       if (link.state === 'up')

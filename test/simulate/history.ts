@@ -1,6 +1,6 @@
 /** What happens to a world: drawn from its seed, as plain data, so that a part of it can be tried alone. */
 import type { DiskTrouble } from './disk.ts';
-import type { WorldPlan } from './plan.ts';
+import type { SlowPaths, WorldPlan } from './plan.ts';
 import type { Random } from './random.ts';
 import type { Manner } from './shaker.ts';
 import { PRETENCES, type Pretence } from './stranger.ts';
@@ -73,6 +73,7 @@ const LONGEST = 2_000;
 const SPAN = 3_000;
 
 export function drawHistory(plan: WorldPlan, random: Random): Event[] {
+  if (plan.slowPaths !== undefined) return drawSlowHistory(plan, plan.slowPaths, random);
   const events: Event[] = [];
   const talkers = { next: 1 };
   const groups = random.int(2, 8);
@@ -95,6 +96,39 @@ export function drawHistory(plan: WorldPlan, random: Random): Event[] {
   deafen(events, random);
   events.push(...visits(plan, talkers, random), ...crowds(plan, random), ...rushes(plan, talkers, random));
   events.push(...renewals(plan, random));
+  return events.sort((one, other) => one.at - other.at);
+}
+
+/** Milliseconds: a pause of 10 s, after which TCP may wait as long again before it goes on. */
+const [LONGEST_PAUSE, BETWEEN_PAUSES] = [20_000, 8_000];
+
+/** Clients that stay for a minute, while nothing passes now and then. Then, perhaps, nothing ever passes again. */
+function drawSlowHistory(plan: WorldPlan, { part }: SlowPaths, random: Random): Event[] {
+  const talkers = { next: 1 };
+  const events: Event[] = [];
+  for (let group = random.int(1, 4); group > 0; group -= 1) events.push(...talks(plan, random, talkers, false));
+  for (const [site, { listeners }] of plan.sites.entries()) {
+    const key = random.pick(listeners);
+    if (key === undefined) continue;
+    const client: Part = { sends: random.scaled(10_000, 40_000), chunk: 1_000, pause: 1_500, ends: false, reads: { kind: 'all' } };
+    events.push({
+      at: random.int(0, SPAN),
+      kind: 'talk',
+      site,
+      key,
+      talks: [{ id: talkers.next++, client, server: { ...client, sends: 'echo', pause: 0 } }],
+    });
+  }
+  for (const { from: one, to: other } of plan.links) {
+    let at = random.int(0, SPAN);
+    for (let left = random.int(0, 2); left > 0; left -= 1) {
+      const lasts = random.scaled(500, LONGEST_PAUSE);
+      events.push({ at, kind: 'hold', one, other, lasts });
+      at += lasts + BETWEEN_PAUSES + random.int(0, SPAN);
+    }
+  }
+  const link = part ? random.pick(plan.links) : undefined;
+  if (link !== undefined) events.push({ at: SPAN + random.int(0, 30_000), kind: 'part', one: link.from, other: link.to });
   return events.sort((one, other) => one.at - other.at);
 }
 

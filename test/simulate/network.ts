@@ -90,8 +90,11 @@ export class Network {
   readonly #trace: (where: string, what: Uint8Array | string) => void;
   /** Bytes that a connection holds, one way. */
   readonly #capacity: number;
+  readonly #slow: number | undefined;
 
-  constructor(loop: Loop, random: Random, trace: (where: string, what: Uint8Array | string) => void) {
+  /** @param slow milliseconds that all paths between machines take, one way */
+  constructor(loop: Loop, random: Random, trace: (where: string, what: Uint8Array | string) => void, slow?: number) {
+    this.#slow = slow;
     this.loop = loop;
     this.random = random;
     this.#trace = trace;
@@ -116,7 +119,7 @@ export class Network {
   path({ host: one }: Machine, { host: other }: Machine): Path {
     const known = this.#pathsBetween.get(one)?.get(other);
     if (known !== undefined) return known;
-    const path = new Path(this, one === other);
+    const path = new Path(this, one === other, this.#slow);
     this.#paths.push(path);
     this.#pathsBetween.getOrInsertComputed(one, () => new Map()).set(other, path);
     this.#pathsBetween.getOrInsertComputed(other, () => new Map()).set(one, path);

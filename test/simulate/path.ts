@@ -28,11 +28,12 @@ export class Path {
   readonly halfMade = new Set<() => void>();
   #waiting: { readonly owner: Hearer; readonly run: () => void }[] = [];
 
-  constructor(network: Surroundings, isLocal: boolean) {
+  /** @param slow milliseconds one way; left out, it is fast */
+  constructor(network: Surroundings, isLocal: boolean, slow?: number) {
     const { random } = network;
     this.#network = network;
-    this.#delay = isLocal ? 0.02 : random.scaled(1, 200) / 10;
-    this.#jitter = random.chance(0.5) ? this.#delay : this.#delay / 10;
+    this.#delay = isLocal ? 0.02 : (slow ?? random.scaled(1, 200) / 10);
+    this.#jitter = slow === undefined && random.chance(0.5) ? this.#delay : this.#delay / 10;
     this.#perByte = isLocal ? 0 : 1 / random.scaled(10_000, 1_000_000);
     this.#cuts = random.pick([0, 0.1, 0.5]);
   }

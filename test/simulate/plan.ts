@@ -53,6 +53,13 @@ export interface RenewalPlan {
   readonly foreign?: number;
 }
 
+export interface SlowPaths {
+  /** Milliseconds one way. */
+  readonly delay: number;
+  /** Nothing ever passes again between the two ends of one link. */
+  readonly part: boolean;
+}
+
 export interface WorldPlan {
   readonly sites: readonly SitePlan[];
   readonly links: readonly LinkPlan[];
@@ -69,6 +76,8 @@ export interface WorldPlan {
   /** Of certificates before the present one, with how many a connection may have begun. */
   readonly priorRevisions?: number;
   readonly renewal?: RenewalPlan;
+  /** Slow and unreliable paths between machines, and routers with their real times. Left out: fast paths, and short times. */
+  readonly slowPaths?: SlowPaths;
   /** Keys whose listeners have TLS, and those whose servers have. */
   readonly tls: { readonly listeners: readonly number[]; readonly servers: readonly number[] };
 }
@@ -121,7 +130,18 @@ export function drawPlan(random: Random): WorldPlan {
   const decoyed = random.chance(0.1) ? withDecoys(visited, random) : visited;
   const special = random.chance(0.2) ? withSpecialKeys(decoyed, random) : decoyed;
   const revised = random.chance(special.visitor === undefined ? 0.05 : 0.25) ? { ...special, priorRevisions: random.int(0, 1) } : special;
-  return random.chance(0.25) ? withRenewal(revised, random) : revised;
+  const renewed = random.chance(0.25) ? withRenewal(revised, random) : revised;
+  return random.chance(0.05) ? withSlowPaths(renewed, random) : renewed;
+}
+
+/** Nothing else happens there: what is found is what paths do. */
+function withSlowPaths(plan: WorldPlan, random: Random): WorldPlan {
+  if (plan.sites.some(({ sibling }) => sibling !== undefined)) return plan;
+  const { keys, sharesReads, tls } = plan;
+  const sites = plan.sites.map(({ edge, listeners, connectors }) => ({ edge, listeners, connectors }));
+  const slowPaths = { delay: random.scaled(50, 1_500), part: random.chance(0.3) };
+  const plain = plan.links.map(({ name, from, to, cost, role }) => ({ name, from, to, cost, role }));
+  return { sites, links: plain, keys, sharesReads, scarcity: 1, tls, slowPaths };
 }
 
 /** Seconds: the least that a site may have. */

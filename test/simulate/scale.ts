@@ -2,10 +2,12 @@ import type { Change } from './change.ts';
 
 /** Numbers of the router that a simulation makes small: what takes half an hour takes half a minute there, and nobody waits for a day. */
 export const SCALES: readonly Change[] = [
+  { file: 'router/http2/session.ts', from: 'const LINGER = 10_000;', to: 'const LINGER = 1_000;' },
+  { file: 'router/http2/limits.ts', from: 'answeredDeadline: 30_000', to: 'answeredDeadline: 10_000' },
   { file: 'router/link/dial/dialer.ts', from: 'const CLOSE_DEADLINE = 60_000;', to: 'const CLOSE_DEADLINE = 3_000;' },
   { file: 'router/link/dial/dialer.ts', from: 'const FAREWELL = 12_000;', to: 'const FAREWELL = 3_000;' },
   { file: 'router/link/accept/access.ts', from: 'const CLOSE_DEADLINE = 60_000;', to: 'const CLOSE_DEADLINE = 3_000;' },
-  { file: 'router/link/session/renewal.ts', from: 'const DEADLINE = 15_000;', to: 'const DEADLINE = 3_000;' },
+  { file: 'router/link/session/renewal.ts', from: 'const DEADLINE = 30_000;', to: 'const DEADLINE = 3_000;' },
   { file: 'router/routing/limits.ts', from: 'const REFRESH_EVERY = 600_000;', to: 'const REFRESH_EVERY = 6_000;' },
   { file: 'router/routing/limits.ts', from: 'const FORGET_AFTER = 1_800_000;', to: 'const FORGET_AFTER = 18_000;' },
   { file: 'router/routing/limits.ts', from: 'const SWEEP_EVERY = 10_000;', to: 'const SWEEP_EVERY = 1_000;' },

@@ -135,7 +135,7 @@ const isPeaceful = ({ sites, isScarce, plan }: World, events: readonly Event[]):
   !isScarce &&
   plan.priorRevisions === undefined &&
   plan.renewal?.foreign === undefined &&
-  events.every(({ kind }) => PEACEFUL.has(kind)) &&
+  events.every(({ kind }) => PEACEFUL.has(kind) || (kind === 'hold' && plan.slowPaths !== undefined)) &&
   sites.every(({ plan: { lies, slow, sibling } }) => lies === undefined && slow === undefined && sibling === undefined);
 
 /** What holds whenever nothing happens any more. */
@@ -197,9 +197,13 @@ const PATIENCE_WITH_CLOCKS = 16_000;
 /** Where somebody lies, others have less time for each other; and of what has no time of its own. */
 const LONGEST_PATIENCE = 40_000;
 
+/** Where a link takes eight round trips of 3 s to come up, and is given up after 30 s: to find that, and another way. */
+const SLOW_PATIENCE = 90_000;
+
 function patienceFor(world: World, invariant: Invariant): number {
   // A link that can be renewed no more may just have been.
   const renewed = invariant === endingCertificates ? (world.plan.renewal?.lifetime ?? 0) * 1_000 : 0;
+  if (world.plan.slowPaths !== undefined) return SLOW_PATIENCE;
   const patience = world.hasLiar ? LONGEST_PATIENCE : renewed + (PATIENCE.get(invariant) ?? LONGEST_PATIENCE);
   return world.hasHurried ? Math.max(patience, PATIENCE_WITH_CLOCKS) : patience;
 }
@@ -210,6 +214,7 @@ async function settled(world: World, invariants: readonly Invariant[]): Promise<
   /** When it held last: now and then somebody comes and is refused. */
   const held = new Map<Invariant, number>();
   let left = LOOKS;
+  const longest = world.plan.slowPaths === undefined ? LONGEST_PATIENCE : SLOW_PATIENCE;
   for (;;) {
     await world.loop.run(world.loop.now + LOOK, () => world.loop.thrown.length > 0);
     const lost = broken(world);
@@ -220,7 +225,7 @@ async function settled(world: World, invariants: readonly Invariant[]): Promise<
     left = wrong.length === 0 ? left - 1 : LOOKS;
     if (left === 0) return [];
     const isLate = (invariant: Invariant): boolean =>
-      now - (held.get(invariant) ?? start) >= patienceFor(world, invariant) || now - start >= LONGEST_PATIENCE;
+      now - (held.get(invariant) ?? start) >= patienceFor(world, invariant) || now - start >= longest;
     const late = wrong.flatMap(({ invariant, what }) => (isLate(invariant) ? what : []));
     if (late.length > 0) return late;
   }

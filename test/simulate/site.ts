@@ -48,6 +48,9 @@ export interface LinkWish extends LinkPlan {
   wishedCost: number;
 }
 
+/** Where paths are fast: a silent link is found, avoided and given up while a world lasts. */
+const SHORT_LIVENESS = { suspectAfter: 700, deadAfter: 2_100 };
+
 /** A site: what it wants, its machine, and the router that runs there, if any. */
 export class Site {
   readonly index: number;
@@ -402,6 +405,7 @@ export class Site {
       siteKey: key,
       router: this.name,
       ...this.#siblings(),
+      ...(this.#plan.slowPaths === undefined ? { liveness: SHORT_LIVENESS } : {}),
       edge: this.saysEdge,
       listeners: [...this.listeners]
         .sort()

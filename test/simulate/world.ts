@@ -1,6 +1,8 @@
 import type { Router } from '../../src/router/contract.ts';
 import { logInternalErrors, seam } from '../../src/telemetry/boundary.ts';
 import type { Logger } from '../../src/telemetry/log.ts';
+import { deadlines } from '../../src/router/deadlines.ts';
+import { LOCAL_LIMITS } from '../../src/router/local/local-side.ts';
 import { DEFAULT_LIMITS } from '../../src/router/http2/limits.ts';
 import { hostOf } from './certificates.ts';
 import { Liar } from './liar.ts';
@@ -45,6 +47,12 @@ export interface Conversation {
 
 const UNCONSUMED = DEFAULT_LIMITS.unconsumed;
 
+/** As they are, and as they are where paths are fast and nobody waits for half a minute. */
+const DEADLINES = { ...deadlines };
+const SHORT_DEADLINES: typeof deadlines = { connect: 5_000, step: 5_000, join: 15_000, slowAttempt: 5_000 };
+const LOCAL = { ...LOCAL_LIMITS };
+const SHORT_LOCAL = { connect: 5_000, establish: 15_000, handshake: 10_000 };
+
 /** Messages of routing in a second, for each link and one more: half as many again as there ever are; and where somebody lies. */
 const STORM = 80;
 const LIARS_STORM = 120;
@@ -88,9 +96,11 @@ export class World {
     this.hasLiar = plan.sites.some(({ lies }) => lies === true);
     this.#storm = (this.hasLiar ? LIARS_STORM : STORM) * (links + 1);
     this.loop = new Loop(() => this.#random.unit());
-    this.network = new Network(this.loop, this.#random, (where, what) => this.#trace(where, what));
+    this.network = new Network(this.loop, this.#random, (where, what) => this.#trace(where, what), plan.slowPaths?.delay);
     enter({ loop: this.loop, network: this.network, random: this.#random, sharesReads: plan.sharesReads, epoch: EPOCH });
     Object.assign(DEFAULT_LIMITS, { unconsumed: Math.max(131_072, UNCONSUMED / plan.scarcity), growth: UNCONSUMED / plan.scarcity });
+    Object.assign(deadlines, plan.slowPaths === undefined ? SHORT_DEADLINES : DEADLINES);
+    Object.assign(LOCAL_LIMITS, plan.slowPaths === undefined ? SHORT_LOCAL : LOCAL);
     logInternalErrors(this.#logger(-1));
     seam.seen = (error, name) => this.faults.push(`${name} threw: ${error instanceof Error ? error.stack : String(error)}`);
     const sites: Site[] = [];
@@ -330,6 +340,7 @@ export class World {
   onTrace: ((line: string) => void) | undefined;
 
   #logger(index: number): Logger {
+    const { plan } = this;
     const say =
       (level: string) =>
       (fields: Readonly<Record<string, unknown>> | string, message?: string): void => {
@@ -337,6 +348,8 @@ export class World {
         const error = typeof fields === 'string' ? undefined : fields['error'];
         const told = error instanceof Error ? `${text}: ${error.message}` : text;
         this.#trace(`site-${index}`, `${level} ${told}`);
+        if (plan.slowPaths !== undefined && this.isPeaceful && /Nothing arrived from the peer/.test(JSON.stringify(fields)))
+          this.faults.push(`site-${index} gave a connection up that a slow path had kept: ${JSON.stringify(fields)}`);
         // Whatever its clients do, no honest router finds fault with another's frames.
         if (/ENHANCE_YOUR_CALM|(PROTOCOL|FLOW_CONTROL|FRAME_SIZE|COMPRESSION)_ERROR/.test(JSON.stringify(fields)))
           this.faults.push(`site-${index}: ${JSON.stringify(fields)}`);

@@ -1,5 +1,5 @@
-import { flag, integer, listOf, object, optional, text } from '../schema.ts';
-import { endpoints, settings, statusWith } from './parts.ts';
+import { flag, integer, listOf, mapOf, object, optional, text } from '../schema.ts';
+import { endpoints, statusWith } from './parts.ts';
 
 export const siteSpec = object('How the site takes part in the network.', {
   linkAccess: optional(
@@ -22,7 +22,13 @@ export const siteSpec = object('How the site takes part in the network.', {
     ),
   ),
   serviceAccount: optional(text("The ServiceAccount of the router's pods. Only on Kubernetes. Left out: one is made.")),
-  settings,
+  settings: optional(
+    mapOf(
+      text('The value of the setting.'),
+      'Further settings by name, for what has no field of its own. `link-suspect-after`, such as `2s`: after how long a silence of the other ' +
+        'end new connections avoid a link. `link-dead-after`, such as `30s`: after how long the link is given up.',
+    ),
+  ),
 });
 
 const linkRecord = object('One link of the site.', {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Site } from '../../api/skupper/index.ts';
 import { SITE_CA } from '../../api/skupper/cluster-names.ts';
 import { letsIn } from '../../site/plan/access.ts';
+import { livenessConflict } from '../../site/plan/link-liveness.ts';
 import { errorIn, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf } from '../../site/resources.ts';
 import { shortened } from '../../text/printable.ts';
@@ -44,7 +45,7 @@ export function specProblems(site: Site, access: Pick<AccessSettings, 'enabledTy
     const message = `Unsupported value for LinkAccess: ${shortened(linkAccess, 80)}; this controller knows ${known}.`;
     found.push(problem('spec.linkAccess', 'bad-argument', message));
   }
-  return found;
+  return [...found, ...livenessConflict(site)];
 }
 
 const LEVEL = /^(?:trace|debug|info|warn|error)$/;

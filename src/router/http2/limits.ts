@@ -43,8 +43,8 @@ export const DEFAULT_LIMITS: SessionLimits = {
   unconsumed: 24 << 20,
   answersQueued: 256 << 10,
   controlQueued: 4 << 20,
-  settingsDeadline: 10_000,
-  answeredDeadline: 10_000,
+  settingsDeadline: 30_000,
+  answeredDeadline: 30_000,
   idleFrames: { burst: 10_000, perSecond: 5_000 },
   earlyResets: { burst: 10_000, perSecond: 2_000 },
 };

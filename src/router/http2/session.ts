@@ -604,4 +604,4 @@ const REQUESTS_WAITING = 1 << 20;
 const PEER_STREAMS = 100;
 const FAULT = 'an unexpected error at this end';
 /** How long a closed session's socket may take to pass on its GOAWAY, milliseconds. */
-const LINGER = 1_000;
+const LINGER = 10_000;

@@ -109,6 +109,10 @@ export class ConfiguredLinks {
     if (this.#ended.size > MOST_ENDED) for (const oldest of this.#ended.keys().take(1)) this.#ended.delete(oldest);
   }
 
+  linkSilence(link: Link): void {
+    for (const dialers of [this.#dialers, this.#siblings]) for (const dialer of dialers.values()) dialer.linkSilence(link);
+  }
+
   linkLeaving(link: Link): void {
     for (const dialer of this.#dialers.values()) dialer.linkLeaving(link);
   }
@@ -206,8 +210,10 @@ export class ConfiguredLinks {
 }
 
 function peerStateOf(link: Link, serial: string, address: string): PeerState {
-  const { peer, cost, upSince } = link;
-  return { siteId: peer.site.id, siteName: peer.site.name, serial, address, cost, ...(upSince === undefined ? {} : { since: upSince }) };
+  const { peer, cost, upSince, silentSince } = link;
+  const { id: siteId, name: siteName } = peer.site;
+  const times = { ...(upSince === undefined ? {} : { since: upSince }), ...(silentSince === undefined ? {} : { silentSince }) };
+  return { siteId, siteName, serial, address, cost, ...times };
 }
 
 function isFor(access: SiblingAccess | Access, siblings: SiblingConfig | undefined): boolean {

@@ -13,6 +13,8 @@ export interface LinkEvents {
   onDown(link: Link): void;
   /** Its cost is another. */
   onCost(link: Link): void;
+  /** It is up, and begins or ceases to be silent. */
+  onSilence(link: Link): void;
   /** The other end takes it down soon, and lets no other in. */
   onLeaving(link: Link): void;
 }
@@ -65,6 +67,7 @@ export class Link {
   /** Why it went down, for logs. */
   reason: string | undefined;
   #leaving = false;
+  #isSilent = false;
 
   constructor(options: LinkOptions) {
     this.id = options.id;
@@ -91,6 +94,17 @@ export class Link {
   /** The other end is about to take it down. */
   get leaving(): boolean {
     return this.#leaving;
+  }
+
+  /** So long without a byte, on one of its connections, that other paths are better: it stays up, and what it carries goes on. */
+  get isSilent(): boolean {
+    return this.#isSilent;
+  }
+
+  /** When the last bytes arrived (milliseconds since 1970), while it is silent. */
+  get silentSince(): number | undefined {
+    const since = [...this.#connections].flatMap(({ silentSince }) => silentSince ?? []);
+    return since.length === 0 ? undefined : Math.min(...since);
   }
 
   get connections(): ReadonlySet<Connection> {
@@ -152,6 +166,14 @@ export class Link {
         `The link to ${this.router} carries as many connections of ${whose.key ?? whose.owner} as leave room for others.`,
       );
     return best.session.request(head, handler, { whose });
+  }
+
+  /** One of its connections begins or ceases to be silent. */
+  silenceChanged(): void {
+    const isSilent = this.silentSince !== undefined;
+    if (isSilent === this.#isSilent) return;
+    this.#isSilent = isSilent;
+    if (this.#state === 'up') this.#events.onSilence(this);
   }
 
   peerLeaves(): void {

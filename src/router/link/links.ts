@@ -42,7 +42,7 @@ export class Links {
   }
 
   /**
-   * Opens a stream to an adjacent router, over the cheapest link, and of those the one with the least to send.
+   * Opens a stream to an adjacent router: over a link that is not silent, the cheapest, and of those the one with the least to send.
    * @param leaves the request goes on from that router's site to others
    * @throws LinkError
    */
@@ -51,7 +51,7 @@ export class Links {
     for (const link of this.#links.values()) {
       if (link.state === 'up' && link.router === next && !(leaves && link.confined)) usable.push(link);
     }
-    usable.sort((one, other) => one.cost - other.cost || one.queued - other.queued);
+    usable.sort((one, other) => Number(one.isSilent) - Number(other.isSilent) || one.cost - other.cost || one.queued - other.queued);
     return openFirst(usable, head, handler, whose) ?? notUp(next, leaves ? ' that leads beyond its site' : '');
   }
 }

@@ -57,11 +57,11 @@ export class RoutingFeed implements Disposable {
     this.#run((now) => this.#options.routing.setFacts(facts, now));
   }
 
-  /** The link is up, or its cost is new. */
+  /** The link is up, its cost is another, or it begins or ceases to be silent. */
   up(link: Link): void {
     const { routing } = this.#options;
-    const { router, cost, confined } = link;
-    const adjacency = { router, site: link.peer.site, link: link.id, cost, confined };
+    const { router, cost, confined, isSilent } = link;
+    const adjacency = { router, site: link.peer.site, link: link.id, cost, confined, isSilent };
     this.#run((now) => routing.adjacencyUp(adjacency, now));
   }
 

@@ -15,6 +15,8 @@ export interface ChoiceView {
   load(routingKey: string, router: RouterId): number;
   /** It refused a moment ago, or its servers fail: it is tried after all others. */
   avoided(routingKey: string, to: RouteDestination): boolean;
+  /** The way there is silent: other destinations come first, whatever their keys are. */
+  isSilent(to: RouteDestination): boolean;
   /** From 0 to below 1. */
   random(): number;
 }
@@ -22,16 +24,19 @@ export interface ChoiceView {
 /**
  * Where a connection may go, in the order of trying. Of one key: least path cost, then fewest connections for each
  * connector, ties by chance. Of several: by priority all of the first key that can be reached stand before the next; by
- * weight the first key is drawn, and the others follow as they would be drawn.
+ * weight the first key is drawn, and the others follow as they would be drawn. Destinations that refused a moment ago come after all others, and
+ * after these the ones that are reached over a silent link only.
  */
 export function candidatesInOrder(destination: Destination, view: ChoiceView): readonly Candidate[] {
   const keys = keysInOrder(destination, view);
   const [only] = keys;
   if (only === undefined) return [];
   const ordered = keys.length === 1 ? candidatesOf(only, view) : keys.flatMap((key) => candidatesOf(key, view));
-  if (!ordered.some(({ routingKey, to }) => view.avoided(routingKey, to))) return ordered;
   const isAvoided = ({ routingKey, to }: Candidate): boolean => view.avoided(routingKey, to);
-  return [...ordered.filter((candidate) => !isAvoided(candidate)), ...ordered.filter(isAvoided)];
+  const isSilent = ({ to }: Candidate): boolean => view.isSilent(to);
+  if (!ordered.some((candidate) => isSilent(candidate) || isAvoided(candidate))) return ordered;
+  const heard = ordered.filter((candidate) => !isSilent(candidate));
+  return [...heard.filter((candidate) => !isAvoided(candidate)), ...heard.filter(isAvoided), ...ordered.filter(isSilent)];
 }
 
 /** All keys that a destination names, each once. */

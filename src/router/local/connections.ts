@@ -19,7 +19,7 @@ import type { DestinationMemory } from './destination-memory.ts';
 import { failure, fieldsOf, statusOf, type Failure } from './failure.ts';
 import type { MetricsByKey, Role } from './key-metrics.ts';
 import { LiveConnections } from './live-connections.ts';
-import { Opening, type OpeningContext, type Candidates } from './opening.ts';
+import { Opening, type Candidates, type IsSilent, type OpeningContext } from './opening.ts';
 import { Side } from '../side.ts';
 import { resetSocket, SocketEnd } from './socket-end.ts';
 
@@ -30,6 +30,7 @@ export interface ConnectionsOptions extends Pick<LocalSideOptions, 'log' | 'site
   readonly metrics: MetricsByKey;
   readonly memory: DestinationMemory;
   readonly view: ChoiceView;
+  readonly isSilent: IsSilent;
   /** How many have shares of the sockets here (`shareOf`), with connections or without. */
   readonly shares: () => number;
 }
@@ -44,18 +45,20 @@ export class Connections {
   readonly #ration: LogRation;
   readonly #ids = new ConnectionIds();
   readonly #live: LiveConnections;
+  readonly #openings = new Set<Opening>();
   #isRevoked: (path: readonly string[]) => boolean = () => false;
   #stopped = false;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
     this.#ration = new LogRation(options.log);
-    const { limits, connectors, memory, open } = options;
+    const { limits, connectors, memory, open, view } = options;
     this.#live = new LiveConnections(options.budget, limits.sockets);
     this.#context = {
       limits,
       connectors,
       open,
+      isAvoidable: ({ to }) => view.isSilent(to),
       noteOutcome: ({ routingKey, to }, refused) => {
         if (refused && to.path.length > 0) memory.refused(routingKey, to.router);
       },
@@ -64,6 +67,16 @@ export class Connections {
 
   get size(): number {
     return this.#live.size;
+  }
+
+  /** Those that wait for an answer over a path that has become silent try another one, if there is any. */
+  routingChanged(): void {
+    // Thousands may wait for an answer over one path.
+    const known = new Map<RouteDestination, Map<string | undefined, boolean>>();
+    const { isSilent } = this.#options;
+    const ask: IsSilent = (to, firstLink) =>
+      known.getOrInsertComputed(to, () => new Map()).getOrInsertComputed(firstLink, () => isSilent(to, firstLink));
+    for (const opening of this.#openings) opening.avoidSilence(ask);
   }
 
   /** Lets none in any more. */
@@ -223,6 +236,7 @@ export class Connections {
     });
     const opening = new Opening(this.#context, client, request.candidates, headFor, {
       onOpened: (server, candidate) => {
+        this.#openings.delete(opening);
         const { routingKey, to } = candidate;
         if (to.path.length > 0) client.sitesOnRoute = client.sitesOnRoute.length === 0 ? to.path : [...client.sitesOnRoute, ...to.path];
         const counted = this.#options.metrics.of(routingKey, role);
@@ -249,6 +263,7 @@ export class Connections {
         if (this.#isRevoked(client.sitesOnRoute)) client.sever(REVOKED);
       },
       onFailed: (why) => {
+        this.#openings.delete(opening);
         this.#options.metrics.of(request.routingKey, role).countFailure(why.code);
         this.#live.delete(client);
         const entry = { connection: id, routingKey: request.routingKey, reason: why.code, ...request.about() };
@@ -259,6 +274,7 @@ export class Connections {
         request.failed(why);
       },
     });
+    this.#openings.add(opening);
     request.begin(bounded('connection/start', () => opening.start(), opening.broken));
   }
 }

@@ -19,7 +19,7 @@ export interface LocalSideOptions {
   readonly log: Logger;
   /** This site's id: the origin of connections that begin here. */
   readonly site: string;
-  readonly routing: Pick<Routing, 'self' | 'destinations' | 'hasListener' | 'site'>;
+  readonly routing: Pick<Routing, 'self' | 'destinations' | 'hasListener' | 'site' | 'isSilent'>;
   /** Why the last link with a site ended, while none is up. */
   linkEnd?(siteId: string): string | undefined;
   /**

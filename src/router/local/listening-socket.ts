@@ -5,7 +5,7 @@ import { bounded } from '../../telemetry/boundary.ts';
 import type { Problem, TlsBundle } from '../contract.ts';
 import { backoffDelay } from '../../work/backoff.ts';
 import { hostPort, type HostPort } from '../host-port.ts';
-import { codeOf, KEEP_ALIVE } from './connect.ts';
+import { codeOf, keepAlive } from './connect.ts';
 import { resetSocket } from './socket-end.ts';
 import type { FairPlaces } from '../../work/fair-places.ts';
 import { handshakeReads } from '../../work/handshake-reads.ts';
@@ -104,8 +104,11 @@ export class ListeningSocket {
   }
 
   #plainServer(): Server {
-    const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true, ...KEEP_ALIVE });
-    const onSocket = (socket: Socket): void => this.#options.onSocket(socket, socket);
+    const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true });
+    const onSocket = (socket: Socket): void => {
+      keepAlive(socket);
+      this.#options.onSocket(socket, socket);
+    };
     server.on(
       'connection',
       bounded('connection/accepted', onSocket, (_, socket) => resetSocket(socket, socket)),
@@ -121,7 +124,6 @@ export class ListeningSocket {
       ...contextOptions(tls),
       allowHalfOpen: true,
       noDelay: true,
-      ...KEEP_ALIVE,
       handshakeTimeout: this.#options.handshake,
       requestCert,
       rejectUnauthorized: requestCert,
@@ -129,6 +131,7 @@ export class ListeningSocket {
     openTlsInput(server);
     boundKeyUpdates(server, (why) => this.#options.onRefused('handshake', why));
     const onRaw = (raw: Socket): void => {
+      keepAlive(raw);
       const destroy = (): void => void raw.destroy();
       raw.on('error', bounded('connection/tls-raw-error', destroy, destroy));
       if (!raws.add(raw)) return;

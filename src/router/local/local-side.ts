@@ -18,17 +18,18 @@ import { LostConnectors } from './lost-connectors.ts';
 import { localMetrics, showLocalSide } from './local-metrics.ts';
 import { openFilesLimit, reserveWithin, socketsWithin } from '../../telemetry/open-files.ts';
 import type { Whose } from '../memory/nested-shares.ts';
+import { MOST_COST } from '../wire.ts';
 import { portOwner } from './port-owner.ts';
 import { FairPlaces } from '../../work/fair-places.ts';
 import { hasSaid } from '../../work/tls-input.ts';
 
 export const LOCAL_LIMITS: LocalLimits = {
-  connect: 5_000,
-  establish: 15_000,
+  connect: 10_000,
+  establish: 30_000,
   attempts: 5,
   setAsideFirst: 500,
   setAsideMost: 30_000,
-  handshake: 10_000,
+  handshake: 30_000,
   handshakes: Math.min(1_024, reserveWithin(openFilesLimit()).strangers),
   listenFirst: 200,
   listenMost: 5_000,
@@ -74,6 +75,8 @@ export class LocalSide implements AsyncDisposable {
       load: (key, router) => this.#memory.load(key, router),
       avoided: (key, { router, failing }) =>
         router === options.routing.self ? this.#connectors.isFailing(key) : failing === true || this.#memory.avoided(key, router),
+      // A silent link has the greatest cost: only then it is looked for.
+      isSilent: ({ cost, path }) => cost >= MOST_COST && options.routing.isSilent(path, undefined),
       random,
     };
     this.#lost = new LostConnectors(options.site, {
@@ -112,6 +115,7 @@ export class LocalSide implements AsyncDisposable {
       limits,
       connectors: this.#connectors,
       metrics: this.#metrics,
+      isSilent: (to, firstLink) => options.routing.isSilent(to.path, firstLink),
       memory: this.#memory,
       view: this.#view,
       budget: options.budget,
@@ -152,6 +156,7 @@ export class LocalSide implements AsyncDisposable {
   /** Routing answers otherwise than before: opens and closes sockets, brings `state` up to date. */
   routingChanged(): void {
     this.#listeners.refresh();
+    this.#connections.routingChanged();
     this.#findLost();
     this.#changed();
   }

@@ -4,15 +4,21 @@ import { ErrorCode } from '../http2/errors.ts';
 import type { Candidate } from './choice.ts';
 import type { Connectors } from './connectors.ts';
 import type { LocalLimits, LocalSideOptions } from './contract.ts';
+import type { RouteDestination } from '../routing/contract.ts';
 import { errorGiven, failure, type Failure } from './failure.ts';
 import { Side } from '../side.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { resetSocket, SocketEnd } from './socket-end.ts';
 
+/** Whether new connections should avoid the way there. @param firstLink the link over which it begins */
+export type IsSilent = (to: RouteDestination, firstLink: string | undefined) => boolean;
+
 export interface OpeningContext {
   readonly limits: LocalLimits;
   readonly connectors: Connectors;
   readonly open: LocalSideOptions['open'];
+  /** Whether a candidate comes after all others, since nothing is heard from there. */
+  isAvoidable(candidate: Candidate): boolean;
   /** A destination that refused, or did not: for the choices after this one. */
   noteOutcome(candidate: Candidate, refused: boolean): void;
 }
@@ -58,6 +64,8 @@ export class Opening {
   #over = false;
   #last: Failure | undefined;
   #giveUp: (() => void) | undefined;
+  /** A candidate elsewhere that has not answered yet, and the link over which it was asked. */
+  #asked: { readonly candidate: Candidate; readonly firstLink: string | undefined } | undefined;
 
   constructor(context: OpeningContext, client: Side, source: Candidates, headFor: HeadFor, events: OpeningEvents) {
     this.#context = context;
@@ -86,9 +94,25 @@ export class Opening {
     this.#fail(failure('connect-failed', 'The connection was ended by an unexpected error of this router.'));
   };
 
+  /**
+   * Nothing was sent but the request, so it goes another way, if there is one, where the first has become silent. Where there is none it waits:
+   * the path may recover.
+   */
+  avoidSilence(isSilent: IsSilent): void {
+    const asked = this.#asked;
+    if (this.#over || asked === undefined || !isSilent(asked.candidate.to, asked.firstLink)) return;
+    const others = this.#source.lookAgain?.().filter((candidate) => !this.#context.isAvoidable(candidate)) ?? [];
+    if (others.length === 0) return;
+    this.#giveUp?.();
+    this.#candidates = others.slice(0, this.#context.limits.attempts);
+    this.#next = 0;
+    this.#tryNext();
+  }
+
   #tryNext(): void {
     if (this.#over) return;
     this.#giveUp = undefined;
+    this.#asked = undefined;
     const candidate = this.#candidates[this.#next];
     this.#next += 1;
     if (candidate === undefined) {
@@ -165,6 +189,7 @@ export class Opening {
       onGone: ({ reason }) => refuse(failure('stream-reset', `${candidate.to.router} reset the stream: ${reason}.`)),
     };
     const { owner, key } = this.#client;
+    const [firstLink] = candidate.to.links;
     let stream: Stream;
     try {
       stream = this.#context.open(candidate.to, this.#headFor(candidate), server, { owner, key });
@@ -179,6 +204,7 @@ export class Opening {
       return;
     }
     server.end = stream;
+    this.#asked = { candidate, firstLink };
     this.#giveUp = () => {
       answered = true;
       server.abandon(ErrorCode.CANCEL);
@@ -213,6 +239,7 @@ export class Opening {
 
   #finish(): void {
     this.#over = true;
+    this.#asked = undefined;
     clearTimeout(this.#deadline);
     this.#client.awaiting = undefined;
   }

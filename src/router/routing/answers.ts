@@ -6,6 +6,7 @@ import { findPaths } from './graph.ts';
 import type { Paths } from './graph.ts';
 import { KeyIndex } from './key-index.ts';
 import { AT_A_TIME, choiceTime, DESTINATIONS_OF_KEY, pathTime } from './limits.ts';
+import { MOST_COST } from '../wire.ts';
 import { siteOf } from './names.ts';
 import { eachKey, type KeyCount, type Neighbour, type RouteRecord } from './record.ts';
 import { givesWay } from './room.ts';
@@ -146,6 +147,23 @@ export class Answers {
     if (!this.isLate && this.#choiceTime.wait(this.#clock()) === 0) return this.#findDestinations(routingKey);
     this.#late.add(routingKey);
     return known.list;
+  }
+
+  /** Whether one of the hops is announced at the greatest cost by either of its ends, as a silent link is, or by none of them any more. */
+  isSilent(path: readonly RouterId[]): boolean {
+    return path.some((router, index) => {
+      const from = path[index - 1] ?? this.#self;
+      return Math.max(this.#hopCost(from, router), this.#hopCost(router, from)) >= MOST_COST;
+    });
+  }
+
+  /** The least cost at which one router announces another as its neighbour. */
+  #hopCost(from: RouterId, to: RouterId): number {
+    const neighbours =
+      from === this.#self ? this.#adjacencies.values() : (this.#routers.get(from)?.parts ?? []).flatMap((part) => part.neighbours);
+    let least = Infinity;
+    for (const { router, cost } of neighbours) if (router === to) least = Math.min(least, cost);
+    return least;
   }
 
   hasListener(routingKey: string): boolean {

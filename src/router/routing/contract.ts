@@ -30,6 +30,8 @@ export interface Adjacency {
   readonly cost: number;
   /** Whatever the other router's site says of itself, it carries nothing between others over this link. */
   readonly confined?: boolean;
+  /** Nothing arrives over the link: it is announced at the greatest cost, so that other paths are used where there are any. */
+  readonly isSilent?: boolean;
 }
 
 /** Bytes for one adjacent router, over its routing stream. */
@@ -111,6 +113,11 @@ export interface Routing {
   release(now: number): readonly Outgoing[];
   /** Where connectors of the key are, least cost first; the nearest 256. Changes of the answer raise `version`. */
   destinations(routingKey: string): readonly RouteDestination[];
+  /**
+   * Whether new connections should avoid the path: one of its hops is silent, or no longer there.
+   * @param firstLink the link over which the path begins
+   */
+  isSilent(path: readonly RouterId[], firstLink: string | undefined): boolean;
   /** Whether a listener of the key is anywhere. */
   hasListener(routingKey: string): boolean;
   /** Undefined for a site of which nothing is known. It may have been forgotten since it was reachable. */

@@ -20,6 +20,7 @@ import { Database } from './database.ts';
 import { RoutingError } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { Intake } from './intake.ts';
+import { MOST_COST } from '../wire.ts';
 import { contestsAnswered, defaultLimits, FORGET_AFTER, ownReleases, REFRESH_EVERY, SENT_MESSAGE_BYTES, SWEEP_EVERY } from './limits.ts';
 import { fitText, isRoutingKey, routerId } from './names.ts';
 import { OwnRecords } from './own-records.ts';
@@ -141,15 +142,15 @@ class LinkState implements Routing {
 
   adjacencyUp(adjacency: Adjacency, now: number): readonly Outgoing[] {
     this.#clock.advance(now);
-    const { link } = adjacency;
+    const { link, isSilent = false } = adjacency;
     const known = this.#adjacencies.get(link);
-    this.#adjacencies.set(link, adjacency);
+    this.#adjacencies.set(link, isSilent ? { ...adjacency, cost: MOST_COST } : adjacency);
     const isNew = known?.router !== adjacency.router;
     if (isNew) {
       this.#exchange.down(link);
       this.#exchange.up(link, this.self < adjacency.router);
     }
-    this.#adjacenciesChanged(isNew);
+    this.#adjacenciesChanged(isNew || (known?.isSilent ?? false) !== isSilent);
     return this.#release();
   }
 
@@ -229,6 +230,10 @@ class LinkState implements Routing {
 
   destinations(routingKey: string): readonly RouteDestination[] {
     return this.#answers.destinations(routingKey);
+  }
+
+  isSilent(path: readonly RouterId[], firstLink: string | undefined): boolean {
+    return (firstLink !== undefined && this.#adjacencies.get(firstLink)?.isSilent === true) || this.#answers.isSilent(path);
   }
 
   hasListener(routingKey: string): boolean {

@@ -7,7 +7,7 @@ const MOST_NAMED = 4;
 
 /** A link, as all routers of its site have it. */
 export interface LinkOfRouters extends LinkState {
-  /** Which routers do not have it, where others do. */
+  /** That it is silent, or which routers do not have it, where others do. */
   readonly note?: string;
 }
 
@@ -35,13 +35,20 @@ export function linkOfRouters(
     ({ name, why }) => (why === undefined ? [] : [`the router ${name} does not have it: ${why.replace(/\.$/, '')}`]),
   );
   const { remoteSiteId, remoteSiteName } = holder;
+  const notes = [...silence(own), ...lacking.slice(0, MOST_NAMED).sort()];
   return {
     ...own,
     operational: true,
     ...(remoteSiteId === undefined ? {} : { remoteSiteId }),
     ...(remoteSiteName === undefined ? {} : { remoteSiteName }),
-    ...(lacking.length === 0 ? {} : { note: lacking.slice(0, MOST_NAMED).sort().join('; ') }),
+    ...(notes.length === 0 ? {} : { note: notes.join('; ') }),
   };
+}
+
+/** A time and not its length: a status is written when something changes. */
+function silence({ operational, silentSince }: LinkState): readonly string[] {
+  if (!operational || silentSince === undefined) return [];
+  return [`silent since ${new Date(silentSince).toISOString().slice(11, 19)}Z; new connections use other paths`];
 }
 
 function whyNot({ operational, problem }: { readonly operational: boolean; readonly problem?: string }): string | undefined {

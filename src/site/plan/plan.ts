@@ -8,6 +8,7 @@ import { allOf, keyOf, nameOf, type ResourceKey, type SiteResources } from '../r
 import { planAccesses } from './access.ts';
 import { isGiven } from './fields.ts';
 import type { HeldPort } from './held-ports.ts';
+import { livenessConflict, livenessOf } from './link-liveness.ts';
 import { planAttached } from './plan-attached.ts';
 import { planConnectors } from './plan-connectors.ts';
 import { planLinks } from './plan-links.ts';
@@ -17,7 +18,7 @@ import { priorRevisionsOf } from './prior-revisions.ts';
 import { settingProblems } from '../settings.ts';
 
 /** All but identity, keys and what changes without a resource. */
-export type PlannedConfig = Pick<RouterConfig, 'edge' | 'listeners' | 'connectors' | 'links' | 'accesses'>;
+export type PlannedConfig = Pick<RouterConfig, 'edge' | 'listeners' | 'connectors' | 'links' | 'accesses' | 'liveness'>;
 
 export interface SitePlan {
   /** The Site that runs; without one nothing does. */
@@ -52,6 +53,7 @@ export function planSite(
   const attached = planAttached(resources, material);
   const edge = site.spec?.edge ?? false;
   const accesses = planAccesses(resources, site, material);
+  const liveness = livenessOf(site);
   const links = planLinks(resources, { edge, accesses: accesses.configs, priorRevisions: priorRevisionsOf(site) }, material);
   return {
     site,
@@ -61,11 +63,13 @@ export function planSite(
       connectors: [...connectors.configs, ...attached.configs],
       links: links.configs,
       accesses: accesses.configs,
+      ...(liveness === undefined ? {} : { liveness }),
     },
     problems: [
       ...siteProblems,
       ...unusedOf(site, material.capabilities),
       ...allOf(resources).flatMap((object) => settingProblems(object, material.capabilities.has('services') ? 'kubernetes' : 'machine')),
+      ...livenessConflict(site),
       ...unsupportedKinds(resources, material.capabilities),
       ...listeners.problems,
       ...connectors.problems,

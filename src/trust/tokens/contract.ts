@@ -79,7 +79,7 @@ export interface RedeemOptions {
   readonly siteKey: SiteKey;
   /** PKCS#8 PEM; keep it until the bundle is stored (see PendingKeys): a retry with the same key costs no second redemption. */
   readonly key: string;
-  /** Default 10 s. */
+  /** Default 30 s. */
   readonly timeoutMilliseconds?: number;
   readonly signal?: AbortSignal;
   readonly clock?: Clock;

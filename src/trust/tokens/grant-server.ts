@@ -19,7 +19,7 @@ import { networkOf } from '../../x509/network.ts';
 const CONNECTIONS = Math.min(512, reserveWithin(openFilesLimit()).strangers);
 const defaultLimits: GrantServerLimits = {
   bodyBytes: 16_384,
-  requestMilliseconds: 10_000,
+  requestMilliseconds: 30_000,
   redemptionsAtOnce: 8,
   connections: CONNECTIONS,
   connectionsOfAddress: Math.min(128, CONNECTIONS),

@@ -15,8 +15,9 @@ import { decodeAnswer, encodeRedemption, type RedemptionAnswer } from './redempt
 import { createRequest } from '../../x509/request.ts';
 import { refusalOf } from './refusal.ts';
 
-const TIMEOUT = 10_000;
-const PROBE = 3_000;
+/** Milliseconds for the whole exchange, and until TCP is there: on slow paths each takes some round trips. */
+const [TIMEOUT, CONNECT] = [30_000, 10_000];
+const PROBE = 10_000;
 const MOST_OF_ANSWER = { bytes: 1_048_576, pieces: 4_096 };
 /** Before the answer (1xx, RFC 9110 section 15.2): each is a whole head to read. */
 const MOST_INFORMATION = 32;
@@ -130,7 +131,10 @@ function post(url: URL, ca: string, body: string, milliseconds: number, signal: 
       sent.destroy();
       reject(error);
     };
+    const unanswered = (): void => fail(new DOMException('No answer in time.', 'TimeoutError'));
+    const connectTimer = setTimeout(bounded('request/redeem-unanswered', unanswered, fail), Math.min(CONNECT, milliseconds));
     const onSocket = (socket: Socket): void => {
+      socket.once('connect', () => clearTimeout(connectTimer));
       if (socket instanceof TLSSocket) boundOutgoingTls(socket, url.host);
     };
     sent.once('socket', bounded('request/redeem-socket', onSocket, fail));
@@ -142,8 +146,10 @@ function post(url: URL, ca: string, body: string, milliseconds: number, signal: 
     };
     sent.on('information', bounded('request/redeem-information', onInformation, fail));
     // An answer that asks for another protocol is neither: nothing else comes of it.
-    const onClose = (): void =>
+    const onClose = (): void => {
+      clearTimeout(connectTimer);
       reject(new TrustError('server-failed', `${url.host} ends the exchange without an answer: see that it is an Earshot site`));
+    };
     sent.once(
       'response',
       bounded('request/redeem-response', (response: IncomingMessage) => gather(response, url, resolve, fail), fail),

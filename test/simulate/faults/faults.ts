@@ -168,12 +168,17 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
     { file: 'router/link/dial/dialer.ts', from: '    this.#tellCost();\n    if (old !== undefined)', to: '    if (old !== undefined)' },
   ],
   // A peer that says nothing any more is not given up.
-  'dead-peers': [
-    {
-      file: 'router/link/session/liveness.ts',
-      from: 'if (pulse.waiting && now - pulse.aliveAt >= this.#limits.silence)',
-      to: 'if (false && now - pulse.aliveAt >= this.#limits.silence)',
-    },
+  'dead-peers': [{ file: 'router/link/session/liveness.ts', from: "if (found === 'dead') {", to: 'if (false) {' }],
+  // A link was given up after 2.1 s of silence, as where paths are fast and nothing ever pauses.
+  laboratory: [
+    { file: 'router/link/session/liveness-rule.ts', from: 'deadAfter: 30_000', to: 'deadAfter: 2_100' },
+    { file: 'router/link/session/liveness-rule.ts', from: '= [2, 4];', to: '= [0, 0];' },
+  ],
+  // What each step of opening a link may take was too short for round trips of 2 s.
+  'short-steps': [{ file: 'router/deadlines.ts', from: 'step: 30_000', to: 'step: 5_000' }],
+  // A silent link was used like any other until it was given up.
+  'unavoided-silence': [
+    { file: 'router/routing/routing.ts', from: 'isSilent ? { ...adjacency, cost: MOST_COST } : adjacency', to: 'adjacency' },
   ],
   // A router that comes back in the past does not go beyond what it said in the future.
   'past-epoch': [

@@ -44,6 +44,14 @@ for (const [what, own, siblings, serving, expected] of [
     ['two', 'three'],
     [true, `the router three does not have it: It is refused; ${notTwo}`],
   ],
+  [
+    'over which nothing has come for a while',
+    { ...up, silentSince: Date.UTC(2026, 0, 1, 17, 32, 1) },
+    { two: held },
+    ['two'],
+    [true, 'silent since 17:32:01Z; new connections use other paths'],
+  ],
+  ['that was silent and is lost', { ...lost, silentSince: 1 }, { two: refused }, ['two'], [false, undefined]],
   ['that this router does not know yet', undefined, { two: held }, ['two'], [undefined, undefined]],
 ] as const) {
   test(`a link ${what} is ${expected[0] === true ? 'operational' : 'not operational'}, and its note is ${String(expected[1])}`, () => {

@@ -38,7 +38,7 @@ for (const [what, object, settings, on, expected] of [
     'kubernetes',
     [
       'router-data-connection-count "many" is not a whole number, so the default holds.',
-      'bogus is not known here and has no effect; known are tls-prior-valid-revisions, unmarked-certificates, link-certificate-lifetime, ' +
+      'bogus is not known here and has no effect; known are tls-prior-valid-revisions, unmarked-certificates, link-certificate-lifetime, link-suspect-after, link-dead-after, ' +
         'grant-port, size, ingressClassName, router-logging, router-data-connection-count, disable-anti-affinity',
     ],
   ],

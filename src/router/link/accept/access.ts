@@ -3,6 +3,7 @@ import { createServer, isIP, type AddressInfo, type Server, type Socket } from '
 import { createServer as createTlsServer, type SecureContextOptions, type Server as TlsServer, type TLSSocket } from 'node:tls';
 import { bounded } from '../../../telemetry/boundary.ts';
 import type { AccessConfig, AccessState, Problem } from '../../contract.ts';
+import { deadlines } from '../../deadlines.ts';
 import { LinkError } from '../link-errors.ts';
 import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
 import { hostNames } from '../../../work/host-names.ts';
@@ -42,7 +43,6 @@ interface AccessOptions {
 }
 
 const RETRY: Backoff = { first: 200, max: 5_000 };
-const HANDSHAKE_DEADLINE = 5_000;
 /** What connections may take to finish when their access is taken away. */
 const CLOSE_DEADLINE = 60_000;
 
@@ -263,7 +263,7 @@ export class Access {
       // Whether the peer is let in is decided in `#accept`, where it can still be told why.
       rejectUnauthorized: false,
       ALPNProtocols: [FORWARD, REVERSE],
-      handshakeTimeout: HANDSHAKE_DEADLINE,
+      handshakeTimeout: deadlines.step,
     });
     openTlsInput(server, true);
     boundKeyUpdates(server, ({ message }) => {

@@ -5,6 +5,7 @@ import type { LogRation } from '../../../telemetry/log-ration.ts';
 import type { RequestHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
 import { siteOf } from '../../routing/names.ts';
+import { deadlines } from '../../deadlines.ts';
 import { Connection } from '../session/connection.ts';
 import { frameMessage } from '../session/framing.ts';
 import { readCost, readHello, routerOf, writeHello, type Hello } from '../session/hello.ts';
@@ -17,17 +18,7 @@ import { refuse, refuseLink, refusalOf, UNREVOKE } from '../refusal.ts';
 import { PLACES_OF_LINK, type Placed } from './places.ts';
 import { RETRY_AFTER, serveRenewal } from '../session/renewal.ts';
 import { RoutingStream, type RoutingStreamEvents } from '../session/routing-stream.ts';
-import {
-  ATTACH_PATH,
-  AUTHORITY,
-  COST,
-  HELLO_DEADLINE,
-  LINK_MESSAGES_FROM,
-  RENEW_PATH,
-  REVERSE,
-  ROUTING_PATH,
-  SIBLING_LINK,
-} from '../../wire.ts';
+import { ATTACH_PATH, AUTHORITY, COST, LINK_MESSAGES_FROM, RENEW_PATH, REVERSE, ROUTING_PATH, SIBLING_LINK } from '../../wire.ts';
 import { printableAscii } from '../../../text/printable.ts';
 
 export interface IncomingOptions {
@@ -57,8 +48,6 @@ export interface IncomingOptions {
   readonly onClose: () => void;
 }
 
-/** From the hello until the second connection is there. */
-const JOIN_DEADLINE = 15_000;
 /** Reasons for which a connection is cut that nobody has logged before it closes. */
 const LOGGED_AT_CLOSE: ReadonlySet<string> = new Set(['silent', 'timeout']);
 /** Milliseconds that a peer that is refused has to read why. */
@@ -107,11 +96,12 @@ export class Incoming implements Placed {
       events: {
         onRequest: (stream, head) => this.#request(stream, head),
         onGoaway: (reason) => this.#link?.retire(`the peer is closing: ${printableAscii(reason.reason)}`),
+        onSilence: () => this.#link?.silenceChanged(),
         onClose: (reason, error) => this.#onClose(reason, error),
       },
     });
     const nobody = (): void => this.#connection.destroy();
-    if (options.siblingsOnly) this.#unproved = setTimeout(bounded('connection/proof-deadline', nobody, nobody), HELLO_DEADLINE).unref();
+    if (options.siblingsOnly) this.#unproved = setTimeout(bounded('connection/proof-deadline', nobody, nobody), deadlines.step).unref();
     if (reverse)
       detached(
         'connection/attach',
@@ -192,13 +182,13 @@ export class Incoming implements Placed {
       () => this.#checkJoined(),
       () => this.#connection.destroy(),
     );
-    this.#timer = setTimeout(late, JOIN_DEADLINE).unref();
+    this.#timer = setTimeout(late, deadlines.join).unref();
     return routing;
   }
 
   #checkJoined(): void {
     const link = this.#link;
-    const error = new LinkError('timeout', `The peer at ${this.address} did not complete its link within ${JOIN_DEADLINE / 1_000} s.`);
+    const error = new LinkError('timeout', `The peer at ${this.address} did not complete its link within ${deadlines.join / 1_000} s.`);
     if (this.#refused) return;
     if (link === undefined) this.cut(error);
     else if (link.state === 'joining') link.cut(error);
@@ -309,7 +299,7 @@ export class Incoming implements Placed {
   async #attach(): Promise<void> {
     const { host } = this.#options;
     const session = this.#connection.session;
-    const answer = new OneMessage(HELLO_DEADLINE, (head) =>
+    const answer = new OneMessage(deadlines.step, (head) =>
       refusalOf(head.status, head.fields, this.address, host.hello(NO_LINK).site.name),
     );
     try {

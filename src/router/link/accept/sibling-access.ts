@@ -2,6 +2,7 @@ import { chmodSync, unlinkSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { bounded, detached } from '../../../telemetry/boundary.ts';
 import { LogRation } from '../../../telemetry/log-ration.ts';
+import { deadlines } from '../../deadlines.ts';
 import { LinkError } from '../link-errors.ts';
 import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
 import type { LinkHost } from '../host.ts';
@@ -10,7 +11,6 @@ import { codeOf } from '../tls-errors.ts';
 import { siteOf } from '../../routing/names.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 
-const PROTOCOL_DEADLINE = 5_000;
 const RETRY: Backoff = { first: 200, max: 5_000 };
 
 /** This router's socket for the other routers of its site: the same protocol without TLS, since only the site's user can open it. */
@@ -180,7 +180,7 @@ function firstLine(socket: Socket): Promise<string | undefined> {
   const none = (): void => resolve(undefined);
   const onReadable = bounded('connection/sibling-readable', readLine, none);
   const onEnd = bounded('connection/sibling-end', none, none);
-  const timer = setTimeout(onEnd, PROTOCOL_DEADLINE);
+  const timer = setTimeout(onEnd, deadlines.step);
   socket.on('readable', onReadable);
   socket.once('end', onEnd);
   socket.once('close', onEnd);

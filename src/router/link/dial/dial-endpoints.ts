@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { TlsBundle } from '../../../identity/tls-bundle.ts';
+import { bounded, detached } from '../../../telemetry/boundary.ts';
+import { deadlines } from '../../deadlines.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LinkHost } from '../host.ts';
 import type { RouterId } from '../../routing/contract.ts';
@@ -62,36 +64,102 @@ export abstract class KnownTarget implements DialTarget {
   }
 }
 
-/**
- * Opens a link to the first endpoint that can be reached.
- * @param options.last the peer that is tried after all others: where one fell silent, to wait for its answer would keep the
- * link from an endpoint that can be reached
- * @throws LinkError of the first by preference, with the messages of all in that order
- */
-export async function openFirst(options: {
+export interface OpenOptions {
   readonly host: LinkHost;
   readonly target: DialTarget;
+  /** The peer that is tried after all others: where one fell silent, its answer would keep the link from an endpoint that can be reached. */
   readonly last: string | undefined;
   readonly learned?: Learned | undefined;
   readonly onLearned?: (learned: Learned) => void;
+  /** An attempt takes long, and goes on. */
+  readonly onSlow?: (peer: string) => void;
   readonly signal: AbortSignal;
-}): Promise<{ readonly opened: OpenedLink; readonly peer: string }> {
-  const { host, target, last, learned, onLearned, signal } = options;
-  const endpoints = target.endpoints(learned);
-  const failures = new Map<DialEndpoint, LinkError>();
-  for (const endpoint of [...endpoints.filter((each) => each.peer !== last), ...endpoints.filter((each) => each.peer === last)]) {
+}
+
+export interface Opened {
+  readonly opened: OpenedLink;
+  readonly peer: string;
+}
+
+/**
+ * Opens a link to an endpoint, in order of preference. The next one is tried when one fails, and beside it when it takes long: a slow path
+ * is given its time, and a dead one keeps the link from no other. The first link that is up wins; the other attempts are aborted.
+ * @throws LinkError of the first by preference, with the messages of all in that order
+ */
+export function openFirst(options: OpenOptions): Promise<Opened> {
+  return new Race(options).start();
+}
+
+class Race {
+  readonly #options: OpenOptions;
+  readonly #inOrder: readonly DialEndpoint[];
+  readonly #waiting: DialEndpoint[];
+  readonly #failures = new Map<DialEndpoint, LinkError>();
+  readonly #over = new AbortController();
+  readonly #result = Promise.withResolvers<Opened>();
+
+  constructor(options: OpenOptions) {
+    const { target, learned, last } = options;
+    this.#options = options;
+    this.#inOrder = target.endpoints(learned);
+    this.#waiting = [...this.#inOrder.filter((each) => each.peer !== last), ...this.#inOrder.filter((each) => each.peer === last)];
+  }
+
+  start(): Promise<Opened> {
+    if (this.#waiting.length === 0) throw new LinkError('no-endpoint', 'The link has no endpoint that this site can use. Give it one.');
+    this.#next();
+    return this.#result.promise;
+  }
+
+  #next(): void {
+    const endpoint = this.#waiting.shift();
+    if (endpoint === undefined || this.#over.signal.aborted) return;
+    const failed = (error: unknown): void => this.#end(() => this.#result.reject(error));
+    detached('link/endpoint', () => this.#try(endpoint), failed);
+  }
+
+  async #try(endpoint: DialEndpoint): Promise<void> {
+    const { host, target, onLearned, onSlow, signal } = this.#options;
     const { peer, site, dial } = endpoint;
+    let hasNext = false;
+    const goOn = (): void => {
+      if (hasNext) return;
+      hasNext = true;
+      this.#next();
+    };
+    const slow = (): void => {
+      onSlow?.(peer);
+      goOn();
+    };
+    const timer = setTimeout(bounded('link/slow-endpoint', slow, goOn), deadlines.slowAttempt);
     try {
       const id = randomBytes(10).toString('hex');
-      const opened = await openLink({ host, peer, expected: target.router, site, dial, id, cost: target.cost, onLearned, signal });
-      return { opened, peer };
+      const attempt = AbortSignal.any([signal, this.#over.signal]);
+      const opened = await openLink({ host, peer, expected: target.router, site, dial, id, cost: target.cost, onLearned, signal: attempt });
+      if (this.#over.signal.aborted) opened.link.cut(new LinkError('closed', 'Another endpoint was faster.'));
+      this.#end(() => this.#result.resolve({ opened, peer }));
     } catch (error) {
-      if (signal.aborted || !(error instanceof LinkError)) throw error;
-      failures.set(endpoint, error);
+      if (this.#over.signal.aborted) return;
+      if (signal.aborted || !(error instanceof LinkError)) {
+        this.#end(() => this.#result.reject(error));
+        return;
+      }
+      this.#failures.set(endpoint, error);
+      if (this.#failures.size === this.#inOrder.length) this.#end(() => this.#result.reject(this.#failure(error)));
+      else goOn();
+    } finally {
+      clearTimeout(timer);
     }
   }
-  const inOrder = endpoints.flatMap((endpoint) => failures.get(endpoint) ?? []);
-  const [first] = inOrder;
-  if (first === undefined) throw new LinkError('no-endpoint', 'The link has no endpoint that this site can use. Give it one.');
-  throw inOrder.length === 1 ? first : new LinkError(first.code, inOrder.map(({ message }) => message).join(' '), first);
+
+  #end(settle: () => void): void {
+    if (this.#over.signal.aborted) return;
+    this.#over.abort();
+    settle();
+  }
+
+  #failure(last: LinkError): LinkError {
+    const [first = last, ...others] = this.#inOrder.flatMap((endpoint) => this.#failures.get(endpoint) ?? []);
+    return others.length === 0 ? first : new LinkError(first.code, [first, ...others].map(({ message }) => message).join(' '), first);
+  }
 }

@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { isDeepStrictEqual } from 'node:util';
 import { bounded, detached } from '../../../telemetry/boundary.ts';
 import type { Learned, LinkState, Problem } from '../../contract.ts';
+import { deadlines } from '../../deadlines.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LinkHost } from '../host.ts';
 import { writeCost } from '../session/hello.ts';
@@ -22,8 +23,8 @@ const STEADY = 5_000;
 const EARLY = 3_600_000;
 /** The same at least: ends are looked for every second, and a link takes its time to open. */
 const LATEST = 2_500;
-/** Milliseconds that a link stays up beside one to another router that takes its place. */
-const HANDOVER = 1_000;
+/** Milliseconds that a link stays up beside one to another router that takes its place, and round trips: until routing has come over that. */
+const [HANDOVER, HANDOVER_ROUND_TRIPS] = [1_000, 3];
 /** The same where the other end has said that it goes. */
 const FAREWELL = 12_000;
 /**
@@ -40,13 +41,15 @@ const CLOSE_DEADLINE = 60_000;
  *
  * Invariants: at most one attempt runs at a time, that of `#run`; what an aborted one opens nevertheless is cut. `#current` is replaced
  * by a link that came up, and by nothing else; those before it are in `#replaced` as long as they carry something. Once stopped it makes no
- * attempt, and `#current` stays.
+ * attempt, and `#current` stays. `#standby` is up and silent, or was until the last event.
  */
 export class Dialer {
   readonly name: string;
   readonly #host: LinkHost;
   #target: DialTarget;
   #current: Current | undefined;
+  /** A silent link whose place another took: it comes back if it recovers, since open connections are on it. */
+  #standby: Current | undefined;
   #timesOpened = 0;
   #problem: Problem | undefined;
   /** Where the last link fell silent. */
@@ -81,6 +84,7 @@ export class Dialer {
   get state(): LinkState {
     const current = this.#current;
     const up = current?.opened.link.state === 'up';
+    const silentSince = current?.opened.link.silentSince;
     const told = this.#learned === undefined ? [] : this.#target.ofLearned(this.#learned);
     return {
       operational: up,
@@ -88,6 +92,7 @@ export class Dialer {
       ...(current === undefined ? {} : { remoteSiteName: current.opened.link.peer.site.name }),
       ...(current === undefined || !up ? {} : { endpoint: current.peer }),
       ...(told.length === 0 ? {} : { told }),
+      ...(silentSince === undefined || !up ? {} : { silentSince }),
       ...(this.#problem === undefined ? {} : { problem: this.#problem }),
     };
   }
@@ -137,6 +142,8 @@ export class Dialer {
     this.#cutOutdated();
     if (!target.beginsAs(before)) this.#remember(undefined);
     this.#tellCost();
+    const standby = this.#standby;
+    if (standby !== undefined && !target.servedBy(standby.target, standby.peer)) this.#dropStandby();
     if (this.#fits() || target.equals(before)) return;
     this.#attempt?.abort();
     this.#failures = 0;
@@ -145,21 +152,62 @@ export class Dialer {
   }
 
   #tellCost(): void {
-    const link = this.opened?.link;
     const { cost } = this.#target;
-    if (link === undefined || link.cost === cost) return;
-    link.cost = cost;
-    link.routing.send(writeCost(cost));
-    this.#host.events.onCost(link);
+    for (const link of [this.opened?.link, this.#standby?.opened.link]) {
+      if (link?.state !== 'up' || link.cost === cost) continue;
+      link.cost = cost;
+      link.routing.send(writeCost(cost));
+      this.#host.events.onCost(link);
+    }
+  }
+
+  /** A link begins or ceases to be silent: perhaps this one's. */
+  linkSilence(link: Link): void {
+    if (this.#stop.signal.aborted) return;
+    if (this.#standby?.opened.link === link && !link.isSilent) this.#takeBack(this.#standby);
+    const current = this.#current;
+    if (current === undefined || current.opened.link !== link) return;
+    if (link.isSilent) {
+      // Another endpoint may work, or another connection to the same: then new connections use it.
+      this.#silentPeer = current.peer;
+      this.#planNext(current);
+    } else if (this.#fits()) {
+      this.#attempt?.abort();
+      this.#problem = undefined;
+    }
+    this.#wake();
+  }
+
+  /** Of two links the one that carries more stays: a link that is taken down carries its connections on, but a bounded number of such links is kept. */
+  #takeBack(standby: Current): void {
+    const current = this.#current;
+    this.#standby = undefined;
+    if (current === undefined || current.opened.link.state !== 'up') {
+      this.#current = standby;
+    } else if (this.#fits() && current.opened.link.openStreams > standby.opened.link.openStreams) {
+      this.#retire(standby, current.opened.link);
+    } else {
+      this.#current = standby;
+      if (current.opened.link.isSilent) this.#standby = current;
+      else this.#retire(current, standby.opened.link);
+    }
+    this.#host.changed();
+    this.#wake();
   }
 
   /** A link has gone down: perhaps this one's. */
   linkDown(link: Link): void {
+    if (this.#standby?.opened.link === link) this.#dropStandby();
     const current = this.#current;
     if (current === undefined || current.opened.link !== link || this.#stop.signal.aborted) return;
     this.#planNext(current);
     this.#problem = { code: 'lost', message: `The link to ${current.peer} ended: ${link.reason ?? 'no reason is known'}.` };
     this.#silentPeer = current.opened.silent ? current.peer : undefined;
+    if (this.#standby !== undefined) {
+      this.#current = this.#standby;
+      this.#standby = undefined;
+      this.#keep(current);
+    }
     this.#host.log.warn({ linkName: this.name, link: link.id, reason: link.reason }, 'link lost');
     this.#host.changed();
     this.#wake();
@@ -211,6 +259,7 @@ export class Dialer {
       if (opened.link.connections.size === 0) this.#replaced.delete(opened);
       else yield opened;
     }
+    if (this.#standby !== undefined) yield this.#standby.opened;
     if (this.#current !== undefined) yield this.#current.opened;
   }
 
@@ -241,7 +290,7 @@ export class Dialer {
     const current = this.#current;
     if (current === undefined || this.#isEnding) return false;
     const { link } = current.opened;
-    return link.state === 'up' && !link.leaving && this.#target.servedBy(current.target, current.peer);
+    return link.state === 'up' && !link.leaving && !link.isSilent && this.#target.servedBy(current.target, current.peer);
   }
 
   /** One in the place of this. */
@@ -281,7 +330,8 @@ export class Dialer {
       await this.#turn();
       if (attempt.signal.aborted) return;
       const [host, last, learned, onLearned, { signal }] = [this.#host, this.#silentPeer, this.#learned, this.#onLearned, attempt];
-      const { opened, peer } = await openFirst({ host, target, last, learned, onLearned, signal });
+      const onSlow = (peer: string): void => this.#tellSlow(peer);
+      const { opened, peer } = await openFirst({ host, target, last, learned, onLearned, onSlow, signal });
       if (attempt.signal.aborted) {
         opened.link.cut(new LinkError('closed', 'The link was given up.'));
         return;
@@ -305,6 +355,13 @@ export class Dialer {
     }
   }
 
+  #tellSlow(peer: string): void {
+    if (this.#problem !== undefined) return;
+    const words = `No link over ${peer} within ${deadlines.slowAttempt / 1_000} s; the attempt goes on. Does a firewall drop its packets?`;
+    this.#problem = { code: 'timeout', message: words };
+    this.#host.changed();
+  }
+
   /** One attempt begins in a turn of the event loop: to make its certificates ready takes milliseconds, and a config may bring many links. */
   #turn(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -325,7 +382,7 @@ export class Dialer {
     this.#problem = undefined;
     // It was opened for the cost of a moment ago.
     this.#tellCost();
-    if (old !== undefined) this.#retire(old, next.opened.link);
+    if (old !== undefined) this.#putAside(old, next.opened.link);
     // The peer may have been revoked since it was looked at last.
     this.dropRevoked();
     this.#cutOutdated();
@@ -342,13 +399,36 @@ export class Dialer {
     this.#host.changed();
   }
 
+  #putAside(old: Current, next: Link): void {
+    const { link } = old.opened;
+    const mayComeBack = link.state === 'up' && link.isSilent && !link.leaving && this.#target.servedBy(old.target, old.peer);
+    // The one that has been silent longer carries the older connections.
+    if (mayComeBack && this.#standby === undefined) this.#standby = old;
+    else this.#retire(old, next);
+  }
+
+  /** It does not come back; what it carries goes on. */
+  #dropStandby(): void {
+    const standby = this.#standby;
+    this.#standby = undefined;
+    if (standby === undefined) return;
+    standby.opened.link.retire('another link has taken its place');
+    this.#keep(standby);
+  }
+
   /** What another router knows of the network comes a moment after its link: until then the old one leads there. */
-  #retire({ opened: old, revision }: Current, next: Link): void {
+  #retire(retired: Current, next: Link): void {
+    const old = retired.opened;
     const retire = (): void => old.link.retire('a newer connection has taken its place');
     if (old.link.router === next.router) retire();
     // One whose other end goes is taken down by that, in good time.
-    else setTimeout(bounded('link/handover', retire, retire), old.link.leaving ? FAREWELL : HANDOVER).unref();
-    if (old.link.connections.size > 0) this.#replaced.set(old, revision);
+    else setTimeout(bounded('link/handover', retire, retire), old.link.leaving ? FAREWELL : handoverOf(next)).unref();
+    this.#keep(retired);
+  }
+
+  /** For as long as it carries something. */
+  #keep({ opened, revision }: Current): void {
+    if (opened.link.connections.size > 0) this.#replaced.set(opened, revision);
     this.#cutEarliest();
   }
 
@@ -385,6 +465,8 @@ export class Dialer {
     return promise.finally(() => clearTimeout(timer));
   }
 }
+
+const handoverOf = ({ roundTrip = 0 }: Link): number => Math.max(HANDOVER, HANDOVER_ROUND_TRIPS * roundTrip);
 
 interface Current {
   readonly opened: OpenedLink;

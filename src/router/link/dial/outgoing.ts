@@ -3,6 +3,7 @@ import { bounded, reportInternalError } from '../../../telemetry/boundary.ts';
 import type { Learned } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
+import { deadlines } from '../../deadlines.ts';
 import { Connection } from '../session/connection.ts';
 import { readEndpoints } from '../session/endpoints-told.ts';
 import { frameMessage } from '../session/framing.ts';
@@ -15,7 +16,7 @@ import { refusalIn, refusalOf, refuse, waysOn } from '../refusal.ts';
 import { RoutingStream, type RoutingStreamEvents } from '../session/routing-stream.ts';
 import { certificateOf, ownerOf, type PeerCertificate } from '../peer-certificate.ts';
 import { connectError } from '../tls-errors.ts';
-import { ATTACH_PATH, AUTHORITY, ENDPOINTS, FORWARD, HELLO_DEADLINE, LEAVING, REVERSE, ROUTING_PATH, SIBLING_LINK } from '../../wire.ts';
+import { ATTACH_PATH, AUTHORITY, ENDPOINTS, FORWARD, LEAVING, REVERSE, ROUTING_PATH, SIBLING_LINK } from '../../wire.ts';
 import type { Party } from '../../../identity/revocation.ts';
 import { printableAscii } from '../../../text/printable.ts';
 import { aborted } from '../../../work/pause.ts';
@@ -50,8 +51,6 @@ export interface OpenedLink {
 
 /** Several routers may share an access port: one of these many attempts should meet the one that the link is with. */
 const REVERSE_ATTEMPTS = 64;
-/** Milliseconds for name, TCP and TLS together. */
-const CONNECT_DEADLINE = 5_000;
 
 /**
  * Opens a link: a connection for our requests, hellos both ways on it, then one for the peer's requests, which has to reach
@@ -143,7 +142,7 @@ class Outgoing implements OpenedLink {
   /** @throws LinkError */
   async #dial(protocol: string): Promise<Socket> {
     if (this.#signal.aborted) throw this.#reason();
-    const socket = await this.#options.dial(protocol, CONNECT_DEADLINE, this.#signal);
+    const socket = await this.#options.dial(protocol, deadlines.step, this.#signal);
     if (!this.#signal.aborted) return socket;
     socket.destroy();
     throw this.#reason();
@@ -188,8 +187,8 @@ class Outgoing implements OpenedLink {
       events,
       host.messageTime.of(this.#certificate === undefined ? this.#owner : ownerOf(this.#certificate)),
     );
-    const late = (): void => answered.reject(new LinkError('timeout', `${peer} said no hello within ${HELLO_DEADLINE / 1_000} s.`));
-    const timer = setTimeout(bounded('link/hello-deadline', late, late), HELLO_DEADLINE);
+    const late = (): void => answered.reject(new LinkError('timeout', `${peer} said no hello within ${deadlines.step / 1_000} s.`));
+    const timer = setTimeout(bounded('link/hello-deadline', late, late), deadlines.step);
     try {
       const stream = forward.session.request({ method: 'POST', authority: AUTHORITY, path: ROUTING_PATH, fields: {} }, routing);
       routing.use(stream);
@@ -283,7 +282,7 @@ class Outgoing implements OpenedLink {
             ? host.connect(stream, head, { site: link.peer.site.id, certificate: this.#connections.get(reverse) }, this.#owner)
             : refuse(stream, 503, 'destination_unavailable');
         if (head.method !== 'POST' || head.path !== ATTACH_PATH || request !== undefined) return refuse(stream, 404, 'http_request_error');
-        request = new OneMessage(HELLO_DEADLINE, () => new LinkError('protocol', `${peer} answered a request that it sent itself.`));
+        request = new OneMessage(deadlines.step, () => new LinkError('protocol', `${peer} answered a request that it sent itself.`));
         request.use(stream);
         request.message.catch(failed.reject);
         first.resolve({ stream, body: request });
@@ -291,8 +290,8 @@ class Outgoing implements OpenedLink {
       },
       failed.reject,
     );
-    const late = (): void => failed.reject(new LinkError('timeout', `${peer} did not attach within ${HELLO_DEADLINE / 1_000} s.`));
-    const timer = setTimeout(bounded('link/attach-deadline', late, late), HELLO_DEADLINE);
+    const late = (): void => failed.reject(new LinkError('timeout', `${peer} did not attach within ${deadlines.step / 1_000} s.`));
+    const timer = setTimeout(bounded('link/attach-deadline', late, late), deadlines.step);
     try {
       const { stream, body } = await Promise.race([first.promise, failed.promise]);
       const hello = readHello(await Promise.race([body.message, failed.promise]), reverse.theirs);
@@ -344,6 +343,7 @@ class Outgoing implements OpenedLink {
           if (said !== undefined) onOver?.(said);
           this.#goaway(connection, reason, said);
         },
+        onSilence: () => this.#link?.silenceChanged(),
         onClose: (reason, error) => {
           this.#connections.delete(connection);
           this.#silent ||= connection.fellSilent;

@@ -8,6 +8,7 @@ import type { LinkEndpoint, ProxyConfig } from '../../contract.ts';
 import { hostPort } from '../../host-port.ts';
 import { lookupKnown } from '../../../work/host-names.ts';
 import { boundOutgoingTls } from '../../../work/outgoing-tls.ts';
+import { deadlines } from '../../deadlines.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LinkBundle } from '../bundle.ts';
 import { authorizationCode, certificateError, connectError } from '../tls-errors.ts';
@@ -69,8 +70,15 @@ function handshake(options: DialOptions, tunnel?: Socket): Promise<TLSSocket> {
     faulty,
   );
   const late = (): void =>
-    fail(new LinkError('timeout', `No answer from ${peer} within ${options.deadline / 1_000} s. Does a firewall drop it?`));
+    fail(new LinkError('timeout', `${peer} did not complete TLS within ${options.deadline / 1_000} s. Is this the right port?`));
   const timer = setTimeout(bounded('connection/dial-deadline', late, faulty), options.deadline);
+  const connectDeadline = Math.min(deadlines.connect, options.deadline);
+  const unanswered = (): void =>
+    fail(new LinkError('timeout', `No answer from ${peer} within ${connectDeadline / 1_000} s. Does a firewall drop it?`));
+  // Through a tunnel TCP is there already.
+  const connectTimer =
+    tunnel === undefined ? setTimeout(bounded('connection/dial-unanswered', unanswered, faulty), connectDeadline) : undefined;
+  socket.once('connect', () => clearTimeout(connectTimer));
   if (options.signal.aborted) onAbort();
   options.signal.addEventListener('abort', onAbort, { once: true });
   socket.setNoDelay(true);
@@ -87,6 +95,7 @@ function handshake(options: DialOptions, tunnel?: Socket): Promise<TLSSocket> {
   socket.once('secureConnect', bounded('connection/dial-secure', onSecure, faulty));
   return promise.finally(() => {
     clearTimeout(timer);
+    clearTimeout(connectTimer);
     options.signal.removeEventListener('abort', onAbort);
   });
 }

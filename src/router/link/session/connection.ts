@@ -18,6 +18,8 @@ export interface ConnectionEvents {
   onRequest(stream: Stream, head: RequestHead): StreamHandler;
   /** The peer takes no more streams. */
   onGoaway(reason: StreamReset): void;
+  /** `silentSince` is another. */
+  onSilence(): void;
   /** Once. `error` is the socket's, where it had one. */
   onClose(reason: StreamReset, error: Error | undefined): void;
 }
@@ -46,9 +48,12 @@ export class Connection implements Watched, Holder {
   readonly theirs: Binding;
   /** Round trip in milliseconds, as of the last ping. */
   roundTrip: number | undefined;
-  /** The peer answered no more: it, or the way to it, is likely to be gone for a while. */
+  /** When the last bytes arrived (milliseconds since 1970), while the peer is silent for so long that other paths are better. */
+  silentSince: number | undefined;
+  /** It was given up for silence: the peer, or the way to it, is likely to be gone for a while. */
   fellSilent = false;
   readonly #socket: Socket;
+  readonly #events: ConnectionEvents;
   #error: Error | undefined;
   #counted: () => void = () => {};
 
@@ -57,6 +62,7 @@ export class Connection implements Watched, Holder {
     const { liveness, memory, turns } = options.host;
     this.owner = options.owner;
     this.#socket = socket;
+    this.#events = events;
     const exporter =
       socket instanceof TLSSocket
         ? socket.exportKeyingMaterial(EXPORTER_BYTES, EXPORTER_LABEL, Buffer.alloc(0))
@@ -118,7 +124,17 @@ export class Connection implements Watched, Holder {
     return this.roundTrip;
   }
 
-  silent(milliseconds: number): void {
+  suspect(milliseconds: number): void {
+    this.silentSince = Date.now() - milliseconds;
+    this.#events.onSilence();
+  }
+
+  recover(): void {
+    this.silentSince = undefined;
+    this.#events.onSilence();
+  }
+
+  giveUp(milliseconds: number): void {
     this.fellSilent = true;
     this.destroy(new LinkError('silent', `Nothing arrived from the peer for ${milliseconds} ms, though it was pinged.`));
   }

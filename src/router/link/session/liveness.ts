@@ -1,35 +1,39 @@
 import { performance } from 'node:perf_hooks';
 import { bounded, detached, guard } from '../../../telemetry/boundary.ts';
+import { addRoundTrip, DEFAULT_LIVENESS, judgeSilence, roundTripOf, type LivenessTimes } from './liveness-rule.ts';
 
-/** What is watched: a connection that answers pings as long as its peer lives. */
+/** A connection whose peer answers pings as long as it lives. */
 export interface Watched {
   /** Rises with everything that arrives. */
   readonly bytesRead: number;
-  /** Milliseconds; rejects where no answer comes in time. */
+  /** Milliseconds; rejects if no answer comes in time. */
   ping(deadline: number): Promise<number>;
-  /** The peer has been silent for too long. */
-  silent(milliseconds: number): void;
+  /** Nothing has arrived for so many milliseconds: new requests should go another way. */
+  suspect(milliseconds: number): void;
+  /** Something has arrived again. */
+  recover(): void;
+  /** Nothing has arrived for so long that the connection has to end. */
+  giveUp(milliseconds: number): void;
 }
 
-export interface LivenessLimits {
-  /** How often all connections are looked at. */
+export interface LivenessLimits extends LivenessTimes {
+  /** Milliseconds between two scans of all connections. */
   readonly look: number;
-  /** Since the last ping was answered until the next is sent. */
+  /** Milliseconds between two pings, if the first was answered. */
   readonly ping: number;
-  /** A peer of whom nothing arrived for so long, though it was pinged, is given up. */
-  readonly silence: number;
 }
 
-/** Together less than 3 s at the worst moment, when a peer dies just after it answered: ping + silence + two looks. */
-const LIMITS: LivenessLimits = { look: 100, ping: 500, silence: 2_100 };
+/** A peer that dies just after it answered is suspect in less than 3 s: ping + suspectAfter + two scans. */
+const LIMITS: LivenessLimits = { look: 100, ping: 500, ...DEFAULT_LIVENESS };
+/** The longest that a timer of Node.js takes: whether the peer is dead is decided here, not by the ping. */
+const NO_DEADLINE = 2 ** 31 - 1;
 
 /**
- * Finds peers that fell silent: within 3 s, also where no packet says so. Anything that arrives counts as life, so that a
- * ping that waits behind bulk data is no death. One timer serves all connections. Time in which this process itself stood
- * still is not held against its peers.
+ * Finds silent peers, also where no packet reports it. Anything that arrives counts as life: an answer may wait behind bulk data. One timer
+ * serves all connections. Time in which this process itself stood still is not held against its peers.
  */
 export class Liveness implements Disposable {
-  readonly #limits: LivenessLimits;
+  #limits: LivenessLimits;
   readonly #clock: () => number;
   readonly #watched = new Map<Watched, Pulse>();
   #timer: NodeJS.Timeout | undefined;
@@ -41,9 +45,22 @@ export class Liveness implements Disposable {
     this.#lastLook = clock();
   }
 
+  /** Other times from now on. */
+  apply(times: LivenessTimes): void {
+    this.#limits = { ...this.#limits, ...times };
+  }
+
   watch(connection: Watched): void {
     const now = this.#clock();
-    this.#watched.set(connection, { bytesRead: connection.bytesRead, aliveAt: now, pingedAt: now - this.#limits.ping, waiting: false });
+    const { bytesRead } = connection;
+    this.#watched.set(connection, {
+      bytesRead,
+      aliveAt: now,
+      pingedAt: now - this.#limits.ping,
+      waiting: false,
+      isSuspect: false,
+      samples: [],
+    });
     if (this.#timer !== undefined) return;
     this.#lastLook = now;
     this.#timer = setInterval(
@@ -83,26 +100,37 @@ export class Liveness implements Disposable {
       pulse.bytesRead = connection.bytesRead;
       pulse.aliveAt = now;
     }
-    if (pulse.waiting && now - pulse.aliveAt >= this.#limits.silence) this.#giveUp(connection, pulse, now);
-    else if (!pulse.waiting && now - pulse.pingedAt >= this.#limits.ping) this.#ping(connection, pulse, now);
+    // Without a ping under way nobody was asked: then silence means nothing.
+    const silence = pulse.waiting ? now - pulse.aliveAt : 0;
+    const found = judgeSilence(silence, roundTripOf(pulse.samples), this.#limits);
+    if (found === 'dead') {
+      this.#giveUp(connection, pulse, now);
+      return;
+    }
+    if (!pulse.waiting && now - pulse.pingedAt >= this.#limits.ping) this.#ping(connection, pulse, now);
+    const isSuspect = found === 'suspect';
+    if (isSuspect === pulse.isSuspect) return;
+    pulse.isSuspect = isSuspect;
+    if (isSuspect) connection.suspect(Math.round(silence));
+    else connection.recover();
   }
 
   #giveUp(connection: Watched, pulse: Pulse, now: number): void {
     this.#watched.delete(connection);
-    connection.silent(Math.round(now - pulse.aliveAt));
+    connection.giveUp(Math.round(now - pulse.aliveAt));
   }
 
   #ping(connection: Watched, pulse: Pulse, now: number): void {
     pulse.waiting = true;
     pulse.pingedAt = now;
-    // Silence counts from here at the earliest: before, nobody was asked.
+    // Silence counts from here at the earliest.
     pulse.aliveAt = Math.max(pulse.aliveAt, now - this.#limits.look);
     const ping = async (): Promise<void> => {
       try {
-        await connection.ping(LONGEST_PING);
+        pulse.samples = addRoundTrip(pulse.samples, await connection.ping(NO_DEADLINE));
         pulse.aliveAt = this.#clock();
       } catch {
-        // Whether the peer is dead is decided in `look`.
+        // The session has ended.
       }
       pulse.waiting = false;
     };
@@ -112,12 +140,11 @@ export class Liveness implements Disposable {
   }
 }
 
-/** Far beyond `silence`: whether the peer is dead is decided here, not by the session. */
-const LONGEST_PING = 30_000;
-
 interface Pulse {
   bytesRead: number;
   aliveAt: number;
   pingedAt: number;
   waiting: boolean;
+  isSuspect: boolean;
+  samples: readonly number[];
 }

@@ -15,7 +15,7 @@ import { Pieces } from '../../memory/pieces.ts';
 
 const MOST_REQUEST_BYTES = 16_384;
 const MOST_ANSWER_BYTES = 65_536;
-const DEADLINE = 15_000;
+const DEADLINE = 30_000;
 export const RETRY_AFTER = 'retry-after';
 
 /** Gathers a body of bounded size. */

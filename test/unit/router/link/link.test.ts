@@ -37,7 +37,7 @@ describe('a link with more than one connection that it sends on', () => {
       const recorder = new SessionRecorder();
       seen.push(recorder);
       createSession(far, { role: 'server', events: recorder, limits: { concurrentStreams } });
-      const events = { onRequest: () => new Recorder(), onGoaway() {}, onClose() {} };
+      const events = { onRequest: () => new Recorder(), onGoaway() {}, onSilence() {}, onClose() {} };
       const connection = new Connection({ socket: near, dialed: true, role: 'client', owner: 'peer', host, events });
       // What the peer takes is known when it has answered.
       await connection.ping(5_000);

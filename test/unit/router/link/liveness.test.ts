@@ -5,7 +5,10 @@ import { Liveness, type Watched } from '../../../../src/router/link/session/live
 class Peer implements Watched {
   bytesRead = 0;
   pings = 0;
-  silentFor: number | undefined;
+  /** Milliseconds, when it was given up. */
+  deadAfter: number | undefined;
+  /** What it was told, in order. */
+  readonly told: string[] = [];
   #answer = Promise.withResolvers<number>();
 
   ping(): Promise<number> {
@@ -14,12 +17,22 @@ class Peer implements Watched {
     return this.#answer.promise;
   }
 
-  silent(milliseconds: number): void {
-    this.silentFor = milliseconds;
+  suspect(milliseconds: number): void {
+    this.told.push(`suspect after ${milliseconds}`);
   }
 
-  answer(): void {
-    this.#answer.resolve(1);
+  recover(): void {
+    this.told.push('recovered');
+  }
+
+  giveUp(milliseconds: number): void {
+    this.deadAfter = milliseconds;
+  }
+
+  async answer(roundTrip = 1): Promise<void> {
+    this.bytesRead += 17;
+    this.#answer.resolve(roundTrip);
+    await new Promise(setImmediate);
   }
 }
 
@@ -39,24 +52,63 @@ describe('liveness', () => {
     }
   };
 
-  test('a peer that answers nothing is found silent within three seconds', () => {
+  test('a peer that answers nothing is suspect within three seconds, and given up after thirty', () => {
     const peer = new Peer();
     using liveness = watch(peer);
     pass(liveness, 3_000);
+    assert.deepEqual(peer.told, ['suspect after 2000']);
+    pass(liveness, 26_500);
+    assert.equal(peer.deadAfter, undefined);
+    pass(liveness, 1_000);
     assert.equal(peer.pings, 1);
-    assert.ok(peer.silentFor !== undefined && peer.silentFor <= 3_000);
+    assert.equal(peer.deadAfter, 30_000);
   });
 
-  test('one that dies just after it answered is found within three seconds too', async () => {
+  test('one that dies just after it answered is suspect within three seconds too', async () => {
     const peer = new Peer();
     using liveness = watch(peer);
     liveness.look();
-    peer.answer();
-    await new Promise(setImmediate);
+    await peer.answer();
     pass(liveness, 2_800);
     assert.equal(peer.pings, 2);
-    assert.notEqual(peer.silentFor, undefined);
+    assert.deepEqual(peer.told, ['suspect after 2000']);
   });
+
+  test('a suspect peer that sends anything is used again at once', () => {
+    const peer = new Peer();
+    using liveness = watch(peer);
+    pass(liveness, 12_000);
+    peer.bytesRead += 1;
+    pass(liveness, 100);
+    assert.deepEqual(peer.told, ['suspect after 2000', 'recovered']);
+    pass(liveness, 29_000);
+    assert.equal(peer.deadAfter, undefined);
+  });
+
+  for (const roundTrip of [0.1, 600, 3_000, 5_000])
+    test(`a peer with a round trip of ${roundTrip} ms is never given up, nor suspect for long, and a pause of 10 s ends nothing`, async () => {
+      const peer = new Peer();
+      using liveness = watch(peer);
+      const answerPings = async (count: number): Promise<void> => {
+        for (let answered = 0; answered < count; answered += 1) {
+          const { pings } = peer;
+          for (let looks = 0; looks < 10 && peer.pings === pings; looks += 1) pass(liveness, 100);
+          pass(liveness, roundTrip);
+          await peer.answer(roundTrip);
+          pass(liveness, 100);
+        }
+      };
+      await answerPings(5);
+      peer.told.length = 0;
+      await answerPings(20);
+      assert.deepEqual(peer.told, [], 'the round trip is known by now');
+      pass(liveness, 10_000 + roundTrip + 10_000);
+      await peer.answer(roundTrip + 20_000);
+      pass(liveness, 100);
+      await answerPings(5);
+      assert.equal(peer.deadAfter, undefined);
+      assert.equal(peer.told.at(-1), 'recovered');
+    });
 
   test('a peer that sends anything lives, though its answer to a ping waits behind it', () => {
     const peer = new Peer();
@@ -64,20 +116,19 @@ describe('liveness', () => {
     pass(liveness, 60_000, () => {
       peer.bytesRead += 1;
     });
-    assert.equal(peer.silentFor, undefined);
+    assert.deepEqual(peer.told, []);
     pass(liveness, 3_000);
-    assert.notEqual(peer.silentFor, undefined);
+    assert.deepEqual(peer.told, ['suspect after 2000']);
   });
 
   test('a peer that answers is pinged again, and lives', async () => {
     const peer = new Peer();
     using liveness = watch(peer);
     pass(liveness, 100);
-    peer.answer();
-    await new Promise(setImmediate);
+    await peer.answer();
     pass(liveness, 700);
     assert.equal(peer.pings, 2);
-    assert.equal(peer.silentFor, undefined);
+    assert.deepEqual(peer.told, []);
   });
 
   test('time in which this process stood still is not held against its peers', () => {
@@ -86,9 +137,19 @@ describe('liveness', () => {
     pass(liveness, 500);
     now += 60_000;
     liveness.look();
-    assert.equal(peer.silentFor, undefined);
-    pass(liveness, 3_000);
-    assert.notEqual(peer.silentFor, undefined);
+    assert.deepEqual([peer.deadAfter, peer.told], [undefined, []]);
+    pass(liveness, 31_000);
+    assert.notEqual(peer.deadAfter, undefined);
+  });
+
+  test('other times count from the next scan on', () => {
+    const peer = new Peer();
+    using liveness = watch(peer);
+    liveness.apply({ suspectAfter: 500, deadAfter: 1_000 });
+    pass(liveness, 700);
+    assert.deepEqual(peer.told, ['suspect after 500']);
+    pass(liveness, 500);
+    assert.equal(peer.deadAfter, 1_000);
   });
 
   test('a connection that has ended is watched no more', () => {
@@ -97,6 +158,6 @@ describe('liveness', () => {
     liveness.unwatch(peer);
     pass(liveness, 10_000);
     assert.equal(peer.pings, 0);
-    assert.equal(peer.silentFor, undefined);
+    assert.deepEqual([peer.deadAfter, peer.told], [undefined, []]);
   });
 });

@@ -64,7 +64,7 @@ describe('a link that is being opened', () => {
     using dialer = linkHost(siteConfig('dialer'));
     const opened = await openLink({ ...options, signal, host: dialer, dial: acceptor.dial });
     assert.equal(opened.silent, false);
-    for (const connection of opened.link.connections) connection.silent(2_100);
+    for (const connection of opened.link.connections) connection.giveUp(30_000);
     assert.equal(opened.link.state, 'down');
     assert.equal(opened.silent, true);
   });
@@ -140,6 +140,7 @@ describe('a link that ends as soon as it is up', () => {
           losses += 1;
         },
         onCost: () => {},
+        onSilence: () => {},
         onLeaving: () => {},
       },
     });

@@ -59,6 +59,7 @@ async function further(host: LinkHost, dial: Dial, id: string): Promise<string> 
         );
         return body;
       },
+      onSilence: () => {},
       onGoaway: ({ reason }) => resolve(reason),
       onClose: ({ reason }) => resolve(reason),
     },

@@ -11,13 +11,16 @@ interface World {
   /** `key router` → open connections. */
   readonly loads?: Readonly<Record<string, number>>;
   readonly avoided?: readonly string[];
+  /** Routers. */
+  readonly silent?: readonly string[];
   readonly random?: () => number;
 }
 
-const view = ({ byKey, loads = {}, avoided = [], random = () => 0 }: World): ChoiceView => ({
+const view = ({ byKey, loads = {}, avoided = [], silent = [], random = () => 0 }: World): ChoiceView => ({
   destinations: (key) => byKey[key] ?? [],
   load: (key, router) => loads[`${key} ${router}`] ?? 0,
   avoided: (key, { router }) => avoided.includes(`${key} ${router}`),
+  isSilent: ({ router }) => silent.includes(router),
   random,
 });
 
@@ -30,6 +33,17 @@ describe('the choice of a destination', () => {
   it('puts the least cost first, whatever the load', () => {
     const byKey = { k: [there('far', 10), there('near', 1)] };
     assert.deepEqual(order(key('k'), { byKey, loads: { 'k near': 1000 } }), ['k near', 'k far']);
+  });
+
+  it('puts destinations over a silent link after all others, also after those that refused and those of other keys', () => {
+    const byKey = { one: [there('a'), there('b')], two: [there('c'), there('d')] };
+    const destination: Destination = { kind: 'priority', routingKeys: ['one', 'two'] };
+    const found = order(destination, { byKey, silent: ['a', 'c'], avoided: ['one b', 'one a'] });
+    assert.deepEqual(found, ['two d', 'one b', 'one a', 'two c']);
+  });
+
+  it('takes a destination over a silent link where there is no other', () => {
+    assert.deepEqual(order(key('k'), { byKey: { k: [there('a')] }, silent: ['a'] }), ['k a']);
   });
 
   it('takes the one with fewest connections for each connector among equal costs', () => {

@@ -135,6 +135,61 @@ describe('a connection that is being made', () => {
     assert.deepEqual(tried, ['greedy 1', 'greedy 100', 'other 1']);
   });
 
+  for (const [what, path] of [
+    ['a hop of its path falls silent, to the same router', OVER_RIGHT],
+    ['the router itself falls silent, to another one', { ...there('33333333-3333-8333-8333-333333333333/one', 9), links: ['other'] }],
+  ] as const)
+    it(`goes another way when ${what}, while it waits for an answer`, async () => {
+      const resets: number[] = [];
+      class Counted extends Asking {
+        override reset(code = 0): void {
+          resets.push(code);
+        }
+      }
+      const tried: Tried[] = [];
+      const { local, routing } = oneSide(undefined, {
+        open: (to, _head, handler) => {
+          tried.push({ to, handler });
+          return new Counted();
+        },
+      });
+      await using _ = local;
+      routing.byKey.set('key', [OVER_LEFT]);
+      const asking = new Asking();
+      local.enter(asking, HEAD, { owner: 'site' });
+      await eventually('the first attempt', () => tried.length === 1);
+      routing.silent.add('left');
+      routing.byKey.set('key', [path, { ...OVER_LEFT, cost: 65_535 }]);
+      local.routingChanged();
+      await eventually('the second attempt', () => tried.length === 2);
+      assert.deepEqual(resets, [8], 'the first request is taken back');
+      assert.equal(tried[1]?.to, path);
+      tried[1].handler.onResponse({ status: 200, fields: {} });
+      assert.equal(asking.answer?.status, 200);
+    });
+
+  it('goes on waiting for an answer over a silent path where there is no other', async () => {
+    const tried: Tried[] = [];
+    const { local, routing } = oneSide(undefined, {
+      open: (to, _head, handler) => {
+        tried.push({ to, handler });
+        return new Asking();
+      },
+    });
+    await using _ = local;
+    routing.byKey.set('key', [OVER_LEFT]);
+    const asking = new Asking();
+    local.enter(asking, HEAD, { owner: 'site' });
+    await eventually('the attempt', () => tried.length === 1);
+    routing.silent.add('left');
+    routing.byKey.set('key', [{ ...OVER_LEFT, cost: 65_535 }]);
+    for (let change = 0; change < 3; change += 1) local.routingChanged();
+    assert.equal(tried.length, 1);
+    tried[0]?.handler.onResponse({ status: 200, fields: {} });
+    assert.equal(asking.answer?.status, 200);
+    assert.equal(tried.length, 1);
+  });
+
   it('looks for no other way once its client is gone', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { local, tried } = sideThatTries(({ handler }) => handler.onReset({ code: 2, reason: 'the link died' }));

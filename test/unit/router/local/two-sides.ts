@@ -28,6 +28,8 @@ export const there = (router: string, cost = 1, connectors = 1): RouteDestinatio
 /** Where keys can be reached, as a test says it. */
 export class FixedRouting {
   readonly self: string;
+  /** Routers to which the way is silent. */
+  readonly silent = new Set<string>();
   readonly byKey = new Map<string, readonly RouteDestination[]>();
 
   constructor(self: string) {
@@ -40,6 +42,10 @@ export class FixedRouting {
 
   hasListener(): boolean {
     return true;
+  }
+
+  isSilent(path: RouteDestination['path']): boolean {
+    return path.some((router) => this.silent.has(router));
   }
 
   site(): undefined {

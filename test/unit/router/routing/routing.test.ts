@@ -85,6 +85,61 @@ test('of several links to a neighbour the cheapest counts, and all are named in 
   );
 });
 
+test('a silent link leads nowhere else than before where there is no other path, and other paths are taken where there are any', () => {
+  const network = new TestNetwork(['a', 'b', 'c', 'd']);
+  network.facts('d', { edge: false, keys: [connector('backend')] });
+  for (const [from, to, cost] of [
+    ['a', 'b', 1],
+    ['b', 'd', 1],
+    ['a', 'c', 5],
+    ['c', 'd', 5],
+  ] as const)
+    network.link(from, to, cost);
+  network.converge();
+  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => network.id(name));
+  const found = (): readonly [number | undefined, readonly string[] | undefined] => {
+    const [first] = network.routing('a').destinations('backend');
+    return [first?.cost, first?.path];
+  };
+  const [viaB, viaC] = [
+    [b ?? '', d ?? ''],
+    [c ?? '', d ?? ''],
+  ] as const;
+  assert.deepEqual(found(), [2, viaB]);
+  assert.equal(network.routing('a').isSilent(viaB, 'a-b'), false);
+
+  // One end says so, and it is not this one.
+  network.silence('b-d', 'd', true);
+  network.converge();
+  assert.deepEqual(found(), [10, viaC]);
+  assert.equal(network.routing('a').isSilent(viaB, 'a-b'), true);
+  assert.equal(network.routing('a').isSilent(viaC, 'a-c'), false);
+
+  network.silence('a-c', 'a', true);
+  network.converge();
+  assert.deepEqual(found(), [65_536, viaB], 'the only paths are silent: one of them is used');
+  assert.equal(network.routing('d').destinations('backend')[0]?.router, d);
+  assert.equal(network.routing('a').network()[0]?.router, a?.split('/')[1]);
+
+  network.silence('b-d', 'd', false);
+  network.converge();
+  assert.deepEqual(found(), [2, viaB], 'it is heard again, and used again');
+});
+
+test('of several links to a neighbour one that is silent comes last', () => {
+  const network = new TestNetwork(['a', 'b']);
+  network.facts('b', { edge: false, keys: [connector('backend')] });
+  network.link('a', 'b', 1, 'one');
+  network.link('a', 'b', 3, 'two');
+  network.converge();
+  network.silence('one', 'a', true);
+  network.converge();
+  const [found] = network.routing('a').destinations('backend');
+  assert.deepEqual([found?.cost, found?.links], [3, ['two', 'one']]);
+  assert.equal(network.routing('a').isSilent(found?.path ?? [], 'one'), true, 'a connection that waits on it');
+  assert.equal(network.routing('a').isSilent(found?.path ?? [], 'two'), false);
+});
+
 test('an edge site is reached and reaches, but nothing passes through it', () => {
   const network = new TestNetwork(['a', 'b', 'edge/1', 'edge/2']);
   for (const name of ['edge/1', 'edge/2']) network.facts(name, { edge: true, keys: [connector('at-edge')] });

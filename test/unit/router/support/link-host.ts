@@ -23,7 +23,7 @@ export function linkHost({ site, siteKey, router, edge }: RouterConfig, changes:
     dials: new Lane(() => 1),
     messageTime: new TimeShares(messageTime.part, messageTime.burst),
     hooks: {},
-    events: { onUp: () => {}, onDown: () => {}, onCost: () => {}, onLeaving: () => {} },
+    events: { onUp: () => {}, onDown: () => {}, onCost: () => {}, onSilence: () => {}, onLeaving: () => {} },
     draining: false,
     hello: (link) => ({ versions: [1], router, site, edge, link }),
     isRevoked: () => false,

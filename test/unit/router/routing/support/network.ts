@@ -93,6 +93,16 @@ export class TestNetwork {
     }
   }
 
+  /** At one end nothing has come over the link for a while, or something comes again. */
+  silence(name: string, at: string, isSilent: boolean): void {
+    const link = this.#links.get(name);
+    const there = link?.ends.find((end) => end !== at);
+    if (link === undefined || there === undefined) throw new Error(`There is no link ${name} at ${at}.`);
+    const node = this.#node(at);
+    const adjacency: Adjacency = { router: this.id(there), site: this.#node(there).site, link: name, cost: link.cost, isSilent };
+    this.#send(at, node.routing.adjacencyUp(adjacency, this.#time(node)));
+  }
+
   /** Cuts a link; what was on it is lost. */
   cut(name: string): void {
     const link = this.#links.get(name);

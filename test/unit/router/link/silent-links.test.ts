@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { openFirst, type DialTarget } from '../../../../src/router/link/dial/dial-endpoints.ts';
+import { Dialer } from '../../../../src/router/link/dial/dialer.ts';
+import { LinkError } from '../../../../src/router/link/link-errors.ts';
+import type { Link } from '../../../../src/router/link/link.ts';
+import { FORWARD } from '../../../../src/router/wire.ts';
+import { eventually } from '../../../harness/wait.ts';
+import { linkHost } from '../support/link-host.ts';
+import { siteConfig } from '../support/site.ts';
+import { Acceptor, type Manners } from './support/acceptor.ts';
+
+const targetOf = (...endpoints: ReturnType<DialTarget['endpoints']>): DialTarget => ({
+  cost: 1,
+  endpoints: () => endpoints,
+  servedBy: () => true,
+  ofLearned: () => [],
+  beginsAs: () => true,
+  equals: () => true,
+});
+
+interface Opened extends AsyncDisposable {
+  readonly dialer: Dialer;
+  readonly acceptor: Acceptor;
+  /** Links that came up, in order. */
+  readonly up: readonly Link[];
+  attempts(): number;
+}
+
+/** A dialer whose first link is up. */
+async function opened(manners: Manners = {}): Promise<Opened> {
+  const acceptor = new Acceptor(manners);
+  const up: Link[] = [];
+  const host = linkHost(siteConfig('dialer'), {
+    events: {
+      onUp: (link) => void up.push(link),
+      onDown: (link) => dialer.linkDown(link),
+      onCost: () => {},
+      onSilence: (link) => dialer.linkSilence(link),
+      onLeaving: () => {},
+    },
+  });
+  const dialer: Dialer = new Dialer(host, 'link', targetOf({ peer: 'the peer', dial: acceptor.dial }));
+  const attempts = (): number => acceptor.dialed.filter((protocol) => protocol === FORWARD).length;
+  await eventually('the first link', () => dialer.opened !== undefined);
+  return {
+    dialer,
+    acceptor,
+    up,
+    attempts,
+    [Symbol.asyncDispose]: async () => {
+      dialer.destroy();
+      host[Symbol.dispose]();
+      await acceptor[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function connectionOf(link: Link | undefined): { suspect(milliseconds: number): void; recover(): void } {
+  const [connection] = link?.connections ?? [];
+  assert.ok(connection !== undefined);
+  return connection;
+}
+
+describe('a link that is silent', () => {
+  it('stays up, says since when, and another is opened beside it', async () => {
+    await using world = await opened();
+    const { dialer, up } = world;
+    const before = Date.now();
+    connectionOf(up[0]).suspect(2_000);
+    const { silentSince = 0, operational } = dialer.state;
+    assert.ok(operational && silentSince >= before - 2_000 && silentSince <= Date.now() - 2_000);
+    await eventually('another link', () => dialer.opened?.link === up[1] && up.length === 2);
+    assert.equal(up[0]?.state, 'up', 'what it carries goes on');
+    assert.equal(dialer.state.silentSince, undefined);
+  });
+
+  it('is used again at once when it recovers before another is up', async () => {
+    let isFirst = true;
+    const held = Promise.withResolvers<void>();
+    await using world = await opened({
+      beforeAttach: () => {
+        if (isFirst) isFirst = false;
+        else return held.promise;
+        return undefined;
+      },
+    });
+    const { dialer, up, attempts, acceptor } = world;
+    connectionOf(up[0]).suspect(2_000);
+    await eventually('another attempt', () => attempts() === 2);
+    connectionOf(up[0]).recover();
+    await eventually('only the first link is left', () => acceptor.open === 2);
+    assert.deepEqual([dialer.opened?.link === up[0], up.length], [true, 1]);
+    held.resolve();
+  });
+
+  for (const [what, streams, kept] of [
+    ['the first where that carries as much', [0, 0], 0],
+    ['the first where that carries more', [2, 1], 0],
+    ['the other where that carries more', [1, 2], 1],
+  ] as const)
+    it(`and another beside it become one when it recovers: ${what}`, async (t) => {
+      await using world = await opened();
+      const { dialer, up } = world;
+      connectionOf(up[0]).suspect(2_000);
+      await eventually('another link', () => dialer.opened?.link === up[1] && up.length === 2);
+      for (const [index, count] of streams.entries()) t.mock.getter(up[index] as Link, 'openStreams', () => count);
+      connectionOf(up[0]).recover();
+      assert.equal(dialer.opened?.link, up[kept]);
+      await eventually('the other is taken down', () => up[1 - kept]?.state === 'down');
+      assert.equal(dialer.opened?.link, up[kept]);
+      assert.equal(up.length, 2, 'no third is opened');
+    });
+
+  it('that dies leaves the other in its place', async () => {
+    await using world = await opened();
+    const { dialer, up } = world;
+    connectionOf(up[0]).suspect(2_000);
+    await eventually('another link', () => dialer.opened?.link === up[1] && up.length === 2);
+    up[0]?.cut(new LinkError('silent', 'It was given up.'));
+    assert.equal(dialer.opened?.link, up[1]);
+    assert.equal(dialer.state.problem, undefined);
+  });
+
+  it('comes back, silent, when the other dies first', async () => {
+    await using world = await opened();
+    const { dialer, up } = world;
+    connectionOf(up[0]).suspect(2_000);
+    await eventually('another link', () => dialer.opened?.link === up[1] && up.length === 2);
+    up[1]?.cut(new LinkError('lost', 'It broke.'));
+    assert.equal(dialer.opened?.link, up[0]);
+    assert.notEqual(dialer.state.silentSince, undefined);
+    await eventually('a third link', () => up.length === 3);
+  });
+
+  it('is closed with its dialer', async () => {
+    await using world = await opened();
+    const { dialer, up, acceptor } = world;
+    connectionOf(up[0]).suspect(2_000);
+    await eventually('another link', () => dialer.opened?.link === up[1] && up.length === 2);
+    dialer.drain();
+    await eventually('nothing is open', () => acceptor.open === 0);
+    assert.equal(dialer.idle, true);
+  });
+});
+
+describe('of several endpoints', () => {
+  const { signal } = new AbortController();
+  const never = (): Promise<never> => new Promise(() => {});
+
+  it('the next is tried beside one that takes long, which is reported; the first link that is up wins', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    await using acceptor = new Acceptor();
+    using host = linkHost(siteConfig('dialer'));
+    const aborted: string[] = [];
+    const slow: string[] = [];
+    const dead = (name: string) => ({
+      peer: name,
+      dial: (_protocol: string, _deadline: number, ended: AbortSignal): Promise<never> => {
+        ended.addEventListener('abort', () => aborted.push(name));
+        return never();
+      },
+    });
+    const target = targetOf(dead('one'), dead('two'), { peer: 'three', dial: acceptor.dial });
+    const opening = openFirst({ host, target, last: undefined, onSlow: (peer) => slow.push(peer), signal });
+    for (const expected of [['one'], ['one', 'two']]) {
+      t.mock.timers.tick(4_999);
+      assert.equal(acceptor.dialed.length, 0);
+      t.mock.timers.tick(1);
+      assert.deepEqual(slow, expected);
+    }
+    const { opened: link, peer } = await opening;
+    assert.equal(peer, 'three');
+    assert.deepEqual(aborted, ['one', 'two']);
+    link.link.cut(new LinkError('closed', 'The test has seen enough.'));
+  });
+
+  it('one that fails at once is followed by the next at once', async () => {
+    await using acceptor = new Acceptor();
+    using host = linkHost(siteConfig('dialer'));
+    const target = targetOf(
+      { peer: 'one', dial: () => Promise.reject(new LinkError('refused', 'Nobody is here.')) },
+      { peer: 'two', dial: acceptor.dial },
+    );
+    const { opened: link, peer } = await openFirst({ host, target, last: undefined, signal });
+    assert.equal(peer, 'two');
+    link.link.cut(new LinkError('closed', 'The test has seen enough.'));
+  });
+});
