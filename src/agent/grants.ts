@@ -1,13 +1,13 @@
 /** AccessGrants: the store of codes, and the server where tokens are redeemed. */
 import { parseDuration } from '../api/skupper/duration.ts';
-import type { AccessGrant } from '../api/skupper/index.ts';
+import type { AccessGrant, AccessGrantStatus } from '../api/skupper/index.ts';
 import { problemOf, type Problem } from '../errors/problem.ts';
 import type { TlsBundle } from '../router/contract.ts';
 import type { GrantFacts } from '../site/observe/trust-facts.ts';
 import { nameOf } from '../site/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Authority } from '../trust/contract.ts';
-import type { GrantSpec, GrantStore, Ledger } from '../trust/stores.ts';
+import type { GrantSpec, GrantStore, KnownGrant, Ledger } from '../trust/stores.ts';
 import type { GrantServer, LinkOffer } from '../trust/tokens/contract.ts';
 import type { IssuedBundle } from '../identity/tls-bundle.ts';
 import { TrustError } from '../trust/errors.ts';
@@ -143,14 +143,25 @@ async function factsOf(store: GrantStore, grant: AccessGrant, served: Served, { 
 }
 
 /** @param name that of the grant in its store, and in the URL */
-export function grantSpecOf({ spec: { code, redemptionsAllowed, expirationWindow, issuer } }: AccessGrant, name: string): GrantSpec {
+export function grantSpecOf(
+  { spec: { code, redemptionsAllowed, expirationWindow, issuer }, status }: AccessGrant,
+  name: string,
+): GrantSpec {
+  const known = knownGrant(status);
   return {
     name,
+    ...(known === undefined ? {} : { known }),
     ...(code === undefined || code === '' ? {} : { code }),
     redemptionsAllowed: Math.max(1, redemptionsAllowed ?? 1),
     expirationWindowSeconds: Math.max(1, Math.round((parseDuration(expirationWindow ?? '15m') ?? 900_000) / 1000)),
     ...(issuer === undefined || issuer === '' ? {} : { issuer }),
   };
+}
+
+/** Undefined where it has never been processed. */
+export function knownGrant({ redemptions = 0, expirationTime }: Partial<AccessGrantStatus> = {}): KnownGrant | undefined {
+  const expires = Date.parse(expirationTime ?? '');
+  return Number.isNaN(expires) ? undefined : { redemptions, expires };
 }
 
 function isAlike(one: GrantSettings, other: GrantSettings): boolean {

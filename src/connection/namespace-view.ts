@@ -4,6 +4,7 @@ import type { KubeObject, OwnerReference } from '../kube/objects.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { SelectablePod } from '../site/material.ts';
 import type { SiteObject, SiteResources } from '../site/resources.ts';
+import type { Anchor } from '../trust/anchor.ts';
 import type { ControllerSettings } from './settings.ts';
 
 /** One namespace as one pass sees it: what the watches have brought, and what this process wrote since. Rules get it, and nothing else. */
@@ -21,6 +22,8 @@ export interface NamespaceView {
   readonly settings: ControllerSettings;
   /** Who is let in no more; undefined while nobody can say: what routers were told before stands. */
   readonly revoked: Revocations | undefined;
+  /** What the site is to remember of its state; undefined: what its routers' ConfigMap holds stands. */
+  readonly anchor: Anchor | undefined;
   /** Of the kinds that are kept, by name. */
   list<T extends KubeObject>(of: Resource<T>): readonly T[];
   find<T extends KubeObject>(of: Resource<T>, name: string): T | undefined;

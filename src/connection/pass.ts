@@ -76,8 +76,8 @@ export class NamespaceKeeper implements AsyncDisposable {
     }
     await this.#followDesk(seen);
     if (!(await this.#tellIllegible(seen, signal))) return undefined;
-    const { facts, problems: ofTrust, revoked, again, failed: failedTrust } = await this.#stepTrust(seen, signal);
-    const view = { ...seen, revoked };
+    const { facts, problems: ofTrust, revoked, anchor, again, failed: failedTrust } = await this.#stepTrust(seen, signal);
+    const view = { ...seen, revoked, anchor };
     const { rivals, ...wanted } = withoutRivals(joined(RULES.map((rule) => rule(view))));
     const wishes = withTemplates(view, wanted);
     const repairs = this.#repairs;
@@ -178,6 +178,7 @@ export class NamespaceKeeper implements AsyncDisposable {
       site: resources.Site.find(({ metadata }) => metadata.uid === this.#activeIn(namespace)?.metadata.uid),
       settings,
       revoked: undefined,
+      anchor: undefined,
       list,
       find,
       elsewhere: (of, other) => (of.group === GROUP ? legible(of, caches.list(of, other)) : caches.list(of, other)),

@@ -203,6 +203,9 @@ export const rooms = {
   files: {
     'state-damaged': ['condition', "A file of Earshot's own is not as it was written.",
       'Restore it from a backup; the message says what else helps.'],
+    'state-missing': ['condition', 'An object in which Earshot keeps state is missing, or an older copy was put back.',
+      'Put back the newest backup; the message says how to go on without it.'],
+    'state-full': ['condition', 'A record is nearly full.', 'Do what the message says, before nothing more can be issued.'],
     'state-unavailable': ['condition', "A file of Earshot's own cannot be read or written: full disk, permissions.",
       'Mend that; it is tried again.'],
     'state-busy': ['condition', 'Another process holds the file.', 'Wait until it has ended, or end it.'],

@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { checkBundle, isAboutDates } from '../identity/bundle-check.ts';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
 import { isCertificateBlock, readPem, writePem } from '../x509/pem.ts';
@@ -81,6 +81,13 @@ export function authorityOf(bundle: TlsBundle, name: string, clock: Clock): Auth
       .join(''),
     ca: bundle.ca === undefined ? pemOf(last) : certificatesOf(bundle.ca).map(pemOf).join(''),
   };
+}
+
+/** SHA-256 of a certificate's public key, hex: by it one authority is told from another of its name. */
+export function authorityKeyOf({ publicKey }: Pick<X509Certificate, 'publicKey'>): string {
+  return createHash('sha256')
+    .update(publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('hex');
 }
 
 const certificatesOf = (pem: string): X509Certificate[] =>

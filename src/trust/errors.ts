@@ -9,4 +9,4 @@ export class TrustError extends EarshotError<TrustCode> {}
 
 export type TrustCode =
   | CodeOf<'tls' | 'trust'>
-  | Extract<ErrorCode, 'state-damaged' | 'state-unavailable' | 'state-busy' | 'revoked' | 'unreachable'>;
+  | Extract<ErrorCode, 'state-damaged' | 'state-missing' | 'state-unavailable' | 'state-busy' | 'revoked' | 'unreachable'>;

@@ -17,22 +17,26 @@ const MAX_CODE_CHARACTERS = 1_024;
 const CODE_BYTES = 20;
 
 /**
+ * Its status is a second copy of the count and of its end: where the record is gone or older, no redemption is had again by that.
  * The first time decides when it was made and, without a code of the owner's, its code.
  * @param lastRevocation before it is made
  */
 export function planGrant(spec: GrantSpec, before: GrantRecord | undefined, now: number, lastRevocation: string): GrantRecord {
-  const created = before?.created ?? now;
-  const order = before === undefined ? lastRevocation : before.lastRevocation;
+  const { known } = spec;
+  const window = Math.round(spec.expirationWindowSeconds * 1_000);
+  const created = before?.created ?? (known === undefined ? now : Math.min(now, known.expires - window));
+  // Of a lost record nobody knows which revocation it came after: all since it was made count.
+  const order = before === undefined ? (known === undefined ? lastRevocation : undefined) : before.lastRevocation;
   const kept = before !== undefined && !before.ownCode ? before.code : undefined;
   return {
     name: spec.name,
     code: spec.code ?? kept ?? randomBytes(CODE_BYTES).toString('base64url'),
     ...(spec.issuer === undefined ? {} : { issuer: spec.issuer }),
     redemptionsAllowed: spec.redemptionsAllowed,
-    redemptions: before?.redemptions ?? 0,
+    redemptions: Math.max(before?.redemptions ?? 0, known?.redemptions ?? 0),
     created,
     ...(order === undefined ? {} : { lastRevocation: order }),
-    expires: created + Math.round(spec.expirationWindowSeconds * 1_000),
+    expires: created + window,
     redeemedBy: before?.redeemedBy ?? [],
     ownCode: spec.code !== undefined,
     keyHashes: before?.keyHashes ?? [],

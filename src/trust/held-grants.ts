@@ -4,7 +4,7 @@ import type { Clock } from './contract.ts';
 import { TrustError } from './errors.ts';
 import { checkCode, planGrant, planRedemption, refuseSpec, shown, type GrantRecord } from './grants.ts';
 import { lastRevocation, refuseRedemption } from './revocation.ts';
-import type { Grant, GrantSpec, GrantStore, Ledger, RedeemAttempt } from './stores.ts';
+import type { Grant, GrantSpec, GrantStore, KnownGrant, Ledger, RedeemAttempt } from './stores.ts';
 import { isGrantName } from '../text/names.ts';
 
 export interface HeldGrantsOptions {
@@ -14,6 +14,8 @@ export interface HeldGrantsOptions {
   /** By the grant's name. */
   readonly damaged?: Iterable<readonly [string, TrustError]>;
   readonly keeper?: GrantKeeper;
+  /** By name, for those whose spec does not say it: see `GrantSpec.known`. */
+  readonly known?: ReadonlyMap<string, KnownGrant>;
 }
 
 /** Where grants outlive the process. */
@@ -31,16 +33,18 @@ export class HeldGrants implements GrantStore {
   readonly #ledger: Ledger;
   readonly #clock: Clock;
   readonly #keeper: GrantKeeper | undefined;
+  readonly #known: Map<string, KnownGrant>;
   readonly #records: Map<string, GrantRecord>;
   readonly #damaged: Map<string, TrustError>;
   readonly #listeners = new Set<(grant: Grant) => void>();
   readonly #turns = new InTurn();
   #isClosed = false;
 
-  constructor({ ledger, clock = Date.now, records = [], damaged = [], keeper }: HeldGrantsOptions) {
+  constructor({ ledger, clock = Date.now, records = [], damaged = [], keeper, known }: HeldGrantsOptions) {
     this.#ledger = ledger;
     this.#clock = clock;
     this.#keeper = keeper;
+    this.#known = new Map(known);
     this.#records = new Map([...records].map((record) => [record.name, record]));
     this.#damaged = new Map(damaged);
   }
@@ -64,7 +68,8 @@ export class HeldGrants implements GrantStore {
       this.#refuseDamaged(spec.name);
       const before = this.#records.get(spec.name);
       const last = before === undefined ? lastRevocation(await this.#ledger.revoked()) : '';
-      const record = planGrant(spec, before, this.#clock(), last);
+      const known = spec.known ?? this.#known.get(spec.name);
+      const record = planGrant({ ...spec, ...(known === undefined ? {} : { known }) }, before, this.#clock(), last);
       if (!isDeepStrictEqual(before, record)) await this.#save(record);
       return shown(record);
     });
@@ -75,6 +80,7 @@ export class HeldGrants implements GrantStore {
       if (!isGrantName(name)) return;
       await this.#keeper?.remove(name);
       this.#records.delete(name);
+      this.#known.delete(name);
       this.#damaged.delete(name);
     });
   }

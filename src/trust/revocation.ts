@@ -157,7 +157,9 @@ export function refuseRedemption(attempt: RedeemAttempt, grant: Grant, revoked: 
       `a site named ${attempt.siteName} was revoked after grant ${grant.name} was made: ask for a token of a new grant`,
     );
   }
-  if (grant.redeemedBy.some(({ siteId }) => isOut(siteId))) {
+  // Whoever used a grant whose record was lost may be among those revoked since.
+  const isUnknownOut = grant.redemptions > grant.redeemedBy.length && revokedSince(grant, revoked).length > 0;
+  if (isUnknownOut || grant.redeemedBy.some(({ siteId }) => isOut(siteId))) {
     throw new TrustError(
       'revoked',
       `a site that had used grant ${grant.name} was revoked, and may have the token still: ask for a token of a new grant`,

@@ -62,6 +62,15 @@ export interface GrantSpec {
   readonly expirationWindowSeconds: number;
   /** The authority's name; without it the site's default. */
   readonly issuer?: string;
+  /** What its status says of it: its record may be gone, or an older copy. */
+  readonly known?: KnownGrant;
+}
+
+/** What is known of a grant besides its record. */
+export interface KnownGrant {
+  readonly redemptions: number;
+  /** Milliseconds since 1970. */
+  readonly expires: number;
 }
 
 export interface Grant {
@@ -71,6 +80,7 @@ export interface Grant {
   readonly ownCode: boolean;
   readonly issuer?: string;
   readonly redemptionsAllowed: number;
+  /** More than `redeemedBy` has, where a record was lost. */
   readonly redemptions: number;
   readonly created: number;
   /** The last revocation before it was made, as `lastRevocation` has it. Earlier versions left it out: then times are compared. */
@@ -112,6 +122,16 @@ export interface Ledger {
   revoke(site: string): Promise<RevokedSite>;
   /** @returns whether it was revoked */
   unrevoke(site: string): Promise<boolean>;
+}
+
+/** A ledger with an anchor (`anchor.ts`), by which it notices that it is missing or an older copy. */
+export interface AnchoredLedger extends Ledger {
+  /** Puts back what the anchor still has, and anchors what is new. @returns what the Site is to say */
+  mend(): Promise<readonly LedgerFinding[]>;
+}
+
+export interface LedgerFinding extends Problem {
+  readonly severity: 'error' | 'warning';
 }
 
 /**

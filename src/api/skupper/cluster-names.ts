@@ -34,8 +34,11 @@ export const LOCAL_CA = 'skupper-local-ca';
 export const LOCAL_SERVER = 'skupper-local-server';
 export const SITE_SERVER = 'skupper-site-server';
 
-/** The keys of ConfigMap `ROUTER`: which Site the namespace is (`{ name, uid }`), and who is revoked (`Revocations`), each as JSON. */
-export const ROUTER_DATA = { site: 'site.json', revoked: 'revoked.json' } as const;
+/**
+ * The keys of ConfigMap `ROUTER`, each JSON: which Site the namespace is (`{ name, uid }`), who is revoked (`Revocations`), and what the site
+ * remembers of its other state (`Anchor`).
+ */
+export const ROUTER_DATA = { site: 'site.json', revoked: 'revoked.json', anchor: 'anchor.json' } as const;
 /**
  * The keys of ConfigMap `NETWORK_STATUS`: what tools read; the sites as `Site.status.network` has them; and the routing keys in the network
  * that are of one pod of an exposed Listener (`string[]`), each as JSON; a sentence where the network is too large to be told whole; and a line

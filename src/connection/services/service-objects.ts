@@ -5,7 +5,7 @@ import { namespaceService } from '../../site/namespace-service.ts';
 import { podKeysIn } from '../../site/pod-keys.ts';
 import { portNameOf } from '../../site/plan/service-names.ts';
 import { servicePorts, type WantedService } from '../../site/plan/service-ports.ts';
-import { keyOf } from '../../site/resources.ts';
+import { keyOf, type ResourceKey, type SiteResources } from '../../site/resources.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import { noWishes, type Wish, type Wishes } from '../wishes.ts';
 
@@ -18,9 +18,14 @@ export function serviceObjects(view: NamespaceView): Wishes {
   const site = ownerOf(view.site);
   const there = view.list(serviceResource);
   const told = view.find(configMaps, NETWORK_STATUS);
-  const material = { services: there.map(namespaceService), podKeys: podKeysIn(told?.data?.[NETWORK_DATA.podKeys]) };
+  const podKeys = podKeysIn(told?.data?.[NETWORK_DATA.podKeys]);
+  const material = { services: there.map(namespaceService), podKeys: podKeys ?? [] };
   const { services } = servicePorts(view.resources, material);
-  const held = heldServices(there, view.unreadable);
+  const held = new Set([
+    ...servicesWithPort(there, view.unreadable.filter(({ kind }) => kind === 'Listener' || kind === 'MultiKeyListener').map(keyOf)),
+    // Which pods there are is not known now.
+    ...(podKeys === undefined ? podServices(there, view.resources) : []),
+  ]);
   const wanted = new Set([...services.map(({ name }) => name), ...held]);
   const isOurs = (service: Service): boolean => {
     const { label: value, controlled } = namespaceService(service);
@@ -35,13 +40,17 @@ export function serviceObjects(view: NamespaceView): Wishes {
   };
 }
 
-/** Services with a port of a listener that cannot be read now: they stay exactly as they are. */
-function heldServices(there: readonly Service[], unreadable: NamespaceView['unreadable']): ReadonlySet<string> {
-  const ports = new Set(
-    unreadable.filter(({ kind }) => kind === 'Listener' || kind === 'MultiKeyListener').map((one) => portNameOf(keyOf(one))),
-  );
+/** Services with a port of one of these listeners, which cannot be read now: they stay exactly as they are. */
+function servicesWithPort(there: readonly Service[], listeners: readonly ResourceKey[]): readonly string[] {
+  const ports = new Set(listeners.map(portNameOf));
   const held = there.filter(({ spec }) => ports.size > 0 && (spec?.ports ?? []).some(({ name = '' }) => ports.has(name)));
-  return new Set(held.map(({ metadata }) => metadata.name ?? ''));
+  return held.map(({ metadata }) => metadata.name ?? '');
+}
+
+function podServices(there: readonly Service[], { Listener }: SiteResources): readonly string[] {
+  const exposing = Listener.filter(({ spec }) => spec.exposePodsByName === true);
+  const ofHosts = new Set(Listener.map(({ spec }) => spec.host));
+  return servicesWithPort(there, exposing.map(keyOf)).filter((name) => !ofHosts.has(name));
 }
 
 /** Somebody else's keeps its owners, and does not go with the listeners. */

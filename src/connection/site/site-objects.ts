@@ -12,6 +12,7 @@ import {
 import { routerRights } from '../../api/skupper/router-rights.ts';
 import type { ConfigMap, KubeObject, Service } from '../../kube/objects.ts';
 import { configMaps, deployments, roleBindings, roles, serviceAccounts, services } from '../../kube/resource.ts';
+import { formatAnchor } from '../../trust/anchor.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import { joined, noWishes, type Wishes } from '../wishes.ts';
@@ -79,8 +80,9 @@ function accounts(view: NamespaceView, site: Site): Wishes {
 
 function configs(view: NamespaceView, site: Site): Wishes {
   const labels = { [label.routerConfig]: '' };
-  const told = view.find(configMaps, ROUTER)?.data?.[ROUTER_DATA.revoked];
-  const revoked = view.revoked === undefined ? told : JSON.stringify(view.revoked);
+  const told = view.find(configMaps, ROUTER)?.data;
+  const revoked = view.revoked === undefined ? told?.[ROUTER_DATA.revoked] : JSON.stringify(view.revoked);
+  const anchor = view.anchor === undefined ? told?.[ROUTER_DATA.anchor] : formatAnchor(view.anchor);
   const data = {
     [ROUTER_DATA.site]: JSON.stringify({ name: nameOf(site), uid: site.metadata.uid }),
     ...(revoked === undefined ? {} : { [ROUTER_DATA.revoked]: revoked }),
@@ -91,7 +93,7 @@ function configs(view: NamespaceView, site: Site): Wishes {
     return own(view, configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata, ...more }, keyOf(site));
   };
   return joined([
-    wanted(ROUTER, { data }),
+    wanted(ROUTER, { data: { ...data, ...(anchor === undefined ? {} : { [ROUTER_DATA.anchor]: anchor }) } }),
     isTwofold(site) ? wanted(SECOND_ROUTER, { data }) : gone(view, configMaps, SECOND_ROUTER),
     // What is in these is the routers'.
     wanted(NETWORK_STATUS),

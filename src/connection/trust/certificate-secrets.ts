@@ -1,11 +1,13 @@
 import { createPrivateKey, type X509Certificate } from 'node:crypto';
-import { annotation } from '../../api/skupper/cluster-names.ts';
+import { annotation, LOCAL_CA } from '../../api/skupper/cluster-names.ts';
 import type { Certificate } from '../../api/skupper/index.ts';
 import { problemOf } from '../../errors/problem.ts';
 import { purposeOf, type CertificatePurpose } from '../../identity/certificate-purpose.ts';
 import type { TlsBundle } from '../../identity/tls-bundle.ts';
 import type { Secret } from '../../kube/objects.ts';
 import type { CertificateState } from '../../site/observe/trust-facts.ts';
+import { checkAuthority, noAnchor, type Anchor, type AnchoredAuthority } from '../../trust/anchor.ts';
+import { authorityKeyOf } from '../../trust/authority.ts';
 import type { Authority, Clock } from '../../trust/contract.ts';
 import { TrustError } from '../../trust/errors.ts';
 import { issueBundle } from '../../trust/issue.ts';
@@ -15,6 +17,7 @@ import { CertificateError } from '../../x509/errors.ts';
 import { readCertificates } from '../../x509/facts.ts';
 import { ownerOf } from '../namespace-view.ts';
 import { Issuers, makeRoot, renewedRoot } from './issuers.ts';
+import { ANCHOR_LOCATION } from './router-anchor.ts';
 import { isOurs, refuseRecord, SecretBundles, type BundleMarks } from './secret-bundles.ts';
 import { isOwned, type SiteSecrets } from './site-secrets.ts';
 import { isMadeAnew, refuseSettings, serves, type Standing, type WantedSecret } from './wanted-secrets.ts';
@@ -45,12 +48,26 @@ export class CertificateSecrets {
   /** On record, and not written yet, by the Certificate's uid: the next try writes the same, and puts nothing more on record. */
   readonly #unwritten = new Map<string, { readonly authority: Authority; readonly bundle: TlsBundle }>();
 
-  constructor(secrets: SiteSecrets, ledger: Ledger, clock: Clock) {
+  readonly #anchor: () => Anchor;
+  /** Self-signed authorities that stand, by name. */
+  readonly #authorities = new Map<string, AnchoredAuthority>();
+
+  constructor(secrets: SiteSecrets, ledger: Ledger, clock: Clock, anchor: () => Anchor = () => noAnchor) {
     this.#secrets = secrets;
     this.#ledger = ledger;
     this.#clock = clock;
+    this.#anchor = anchor;
     this.#bundles = new SecretBundles(secrets, (name) => marksOf(this.#certificates.get(name)));
-    this.#issuers = new Issuers(this.#bundles, clock);
+    this.#issuers = new Issuers(this.#bundles, clock, ({ name, certificate }) => {
+      const known = this.#authorities.get(name) ?? this.#anchor().authorities[name];
+      if (known !== undefined) this.#checkAuthority(name, { ...known, key: authorityKeyOf(certificate) });
+    });
+  }
+
+  /** What the anchor is to hold: those that stand, and those that are missing and still wanted. */
+  authorities(wanted: (name: string) => boolean): Anchor['authorities'] {
+    const all = [...Object.entries(this.#anchor().authorities), ...this.#authorities];
+    return Object.fromEntries(all.filter(([name]) => wanted(name)));
   }
 
   get issuers(): Issuers {
@@ -110,13 +127,25 @@ export class CertificateSecrets {
     now: number,
   ): Promise<SecretState> {
     if (standing instanceof CertificateError) throw this.#damaged(wanted, standing.message);
+    const { uid = '' } = wanted.certificate.metadata;
+    const key = standing?.authorityKey;
+    if (bundle === undefined || standing !== undefined) this.#checkAuthority(wanted.name, { uid, ...(key === undefined ? {} : { key }) });
     if (standing?.facts.isAuthority === false || bundle === undefined) {
-      return this.#put(bundle, makeRoot(wanted.name, wanted.subject, wanted.days, now), wanted);
+      const state = await this.#put(bundle, makeRoot(wanted.name, wanted.subject, wanted.days, now), wanted);
+      this.#stands(wanted.name, uid, this.#standingOf(await this.#bundles.get(wanted.name)));
+      return state;
     }
+    this.#stands(wanted.name, uid, standing);
     if (standing?.isWhole === false) throw this.#damaged(wanted, 'its certificate and its key do not belong together');
     if (standing === undefined) throw this.#damaged(wanted, 'tls.crt or tls.key is missing');
     if (renewalDue(standing.facts) > now) return stateOf(standing);
     return this.#put(bundle, renewedRoot(bundle, wanted.days, now), wanted);
+  }
+
+  /** No other site depends on the local one: it is simply made again. */
+  #stands(name: string, uid: string, standing: Standing | CertificateError | undefined): void {
+    if (name === LOCAL_CA || standing === undefined || standing instanceof CertificateError || standing.authorityKey === undefined) return;
+    this.#authorities.set(name, { key: standing.authorityKey, uid });
   }
 
   /** Whoever is let in from now on knows the authority that is there now. While there is none, what was issued goes on. */
@@ -192,12 +221,17 @@ export class CertificateSecrets {
     return this.#read.getOrInsertComputed(bundle, () => {
       try {
         const [{ facts, x509 }] = readCertificates(cert, `${this.#secrets.locationOf(name)}: tls.crt`);
-        return { facts, purpose: purposeOf(x509), isWhole: isKeyOf(x509, key) };
+        const authority = facts.isAuthority ? { authorityKey: authorityKeyOf(x509) } : {};
+        return { facts, purpose: purposeOf(x509), isWhole: isKeyOf(x509, key), ...authority };
       } catch (error) {
         if (error instanceof CertificateError) return error;
         throw error;
       }
     });
+  }
+
+  #checkAuthority(name: string, found: Partial<AnchoredAuthority>): void {
+    checkAuthority(this.#anchor(), name, found, this.#secrets.locationOf(name), ANCHOR_LOCATION);
   }
 
   #damaged({ name }: WantedSecret, what: string): TrustError {

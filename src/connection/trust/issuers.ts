@@ -16,9 +16,13 @@ export class Issuers {
   readonly #clock: Clock;
   readonly #opened = new WeakMap<TlsBundle, Authority>();
 
-  constructor(bundles: Bundles, clock: Clock) {
+  readonly #refuse: (authority: Authority) => void;
+
+  /** @param refuse throws for an authority that must not sign */
+  constructor(bundles: Bundles, clock: Clock, refuse: (authority: Authority) => void = () => {}) {
     this.#bundles = bundles;
     this.#clock = clock;
+    this.#refuse = refuse;
   }
 
   /** @throws TrustError */
@@ -27,6 +31,7 @@ export class Issuers {
     if (bundle?.cert === undefined && bundle?.key === undefined) throw this.#missing(name);
     const opened = this.#opened.get(bundle) ?? authorityOf(bundle, name, this.#clock);
     this.#opened.set(bundle, opened);
+    this.#refuse(opened);
     return opened;
   }
 

@@ -4,10 +4,12 @@ import { API_VERSION } from '../../api/skupper/names.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import type { Secret } from '../../kube/objects.ts';
 import { configMaps, secrets } from '../../kube/resource.ts';
+import type { Anchor } from '../../trust/anchor.ts';
 import { TrustError } from '../../trust/errors.ts';
 import type { Ledger } from '../../trust/stores.ts';
 import { ownerOf } from '../namespace-view.ts';
 import { activeSite } from '../site/active-site.ts';
+import { anchorIn } from './router-anchor.ts';
 import { SecretLedger } from './secret-ledger.ts';
 import { SiteSecrets } from './site-secrets.ts';
 
@@ -26,7 +28,8 @@ export async function ledgerOf(client: KubeClient, namespace: string): Promise<L
     view: () => ({ get: () => current, wrote: (object: Secret) => void (current = object) }),
     list: () => (current === undefined ? [] : [current]),
   };
-  return new SecretLedger(new SiteSecrets({ namespace, client, caches, site: ownerOf({ ...site, ...KIND }) }));
+  const anchor = (): Anchor => anchorIn(router, site.metadata.uid);
+  return new SecretLedger(new SiteSecrets({ namespace, client, caches, site: ownerOf({ ...site, ...KIND }) }), { anchor });
 }
 
 /** Lists leave it out of their items. */

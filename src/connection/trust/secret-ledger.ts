@@ -1,14 +1,18 @@
 import { LEDGER } from '../../api/skupper/cluster-names.ts';
 import type { StringMap } from '../../kube/objects.ts';
 import type { Clock } from '../../trust/contract.ts';
-import { damagedEntry, formatEntry, formatRevoked, parseEntry, parseRevoked } from '../../trust/disk/ledger-files.ts';
+import { currentRevocations, ledgerFindings, noAnchor, withIssued, withRecordSeen, type Anchor } from '../../trust/anchor.ts';
+import { damagedEntry, formatEntry, formatRevoked, parseEntry, parseRevoked, type RevocationList } from '../../trust/disk/ledger-files.ts';
 import { TrustError } from '../../trust/errors.ts';
 import { isResource, planRevocation, refuseEntry, withoutRevoked, withRevoked } from '../../trust/revocation.ts';
-import type { Basis, IssuedEntry, Ledger, RevokedSite } from '../../trust/stores.ts';
+import type { AnchoredLedger, Basis, IssuedEntry, LedgerFinding, RevokedSite } from '../../trust/stores.ts';
 import { InTurn } from '../../work/in-turn.ts';
+import { ANCHOR_LOCATION } from './router-anchor.ts';
 import type { SiteSecrets } from './site-secrets.ts';
 
 export interface SecretLedgerOptions {
+  /** As it is now; see `mend`. */
+  readonly anchor?: () => Anchor;
   readonly clock?: Clock;
   /** Told of each damaged line once; nothing stops for it. */
   readonly onDamage?: (damage: TrustError) => void;
@@ -22,27 +26,55 @@ const MOST_ISSUED_CHARACTERS = 700_000;
  * What was issued and who is revoked, in one Secret of the site, so that each change is made of both as they are. What has ended goes with the
  * next write.
  */
-export class SecretLedger implements Ledger {
+export class SecretLedger implements AnchoredLedger {
   readonly #secrets: SiteSecrets;
   readonly #clock: Clock;
   readonly #onDamage: (damage: TrustError) => void;
   readonly #toldOf = new Set<string>();
   readonly #turns = new InTurn();
-  #parsed: { readonly text: string; readonly revoked: readonly RevokedSite[] } = { text: '', revoked: [] };
+  readonly #anchor: () => Anchor;
+  #parsed: { readonly text: string; readonly list: RevocationList | undefined } = { text: '', list: undefined };
+  /** The newest entry that this process has recorded. */
+  #newest: IssuedEntry | undefined;
+  #mended: Anchor = noAnchor;
 
-  constructor(secrets: SiteSecrets, { clock = Date.now, onDamage = () => {} }: SecretLedgerOptions = {}) {
+  constructor(secrets: SiteSecrets, { clock = Date.now, onDamage = () => {}, anchor = () => noAnchor }: SecretLedgerOptions = {}) {
     this.#secrets = secrets;
+    this.#anchor = anchor;
     this.#clock = clock;
     this.#onDamage = onDamage;
   }
 
-  record(entry: IssuedEntry, basis?: Basis): Promise<void> {
-    return this.#change((state) => {
-      refuseEntry(entry, this.#revokedIn(state), basis);
+  async record(entry: IssuedEntry, basis?: Basis): Promise<void> {
+    await this.#change((state) => {
+      refuseEntry(entry, this.#listIn(state).revoked, basis);
       const lines = [...this.#standing(state), formatEntry(entry)].join('\n');
       if (lines.length > MOST_ISSUED_CHARACTERS) throw this.#full(lines.length);
       return { ...state, [KEYS.issued]: `${lines}\n` };
     });
+    this.#newest = entry;
+  }
+
+  /** What the anchor is to hold after `mend`. */
+  get anchor(): Anchor {
+    return this.#mended;
+  }
+
+  async mend(): Promise<readonly LedgerFinding[]> {
+    const now = this.#clock();
+    const anchor = this.#anchor();
+    const { list, isRestored } = currentRevocations(this.#storedIn(this.#secrets.state(LEDGER)), anchor);
+    if (isRestored) await this.#change((state) => ({ ...state, [KEYS.revoked]: formatRevoked(this.#listIn(state)) }));
+    const { [KEYS.issued]: text = '' } = this.#secrets.state(LEDGER);
+    const isOnRecord = (serial: string): boolean => text.includes(`"serial":"${serial}"`);
+    const seen = withRecordSeen(anchor, isOnRecord, now);
+    const newest = this.#newest !== undefined && isOnRecord(this.#newest.serial) ? this.#newest : newestIn(text);
+    this.#mended = {
+      ...(newest === undefined || newest.serial === seen.issued?.serial ? seen : withIssued(seen, newest)),
+      revocations: list,
+      ...(isRestored ? { restored: now } : {}),
+    };
+    return [...ledgerFindings(this.#mended, { location: this.#location, anchor: ANCHOR_LOCATION, now }), ...this.#fill(text)];
   }
 
   async *issued(): AsyncGenerator<IssuedEntry> {
@@ -50,17 +82,17 @@ export class SecretLedger implements Ledger {
   }
 
   async revoked(): Promise<readonly RevokedSite[]> {
-    return this.#revokedIn(this.#secrets.state(LEDGER));
+    return this.#listIn(this.#secrets.state(LEDGER)).revoked;
   }
 
   async revoke(site: string): Promise<RevokedSite> {
     let revoked: RevokedSite | undefined;
     await this.#change(async (state) => {
-      const before = this.#revokedIn(state);
+      const { sequence, revoked: before } = this.#listIn(state);
       revoked = await planRevocation(site, this.#entriesIn(state), before, this.#clock());
       const serials = new Set([...this.#entriesIn(state)].filter(({ notAfter }) => notAfter > this.#clock()).map(({ serial }) => serial));
       const kept = before.filter((one) => !hasEnded(one, serials));
-      return { ...state, [KEYS.revoked]: formatRevoked(withRevoked(kept, revoked)) };
+      return { ...state, [KEYS.revoked]: formatRevoked({ sequence: sequence + 1, revoked: withRevoked(kept, revoked) }) };
     });
     if (revoked === undefined) throw new TrustError('state-unavailable', `${this.#location} was not written`);
     return revoked;
@@ -69,10 +101,10 @@ export class SecretLedger implements Ledger {
   async unrevoke(site: string): Promise<boolean> {
     let changed = false;
     await this.#change(async (state) => {
-      const before = this.#revokedIn(state);
+      const { sequence, revoked: before } = this.#listIn(state);
       const after = await withoutRevoked(before, site, this.#entriesIn(state));
       changed = after !== before;
-      return changed ? { ...state, [KEYS.revoked]: formatRevoked(after) } : undefined;
+      return changed ? { ...state, [KEYS.revoked]: formatRevoked({ sequence: sequence + 1, revoked: after }) } : undefined;
     });
     return changed;
   }
@@ -100,11 +132,23 @@ export class SecretLedger implements Ledger {
     return linesOf(state).filter((line) => (parseEntry(line)?.notAfter ?? Infinity) > now);
   }
 
-  #revokedIn({ [KEYS.revoked]: text = '' }: StringMap): readonly RevokedSite[] {
+  /** The list that counts: that of the Secret, or the newer copy. */
+  #listIn(state: StringMap): Required<RevocationList> {
+    return currentRevocations(this.#storedIn(state), this.#anchor()).list;
+  }
+
+  #storedIn({ [KEYS.revoked]: text = '' }: StringMap): RevocationList | undefined {
     if (text !== this.#parsed.text) {
-      this.#parsed = { text, revoked: text === '' ? [] : parseRevoked(text, `${this.#location}, key ${KEYS.revoked},`) };
+      this.#parsed = { text, list: text === '' ? undefined : parseRevoked(text, `${this.#location}, key ${KEYS.revoked},`) };
     }
-    return this.#parsed.revoked;
+    return this.#parsed.list;
+  }
+
+  #fill({ length }: string): readonly LedgerFinding[] {
+    if (length < NEARLY_FULL * MOST_ISSUED_CHARACTERS) return [];
+    const percent = Math.floor((100 * length) / MOST_ISSUED_CHARACTERS);
+    const message = `the record of certificates in ${this.#location} is ${percent} % full. At 100 % nothing more is issued or renewed: issue fewer certificates, or for a shorter time`;
+    return [{ severity: 'warning', code: 'state-full', message }];
   }
 
   #tell(line: string, number: number): void {
@@ -120,6 +164,14 @@ export class SecretLedger implements Ledger {
         'nothing more is issued until certificates on it have ended; issue fewer, or for a shorter time',
     );
   }
+}
+
+const NEARLY_FULL = 0.9;
+
+/** The last line that can be read. */
+function newestIn(text: string): IssuedEntry | undefined {
+  const end = text.trimEnd();
+  return end === '' ? undefined : parseEntry(end.slice(end.lastIndexOf('\n') + 1));
 }
 
 const linesOf = ({ [KEYS.issued]: text = '' }: StringMap): readonly string[] => text.split('\n').filter((line) => line !== '');

@@ -1,16 +1,24 @@
 import { SITE_KEY, SITE_KEY_FILE } from '../../api/skupper/cluster-names.ts';
 import { generateSiteKey, siteKeyFrom, type SiteKey } from '../../identity/site-key.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
+import { checkSiteId, type Anchor } from '../../trust/anchor.ts';
+import { ANCHOR_LOCATION } from './router-anchor.ts';
 import type { SiteSecrets } from './site-secrets.ts';
 
 /**
- * Who the site is. Its key is made once, where there is no Secret of that name. A damaged one is never replaced, since a new key is a new site
- * to all others.
+ * Who the site is. Its key is made once, where there has never been one. A damaged or missing one is never replaced, since a new key is a new
+ * site to all others.
+ * @throws TrustError `state-missing`
  */
-export async function siteIdentity(secrets: SiteSecrets): Promise<{ readonly id: string; readonly key: SiteKey }> {
-  const texts = await secrets.changeState(SITE_KEY, (there) =>
-    there === undefined ? { [SITE_KEY_FILE]: generateSiteKey().pem } : undefined,
-  );
+export async function siteIdentity(secrets: SiteSecrets, anchor: Anchor): Promise<{ readonly id: string; readonly key: SiteKey }> {
+  const where = secrets.locationOf(SITE_KEY);
+  const texts = await secrets.changeState(SITE_KEY, (there) => {
+    if (there !== undefined) return undefined;
+    checkSiteId(anchor, undefined, where, ANCHOR_LOCATION);
+    return { [SITE_KEY_FILE]: generateSiteKey().pem };
+  });
   const key = siteKeyFrom(texts[SITE_KEY_FILE] ?? '');
-  return { id: siteIdOf(key.publicKey), key };
+  const id = siteIdOf(key.publicKey);
+  checkSiteId(anchor, id, where, ANCHOR_LOCATION);
+  return { id, key };
 }

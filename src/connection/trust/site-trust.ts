@@ -1,13 +1,15 @@
 import { Withdrawals } from '../../agent/withdrawals.ts';
 import type { Identity } from '../../agent/ports.ts';
-import { RECORDS } from '../../api/skupper/cluster-names.ts';
+import { RECORDS, ROUTER } from '../../api/skupper/cluster-names.ts';
 import type { Site } from '../../api/skupper/index.ts';
 import type { Revocations } from '../../identity/issued.ts';
 import type { KubeClient } from '../../kube/contract.ts';
+import { configMaps } from '../../kube/resource.ts';
 import { noTrust, type CertificateState, type TrustFacts } from '../../site/observe/trust-facts.ts';
 import type { ResourceProblem } from '../../site/problem.ts';
 import { keyOf } from '../../site/resources.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import type { Anchor } from '../../trust/anchor.ts';
 import type { Clock } from '../../trust/contract.ts';
 import type { TrustError } from '../../trust/errors.ts';
 import { revocationsOf } from '../../trust/revocation.ts';
@@ -20,6 +22,7 @@ import { isControlled } from './certificate-object.ts';
 import { CertificateSecrets } from './certificate-secrets.ts';
 import { Findings } from './findings.ts';
 import { RenewalDesk } from './renewals.ts';
+import { anchorIn } from './router-anchor.ts';
 import { SecretBundles } from './secret-bundles.ts';
 import { SecretLedger } from './secret-ledger.ts';
 import { SecretPendingKeys } from './secret-pending-keys.ts';
@@ -44,6 +47,8 @@ export interface TrustStep {
   readonly problems: readonly ResourceProblem[];
   /** Undefined while that cannot be read: what routers were told before stands. */
   readonly revoked: Revocations | undefined;
+  /** What the site is to remember; undefined: what it remembers stands. */
+  readonly anchor: Anchor | undefined;
   /** Milliseconds after which something is due. */
   readonly again?: number;
   /** Something failed that may not fail the next time. */
@@ -73,7 +78,8 @@ export class SiteTrust implements AsyncDisposable {
     this.#site = site;
     const found = new Findings(site, signal);
     await found.attempt(() => kept.secrets.adopt(RECORDS));
-    const identity = await found.attempt(() => siteIdentity(kept.secrets));
+    const identity = await found.attempt(() => siteIdentity(kept.secrets, kept.anchor()));
+    const mended = await found.attempt(() => kept.ledger.mend());
     // Who is revoked comes first: without it nothing is signed.
     const revoked = await found.attempt(async () => revocationsOf(await kept.ledger.revoked()));
     const wanted = wantedSecrets(view, site);
@@ -84,8 +90,14 @@ export class SiteTrust implements AsyncDisposable {
     const after = revoked === undefined ? undefined : await found.attempt(async () => revocationsOf(await kept.ledger.revoked()));
     return {
       facts: { ...noTrust, ...tokens?.facts, certificates: issued.certificates, defaultIssuer: defaultIssuerOf(site) },
-      problems: [...found.problems, ...(tokens?.problems ?? [])],
+      problems: [
+        ...found.problems,
+        ...(mended ?? []).map((finding) => ({ resource: keyOf(site), ...finding })),
+        ...issuerProblems(site, issued),
+        ...(tokens?.problems ?? []),
+      ],
       revoked: after,
+      anchor: mended === undefined || identity === undefined ? undefined : anchorOf(kept, identity, view),
       ...this.#again(soonest([issued.due, tokens?.due])),
       ...(found.failed === undefined ? {} : { failed: found.failed }),
     };
@@ -108,7 +120,7 @@ export class SiteTrust implements AsyncDisposable {
     const { certificates: states, due } = await ensureAll(certificates, own, new Set(), found);
     const facts = { ...noTrust, certificates: new Map([...states, ...others.map(({ name }) => [name, NO_SITE] as const)]) };
     const failed = found.failed === undefined ? {} : { failed: found.failed };
-    return { facts, problems: [], revoked: undefined, ...this.#again(due), ...failed };
+    return { facts, problems: [], revoked: undefined, anchor: undefined, ...this.#again(due), ...failed };
   }
 
   /** Another Site of the namespace is another site. */
@@ -119,10 +131,11 @@ export class SiteTrust implements AsyncDisposable {
     const { namespace, client, caches, log, clock = Date.now } = this.#options;
     const secrets = new SiteSecrets({ namespace, client, caches, site: ownerOf(site) });
     const onDamage = (damage: TrustError): void => log.error({ namespace, error: damage }, damage.message);
-    const ledger = new SecretLedger(secrets, { clock, onDamage });
-    const certificates = new CertificateSecrets(secrets, ledger, clock);
+    const anchor = (): Anchor => anchorIn(caches.view(configMaps).get(`${namespace}/${ROUTER}`), uid);
+    const ledger = new SecretLedger(secrets, { clock, onDamage, anchor });
+    const certificates = new CertificateSecrets(secrets, ledger, clock, anchor);
     const renewals = new RenewalDesk({ client, caches, ledger, certificates, log, clock });
-    this.#kept = { uid, secrets, ledger, certificates, renewals, withdrawals: new Withdrawals(ledger, 0) };
+    this.#kept = { uid, secrets, anchor, ledger, certificates, renewals, withdrawals: new Withdrawals(ledger, 0) };
     return this.#kept;
   }
 
@@ -181,6 +194,17 @@ const NO_SITE: CertificateState = {
   problem: { code: 'no-site', message: 'this namespace has no Site, so nothing is issued in it; create one.' },
 };
 
+/** The site's authority is told of by the Site as well: all links depend on it. */
+function issuerProblems(site: Site, { certificates }: Issue): readonly ResourceProblem[] {
+  const problem = certificates.get(defaultIssuerOf(site))?.problem;
+  return problem === undefined ? [] : [{ resource: keyOf(site), severity: 'error', ...problem }];
+}
+
+function anchorOf({ ledger, certificates }: Kept, { id }: Identity, { resources, unreadable }: NamespaceView): Anchor {
+  const stored = new Set([...resources.Certificate, ...unreadable].map(keyOf));
+  return { ...ledger.anchor, siteId: id, authorities: certificates.authorities((name) => stored.has(`Certificate/${name}`)) };
+}
+
 function parted<T>(all: readonly T[], isFirst: (one: T) => boolean): readonly [readonly T[], readonly T[]] {
   return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
 }
@@ -194,6 +218,7 @@ function soonest(times: readonly (number | undefined)[]): number | undefined {
 interface Kept {
   readonly uid: string;
   readonly secrets: SiteSecrets;
+  readonly anchor: () => Anchor;
   readonly ledger: SecretLedger;
   readonly certificates: CertificateSecrets;
   readonly renewals: RenewalDesk;

@@ -139,6 +139,8 @@ export interface Standing {
   readonly purpose: CertificatePurpose | undefined;
   /** Certificate and key belong together. */
   readonly isWhole: boolean;
+  /** Of an authority; see `authorityKeyOf`. */
+  readonly authorityKey?: string;
 }
 
 /** As far as its holder is concerned: a person's is asked for no more than this. */

@@ -19,7 +19,7 @@ import { ClusterSource } from './source.ts';
 import { ClusterStatuses } from './statuses.ts';
 import { clusterStores } from './stores.ts';
 import { StoredResources } from './stored-resources.ts';
-import { siteUidIn } from './told-by-controller.ts';
+import { siteIdIn, siteUidIn } from './told-by-controller.ts';
 import { WatchedSecrets } from './watched-secrets.ts';
 
 export interface ClusterPlatformOptions {
@@ -90,6 +90,7 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
         secrets,
         bundles,
         site,
+        siteId: () => siteIdIn(watches.router),
         renewalRequests: new RenewalEntries({ client, namespace, seen: () => watches.renewals }),
       }),
       signing: new ControllerSigning({ client, start, namespace, told: () => watches.router, bundles }),

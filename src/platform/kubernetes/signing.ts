@@ -11,7 +11,7 @@ import { isRecord } from '../../text/is-record.ts';
 import { printable } from '../../text/printable.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { TrustError } from '../../trust/errors.ts';
-import { revocationsIn } from './told-by-controller.ts';
+import { revocationsIn, sequenceIn } from './told-by-controller.ts';
 import type { SecretBundles } from './secret-bundles.ts';
 
 type Elsewhere = Extract<Signing, { readonly kind: 'elsewhere' }>;
@@ -40,7 +40,7 @@ export class ControllerSigning implements Elsewhere {
   readonly #options: ControllerSigningOptions;
   /** The sites that wait. */
   readonly #waiting = new Set<string>();
-  #revoked: { readonly from: ConfigMap; readonly revoked: Revocations } | undefined;
+  #revoked: { readonly from: ConfigMap; readonly revoked: Revocations; readonly sequence: number | undefined } | undefined;
 
   constructor(options: ControllerSigningOptions) {
     this.#options = options;
@@ -52,7 +52,7 @@ export class ControllerSigning implements Elsewhere {
     if (this.#revoked === undefined && told === undefined) {
       throw new EarshotError('state-unavailable', "the site's controller has not said yet who is revoked");
     }
-    if (told !== undefined && this.#revoked?.from !== told) this.#revoked = { from: told, revoked: this.#read(told) };
+    if (told !== undefined && this.#revoked?.from !== told) this.#revoked = { from: told, ...this.#read(told) };
     return this.#revoked?.revoked ?? { sites: [], serials: [] };
   }
 
@@ -78,12 +78,16 @@ export class ControllerSigning implements Elsewhere {
     }
   }
 
-  #read(told: ConfigMap): Revocations {
+  /** An older copy of the list, or none, lets nobody back in: the controller writes the newest again. */
+  #read(told: ConfigMap): { readonly revoked: Revocations; readonly sequence: number | undefined } {
+    const before = this.#revoked;
+    const sequence = sequenceIn(told);
+    if (before?.sequence !== undefined && sequence !== undefined && sequence < before.sequence) return before;
     try {
-      return revocationsIn(told);
+      return { revoked: revocationsIn(told), sequence };
     } catch (error) {
-      if (this.#revoked === undefined) throw error;
-      return this.#revoked.revoked;
+      if (before === undefined) throw error;
+      return before;
     }
   }
 

@@ -34,6 +34,8 @@ export class ClusterSource implements Source {
   readonly #options: ClusterSourceOptions;
   readonly #followers = new Set<() => void>();
   #content: Content | undefined;
+  /** As known last: where the list is gone, its pods are still listened for. */
+  #podKeys: readonly string[] = [];
   #latest: { readonly content: Content; readonly secrets: SecretsRead; readonly snapshot: Snapshot } | undefined;
 
   constructor(options: ClusterSourceOptions) {
@@ -97,7 +99,7 @@ export class ClusterSource implements Source {
       attachedServers: watches.attachedServers,
       services: {
         services: [...watches.services.values()].map(({ service }) => service),
-        podKeys: podKeysIn(watches.network?.data?.[NETWORK_DATA.podKeys]),
+        podKeys: (this.#podKeys = podKeysIn(watches.network?.data?.[NETWORK_DATA.podKeys]) ?? this.#podKeys),
       },
       attached: [],
       reachedAt: watches.reachedAt,

@@ -1,5 +1,5 @@
 import type { Identity, RouterStores } from '../../agent/ports.ts';
-import { SITE_KEY, SITE_KEY_FILE } from '../../api/skupper/cluster-names.ts';
+import { ROUTER, SITE_KEY, SITE_KEY_FILE } from '../../api/skupper/cluster-names.ts';
 import { isOfAnotherSite } from '../../api/skupper/other-site.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
@@ -18,21 +18,34 @@ export interface ClusterStoresOptions {
   readonly renewalRequests: RouterStores['renewalRequests'];
   /** The uid of the Site that this router is of, once it is known. */
   readonly site: () => string | undefined;
+  /** The site's id, as its controller says it. */
+  readonly siteId?: () => string | undefined;
 }
 
 /** Nothing is made here: the site's controller makes its key and its Secrets. */
-export function clusterStores({ secrets, bundles, renewalRequests, site }: ClusterStoresOptions): RouterStores {
-  return { identity: async () => identityOf(secrets.get(SITE_KEY), site()), bundles, pendingKeys: pendingKeys(), renewalRequests };
+export function clusterStores({ secrets, bundles, renewalRequests, site, siteId }: ClusterStoresOptions): RouterStores {
+  return {
+    identity: async () => identityOf(secrets.get(SITE_KEY), site(), siteId?.()),
+    bundles,
+    pendingKeys: pendingKeys(),
+    renewalRequests,
+  };
 }
 
 /** A router keeps its identity for life, so it waits for the key of its own Site where that of one before is still there. */
-function identityOf(secret: Secret | undefined, site: string | undefined): Identity | undefined {
+function identityOf(secret: Secret | undefined, site: string | undefined, siteId: string | undefined): Identity | undefined {
   if (secret === undefined || isOfAnotherSite(secret, site)) return undefined;
+  const identity = identityIn(secret);
+  if (siteId === undefined || siteId === identity.id) return identity;
+  throw new EarshotError('state-missing', `the Secret ${SITE_KEY} is the key of another site: see the status of the Site`);
+}
+
+function identityIn(secret: Secret): Identity {
   try {
     const key = siteKeyFrom(textIn(secret, SITE_KEY_FILE) ?? '');
     return { id: siteIdOf(key.publicKey), key };
   } catch (error) {
-    const words = `the Secret ${SITE_KEY} is damaged: ${messageOf(error)} To make a new site of it, delete it; its links then need new tokens.`;
+    const words = `the Secret ${SITE_KEY} is damaged: ${messageOf(error)} To make a new site of it, delete it and the ConfigMap ${ROUTER}; its links then need new tokens.`;
     throw new EarshotError('state-damaged', words, error);
   }
 }

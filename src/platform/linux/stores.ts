@@ -1,13 +1,16 @@
 import { join } from 'node:path';
 import type { Stores, TokenStore } from '../../agent/ports.ts';
+import { knownGrant } from '../../agent/grants.ts';
 import type { Link } from '../../api/skupper/index.ts';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { openGrantStore } from '../../trust/disk/grant-store.ts';
 import { openLedger } from '../../trust/disk/ledger.ts';
 import { DirectoryBundles } from '../../trust/disk/bundles.ts';
 import { DirectoryPendingKeys } from '../../trust/disk/pending-keys.ts';
+import type { KnownGrant } from '../../trust/stores.ts';
 import { openIdentity } from './identity.ts';
 import { resourceFileName, type NamespaceLayout } from './layout.ts';
+import { listRuntime } from './runtime-resources.ts';
 import { RenewalRequestFiles } from './renewal-requests.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -26,8 +29,19 @@ export function openStores(layout: NamespaceLayout, bundles: DirectoryBundles, l
     tokens: new TokenFiles(layout),
     renewalRequests: new RenewalRequestFiles(layout),
     ledger: () => openLedger(internal.root, { onDamage: ({ code, message }) => log?.error({ code }, message) }),
-    grants: (ledger) => openGrantStore(internal.grants, { ledger }),
+    grants: async (ledger) => openGrantStore(internal.grants, { ledger, known: await grantsBefore(layout) }),
   };
+}
+
+/** What the statuses say that the process before has left. */
+async function grantsBefore(layout: NamespaceLayout): Promise<ReadonlyMap<string, KnownGrant>> {
+  const grants = await listRuntime(layout, 'AccessGrant').catch(() => []);
+  return new Map(
+    grants.flatMap(({ metadata: { name = '' }, status }) => {
+      const known = knownGrant(status);
+      return known === undefined ? [] : [[name, known] as const];
+    }),
+  );
 }
 
 class TokenFiles implements TokenStore {

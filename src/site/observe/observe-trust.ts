@@ -16,6 +16,7 @@ import type { Progress } from './wording.ts';
 export function observeGrant(grant: AccessGrant, view: View): AccessGrantStatus {
   const facts = view.trust.grants.get(nameOf(grant));
   const { url, code, ca } = facts ?? {};
+  const expires = facts?.expires === undefined ? grant.status?.expirationTime : timeText(facts.expires);
   const conditions = {
     Processed: firstOf(configured(view), processed(facts)),
     Resolved: url === undefined || ca === undefined ? waiting('no-address', 'the server where tokens are redeemed is being opened') : done,
@@ -25,8 +26,9 @@ export function observeGrant(grant: AccessGrant, view: View): AccessGrantStatus 
     ...(url === undefined ? {} : { url }),
     ...(code === undefined ? {} : { code }),
     ...(ca === undefined ? {} : { ca }),
-    redemptions: facts?.redemptions ?? 0,
-    ...(facts?.expires === undefined ? {} : { expirationTime: timeText(facts.expires) }),
+    // What it said before stands while nothing is known: it is the second copy of the grant's record.
+    redemptions: Math.max(facts?.redemptions ?? 0, grant.status?.redemptions ?? 0),
+    ...(expires === undefined ? {} : { expirationTime: expires }),
   };
 }
 

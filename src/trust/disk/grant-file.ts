@@ -25,7 +25,7 @@ export function parseGrant(text: string, name: string): GrantRecord | undefined 
     Array.isArray(redeemedBy) &&
     redeemedBy.every(isRedeemer) &&
     keyHashes.length === redeemedBy.length &&
-    redemptions === redeemedBy.length;
+    Number(redemptions) >= redeemedBy.length;
   // Checked field by field just now.
   return isWhole ? (fields as unknown as GrantRecord) : undefined;
 }

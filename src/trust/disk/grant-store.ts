@@ -3,7 +3,7 @@ import type { Clock } from '../contract.ts';
 import { TrustError } from '../errors.ts';
 import type { GrantRecord } from '../grants.ts';
 import { HeldGrants } from '../held-grants.ts';
-import type { GrantStore, Ledger } from '../stores.ts';
+import type { GrantStore, KnownGrant, Ledger } from '../stores.ts';
 import type { Disk } from '../../files/disk.ts';
 import { removeDrafts, writeDurably } from '../../files/durable.ts';
 import { realDisk } from './disk.ts';
@@ -18,6 +18,8 @@ export interface GrantStoreOptions {
   readonly ledger: Ledger;
   readonly clock?: Clock;
   readonly disk?: Disk;
+  /** By name: what statuses say of grants. */
+  readonly known?: ReadonlyMap<string, KnownGrant>;
 }
 
 /** Grants in files, one each (mode 0600). Takes the directory for this process. @throws TrustError `state-busy` with the other's pid */

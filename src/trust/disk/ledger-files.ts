@@ -41,17 +41,31 @@ export const damagedEntry = (path: string, line: number): TrustError =>
 const HEADER =
   '# Sites that may not come back. Written by "earshot site revoke"; a person may read it, and change it while nothing else does.\n';
 
-export function formatRevoked(revoked: readonly RevokedSite[]): string {
-  return HEADER + writeYaml({ version: 1, revoked: revoked.map((site) => ({ ...site, at: new Date(site.at).toISOString() })) });
+/** The list of revoked sites, in the order of revocation. */
+export interface RevocationList {
+  /** Counts the changes. Undefined: of an earlier version, or cut off. */
+  readonly sequence?: number;
+  readonly revoked: readonly RevokedSite[];
 }
 
+/** The number stands last: a file that is cut off has none. */
+export function formatRevoked({ sequence = 0, revoked }: RevocationList): string {
+  return HEADER + writeYaml({ version: 1, revoked: revoked.map(revokedText), sequence });
+}
+
+/** With its time as text. */
+export const revokedText = (site: RevokedSite): Omit<RevokedSite, 'at'> & { readonly at: string } => ({
+  ...site,
+  at: new Date(site.at).toISOString(),
+});
+
 /** @throws TrustError `state-damaged`: to take an unreadable file for an empty one would let everyone back in */
-export function parseRevoked(text: string, path: string): readonly RevokedSite[] {
+export function parseRevoked(text: string, path: string): RevocationList {
   try {
     const document = parseWritten(text);
-    const { version, revoked } = isRecord(document) ? document : {};
+    const { version, revoked, sequence } = isRecord(document) ? document : {};
     if (version !== 1 || !Array.isArray(revoked)) throw new Error('it must hold "version: 1" and a list "revoked"');
-    return revoked.map(parseRevokedSite);
+    return { ...(typeof sequence === 'number' ? { sequence } : {}), revoked: revoked.map(parseRevokedSite) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new TrustError(
@@ -62,7 +76,8 @@ export function parseRevoked(text: string, path: string): readonly RevokedSite[]
   }
 }
 
-function parseRevokedSite(value: unknown, index: number): RevokedSite {
+/** @throws Error with what is wrong */
+export function parseRevokedSite(value: unknown, index: number): RevokedSite {
   const { name, at, siteIds, serials } = isRecord(value) ? value : {};
   const time = at instanceof Date ? at.getTime() : Date.parse(String(at));
   if (typeof name !== 'string' || Number.isNaN(time) || !isTexts(siteIds) || !isTexts(serials)) {

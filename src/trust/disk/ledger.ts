@@ -1,21 +1,31 @@
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { InTurn } from '../../work/in-turn.ts';
 import type { Clock } from '../contract.ts';
 import { TrustError } from '../errors.ts';
 import { planRevocation, refuseEntry, withoutRevoked, withRevoked } from '../revocation.ts';
-import type { Basis, IssuedEntry, Ledger, RevokedSite } from '../stores.ts';
+import type { AnchoredLedger, Basis, IssuedEntry, LedgerFinding, RevokedSite } from '../stores.ts';
 import type { Disk } from '../../files/disk.ts';
 import { removeDrafts, writeDurably } from '../../files/durable.ts';
 import { realDisk } from './disk.ts';
-import { damagedEntry, formatEntry, formatRevoked, MAX_ENTRY_BYTES, parseEntry, parseRevoked } from './ledger-files.ts';
-import { acquireLock } from './lock.ts';
+import { currentRevocations, ledgerFindings, withIssued, withRecordSeen, type CurrentRevocations } from '../anchor.ts';
+import { ANCHOR, AnchorFile } from './anchor-file.ts';
+import {
+  damagedEntry,
+  formatEntry,
+  formatRevoked,
+  MAX_ENTRY_BYTES,
+  parseEntry,
+  parseRevoked,
+  type RevocationList,
+} from './ledger-files.ts';
+import { lockTrust } from './lock.ts';
 
 const ISSUED = 'issued.jsonl';
 const REVOKED = 'revoked.yaml';
 /** Of who is revoked: what a person has written, or had written. */
 const MAX_BYTES = 64 * 1_048_576;
-/** A command may have the lock for as long as a disk takes to sync. */
-const LOCK_WAIT_MILLISECONDS = 10_000;
 /** So many new ones, or as many as there were, before it is worth while to look for those that have ended. */
 const COMPACT_AFTER = 100;
 
@@ -27,7 +37,7 @@ export interface LedgerOptions {
 }
 
 /** `directory` is the namespace's `internal/`. */
-export async function openLedger(directory: string, options: LedgerOptions = {}): Promise<Ledger> {
+export async function openLedger(directory: string, options: LedgerOptions = {}): Promise<AnchoredLedger> {
   const ledger = new DirectoryLedger(directory, options);
   await ledger.open();
   return ledger;
@@ -39,7 +49,7 @@ export function readRevoked(directory: string): Promise<readonly RevokedSite[]> 
 }
 
 /** What was issued in `issued.jsonl`, who is revoked in `revoked.yaml`. Each change holds the lock `trust.lock`. */
-class DirectoryLedger implements Ledger {
+class DirectoryLedger implements AnchoredLedger {
   readonly #directory: string;
   readonly #issued: string;
   readonly #revoked: string;
@@ -48,7 +58,10 @@ class DirectoryLedger implements Ledger {
   readonly #turns = new InTurn();
   readonly #onDamage: (damage: TrustError) => void;
   readonly #toldOf = new Set<number>();
-  #parsed: { readonly text: string; readonly revoked: readonly RevokedSite[] } | undefined;
+  readonly #anchor: AnchorFile;
+  #parsed: { readonly text: string; readonly list: RevocationList } | undefined;
+  /** As the record was when `mend` looked through it. */
+  #lookedAt: string | undefined;
   /** The file's name is on disk, not only its content. */
   #isNamed = false;
   /** Entries that this process may still write before the next look for ended ones. */
@@ -61,12 +74,13 @@ class DirectoryLedger implements Ledger {
     this.#clock = clock;
     this.#disk = disk;
     this.#onDamage = onDamage;
+    this.#anchor = new AnchorFile(directory, disk);
   }
 
   async open(): Promise<void> {
     await this.#disk.makeDirectory(this.#directory);
     await this.#locked(async () => {
-      for (const file of [ISSUED, REVOKED]) await removeDrafts(this.#directory, this.#disk, file);
+      for (const file of [ISSUED, REVOKED, ANCHOR]) await removeDrafts(this.#directory, this.#disk, file);
       await this.#compact();
     });
   }
@@ -77,6 +91,7 @@ class DirectoryLedger implements Ledger {
       await this.#disk.appendLine(this.#issued, formatEntry(entry));
       if (!this.#isNamed) await this.#disk.syncDirectory(this.#directory);
       this.#isNamed = true;
+      await this.#anchor.changeLocked((anchor) => withIssued(anchor, entry));
       this.#untilCompaction -= 1;
       if (this.#untilCompaction <= 0) await this.#compact();
     });
@@ -87,41 +102,83 @@ class DirectoryLedger implements Ledger {
   }
 
   async revoked(): Promise<readonly RevokedSite[]> {
-    const text = (await this.#disk.read(this.#revoked, MAX_BYTES))?.toString('utf8');
-    if (text === undefined) return [];
-    // It is asked for at each renewal, redemption and look, and ten thousand serial numbers take a fifth of a second to parse.
-    if (this.#parsed?.text !== text) this.#parsed = { text, revoked: parseRevoked(text, this.#revoked) };
-    return this.#parsed.revoked;
+    return (await this.#current()).list.revoked;
   }
 
   revoke(site: string): Promise<RevokedSite> {
     return this.#locked(async () => {
-      const before = await this.revoked();
-      const revoked = await planRevocation(site, this.issued(), before, this.#clock());
-      await this.#writeRevoked(withRevoked(before, revoked));
+      const before = (await this.#current()).list;
+      const revoked = await planRevocation(site, this.issued(), before.revoked, this.#clock());
+      await this.#writeRevoked({ sequence: before.sequence + 1, revoked: withRevoked(before.revoked, revoked) });
       return revoked;
     });
   }
 
   unrevoke(site: string): Promise<boolean> {
     return this.#locked(async () => {
-      const before = await this.revoked();
-      const after = await withoutRevoked(before, site, this.issued());
-      if (after !== before) await this.#writeRevoked(after);
-      return after !== before;
+      const before = (await this.#current()).list;
+      const after = await withoutRevoked(before.revoked, site, this.issued());
+      if (after !== before.revoked) await this.#writeRevoked({ sequence: before.sequence + 1, revoked: after });
+      return after !== before.revoked;
     });
+  }
+
+  async mend(): Promise<readonly LedgerFinding[]> {
+    const now = this.#clock();
+    const { list, isRestored } = await this.#current();
+    const anchor = await this.#anchor.get();
+    const isNews = isRestored || !isDeepStrictEqual(anchor.revocations, list) || (await this.#recordStamp()) !== this.#lookedAt;
+    if (isNews) await this.#locked(() => this.#mend(now));
+    const state = isNews ? await this.#anchor.get() : anchor;
+    return ledgerFindings(state, { location: this.#directory, anchor: this.#anchor.location, now });
+  }
+
+  async #mend(now: number): Promise<void> {
+    const { list, isRestored } = await this.#current();
+    if (isRestored) await writeDurably(this.#revoked, formatRevoked(list), 0o600, this.#disk);
+    const before = await this.#anchor.get();
+    const marks = new Set([before.lost?.serial, before.issued?.serial]);
+    const found = new Set<string>();
+    let last: IssuedEntry | undefined;
+    for await (const entry of this.issued()) {
+      if (marks.has(entry.serial)) found.add(entry.serial);
+      last = entry;
+    }
+    await this.#anchor.changeLocked((anchor) => {
+      const seen = withRecordSeen(anchor, (serial) => found.has(serial), now);
+      const next = last === undefined || last.serial === seen.issued?.serial ? seen : withIssued(seen, last);
+      return { ...next, revocations: list, ...(isRestored ? { restored: now } : {}) };
+    });
+    this.#lookedAt = await this.#recordStamp();
+  }
+
+  /** Changes with the record, and with what the anchor remembers of it. */
+  async #recordStamp(): Promise<string> {
+    const { ino, size, mtimeMs } = await stat(this.#issued).catch(() => ({ ino: 0, size: 0, mtimeMs: 0 }));
+    const { lost, issued } = await this.#anchor.get();
+    return JSON.stringify([ino, size, mtimeMs, lost, issued]);
+  }
+
+  /** The list that counts: that of the file, or the newer copy. */
+  async #current(): Promise<CurrentRevocations> {
+    const text = (await this.#disk.read(this.#revoked, MAX_BYTES))?.toString('utf8');
+    // It is asked for at each renewal, redemption and look, and ten thousand serial numbers take a fifth of a second to parse.
+    if (text !== undefined && this.#parsed?.text !== text) this.#parsed = { text, list: parseRevoked(text, this.#revoked) };
+    return currentRevocations(text === undefined ? undefined : this.#parsed?.list, await this.#anchor.get());
   }
 
   #locked<T>(work: () => Promise<T>): Promise<T> {
     return this.#turns.run(this.#directory, async () => {
-      await using _lock = await acquireLock(join(this.#directory, 'trust.lock'), LOCK_WAIT_MILLISECONDS);
+      await using _lock = await lockTrust(this.#directory);
       // Awaited here: the lock is given back at the end of this block.
       return await work();
     });
   }
 
-  async #writeRevoked(revoked: readonly RevokedSite[]): Promise<void> {
-    await writeDurably(this.#revoked, formatRevoked(revoked), 0o600, this.#disk);
+  /** Before its copy: until that is written, the file has the higher number. */
+  async #writeRevoked(list: Required<RevocationList>): Promise<void> {
+    await writeDurably(this.#revoked, formatRevoked(list), 0o600, this.#disk);
+    await this.#anchor.changeLocked((anchor) => ({ ...anchor, revocations: list }));
   }
 
   async *#entries(): AsyncGenerator<{ readonly entry: IssuedEntry | undefined; readonly text: string }> {

@@ -21,6 +21,14 @@ export async function acquireLock(path: string, waitMilliseconds = 0): Promise<A
   }
 }
 
+/** The lock of what a site has issued and revoked. `directory` is the namespace's `internal/`. */
+export function lockTrust(directory: string): Promise<AsyncDisposable> {
+  return acquireLock(join(directory, 'trust.lock'), TRUST_WAIT);
+}
+
+/** Milliseconds. A command may have the lock for as long as a disk takes to sync. */
+const TRUST_WAIT = 10_000;
+
 /**
  * A process of an earlier version knows only files `PATH.1`, `PATH.2`, …: whoever the highest names has the lock while it lives. So
  * this process is named by one that is higher than any of theirs, and leaves room above: after a crash an earlier version takes the

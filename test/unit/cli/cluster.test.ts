@@ -360,7 +360,9 @@ describe('what is shown of a site in a cluster', () => {
 
   it('has those that it has revoked, for whoever may see the record', async () => {
     await using cluster = await withSite();
-    const text = formatRevoked([{ name: 'east', siteIds: ['a'.repeat(64)], serials: [], at: Date.parse('2030-01-02T00:00:00Z') }]);
+    const text = formatRevoked({
+      revoked: [{ name: 'east', siteIds: ['a'.repeat(64)], serials: [], at: Date.parse('2030-01-02T00:00:00Z') }],
+    });
     const metadata = { ownerReferences: [{ apiVersion: 'skupper.io/v2alpha1', kind: 'Site', name: 'west', uid: 'uid-sites/west' }] };
     cluster.store('secrets/skupper-site-ledger', { metadata, data: { 'revoked.yaml': Buffer.from(text).toString('base64') } });
     assert.match((await cluster.earshot(['site', 'status'])).out, /\nRevoked: east \(2030-01-02\)\n/);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { LOCAL_CA, LOCAL_SERVER, SITE_CA } from '../../../../src/api/skupper/cluster-names.ts';
+import { LOCAL_CA, LOCAL_SERVER, ROUTER, ROUTER_DATA, SITE_CA } from '../../../../src/api/skupper/cluster-names.ts';
 import type { Certificate, Site } from '../../../../src/api/skupper/index.ts';
 import { API_VERSION } from '../../../../src/api/skupper/names.ts';
 import type { NamespaceView } from '../../../../src/connection/namespace-view.ts';
@@ -8,8 +8,9 @@ import { GrantDesk } from '../../../../src/connection/tokens/grant-desk.ts';
 import { SiteTrust, type TrustStep } from '../../../../src/connection/trust/site-trust.ts';
 import type { KubeClient } from '../../../../src/kube/contract.ts';
 import type { KubeObject, Secret } from '../../../../src/kube/objects.ts';
-import { secrets } from '../../../../src/kube/resource.ts';
+import { configMaps, secrets } from '../../../../src/kube/resource.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
+import { formatAnchor } from '../../../../src/trust/anchor.ts';
 import type { Clock } from '../../../../src/trust/contract.ts';
 import { makeClock } from '../../trust/support/site.ts';
 import { playedCluster, type PlayedCluster } from './played-cluster.ts';
@@ -57,10 +58,20 @@ export async function trustWorld({
     secret,
     texts,
     leaf: (name) => new X509Certificate(texts(name)['tls.crt'] ?? ''),
-    step: (objects, { namespace = 'west' } = {}) => {
+    step: async (objects, { namespace = 'west' } = {}) => {
       const find: NamespaceView['find'] = (of, name) => caches.view(of).get(`${namespace}/${name}`);
       const trust = trusts.getOrInsertComputed(namespace, () => new SiteTrust({ ...options, namespace }));
-      return trust.step({ ...viewOf(objects, { namespace }), find }, played.signal);
+      const step = await trust.step({ ...viewOf(objects, { namespace }), find }, played.signal);
+      const told = step.anchor === undefined ? undefined : formatAnchor(step.anchor);
+      if (told !== undefined && told !== api.read(configMaps, `${namespace}/${ROUTER}`)?.data?.[ROUTER_DATA.anchor]) {
+        api.put(configMaps, {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name: ROUTER, namespace },
+          data: { [ROUTER_DATA.anchor]: told },
+        });
+      }
+      return step;
     },
     [Symbol.asyncDispose]: async () => {
       for (const trust of trusts.values()) await trust[Symbol.asyncDispose]();

@@ -59,6 +59,7 @@ export function viewOf(
     isUnreadable: () => false,
     site: resources.Site[0],
     settings: { ...settings, ...changed },
+    anchor: undefined,
     revoked: { sites: [], serials: [] },
     list: (kind) => of(kind, objects),
     find: (kind, name) => of(kind, objects).find(({ metadata }) => metadata.name === name),

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { annotation, LEDGER, LOCAL_CA, LOCAL_SERVER, SITE_CA, SITE_KEY } from '../../../../src/api/skupper/cluster-names.ts';
+import { annotation, LEDGER, LOCAL_CA, LOCAL_SERVER, ROUTER, SITE_CA, SITE_KEY } from '../../../../src/api/skupper/cluster-names.ts';
 import type { AccessGrant } from '../../../../src/api/skupper/index.ts';
 import { API_VERSION } from '../../../../src/api/skupper/names.ts';
 import type { KubeClient } from '../../../../src/kube/contract.ts';
 import { ApiError } from '../../../../src/kube/errors.ts';
 import type { Secret } from '../../../../src/kube/objects.ts';
-import { secrets } from '../../../../src/kube/resource.ts';
+import { configMaps, secrets } from '../../../../src/kube/resource.ts';
 import { purposeOf } from '../../../../src/identity/certificate-purpose.ts';
 import { authorityOf } from '../../../../src/trust/authority.ts';
 import { buildRoot, issueBundle } from '../../../../src/trust/issue.ts';
@@ -160,12 +160,22 @@ describe('the trust of a site in a cluster', () => {
     assert.notEqual(await serials(renamed), second);
   });
 
-  it('makes all of an authority anew when that is another one, in the same step', async () => {
+  it('makes all of an authority anew when that is another one, in the same step, once somebody says so', async () => {
     await using world = await trustWorld();
     await world.step(all);
     const signed = [LOCAL_SERVER, 'link-west', 'skupper-site-server'] as const;
     const before = signed.map((name) => world.leaf(name).serialNumber);
     world.cluster.api.remove(secrets, `west/${SITE_CA}`);
+    const { problems } = await world.step(all);
+    assert.match(
+      problems.map(({ message }) => message).join(),
+      /authority in Secret west\/skupper-site-ca is missing.*delete the ConfigMap skupper-router/,
+    );
+    assert.deepEqual(
+      signed.map((name) => world.leaf(name).serialNumber),
+      before,
+    );
+    world.cluster.api.remove(configMaps, `west/${ROUTER}`);
     assert.deepEqual((await world.step(all)).problems, []);
     const after = signed.map((name) => world.leaf(name));
     assert.deepEqual(
@@ -327,7 +337,10 @@ describe('the trust of a site in a cluster', () => {
     const { problems, facts } = await world.step(all);
     assert.deepEqual(
       problems.map(({ resource, message }) => [resource, /Restore it from a backup/.test(message)]),
-      [['Site/west', true]],
+      [
+        ['Site/west', true],
+        ['Site/west', true],
+      ],
     );
     assert.match(facts.certificates.get(SITE_CA)?.problem?.message ?? '', /is damaged.*Restore it from a backup/);
     assert.deepEqual(world.texts(SITE_KEY), { 'site.key': 'nonsense' });

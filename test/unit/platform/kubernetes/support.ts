@@ -17,7 +17,9 @@ const log = createLogger({ level: 'silent', component: 'test' });
 export function aNamespace(): PlayedApi {
   const api = new PlayedApi();
   put(api, sites, 'west', { spec: null }, { uid: 'site-uid' });
-  put(api, configMaps, 'skupper-router', { data: { 'site.json': '{"name":"west","uid":"site-uid"}' } });
+  put(api, configMaps, 'skupper-router', {
+    data: { 'site.json': '{"name":"west","uid":"site-uid"}', 'revoked.json': '{"sites":[],"serials":[]}' },
+  });
   put(api, configMaps, 'skupper-network-status', {});
   put(api, configMaps, 'skupper-router-renewals', {});
   putSecret(api, 'skupper-site-key', { 'site.key': generateSiteKey().pem }, 'Opaque');

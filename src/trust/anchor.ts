@@ -1,0 +1,162 @@
+/**
+ * What a site remembers of its other state, in another object than that: the ConfigMap of its routers, or `internal/anchor.json`. By it an
+ * object that is missing or an older copy is told from one that was never there (docs/adr/0024-missing-is-not-empty.md). Pure.
+ */
+import { isRecord } from '../text/is-record.ts';
+import { parseRevokedSite, revokedText, type RevocationList } from './disk/ledger-files.ts';
+import { TrustError } from './errors.ts';
+import type { LedgerFinding } from './stores.ts';
+
+export interface Anchor {
+  readonly siteId?: string;
+  /** By name: the authorities that this site has made. */
+  readonly authorities: Readonly<Record<string, AnchoredAuthority>>;
+  /** A copy: the one with the higher number counts. */
+  readonly revocations?: Required<RevocationList>;
+  /** The newest entry of the record of certificates. */
+  readonly issued?: RecordMark;
+  /** The entry by which the record was found incomplete. */
+  readonly lost?: RecordMark;
+  /** Milliseconds since 1970, when the list of revoked sites was last put back from here. */
+  readonly restored?: number;
+}
+
+export interface AnchoredAuthority {
+  /** SHA-256 of its public key, hex. */
+  readonly key: string;
+  /** Of the resource that it is made for; another one of the name has an authority of its own. */
+  readonly uid?: string;
+}
+
+export interface RecordMark {
+  readonly serial: string;
+  /** Milliseconds since 1970: when this one ends, after which its line may be gone. */
+  readonly notAfter: number;
+  /** When all have ended that were on record with it. */
+  readonly until: number;
+}
+
+export const noAnchor: Anchor = { authorities: {} };
+
+/** Where it is kept. */
+export interface AnchorStore {
+  /** `noAnchor` where there is none, or none that can be read: it is made again from the rest. */
+  get(): Promise<Anchor>;
+  /** One change after another. */
+  change(plan: (anchor: Anchor) => Anchor): Promise<void>;
+  /** For messages: what a person deletes to go on without what is missing. */
+  readonly location: string;
+}
+
+/** Of what a site says that it is missing. */
+export const missing = (what: string, location: string): TrustError =>
+  new TrustError('state-missing', `${what} Put it back from a backup; or delete ${location}, to go on without it`);
+
+export interface CurrentRevocations {
+  readonly list: Required<RevocationList>;
+  /** The stored list is missing or older, and is to be written again. */
+  readonly isRestored: boolean;
+}
+
+/**
+ * The list that counts: the one with the higher number. One without a number is of an earlier version, or cut off; then all that either names
+ * stay out.
+ */
+export function currentRevocations(stored: RevocationList | undefined, { revocations: copy }: Anchor): CurrentRevocations {
+  const { sequence, revoked } = stored ?? { revoked: [] };
+  if (copy === undefined || (sequence !== undefined && sequence >= copy.sequence)) {
+    return { list: { sequence: sequence ?? 0, revoked }, isRestored: false };
+  }
+  if (stored === undefined || sequence !== undefined) return { list: copy, isRestored: stored !== undefined || copy.revoked.length > 0 };
+  const names = new Set(revoked.map(({ name }) => name));
+  const added = copy.revoked.filter(({ name }) => !names.has(name));
+  return { list: { sequence: copy.sequence, revoked: [...added, ...revoked] }, isRestored: added.length > 0 };
+}
+
+/** @param isOnRecord by serial number */
+export function withRecordSeen(anchor: Anchor, isOnRecord: (serial: string) => boolean, now: number): Anchor {
+  const { lost: before, ...others } = anchor;
+  const { issued } = anchor;
+  if (issued !== undefined && issued.notAfter > now && !isOnRecord(issued.serial)) return { ...others, lost: before ?? issued };
+  return before === undefined || before.until <= now || isOnRecord(before.serial) ? others : anchor;
+}
+
+export function withIssued(anchor: Anchor, { serial, notAfter }: { readonly serial: string; readonly notAfter: number }): Anchor {
+  return { ...anchor, issued: { serial, notAfter, until: Math.max(notAfter, anchor.issued?.until ?? 0) } };
+}
+
+const DAY = 86_400_000;
+
+/** What a Site says of its record, and for a day of revocations that were put back. */
+export function ledgerFindings(
+  { lost, restored }: Anchor,
+  { location, anchor, now }: { readonly location: string; readonly anchor: string; readonly now: number },
+): readonly LedgerFinding[] {
+  const findings: LedgerFinding[] = [];
+  if (lost !== undefined) {
+    const what = `${location} was deleted, or is an older copy: certificates that were issued before are not on record, so their sites are revoked by id only. Who was revoked stays out.`;
+    findings.push({ severity: 'error', code: 'state-missing', message: missing(what, anchor).message });
+  }
+  if (restored !== undefined && now - restored < DAY) {
+    const message = `who is revoked was put back at ${new Date(restored).toISOString()}, since ${location} was deleted or is an older copy`;
+    findings.push({ severity: 'warning', code: 'state-missing', message });
+  }
+  return findings;
+}
+
+/** @throws TrustError `state-missing` where the site has another id by now */
+export function checkSiteId({ siteId }: Anchor, id: string | undefined, where: string, location: string): void {
+  if (siteId === undefined || siteId === id) return;
+  const found = id === undefined ? `${where} is missing, which is the key of this site` : `${where} is the key of another site (${id})`;
+  throw missing(`${found}: the site is ${siteId}, and its links are for that one.`, location);
+}
+
+/** @throws TrustError `state-missing` where another authority, or none, stands in its place */
+export function checkAuthority(anchor: Anchor, name: string, found: Partial<AnchoredAuthority>, where: string, location: string): void {
+  const known = Object.hasOwn(anchor.authorities, name) ? anchor.authorities[name] : undefined;
+  if (known === undefined || known.uid !== found.uid || known.key === found.key) return;
+  const what = found.key === undefined ? 'is missing' : 'is another one than before';
+  throw missing(`the certificate authority in ${where} ${what}: what it has signed goes on, and nothing new is signed.`, location);
+}
+
+/** One line of JSON. */
+export function formatAnchor({ revocations, ...others }: Anchor): string {
+  const list = revocations === undefined ? {} : { revocations: { ...revocations, revoked: revocations.revoked.map(revokedText) } };
+  return JSON.stringify({ version: 1, ...others, ...list });
+}
+
+/** @returns `noAnchor` where it is not what `formatAnchor` has written */
+export function parseAnchor(text: string | undefined): Anchor {
+  try {
+    const value: unknown = JSON.parse(text ?? '');
+    if (!isRecord(value) || value['version'] !== 1) return noAnchor;
+    const { siteId, authorities, revocations, issued, lost, restored } = value;
+    return {
+      ...(typeof siteId === 'string' ? { siteId } : {}),
+      authorities: isRecord(authorities) ? Object.fromEntries(Object.entries(authorities).filter(isAuthority)) : {},
+      ...(revocations === undefined ? {} : { revocations: listIn(revocations) }),
+      ...(isMark(issued) ? { issued } : {}),
+      ...(isMark(lost) ? { lost } : {}),
+      ...(typeof restored === 'number' ? { restored } : {}),
+    };
+  } catch {
+    return noAnchor;
+  }
+}
+
+function listIn(value: unknown): Required<RevocationList> {
+  const { sequence, revoked } = isRecord(value) ? value : {};
+  if (typeof sequence !== 'number' || !Array.isArray(revoked)) throw new Error('it is not a list of revoked sites');
+  return { sequence, revoked: revoked.map(parseRevokedSite) };
+}
+
+function isAuthority(entry: [string, unknown]): entry is [string, AnchoredAuthority] {
+  const [, value] = entry;
+  return isRecord(value) && typeof value['key'] === 'string' && (value['uid'] === undefined || typeof value['uid'] === 'string');
+}
+
+function isMark(value: unknown): value is RecordMark {
+  return (
+    isRecord(value) && typeof value['serial'] === 'string' && typeof value['notAfter'] === 'number' && typeof value['until'] === 'number'
+  );
+}
