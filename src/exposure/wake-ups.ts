@@ -90,6 +90,8 @@ export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | unde
       listener: (change) => (hasMovedOn(change) ? refusedIn(claimsOf(change.object).flatMap((claim) => volumes.by('claim', claim))) : []),
       mount: (change) => (hasMovedOn(change) ? [requestKeyOf(change.object)] : []),
       waiting: (change) => (hasMovedOn(change) ? [requestKeyOf(change.object)] : []),
+      // Its events tell what is wrong with its claims.
+      claim: (change) => (hasMovedOn(change) ? claimsOf(change.object) : []),
     }),
     row(podListeners, {
       listener: (change) => refusedIn(newHandles(change).flatMap((handle) => volumes.by('handle', handle))),

@@ -55,6 +55,23 @@ describe('a listener volume that cannot be mounted yet', { timeout: 400_000, con
     await assertRunsSoon('unsaid', 'unsaid');
   });
 
+  it('of a pod whose spec.nodeName was set, which the scheduler does not see, is mounted all the same', async () => {
+    const className = await namespace.class('preset', { serviceType: 'NodePort' });
+    const nodeName = cluster.nodes[1]?.name ?? '';
+    await namespace.create(pod('preset', { volumes: { listener: byClass(className) }, ports: CONTAINER_PORTS, spec: { nodeName } }));
+    await assertRunsSoon('preset', 'preset-listener');
+  });
+
+  it('tells the pod too what is wrong with the annotations of its claim, and what was meant', async () => {
+    const className = await namespace.class('typo', { serviceType: 'ClusterIP' });
+    const annotations: ClaimAnnotations = { 'listeners.stackable.tech/listenerclass': className };
+    await namespace.create(claim('typo', annotations), pod('typo', { volumes: { listener: 'typo' }, ports: CONTAINER_PORTS }));
+    await namespace.event(
+      { kind: 'Pod', name: 'typo' },
+      /listenerclass has no effect; did you mean listeners\.stackable\.tech\/listener-class\?/,
+    );
+  });
+
   it('names the class that the Listener misses in an event, and is mounted soon after it appears', async () => {
     const className = namespace.className('even-later');
     await namespace.listener('half', { className, ports: PORTS });

@@ -125,7 +125,10 @@ function claimWrongs({ store }: Cluster, claim: PersistentVolumeClaim): readonly
   const node = store.get<Node>('nodes', selectedNodeOf(claim) ?? '');
   if (deletionTimestamp !== undefined || volumes.length === 1 || node === undefined) return [];
   const request = requestOf(claim, {
-    classes: { get: (name) => store.get<ListenerClass>('listenerclasses', name) },
+    classes: {
+      get: (name) => store.get<ListenerClass>('listenerclasses', name),
+      values: () => store.all<ListenerClass>('listenerclasses').values(),
+    },
     listeners: { get: (key) => store.get<Listener>('listeners', key) },
   });
   return request.ok ? ['it has no volume'] : [];

@@ -12,7 +12,7 @@ const STORAGE_PROVISIONER = 'volume.kubernetes.io/storage-provisioner';
 const STORAGE_PROVISIONER_BETA = 'volume.beta.kubernetes.io/storage-provisioner';
 const STORAGE_CLASS_BETA = 'volume.beta.kubernetes.io/storage-class';
 
-const KEPT = [
+const KEPT: ReadonlySet<string> = new Set([
   SELECTED_NODE,
   BIND_COMPLETED,
   STORAGE_PROVISIONER,
@@ -20,7 +20,10 @@ const KEPT = [
   STORAGE_CLASS_BETA,
   LISTENER_CLASS_ANNOTATION,
   LISTENER_NAME_ANNOTATION,
-];
+]);
+
+/** Names of annotations that may be meant for this driver. */
+const MISTYPED = /^[^/]*listener[^/]*\/|\/listener/i;
 
 /** Bound for the scheduler (annotation) and for the kubelet (phase). */
 export function isBound({ metadata, spec, status }: PersistentVolumeClaim): boolean {
@@ -51,7 +54,8 @@ export function volumeNameFor({ metadata }: PersistentVolumeClaim): string {
 export function unboundOnly(claim: PersistentVolumeClaim): PersistentVolumeClaim | undefined {
   if (isBound(claim) || claim.status?.phase === 'Lost') return undefined;
   const { managedFields: _managedFields, labels: _labels, ownerReferences: _owners, annotations = {}, ...metadata } = claim.metadata;
-  return { ...claim, metadata: { ...metadata, annotations: only(annotations, KEPT) } };
+  const kept = Object.keys(annotations).filter((key) => KEPT.has(key) || MISTYPED.test(key));
+  return { ...claim, metadata: { ...metadata, annotations: only(annotations, kept) } };
 }
 
 export function only(all: StringMap, keys: readonly string[]): StringMap {

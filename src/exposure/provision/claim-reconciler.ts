@@ -4,11 +4,11 @@
  */
 import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.ts';
 import { isAlreadyExists, isRefusal } from '../../kube/errors.ts';
-import { parseKey } from '../../kube/key.ts';
+import { keyOf, parseKey } from '../../kube/key.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../kube/objects.ts';
 import { isResourceName } from '../../text/names.ts';
 import { printable } from '../../text/printable.ts';
-import { apiVersionOf, nodes, persistentVolumeClaims, persistentVolumes } from '../../kube/resource.ts';
+import { apiVersionOf, nodes, persistentVolumeClaims, persistentVolumes, pods } from '../../kube/resource.ts';
 import type { ReconcileResult } from '../../work/reconcile.ts';
 import type { ClusterCaches, ProvisionCaches } from '../cluster/caches.ts';
 import { BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE, storageClassOf, volumeNameFor } from '../cluster/claims.ts';
@@ -47,11 +47,11 @@ export class ClaimReconciler {
   }
 
   async reconcile(key: KeyString, signal: AbortSignal): Promise<ReconcileResult | undefined> {
-    const { claims, storageClasses, volumes } = this.#options.caches;
+    const { claims, storageClasses, volumes, startingPods } = this.#options.caches;
     const claim = claims.get(key);
     if (claim === undefined) return undefined;
     const storageClass = storageClasses.get(storageClassOf(claim));
-    const step = nextStep(claim, { storageClass, volume: volumes.get(volumeNameFor(claim)) });
+    const step = nextStep(claim, { storageClass, volume: volumes.get(volumeNameFor(claim)), pods: startingPods.by('claim', key) });
     if (step.do === 'provision') return this.#provision(claim, key, step, signal);
     if (step.do !== 'nothing') await this.#name(claim, key, step.volume, signal);
     if (step.do === 'bind') await this.#bind(claim, key, step.volume, signal);
@@ -151,10 +151,15 @@ export class ClaimReconciler {
     caches.claims.wrote(await client.patch(persistentVolumeClaims, parseKey(key), patch, { type: 'merge', signal }));
   }
 
-  #warn({ metadata }: PersistentVolumeClaim, note: string): void {
-    const { namespace = '', name = '', uid = '' } = metadata;
-    const { kind } = persistentVolumeClaims;
-    const regarding = { apiVersion: apiVersionOf(persistentVolumeClaims), kind, namespace, name, uid };
-    this.#options.events.record({ regarding, type: 'Warning', reason: 'ProvisioningFailed', action: 'Provision', note });
+  /** On the claim, and on the pods that wait for it: a pod's own events say only that its claims are not bound. */
+  #warn(claim: PersistentVolumeClaim, note: string): void {
+    const { events, caches } = this.#options;
+    const about = [{ of: persistentVolumeClaims, metadata: claim.metadata }];
+    const waiting = caches.startingPods.by('claim', keyOf(claim)).map(({ metadata }) => ({ of: pods, metadata }));
+    for (const { of, metadata } of [...about, ...waiting]) {
+      const { namespace = '', name = '', uid = '' } = metadata;
+      const regarding = { apiVersion: apiVersionOf(of), kind: of.kind, namespace, name, uid };
+      events.record({ regarding, type: 'Warning', reason: 'ProvisioningFailed', action: 'Provision', note });
+    }
   }
 }

@@ -1,6 +1,6 @@
 /** What comes next for a claim: pure. */
 import { DRIVER_NAME, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
-import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../kube/objects.ts';
+import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from '../../kube/objects.ts';
 import { runsDriver } from '../cluster/volumes.ts';
 import { isBound, provisionerOf, selectedNodeOf, volumeNameFor } from '../cluster/claims.ts';
 
@@ -14,10 +14,17 @@ export type ClaimStep =
   | { readonly do: 'bind'; readonly volume: PersistentVolume };
 
 const NOTHING: ClaimStep = { do: 'nothing' };
-/** `volume`: the one by the name that this claim's volume has, where it exists. */
+/**
+ * `volume`: the one by the name that this claim's volume has, where it exists. `pods`: those that mount the claim and have
+ * not started.
+ */
 export function nextStep(
   claim: PersistentVolumeClaim,
-  { storageClass, volume }: { readonly storageClass: StorageClass | undefined; readonly volume: PersistentVolume | undefined },
+  {
+    storageClass,
+    volume,
+    pods,
+  }: { readonly storageClass: StorageClass | undefined; readonly volume: PersistentVolume | undefined; readonly pods: readonly Pod[] },
 ): ClaimStep {
   if (claim.metadata.deletionTimestamp !== undefined || isBound(claim)) return NOTHING;
   const { volumeName = '' } = claim.spec ?? {};
@@ -29,7 +36,8 @@ export function nextStep(
   // nothing but that annotation tells the API server's policy that it is ours to write (deploy/chart/templates/controller-policy.yaml).
   if (named === undefined ? claim.spec?.storageClassName !== DRIVER_NAME : named !== DRIVER_NAME) return NOTHING;
   if (storageClass.volumeBindingMode === 'WaitForFirstConsumer') {
-    const node = selectedNodeOf(claim);
+    // The scheduler does not see a pod whose spec.nodeName is set when it is created, so it selects no node for its claims.
+    const node = selectedNodeOf(claim) ?? pods.find(({ spec }) => spec?.nodeName !== undefined)?.spec?.nodeName;
     return node === undefined ? NOTHING : { do: 'provision', storageClass, node };
   }
   // A volume that exists is preferred; that there is none, kube-controller-manager says by this annotation.

@@ -4,7 +4,8 @@ import type { Listener, ListenerClass } from '../../api/listeners/index.ts';
 import type { Cache } from '../../kube/contract.ts';
 import type { PersistentVolumeClaim } from '../../kube/objects.ts';
 import { isResourceName } from '../../text/names.ts';
-import { quoted } from '../../text/printable.ts';
+import { nearest } from '../../text/nearest.ts';
+import { quoted, shownValue } from '../../text/printable.ts';
 
 export { isPinned } from '../cluster/volumes.ts';
 
@@ -17,7 +18,7 @@ export interface Selection {
 export const BLOCK = 'A listener volume is a folder of files: set volumeMode: Filesystem in the PersistentVolumeClaim, or leave it out.';
 
 export interface Policy {
-  readonly classes: Pick<Cache<ListenerClass>, 'get'>;
+  readonly classes: Pick<Cache<ListenerClass>, 'get' | 'values'>;
   readonly listeners: Pick<Cache<Listener>, 'get'>;
 }
 
@@ -39,10 +40,12 @@ export function requestOf(claim: PersistentVolumeClaim, policy: Policy): VolumeR
   if (!('className' in named)) return named;
   const listenerClass = policy.classes.get(named.className);
   if (listenerClass !== undefined) return { ok: true, selection, listenerClass };
-  return refuse(
-    'class-not-found',
-    `ListenerClass ${named.className}, which ${named.origin} names, does not exist. Create it, or name another.`,
+  const meant = nearest(
+    named.className,
+    [...policy.classes.values()].map(({ metadata }) => metadata.name ?? ''),
   );
+  const advice = meant === undefined ? 'Create it, or name another.' : `Create it, or name another: did you mean ${meant}?`;
+  return refuse('class-not-found', `ListenerClass ${named.className}, which ${named.origin} names, does not exist. ${advice}`);
 }
 
 /** Exactly one of the two annotations, with a name in it. */
@@ -55,13 +58,28 @@ function selectionOf(claim: PersistentVolumeClaim): { readonly selection: Select
     return refuse(
       'csi-claim',
       `${where} does not say what to expose: give it (or the claim template that it is made from) the annotation ` +
-        `${LISTENER_CLASS_ANNOTATION} with the name of a ListenerClass, or ${LISTENER_NAME_ANNOTATION} with that of a Listener.`,
+        `${LISTENER_CLASS_ANNOTATION} with the name of a ListenerClass, or ${LISTENER_NAME_ANNOTATION} with that of a Listener.` +
+        mistypedIn(Object.keys(annotations)),
     );
   }
   if (found.length > 1) return refuse('csi-claim', `${where} has both annotations, ${found.join(' and ')}: remove one of them.`);
   const value = annotations[annotation] ?? '';
   if (isResourceName(value)) return { selection: { annotation, name: value } };
   return refuse('csi-claim', `${where}: the annotation ${annotation} holds ${quoted(value)}, which is not the name of an object.`);
+}
+
+/** An annotation whose name is nearly one of the two. */
+function mistypedIn(keys: readonly string[]): string {
+  for (const key of keys) {
+    const [group = '', name] = key.split('/');
+    const [wantedGroup = ''] = LISTENER_CLASS_ANNOTATION.split('/');
+    if (name === undefined || nearest(group, [wantedGroup]) === undefined) continue;
+    const meant = [LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION].find(
+      (each) => nearest(name, [each.split('/')[1] ?? '']) !== undefined,
+    );
+    if (meant !== undefined) return ` The annotation ${shownValue(key)} has no effect; did you mean ${meant}?`;
+  }
+  return '';
 }
 
 function classNameOf(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../../../src/kube/objects.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../../src/kube/objects.ts';
 import { unboundOnly } from '../../../../src/exposure/cluster/claims.ts';
 import { nextStep, spreadNode } from '../../../../src/exposure/provision/claim-step.ts';
 import { reclaimStep } from '../../../../src/exposure/provision/reclaim-reconciler.ts';
@@ -30,6 +30,10 @@ const going = (claim: PersistentVolumeClaim): PersistentVolumeClaim => ({
   ...claim,
   metadata: { ...claim.metadata, deletionTimestamp: 'now' },
 });
+const podOn = (nodeName: string | undefined): Pod => ({
+  metadata: { name: 'web-0', namespace: 'shop' },
+  spec: { containers: [], ...(nodeName === undefined ? {} : { nodeName }) },
+});
 const unscheduled = (): PersistentVolumeClaim => aClaim({ [SELECTED]: '' });
 const immediate = aStorageClass({ volumeBindingMode: 'Immediate' });
 const ofAnother = aStorageClass({ provisioner: 'example.com/disk' });
@@ -38,6 +42,8 @@ describe('what comes next for a claim', () => {
   for (const [what, claim, around, step] of [
     ['that was given a node', aClaim(), {}, 'provision'],
     ['that waits for a pod', unscheduled(), {}, 'nothing'],
+    ['whose pod has no node', unscheduled(), { pods: [podOn(undefined)] }, 'nothing'],
+    ['whose pod was created with a node', unscheduled(), { pods: [podOn(undefined), podOn('n2')] }, 'provision'],
     ['that is going', going(aClaim()), {}, 'nothing'],
     ['whose class is not there', aClaim(), { storageClass: undefined }, 'nothing'],
     ['whose class is of another driver', aClaim(), { storageClass: ofAnother }, 'nothing'],
@@ -69,9 +75,15 @@ describe('what comes next for a claim', () => {
     ['that is going, with a volume', going(aClaim()), { volume: aVolume('Bound') }, 'nothing'],
   ] satisfies readonly (readonly [string, PersistentVolumeClaim, Partial<Parameters<typeof nextStep>[1]>, string])[]) {
     it(`${what}: ${step}`, () => {
-      assert.equal(nextStep(claim, { storageClass: aStorageClass(), volume: undefined, ...around }).do, step);
+      assert.equal(nextStep(claim, { storageClass: aStorageClass(), volume: undefined, pods: [], ...around }).do, step);
     });
   }
+
+  it('is taken on the node that the scheduler selected, else on that of a pod which the scheduler does not see', () => {
+    const around = { storageClass: aStorageClass(), volume: undefined, pods: [podOn('n2')] };
+    assert.partialDeepStrictEqual(nextStep(aClaim(), around), { do: 'provision', node: 'n1' });
+    assert.partialDeepStrictEqual(nextStep(unscheduled(), around), { do: 'provision', node: 'n2' });
+  });
 
   it('is nothing for what is bound or lost, so these are not kept', () => {
     const bound = { ...aClaim({ [COMPLETED]: 'yes' }, { volumeName: 'pvc-c1' }), status: { phase: 'Bound' } };

@@ -8,8 +8,9 @@ import { isBound } from '../../../../src/exposure/cluster/claims.ts';
 import { TransportError } from '../../../../src/kube/errors.ts';
 import { keyOf } from '../../../../src/kube/key.ts';
 import type { PersistentVolumeClaim } from '../../../../src/kube/objects.ts';
-import { nodes, persistentVolumeClaims, persistentVolumes, storageClasses, type Resource } from '../../../../src/kube/resource.ts';
+import { nodes, persistentVolumeClaims, persistentVolumes, pods, storageClasses, type Resource } from '../../../../src/kube/resource.ts';
 import { aClass, aListener } from '../listeners/fixtures.ts';
+import { mounted } from '../support/objects.ts';
 import { PlayedApi, refuse } from '../support/played-api.ts';
 import { playController, type PlayedController } from '../support/played-controller.ts';
 import { aClaim, aDriverNode, aStorageClass, PROVISIONER, SELECTED } from './objects.ts';
@@ -111,6 +112,32 @@ describe('a claim', () => {
       assert.ok(api.read(persistentVolumes, 'pvc-c1'), 'no timer was needed');
     });
   }
+
+  it('that is refused is told so on the pod that waits for it too, whichever comes first, with what was meant', async () => {
+    for (const isPodFirst of [true, false]) {
+      const api = world();
+      await using controller = await play(api);
+      const mistyped = withoutClass(aClaim({ 'listeners.stackable.tech/listenerclass': 'some-class' }));
+      const { pod } = mounted('web-0');
+      const starting = { ...pod, status: { phase: 'Pending' } };
+      if (isPodFirst) api.put(pods, starting);
+      api.put(persistentVolumeClaims, mistyped);
+      await controller.settle();
+      if (!isPodFirst) api.put(pods, starting);
+      await controller.settle();
+      const onPod = controller.regarding.filter(({ kind, name }) => kind === 'Pod' && name === 'web-0');
+      assert.ok(onPod.length > 0);
+      assert.ok(controller.events.every((event) => event.endsWith('did you mean listeners.stackable.tech/listener-class?')));
+    }
+  });
+
+  it('that names a class with a typo is told which one is meant', async () => {
+    const api = world();
+    await using controller = await play(api);
+    api.put(persistentVolumeClaims, aClaim({ [LISTENER_CLASS_ANNOTATION]: 'some-clas' }));
+    await controller.settle();
+    assert.match(controller.events[0] ?? '', /ListenerClass some-clas.* did you mean some-class\?/);
+  });
 
   it('whose class of storage comes later gets its volume then', async () => {
     const api = world();

@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { startClusterCaches, startPolicyCaches, startProvisionCaches } from '../../../../src/exposure/cluster/caches.ts';
 import { startController } from '../../../../src/exposure/controller.ts';
 import type { EventRecorder } from '../../../../src/kube/contract.ts';
+import type { ObjectReference } from '../../../../src/kube/objects.ts';
 import { startInformer } from '../../../../src/kube/watch/informer.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
 import type { PlayedApi } from './played-api.ts';
@@ -11,6 +12,8 @@ import type { PlayedApi } from './played-api.ts';
 export interface PlayedController extends AsyncDisposable {
   /** Reason and note of each Kubernetes event. */
   readonly events: readonly string[];
+  /** What each of them is about. */
+  readonly regarding: readonly ObjectReference[];
   /** Resolves once nothing is called any more; a call that the test holds back counts for nothing. */
   settle(): Promise<void>;
 }
@@ -26,8 +29,12 @@ export async function playController(
 ): Promise<PlayedController> {
   const end = new AbortController();
   const events: string[] = [];
+  const regarding: ObjectReference[] = [];
   const recorder: EventRecorder = {
-    record: ({ reason, note }) => void events.push(`${reason}: ${note}`),
+    record(event) {
+      events.push(`${event.reason}: ${event.note}`);
+      regarding.push(event.regarding);
+    },
     [Symbol.asyncDispose]: async () => undefined,
   };
   const caches = startClusterCaches(startInformer, api, startPolicyCaches(startInformer, api, end.signal), end.signal);
@@ -43,6 +50,7 @@ export async function playController(
   });
   return {
     events,
+    regarding,
     async settle() {
       const most = api.calls.length + MOST_CALLS;
       for (let quiet = 0, before = -1; quiet < QUIET_TURNS; quiet++) {
