@@ -149,7 +149,7 @@ export class Tokens implements Disposable {
   }
 
   /**
-   * The bundle first, then the Link that needs it, then the record that the token is used: a crash between them costs another try with the
+   * The bundle first, then the Links that need it, then the record that the token is used: a crash between them costs another try with the
    * same key.
    */
   async #keep({ name, mark, end }: Attempt, { offer, linkCost, bundle }: Redeemed): Promise<void> {
@@ -164,9 +164,10 @@ export class Tokens implements Disposable {
       metadata: { name, annotations: { [SITE_ID]: offer.siteId, 'earshot/site-name': offer.siteName } },
       spec: { endpoints: offer.endpoints, cost: linkCost, tlsCredentials: name },
     };
-    await stores.tokens.putLink(link);
+    const links = linksByGroup(link);
+    for (const each of links) await stores.tokens.putLink(each);
     if (end.signal.aborted) {
-      await stores.tokens.removeLink(name);
+      for (const each of links) await stores.tokens.removeLink(nameOf(each));
       throw end.signal.reason;
     }
     this.#redeemed?.set(name, mark);
@@ -199,6 +200,17 @@ export class Tokens implements Disposable {
     }
     return isDeepStrictEqual(before, attempt.facts) ? 'as before' : 'told';
   }
+}
+
+/** One Link for each group of endpoints, which is one router of the other site: with the second, the site survives the loss of the first. */
+export function linksByGroup(link: Link): readonly Link[] {
+  const groups = [...Map.groupBy(link.spec.endpoints, ({ group = '' }) => group).values()];
+  if (groups.length < 2) return [link];
+  return groups.map((endpoints, index) => ({
+    ...link,
+    metadata: { ...link.metadata, name: `${nameOf(link)}-${index + 1}` },
+    spec: { ...link.spec, endpoints },
+  }));
 }
 
 /** The key of a token's certificate, as `PendingKeys` has it. */

@@ -16,13 +16,27 @@ export async function showLinks(target: Target, name: string | undefined, output
   terminal.out(`\nTokens that are to become links\n${resourceTable('AccessToken', waiting)}`);
 }
 
-/** The token first, and once the site has let go of it, what it may have made in its last moment. */
+/** The token first, and once the site has let go of it, what it may have made in its last moment: one Link, or one for each router. */
 export async function deleteLink(target: Target, name: string, options: DeleteOptions): Promise<void> {
   const { resources } = target;
   const isToken = (await resources.find('AccessToken', name)) !== undefined;
   const isLink = (await resources.find('Link', name)) !== undefined;
   if (isToken && !isLink) await deleteResource({ ...target, kind: 'AccessToken' }, name, options);
+  const made = isLink ? [] : await linksOfToken(resources, name);
+  for (const link of made) await deleteResource(target, link, options);
+  if (made.length > 0) return;
   if (!isToken || (await resources.find('Link', name)) !== undefined) await deleteResource(target, name, options);
+}
+
+/** The names of the Links NAME-1, NAME-2 that a token became whose site has several routers. */
+async function linksOfToken(resources: Resources, token: string): Promise<readonly string[]> {
+  const made: string[] = [];
+  for (let number = 1; ; number += 1) {
+    const name = `${token}-${number}`;
+    const found = await resources.find('Link', name);
+    if (found?.manifest.spec?.['tlsCredentials'] !== token) return made;
+    made.push(name);
+  }
 }
 
 async function pendingTokens(resources: Resources): Promise<readonly AccessToken[]> {

@@ -146,7 +146,7 @@ export async function redeemTokenFile(context: Context, file: string, options: R
 
 /** What is late goes on; a token that failed is taken out again, and then nothing goes on; a link that was made is the person's to judge. */
 async function afterFailure(resources: Resources, name: string, error: CliError): Promise<CliError> {
-  const isMade = (await linkOf(resources, name)) !== undefined || (await resources.find('Link', name)) !== undefined;
+  const isMade = (await linkOf(resources, name)) !== undefined || (await isWritten(resources, name));
   const ends = `${commandIn(resources, `link delete ${name}`)} ends it.`;
   if (isMade) return withSentence(error, `The link goes on being tried; ${ends}`);
   if (error.code !== 'failed') return withSentence(error, `The token goes on being tried; ${ends}`);
@@ -162,7 +162,7 @@ async function redeemed(context: Context, token: AccessToken, timeout: number): 
     const found = await linkOf(resources, name);
     if (found?.status?.status === 'Ready') return { done: found };
     if (found !== undefined) return { waitingFor: found.status?.message ?? 'it is Pending', error: found.status?.status === 'Error' };
-    const isMade = (await resources.find('Link', name)) !== undefined;
+    const isMade = await isWritten(resources, name);
     const used = 'this token has been used before, and its link was deleted: ask the other site for a new token';
     return isMade ? { waitingFor: 'it has not been taken up yet' } : { waitingFor: used, error: true };
   });
@@ -172,6 +172,10 @@ async function redeemed(context: Context, token: AccessToken, timeout: number): 
 async function linkOf(resources: Resources, name: string): Promise<Link | undefined> {
   const found = await resources.get('Link', name);
   return found ?? (await resources.get('Link', `${name}-1`));
+}
+
+async function isWritten(resources: Resources, name: string): Promise<boolean> {
+  return ((await resources.find('Link', name)) ?? (await resources.find('Link', `${name}-1`))) !== undefined;
 }
 
 async function readTokenFile(file: string, terminal: Terminal): Promise<Token> {

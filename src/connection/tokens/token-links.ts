@@ -7,7 +7,6 @@ import { isNotFound } from '../../kube/errors.ts';
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/objects.ts';
 import { TrustError } from '../../trust/errors.ts';
 import type { SiteCaches } from '../caches.ts';
-import { legible } from '../stored-resources.ts';
 
 export interface TokenLinksOptions {
   readonly client: Pick<KubeClient, 'create' | 'apply' | 'delete'>;
@@ -39,20 +38,17 @@ export class TokenLinks implements TokenStore {
   async putLink(link: Link): Promise<void> {
     const { client, caches, namespace, owner } = this.#options;
     const view = caches.view(links);
-    for (const one of linksByGroup(link)) {
-      const object = { ...one, metadata: { ...one.metadata, namespace, ownerReferences: [owner()] } };
-      const there = view.get(`${namespace}/${object.metadata.name}`);
-      if (there === undefined) view.wrote(await client.create(links, object));
-      else if (isOfTokens(there, owner()))
-        view.wrote(await client.apply(links, { ...object, metadata: { ...object.metadata, ...seen(there) } }));
-      else throw new TrustError('name-taken', `Link ${object.metadata.name} exists, and this token did not make it: rename one of the two`);
-    }
+    const object = { ...link, metadata: { ...link.metadata, namespace, ownerReferences: [owner()] } };
+    const there = view.get(`${namespace}/${object.metadata.name}`);
+    if (there === undefined) view.wrote(await client.create(links, object));
+    else if (isOfTokens(there, owner()))
+      view.wrote(await client.apply(links, { ...object, metadata: { ...object.metadata, ...seen(there) } }));
+    else throw new TrustError('name-taken', `Link ${object.metadata.name} exists, and this token did not make it: rename one of the two`);
   }
 
   async removeLink(name: string): Promise<void> {
-    const { client, caches, namespace } = this.#options;
-    const all = legible(links, caches.list(links, namespace));
-    const made = all.filter((link) => link.spec.tlsCredentials === name && isOfTokens(link, this.#options.owner()));
+    const { client, caches, namespace, owner } = this.#options;
+    const made = caches.list(links, namespace).filter((link) => link.metadata.name === name && isOfTokens(link, owner()));
     for (const { metadata } of made) {
       if (metadata.name === undefined) continue;
       try {
@@ -72,15 +68,4 @@ export function isOfTokens({ metadata: { ownerReferences = [] } }: KubeObject, {
 /** Where it is another one by now, the write is refused. */
 function seen({ metadata: { uid, resourceVersion } }: KubeObject): Pick<ObjectMeta, 'uid' | 'resourceVersion'> {
   return { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
-}
-
-/** One Link for each group of endpoints, which is one router of the other site: with the second, the site survives the loss of the first. */
-export function linksByGroup(link: Link): readonly Link[] {
-  const groups = [...Map.groupBy(link.spec.endpoints, ({ group = '' }) => group).values()];
-  if (groups.length < 2) return [link];
-  return groups.map((endpoints, index) => ({
-    ...link,
-    metadata: { ...link.metadata, name: `${link.metadata.name}-${index + 1}` },
-    spec: { ...link.spec, endpoints },
-  }));
 }

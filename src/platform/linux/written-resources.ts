@@ -32,8 +32,10 @@ export async function writtenResources(layout: NamespaceLayout): Promise<readonl
       for (const [index, document] of documents.entries()) {
         const { value: manifest } = readDocument(document);
         if (!isManifest(manifest)) continue;
-        // The running process makes it of the token of that name.
-        const made = folder === layout.internal.links && name === `Link-${manifest.metadata.name}.yaml` && manifest.kind === 'Link';
+        // The running process makes it of the token of that name. Of several Links of one token none has its name.
+        const { tlsCredentials = manifest.metadata.name } = manifest.spec ?? {};
+        const isNamesake = manifest.kind === 'Link' && tlsCredentials === manifest.metadata.name;
+        const made = folder === layout.internal.links && name === `Link-${manifest.metadata.name}.yaml` && isNamesake;
         const madeOf = made ? ({ kind: 'AccessToken', name: manifest.metadata.name } as const) : undefined;
         found.push({ manifest, location: relative(layout.root, path), ...(madeOf && { madeOf }), path, documents, index });
       }

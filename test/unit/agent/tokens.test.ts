@@ -197,3 +197,30 @@ test('tokens that lead to nobody are tried a few at once, and all of them in the
   await until(() => counted.changes === 19, 'all have had their turn');
   assert.equal(counted.keys, 19, 'the one that was taken away has had no turn');
 });
+
+test('a token of a site with two routers becomes a Link for each, and what it made goes when it is taken away meanwhile', async () => {
+  const endpoints = ['a', 'b'].flatMap((group) =>
+    ['inter-router', 'edge'].map((name) => ({ name, host: `${group}.example`, port: '1', group })),
+  );
+  await using west = await startGranting({ offer: () => ({ ...offer, endpoints }) });
+  const { tokens, links } = aSiteOf();
+  const token = aToken(await west.issue({ redemptionsAllowed: 2 }));
+  await until(async () => (await tokens.ensure([token], site)).get('west')?.redeemed === true, 'it is redeemed');
+  assert.deepEqual(
+    [...links].map(([name, of]) => [name, (of as typeof endpoints).map(({ group }) => group)]),
+    [
+      ['west-1', ['a', 'a']],
+      ['west-2', ['b', 'b']],
+    ],
+  );
+
+  const second = gate();
+  let puts = 0;
+  const other = aSiteOf({ onPut: async (what) => (what === 'link' && (puts += 1) === 2 ? second.pass() : undefined) });
+  await other.tokens.ensure([token], site);
+  await second.reached;
+  await other.tokens.ensure([], site);
+  second.open();
+  await until(() => other.links.size === 0, 'both are taken back');
+  assert.equal(puts, 2);
+});

@@ -266,6 +266,31 @@ spec: {cost: 1, tlsCredentials: link-west, endpoints: [{name: inter-router, host
     assert.equal((await west.earshot(['link', 'delete', 'to-east'])).code, 0);
     assert.deepEqual([await files(west), await readdir(west.layout.internal.links)], [[], []]);
   });
+
+  it('delete takes out all links that a token of a site with two routers became, and one by its own name alone', async () => {
+    await using west = await Namespace.make();
+    const made = async (): Promise<void> => {
+      await west.put('AccessToken-to-east.yaml', JSON.stringify(token));
+      for (const name of ['to-east-1', 'to-east-2']) {
+        const link = {
+          apiVersion: 'skupper.io/v2alpha1',
+          kind: 'Link',
+          metadata: { name },
+          spec: { endpoints: [], tlsCredentials: 'to-east' },
+        };
+        await west.write(join(west.layout.internal.links, `Link-${name}.yaml`), JSON.stringify(link));
+      }
+    };
+    await made();
+    assert.equal((await west.earshot(['link', 'delete', 'to-east'])).code, 0);
+    assert.deepEqual([await files(west), await readdir(west.layout.internal.links)], [[], []]);
+    await made();
+    assert.equal((await west.earshot(['link', 'delete', 'to-east-1'])).code, 0);
+    assert.deepEqual(
+      [await files(west), await readdir(west.layout.internal.links)],
+      [['AccessToken-to-east.yaml'], ['Link-to-east-2.yaml']],
+    );
+  });
 });
 
 describe('a token that has not become a link', () => {

@@ -8,7 +8,7 @@ import { labelLeader } from '../../../src/connection/tokens/leader-label.ts';
 import type { PlayedApi } from '../exposure/support/played-api.ts';
 import { grantServerObjects } from '../../../src/connection/tokens/grant-server-objects.ts';
 import { SiteGrants } from '../../../src/connection/tokens/site-grants.ts';
-import { linksByGroup } from '../../../src/connection/tokens/token-links.ts';
+import { linksByGroup } from '../../../src/agent/tokens.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
 import { redeemToken } from '../../../src/trust/tokens/redeem.ts';
 import { createKey } from '../../../src/x509/request.ts';
