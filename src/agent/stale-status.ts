@@ -43,6 +43,7 @@ const ofRouter: ReadonlySet<string> = new Set([
   'strategy',
   'network',
   'sitesInNetwork',
+  'incomingLinks',
   'endpoints',
   'url',
 ]);

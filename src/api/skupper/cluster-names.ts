@@ -50,6 +50,7 @@ export const NETWORK_DATA = {
   podKeys: 'pod-keys.json',
   cut: 'cut',
   apart: 'routers-apart',
+  incoming: 'incoming-links.json',
 } as const;
 
 /** Ports of a router's container. Listeners get theirs from `FIRST_LISTENER_PORT` on. */

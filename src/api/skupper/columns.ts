@@ -33,7 +33,12 @@ export const printerColumns: Readonly<Record<SkupperKind, readonly PrinterColumn
     message,
   ],
   Connector: [routingKey, port, host, selector, status, hasMatchingListener, message],
-  Link: [status, column('Remote Site', '.status.remoteSiteName', 'The site at the other end.'), message],
+  Link: [
+    status,
+    column('Cost', '.spec.cost', 'What the path over it costs.', 'integer'),
+    column('Remote Site', '.status.remoteSiteName', 'The site at the other end.'),
+    message,
+  ],
   AccessGrant: [
     column('Redemptions Allowed', '.spec.redemptionsAllowed', 'How often it can be redeemed.', 'integer'),
     column('Redemptions Made', '.status.redemptions', 'How often it has been redeemed.', 'integer'),

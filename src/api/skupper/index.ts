@@ -63,6 +63,8 @@ export type SecuredAccessStatus = ValueOf<typeof securedAccessStatus>;
 export type CertificateStatus = ValueOf<typeof certificateStatus>;
 /** One site, as `Site.status.network` has it. */
 export type SiteRecord = NonNullable<SiteStatus['network']>[number];
+/** A link that another site opened, as `Site.status.incomingLinks` has it. */
+export type IncomingLink = NonNullable<SiteStatus['incomingLinks']>[number];
 /** Where links are accepted. `port` is text here. */
 export type Endpoint = ValueOf<typeof endpoint>;
 

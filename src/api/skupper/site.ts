@@ -32,10 +32,20 @@ export const siteSpec = object('How the site takes part in the network.', {
 });
 
 const linkRecord = object('One link of the site.', {
-  name: optional(text('The name of the Link at the site that opens it.')),
+  name: optional(text('The name of the Link, for links that this site opens; otherwise the name of the site at the other end.')),
   remoteSiteId: optional(text('The id of the site at the other end.')),
   remoteSiteName: optional(text('The name of the site at the other end.')),
   operational: optional(flag('Whether traffic can pass.')),
+});
+
+const incomingLink = object('One link that another site opened to this one.', {
+  siteId: optional(text('The id of the other site.')),
+  siteName: optional(text('The name of the other site.')),
+  address: optional(text('The address and port that it comes from.')),
+  cost: optional(integer('int32', 'What the path over it costs, as the other site says.')),
+  operational: optional(flag('Whether traffic can pass.')),
+  since: optional(text('Since when that is so.')),
+  message: optional(text('Why it ended, while it is not operational.')),
 });
 
 const serviceRecord = object('One routing key at the site.', {
@@ -61,6 +71,9 @@ export const siteStatus = statusWith(
     endpoints,
     sitesInNetwork: optional(integer('int32', 'How many sites are reachable, this one included.')),
     network: optional(listOf(siteRecord, 'The sites that are reachable, as this one sees them.')),
+    incomingLinks: optional(
+      listOf(incomingLink, 'Links that other sites opened to this one, and the last one of each site that has none any more.'),
+    ),
     defaultIssuer: optional(text('The certificate authority in use.')),
     controller: optional(
       object('Who looks after this site.', {

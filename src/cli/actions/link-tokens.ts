@@ -1,7 +1,7 @@
 /** A link and the token that it comes of, seen as one: who deletes or looks for the link means the token that is to become it, too. */
-import type { AccessToken } from '../../api/skupper/index.ts';
+import type { AccessToken, IncomingLink } from '../../api/skupper/index.ts';
 import type { Resources } from '../../platform/resources.ts';
-import { resourceTable, type OutputFormat } from '../output/output.ts';
+import { resourceTable, table, type OutputFormat } from '../output/output.ts';
 import { deleteResource, namesOf, showStatus, type DeleteOptions, type Target } from './resource-actions.ts';
 
 export async function showLinks(target: Target, name: string | undefined, output: OutputFormat | undefined): Promise<void> {
@@ -12,8 +12,22 @@ export async function showLinks(target: Target, name: string | undefined, output
     return;
   }
   await showStatus(target, name, output);
-  if (name !== undefined || output !== undefined || waiting.length === 0) return;
-  terminal.out(`\nTokens that are to become links\n${resourceTable('AccessToken', waiting)}`);
+  if (name !== undefined || output !== undefined) return;
+  if (waiting.length > 0) terminal.out(`\nTokens that are to become links\n${resourceTable('AccessToken', waiting)}`);
+  const incoming = (await resources.list('Site')).flatMap(({ status }) => status?.incomingLinks ?? []);
+  if (incoming.length > 0) terminal.out(`\nLinks from other sites\n${incomingTable(incoming)}`);
+}
+
+function incomingTable(links: readonly IncomingLink[]): string {
+  const rows = links.map(({ siteName, siteId, operational, cost, address, since, message }) => [
+    siteName ?? siteId ?? '-',
+    operational === true ? 'Up' : 'Down',
+    cost === undefined ? '-' : String(cost),
+    address ?? '-',
+    since ?? '-',
+    message ?? (operational === true ? 'OK' : '-'),
+  ]);
+  return table(['SITE', 'STATUS', 'COST', 'ADDRESS', 'SINCE', 'MESSAGE'], rows);
 }
 
 /** The token first, and once the site has let go of it, what it may have made in its last moment: one Link, or one for each router. */

@@ -1,4 +1,4 @@
-import type { SiteRecord } from '../../api/skupper/index.ts';
+import type { IncomingLink, SiteRecord } from '../../api/skupper/index.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { printable } from '../../text/printable.ts';
 
@@ -28,6 +28,21 @@ export function readNetwork(json: string | undefined): ReadNetwork {
     network.push(site);
   }
   return { network, sitesInNetwork: sites.length };
+}
+
+const MOST_INCOMING = 128;
+const LONGEST_MESSAGE = 200;
+
+/** The links that other sites opened, as a router pod has written them: see `readNetwork`. */
+export function readIncomingLinks(json: string | undefined): readonly IncomingLink[] {
+  return recordsIn(parsed(json))
+    .slice(0, MOST_INCOMING)
+    .map((link) => ({
+      ...texts(link, ['siteId', 'siteName', 'address', 'since']),
+      ...(Number.isSafeInteger(link['cost']) ? { cost: Math.min(Math.max(Number(link['cost']), 0), 65_535) } : {}),
+      ...(typeof link['operational'] === 'boolean' ? { operational: link['operational'] } : {}),
+      ...(typeof link['message'] === 'string' ? { message: printable(link['message'], LONGEST_MESSAGE) } : {}),
+    }));
 }
 
 function siteRecord(site: Fields): SiteRecord {

@@ -7,7 +7,7 @@ import { done, waiting } from '../../site/observe/status.ts';
 import { printable, quoted } from '../../text/printable.ts';
 import { accessEndpoints } from '../access/access-endpoints.ts';
 import type { NamespaceView } from '../namespace-view.ts';
-import { readNetwork } from './network-record.ts';
+import { readIncomingLinks, readNetwork } from './network-record.ts';
 import { podTrouble } from './pod-trouble.ts';
 import { SITE_UID } from './router-deployment.ts';
 
@@ -22,6 +22,7 @@ export function routerFacts(view: NamespaceView): RouterFacts {
     running: withApart(withAccount(view.site, running), data[NETWORK_DATA.apart]),
     endpoints: accessEndpoints(view),
     ...readNetwork(data[NETWORK_DATA.sites]),
+    incomingLinks: readIncomingLinks(data[NETWORK_DATA.incoming]),
   };
 }
 

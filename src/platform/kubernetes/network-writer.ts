@@ -5,6 +5,7 @@ import type { KubeClient } from '../../kube/contract.ts';
 import type { ConfigMap } from '../../kube/objects.ts';
 import { configMaps } from '../../kube/resource.ts';
 import { networkData } from '../../site/observe/bounded-network.ts';
+import { listIncomingLinks } from '../../site/observe/incoming-links.ts';
 import { podKeysIn } from '../../site/pod-keys.ts';
 
 /** Where the site's controller has made the ConfigMap, and it says something else. */
@@ -33,7 +34,11 @@ export async function writeNetworkStatus(
   // By these pods have Services, whose addresses clients hold: none goes because its site is not seen again yet.
   const isWhole = settled && plan.config.links.every(({ name }) => router.links[name]?.operational === true);
   const kept = isWhole ? [] : podKeysIn(standing.data?.[NETWORK_DATA.podKeys]);
-  const data = { ...networkData({ router, plan }, exposed, kept), [NETWORK_DATA.apart]: apart.join('\n') };
+  const data = {
+    ...networkData({ router, plan }, exposed, kept),
+    [NETWORK_DATA.incoming]: JSON.stringify(listIncomingLinks(router)),
+    [NETWORK_DATA.apart]: apart.join('\n'),
+  };
   const now = Object.fromEntries(Object.keys(data).map((key) => [key, standing.data?.[key]]));
   if (isDeepStrictEqual(now, data)) return;
   const patch = { metadata: { uid: standing.metadata.uid }, data };

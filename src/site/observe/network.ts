@@ -35,7 +35,8 @@ function siteRecord(routers: readonly RouterRecord[]): SiteRecord {
   if (first === undefined) return {};
   const { id, name, namespace, platform, version } = first.site;
   const links = linksToOthers(routers).map((link) => ({
-    name: link.name,
+    // Routers announce a link by an id, and not by the name of its Link.
+    name: link.siteName === '' ? link.siteId : link.siteName,
     remoteSiteId: link.siteId,
     remoteSiteName: link.siteName,
     // A router tells only of links that are up.

@@ -11,6 +11,7 @@ import type {
 import { acceptsLinks, accessName, listAccesses, type Access } from '../plan/access.ts';
 import { endpointsOf } from '../reach.ts';
 import { keyOf } from '../resources.ts';
+import { listIncomingLinks } from './incoming-links.ts';
 import { networkOf } from './network.ts';
 import type { RouterFacts } from './router-facts.ts';
 import { configured, done, firstOf, inRouter, stateOf, statusOf, waiting } from './status.ts';
@@ -22,7 +23,7 @@ export function observeSiteObject(site: Site, view: View): SiteStatus {
   const { plan, trust, controller } = view;
   const accesses = plan.site === site ? listAccesses(view.resources, site, view.access).accesses : [];
   const own = accesses.filter(({ resource }) => resource === keyOf(site));
-  const { running, network, sitesInNetwork } = plan.site === site ? routersOf(view) : notRunning;
+  const { running, network, sitesInNetwork, incomingLinks } = plan.site === site ? routersOf(view) : notRunning;
   const endpoints = endpointsFor(accesses, view);
   const conditions = {
     Configured: firstOf(configured(view), ...own.map((access) => opened(access, view))),
@@ -34,18 +35,19 @@ export function observeSiteObject(site: Site, view: View): SiteStatus {
     ...(endpoints.length === 0 ? {} : { endpoints }),
     sitesInNetwork,
     network,
+    ...(incomingLinks.length === 0 ? {} : { incomingLinks }),
     ...(trust.defaultIssuer === undefined ? {} : { defaultIssuer: trust.defaultIssuer }),
     controller,
   };
 }
 
-const notRunning = { running: waiting('starting', 'no router runs'), network: [], sitesInNetwork: 0 };
+const notRunning = { running: waiting('starting', 'no router runs'), network: [], sitesInNetwork: 0, incomingLinks: [] };
 
-function routersOf({ router, routers }: View): Pick<RouterFacts, 'running' | 'network' | 'sitesInNetwork'> {
+function routersOf({ router, routers }: View): Pick<RouterFacts, 'running' | 'network' | 'sitesInNetwork' | 'incomingLinks'> {
   if (routers !== undefined) return routers;
   if (router === undefined) return notRunning;
   const network = networkOf(router.network);
-  return { running: done, network, sitesInNetwork: network.length };
+  return { running: done, network, sitesInNetwork: network.length, incomingLinks: listIncomingLinks(router) };
 }
 
 export function observeRouterAccess(routerAccess: RouterAccess, view: View): RouterAccessStatus {

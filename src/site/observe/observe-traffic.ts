@@ -12,6 +12,7 @@ import type { ListenerState, ServerHealth } from '../../router/contract.ts';
 import { keyOf, nameOf } from '../resources.ts';
 import { linkOfRouters } from './link-of-routers.ts';
 import { configured, done, failed, firstOf, inRouter, stateOf, statusOf, waiting } from './status.ts';
+import { timeText } from './time-text.ts';
 import type { View } from './view.ts';
 import { NOT_OPERATIONAL, type Progress } from './wording.ts';
 import { quoted } from '../../text/printable.ts';
@@ -21,7 +22,9 @@ export function observeListener(listener: Listener, view: View): ListenerStatus 
   const reachable = (state?.reachableKeys.length ?? 0) > 0;
   const conditions = {
     Configured: listening(state, reachable, view),
-    Matched: reachable ? done : waiting('no-connector', `no connector of routing key ${quoted(listener.spec.routingKey)} can be reached`),
+    Matched: reachable
+      ? done
+      : waiting('no-connector', lostWords(state, view) ?? `no connector of routing key ${quoted(listener.spec.routingKey)} can be reached`),
   };
   return { ...statusOf(conditions, view, { needs: [served(state, view)] }), hasMatchingConnector: reachable };
 }
@@ -39,10 +42,11 @@ export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKe
       ? done
       : waiting(
           'no-connector',
-          `no connector of ${keys
-            .slice(0, 8)
-            .map((key) => quoted(key))
-            .join(', ')} can be reached`,
+          lostWords(state, view) ??
+            `no connector of ${keys
+              .slice(0, 8)
+              .map((key) => quoted(key))
+              .join(', ')} can be reached`,
         ),
   };
   const weights = Object.fromEntries(reachableKeys.map((key) => [key, weighted?.routingKeys[key] ?? 0]));
@@ -50,6 +54,25 @@ export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKe
     priority === undefined ? { weighted: { routingKeysReachable: weights } } : { priority: { routingKeysReachable: reachableKeys } };
   return { ...statusOf(conditions, view, { needs: [served(state, view)] }), hasDestination: reachable, strategy };
 }
+
+const MOST_LOST = 4;
+
+/** Which sites served it before, and why they do not now. */
+function lostWords(state: ListenerState | undefined, { router }: View): string | undefined {
+  const lost = state?.lostSites ?? [];
+  if (lost.length === 0) return undefined;
+  const isReachable = (id: string): boolean => router?.network.some(({ site }) => site.id === id) === true;
+  return lost
+    .slice(0, MOST_LOST)
+    .map(({ routingKey, siteId, siteName, since, reason }) =>
+      isReachable(siteId)
+        ? `site ${quoted(siteName)} has had no connector of routing key ${quoted(routingKey)} since ${timeText(since)}`
+        : `site ${quoted(siteName)}, which served it, is unreachable since ${timeText(since)}: ${withoutStop(reason)}`,
+    )
+    .join('; ');
+}
+
+const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '');
 
 /** It is not ready while all servers that it leads to refuse. Clients' connections are offered to them all the same. */
 function served(state: ListenerState | undefined, { router }: View): Progress {
@@ -129,8 +152,6 @@ function staleNames(hosts: readonly (string | undefined)[], { router }: View): r
   return [...new Set(hosts)].flatMap((host) => {
     const since = host === undefined ? undefined : stateOf(router?.staleNames, host);
     if (host === undefined || since === undefined) return [];
-    return [
-      `the name ${quoted(host)} is not resolved at present: its addresses of ${new Date(since).toISOString().slice(0, 19)}Z are used`,
-    ];
+    return [`the name ${quoted(host)} is not resolved at present: its addresses of ${timeText(since)} are used`];
   });
 }

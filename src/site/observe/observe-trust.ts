@@ -8,6 +8,7 @@ import type {
 } from '../../api/skupper/index.ts';
 import type { Problem } from '../../router/contract.ts';
 import { nameOf } from '../resources.ts';
+import { timeText } from './time-text.ts';
 import { configured, done, failed, firstOf, statusOf, waiting } from './status.ts';
 import type { GrantFacts, TokenFacts } from './trust-facts.ts';
 import type { View } from './view.ts';
@@ -74,9 +75,4 @@ export function observeCertificate(certificate: Certificate, view: View): Certif
 function processed(facts: { readonly problem?: Problem } | undefined): Progress {
   if (facts === undefined) return waiting('processing', 'it is being processed');
   return facts.problem === undefined ? done : failed(facts.problem);
-}
-
-/** RFC 3339, seconds. */
-function timeText(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }

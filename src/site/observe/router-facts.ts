@@ -1,4 +1,4 @@
-import type { Endpoint, SiteRecord } from '../../api/skupper/index.ts';
+import type { Endpoint, IncomingLink, SiteRecord } from '../../api/skupper/index.ts';
 import type { ResourceKey } from '../resources.ts';
 import type { Progress } from './wording.ts';
 
@@ -8,6 +8,7 @@ export interface RouterFacts {
   /** Where each RouterAccess can be reached, of which the group says at which router, and each SecuredAccess. */
   readonly endpoints: ReadonlyMap<ResourceKey, readonly Endpoint[]>;
   readonly network: readonly SiteRecord[];
+  readonly incomingLinks: readonly IncomingLink[];
   /** How many sites there are, also where `network` has not all of them. */
   readonly sitesInNetwork: number;
 }

@@ -80,6 +80,62 @@ for (const [name, state, expected] of [
   });
 }
 
+for (const [name, reason, network, expected] of [
+  [
+    'whose site is gone',
+    'The link with the site ended: silent for 15 s.',
+    [],
+    'Pending: site "east", which served it, is unreachable since 2026-01-01T12:00:00Z: The link with the site ended: silent for 15 s',
+  ],
+  [
+    'whose connector was deleted at a site that is still there',
+    'The site no longer has a connector of this routing key.',
+    [{ router: 'r', site: { id: 'e', name: 'east', namespace: '', platform: '', version: '' }, edge: false, links: [], keys: [] }],
+    'Pending: site "east" has had no connector of routing key "web" since 2026-01-01T12:00:00Z',
+  ],
+] as const) {
+  test(`a listener ${name} says which site it was, since when and why`, () => {
+    const lost = { routingKey: 'web', siteId: 'e', siteName: 'east', since: Date.UTC(2026, 0, 1, 12), reason };
+    const listeners = { 'Listener/web': { listening: false, reachableKeys: [], lostSites: [lost] } };
+    assert.equal(short(observe([aSite(), aListener('web')], { listeners, network }).get('Listener/web')), expected);
+  });
+}
+
+test('a site lists the links that others opened to it, those that ended last', () => {
+  const since = Date.UTC(2026, 0, 1, 12);
+  const incoming = [{ siteId: 'e', siteName: 'east', serial: '1', address: '192.0.2.1:4000', cost: 2, since }];
+  const endedIncoming = [
+    { siteId: 's', siteName: 'south', address: '192.0.2.2:4000', cost: 1, since, until: since + 60_000, reason: 'silent\nfor 15 s' },
+  ];
+  const status = observe([aSite()], { incoming, endedIncoming }).get('Site/west');
+  assert.deepEqual((status as SiteStatus).incomingLinks, [
+    { siteId: 'e', siteName: 'east', address: '192.0.2.1:4000', cost: 2, operational: true, since: '2026-01-01T12:00:00Z' },
+    {
+      siteId: 's',
+      siteName: 'south',
+      address: '192.0.2.2:4000',
+      cost: 1,
+      operational: false,
+      since: '2026-01-01T12:01:00Z',
+      message: 'silent for 15 s',
+    },
+  ]);
+  assert.equal((observe([aSite()]).get('Site/west') as SiteStatus).incomingLinks, undefined);
+});
+
+test('a site lists the links that come in at its other router, and not those that it opens itself', () => {
+  const site = (id: string) => ({ id, name: id, namespace: '', platform: '', version: '' });
+  const linked = ['w', 'e', 's'].map((id) => ({ name: id, siteId: id, siteName: id, cost: 1 }));
+  const network = [
+    { router: '1', site: site('w'), edge: false, links: [], keys: [] },
+    { router: '2', site: site('w'), edge: false, links: linked, keys: [] },
+  ];
+  const links = { 'Link/east': { operational: true, remoteSiteId: 'e' } };
+  assert.deepEqual((observe([aSite()], { network, links }).get('Site/west') as SiteStatus).incomingLinks, [
+    { siteId: 's', siteName: 's', cost: 1, operational: true },
+  ]);
+});
+
 const closedPort = { code: 'target-refused', message: 'Connection refused: nothing is listening at 127.0.0.1:5432.' } as const;
 const start = `${closedPort.message} Start the server, or correct spec.host and spec.port`;
 for (const [name, state, expected, configured] of [
@@ -294,7 +350,7 @@ test('routers of one site are one entry of the network, without the links betwee
     namespace: 'n',
     platform: 'linux',
     version: '1',
-    links: [{ name: 'l', remoteSiteId: '2', remoteSiteName: 'site-2', operational: true }],
+    links: [{ name: 'site-2', remoteSiteId: '2', remoteSiteName: 'site-2', operational: true }],
     services: [{ routingKey: 'k', connectors: ['a/1', 'a/2'], listeners: ['b/1'] }],
   });
 });

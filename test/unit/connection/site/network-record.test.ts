@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readNetwork } from '../../../../src/connection/site/network-record.ts';
+import { readIncomingLinks, readNetwork } from '../../../../src/connection/site/network-record.ts';
 
 const west = {
   id: '1',
@@ -53,4 +53,26 @@ describe('the network as a router pod tells it', () => {
     const { network } = readNetwork(JSON.stringify([{ ...west, services: [{ routingKey: 'k', connectors: long, listeners: [] }] }]));
     assert.ok(JSON.stringify(network).length < 32_768);
   });
+});
+
+describe('The links that came in, as a router pod has written them', () => {
+  const link = { siteId: 'e', siteName: 'east', address: '192.0.2.1:1', cost: 2, operational: true, since: '2026-01-01T00:00:00Z' };
+  for (const [what, json, expected] of [
+    ['as they are', JSON.stringify([link]), [link]],
+    [
+      'without what is nothing of them',
+      JSON.stringify([{ ...link, password: 'x', cost: 1.5, operational: 'yes' }, 7]),
+      [{ ...link, cost: undefined, operational: undefined }],
+    ],
+    ['on one line and short', JSON.stringify([{ message: `a\n${'x'.repeat(10_000)}` }]), undefined],
+    ['a few of many', JSON.stringify(Array.from({ length: 5_000 }, () => link)), Array.from({ length: 128 }, () => link)],
+    ['none where nothing is told', undefined, []],
+    ['none where it cannot be read', '{', []],
+  ] as const) {
+    test(`are read: ${what}`, () => {
+      const read = readIncomingLinks(json);
+      if (expected !== undefined) assert.deepEqual(JSON.parse(JSON.stringify(read)), JSON.parse(JSON.stringify(expected)));
+      else assert.ok((read[0]?.message?.length ?? 0) <= 201 && !read[0]?.message?.includes('\n'));
+    });
+  }
 });
