@@ -11,6 +11,7 @@ import { ListenerReconciler } from './listeners/listener-reconciler.ts';
 import { createEndingPodsReconciler } from './mounts/ending-pods-reconciler.ts';
 import { MountReconciler } from './mounts/mount-reconciler.ts';
 import { createNodeLossReconciler } from './listeners/node-loss-reconciler.ts';
+import { dampWrites, RepairDelayed, DampedWrites } from './listeners/damped-writes.ts';
 import { ClaimReconciler } from './provision/claim-reconciler.ts';
 import { createReclaimReconciler } from './provision/reclaim-reconciler.ts';
 import { wakeUps } from './wake-ups.ts';
@@ -44,19 +45,33 @@ export async function startController(options: ControllerOptions): Promise<Contr
   await Promise.all(Object.values({ ...caches, ...provision }).map((cache) => cache.synced));
 
   const queue = (name: string, reconcile: Reconcile): WorkQueue =>
-    new WorkQueue({ name, reconcile, concurrency: options.concurrency, backoff: BACKOFF, askedToWait, onResult: reportResults(name, log) });
+    new WorkQueue({
+      name,
+      reconcile,
+      concurrency: options.concurrency,
+      backoff: BACKOFF,
+      askedToWait: (error) => (error instanceof RepairDelayed ? error.delay : askedToWait(error)),
+      onResult: resultsOf(name),
+    });
+  // An event reports a delayed repair; each change by the other writer delays it again.
+  const resultsOf = (name: string): ReturnType<typeof reportResults> => {
+    const report = reportResults(name, log);
+    return (key, outcome, took, error) => report(key, outcome, took, error instanceof RepairDelayed ? undefined : error);
+  };
   const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
   const { clusterDomain, clock = (): number => performance.now() } = options;
-  const listeners = new ListenerReconciler({ client, caches, events, clusterDomain, now, clock });
-  const mounts = new MountReconciler({ client, caches, events, clock });
-  const claims = provision === undefined ? undefined : new ClaimReconciler({ client, caches: { ...caches, ...provision }, events });
+  const repairs = new DampedWrites(client, events, clock);
+  const damped = dampWrites(client, repairs);
+  const listeners = new ListenerReconciler({ client, repairs, caches, events, clusterDomain, now, clock });
+  const mounts = new MountReconciler({ client: damped, caches, events, clock });
+  const claims = provision === undefined ? undefined : new ClaimReconciler({ client: damped, caches: { ...caches, ...provision }, events });
   const queues = {
     listeners: queue('listeners', (key, signal) => listeners.reconcile(key, signal)),
     mounts: queue('mounts', (key, signal) => mounts.reconcile(key, signal)),
     'ending-pods': queue('ending-pods', createEndingPodsReconciler({ client, caches, events })),
-    'lost-nodes': queue('lost-nodes', createNodeLossReconciler({ client, caches, events })),
+    'lost-nodes': queue('lost-nodes', createNodeLossReconciler({ client: damped, caches, events })),
     ...(claims === undefined ? {} : { claims: queue('claims', (key, signal) => claims.reconcile(key, signal)) }),
-    ...(claims === undefined ? {} : { released: queue('released', createReclaimReconciler({ client, caches })) }),
+    ...(claims === undefined ? {} : { released: queue('released', createReclaimReconciler({ client: damped, caches })) }),
   };
   const stopWatching = wakeUps(caches, provision, {
     listener: (key) => queues.listeners.add(key),

@@ -41,6 +41,10 @@ export class ApiServer {
   trouble: Trouble = CALM;
   /** Nobody accepts connections. */
   isDown = false;
+  /** What a controller writes of this kind is changed back, so many milliseconds later. */
+  fought: { readonly plural: string; readonly after: number } | undefined;
+  /** By kind and key: when a controller wrote what was fought over. */
+  readonly fights = new Map<string, number[]>();
   readonly #loop: Loop;
   readonly #random: Random;
   readonly #network: Network;
@@ -101,6 +105,7 @@ export class ApiServer {
 
   #answer(exchange: Exchange, request: ApiRequest, how: 'tell' | 'lose' | 'hang'): void {
     let body: string;
+    const fight = this.#fight(exchange, request);
     try {
       body = this.#resources.act(request);
     } catch (error) {
@@ -108,10 +113,28 @@ export class ApiServer {
       this.#refuse(exchange, request, error);
       return;
     }
+    fight?.();
     this.#count(request, 'writes');
     this.#say(exchange.process.name, `${request.method} ${request.path}${how === 'tell' ? '' : ` (${how})`}`);
     if (how === 'lose') this.#break(exchange);
     else if (how === 'tell') this.#respond(exchange, 200, {}, body);
+  }
+
+  /** @returns how to change back what this request writes */
+  #fight({ process }: Exchange, request: ApiRequest): (() => void) | undefined {
+    const { fought } = this;
+    const { method, plural, namespace, name = nameIn(request) } = request;
+    if (fought?.plural !== plural || method === 'GET' || !process.name.startsWith('controller')) return undefined;
+    const key = `${namespace}/${name}`;
+    const before = this.#resources.find(plural, key);
+    return () => {
+      const id = `${plural} ${key}`;
+      this.fights.set(id, [...(this.fights.get(id) ?? []), this.#loop.now]);
+      this.#loop.after(fought.after, undefined, () => {
+        this.#say('world', `${id} is changed back`);
+        this.#resources.changeBack(plural, key, before);
+      });
+    };
   }
 
   #refuse(exchange: Exchange, request: ApiRequest, { status, reason, message, retryAfter }: Refused): void {
@@ -151,4 +174,10 @@ export class ApiServer {
       if (exchange.finish()) exchange.handler.onResponseError(exchange, new Error('ECONNRESET'));
     });
   }
+}
+
+/** A request that creates an object names it in its body. */
+function nameIn({ body }: ApiRequest): string {
+  const { metadata } = JSON.parse(body?.toString() ?? '{}') as { readonly metadata?: { readonly name?: string } }; // As the client sends it.
+  return metadata?.name ?? '';
 }

@@ -28,7 +28,11 @@ export type Happening =
       readonly hangs: number;
       readonly conflicts: number;
     }
-  | { readonly kind: 'down'; readonly lasts: number };
+  | { readonly kind: 'down'; readonly lasts: number }
+  /** Something changes back what the controller writes of one kind. */
+  | { readonly kind: 'fight'; readonly plural: Fought; readonly after: number; readonly lasts: number };
+
+export type Fought = 'services' | 'listeners' | 'podlisteners';
 
 export interface ClassDraw {
   readonly serviceType: 'ClusterIP' | 'NodePort' | 'LoadBalancer' | 'OpenShiftRoute';
@@ -80,6 +84,13 @@ export function drawHistory(plan: ClusterPlan, random: Random): readonly Event[]
     events.push({ at, ...drawHappening(plan, random) });
   }
   return events;
+}
+
+/** In some worlds. Drawn by itself, so that all else of a world stays as it is. */
+export function drawFight(random: Random): readonly Event[] {
+  if (!random.chance(0.05)) return [];
+  const plural = random.pick(['services', 'listeners', 'podlisteners'] as const);
+  return [{ at: random.scaled(1, 5_000), kind: 'fight', plural, after: random.scaled(1, 2_000), lasts: random.int(70_000, 240_000) }];
 }
 
 /** A pod is pinned to a node that goes, and somebody moves its Listener to a class that lets it go. */

@@ -146,6 +146,13 @@ const does: { readonly [K in Happening['kind']]: (cluster: Cluster, event: Of<K>
     });
   },
 
+  fight({ api, loop }, { plural, after, lasts }) {
+    api.fought = { plural, after };
+    loop.after(lasts, undefined, () => {
+      api.fought = undefined;
+    });
+  },
+
   down({ api, loop }, { lasts }) {
     api.isDown = true;
     api.watches.cut(() => true);

@@ -1,11 +1,12 @@
 /** One seed: its cluster, its history, and what did not hold. */
+import type { Listener } from '../../src/api/listeners/index.ts';
 import { Random } from '../simulate/random.ts';
 import { CALM } from './api-server.ts';
 import { Cluster } from './cluster.ts';
-import { drawHistory, type Event } from './history.ts';
+import { drawFight, drawHistory, type Event } from './history.ts';
 import { perform } from './perform.ts';
 import { drawPlan } from './plan.ts';
-import { wrongs } from './rules.ts';
+import { CONTEST, wrongs } from './rules.ts';
 
 export interface Outcome {
   readonly seed: number;
@@ -22,11 +23,16 @@ export interface Outcome {
 const LOOKS = [200, 300, 500, 1_000, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 40_000];
 /** How long patience may take to say what it waits for, and a request that nobody answers to be given up. */
 const PATIENCE = 45_000;
+/** Then it is no longer reported. */
+const FIGHT_ENDS = 150_000;
 const QUIET = 80_000;
 const LONG_QUIET = 3_600_000;
 /** Writes for each change of anything else, and for the beginning. */
 const FACTOR = 12;
 const FEW = 300;
+const MINUTE = 60_000;
+/** Writes of one object in a minute, while something changes it back. */
+const MOST_REPAIRS = 6;
 /** Services made for one Listener that is gone. */
 const MOST_ORPHANS = 2;
 
@@ -38,7 +44,7 @@ export interface PlayOptions {
 
 export async function play(seed: number, options: PlayOptions = {}): Promise<Outcome> {
   const plan = drawPlan(new Random(seed, 0), new Random(seed, 3));
-  const events = options.events ?? drawHistory(plan, new Random(seed, 1));
+  const events = options.events ?? [...drawHistory(plan, new Random(seed, 1)), ...drawFight(new Random(seed, 4))];
   const cluster = new Cluster(seed, plan);
   cluster.onTrace = options.onTrace;
   const onError = (error: unknown): void => void cluster.loop.thrown.push(error);
@@ -68,11 +74,15 @@ async function live(cluster: Cluster, events: readonly Event[], long: boolean): 
   api.isDown = false;
   cluster.grantsWishes = false;
   cluster.log('world', 'nothing disturbs any more');
+  if (events.some(({ kind }) => kind === 'fight')) {
+    cluster.grantWishes();
+    await loop.run(loop.now + FIGHT_ENDS, () => broken(cluster).length > 0);
+  }
   const impatient = await settled(cluster);
   if (impatient.length > 0) return impatient;
   cluster.log('world', 'wishes are granted');
   cluster.grantWishes();
-  await loop.run(loop.now + PATIENCE, () => broken(cluster).length > 0);
+  await loop.run(loop.now + (hasContest(cluster) ? FIGHT_ENDS : PATIENCE), () => broken(cluster).length > 0);
   const before = { ...api.counts };
   await loop.run(loop.now + (long ? LONG_QUIET : QUIET), () => broken(cluster).length > 0);
   const lost = [...broken(cluster), ...wrongs(cluster, { patient: true })];
@@ -81,6 +91,12 @@ async function live(cluster: Cluster, events: readonly Event[], long: boolean): 
   const told = (api.counts.refused - before.refused) * (1 + cluster.store.all('podlisteners').length);
   const writes = api.counts.writes - before.writes - told;
   return writes > 0 ? [`${writes} writes while nothing happens`] : [];
+}
+
+/** Whether a Listener reports that something else keeps changing its Service back. */
+function hasContest({ store }: Cluster): boolean {
+  const conditions = store.all<Listener>('listeners').flatMap(({ status }) => status?.conditions ?? []);
+  return conditions.some(({ message }) => CONTEST.test(message));
 }
 
 /** Looks again and again, for as long as what failed may take to be tried again. @returns what is wrong for good */
@@ -96,6 +112,12 @@ async function settled(cluster: Cluster): Promise<readonly string[]> {
   return wrong;
 }
 
+/** In any minute but the first. */
+function mostInAMinute(times: readonly number[]): number {
+  const later = times.filter((at) => at >= (times[0] ?? 0) + MINUTE);
+  return Math.max(0, ...later.map((from) => later.filter((at) => at >= from && at < from + MINUTE).length));
+}
+
 /** What cannot be mended any more. */
 function broken(cluster: Cluster): readonly string[] {
   const { loop, faults, api, store, orphans } = cluster;
@@ -103,12 +125,17 @@ function broken(cluster: Cluster): readonly string[] {
   const most = FEW + FACTOR * (store.writes - writes);
   const spins = writes + refused > most ? [`${writes} writes and ${refused} refused ones, for ${store.writes} changes in all`] : [];
   const mostOrphans = Math.max(0, ...orphans.values());
+  const fights = [...api.fights].flatMap(([id, times]) => {
+    const count = mostInAMinute(times);
+    return count > MOST_REPAIRS ? [`${count} writes of ${id} in a minute, while something changes it back`] : [];
+  });
   const past = mostOrphans > MOST_ORPHANS ? [`${mostOrphans} Services were made for one Listener that is gone`] : [];
   return [
     ...faults,
     ...cluster.mishaps,
     ...spins,
     ...past,
+    ...fights,
     ...loop.thrown.map((error) => `thrown: ${error instanceof Error ? error.stack : String(error)}`),
   ];
 }

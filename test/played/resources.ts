@@ -57,6 +57,22 @@ export class Resources {
     return this.#write(plural, before, how(before), subresource === 'status') as T; // Of this kind.
   }
 
+  find(plural: string, key: string): KubeObject | undefined {
+    return this.#store.get(plural, key);
+  }
+
+  /** As it was before, whoever wrote it since; nothing happens where it is gone. */
+  changeBack(plural: string, key: string, before: KubeObject | undefined): void {
+    const now = this.#store.get(plural, key);
+    if (now === undefined) return;
+    if (before === undefined) this.delete(plural, key);
+    else if (before.metadata.uid === now.metadata.uid) {
+      const { resourceVersion } = now.metadata;
+      const back = { ...before, metadata: { ...before.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) } };
+      this.#store.put(plural, back);
+    }
+  }
+
   delete(plural: string, key: string, uid?: string): void {
     const object = this.#existing(plural, key);
     if (uid !== undefined && uid !== object.metadata.uid) throw new Refused(409, 'Conflict', 'Precondition failed: UID in precondition');

@@ -59,7 +59,7 @@ function listenerWrongs({ store }: Cluster, listener: Listener): readonly string
   const acceptance: Acceptance = isRejected
     ? { accepted: false, reason: 'ServiceRejected', message: said.get('Accepted')?.message ?? '' }
     : plan.refused === undefined
-      ? { accepted: true, notices: [...plan.notices, ...volumeNotices(listener, listenerClass, volumesOf(store, key))] }
+      ? { accepted: true, notices: [...plan.notices, ...volumeNotices(listener, listenerClass, volumesOf(store, key)), ...contestIn(said)] }
       : { accepted: false, ...plan.refused };
   if (plan.refused === undefined && !isRejected) {
     if (own === undefined) return ['it has no Service'];
@@ -81,6 +81,13 @@ function listenerWrongs({ store }: Cluster, listener: Listener): readonly string
   const isSame = sameStatus(listener.status ?? undefined, status);
   return isSame ? [] : [`its status is ${JSON.stringify(listener.status)} and not ${JSON.stringify(status)}`];
 }
+
+/** Whether repairs of the Service are damped depends on what has been: it is believed, and play.ts waits for its end. */
+function contestIn(said: ReadonlyMap<string, { readonly message: string }>): readonly string[] {
+  return CONTEST.exec(said.get('Accepted')?.message ?? '')?.slice(0, 1) ?? [];
+}
+
+export const CONTEST = /Service \S+ is changed back by .*/;
 
 /** As the played API server does (admission.ts). */
 function isRefused(service: Service): boolean {

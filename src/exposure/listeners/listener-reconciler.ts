@@ -11,7 +11,8 @@ import { Announcements } from './announcements.ts';
 import { checkKept } from './definition-outdated.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
 import { keepImmutable } from './immutable-fields.ts';
-import { observeListener, sameStatus, type Acceptance, type Surroundings } from './listener-status.ts';
+import { RepairDelayed, type DampedWrites } from './damped-writes.ts';
+import { comparable, observeListener, sameStatus, type Acceptance, type Surroundings } from './listener-status.ts';
 import { pinnedNodesOf } from '../cluster/volumes.ts';
 import { isOwnedBy, planService } from './service-plan.ts';
 import { differs, patchFor } from './service-patch.ts';
@@ -21,6 +22,7 @@ import { volumeNotices } from './volume-notices.ts';
 
 export interface ListenerReconcilerOptions {
   readonly client: KubeClient;
+  readonly repairs: DampedWrites;
   readonly caches: ClusterCaches;
   readonly events: EventRecorder;
   readonly clusterDomain: string;
@@ -40,12 +42,14 @@ interface Outcome {
   readonly obstacle?: Surroundings['obstacle'];
   /** No watch has told of the obstacle. */
   readonly isUnseen?: boolean;
-  /** Why the API server does not have the Service: the reconcile rejects with it once the status says so. */
-  readonly refusal?: unknown;
+  /** Why the Service is not as it should be, a refusal or a delay: the reconcile rejects with it once the status says so. */
+  readonly failure?: unknown;
+  /** In how many milliseconds what the notices say may be over. */
+  readonly recheck?: number;
 }
 
 /** `notices`: for the Accepted condition. */
-type Ensured = Pick<Outcome, 'service' | 'obstacle' | 'isUnseen'> & { readonly notices: readonly string[] };
+type Ensured = Pick<Outcome, 'service' | 'obstacle' | 'isUnseen' | 'failure'> & { readonly notices: readonly string[] };
 
 export class ListenerReconciler {
   readonly #options: ListenerReconcilerOptions;
@@ -85,13 +89,14 @@ export class ListenerReconciler {
     if (outcome === 'ends') return undefined;
     const status = observeListener(listener, outcome.acceptance, this.#surroundings(listener, key, outcome), this.#options.now());
     const isCurrent = sameStatus(listener.status ?? undefined, status);
-    const mayWait = !isCurrent && outcome.refusal === undefined;
+    const mayWait = !isCurrent && outcome.failure === undefined;
     const wait = mayWait ? Math.max(this.#pace.wait(listener, status), this.#announcements.hold(listener, status)) : 0;
     if (!isCurrent && wait === 0) await this.#writeStatus(listener, key, status, signal);
-    if (outcome.refusal !== undefined) throw outcome.refusal;
+    if (outcome.failure !== undefined) throw outcome.failure;
     if (wait > 0) return { requeueAfter: wait };
     const next = Math.min(
       outcome.isUnseen === true ? UNSEEN_SERVICE_RECHECK : Number.POSITIVE_INFINITY,
+      outcome.recheck ?? Number.POSITIVE_INFINITY,
       this.#announcements.remind(listener, status) ?? Number.POSITIVE_INFINITY,
     );
     return Number.isFinite(next) ? { requeueAfter: next } : undefined;
@@ -109,7 +114,13 @@ export class ListenerReconciler {
     try {
       const { notices, ...ensured } = await this.#ensureService(plan.service, live, listener, signal);
       const ofVolumes = volumeNotices(listener, listenerClass, this.#options.caches.volumes.by('listener', key));
-      return { acceptance: { accepted: true, notices: [...plan.notices, ...notices, ...ofVolumes] }, ...ensured };
+      const contest = this.#options.repairs.contest({ of: services, key: parseKey(key) });
+      const all = [...plan.notices, ...notices, ...ofVolumes, ...(contest === undefined ? [] : [contest.message])];
+      return {
+        acceptance: { accepted: true, notices: all },
+        ...ensured,
+        ...(contest === undefined ? {} : { recheck: contest.remaining + 1 }),
+      };
     } catch (error) {
       if (isNamespaceTerminating(error)) return 'ends';
       if (!isRefusal(error)) throw error;
@@ -117,7 +128,7 @@ export class ListenerReconciler {
       return {
         acceptance: { accepted: false, reason: 'ServiceRejected', message },
         service: await this.#ownService(listener, key, signal),
-        refusal: error,
+        failure: error,
       };
     }
   }
@@ -144,8 +155,9 @@ export class ListenerReconciler {
 
   /** `live`: as far as the caches know. */
   async #ensureService(intended: Service, live: Service | undefined, listener: Listener, signal: AbortSignal): Promise<Ensured> {
-    const { client, caches } = this.#options;
+    const { client, caches, repairs } = this.#options;
     const { namespace = '', name = '' } = intended.metadata;
+    const serviceKey = { namespace, name };
     const standing = live ?? caches.otherServices.get(keyOf(intended));
     const obstacle = standing === undefined ? undefined : obstacleOf(standing, listener);
     if (obstacle !== undefined)
@@ -155,14 +167,17 @@ export class ListenerReconciler {
     const { service: desired, notices } = live === undefined ? { service: intended, notices: [] } : keepImmutable(intended, live);
     if (live !== undefined && !differs(desired, live)) return { service: live, notices };
     try {
+      const write = { of: services, key: serviceKey, desired: intended, wanted: { metadata: metadataOf(desired), spec: desired.spec } };
       // Create and not apply: a Service that no cache shows, because it is newer than they are, must never be taken over.
-      const written =
+      const send = (): Promise<Service> =>
         live === undefined
-          ? await client.create(services, desired, { signal, strict: true })
-          : await client.patch(services, { namespace, name }, patchFor(desired, live), { type: 'merge', signal, strict: true });
+          ? client.create(services, desired, { signal, strict: true })
+          : client.patch(services, serviceKey, patchFor(desired, live), { type: 'merge', signal, strict: true });
+      const written = await repairs.write(write, send, signal);
       caches.services.wrote(written);
       return { service: written, notices };
     } catch (error) {
+      if (error instanceof RepairDelayed) return { service: live, notices, failure: error };
       if (live !== undefined || !isAlreadyExists(error)) throw error;
       return this.#takeUp(intended, listener, signal);
     }
@@ -192,17 +207,29 @@ export class ListenerReconciler {
 
   /** Nothing writes this status but the leader, so it is replaced whole; the uid keeps it off a successor. */
   async #writeStatus(listener: Listener, key: KeyString, status: ListenerStatus, signal: AbortSignal): Promise<void> {
-    const { client, caches } = this.#options;
+    const { client, caches, repairs } = this.#options;
     const patch = [
       { op: 'test', path: '/metadata/uid', value: listener.metadata.uid },
       { op: 'add', path: '/status', value: status },
     ];
-    const written = await caches.listeners.write({ ...listener, status }, () =>
-      client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal }),
-    );
+    const send = (): Promise<Listener> =>
+      caches.listeners.write({ ...listener, status }, () =>
+        client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal }),
+      );
+    const states = { desired: comparable(status), found: comparable(listener.status ?? {}) };
+    const write = { of: listeners, key: parseKey(key), part: 'status', wanted: { status }, ...states } as const;
+    const written = await repairs.write(write, send, signal);
     this.#pace.wrote(listener);
     // Of one that went meanwhile nothing would be forgotten any more.
     if (caches.listeners.get(key)?.metadata.uid === listener.metadata.uid) this.#announcements.wrote(listener, status);
     checkKept('Listener', 'status.conditions', written.status?.conditions !== undefined);
   }
+}
+
+function metadataOf({ metadata: { labels, annotations, ownerReferences } }: Service): Service['metadata'] {
+  return {
+    ...(labels === undefined ? {} : { labels }),
+    ...(annotations === undefined ? {} : { annotations }),
+    ...(ownerReferences === undefined ? {} : { ownerReferences }),
+  };
 }

@@ -227,7 +227,8 @@ export function sameStatus(a: ListenerStatus | undefined, b: ListenerStatus): bo
   return a !== undefined && isDeepStrictEqual(comparable(a), comparable(b));
 }
 
-function comparable(status: ListenerStatus): object {
+/** What a status says, without what follows from the rest. */
+export function comparable(status: ListenerStatus): object {
   return {
     serviceName: status.serviceName ?? null,
     ingressAddresses: status.ingressAddresses ?? [],

@@ -29,6 +29,10 @@ const supportedTypes: ReadonlySet<string> = new Set(['NodePort', 'LoadBalancer',
 /** A label's value, which the Listener's name becomes, is shorter than a name may be. */
 const LONGEST_LABEL_VALUE = 63;
 
+/** Of keys that a site's controller and routers set on their objects. */
+const CONNECTION_MARK = 'internal.skupper.io/';
+const LONGEST_MARK = 80;
+
 /** Names of classes in a message. */
 const MOST_CLASSES = 10;
 
@@ -68,7 +72,21 @@ export function planService(listener: Listener, listenerClass: ListenerClass | u
     objectOverridesPolicy,
   });
   const told = problems.map((problem) => `${problem.path} ${problem.message}`);
-  return { service: seal(service, listener.metadata.name ?? ''), notices: [...notices, ...told, ...withoutEffect(listenerClass)] };
+  const unmarked = withoutMarks(service);
+  const all = [...notices, ...told, ...unmarked.notices, ...withoutEffect(listenerClass)];
+  return { service: seal(unmarked.service, listener.metadata.name ?? ''), notices: all };
+}
+
+/** Labels and annotations by which the connection half knows its own objects. A Service of a Listener is none of them, whoever asks for it. */
+function withoutMarks(service: Service): { readonly service: Service; readonly notices: readonly string[] } {
+  const { labels = {}, annotations = {} } = service.metadata;
+  const isMark = (key: string): boolean => key.startsWith(CONNECTION_MARK);
+  const marks = [...Object.keys(labels), ...Object.keys(annotations)].filter(isMark);
+  if (marks.length === 0) return { service, notices: [] };
+  const unmarked = (map: StringMap): StringMap => Object.fromEntries(Object.entries(map).filter(([key]) => !isMark(key)));
+  const metadata = { ...service.metadata, labels: unmarked(labels), annotations: unmarked(annotations) };
+  const which = [...new Set(marks)].map((key) => printable(key, LONGEST_MARK)).join(', ');
+  return { service: { ...service, metadata }, notices: [`${which} marks objects of a site and is left out of the Service.`] };
 }
 
 /** What the class says and nobody can do. */

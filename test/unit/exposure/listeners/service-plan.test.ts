@@ -347,3 +347,22 @@ test('no port is lost and no name is used twice, whatever the ports', () => {
     }),
   );
 });
+
+test('marks of the connection half reach no Service, from wherever they come, and the notice names them', () => {
+  const mark = 'internal.skupper.io/listener';
+  const override = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', annotations: { [mark]: 'x' } } };
+  const marked = aListener({ objectOverrides: [override] }, { labels: { [mark]: 'x', app: 'web' } });
+  const spec = {
+    serviceType: 'ClusterIP',
+    serviceOverrides: { metadata: { labels: { 'internal.skupper.io/controlled': 'true' } } },
+  } as const;
+  const plan = planService(marked, aClass(spec));
+  assert.ok(plan.refused === undefined);
+  const { labels = {}, annotations = {} } = plan.service.metadata;
+  assert.deepEqual(
+    [...Object.keys(labels), ...Object.keys(annotations)].filter((key) => key.startsWith('internal.skupper.io/')),
+    [],
+  );
+  assert.equal(labels['app'], 'web');
+  assert.match(plan.notices.join(), /internal\.skupper\.io\/listener.* is left out of the Service/);
+});

@@ -1,0 +1,199 @@
+/** Damps repairs: what something else keeps changing back is written less and less often, and reported. */
+import { createHash } from 'node:crypto';
+import { GROUP } from '../../api/listeners/names.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
+import type { ConditionReason } from '../../errors/condition-reason.ts';
+import { repairMessage, repairReportOf } from '../../kube/changed-fields.ts';
+import type { EventRecorder, Key, KubeClient } from '../../kube/contract.ts';
+import { keyString } from '../../kube/key.ts';
+import type { KubeObject, ObjectReference } from '../../kube/objects.ts';
+import { apiVersionOf, type Resource } from '../../kube/resource.ts';
+import { isRecord } from '../../text/is-record.ts';
+import { RepairLimiter, type RepairRequest } from '../../work/repair-limiter.ts';
+
+/** A write that waits, since something else keeps changing the object back. */
+export class RepairDelayed extends EarshotError<'object-contested'> {
+  /** Milliseconds until it may be written. */
+  readonly delay: number;
+
+  constructor(message: string, delay: number) {
+    super('object-contested', message);
+    this.delay = delay;
+  }
+}
+
+/** One write, and what it is to bring about. */
+export interface Write<T extends KubeObject> {
+  readonly of: Resource<T>;
+  readonly key: Key;
+  /** Of one object, what is written independently of the rest. */
+  readonly part?: 'status' | 'delete';
+  /** What decides whether a write is the same one again. Left out: `wanted`. */
+  readonly desired?: unknown;
+  /** The same of the object as it stands, where that can be told: if it is not what was written last, something else overwrote it. */
+  readonly found?: unknown;
+  /** Fields that the object is to have. */
+  readonly wanted: unknown;
+}
+
+/** Field manager of the controller's own writes. */
+const OURS = 'earshot';
+
+export class DampedWrites {
+  readonly #client: KubeClient;
+  readonly #events: EventRecorder;
+  /** Milliseconds, monotonic. */
+  readonly #clock: () => number;
+  readonly #limiter = new RepairLimiter();
+
+  constructor(client: KubeClient, events: EventRecorder, clock: () => number) {
+    this.#client = client;
+    this.#events = events;
+    this.#clock = clock;
+  }
+
+  /** @throws RepairDelayed where the write has to wait */
+  async write<T extends KubeObject, R>(write: Write<T>, send: () => Promise<R>, signal: AbortSignal | undefined): Promise<R> {
+    const now = this.#clock();
+    const request = this.#requestOf(write, now);
+    const isRepair = request.isOverwritten === true || this.#limiter.lastWritten(request.key, now) === request.desired;
+    const isContested = isRepair && this.#limiter.isDamped(request.key, now);
+    if (isContested && this.#limiter.reported(request.key, now) === undefined) await this.#report(write, request, signal);
+    const delay = this.#limiter.delay(request, now);
+    if (delay > 0) throw new RepairDelayed(this.contest(write)?.message ?? `Repair of ${nameOf(write)} delayed.`, delay);
+    if (isContested) await this.#report(write, request, signal);
+    const result = await send();
+    // What an API server dropped that still serves earlier definitions was not written: the backoff decides about the next try.
+    const isDropped = write.of.group === GROUP && isRecord(result) && !includes(result, write.wanted);
+    if (!isDropped) this.#limiter.wrote(request, this.#clock());
+    return result;
+  }
+
+  /** What to say of an object that something else keeps changing back, and for how many milliseconds at least. */
+  contest<T extends KubeObject>(
+    write: Pick<Write<T>, 'of' | 'key' | 'part'>,
+  ): { readonly message: string; readonly remaining: number } | undefined {
+    const reported = this.#limiter.reported(limiterKey(write), this.#clock());
+    return reported && { message: repairMessage(nameOf(write), reported.report), remaining: reported.remaining };
+  }
+
+  #requestOf<T extends KubeObject>(write: Write<T>, now: number): RepairRequest {
+    const key = limiterKey(write);
+    const last = this.#limiter.lastWritten(key, now);
+    const isOverwritten = write.found !== undefined && last !== undefined && digestOf(write.found) !== last;
+    return { key, desired: digestOf(write.desired ?? write.wanted), isOverwritten };
+  }
+
+  /** The caches keep no field managers, so the object is read. The report is worth a request, and no failure. */
+  async #report<T extends KubeObject>(write: Write<T>, { key }: RepairRequest, signal: AbortSignal | undefined): Promise<void> {
+    const read = this.#client.find(write.of, write.key, signal === undefined ? {} : { signal });
+    const current = await read.catch(() => undefined);
+    const report = repairReportOf(current, write.wanted, (manager) => manager === OURS, includes);
+    this.#limiter.note(key, report, this.#clock());
+    const reason: ConditionReason = 'ObjectContested';
+    const note = repairMessage(nameOf(write), report);
+    this.#events.record({ regarding: regardingOf(write, current), type: 'Warning', reason, action: 'Repair', note });
+  }
+}
+
+/**
+ * The client with all its writes damped. `wanted` and the digest follow from what is sent, without preconditions: for writers that send the
+ * same for the same wish. Others call `DampedWrites.write` themselves and send by the plain client.
+ */
+export function dampWrites(client: KubeClient, repairs: DampedWrites): KubeClient {
+  return {
+    get: (...args) => client.get(...args),
+    find: (...args) => client.find(...args),
+    list: (...args) => client.list(...args),
+    page: (...args) => client.page(...args),
+    watch: (...args) => client.watch(...args),
+    create: (of, object, options) => {
+      const { namespace, name = '' } = object.metadata;
+      const write = { of, key: { ...(namespace === undefined ? {} : { namespace }), name }, wanted: withoutPreconditions(object) };
+      return repairs.write(write, () => client.create(of, object, options), options?.signal);
+    },
+    apply: (of, object, options) => {
+      const { namespace, name = '' } = object.metadata;
+      const write = { of, key: { ...(namespace === undefined ? {} : { namespace }), name }, wanted: withoutPreconditions(object) };
+      return repairs.write(write, () => client.apply(of, object, options), options?.signal);
+    },
+    patch: (of, key, patch, options) => {
+      const wanted = options.type === 'json' ? addedBy(patch) : withoutPreconditions(patch);
+      const part = options.subresource === undefined ? {} : { part: options.subresource };
+      return repairs.write({ of, key, wanted, ...part }, () => client.patch(of, key, patch, options), options.signal);
+    },
+    delete: (of, key, options) => {
+      const write = { of, key, part: 'delete', wanted: undefined } as const;
+      return repairs.write(write, () => client.delete(of, key, options), options?.signal);
+    },
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
+}
+
+/** The API server gives the fields of a map back in another order. */
+function digestOf(value: unknown): string {
+  const sorted = (_key: string, field: unknown): unknown =>
+    isRecord(field) ? Object.fromEntries(Object.entries(field).toSorted(([one], [other]) => (one < other ? -1 : 1))) : field;
+  return createHash('sha256')
+    .update(JSON.stringify(value ?? null, sorted))
+    .digest('base64');
+}
+
+function limiterKey<T extends KubeObject>({ of, key, part }: Pick<Write<T>, 'of' | 'key' | 'part'>): string {
+  return `${of.plural}.${of.group} ${keyString(key)} ${part ?? ''}`;
+}
+
+function nameOf<T extends KubeObject>({ of, key }: Pick<Write<T>, 'of' | 'key'>): string {
+  return `${of.kind} ${keyString(key)}`;
+}
+
+/** People look at the pod, not at what the system keeps of it. */
+function regardingOf<T extends KubeObject>({ of, key }: Write<T>, current: KubeObject | undefined): ObjectReference {
+  const namespace = key.namespace === undefined ? {} : { namespace: key.namespace };
+  const pod = current?.metadata.ownerReferences?.find(({ kind, apiVersion }) => kind === 'Pod' && apiVersion === 'v1');
+  if (pod !== undefined) return { apiVersion: 'v1', kind: 'Pod', ...namespace, name: pod.name, uid: pod.uid };
+  const uid = current?.metadata.uid;
+  return { apiVersion: apiVersionOf(of), kind: of.kind, ...namespace, name: key.name, ...(uid === undefined ? {} : { uid }) };
+}
+
+/** The fields without those that only make a write fail on another object. Null in a merge patch means no field. */
+function withoutPreconditions(object: unknown): unknown {
+  if (!isRecord(object)) return object;
+  const { metadata, ...rest } = object;
+  if (!isRecord(metadata)) return object;
+  const { uid: _uid, resourceVersion: _version, ...named } = metadata;
+  return { ...rest, metadata: named };
+}
+
+/** What a JSON patch adds, nested as in the object (RFC 6901). */
+function addedBy(patch: unknown): unknown {
+  const steps = Array.isArray(patch) ? patch.filter(isRecord).filter(({ op }) => op !== 'test') : [];
+  const added: Record<string, unknown> = {};
+  for (const { path, value } of steps) {
+    const segments = String(path)
+      .split('/')
+      .slice(1)
+      .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+    Object.assign(added, merged(added, segments, value));
+  }
+  return added;
+}
+
+function merged(into: unknown, [first, ...rest]: readonly string[], value: unknown): unknown {
+  if (first === undefined) return value;
+  const fields = isRecord(into) ? into : {};
+  // A pod may call its volume `constructor`.
+  return { ...fields, [first]: merged(Object.hasOwn(fields, first) ? fields[first] : undefined, rest, value) };
+}
+
+/** `current` may have more than is wanted: defaults, and fields of others. Null says that there is none. */
+function includes(current: unknown, wanted: unknown): boolean {
+  if (wanted === null || wanted === undefined || wanted === false) return current === wanted || current === null || current === undefined;
+  if (Array.isArray(wanted)) {
+    return Array.isArray(current) && current.length === wanted.length && wanted.every((item, index) => includes(current[index], item));
+  }
+  if (!isRecord(wanted)) return current === wanted;
+  const entries = Object.entries(wanted);
+  if (current === undefined) return entries.length === 0;
+  return isRecord(current) && entries.every(([key, value]) => includes(current[key], value));
+}
