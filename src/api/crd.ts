@@ -2,6 +2,7 @@
 import type { TObject } from 'typebox';
 import type { KubeObject, StringMap } from '../kube/objects.ts';
 import { apiVersionOf, resource, type Resource } from '../kube/resource.ts';
+import { VERSION, VERSION_ANNOTATION } from '../version.ts';
 
 /** A structural schema: plain JSON. */
 export interface Structural {
@@ -104,7 +105,7 @@ export function customResourceDefinition(definition: Definition): CustomResource
   return {
     apiVersion: apiVersionOf(customResourceDefinitionsResource),
     kind: customResourceDefinitionsResource.kind,
-    metadata: { name: `${plural}.${group}`, ...(annotations === undefined ? {} : { annotations }) },
+    metadata: { name: `${plural}.${group}`, annotations: { ...annotations, [VERSION_ANNOTATION]: VERSION } },
     spec: {
       group,
       names: { kind, listKind: `${kind}List`, plural, singular, shortNames, categories },

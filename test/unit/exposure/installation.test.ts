@@ -10,6 +10,7 @@ const log = createLogger({ level: 'error', component: 'test' });
 async function patchesOver(conversion: object | undefined): Promise<readonly unknown[]> {
   const patches: unknown[] = [];
   const client = {
+    find: () => Promise.resolve(undefined),
     apply: (_of: unknown, object: { spec: object }) => Promise.resolve({ ...object, spec: { ...object.spec, conversion } }),
     patch: (_of: unknown, { name }: { name: string }, patch: unknown, { type }: { type: string }) => {
       patches.push([name, type, patch]);
