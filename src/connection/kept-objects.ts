@@ -1,11 +1,13 @@
 /** The kinds that the controller of sites keeps besides Earshot's own, each cut down to what rules read. */
 import { label } from '../api/skupper/cluster-names.ts';
 import { accessKinds, ofAccess } from './access/kinds.ts';
+import { isBundleType } from './site/bundle-type.ts';
 import type { KubeObject, Secret } from '../kube/objects.ts';
 import {
   configMaps,
   deployments,
   endpointSlices,
+  podDisruptionBudgets,
   pods,
   roleBindings,
   roles,
@@ -31,18 +33,37 @@ export const keptObjects: readonly Kept[] = [
   { of: deployments, labelSelector: `${label.component}=router` },
   { of: services },
   { of: pods, labelSelector: `${label.component}=router` },
-  { of: secrets, project: (object) => tlsOnly(object as Secret) },
+  { of: secrets, project: (object) => withoutForeignData(object as Secret) },
   { of: configMaps, project: named },
   { of: endpointSlices, labelSelector: label.attached },
   { of: serviceAccounts, project: named },
   { of: roles, project: named },
   { of: roleBindings, project: named },
+  { of: podDisruptionBudgets, project: named },
   ...accessKinds.map((of): Kept => ({ of, optional: true, project: ofAccess })),
 ];
 
-/** What is neither of TLS nor a site's is nobody's business here. */
-function tlsOnly(object: Secret): KubeObject | undefined {
-  return object.type === 'kubernetes.io/tls' || object.data?.['ca.crt'] !== undefined ? whole(object) : named(object);
+/** A Secret that is neither for TLS nor a site's is kept without its data, and only where its type tells that no router may read it. */
+function withoutForeignData(object: Secret): KubeObject | undefined {
+  const { type, data = {} } = object;
+  if (type === 'kubernetes.io/tls' || data['ca.crt'] !== undefined || data['tls.crt'] !== undefined) return whole(object);
+  return named(object) ?? (isBundleType(type) ? undefined : typeOnly(object));
+}
+
+function typeOnly({ apiVersion, kind, type, metadata }: Secret): KubeObject {
+  const { namespace, name, uid, resourceVersion } = metadata;
+  const kept: Secret = {
+    ...(apiVersion === undefined ? {} : { apiVersion }),
+    ...(kind === undefined ? {} : { kind }),
+    metadata: {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(name === undefined ? {} : { name }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+    ...(type === undefined ? {} : { type }),
+  };
+  return kept;
 }
 
 function named(object: KubeObject): KubeObject | undefined {

@@ -238,6 +238,15 @@ export interface Deployment extends KubeObject {
   };
 }
 
+/** policy/v1, as far as it is written. */
+export interface PodDisruptionBudget extends KubeObject {
+  readonly spec?: {
+    readonly minAvailable?: number;
+    readonly selector?: { readonly matchLabels?: StringMap };
+    readonly unhealthyPodEvictionPolicy?: string;
+  };
+}
+
 export interface PolicyRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];

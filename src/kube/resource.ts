@@ -7,6 +7,7 @@ import type {
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
+  PodDisruptionBudget,
   Role,
   RoleBinding,
   Secret,
@@ -59,3 +60,4 @@ export const secrets = resource<Secret>('v1', 'Secret', 'secrets');
 export const serviceAccounts = resource<KubeObject>('v1', 'ServiceAccount', 'serviceaccounts');
 export const roles = resource<Role>('rbac.authorization.k8s.io/v1', 'Role', 'roles');
 export const roleBindings = resource<RoleBinding>('rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings');
+export const podDisruptionBudgets = resource<PodDisruptionBudget>('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets');

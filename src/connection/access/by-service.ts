@@ -15,6 +15,7 @@ export function serviceFor({ access }: Order, type: 'ClusterIP' | 'LoadBalancer'
       metadata: metadataFor(access, nameOf(access)),
       spec: {
         type,
+        ipFamilyPolicy: 'PreferDualStack',
         selector,
         ports: ports.map(({ name, port, targetPort = port, protocol = 'TCP' }) => ({ name, port, targetPort, protocol })),
       },

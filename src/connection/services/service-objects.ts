@@ -63,6 +63,8 @@ function wishFor({ name, label: value, controlled, ports }: WantedService, site:
       kind: 'Service',
       metadata: { name, labels: { [label.listener]: value }, ...metadata },
       spec: {
+        // Another's own Service keeps its families.
+        ...(controlled ? { ipFamilyPolicy: 'PreferDualStack' } : {}),
         selector: ROUTER_SELECTOR,
         ports: ports.map((each) => ({ name: each.name, port: each.port, protocol: 'TCP', targetPort: each.routerPort })),
       },

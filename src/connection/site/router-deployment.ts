@@ -22,7 +22,7 @@ export interface RouterPods {
   readonly group: string;
   readonly serviceAccount: string;
   readonly resources: ContainerResources;
-  /** Whether it stays away from nodes that have a router of the site already. */
+  /** Whether it prefers nodes and zones without the site's other router. */
   readonly spread: boolean;
 }
 
@@ -63,7 +63,8 @@ function podSpec(site: Site, settings: ControllerSettings, { serviceAccount, spr
     shareProcessNamespace: true,
     terminationGracePeriodSeconds: GRACE_SECONDS,
     ...(imagePullSecrets.length === 0 ? {} : { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) }),
-    ...(spread ? { affinity: { podAntiAffinity: elsewhere } } : {}),
+    // Also of a single router: a second one must not change the first one's pod.
+    ...(spread ? { affinity: { podAntiAffinity: apartFrom(pods.group) } } : {}),
     ...(disableSecurityContext ? {} : { securityContext: { ...asNobody, seccompProfile: { type: 'RuntimeDefault' } } }),
     containers: [container(site, settings, pods)],
     volumes: [{ name: 'tmp', emptyDir: {} }],
@@ -72,11 +73,17 @@ function podSpec(site: Site, settings: ControllerSettings, { serviceAccount, spr
 
 const asNobody = { runAsNonRoot: true, runAsUser: NON_ROOT, runAsGroup: NON_ROOT } as const;
 
-const elsewhere = {
-  preferredDuringSchedulingIgnoredDuringExecution: [
-    { weight: 100, podAffinityTerm: { labelSelector: { matchLabels: ROUTER_SELECTOR }, topologyKey: 'kubernetes.io/hostname' } },
-  ],
-};
+/** Not from pods of its own group: during an update the new router may run on the node of the old one. */
+function apartFrom(group: string): unknown {
+  const matchExpressions = [{ key: label.group, operator: 'NotIn', values: [group] }];
+  const labelSelector = { matchLabels: ROUTER_SELECTOR, matchExpressions };
+  return {
+    preferredDuringSchedulingIgnoredDuringExecution: [
+      { weight: 100, podAffinityTerm: { labelSelector, topologyKey: 'kubernetes.io/hostname' } },
+      { weight: 50, podAffinityTerm: { labelSelector, topologyKey: 'topology.kubernetes.io/zone' } },
+    ],
+  };
+}
 
 function container(
   site: Site,

@@ -1,6 +1,5 @@
 import { LOCAL_SERVER, ROUTER, SITE_KEY, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
 import type { Site } from '../../api/skupper/index.ts';
-import type { Secret } from '../../kube/objects.ts';
 import { roles, secrets } from '../../kube/resource.ts';
 import { warningIn, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf, nameOf, type Kind } from '../../site/resources.ts';
@@ -8,6 +7,7 @@ import { PURPOSE } from '../../site/plan/certificates.ts';
 import { isForRenewal, secretNames } from '../../site/secret-names.ts';
 import { attachedCredentials, hasUnreadableAttached } from '../attached/bound.ts';
 import type { NamespaceView } from '../namespace-view.ts';
+import { isBundleType } from './bundle-type.ts';
 import { defaultIssuerOf } from './site-spec.ts';
 
 export interface RouterSecrets {
@@ -33,7 +33,7 @@ export function routerSecrets(view: NamespaceView, site: Site): RouterSecrets {
   const forbidden = kept(view, site);
   const attached = attachedCredentials(view);
   const named = new Set([...secretNames(resources, attached), ...grantedBefore(view, 'get')]);
-  const allowed = [...named].filter((name) => !forbidden.has(name) && isBundle(view.find(secrets, name)));
+  const allowed = [...named].filter((name) => !forbidden.has(name) && isBundleType(view.find(secrets, name)?.type));
   const read = [...OWN, ...allowed.filter((name) => !OWN.has(name))].slice(0, MOST);
   const readable = new Set(read);
   const ofLinks = new Set([...resources.Link.flatMap(({ spec }) => spec.tlsCredentials ?? []), ...grantedBefore(view, 'patch')]);
@@ -77,13 +77,6 @@ function kept({ resources, namespace, settings }: NamespaceView, site: Site): Re
   const ofController = namespace === settings.namespace ? [settings.grants.tlsCredentials] : [];
   const ofApi = Certificate.filter(({ spec }) => spec.settings?.[PURPOSE] === 'api').map(nameOf);
   return new Set([defaultIssuerOf(site), ...authorities, ...issuers, ...used, ...ofController, ...ofApi]);
-}
-
-const TYPES: ReadonlySet<string> = new Set(['kubernetes.io/tls', 'kubernetes.io/basic-auth', 'Opaque']);
-
-/** Nobody's token, nor the password of a registry. What is not there yet, or not known, may become one. */
-function isBundle(secret: Secret | undefined): boolean {
-  return secret?.type === undefined || TYPES.has(secret.type);
 }
 
 function tooMany(site: Site, count: number): ResourceProblem {

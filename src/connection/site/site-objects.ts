@@ -7,11 +7,12 @@ import {
   ROUTER_DATA,
   ROUTER_LOCAL,
   ROUTER_PORTS,
+  ROUTER_SELECTOR,
   SECOND_ROUTER,
 } from '../../api/skupper/cluster-names.ts';
 import { routerRights } from '../../api/skupper/router-rights.ts';
-import type { ConfigMap, KubeObject, Service } from '../../kube/objects.ts';
-import { configMaps, deployments, roleBindings, roles, serviceAccounts, services } from '../../kube/resource.ts';
+import type { ConfigMap, KubeObject, PodDisruptionBudget, Service } from '../../kube/objects.ts';
+import { configMaps, deployments, podDisruptionBudgets, roleBindings, roles, serviceAccounts, services } from '../../kube/resource.ts';
 import { formatAnchor } from '../../trust/anchor.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
@@ -45,10 +46,24 @@ function routers(view: NamespaceView, site: Site): Wishes {
   const pods = {
     serviceAccount: accountOf(site) ?? ROUTER,
     resources: sizeOf(site, view.elsewhere(configMaps, settings.namespace)),
-    spread: twofold && site.spec.settings?.['disable-anti-affinity'] !== 'true',
+    spread: site.spec.settings?.['disable-anti-affinity'] !== 'true',
   };
   const wanted = (group: string): Wishes => own(view, deployments, routerDeployment(site, settings, { group, ...pods }), keyOf(site));
-  return joined([wanted(ROUTER), twofold ? wanted(SECOND_ROUTER) : gone(view, deployments, SECOND_ROUTER)]);
+  return joined([
+    wanted(ROUTER),
+    twofold ? wanted(SECOND_ROUTER) : gone(view, deployments, SECOND_ROUTER),
+    twofold ? own(view, podDisruptionBudgets, disruptionBudget(site), keyOf(site)) : gone(view, podDisruptionBudgets, ROUTER),
+  ]);
+}
+
+/** A drain evicts one router only while the other is ready. One that is not ready may always go. */
+function disruptionBudget(site: Site): PodDisruptionBudget {
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name: ROUTER, labels: ROUTER_LABELS, ownerReferences: [ownerOf(site)] },
+    spec: { minAvailable: 1, selector: { matchLabels: ROUTER_SELECTOR }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+  };
 }
 
 /** A person's own ServiceAccount, whose rights are that person's to give. */
@@ -110,6 +125,6 @@ function localService(site: Site): Service {
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { name: ROUTER_LOCAL, ownerReferences: [ownerOf(site)] },
-    spec: { selector: ROUTER_LABELS, ports: [port] },
+    spec: { ipFamilyPolicy: 'PreferDualStack', selector: ROUTER_LABELS, ports: [port] },
   };
 }

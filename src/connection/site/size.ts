@@ -9,8 +9,11 @@ export interface ContainerResources {
   readonly limits?: Readonly<Record<string, string>>;
 }
 
-/** What an idle router has, so that a scheduler knows of it at all. */
-const USUAL: ContainerResources = { requests: { cpu: '20m', memory: '96Mi' } };
+/**
+ * The requests are what an idle router uses. The limit bounds what the router lets its connections hold, which is half of what the limit leaves
+ * beyond 128 MiB: 448 MiB. Without a limit that is half of the node's memory.
+ */
+const USUAL: ContainerResources = { requests: { cpu: '20m', memory: '96Mi' }, limits: { memory: '1Gi' } };
 
 /**
  * What the router's container asks for: the size that the Site names, else the one that is marked as the default.

@@ -71,6 +71,7 @@ describe('Services of listeners', () => {
             ownerReferences: [owner],
           },
           spec: {
+            ipFamilyPolicy: 'PreferDualStack',
             selector,
             ports: [
               { name: 'web', port: 8080, protocol: 'TCP', targetPort: 1024 },

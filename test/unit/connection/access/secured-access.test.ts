@@ -30,7 +30,7 @@ const gateway = (...addresses: readonly object[]): KubeObject =>
   ({
     apiVersion: 'gateway.networking.k8s.io/v1',
     kind: 'Gateway',
-    metadata: { name: 'skupper', namespace: 'skupper' },
+    metadata: { name: 'skupper', namespace: 'skupper', ...marks },
     status: { addresses },
   }) as KubeObject;
 const listener = (status: object): KubeObject =>
@@ -167,7 +167,7 @@ describe('a SecuredAccess', () => {
     const owner = { apiVersion: 'skupper.io/v2alpha1', kind: 'SecuredAccess', name: 'a', uid: 'sa-a' };
     assert.deepEqual(metadata, { name: 'a', ...marks, ownerReferences: [owner] });
     const port = { name: 'dns', port: 53, targetPort: 5353, protocol: 'UDP' };
-    assert.deepEqual(spec, { type: 'NodePort', selector: { app: 'router' }, ports: [port] });
+    assert.deepEqual(spec, { type: 'NodePort', ipFamilyPolicy: 'PreferDualStack', selector: { app: 'router' }, ports: [port] });
   });
 
   test('has Routes that open nothing of what passes, with a host of its own where a domain is set', () => {

@@ -6,7 +6,7 @@ import { attachedCredentials } from '../../../../src/connection/attached/bound.t
 import { attachedObjects } from '../../../../src/connection/attached/attached-objects.ts';
 import type { NamespaceView } from '../../../../src/connection/namespace-view.ts';
 import { observeNamespace } from '../../../../src/connection/observe.ts';
-import type { EndpointSlice, KubeObject } from '../../../../src/kube/objects.ts';
+import type { EndpointSlice, KubeObject, Secret } from '../../../../src/kube/objects.ts';
 import { attachedServersIn } from '../../../../src/site/attached-slices.ts';
 import type { SelectablePod } from '../../../../src/site/material.ts';
 import { planSite } from '../../../../src/site/plan/plan.ts';
@@ -291,6 +291,6 @@ test('of slices that are being written the first by name counts, with those that
   assert.deepEqual([servers?.port, servers?.pods.length, more], [5202, 2, []]);
 });
 
-function secret(name: string): KubeObject {
-  return { apiVersion: 'v1', kind: 'Secret', metadata: { name } };
+function secret(name: string): Secret {
+  return { type: 'kubernetes.io/tls', apiVersion: 'v1', kind: 'Secret', metadata: { name } };
 }

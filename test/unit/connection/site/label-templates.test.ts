@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { withTemplates } from '../../../../src/connection/site/label-templates.ts';
 import { concernsAllSites } from '../../../../src/connection/site/shared-config.ts';
 import { noWishes, type Wishes } from '../../../../src/connection/wishes.ts';
-import type { ConfigMap, KubeObject, ObjectMeta } from '../../../../src/kube/objects.ts';
+import type { ConfigMap, KubeObject, ObjectMeta, Secret } from '../../../../src/kube/objects.ts';
 import { configMaps, deployments, roles, secrets, services, type Resource } from '../../../../src/kube/resource.ts';
 import { viewOf } from '../support/view.ts';
 
@@ -141,8 +141,9 @@ describe('labels and annotations of a template', () => {
 });
 
 describe('the Secrets of a site', () => {
-  const secret = (annotations: Readonly<Record<string, string>>): KubeObject => ({
+  const secret = (annotations: Readonly<Record<string, string>>): Secret => ({
     kind: 'Secret',
+    type: 'kubernetes.io/tls',
     metadata: { name: 'x', uid: 'u7', resourceVersion: '5', labels: { own: '1' }, annotations },
   });
   const controlled = { 'internal.skupper.io/controlled': 'true' };

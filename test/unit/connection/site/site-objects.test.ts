@@ -68,7 +68,12 @@ function templateOf(wishes: Wishes, name = 'skupper-router'): Template {
 describe('what a site needs', () => {
   for (const [what, spec, more, without] of [
     ['by default', {}, [], []],
-    ['with two routers', { ha: true }, ['ConfigMap/skupper-router-2', 'Deployment/skupper-router-2'], []],
+    [
+      'with two routers',
+      { ha: true },
+      ['ConfigMap/skupper-router-2', 'Deployment/skupper-router-2', 'PodDisruptionBudget/skupper-router'],
+      [],
+    ],
     ['at the edge', { edge: true }, [], []],
     ['at the edge, where two routers were asked for', { edge: true, ha: true }, [], []],
     ['with link access', { linkAccess: 'default' }, ['RouterAccess/skupper-router'], []],
@@ -124,8 +129,8 @@ describe('what a site no longer needs', () => {
     [
       'its second router',
       {},
-      [ours('Deployment', 'skupper-router-2'), ours('ConfigMap', 'skupper-router-2')],
-      ['Deployment/skupper-router-2', 'ConfigMap/skupper-router-2'],
+      [ours('Deployment', 'skupper-router-2'), ours('ConfigMap', 'skupper-router-2'), ours('PodDisruptionBudget', 'skupper-router')],
+      ['Deployment/skupper-router-2', 'ConfigMap/skupper-router-2', 'PodDisruptionBudget/skupper-router'],
     ],
     ['its account', { serviceAccount: 'mine' }, [ours('Role', 'skupper-router')], ['Role/skupper-router']],
     ['its link access', {}, [access], ['RouterAccess/skupper-router']],
@@ -183,10 +188,15 @@ describe("a router's Deployment", () => {
     assert.ok(!JSON.stringify(template.metadata).includes(name), 'a label has no room for it');
   });
 
-  test('keeps two routers of a site apart, unless it is told not to', () => {
-    assert.equal(templateOf(plain).spec.affinity, undefined);
-    assert.ok(templateOf(wishesFor({ ha: true })).spec.affinity);
+  test('keeps two routers of a site apart, by node and by zone, unless it is told not to', () => {
+    const text = JSON.stringify(templateOf(wishesFor({ ha: true })).spec.affinity);
+    for (const key of ['kubernetes.io/hostname', 'topology.kubernetes.io/zone']) assert.ok(text.includes(key));
     assert.equal(templateOf(wishesFor({ ha: true, settings: { 'disable-anti-affinity': 'true' } })).spec.affinity, undefined);
+  });
+
+  test('is the same whether there is a second router or not', () => {
+    const first = (spec: Site['spec']) => wished<Deployment>(wishesFor(spec), 'Deployment', 'skupper-router');
+    assert.deepEqual(first({ ha: true }), first({}));
   });
 
   test('has no right of the node, unless the cluster chooses itself', () => {
@@ -359,7 +369,7 @@ describe('the size of a router', () => {
     data,
   });
   const asDefault = { annotations: { 'skupper.io/default-site-sizing': '' } };
-  const usual = { requests: { cpu: '20m', memory: '96Mi' } };
+  const usual = { requests: { cpu: '20m', memory: '96Mi' }, limits: { memory: '1Gi' } };
   const elsewhere = [
     size('small', { 'router-cpu-request': '100m', 'router-memory-limit': '1024Mi', 'adaptor-cpu-limit': '1' }),
     size('odd', {

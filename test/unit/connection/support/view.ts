@@ -1,3 +1,4 @@
+import { keptObjects } from '../../../../src/connection/kept-objects.ts';
 import type { NamespaceView } from '../../../../src/connection/namespace-view.ts';
 import type { ControllerSettings } from '../../../../src/connection/settings.ts';
 import type { KubeObject } from '../../../../src/kube/objects.ts';
@@ -27,6 +28,11 @@ export const settings: ControllerSettings = {
   grants: { enabled: true, autoconfigure: true, baseUrl: '', port: 9090, tlsCredentials: 'skupper-grant-server', podName: '' },
 };
 
+function projectionOf(of: Resource): (object: KubeObject) => KubeObject | undefined {
+  const project = keptObjects.find((kept) => kept.of.plural === of.plural && kept.of.group === of.group)?.project;
+  return project ?? ((object) => object);
+}
+
 /** One namespace that holds these, whose first Site by name runs. */
 export function viewOf(
   objects: readonly KubeObject[],
@@ -49,9 +55,10 @@ export function viewOf(
   );
   // What is asked for a kind is of that kind.
   const of = <T extends KubeObject>(kind: Resource<T>, all: readonly KubeObject[]): readonly T[] =>
-    all.filter(
-      (object) => object.kind === kind.kind && (object.apiVersion ?? apiVersionOf(kind)) === apiVersionOf(kind),
-    ) as unknown as readonly T[];
+    all
+      .filter((object) => object.kind === kind.kind && (object.apiVersion ?? apiVersionOf(kind)) === apiVersionOf(kind))
+      // Rules see what the caches keep.
+      .flatMap((object) => projectionOf(kind)(object) ?? []) as unknown as readonly T[];
   return {
     namespace,
     resources,
