@@ -4,6 +4,7 @@ import { EarshotError } from '../errors/earshot-error.ts';
 import type { KubeClient } from '../kube/contract.ts';
 import { ApiError, isConflict, isNamespaceTerminating, isNotFound } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/objects.ts';
+import { refusalAdvice } from '../kube/refusal.ts';
 import type { Resource } from '../kube/resource.ts';
 import { foreignController } from '../site/foreign-controller.ts';
 import type { ResourceProblem } from '../site/problem.ts';
@@ -14,6 +15,7 @@ import type { SiteCaches } from './caches.ts';
 import { ABSENT, type Repairs } from './repairs.ts';
 import { fateOf } from './fate.ts';
 import { heldAsApplied, isMade, MADE, markOf } from './made-objects.ts';
+import type { SettledObjects } from './settled-objects.ts';
 import type { Unwanted, Wish, Wishes } from './wishes.ts';
 
 export interface CarriedOut {
@@ -29,6 +31,7 @@ export interface CarryOutOptions {
   readonly caches: SiteCaches;
   readonly client: KubeClient;
   readonly repairs: Repairs;
+  readonly settled: SettledObjects;
   /** The Site, in whose status repairs of deletions are reported. */
   readonly site: Wish['for'] | undefined;
   readonly signal: AbortSignal;
@@ -76,7 +79,8 @@ export async function carryOut({ objects, unwanted }: Pick<Wishes, 'objects' | '
   await atOnce(CONCURRENCY, making(later));
   const reports = repairs.reports([...wishes, ...unwanted.map((each) => ({ ...each, for: site }))]);
   again = Math.min(again, reports.again ?? again);
-  return { problems: [...problems, ...reports.problems], failed, ...(Number.isFinite(again) ? { again } : {}) };
+  const changed = wishes.flatMap((wish) => changedByAdmission(wish, options));
+  return { problems: [...problems, ...reports.problems, ...changed], failed, ...(Number.isFinite(again) ? { again } : {}) };
 }
 
 /** Trying again changes nothing until somebody has renamed something. */
@@ -87,7 +91,7 @@ class ForeignObjectError extends EarshotError<'object-foreign'> {
 }
 
 /** @returns milliseconds after which it is to be tried, where something else keeps changing it back; 0: it is done */
-async function make(wish: Wish, { caches, client, repairs, signal }: CarryOutOptions): Promise<number> {
+async function make(wish: Wish, { caches, client, repairs, settled, signal }: CarryOutOptions): Promise<number> {
   const { of, object: wanted } = wish;
   const view = caches.view(of);
   const current = view.get(`${wanted.metadata.namespace}/${wanted.metadata.name}`);
@@ -98,17 +102,24 @@ async function make(wish: Wish, { caches, client, repairs, signal }: CarryOutOpt
   if (fate === 'awaited') return 0;
   const desired = digestOf(wanted);
   const found = current === undefined ? ABSENT : (markOf(current)?.digest ?? '');
-  if (current !== undefined && fate === 'kept' && isAsWanted(current, marked(wanted, `${markOf(current)?.how ?? ''}${desired}`))) return 0;
+  if (current !== undefined && fate === 'kept') {
+    const before = marked(wanted, `${markOf(current)?.how ?? ''}${desired}`);
+    if (isAsWanted(current, before) || settled.has(of, current, before)) return 0;
+  }
   const delay = repairs.delay(wish, desired, found);
   await repairs.investigate(wish, current, signal);
   if (delay > 0) return delay;
   if (current === undefined) {
     // What is not known to be there may have been made meanwhile, also by the controller that led before: then this is refused.
-    view.wrote(await client.create(of, marked(wanted, `${MADE}${desired}`), { strict: true, signal }));
+    const created = marked(wanted, `${MADE}${desired}`);
+    const answer = await client.create(of, created, { strict: true, signal });
+    view.wrote(answer);
+    settled.record(of, answer, created);
     repairs.wrote(wish, desired, found);
     return 0;
   }
   if (fate === 'replaced') {
+    settled.forget(of, current);
     if (await remove({ of, object: current }, client, signal)) repairs.wrote(wish, desired, found);
     return 0;
   }
@@ -116,17 +127,28 @@ async function make(wish: Wish, { caches, client, repairs, signal }: CarryOutOpt
   const applied = await apply(of, marked(wanted, desired), held, client, signal);
   view.wrote(applied);
   repairs.wrote(wish, desired, found);
-  if (hasMore(specOf(applied), specOf(wanted))) {
-    view.wrote(await replaceSpec(of, marked(wanted, desired), applied, client, signal));
-  }
+  const answer = hasMore(applied, wanted) ? await replaceSpec(of, marked(wanted, desired), applied, client, signal) : applied;
+  if (answer !== applied) view.wrote(answer);
+  settled.record(of, answer, marked(wanted, desired));
   return 0;
+}
+
+/** What works all the same, but not as it was meant. */
+function changedByAdmission({ of, object, for: resource }: Wish, { settled }: CarryOutOptions): readonly ResourceProblem[] {
+  const changed = settled.changedIn(of, object);
+  if (changed.length === 0) return [];
+  const message =
+    `an admission policy or webhook of the cluster changes ${of.kind} ${object.metadata.name} (${changed.join(', ')}). ` +
+    'If that is not meant, exclude the requests of the controller of sites there.';
+  return [{ resource, severity: 'warning', code: 'changed-by-admission', message }];
 }
 
 async function removeUnwanted(
   unwanted: Unwanted & { readonly for: Wish['for'] | undefined },
-  { client, repairs, signal }: CarryOutOptions,
+  { client, repairs, settled, signal }: CarryOutOptions,
 ): Promise<number> {
   const { metadata } = unwanted.object;
+  settled.forget(unwanted.of, unwanted.object);
   // It waits for its finalizers, or is another controller's whatever marks it bears.
   if (metadata.deletionTimestamp !== undefined || foreignController(metadata) !== undefined) return 0;
   const delay = repairs.delay(unwanted, ABSENT);
@@ -200,7 +222,7 @@ function digestOf(object: KubeObject): string {
 
 function refused(resource: Wish['for'], what: string, error: unknown): ResourceProblem {
   const words = error instanceof ApiError ? error.statusMessage : error instanceof Error ? error.message : String(error);
-  const message = `${what} cannot be made: ${quoted(words, 500)}. It is tried again.`;
+  const message = `${what} cannot be made: ${quoted(words, 700)}.${refusalAdvice(error)} It is tried again.`;
   return { resource, severity: 'error', code: 'object-refused', message };
 }
 

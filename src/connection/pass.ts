@@ -22,6 +22,7 @@ import type { ControllerSettings } from './settings.ts';
 import { activeSite } from './site/active-site.ts';
 import { isControlled } from './site/control.ts';
 import { withTemplates } from './site/label-templates.ts';
+import { SettledObjects } from './settled-objects.ts';
 import { siteObjects } from './site/site-objects.ts';
 import { repairedStatus, writeStatus } from './statuses.ts';
 import { illegible, illegibleStatus, legible } from './stored-resources.ts';
@@ -56,6 +57,8 @@ export class NamespaceKeeper implements AsyncDisposable {
   readonly #trust = new Map<string, SiteTrust>();
   readonly #desk: GrantDesk;
   readonly #repairs: Repairs;
+  /** By namespace, while it has a Site. */
+  readonly #settled = new Map<string, SettledObjects>();
   #opened: Promise<void> | undefined;
 
   constructor(options: NamespaceKeeperOptions) {
@@ -82,7 +85,9 @@ export class NamespaceKeeper implements AsyncDisposable {
     const wishes = withTemplates(view, wanted);
     const repairs = this.#repairs;
     const site = view.site === undefined ? undefined : keyOf(view.site);
-    const { problems: refused, failed, again: againCarried } = await carryOut(wishes, { namespace, caches, client, repairs, site, signal });
+    const settled = this.#settled.getOrInsertComputed(namespace, () => new SettledObjects());
+    const means = { namespace, caches, client, repairs, settled, site, signal };
+    const { problems: refused, failed, again: againCarried } = await carryOut(wishes, means);
     tellRefusals(allOf(view.resources), [...rivals, ...refused], events);
     const problems = [...ofTrust, ...wishes.problems, ...rivals, ...refused];
     const statuses = observeNamespace(view, { problems, trust: facts }, now());
@@ -157,6 +162,7 @@ export class NamespaceKeeper implements AsyncDisposable {
   async #forget(namespace: string): Promise<void> {
     const trust = this.#trust.get(namespace);
     this.#trust.delete(namespace);
+    this.#settled.delete(namespace);
     await trust?.[Symbol.asyncDispose]();
   }
 

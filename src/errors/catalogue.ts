@@ -144,6 +144,8 @@ export const rooms = {
     'second-site': ['condition', 'A namespace has one Site, and this is another.', 'Delete one of the two.'],
     'object-contested': ['condition event', 'Something else keeps changing an object of this resource back. It is repaired once a minute at most.',
       'Stop the writer that the message names, or change the resource.'],
+    'changed-by-admission': ['condition', 'An admission policy or webhook changes an object that a resource needs.',
+      'Exclude the requests of the controller of sites there, unless the change is meant.'],
     'object-refused': ['condition event', 'The API server refuses an object that a resource needs.', 'Do what its words in the message ask for.'],
     'not-on-platform': ['condition', 'The field is of no use on this platform.', 'Remove it.'],
     selector: ['condition', 'A label selector is none.', 'Correct the field.'],

@@ -5,7 +5,7 @@ import { printable, quoted } from '../text/printable.ts';
 import type { RepairReport } from '../work/repair-limiter.ts';
 import type { KubeObject } from './objects.ts';
 
-/** From an object down to a field. A list is one field. */
+/** From an object down to a field. Elements of a list are `[NAME]` where they have names, else the list is one field. */
 export type FieldPath = readonly string[];
 
 /** A message has no room for more. */
@@ -13,24 +13,36 @@ const MOST_FIELDS = 3;
 
 /**
  * The first few fields of `wanted` that `current` does not have so.
- * @param isSame compares two values; `current` may have more fields than are wanted
+ * @param isSame compares two values of a field; `current` may have more fields than are wanted
  */
 export function changedFields(
   current: unknown,
   wanted: unknown,
-  isSame: (current: unknown, wanted: unknown) => boolean = isDeepStrictEqual,
+  isSame: (current: unknown, wanted: unknown, field?: string) => boolean = (one, other) => isDeepStrictEqual(one, other),
+  field?: string,
 ): readonly FieldPath[] {
-  if (isSame(current, wanted)) return [];
+  if (isSame(current, wanted, field)) return [];
+  if (Array.isArray(wanted) && Array.isArray(current)) {
+    const inside = wanted.every(isNamed)
+      ? wanted.flatMap((each) => {
+          const found: unknown = current.find((one) => isNamed(one) && one.name === each.name);
+          return changedFields(found, each, isSame).map((path) => [`[${each.name}]`, ...path]);
+        })
+      : [];
+    return inside.length === 0 ? [[]] : inside.slice(0, MOST_FIELDS);
+  }
   if (!isRecord(wanted) || !isRecord(current)) return [[]];
   const found = Object.entries(wanted).flatMap(([key, value]) =>
-    value === undefined ? [] : changedFields(current[key], value, isSame).map((path) => [key, ...path]),
+    value === undefined ? [] : changedFields(current[key], value, isSame, key).map((path) => [key, ...path]),
   );
   return found.length === 0 ? [[]] : found.slice(0, MOST_FIELDS);
 }
 
-/** `spec.ports`; `metadata.labels["example.com/team"]`. */
+/** `spec.ports[http].port`; `metadata.labels["example.com/team"]`. */
 export function formatField(path: FieldPath): string {
-  const text = path.map((key, index) => (PLAIN.test(key) ? `${index === 0 ? '' : '.'}${key}` : `["${key}"]`)).join('');
+  const text = path
+    .map((key, index) => (key.startsWith('[') ? key : PLAIN.test(key) ? `${index === 0 ? '' : '.'}${key}` : `["${key}"]`))
+    .join('');
   return printable(text, 200);
 }
 
@@ -72,6 +84,10 @@ export function repairMessage(what: string, { fields, manager }: RepairReport): 
   const by = manager === undefined ? 'something else' : quoted(manager, 128);
   const which = fields.length === 0 ? '' : ` (${fields.join(', ')})`;
   return `${what} is changed back by ${by}${which}. It is repaired once a minute at most; stop the other writer, or change this resource.`;
+}
+
+function isNamed(value: unknown): value is { readonly name: string } {
+  return isRecord(value) && typeof value['name'] === 'string';
 }
 
 /** Down to the path, or as deep as the manager's fields go along it. */

@@ -52,6 +52,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if and .Values.connection.enabled (not (hasKey .Values.connection "scope")) -}}
 {{- fail "connection.scope is missing: this release is older than its values, so upgrade it with --reset-then-reuse-values in place of --reuse-values" -}}
 {{- end -}}
+{{- include "earshot.checkAccess" . -}}
+{{- end -}}
+
+{{- /* Fails where the controller would not start. Flags of one's own may say otherwise. */ -}}
+{{- define "earshot.checkAccess" -}}
+{{- if and .Values.connection.enabled (not .Values.connection.extraArgs) -}}
+{{- $enabled := splitList "," (include "earshot.commaList" .Values.connection.enabledAccessTypes) -}}
+{{- $usual := .Values.connection.defaultAccessType -}}
+{{- if and $usual (not (hasPrefix "listenerclass:" $usual)) (not (has $usual $enabled)) -}}
+{{- fail (printf "connection.defaultAccessType is %q, which connection.enabledAccessTypes does not enable: %s" $usual (join ", " $enabled)) -}}
+{{- end -}}
+{{- if and (has "nodeport" $enabled) (not .Values.connection.clusterHost) -}}
+{{- fail "connection.enabledAccessTypes has nodeport, which needs connection.clusterHost" -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- /*

@@ -7,9 +7,10 @@ import { podListeners, type Listener, type PodListeners } from '../../api/listen
 import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.ts';
 import type { ReconcileResult } from '../../work/reconcile.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
-import { isRefusal } from '../../kube/errors.ts';
+import { isNamespaceTerminating, isRefusal, type ApiError } from '../../kube/errors.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../kube/objects.ts';
+import { refusalAdvice } from '../../kube/refusal.ts';
 import { persistentVolumeClaims, pods } from '../../kube/resource.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
 import { preferenceOf } from '../listeners/addresses.ts';
@@ -119,7 +120,14 @@ export class MountReconciler {
     const states: MountState[] = [];
     for (const volume of volumes) states.push(await this.#stateAhead(visit, volume, pod));
     // One that is not ready is asked for by the node, and told what it waits for; the others come with it.
-    if (states.every((state) => 'entries' in state)) await this.#answers.createAnswered(request, states, signal);
+    if (!states.every((state) => 'entries' in state)) return;
+    try {
+      await this.#answers.createAnswered(request, states, signal);
+    } catch (error) {
+      // No request stands yet that could say so.
+      if (isRefusal(error) && !isNamespaceTerminating(error)) this.#answers.warn(request, 'Refused', refusedMessage(error));
+      throw error;
+    }
   }
 
   /** That the pod mounts this volume is what its spec says; that the volume is the claim's, only the claim itself. */
@@ -200,8 +208,7 @@ export class MountReconciler {
       return end === undefined ? await this.#stateOf(visit, handle) : { handle, waiting: end };
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      const message = `The API server refuses what this volume needs: ${error.message}`;
-      return { ...waitingFor(handle, 'Refused', message), refusal: error };
+      return { ...waitingFor(handle, 'Refused', refusedMessage(error)), refusal: error };
     }
   }
 
@@ -270,6 +277,10 @@ function volumesAnswered(request: PodListeners, handle: string, known: Listener 
   const done = Object.entries(request.spec.listeners).filter(([, entry]) => entry.volumeHandle === handle);
   const isCurrent = done.length > 0 && done.every(([, entry]) => entry.listenerUid === known?.metadata.uid);
   return isCurrent ? done.map(([name]) => name) : undefined;
+}
+
+function refusedMessage(error: ApiError): string {
+  return `The API server refuses what this volume needs: ${error.message}${refusalAdvice(error)}`;
 }
 
 function waitingFor(handle: string, reason: ConditionReason, message: string): { readonly handle: string; readonly waiting: Waiting } {

@@ -5,6 +5,7 @@
 import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.ts';
 import { isAlreadyExists, isRefusal } from '../../kube/errors.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
+import { refusalAdvice } from '../../kube/refusal.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../kube/objects.ts';
 import { isResourceName } from '../../text/names.ts';
 import { printable } from '../../text/printable.ts';
@@ -109,7 +110,7 @@ export class ClaimReconciler {
       return volume;
     } catch (error) {
       if (isAlreadyExists(error)) return undefined;
-      if (isRefusal(error)) this.#warn(claim, `The API server refuses the PersistentVolume: ${error.statusMessage}`);
+      if (isRefusal(error)) this.#warn(claim, `The API server refuses the PersistentVolume: ${error.statusMessage}${refusalAdvice(error)}`);
       throw error;
     }
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { carryOut, type CarriedOut } from '../../../src/connection/carry-out.ts';
 import { Repairs } from '../../../src/connection/repairs.ts';
+import { SettledObjects } from '../../../src/connection/settled-objects.ts';
 import type { Wish } from '../../../src/connection/wishes.ts';
 import { FIELD_MANAGER } from '../../../src/api/skupper/cluster-names.ts';
 import type { KubeObject, Service, ServicePort } from '../../../src/kube/objects.ts';
@@ -43,7 +44,7 @@ async function carry({ api, caches, signal }: PlayedCluster, object: Service): P
   const wish: Wish = { of: services, object, for: 'Listener/web' };
   return carryOut(
     { objects: [wish], unwanted: [] },
-    { namespace: 'ns', caches, client: api, repairs: new Repairs({ client: api }), site: undefined, signal },
+    { namespace: 'ns', caches, client: api, repairs: new Repairs({ client: api }), settled: new SettledObjects(), site: undefined, signal },
   );
 }
 
@@ -186,7 +187,7 @@ test('what needs others is made after them, whatever the order of the wishes', a
   });
   await carryOut(
     { objects: wishes, unwanted: [] },
-    { namespace: 'ns', caches, client: api, repairs: new Repairs({ client: api }), site: undefined, signal },
+    { namespace: 'ns', caches, client: api, repairs: new Repairs({ client: api }), settled: new SettledObjects(), site: undefined, signal },
   );
   const made = api.calls.filter((call) => call.startsWith('create ')).map((call) => call.split(' ')[1]);
   assert.deepEqual(made, ['roles', 'serviceaccounts', 'rolebindings', 'deployments']);

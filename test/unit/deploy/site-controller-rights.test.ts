@@ -69,6 +69,6 @@ test('of specs that users write, it changes only what has to be made right', () 
     ...['create', 'delete'].flatMap((verb) =>
       ['certificates', 'links', 'routeraccesses', 'securedaccesses'].map((kind) => `${verb} ${kind}.skupper.io`),
     ),
-    ...['accessgrants', 'certificates', 'links', 'routeraccesses', 'securedaccesses'].map((kind) => `patch ${kind}.skupper.io`),
+    ...['certificates', 'links', 'routeraccesses', 'securedaccesses'].map((kind) => `patch ${kind}.skupper.io`),
   ]);
 });

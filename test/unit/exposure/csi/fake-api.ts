@@ -57,8 +57,8 @@ export class FakeApi implements Pick<KubeClient, 'create' | 'find' | 'patch'> {
   }
 }
 
-export function refused(status: number, reason: string): ApiError {
-  return new ApiError('test', { status, reason, message: reason });
+export function refused(status: number, reason: string, message = reason): ApiError {
+  return new ApiError('test', { status, reason, message });
 }
 
 /** RFC 7386. */

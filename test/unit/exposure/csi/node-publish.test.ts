@@ -178,8 +178,14 @@ describe('NodePublishVolume', () => {
   it('passes on why the API server refuses', async () => {
     using fixture = new NodeFixture();
     await using driver = await startDriver(fixture);
-    fixture.api.failures.push(refused(403, 'Forbidden'));
-    await rejects(driver.node.nodePublishVolume(fixture.request()), Status.FAILED_PRECONDITION, 'RBAC');
+    for (const [message, advice] of [
+      ['User "driver" cannot create resource "podlisteners"', 'RBAC'],
+      ['exceeded quota: few', 'Raise the ResourceQuota'],
+      ['admission webhook "teams.example" denied the request: no', 'exclude Earshot from that webhook'],
+    ] as const) {
+      fixture.api.failures.push(refused(403, 'Forbidden', message));
+      await rejects(driver.node.nodePublishVolume(fixture.request()), Status.FAILED_PRECONDITION, advice);
+    }
     fixture.api.failures.push(new TransportError('kube-cut', 'the connection broke', { sent: true }));
     await rejects(driver.node.nodePublishVolume(fixture.request()), Status.UNAVAILABLE, 'the connection broke');
   });
