@@ -138,7 +138,7 @@ export const rooms = {
     processing: ['condition', 'It is being worked on.', 'Nothing.'],
     redeeming: ['condition', 'The token is being redeemed.', 'Nothing.'],
     'invalid-file': ['condition', 'The YAML of the resource cannot be used.', 'Correct the file and line that the message names.'],
-    invalid: ['condition', 'The resource is not as its kind has to be: it was written under another definition of it.',
+    invalid: ['condition event', 'The resource is not as its kind has to be: it was written under another definition of it.',
       'Correct the field that the message names.'],
     'no-site': ['condition', 'The namespace has no Site.', 'Make one: `earshot site create NAME`.'],
     'second-site': ['condition', 'A namespace has one Site, and this is another.', 'Delete one of the two.'],

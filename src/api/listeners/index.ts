@@ -19,6 +19,8 @@ export type NodeLossPolicy = NonNullable<ListenerClassSpec['nodeLossPolicy']>;
 /** A policy: how Listeners of this class are exposed. Cluster-scoped. */
 export interface ListenerClass extends KubeObject {
   readonly spec: ListenerClassSpec;
+  /** Why what is stored cannot be read by this version's definition. Never stored; the spec then says nothing. */
+  readonly unreadable?: string;
 }
 
 export type ListenerPort = ValueOf<typeof listenerPort>;
@@ -31,6 +33,8 @@ export type AddressType = ListenerIngress['addressType'];
 /** A set of pods to expose. */
 export interface Listener extends KubeObject {
   readonly spec: ListenerSpec;
+  /** Why what is stored cannot be read by this version's definition. Never stored; the spec then says nothing. */
+  readonly unreadable?: string;
   readonly status?: ListenerStatus | null;
 }
 

@@ -29,6 +29,7 @@ import type {
 } from '../../kube/objects.ts';
 import { endpointSlices, nodes, persistentVolumeClaims, persistentVolumes, pods, services, storageClasses } from '../../kube/resource.ts';
 import { only, selectedNodeOf, storageClassOf, unboundOnly } from './claims.ts';
+import { readableClass, readableListener } from './readable.ts';
 import { claimsOf, requestKeyOf, startingPod, STARTING_PODS } from './starting-pods.ts';
 import { PROVISIONED_BY, pinnedNodesOf, targetOf } from './volumes.ts';
 
@@ -84,11 +85,11 @@ const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 
 export function startPolicyCaches(start: StartInformer, client: KubeClient, signal: AbortSignal): PolicyCaches {
   return {
-    classes: start(client, listenerClasses, { signal, project: withoutManagement }),
+    classes: start(client, listenerClasses, { signal, project: (found) => readableClass(withoutManagement(found)) }),
     listeners: new FreshView(
       start(client, listeners, {
         signal,
-        project: withoutManagement,
+        project: (found) => readableListener(withoutManagement(found)),
         indexes: { class: ({ spec }) => (typeof spec.className === 'string' ? [spec.className] : []) },
       }),
       ({ status, ...others }) => ({ own: status, others }),

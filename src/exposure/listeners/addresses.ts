@@ -19,11 +19,12 @@ export function preferredKind(preferred: PreferredAddressType, serviceType: stri
 }
 
 /**
- * What the class prefers. While there is no class, the kind that the Listener has been known by: deleting a class must
+ * What the class prefers. While there is no class that can be read, the kind that the Listener has been known by: deleting a class must
  * not move the pods that are exposed by it to other addresses.
  */
 export function preferenceOf(listener: Listener, listenerClass: ListenerClass | undefined): PreferredAddressType {
-  if (listenerClass !== undefined) return listenerClass.spec.preferredAddressType ?? 'HostnameConservative';
+  if (listenerClass !== undefined && listenerClass.unreadable === undefined)
+    return listenerClass.spec.preferredAddressType ?? 'HostnameConservative';
   return listener.status?.ingressAddresses?.[0]?.addressType ?? 'HostnameConservative';
 }
 

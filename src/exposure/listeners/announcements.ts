@@ -9,6 +9,7 @@ import { hadAddresses, reachableText } from './listener-status.ts';
 /** Reasons that a person has to act on, reported at once. */
 const troubles: ReadonlySet<string> = new Set<ConditionReason>([
   'NoClass',
+  'Invalid',
   'UnsupportedServiceType',
   'InvalidName',
   'NoPorts',

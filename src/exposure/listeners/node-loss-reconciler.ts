@@ -50,6 +50,8 @@ function classOf(volume: PersistentVolume, caches: ClusterCaches): ListenerClass
   const target = targetOf(volume);
   if (target === undefined) return undefined;
   const listener = caches.listeners.get(`${target.namespace}/${target.name}`);
+  // A class that cannot be read releases nothing, nor does a Listener whose class cannot be read.
+  if (listener?.unreadable !== undefined) return undefined;
   const className = listener?.spec.className ?? (target.kind === 'class' ? target.className : undefined);
   return caches.classes.get(className ?? '');
 }

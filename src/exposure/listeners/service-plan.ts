@@ -3,10 +3,12 @@ import { LISTENER_NAME_LABEL, podLabelOf, SERVICE_LABELS } from '../../api/liste
 import { listeners, type Listener, type ListenerClass, type ListenerClassSpec, type ListenerPort } from '../../api/listeners/index.ts';
 import type { OwnerReference, Service, ServicePort, StringMap } from '../../kube/objects.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
+import { unreadableText } from '../cluster/readable.ts';
 import { namePorts } from './port-names.ts';
 import { applyOverrides } from './service-overrides.ts';
 import { recordIntent } from './service-patch.ts';
-import { printable } from '../../text/printable.ts';
+import { nearest } from '../../text/nearest.ts';
+import { printable, shownValue } from '../../text/printable.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
 
 /** Why a Listener cannot have a Service, for its Accepted condition. */
@@ -44,13 +46,17 @@ const LONGEST_PORT = 40;
  * whoever may not list them, as users of a namespace may not.
  */
 export function planService(listener: Listener, listenerClass: ListenerClass | undefined, classes: Iterable<string> = []): ServicePlan {
+  if (listener.unreadable !== undefined) return refuse('Invalid', unreadableText('The Listener', listener.unreadable));
   const { className } = listener.spec;
   if (typeof className !== 'string' || className === '') {
     return refuse('NoClass', `spec.className is empty: name a ListenerClass. ${thereAre(classes)}`);
   }
   if (listenerClass === undefined) {
     const remedy = 'Create it, or name another one in spec.className.';
-    return refuse('ClassNotFound', `ListenerClass ${className} does not exist. ${remedy} ${thereAre(classes)}`);
+    return refuse('ClassNotFound', `ListenerClass ${shownValue(className)} does not exist. ${remedy} ${thereAre(classes, className)}`);
+  }
+  if (listenerClass.unreadable !== undefined) {
+    return refuse('Invalid', unreadableText(`ListenerClass ${listenerClass.metadata.name}`, listenerClass.unreadable));
   }
   const { serviceType, serviceOverrides, objectOverridesPolicy = 'Any' } = listenerClass.spec;
   if (!supportedTypes.has(serviceType)) {
@@ -95,11 +101,14 @@ function withoutEffect({ metadata, spec }: ListenerClass): readonly string[] {
   return [`ListenerClass ${metadata.name} has pinnedNodePorts, which counts only with serviceType NodePort: nothing is pinned.`];
 }
 
-function thereAre(classes: Iterable<string>): string {
+/** With the one that was probably meant, where something was named. */
+function thereAre(classes: Iterable<string>, named = ''): string {
   const names = [...classes].toSorted();
   if (names.length === 0) return 'There is none yet.';
+  const meant = nearest(named.trim(), names);
+  const guess = meant === undefined ? '' : `Did you mean ${meant}? `;
   const more = names.length > MOST_CLASSES ? ` and ${names.length - MOST_CLASSES} more` : '';
-  return `There are: ${names.slice(0, MOST_CLASSES).join(', ')}${more}.`;
+  return `${guess}There are: ${names.slice(0, MOST_CLASSES).join(', ')}${more}.`;
 }
 
 function refuse(reason: Refusal['reason'], message: string): ServicePlan {

@@ -24,6 +24,8 @@ export class MountPreparation {
   /** The Listener that the volume is about; of one that names a class, made or brought up to date. */
   async listenerOf({ target, known, ...mounted }: Mounted, signal: AbortSignal): Promise<Listener | { readonly waiting: Waiting }> {
     if (target.kind === 'named') return known ?? { waiting: notFound(target) };
+    // What it asks for is not known, so nothing is written over it.
+    if (known?.unreadable !== undefined) return known;
     const { volume, claim, pod } = mounted;
     const isForeign = known !== undefined && !isOwnedByVolume(known, volume);
     const ownership = isForeign ? planOwnership(known, volume, (name) => this.#volumes.get(name)) : undefined;

@@ -3,6 +3,7 @@ import { LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION } from '../../api/l
 import type { Listener, ListenerClass } from '../../api/listeners/index.ts';
 import type { Cache } from '../../kube/contract.ts';
 import type { PersistentVolumeClaim } from '../../kube/objects.ts';
+import { unreadableText } from '../cluster/readable.ts';
 import { isResourceName } from '../../text/names.ts';
 import { nearest } from '../../text/nearest.ts';
 import { quoted, shownValue } from '../../text/printable.ts';
@@ -39,6 +40,9 @@ export function requestOf(claim: PersistentVolumeClaim, policy: Policy): VolumeR
   const named = classNameOf(selection, claim.metadata.namespace ?? '', policy);
   if (!('className' in named)) return named;
   const listenerClass = policy.classes.get(named.className);
+  if (listenerClass?.unreadable !== undefined) {
+    return refuse('class-not-found', unreadableText(`ListenerClass ${named.className}`, listenerClass.unreadable));
+  }
   if (listenerClass !== undefined) return { ok: true, selection, listenerClass };
   const meant = nearest(
     named.className,
@@ -96,6 +100,7 @@ function classNameOf(
     const hint = `Create it, or correct the annotation ${LISTENER_NAME_ANNOTATION} in a new claim.`;
     return refuse('listener-not-found', `Listener ${key} does not exist. ${hint}`);
   }
+  if (listener.unreadable !== undefined) return refuse('no-class', unreadableText(`Listener ${key}`, listener.unreadable));
   const { className } = listener.spec;
   if (className !== undefined && className !== null && className !== '') return { className, origin: `Listener ${key}` };
   return refuse('no-class', `Listener ${key} has no spec.className: set it to the name of a ListenerClass.`);

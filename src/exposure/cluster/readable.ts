@@ -1,0 +1,41 @@
+/**
+ * Stored objects as the definitions of this version admit them: pure. The API server checks an object only when it is written, so one that
+ * was written under other definitions may hold anything. It is not absent: nothing may be deleted, moved or created because of it.
+ */
+import { structural, type Structural } from '../../api/crd.ts';
+import type { Listener, ListenerClass } from '../../api/listeners/index.ts';
+import { listenerClassSpec } from '../../api/listeners/listener-class.ts';
+import { listenerSpec, listenerStatus } from '../../api/listeners/listener.ts';
+import { checkValue } from '../../api/skupper/check.ts';
+
+const listenerShape = structural(listenerSpec);
+const statusShape = structural(listenerStatus);
+const classShape = structural(listenerClassSpec);
+
+/** With an empty spec and the reason where its spec cannot be read, and without a status that cannot be read. */
+export function readableListener(listener: Listener): Listener {
+  const { status, ...rest } = listener;
+  const isGood = status === undefined || status === null || problemIn(statusShape, status, 'status') === undefined;
+  const told = isGood ? listener : rest;
+  const unreadable = problemIn(listenerShape, listener.spec, 'spec');
+  return unreadable === undefined ? told : { ...told, spec: {}, unreadable };
+}
+
+/** With a spec that asks for nothing and the reason where its spec cannot be read. */
+export function readableClass(listenerClass: ListenerClass): ListenerClass {
+  const unreadable = problemIn(classShape, listenerClass.spec, 'spec');
+  return unreadable === undefined ? listenerClass : { ...listenerClass, spec: { serviceType: 'ClusterIP' }, unreadable };
+}
+
+/** For people: which object cannot be read, why, and what to do. */
+export function unreadableText(what: string, reason: string): string {
+  return `${what} was written under other definitions and cannot be read: ${reason}. Correct the field.`;
+}
+
+function problemIn(shape: Structural, value: unknown, path: string): string | undefined {
+  let found: string | undefined;
+  checkValue(shape, value ?? undefined, path, ({ severity, path: at, message }) => {
+    if (severity === 'error') found ??= `${at} ${message}`;
+  });
+  return found;
+}
