@@ -51,8 +51,8 @@ export type ValueOf<S extends TSchema> = Frozen<Static<S>>;
 export const optional = Type.Optional;
 
 /**
- * A field that may be left out, or be `null`, which then stays `null` even where there is a default. Not for a choice: the
- * API server refuses a `null` there, even one that `enum` names (seen with Kubernetes 1.36). Where a field is not nullable
+ * A field that may be left out, or be `null`, which then stays `null` even where there is a default. Not for a choice: see
+ * `nullableChoice`. Where a field is not nullable
  * it drops the `null` and accepts the object.
  */
 export function nullable<S extends TSchema>(schema: S) {
@@ -79,6 +79,15 @@ export function integer(format: 'int32' | 'int64', description: string, limits: 
 /** One of a few words. */
 export function choice<const V extends readonly string[]>(values: V, description: string, limits: Limits<V[number]> = {}) {
   return Type.Unsafe<V[number]>(keywords({ type: 'string', enum: [...values] }, description, limits));
+}
+
+/**
+ * One of a few words, or `null`, which stays `null`. The words are a pattern, since under `enum` the API server refuses `null`, whatever
+ * `nullable` says (seen with Kubernetes 1.36).
+ */
+export function nullableChoice<const V extends readonly string[]>(values: V, description: string) {
+  const shape = { type: 'string', pattern: `^(${values.join('|')})$`, nullable: true, description };
+  return Type.Optional(Type.Unsafe<V[number] | null>(shape));
 }
 
 export function listOf<S extends TSchema>(items: S, description: string, limits: Limits<readonly Static<S>[]> = {}) {

@@ -1,4 +1,4 @@
-import { anyObject, choice, flag, mapOf, nullable, object, optional, text } from '../schema.ts';
+import { anyObject, choice, flag, mapOf, nullable, nullableChoice, object, optional, text } from '../schema.ts';
 
 /**
  * `OpenShiftRoute` and `openshiftRoute` are admitted because a class of an earlier system may hold them; nothing is
@@ -27,13 +27,11 @@ export const listenerClassSpec = object('The policy.', {
       { default: {} },
     ),
   ),
-  serviceExternalTrafficPolicy: optional(
-    choice(
-      ['Cluster', 'Local'],
-      'What becomes of traffic from outside that arrives at a node: `Local` gives it only to pods on that node and ' +
-        "keeps the client's address; `Cluster` gives it to any of the pods. Left out: Kubernetes decides. " +
-        'Ignored for `ClusterIP`.',
-    ),
+  serviceExternalTrafficPolicy: nullableChoice(
+    ['Cluster', 'Local'],
+    'What becomes of traffic from outside that arrives at a node: `Local` gives it only to pods on that node and ' +
+      "keeps the client's address; `Cluster` gives it to any of the pods. Left out: Kubernetes decides. " +
+      'Ignored for `ClusterIP`.',
   ),
   preferredAddressType: optional(
     choice(

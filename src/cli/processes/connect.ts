@@ -1,5 +1,6 @@
 import type { InformerTrouble, KubeClient } from '../../kube/contract.ts';
 import { createClient } from '../../kube/client/client.ts';
+import { isNotFound } from '../../kube/errors.ts';
 import { loadConfig } from '../../kube/client/config.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import { counter, duration } from '../../telemetry/metrics.ts';
@@ -29,9 +30,18 @@ export async function connect(
   });
 }
 
-/** Logs what an informer meets; it goes on by itself. */
+/**
+ * Logs what an informer meets; it goes on by itself. A kind that is not served is what a new cluster is like until its definitions are
+ * installed: that is one line for each kind, and readiness tells how long it lasts.
+ */
 export function logTrouble(log: Logger): (trouble: InformerTrouble) => void {
+  const awaited = new Set<string>();
   return ({ resource, kind, error, delay }) => {
+    if (isNotFound(error)) {
+      log[awaited.has(resource) ? 'debug' : 'info']({ resource }, `waiting until the API server serves ${resource}`);
+      awaited.add(resource);
+      return;
+    }
     log.warn({ resource, kind, error, retryInMilliseconds: Math.round(delay) }, `watching ${resource}: ${messageOf(error)}`);
   };
 }

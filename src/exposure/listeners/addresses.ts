@@ -1,8 +1,9 @@
 /** Which addresses clients can use: pure rules over Services and Nodes. */
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import type { AddressType, Listener, ListenerClass, ListenerIngress, PreferredAddressType } from '../../api/listeners/index.ts';
-import type { Node, NodeAddress, Service } from '../../kube/objects.ts';
+import type { LoadBalancerIngress, Node, NodeAddress, Service, ServicePort } from '../../kube/objects.ts';
 import { isHostName } from '../../text/names.ts';
+import { shownValue } from '../../text/printable.ts';
 
 /** An address and its kind, without ports. */
 export type Reachable = Pick<ListenerIngress, 'address' | 'addressType'>;
@@ -52,7 +53,7 @@ export function nodeAddresses(node: Node, preferred: AddressType, ipFamilies: re
 
 /** The answer of a load balancer (Service.status.loadBalancer.ingress): of each entry the preferred kind, else the other. */
 export function loadBalancerAddresses(service: Service, preferred: AddressType): readonly Reachable[] {
-  const ingress = service.status?.loadBalancer?.ingress ?? [];
+  const ingress = (service.status?.loadBalancer?.ingress ?? []).filter((each) => !isOutOfOrder(each, service));
   return distinct(
     ingress.flatMap(({ ip, hostname }): readonly Reachable[] => {
       const ips: readonly Reachable[] = ip === undefined || ip === '' ? [] : [{ address: ip, addressType: 'IP' }];
@@ -60,6 +61,34 @@ export function loadBalancerAddresses(service: Service, preferred: AddressType):
       return preferred === 'Hostname' ? firstNonEmpty(names, ips) : firstNonEmpty(ips, names);
     }),
   );
+}
+
+/** No port of the Service works at this address: the load balancer reports an error for each. */
+function isOutOfOrder(ingress: LoadBalancerIngress, service: Service): boolean {
+  const ports = service.spec?.ports ?? [];
+  return ports.length > 0 && ports.every((port) => errorAt(ingress, port) !== undefined);
+}
+
+function errorAt({ ports = [] }: LoadBalancerIngress, { port, protocol = 'TCP' }: ServicePort): string | undefined {
+  const error = ports.find((each) => each.port === port && (each.protocol ?? 'TCP') === protocol)?.error;
+  return error === '' ? undefined : error;
+}
+
+/** What a load balancer reports of single ports (Service.status.loadBalancer.ingress[].ports[].error), for people. */
+export function loadBalancerErrors(service: Service): readonly string[] {
+  const errors = (service.status?.loadBalancer?.ingress ?? []).flatMap((ingress) =>
+    (service.spec?.ports ?? []).flatMap((port) => {
+      const error = errorAt(ingress, port);
+      const at = ingress.ip ?? ingress.hostname ?? 'its address';
+      return error === undefined ? [] : [`${shownValue(error)} for port ${port.port}/${port.protocol ?? 'TCP'} at ${shownValue(at)}`];
+    }),
+  );
+  return [...new Set(errors)];
+}
+
+/** Addresses that a class or Listener adds by an override (Service.spec.externalIPs). They answer at the Service's own ports, whatever its type. */
+export function externalAddresses(service: Service): readonly Reachable[] {
+  return (service.spec?.externalIPs ?? []).filter(isReachableIp).map((address): Reachable => ({ address, addressType: 'IP' }));
 }
 
 /** The cluster-internal addresses of a Service. A headless one has no IP of its own, only its name. */
@@ -86,9 +115,38 @@ export function distinct(addresses: readonly Reachable[]): readonly Reachable[] 
   return [...new Map(addresses.map((reachable) => [reachable.address, reachable])).values()];
 }
 
+/** Unspecified, loopback, link-local and multicast addresses (RFC 6890, RFC 4291): no other machine reaches a node by them. */
+const unreachable = new BlockList();
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['224.0.0.0', 4],
+] as const) {
+  unreachable.addSubnet(network, prefix);
+}
+for (const [network, prefix] of [
+  ['::', 128],
+  ['::1', 128],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const) {
+  unreachable.addSubnet(network, prefix, 'ipv6');
+}
+
+function isReachableIp(address: string): boolean {
+  const family = isIP(address);
+  return family !== 0 && !unreachable.check(address, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** RFC 6761, section 6.3: localhost and the names below it are the own machine's. */
+function isReachableName(address: string): boolean {
+  return isHostName(address) && !/(^|\.)localhost(\.localdomain)?\.?$/i.test(address);
+}
+
 /** The API server stores whatever a kubelet or cloud calls an address; what cannot be one is no address to announce. */
 function ofType(addresses: readonly NodeAddress[], type: string): readonly string[] {
-  const isPossible = type === 'Hostname' ? isHostName : (address: string) => isIP(address) !== 0;
+  const isPossible = type === 'Hostname' ? isReachableName : isReachableIp;
   return addresses.filter((address) => address.type === type && isPossible(address.address)).map(({ address }) => address);
 }
 

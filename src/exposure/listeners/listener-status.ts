@@ -6,7 +6,9 @@ import type { Node, Service } from '../../kube/objects.ts';
 import {
   clusterAddresses,
   distinct,
+  externalAddresses,
   loadBalancerAddresses,
+  loadBalancerErrors,
   nodeAddresses,
   preferredKind,
   publicPorts,
@@ -58,7 +60,7 @@ export function observeListener(listener: Listener, acceptance: Acceptance, arou
       : { status: 'False' as const, ...around.obstacle };
   return {
     ...(service?.metadata.name === undefined ? {} : { serviceName: service.metadata.name }),
-    ingressAddresses: reach.addresses.map((reachable): ListenerIngress => ({ ...reachable, ports: reach.ports })),
+    ingressAddresses: ingressOf(reach),
     ...(reach.isNodePort ? { nodePorts: reach.ports } : {}),
     conditions: mergeConditions(previous, [acceptedCondition(acceptance), { type: 'Ready', ...ready }], { generation, now }),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
@@ -68,16 +70,41 @@ export function observeListener(listener: Listener, acceptance: Acceptance, arou
 interface Reach {
   readonly addresses: readonly Reachable[];
   readonly ports: Readonly<Record<string, number>>;
+  /** Addresses that an override adds, and the ports at which they answer. */
+  readonly external: readonly Reachable[];
+  readonly externalPorts: Readonly<Record<string, number>>;
   readonly isNodePort: boolean;
   /** Nodes that should be addresses, but whose Node object is gone, or lists no usable address. */
   readonly lostNodes: readonly string[];
   readonly mutedNodes: readonly string[];
 }
 
-const nothingReachable: Reach = { addresses: [], ports: {}, isNodePort: false, lostNodes: [], mutedNodes: [] };
+/** What a class adds comes last: what is preferred stays the first. */
+function ingressOf({ addresses, ports, external, externalPorts }: Reach): readonly ListenerIngress[] {
+  const known = new Set(addresses.map(({ address }) => address));
+  return [
+    ...addresses.map((reachable) => ({ ...reachable, ports })),
+    ...external.filter(({ address }) => !known.has(address)).map((reachable) => ({ ...reachable, ports: externalPorts })),
+  ];
+}
+
+const nothingReachable: Reach = {
+  addresses: [],
+  ports: {},
+  external: [],
+  externalPorts: {},
+  isNodePort: false,
+  lostNodes: [],
+  mutedNodes: [],
+};
 
 /** The Service's own type decides, not the class's: an override may have changed it, and addresses must be true. */
 function reachOf(service: Service, around: Surroundings): Reach {
+  const added = { external: externalAddresses(service), externalPorts: publicPorts(service, 'service') };
+  return { ...reachByType(service, around), ...added };
+}
+
+function reachByType(service: Service, around: Surroundings): Reach {
   const type = service.spec?.type ?? 'ClusterIP';
   const preferred = preferredKind(around.preferredAddressType, type);
   switch (type) {
@@ -88,6 +115,7 @@ function reachOf(service: Service, around: Surroundings): Reach {
         return { name, addresses: node === undefined ? undefined : nodeAddresses(node, preferred, familiesOf(service)) };
       });
       return {
+        ...nothingReachable,
         addresses: distinct(found.flatMap(({ addresses }) => addresses ?? [])),
         ports: publicPorts(service, 'node'),
         isNodePort: true,
@@ -128,7 +156,8 @@ interface Found {
 }
 
 function readiness(listener: Listener, acceptance: Acceptance, { service, reach, unreadyPods }: Found): Readiness {
-  if (reach.addresses.length > 0) return withAddresses(acceptance, reach);
+  // Without a pod on a node, nothing answers at addresses that an override adds.
+  if (reach.addresses.length > 0 || (reach.external.length > 0 && !reach.isNodePort)) return withAddresses(acceptance, service, reach);
   if (service !== undefined) return notReady(...withoutAddresses(service, reach, () => withoutNodes(listener, unreadyPods)));
   return acceptance.accepted ? notReady('NoService', 'The Service is not there yet.') : notReady('NotAccepted', acceptance.message);
 }
@@ -137,12 +166,13 @@ function notReady(reason: ConditionReason, message: string): Readiness {
   return { status: 'False', reason, message };
 }
 
-function withAddresses(acceptance: Acceptance, { addresses, ports, lostNodes }: Reach): Readiness {
-  const list = reachableText({ ingressAddresses: addresses.map((reachable) => ({ ...reachable, ports })) });
+function withAddresses(acceptance: Acceptance, service: Service | undefined, reach: Reach): Readiness {
+  const { lostNodes } = reach;
+  const list = reachableText({ ingressAddresses: ingressOf(reach) });
   if (!acceptance.accepted) {
     return notReady('NotAccepted', `The addresses are those of the Service as it was before (${list}); see the Accepted condition.`);
   }
-  const message = `Reachable at ${list}.`;
+  const message = `Reachable at ${list}.${service === undefined ? '' : errorText(service)}`;
   if (lostNodes.length === 0) return { status: 'True', reason: 'AddressesAssigned', message };
   return { status: 'True', reason: 'SomeNodesMissing', message: `${message} ${lostNodesMessage(lostNodes)}` };
 }
@@ -160,9 +190,15 @@ function withoutAddresses(service: Service, { lostNodes, mutedNodes, isNodePort 
     const { loadBalancerClass } = service.spec;
     const which = loadBalancerClass === undefined ? "the cluster's load balancer" : `load balancer class ${loadBalancerClass}`;
     const remedy = "If none comes, see the Service's events, and whether the cluster has a load balancer at all.";
-    return ['LoadBalancerPending', `Service ${namespace}/${name} waits for ${which} to assign an address. ${remedy}`];
+    return ['LoadBalancerPending', `Service ${namespace}/${name} waits for ${which} to assign an address.${errorText(service)} ${remedy}`];
   }
   return ['ServicePending', `Service ${namespace}/${name} has no cluster IP yet.`];
+}
+
+/** What the load balancer reports of single ports, after a sentence. */
+function errorText(service: Service): string {
+  const errors = loadBalancerErrors(service);
+  return errors.length === 0 ? '' : ` The load balancer reports: ${listed(errors)}.`;
 }
 
 /** Why a Service with node ports has no node. */

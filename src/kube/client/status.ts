@@ -5,15 +5,19 @@ import { printable } from '../../text/printable.ts';
 const MESSAGE_LIMIT = 2_048;
 const VALUE_LIMIT = 256;
 
+const UNSERVED = 'the API server does not serve this kind, or not yet';
+
 /** Makes an ApiError of an answer that is not a success. `body` is whatever the server (or something before it) sent. */
 export function apiErrorOf(call: string, status: number, retryAfter: string | undefined, body: string): ApiError {
   const parsed = statusOf(body);
   if (parsed === undefined) {
     const said = clean(body.slice(0, 256));
+    // How the API server answers for a group or a kind that it does not know.
+    const isUnserved = status === 404 && said === '404 page not found';
     return new ApiError(call, {
       status,
       reason: '',
-      message: said === '' ? `the server answered ${status} without a message` : `not a Kubernetes Status: ${said}`,
+      message: isUnserved ? UNSERVED : said === '' ? `the server answered ${status} without a message` : `not a Kubernetes Status: ${said}`,
       retryAfterSeconds: retryAfterOf(retryAfter),
     });
   }

@@ -12,11 +12,14 @@ export function narrowings(current: Structural | undefined, earlier: Structural,
     if (!comparable.has(keyword)) found.push(`${path} has ${keyword}, which this comparison does not know`);
   }
   for (const keyword of limits) {
-    if (current[keyword] !== undefined && current[keyword] !== earlier[keyword]) found.push(`${path} is limited by ${keyword}`);
+    const isChoice = keyword === 'pattern' && earlier.enum !== undefined && earlier.enum.every((value) => admits(current, value));
+    if (current[keyword] !== undefined && current[keyword] !== earlier[keyword] && !isChoice)
+      found.push(`${path} is limited by ${keyword}`);
   }
   if (current.type !== earlier.type) found.push(`${path} is ${current.type}, was ${earlier.type}`);
-  // A choice was never null, whatever its schema said: see `nullable` in src/api/schema.ts.
-  if (earlier.nullable === true && earlier.enum === undefined && current.nullable !== true) found.push(`${path} may no longer be null`);
+  if (earlier.nullable === true && current.nullable !== true) found.push(`${path} may no longer be null`);
+  // The API server refuses null under `enum`, whatever `nullable` says.
+  if (current.nullable === true && current.enum !== undefined) found.push(`${path} is never null`);
   if (current.enum !== undefined && earlier.enum === undefined) found.push(`${path} may no longer be any text`);
   for (const value of earlier.enum ?? []) {
     if (current.enum?.includes(value) === false) found.push(`${path} may no longer be ${value}`);
@@ -35,6 +38,10 @@ export function narrowings(current: Structural | undefined, earlier: Structural,
     found.push(...narrowings(current.additionalProperties, earlier.additionalProperties, `${path}.*`));
   }
   return found;
+}
+
+function admits({ pattern = '' }: Structural, value: string): boolean {
+  return new RegExp(pattern).test(value);
 }
 
 const limits = ['format', 'minLength', 'maxLength', 'pattern', 'minimum'] as const;

@@ -32,3 +32,10 @@ describe("the server's words in an ApiError", () => {
     assert.ok(user + system < 1_000_000, `${user + system} µs`);
   });
 });
+
+it('a kind that is not served is called that, and no other page without a Status is', () => {
+  const said = (status: number, body: string): string => apiErrorOf('watch listeners', status, undefined, body).statusMessage;
+  assert.equal(said(404, '404 page not found\n'), 'the API server does not serve this kind, or not yet');
+  assert.equal(said(404, '<html>'), 'not a Kubernetes Status: <html>');
+  assert.equal(said(502, '404 page not found'), 'not a Kubernetes Status: 404 page not found');
+});

@@ -63,6 +63,26 @@ for (const [name, addresses, preferred, families, expected] of [
     ['10.0.0.1'],
   ],
   ['what is no IP address is not announced', [{ type: 'ExternalIP', address: '../../etc' }, internal4], 'IP', ['IPv4'], ['10.0.0.1']],
+  ...['0.0.0.0', '127.0.0.1', '127.1.2.3', '169.254.10.20', '224.0.0.1', '::', '::1', 'fe80::1', 'ff02::1', '::ffff:127.0.0.1'].map(
+    (address) =>
+      [
+        `${address} leads no other machine to the node`,
+        [{ type: 'ExternalIP', address }, internal4, internal6],
+        'IP',
+        ['IPv4', 'IPv6'],
+        ['10.0.0.1', 'fd00::1'],
+      ] as const,
+  ),
+  ...['localhost', 'LOCALHOST', 'localhost.', 'localhost.localdomain', 'n1.localhost'].map(
+    (address) =>
+      [
+        `${address} leads no other machine to the node`,
+        [{ type: 'Hostname', address }, internal4],
+        'Hostname',
+        ['IPv4'],
+        ['10.0.0.1'],
+      ] as const,
+  ),
   ['an empty address is no address', [{ type: 'ExternalIP', address: '' }, internal4], 'IP', ['IPv4'], ['10.0.0.1']],
 ] as const) {
   test(`node addresses: ${name}`, () => {

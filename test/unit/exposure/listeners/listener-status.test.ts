@@ -200,3 +200,39 @@ test('text from elsewhere stays on one line and within bounds', () => {
   assert.ok(message.length <= 1024);
   assert.match(message, /^a b\\u\{1b\}\[31m/);
 });
+
+const lb = (spec: object, ingress: readonly object[]): NonNullable<Surroundings['service']> => {
+  const ports = [
+    { name: 'http', port: 80, protocol: 'TCP' },
+    { name: 'dns', port: 53, protocol: 'UDP' },
+  ];
+  return { ...aService({ type: 'LoadBalancer', ports, ...spec }), status: { loadBalancer: { ingress } } };
+};
+const observed = (service: Surroundings['service']): ListenerStatus => observeListener(aListener(), accepted, around({ service }), now);
+
+test('addresses that an override adds are announced last, at the ports of the Service, and count without a load balancer', () => {
+  const ports = { http: 80, dns: 53 };
+  const added = { address: '198.51.100.7', addressType: 'IP', ports };
+  const external = { externalIPs: ['198.51.100.7', '127.0.0.1', 'nonsense'] };
+  const balanced = observed(lb(external, [{ ip: '192.0.2.1' }]));
+  assert.deepEqual(balanced.ingressAddresses, [{ address: '192.0.2.1', addressType: 'IP', ports }, added]);
+  const pending = observed(lb(external, []));
+  assert.deepEqual([pending.ingressAddresses, condition(pending, 'Ready').status], [[added], 'True']);
+  const spec = { type: 'NodePort', ports: [{ name: 'http', port: 8080, nodePort: 30_080 }], externalIPs: ['198.51.100.7'] };
+  const nodes = around({ service: aService(spec), endpointNodes: new Set(['n1']), nodes: [n1] });
+  assert.deepEqual(observeListener(aListener(), accepted, nodes, now).ingressAddresses?.at(-1)?.ports, { http: 8080 });
+});
+
+test('an error that the load balancer reports of a port is told, and an address whose ports all have one is none', () => {
+  const failed = { port: 53, protocol: 'UDP', error: 'MixedProtocolNotSupported' };
+  const one = observed(lb({}, [{ ip: '192.0.2.1', ports: [{ port: 80, protocol: 'TCP' }, failed] }]));
+  assert.deepEqual(
+    one.ingressAddresses?.map(({ address }) => address),
+    ['192.0.2.1'],
+  );
+  assert.match(condition(one, 'Ready').message, /The load balancer reports: MixedProtocolNotSupported for port 53\/UDP at 192\.0\.2\.1\.$/);
+  const all = observed(lb({}, [{ ip: '192.0.2.1', ports: [{ port: 80, protocol: 'TCP', error: 'example.com/NoQuota' }, failed] }]));
+  assert.deepEqual(all.ingressAddresses, []);
+  assert.equal(condition(all, 'Ready').reason, 'LoadBalancerPending');
+  assert.match(condition(all, 'Ready').message, /example\.com\/NoQuota for port 80\/TCP/);
+});

@@ -102,6 +102,15 @@ for (const serviceType of ['ClusterIP', 'NodePort', 'LoadBalancer'] as const) {
   });
 }
 
+test('a mistyped class is shown as it is written, with the one that was probably meant', () => {
+  const many = Array.from({ length: 40 }, (_, index) => `aa-${index}`);
+  const saidOf = (className: string): string =>
+    planService(aListener({ className }), undefined, [...many, 'some-class']).refused?.message ?? '';
+  assert.match(saidOf(' some-class'), /^ListenerClass " some-class" does not exist\. .* Did you mean some-class\? There are: aa-0/);
+  assert.match(saidOf('sme-class'), /Did you mean some-class\?/);
+  assert.doesNotMatch(saidOf('unlike-any'), /Did you mean/);
+});
+
 test('a number under two protocols is no repetition, nor is a port that is there twice', () => {
   const http = { name: 'http', port: 8080 };
   const { service } = planned(aListener({ ports: [http, { name: 'dns', port: 8080, protocol: 'UDP' }, http] }));
