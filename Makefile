@@ -16,14 +16,15 @@ demo: ## both: demo-connection; on a two-node Kubernetes here, a Redis Cluster w
 	@printf '\nThat was the connection half. Now a Kubernetes, the exposure half in it, and then both together; the first time, Kubernetes is built from source.\n'
 	@$(READY) demo && exec node scripts/demo.ts
 
-demo-connection: ## two sites on this machine, a token, and a web server of one that clients reach in the other; 15 seconds, no root
+demo-connection: ## two sites on this machine, a token, and a web server of one that clients reach in the other; half a minute, no root
 	@$(READY) connection && exec node scripts/demo-connection.ts
 
 test: ## checks, unit tests, tests of connections and cluster tests; the last line counts them
 	@$(READY) node && exec node test/run.ts
 
-test-net: ## only the tests of connections between network namespaces
-	@$(READY) net && exec node --test --test-concurrency=1 --test-reporter=spec 'test/net/*.test.ts'
+test-net: ## only the tests of connections between network namespaces: all, or FILES=test/net/harness.test.ts; YES=1 installs packages unasked
+	@$(READY) net && trap 'node test/net/harness/bin/sweep.ts' EXIT && trap 'exit 130' INT TERM HUP \
+	  && node --test --test-concurrency=1 --test-reporter=spec $(if $(FILES),$(FILES),'test/net/*.test.ts')
 
 cluster: ## a two-node Kubernetes with Earshot installed, left running; the last line is KUBECONFIG=PATH
 	@$(READY) cluster && exec node test/harness/bin/cluster.ts --name $(NAME)

@@ -41,9 +41,9 @@ at_least() { [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]; 
 
 # --- What only the person can do something about: all of it at once. ---
 if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
-  missing+=("Node.js 20 or later with npm (nodejs.org; of Debian, from release 13 on: apt-get install nodejs npm); the project's own Node.js comes with npm ci")
-elif ! at_least 20.0.0 "$(node --version | tr -d v)"; then
-  missing+=("Node.js 20 or later: $(command -v node) is $(node --version)")
+  missing+=("Node.js 18 or later with npm (Debian 12 or later: apt-get install nodejs npm); the project's own Node.js comes with npm ci")
+elif ! at_least 18.0.0 "$(node --version | tr -d v)"; then
+  missing+=("Node.js 18 or later: $(command -v node) is $(node --version)")
 fi
 if [ "$target" != node ]; then
   if [ "$(uname -s)" != Linux ]; then
@@ -81,9 +81,22 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 # --- Debian packages ---
+# They are the machine's, not the checkout's: a person is asked. YES=1, and a machine without a person, as in CI, mean yes.
+may_install() {
+  [ "${YES:-}" != 1 ] && [ -t 0 ] && [ -t 2 ] || return 0
+  local answer
+  printf 'This installs Debian packages on this machine: %s\nGo on? [y/N] ' "$*" >&2
+  read -r answer || answer=
+  case $answer in
+    [yY] | [yY][eE][sS]) ;;
+    *) echo "not installed: $*. Install them by hand, or run this again with YES=1." >&2; exit 3 ;;
+  esac
+}
+
 # Files of a package that is being installed must not start a daemon: containerd, nginx and PostgreSQL would.
 install_packages() {
   local wanted=("$@") policy=/usr/sbin/policy-rc.d
+  may_install "${wanted[@]}"
   # Mirrors hiccup, and a fresh machine may be updating itself. An index that cannot be had is an error at once, not a missing package later.
   local patient=(apt-get -o Acquire::Retries=5 -o DPkg::Lock::Timeout=300 -o APT::Update::Error-Mode=any)
   echo "Installing Debian packages: ${wanted[*]}" >&2
@@ -120,10 +133,9 @@ if [ "$target" != node ]; then
 fi
 
 # --- Node.js packages ---
-if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
+if ! node scripts/setup/installed.mjs; then
   echo "Installing Node.js packages (npm ci)" >&2
   npm ci --no-audit --no-fund --loglevel=error --fetch-retries=5 >&2
-  touch node_modules/.package-lock.json
 fi
 # There is a package for each processor. npm before version 11 takes the program's link away together with those that do not fit.
 if [ ! -e node_modules/.bin/node ]; then

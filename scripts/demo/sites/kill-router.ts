@@ -1,3 +1,5 @@
+import { isRecord } from '../../../src/text/is-record.ts';
+import { DemoError } from '../narrator.ts';
 import { untilSold, WELCOME, type SitesTour } from './tour.ts';
 
 /** The addresses that the demo gives to nodes. */
@@ -11,7 +13,7 @@ export async function killRouter(tour: SitesTour): Promise<void> {
   // Returns when it is gone: while it ends, it may still have been the one that answers.
   await shell.run('kubectl -n shop delete pod -l skupper.io/component=router --now');
   // The former address leads here as well, as long as the machine has it: the first that answers is taken.
-  const connections = `ss -Htn state established dst ${NODES}`;
+  const connections = `ss -Htnp state established dst ${NODES} | grep pid=${await officePid(tour)},`;
   await narrator.until('the link to come back', async () => {
     const [page, link] = await Promise.all([playground.attempt(curl), playground.attempt(connections)]);
     const isBack = WELCOME.test(page.output.trim()) && link.output.trim() !== '';
@@ -26,4 +28,14 @@ export async function killRouter(tour: SitesTour): Promise<void> {
     'It is another pod, and the same site by its key, so no token was needed. The link goes to whichever address of the site answered first:',
   );
   await playground.run(connections);
+}
+
+/** The process of this machine's site: other programs here have connections to nodes too. */
+async function officePid({ playground }: SitesTour): Promise<number> {
+  const { output } = await playground.attempt('earshot system status -o json');
+  const found: unknown = JSON.parse(output);
+  const routers: unknown = isRecord(found) ? found['routers'] : undefined;
+  const [first]: readonly unknown[] = Array.isArray(routers) ? routers : [];
+  if (isRecord(first) && typeof first['pid'] === 'number') return first['pid'];
+  throw new DemoError(`no process runs this machine's site: ${output}`);
 }

@@ -29,14 +29,23 @@ export async function forget(name: string): Promise<void> {
   await rm(fileOf(name), { force: true });
 }
 
-/** Removes what networks of processes that are gone have left: their programs, namespaces and records. Folders stay, as evidence. */
-export async function removeLeftovers(): Promise<void> {
+/**
+ * Removes what networks of processes that are gone have left: their programs, namespaces and records. Folders stay, as evidence.
+ * @returns how many networks stay, since their processes still run
+ */
+export async function removeLeftovers(): Promise<number> {
+  let left = 0;
   for (const file of await readdir(RECORDS).catch(() => [])) {
     const owned = await readRecord(`${RECORDS}/${file}`);
-    if (owned === undefined || isRunning(owned)) continue;
+    if (owned === undefined) continue;
+    if (isRunning(owned)) {
+      left += 1;
+      continue;
+    }
     await removeNamespaces(owned.namespaces);
     await forget(owned.name);
   }
+  return left;
 }
 
 /** Ends every process in these namespaces, and removes them with their names. Nothing of it need be there. */
