@@ -144,7 +144,8 @@ class JoinedRouter implements Router, LinkHost {
     this.#hideMetrics = showMetrics({
       links: () => this.links.all,
       relayed: this.relayed,
-      routers: () => this.state.network.length,
+      network: () => this.state.network,
+      configured: () => this.state.links,
       certificates: (now) => certificatesOf(this.#config, now),
     });
     const cutExpired = (): void => this.#configured.cutExpired(Date.now());

@@ -50,7 +50,10 @@ export function duration<L extends string>(name: string, help: string, labelName
  * What Prometheus expects of every process. The library's own default metrics run timers ten times a second; these
  * are read when asked for, so that an idle process stays idle.
  */
-export function registerProcessMetrics(): void {
+export function registerProcessMetrics(version: string): void {
+  gauge('earshot_build_info', 'Always 1: the versions of the program and of Node.js.', ['version', 'node'], (made) =>
+    made.set({ version, node: process.version }, 1),
+  );
   const startTime = Date.now() / 1000 - process.uptime();
   gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', [], (made) => made.set(process.memoryUsage.rss()));
   gauge('process_start_time_seconds', 'Start time of the process since the Unix epoch in seconds.', [], (made) => made.set(startTime));

@@ -15,6 +15,7 @@ import { logInternalErrors } from '../../telemetry/boundary.ts';
 import { serveTelemetry } from './telemetry-http.ts';
 import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts';
 import { counter, registerProcessMetrics } from '../../telemetry/metrics.ts';
+import { VERSION } from '../../version.ts';
 import { findClusterDomain } from './cluster-domain.ts';
 import { connect, logTrouble } from './connect.ts';
 import { installing } from './installing.ts';
@@ -42,7 +43,7 @@ export async function runController(options: ControllerCommand, until: AbortSign
   logInternalErrors(log);
   using resort = lastResort(log, until);
   const { stopped } = resort;
-  registerProcessMetrics();
+  registerProcessMetrics(VERSION);
   // Ends everything, also when a part fails: caches and clients hang on it.
   const end = new AbortController();
   try {

@@ -6,6 +6,7 @@ import { logInternalErrors } from '../../telemetry/boundary.ts';
 import { serveTelemetry } from './telemetry-http.ts';
 import { createLogger, type LogLevel } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
+import { VERSION } from '../../version.ts';
 import { connect, logTrouble } from './connect.ts';
 import { lastResort } from './last-resort.ts';
 
@@ -22,7 +23,7 @@ export async function runCsiNode(options: CsiNodeCommand, until: AbortSignal): P
   logInternalErrors(log);
   using resort = lastResort(log, until);
   const { stopped } = resort;
-  registerProcessMetrics();
+  registerProcessMetrics(VERSION);
   const { nodeName, kubeletDir } = options;
   let problem: string | undefined = 'starting';
   const end = new AbortController();

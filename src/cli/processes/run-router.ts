@@ -55,7 +55,7 @@ export async function runRouter(options: RouterCommand, until: AbortSignal): Pro
   const log = createLogger({ level: options.logLevel, component: 'router' }).child({ namespace, router: pod, group });
   logInternalErrors(log);
   using resort = lastResort(log, until);
-  registerProcessMetrics();
+  registerProcessMetrics(VERSION);
   using _collector = followMemory(memoryLimit(options.memory));
   void widenFileTable();
   let unready: () => string | undefined = () => 'starting';

@@ -44,7 +44,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   logInternalErrors(log);
   const asked = new AbortController();
   using resort = lastResort(log, AbortSignal.any([until, asked.signal]));
-  registerProcessMetrics();
+  registerProcessMetrics(VERSION);
   using _collector = followMemory(memoryLimit(options.memory));
   void widenFileTable();
   await makeNamespace(layout);

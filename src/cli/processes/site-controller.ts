@@ -20,6 +20,7 @@ import { logInternalErrors } from '../../telemetry/boundary.ts';
 import { serveTelemetry } from './telemetry-http.ts';
 import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
+import { VERSION } from '../../version.ts';
 import { FIELD_MANAGER } from '../../api/skupper/cluster-names.ts';
 import { connect, logTrouble } from './connect.ts';
 import { installing } from './installing.ts';
@@ -49,7 +50,7 @@ export async function runSiteController(command: SiteControllerCommand, until: A
   logInternalErrors(log);
   using resort = lastResort(log, until);
   const { stopped } = resort;
-  registerProcessMetrics();
+  registerProcessMetrics(VERSION);
   const { settings, identity, httpPort: port, httpHost: host } = command;
   for (const notice of command.notices) log.warn(notice);
   // Ends everything, also when a part fails: caches and clients hang on it.

@@ -1,6 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { counter, gauge } from '../../telemetry/metrics.ts';
 import { LOOP_TIMER, lateness } from '../../telemetry/event-loop-delay.ts';
+import { printable } from '../../text/printable.ts';
+import type { RouterState } from '../contract.ts';
 import type { Link } from './link.ts';
 import type { RelayCounts } from './relay.ts';
 
@@ -8,7 +10,9 @@ import type { RelayCounts } from './relay.ts';
 export interface MetricsSource {
   links(): Iterable<Link>;
   readonly relayed: RelayCounts;
-  routers(): number;
+  /** This router first. */
+  network(): RouterState['network'];
+  configured(): RouterState['links'];
   certificates(now: number): Iterable<{ readonly bundle: string; readonly days: number }>;
 }
 
@@ -63,9 +67,35 @@ gauge('earshot_router_link_queued_bytes', 'Bytes that wait to be sent to an adja
 
 gauge('earshot_router_routers', 'Routers that can be reached, this one included.', [], (made) => {
   let most = 0;
-  for (const source of sources) most = Math.max(most, source.routers());
+  for (const source of sources) most = Math.max(most, source.network().length);
   made.set(most);
 });
+
+gauge('earshot_router_link_up', '1 while a Link of the site is up, else 0, by its name.', ['link'], (made) => {
+  made.reset();
+  for (const source of sources)
+    for (const [name, { operational }] of Object.entries(source.configured()))
+      made.set({ link: printable(name, 253) }, operational ? 1 : 0);
+});
+
+/** Further sites of a network have no series: others decide how many there are. */
+const MOST_SITES = 1_000;
+
+gauge(
+  'earshot_router_site_info',
+  'Always 1: what a site that can be reached calls itself, by its id.',
+  ['site', 'name', 'version'],
+  (made) => {
+    made.reset();
+    const told = new Set<string>();
+    for (const source of sources)
+      for (const { site } of source.network()) {
+        if (told.has(site.id) || told.size >= MOST_SITES) continue;
+        told.add(site.id);
+        made.set({ site: site.id, name: printable(site.name, 253), version: printable(site.version, 64) }, 1);
+      }
+  },
+);
 
 gauge('earshot_router_transit_open', 'Connections that pass through this router between others.', [], (made) => {
   let open = 0;

@@ -79,6 +79,19 @@ test('the dashboard asks only for metrics that are served', () => {
   );
 });
 
+test('each panel of the dashboard shows something in a default installation', () => {
+  const { panels } = JSON.parse(read('files/dashboard.json')) as {
+    readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
+  };
+  const empty = panels.filter(
+    ({ targets = [] }) => targets.length > 0 && !targets.some(({ expr }) => /\b(?:earshot|process|nodejs)_|\bup\b/.test(expr)),
+  );
+  assert.deepEqual(
+    empty.map(({ title }) => title),
+    [],
+  );
+});
+
 test('the driver is started as the image starts everything, with its own flags besides', () => {
   const command = /^ +command:\n((?: +- .*\n)+)/m.exec(read('templates/node.yaml'))?.[1] ?? '';
   assert.deepEqual(parse(command), ['/usr/local/bin/node', ...NODE_FLAGS, ...NODE_DRIVER_FLAGS, '/app/earshot.mjs']);

@@ -53,6 +53,13 @@ test('a router shows its links, its certificates and what passes through it as m
   assert.match(text, /^earshot_router_links\{direction="outgoing"\} 1$/m);
   assert.match(text, /^earshot_router_links\{direction="incoming"\} 1$/m);
   assert.match(text, /^earshot_router_routers 2$/m);
+  assert.deepEqual(
+    text.match(/^earshot_router_link_up.*$/gm),
+    ['earshot_router_link_up{link="west"} 1'],
+    'a site that only accepts links has none',
+  );
+  for (const { id, name, version } of [config.site, west.state.network[0]?.site ?? config.site])
+    assert.ok(text.includes(`\nearshot_router_site_info{site="${id}",name="${name}",version="${version}"} 1\n`), name);
   assert.match(text, new RegExp(`^earshot_router_certificate_days_left\\{bundle="${bundle.name}"\\} 0\\.0`, 'm'));
   assert.match(text, new RegExp(`^earshot_router_link_open_streams\\{site="${config.site.id}",router="main"\\} `, 'm'));
   assert.match(text, /^earshot_router_event_loop_delay_seconds\{quantile="0.99"\} /m);
