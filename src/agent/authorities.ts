@@ -9,7 +9,7 @@ import { isResourceName } from '../text/names.ts';
 import { quoted } from '../text/printable.ts';
 import type { Stores } from './ports.ts';
 
-type AuthorityStores = Pick<Stores, 'siteAuthority' | 'issuers'>;
+type AuthorityStores = Pick<Stores, 'siteAuthority' | 'issuers' | 'anchor'>;
 
 /** Of the site's own. */
 const OWN = 'ca';
@@ -29,7 +29,7 @@ export class Authorities {
     const key = wanted ?? '';
     const opened = this.#known.getOrInsertComputed(key, () =>
       wanted === undefined || SITE_ISSUERS.has(wanted)
-        ? siteAuthority(this.#stores.siteAuthority, OWN, { siteName: nameOf(site) })
+        ? siteAuthority(this.#stores.siteAuthority, OWN, { siteName: nameOf(site), anchor: this.#stores.anchor })
         : this.#named(wanted),
     );
     try {
@@ -46,6 +46,14 @@ export class Authorities {
     if (mayCreate || defaultIssuerOf(site) !== undefined) return this.find(undefined, site);
     const made = await this.#stores.siteAuthority.get(OWN);
     return made?.cert === undefined ? undefined : this.find(undefined, site);
+  }
+
+  /** Throws where the site's own is missing, damaged or another one than before, although it is known from before. @throws TrustError */
+  async checkOwn(site: Site): Promise<void> {
+    const { siteAuthority: bundles, anchor } = this.#stores;
+    const known = (await anchor.get()).authorities;
+    if (known[OWN] === undefined) return;
+    await siteAuthority(bundles, OWN, { siteName: nameOf(site), anchor });
   }
 
   /** Of those in use, the one that signed a certificate. @throws TrustError */

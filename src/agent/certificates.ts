@@ -8,6 +8,7 @@ import { PURPOSE, type WantedBundle } from '../site/plan/certificates.ts';
 import { quoted } from '../text/printable.ts';
 import type { Authority } from '../trust/contract.ts';
 import type { CertificateFacts } from '../x509/facts.ts';
+import type { AnchorStore } from '../trust/anchor.ts';
 import { TrustError } from '../trust/errors.ts';
 import { siteAuthority } from '../trust/authority.ts';
 import { issueBundle } from '../trust/issue.ts';
@@ -40,7 +41,10 @@ export class Certificates {
   /** Read once for each bundle: passes come every few seconds. */
   readonly #read = new WeakMap<TlsBundle, ReadLeaf>();
 
-  constructor(bundles: Bundles, authorities: Authorities, ledger: Ledger) {
+  readonly #anchor: AnchorStore | undefined;
+
+  constructor(bundles: Bundles, authorities: Authorities, ledger: Ledger, anchor?: AnchorStore) {
+    this.#anchor = anchor;
     this.#bundles = bundles;
     this.#ledger = ledger;
     this.#authorities = authorities;
@@ -106,7 +110,10 @@ export class Certificates {
           'only a signing certificate can sign itself; name an authority in spec.ca, such as earshot-site-ca',
         );
       }
-      const own = await siteAuthority(this.#bundles, name, { siteName: order.subject });
+      const own = await siteAuthority(this.#bundles, name, {
+        siteName: order.subject,
+        ...(this.#anchor === undefined ? {} : { anchor: this.#anchor }),
+      });
       return this.#factsOf(name, own.certificate.toString());
     }
     const bundle = issueBundle(authority, name, {

@@ -3,7 +3,10 @@ import type { IssuedCertificate, LinkConfig, Revocations, Router, RouterHooks } 
 import { RenewalPace } from '../trust/renewal-pace.ts';
 import { renewFor } from '../trust/renewal.ts';
 import { revocationsOf } from '../trust/revocation.ts';
-import type { Ledger } from '../trust/stores.ts';
+import { problemOf } from '../errors/problem.ts';
+import type { ResourceProblem } from '../site/problem.ts';
+import { keyOf } from '../site/resources.ts';
+import type { AnchoredLedger } from '../trust/stores.ts';
 import { Authorities } from './authorities.ts';
 import type { Identity, Signing } from './ports.ts';
 import { readSettings } from './settings.ts';
@@ -19,7 +22,7 @@ export class OwnSigning implements SiteSigning {
   readonly #options: OwnSigningOptions;
   readonly #authorities: Authorities;
   readonly #pace = new RenewalPace();
-  #ledger: Ledger | undefined;
+  #ledger: AnchoredLedger | undefined;
   #trust: Trust | undefined;
 
   constructor(options: OwnSigningOptions) {
@@ -39,7 +42,28 @@ export class OwnSigning implements SiteSigning {
     const { signing, ...others } = this.#options;
     const { stores, offlineLinks } = signing;
     this.#trust ??= new Trust({ ...others, stores, offlineLinks, identity, ledger: await this.#records(), authorities: this.#authorities });
-    return this.#trust.step(input);
+    const problems = await this.#missingState(input.site);
+    const outcome = await this.#trust.step(input);
+    return { ...outcome, problems: [...problems, ...outcome.problems] };
+  }
+
+  /** What the site keeps beside its resources, and what of it is missing: also while all goes on with what is in memory. */
+  async #missingState(site: Site): Promise<readonly ResourceProblem[]> {
+    const { stores } = this.#options.signing;
+    const problems: ResourceProblem[] = [];
+    const attempt = async (check: () => Promise<unknown>): Promise<void> => {
+      try {
+        await check();
+      } catch (error) {
+        problems.push({ resource: keyOf(site), severity: 'error', ...problemOf(error) });
+      }
+    };
+    await attempt(() => stores.identity(false));
+    await attempt(() => this.#authorities.checkOwn(site));
+    await attempt(async () => {
+      for (const finding of await (await this.#records()).mend()) problems.push({ resource: keyOf(site), ...finding });
+    });
+    return problems;
   }
 
   async follow(router: Router, links: readonly LinkConfig[]): Promise<void> {
@@ -58,7 +82,7 @@ export class OwnSigning implements SiteSigning {
     await trust?.[Symbol.asyncDispose]();
   }
 
-  async #records(): Promise<Ledger> {
+  async #records(): Promise<AnchoredLedger> {
     this.#ledger ??= await this.#options.signing.stores.ledger();
     return this.#ledger;
   }

@@ -14,7 +14,8 @@ import type { SitePlan } from '../site/plan/plan.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import type { Reach } from '../site/reach.ts';
 import type { ResourceKey, SiteResources } from '../site/resources.ts';
-import type { Bundles, BundleSet, GrantStore, Ledger, PendingKeys } from '../trust/stores.ts';
+import type { AnchorStore } from '../trust/anchor.ts';
+import type { AnchoredLedger, Bundles, BundleSet, GrantStore, Ledger, PendingKeys } from '../trust/stores.ts';
 import type { IssuedCertificate, Revocations } from '../identity/issued.ts';
 import type { IssuedBundle } from '../identity/tls-bundle.ts';
 import type { StaleStatus } from './stale-status.ts';
@@ -110,7 +111,9 @@ export interface Stores extends RouterStores {
   /** Where other authorities may be, the place for the user's first: the first that has one of a name counts. */
   readonly issuers: readonly [Bundles, ...Bundles[]];
   readonly tokens: TokenStore;
-  ledger(): Promise<Ledger>;
+  /** What the site remembers of its other state. */
+  readonly anchor: AnchorStore;
+  ledger(): Promise<AnchoredLedger>;
   /** For the leader alone. @throws TrustError `state-busy` where another process has it */
   grants(ledger: Ledger): Promise<GrantStore>;
 }

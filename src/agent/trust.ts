@@ -71,7 +71,7 @@ export class Trust implements AsyncDisposable {
   constructor(options: TrustOptions) {
     const { stores, source, identity, ledger, authorities, log, onChange, clock } = options;
     this.#options = options;
-    this.#certificates = new Certificates(stores.bundles, authorities, ledger);
+    this.#certificates = new Certificates(stores.bundles, authorities, ledger, stores.anchor);
     this.#withdrawals = new Withdrawals(ledger);
     this.#tokens = new Tokens({ stores, identity, log, onChange });
     this.#renewals = new Renewals({ stores, bundleLocation: (name) => source.bundleLocation(name), log, onChange, clock });

@@ -3,6 +3,7 @@ import { checkBundle, isAboutDates } from '../identity/bundle-check.ts';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
 import { isCertificateBlock, readPem, writePem } from '../x509/pem.ts';
 import { createKey } from '../x509/request.ts';
+import { checkAuthority, type AnchoredAuthority, type AnchorStore } from './anchor.ts';
 import type { Authority, Clock } from './contract.ts';
 import { TrustError } from './errors.ts';
 import { buildRoot } from './issue.ts';
@@ -13,21 +14,37 @@ const ROOT_DAYS = 3_650;
 export interface SiteAuthorityOptions {
   readonly siteName: string;
   readonly clock?: Clock;
+  readonly anchor?: AnchorStore;
 }
 
 /**
  * The site's own authority, made on first use and never again: every certificate and token of the site hangs on it. One that
- * lacks a part, or holds another than ours, is named.
+ * is missing, lacks a part, or holds another than ours, is named.
  * @param name of its bundle
  */
 export async function siteAuthority(bundles: Bundles, name: string, options: SiteAuthorityOptions): Promise<Authority> {
+  const { anchor } = options;
+  if (anchor === undefined) return openAuthority(bundles, name, options);
+  const known = await anchor.get();
+  const check = (found: Partial<AnchoredAuthority>): void => checkAuthority(known, name, found, bundles.locationOf(name), anchor.location);
+  if ((await bundles.get(name)) === undefined) check({});
+  const authority = await openAuthority(bundles, name, options);
+  const key = authorityKeyOf(authority.certificate);
+  check({ key });
+  if (known.authorities[name]?.key !== key) {
+    await anchor.change((before) => ({ ...before, authorities: { ...before.authorities, [name]: { key } } }));
+  }
+  return authority;
+}
+
+async function openAuthority(bundles: Bundles, name: string, options: SiteAuthorityOptions): Promise<Authority> {
   const { siteName, clock = Date.now } = options;
   const bundle = await bundles.make(name, () => makeRoot(name, siteName, clock));
   const damaged = (what: string, cause?: unknown): TrustError =>
     new TrustError(
       'state-damaged',
       `the site's certificate authority in ${bundles.locationOf(name)} is damaged: ${what}. Restore the directory from a backup; ` +
-        'or remove it, and a new authority is made: then all links to this site and all tokens must be issued anew',
+        'or remove it and internal/anchor.json, and a new authority is made: then all links to this site and all tokens must be issued again',
       cause,
     );
   if (bundle.cert === undefined) throw damaged('tls.crt is missing');

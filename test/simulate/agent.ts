@@ -8,7 +8,8 @@ import type { IssuedCertificate, LinkConfig, Router, RouterHooks, TlsBundle } fr
 import { sortResources } from '../../src/site/resources.ts';
 import type { Logger } from '../../src/telemetry/log.ts';
 import { TrustError } from '../../src/trust/errors.ts';
-import type { Bundles, BundleSet, Ledger } from '../../src/trust/stores.ts';
+import { noAnchor } from '../../src/trust/anchor.ts';
+import type { AnchoredLedger, Bundles, BundleSet } from '../../src/trust/stores.ts';
 import { Passes } from '../../src/work/passes.ts';
 import { createKey } from '../../src/x509/request.ts';
 import { wallClock, wallClockOf } from './current.ts';
@@ -300,7 +301,8 @@ export class SiteAgent {
       make: () => never(),
       locationOf: (name) => name,
     };
-    const ledger: Ledger = {
+    const ledger: AnchoredLedger = {
+      mend: async () => [],
       record: (entry, basis) =>
         this.#written(() => {
           const before = basis?.kind === 'renewal' ? basis.serial : undefined;
@@ -318,6 +320,7 @@ export class SiteAgent {
     const own: Bundles = { ...bundles, get: async () => authority, make: async () => authority };
     return {
       identity: async () => identity,
+      anchor: { get: async () => noAnchor, change: async () => {}, location: 'no anchor' },
       bundles,
       pendingKeys: {
         keyFor: async (name) => disk.keys.getOrInsertComputed(name, createKey),

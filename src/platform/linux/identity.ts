@@ -3,24 +3,33 @@ import type { Identity } from '../../agent/ports.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
 import { generateSiteKey, siteKeyFrom } from '../../identity/site-key.ts';
 import { makeDirectory, readText, writeDurably } from '../../files/durable.ts';
+import { checkSiteId, type AnchorStore } from '../../trust/anchor.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
 /**
- * A new key is made only where none has ever been: a damaged one is for the person to restore, since a new key is
+ * A new key is made only where there has never been one: a damaged or missing one is for the person to restore, since a new key is
  * a new site to all others.
  * @param mayCreate only one process of a site makes the key
  * @returns undefined where there is none and none may be made
- * @throws EarshotError `state-damaged`
+ * @throws EarshotError `state-damaged`, `state-missing`
  */
-export async function openIdentity(layout: NamespaceLayout, mayCreate: boolean): Promise<Identity | undefined> {
+export async function openIdentity(layout: NamespaceLayout, mayCreate: boolean, anchor: AnchorStore): Promise<Identity | undefined> {
   const path = layout.internal.identityKey;
   const pem = await readText(path, { bytes: 16_384 });
-  if (pem !== undefined) return load(path, pem);
-  if (!mayCreate) return undefined;
+  const there = pem === undefined ? undefined : load(path, pem);
+  const known = await anchor.get();
+  checkSiteId(known, there?.id, path, anchor.location);
+  if (there === undefined && !mayCreate) return undefined;
+  const identity = there ?? (await make(layout));
+  if (mayCreate && known.siteId !== identity.id) await anchor.change((before) => ({ ...before, siteId: identity.id }));
+  return identity;
+}
+
+async function make(layout: NamespaceLayout): Promise<Identity> {
   const made = generateSiteKey();
   await makeDirectory(layout.internal.site, 0o700);
-  await writeDurably(path, made.pem, 0o600);
+  await writeDurably(layout.internal.identityKey, made.pem, 0o600);
   return { id: siteIdOf(made.key.publicKey), key: made.key };
 }
 
@@ -32,7 +41,7 @@ function load(path: string, pem: string): Identity {
     const words = error instanceof Error ? error.message : String(error);
     throw new EarshotError(
       'state-damaged',
-      `${path} is damaged: ${words} To make a new site of it, remove the file; its links then need new tokens.`,
+      `${path} is damaged: ${words} To make a new site of it, remove the file and internal/anchor.json; its links then need new tokens.`,
       error,
     );
   }

@@ -3,6 +3,7 @@ import type { Stores, TokenStore } from '../../agent/ports.ts';
 import { knownGrant } from '../../agent/grants.ts';
 import type { Link } from '../../api/skupper/index.ts';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
+import { AnchorFile } from '../../trust/disk/anchor-file.ts';
 import { openGrantStore } from '../../trust/disk/grant-store.ts';
 import { openLedger } from '../../trust/disk/ledger.ts';
 import { DirectoryBundles } from '../../trust/disk/bundles.ts';
@@ -19,8 +20,10 @@ import { isRecord } from '../../text/is-record.ts';
 /** What a site keeps in `internal/`. */
 export function openStores(layout: NamespaceLayout, bundles: DirectoryBundles, log?: Pick<Logger, 'error'>): Stores {
   const { input, internal } = layout;
+  const anchor = new AnchorFile(internal.root);
   return {
-    identity: (mayCreate) => openIdentity(layout, mayCreate),
+    identity: (mayCreate) => openIdentity(layout, mayCreate, anchor),
+    anchor,
     bundles,
     siteAuthority: new DirectoryBundles(internal.site),
     // What is in `bundles` may be called as another site likes: it hides nothing of the person's own.

@@ -19,7 +19,7 @@ import type { Reach } from '../../../../src/site/reach.ts';
 import { keyOf, sortResources, type ResourceKey, type SiteObject } from '../../../../src/site/resources.ts';
 import { authorityOf } from '../../../../src/trust/authority.ts';
 import type { Authority } from '../../../../src/trust/contract.ts';
-import { MemoryBundles, MemoryGrantStore, MemoryLedger, MemoryPendingKeys } from '../../trust/support/memory-stores.ts';
+import { MemoryAnchor, MemoryBundles, MemoryGrantStore, MemoryLedger, MemoryPendingKeys } from '../../trust/support/memory-stores.ts';
 import { buildRoot } from '../../../../src/trust/issue.ts';
 import { createKey } from '../../../../src/x509/request.ts';
 import { writePem } from '../../../../src/x509/pem.ts';
@@ -80,6 +80,7 @@ export class MemoryPlatform implements SitePlatform {
   /** Called before each answer, by the name of what was asked: a test's place to throw, to change something, or to wait. */
   onCall: (what: string) => void | Promise<void> = () => {};
   #snapshot: Snapshot | undefined;
+  readonly #anchor = new MemoryAnchor();
 
   constructor(site = new MemorySite(), router = 'router') {
     this.site = site;
@@ -158,6 +159,7 @@ export class MemoryPlatform implements SitePlatform {
       open: () => Promise.resolve(new Set([...this.site.askedRenewals].filter((link) => !this.site.answers.has(link)))),
       answer: (link, answer) => Promise.resolve(void this.site.answers.set(link, answer)),
     },
+    anchor: this.#anchor,
     ledger: async () => {
       await this.#called('ledger');
       return this.site.ledger;

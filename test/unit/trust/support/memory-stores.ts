@@ -1,5 +1,6 @@
 /** What a site keeps of its trust, in memory. */
 import type { TlsBundle } from '../../../../src/identity/tls-bundle.ts';
+import { noAnchor, type Anchor, type AnchorStore } from '../../../../src/trust/anchor.ts';
 import { createKey } from '../../../../src/x509/request.ts';
 import type { Clock } from '../../../../src/trust/contract.ts';
 import { planRevocation, refuseEntry, withoutRevoked, withRevoked } from '../../../../src/trust/revocation.ts';
@@ -9,7 +10,7 @@ import {
   type Bundles,
   type BundleSet,
   type IssuedEntry,
-  type Ledger,
+  type AnchoredLedger,
   type PendingKeys,
   type RevokedSite,
 } from '../../../../src/trust/stores.ts';
@@ -51,7 +52,7 @@ export class MemoryBundles implements Bundles {
   }
 }
 
-export class MemoryLedger implements Ledger {
+export class MemoryLedger implements AnchoredLedger {
   readonly #clock: Clock;
   readonly #issued: IssuedEntry[] = [];
   #revoked: readonly RevokedSite[] = [];
@@ -67,6 +68,10 @@ export class MemoryLedger implements Ledger {
 
   async *issued(): AsyncGenerator<IssuedEntry> {
     yield* this.#issued;
+  }
+
+  async mend(): Promise<readonly []> {
+    return [];
   }
 
   async revoked(): Promise<readonly RevokedSite[]> {
@@ -97,5 +102,18 @@ export class MemoryPendingKeys implements PendingKeys {
   async drop(name: string): Promise<void> {
     refuseName(name);
     this.#keys.delete(name);
+  }
+}
+
+export class MemoryAnchor implements AnchorStore {
+  readonly location = 'the anchor in memory';
+  #anchor = noAnchor;
+
+  async get(): Promise<Anchor> {
+    return this.#anchor;
+  }
+
+  async change(plan: (anchor: Anchor) => Anchor): Promise<void> {
+    this.#anchor = plan(this.#anchor);
   }
 }

@@ -1,0 +1,135 @@
+/** Every file in which a site on a machine keeps state × deleted, an older copy, cut off, unreadable, while the rest stays. */
+import assert from 'node:assert/strict';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { parse } from 'yaml';
+import { layoutOf, type NamespaceLayout } from '../../../src/platform/linux/layout.ts';
+import { startSite } from '../../../src/platform/linux/site.ts';
+import { createLogger } from '../../../src/telemetry/log.ts';
+import { openLedger } from '../../../src/trust/disk/ledger.ts';
+import { formatGrant, parseGrant } from '../../../src/trust/disk/grant-file.ts';
+import { FakeRouter } from '../agent/support/fake-router.ts';
+import { freePort } from '../support/free-port.ts';
+import { aDirectory, aNamespace, until } from './support.ts';
+
+const log = createLogger({ level: 'silent', component: 'test' });
+const EAST = '873f7632-3838-8275-8aad-abfcf2526e25';
+
+const textOf = (path: string): Promise<string | undefined> => readFile(path, 'utf8').catch(() => undefined);
+
+interface Status {
+  readonly status?: string;
+  readonly message?: string;
+  readonly redemptions?: number;
+}
+
+async function statusOf({ runtime }: NamespaceLayout, file: string): Promise<Status> {
+  const text = await textOf(join(runtime.resources, file));
+  return text === undefined ? {} : ((parse(text) as { status?: Status }).status ?? {});
+}
+
+/** Runs the site until the condition holds. @returns what its router refuses then */
+async function run(layout: NamespaceLayout, condition: (router: FakeRouter) => boolean | Promise<boolean>): Promise<FakeRouter> {
+  const router = new FakeRouter();
+  await using site = await startSite({ layout, router: 'router', version: '1', log, start: router.start });
+  await until(async () => {
+    site.reload();
+    return condition(router);
+  }, 'the site is as it is to be');
+  return router;
+}
+
+const hasStatus = (layout: NamespaceLayout, file: string, matches: (status: Status) => boolean) => async (): Promise<boolean> =>
+  matches(await statusOf(layout, file));
+
+/** A namespace before east was revoked and a grant was used up, and after that. */
+async function world(t: TestContext): Promise<{ readonly before: NamespaceLayout; readonly after: NamespaceLayout }> {
+  const layout = await aNamespace(t);
+  const put = (kind: string, name: string, spec: object): Promise<void> => {
+    const text = JSON.stringify({ apiVersion: 'skupper.io/v2alpha1', kind, metadata: { name }, spec });
+    return writeFile(join(layout.input.resources, `${kind}-${name}.yaml`), text);
+  };
+  await put('Site', 'west', { settings: { 'grant-port': `${await freePort()}` } });
+  await put('AccessGrant', 'grant', { code: 'my-own' });
+  await put('Certificate', 'app', { ca: 'earshot-site-ca', server: true, subject: 'app', hosts: ['app'] });
+  await run(
+    layout,
+    hasStatus(layout, 'Certificate-app.yaml', ({ status }) => status === 'Ready'),
+  );
+  const before = layoutOf('west', await aDirectory(t));
+  await cp(layout.root, before.root, { recursive: true, verbatimSymlinks: true });
+  await (await openLedger(layout.internal.root)).revoke(EAST);
+  const path = join(layout.internal.grants, 'grant.json');
+  const record = parseGrant((await textOf(path)) ?? '', 'grant');
+  assert.ok(record !== undefined);
+  const redeemedBy = [{ siteId: EAST, siteName: 'east', at: 0 }];
+  await writeFile(path, formatGrant({ ...record, redemptions: 1, redeemedBy, keyHashes: ['hash'] }));
+  await put('Certificate', 'later', { ca: 'earshot-site-ca', server: true, subject: 'later', hosts: ['later'] });
+  await run(
+    layout,
+    hasStatus(layout, 'Certificate-later.yaml', ({ status }) => status === 'Ready'),
+  );
+  return { before, after: layout };
+}
+
+const damages = ['deleted', 'older', 'cut off', 'unreadable'] as const;
+type Damage = (typeof damages)[number];
+
+async function damage(before: string, path: string, how: Damage): Promise<void> {
+  if (how === 'deleted') return rm(path, { recursive: true, force: true });
+  if (how === 'older') {
+    await rm(path, { recursive: true, force: true });
+    return cp(before, path, { recursive: true, verbatimSymlinks: true }).catch(() => {});
+  }
+  const text = (await textOf(path)) ?? '';
+  return writeFile(path, how === 'cut off' ? text.slice(0, text.length / 2) : '\u0000 nonsense');
+}
+
+/** What the Site says, or the resource. */
+const states: readonly (readonly [path: string, told: { readonly [D in Damage]?: RegExp }])[] = [
+  ['issued.jsonl', { deleted: /was deleted/, older: /was deleted/, 'cut off': /was deleted/, unreadable: /was deleted/ }],
+  ['revoked.yaml', { deleted: /was put back/, older: /was put back/, unreadable: /revoked.yaml is damaged/ }],
+  [
+    'site/identity.key',
+    { deleted: /identity.key is missing/, 'cut off': /identity.key is damaged/, unreadable: /identity.key is damaged/ },
+  ],
+  ['site/ca', { deleted: /authority in .* is missing/ }],
+  ['site/ca/tls.crt', { deleted: /is damaged/, 'cut off': /is damaged/, unreadable: /is damaged/ }],
+  ['grants/grant.json', {}],
+  ['anchor.json', {}],
+  ['redeemed.json', {}],
+];
+
+describe('A file that is lost', () => {
+  for (const [path, told] of states) {
+    for (const how of damages) {
+      if (path === 'site/ca' && (how === 'cut off' || how === 'unreadable')) continue;
+      test(`is not taken for empty: ${path} ${how}`, async (t) => {
+        const { before, after } = await world(t);
+        const key = await textOf(after.internal.identityKey);
+        const cert = await textOf(join(after.internal.certs, 'app/tls.crt'));
+        const hadPath = (await textOf(join(after.internal.root, path))) !== undefined || path === 'site/ca';
+        if (!hadPath) return;
+        await damage(join(before.internal.root, path), join(after.internal.root, path), how);
+        const expected = told[how];
+        const router = new FakeRouter();
+        await using site = await startSite({ layout: after, router: 'router', version: '1', log, start: router.start });
+        await until(async () => {
+          site.reload();
+          const { message = '' } = await statusOf(after, 'Site-west.yaml');
+          const unready = site.unready ?? '';
+          return expected === undefined ? message.startsWith('OK') || unready !== '' : expected.test(message) || expected.test(unready);
+        }, `${path} ${how} is told`);
+        for (const { revoked } of router.configs) assert.deepEqual(revoked.sites, [EAST]);
+        const grant = await statusOf(after, 'AccessGrant-grant.yaml');
+        assert.ok((grant.redemptions ?? 1) === 1 || grant.status === 'Error', JSON.stringify(grant));
+        const record = parseGrant((await textOf(join(after.internal.grants, 'grant.json'))) ?? '', 'grant');
+        assert.ok(record === undefined || record.redemptions === 1);
+        if (path !== 'site/identity.key') assert.equal(await textOf(after.internal.identityKey), key);
+        else assert.ok(how !== 'deleted' || (await textOf(after.internal.identityKey)) === undefined, 'no other key is made');
+        assert.equal(await textOf(join(after.internal.certs, 'app/tls.crt')), cert);
+      });
+    }
+  }
+});
