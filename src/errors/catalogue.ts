@@ -167,6 +167,7 @@ export const rooms = {
       'Give one of `priority` and `weighted`, with routing keys.'],
     'routing-key': ['condition', 'The text cannot be a routing key.', 'Use 1 to 253 printable ASCII characters without spaces.'],
     'routing-key-reserved': ['condition', 'Routing keys that begin with `earshot:` are kept for the system.', 'Use another routing key.'],
+    'not-supported': ['condition', 'A field of a later version of the API, which narrows what other sites may do.', 'Remove it, or update.'],
     role: ['condition', 'A role of a RouterAccess is unknown.', 'Use `inter-router` or `edge`.'],
     'edge-access': ['condition', 'An edge site is to let others in.', 'Let none in, or make it an ordinary site.'],
     'no-role': ['condition', 'A RouterAccess has no role by which sites can link.', 'Add `inter-router` or `edge`.'],

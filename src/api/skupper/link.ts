@@ -1,5 +1,5 @@
 import { integer, listOf, mapOf, object, optional, text } from '../schema.ts';
-import { endpoint, statusWith, tlsCredentials } from './parts.ts';
+import { endpoint, routingKeys, statusWith, tlsCredentials } from './parts.ts';
 
 /** Above this a path's cost could not be told from an unreachable one. */
 export const MAXIMUM_COST = 65_535;
@@ -17,6 +17,7 @@ export const linkSpec = object('The way to another site.', {
   ),
   tlsCredentials: optional(tlsCredentials('by which the two sites know each other. It must hold all three parts.')),
   cost: optional(cost('What the path over this link costs. Connections take the path that costs least.')),
+  routingKeys,
   settings: optional(
     mapOf(
       text('The value of the setting.'),

@@ -81,6 +81,13 @@ export const selectedPods = optional(
 
 export const hasMatchingListener = optional(flag('Whether at least one listener with this routing key is reachable in the network.'));
 
+/** Of fields of later versions that narrow what others may do: pruned, they would leave everything open. */
+export const REFUSED = 'Of a later version of this API: it narrows what other sites may do, which this version cannot, so the object is refused.';
+
+export const routingKeys = optional(
+  listOf(text('A routing key.'), `The only routing keys that may be used over it. ${REFUSED}`, { maxItems: 4096 }),
+);
+
 /** A status with the fields that every kind's has. `conditionTypes` says what the conditions are about. */
 export function statusWith<P extends TProperties>(conditionTypes: string, properties: P) {
   return object('What has become of it.', {

@@ -1,5 +1,5 @@
 import { flag, integer, listOf, object, optional, text } from '../schema.ts';
-import { endpoints, settings, statusWith, tlsCredentials } from './parts.ts';
+import { endpoints, routingKeys, settings, statusWith, tlsCredentials } from './parts.ts';
 
 const role = object('One port for links.', {
   name: text('`inter-router`: links from sites. `edge`: links from edge sites.', { minLength: 1 }),
@@ -33,6 +33,7 @@ export const routerAccessSpec = object('Where links from other sites are accepte
       { maxItems: 256 },
     ),
   ),
+  routingKeys,
   settings,
 });
 

@@ -1,5 +1,5 @@
 import { flag, integer, listOf, mapOf, object, optional, text } from '../schema.ts';
-import { endpoints, statusWith } from './parts.ts';
+import { endpoints, REFUSED, statusWith } from './parts.ts';
 
 export const siteSpec = object('How the site takes part in the network.', {
   linkAccess: optional(
@@ -21,6 +21,7 @@ export const siteSpec = object('How the site takes part in the network.', {
         'a directory below `input/issuers/`. Left out: one is made.',
     ),
   ),
+  networkId: optional(text(`The id of the network that the site is part of. ${REFUSED}`)),
   serviceAccount: optional(text("The ServiceAccount of the router's pods. Only on Kubernetes. Left out: one is made.")),
   settings: optional(
     mapOf(

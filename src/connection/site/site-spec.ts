@@ -1,4 +1,5 @@
 /** What the fields of a Site ask of a cluster. */
+import { narrowingProblems } from '../../site/plan/narrowing.ts';
 import { createHash } from 'node:crypto';
 import type { Site } from '../../api/skupper/index.ts';
 import { SITE_CA } from '../../api/skupper/cluster-names.ts';
@@ -45,7 +46,7 @@ export function specProblems(site: Site, access: Pick<AccessSettings, 'enabledTy
     const message = `Unsupported value for LinkAccess: ${shortened(linkAccess, 80)}; this controller knows ${known}.`;
     found.push(problem('spec.linkAccess', 'bad-argument', message));
   }
-  return [...found, ...livenessConflict(site)];
+  return [...found, ...livenessConflict(site), ...narrowingProblems(site)];
 }
 
 const LEVEL = /^(?:trace|debug|info|warn|error)$/;

@@ -10,6 +10,7 @@ import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } fro
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { isGiven } from './fields.ts';
 import { quoted } from '../../text/printable.ts';
+import { INTER_NETWORK, narrowingProblems, refusedWithSite } from './narrowing.ts';
 import { SETTING, settingOf } from '../settings.ts';
 import { priorRevisionsOf } from './prior-revisions.ts';
 
@@ -58,10 +59,11 @@ export function listAccesses(resources: AccessSources, site: Site, rules: Access
   for (const routerAccess of resources.RouterAccess.toSorted(byAge)) {
     const resource = keyOf(routerAccess);
     const { spec } = routerAccess;
+    problems.push(...narrowingProblems(routerAccess));
     const roles: Access['roles'][number][] = [];
     for (const [index, { name, port }] of spec.roles.entries()) {
       // `normal` is for local clients of another router's protocol: manifests have it, and nobody misses it.
-      if (name === 'normal') continue;
+      if (name === 'normal' || name === INTER_NETWORK) continue;
       if (name !== INTER_ROUTER && name !== EDGE) {
         const message = `${quoted(name)} is no role, so it is left out; use inter-router or edge.`;
         problems.push(warningIn(resource, `spec.roles[${index}].name`, 'role', message));
@@ -153,7 +155,12 @@ export function planAccesses(resources: SiteResources, site: Site, material: Mat
     ...listed,
     ...(accesses.length === 0 && !acceptsLinks(resources, site, material.access) ? uselessGrants(resources, site) : []),
   ];
+  const ofSite = refusedWithSite(site, resources.RouterAccess);
+  problems.push(...ofSite);
+  // Only the ports stay closed: what a cluster has made for them keeps its addresses.
+  const refused = new Set([...listed.filter(({ code }) => code === 'not-supported'), ...ofSite].map(({ resource }) => resource));
   for (const access of accesses) {
+    if (refused.has(access.resource)) continue;
     const { bundle, problems: found } = findBundle(material, access.bundle, 'server', access.resource);
     problems.push(...found);
     if (bundle === undefined) continue;

@@ -6,6 +6,7 @@ import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } fro
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { SETTING, settingOf } from '../settings.ts';
 import { isGiven, parsePort } from './fields.ts';
+import { narrowingProblems } from './narrowing.ts';
 import { withoutOwn } from './own-endpoints.ts';
 import { quoted } from '../../text/printable.ts';
 import { isHost } from '../../text/names.ts';
@@ -35,7 +36,7 @@ export function planLinks(
     // A written 0 is 1, as in Skupper's manifests.
     const cost = link.spec.cost === 0 ? 1 : (link.spec.cost ?? 1);
     const { proxy, problems: ofProxy } = proxyOf(link, material);
-    const found = [...ofEndpoints, ...badCost(name, cost), ...ofTls, ...ofProxy];
+    const found = [...narrowingProblems(link), ...ofEndpoints, ...badCost(name, cost), ...ofTls, ...ofProxy];
     problems.push(...found);
     if (bundle !== undefined && !hasErrors(found)) {
       const { priorRevisions = ofSite } = bundle;
