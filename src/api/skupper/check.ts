@@ -3,6 +3,7 @@ import type { Structural } from '../crd.ts';
 import { parseDuration } from './duration.ts';
 import { fieldPath } from '../../text/field-path.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { didYouMean } from '../../text/nearest.ts';
 import { quoted } from '../../text/printable.ts';
 
 /** What is wrong with a resource, and where. */
@@ -73,9 +74,9 @@ export const NOT_BEGINNING = /^!self\.startsWith\('([^'\\]+)'\)$/;
 export const EXACTLY_ONE = /^has\(self\.(\w+)\) != has\(self\.(\w+)\)$/;
 
 function unknownField(key: string, names: readonly string[], path: string): ResourceProblem {
-  const meant = names.find((name) => name.toLowerCase() === key.toLowerCase());
-  const advice = meant === undefined ? `; known are ${names.join(', ')}` : `; did you mean ${meant}?`;
-  return { severity: 'warning', path: fieldPath(path, key), message: `is not known here and has no effect${advice}` };
+  const advice = didYouMean(key, names);
+  const known = advice === '' ? `; known are ${names.join(', ')}` : advice;
+  return { severity: 'warning', path: fieldPath(path, key), message: `is not known here and has no effect${known}` };
 }
 
 function checkMap(shape: Structural, values: Structural, value: object, path: string, report: Report): unknown {

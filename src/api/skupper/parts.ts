@@ -82,7 +82,8 @@ export const selectedPods = optional(
 export const hasMatchingListener = optional(flag('Whether at least one listener with this routing key is reachable in the network.'));
 
 /** Of fields of later versions that narrow what others may do: pruned, they would leave everything open. */
-export const REFUSED = 'Of a later version of this API: it narrows what other sites may do, which this version cannot, so the object is refused.';
+export const REFUSED =
+  'Of a later version of this API: it narrows what other sites may do, which this version cannot, so the object is refused.';
 
 export const routingKeys = optional(
   listOf(text('A routing key.'), `The only routing keys that may be used over it. ${REFUSED}`, { maxItems: 4096 }),

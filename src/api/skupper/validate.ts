@@ -10,6 +10,7 @@ import type { SkupperKind, SkupperResource } from './index.ts';
 import { API_VERSION } from './names.ts';
 import { specShapes } from '../generated/spec-shapes.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { didYouMean } from '../../text/nearest.ts';
 import { quoted } from '../../text/printable.ts';
 import { isResourceName } from '../../text/names.ts';
 
@@ -56,9 +57,12 @@ function readResource(value: unknown, report: Report): { kind: SkupperKind; name
   const error = (path: string, message: string) => report({ severity: 'error', path, message });
   if (!isRecord(value)) return void error('', 'a resource is an object with `apiVersion`, `kind`, `metadata` and `spec`');
   const { apiVersion, kind, metadata, spec } = ownFields(value);
+  if (kind === 'List')
+    return void error('kind', 'is a List: write its items as documents with `---` between them, or give it to `earshot apply -f FILE`');
   if (apiVersion !== API_VERSION) return void error('apiVersion', `must be ${API_VERSION}${butIs(apiVersion)}`);
   if (!isText(kind) || !isSkupperKind(kind)) {
-    return void error('kind', `must be one of ${Object.keys(specShapes).join(', ')}${butIs(kind)}`);
+    const kinds = Object.keys(specShapes);
+    return void error('kind', `must be one of ${kinds.join(', ')}${butIs(kind)}${isText(kind) ? didYouMean(kind, kinds) : ''}`);
   }
   for (const key of Object.keys(value)) {
     if (!topLevel.has(key)) report({ severity: 'warning', path: quotedUnlessPlain(key), message: 'is not known here and has no effect' });

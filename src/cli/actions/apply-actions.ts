@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import type { SkupperResource } from '../../api/skupper/index.ts';
 import { isSkupperKind, validateResource } from '../../api/skupper/validate.ts';
 import { readText } from '../../files/durable.ts';
-import { parseResources, type FileProblem } from '../../platform/linux/parse.ts';
+import { isList, parseResources, type FileProblem } from '../../platform/linux/parse.ts';
 import { locationText } from '../../platform/linux/report.ts';
 import { isManifest } from '../../platform/linux/written-resources.ts';
 import type { Manifest, Resources } from '../../platform/resources.ts';
+import { fieldErrors } from '../../site/plan/field-errors.ts';
 import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { DeleteOptions } from './resource-actions.ts';
@@ -54,15 +55,31 @@ async function manifestsIn({ resources, terminal }: Context, paths: readonly str
   const manifests: Manifest[] = [];
   const errors: string[] = [];
   for (const { name, text } of sources) {
-    const { problems } = await parseResources(text, name, resources.namespace, resources.ways.platform);
-    for (const found of problems) {
+    const { platform } = resources.ways;
+    const { objects, problems } = await parseResources(text, name, resources.namespace, platform, 'read');
+    const ofFields = objects.flatMap(({ value, line }) =>
+      fieldErrors(value, platform).map(({ severity, field = '', message }): FileProblem => ({
+        file: name,
+        line,
+        severity,
+        field,
+        message,
+      })),
+    );
+    for (const found of [...problems, ...ofFields]) {
       const problem = found.field === 'metadata.namespace' && resources.ways.namespacesCount ? elsewhere(found, resources) : found;
       const line = printable(locationText(problem));
       if (problem.severity === 'error') errors.push(line);
       else terminal.note(`Warning: ${line}\n`);
     }
     // What cannot be parsed or goes out of bounds has been named by now, and is not looked at again.
-    if (errors.length === 0) manifests.push(...parseYaml(text).filter(isManifest).map(asked));
+    const values = errors.length === 0 ? parseYaml(text) : [];
+    manifests.push(
+      ...values
+        .flatMap((value) => (isList(value) ? value.items : [value]))
+        .filter(isManifest)
+        .map(asked),
+    );
   }
   if (errors.length > 0) throw new CliError('usage', `Nothing was changed:\n${errors.map((error) => `  ${error}`).join('\n')}`);
   if (manifests.length === 0) throw new CliError('usage', `There is no resource in ${paths.join(', ')}.`);

@@ -2,7 +2,9 @@
 import { skupperDefinitions } from '../../api/skupper/crds.ts';
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import { isSkupperKind } from '../../api/skupper/validate.ts';
+import { didYouMean } from '../../text/nearest.ts';
 import { quoted } from '../../text/printable.ts';
+import { sentence } from '../../text/sentence.ts';
 import { CliError } from '../errors.ts';
 
 /** @throws CliError usage */
@@ -13,7 +15,7 @@ export function kindNamed(word: string): SkupperKind {
     if (isSkupperKind(kind) && [singular, plural, ...shortNames].includes(wanted)) return kind;
   }
   const kinds = skupperDefinitions().map(({ spec }) => spec.names.kind);
-  throw new CliError('usage', `There is no kind ${quoted(word)}; there is ${kinds.join(', ')}.`);
+  throw new CliError('usage', `There is no kind ${quoted(word)}; there is ${kinds.join(', ')}${sentence(didYouMean(word, kinds))}`);
 }
 
 /** One word for each kind. */

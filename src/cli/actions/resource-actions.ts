@@ -4,7 +4,10 @@ import { API_VERSION } from '../../api/skupper/names.ts';
 import { problemText, validateResource, type ResourceProblem } from '../../api/skupper/validate.ts';
 import { commandIn } from '../../text/command-in.ts';
 import type { Manifest, OfKind, Resources } from '../../platform/resources.ts';
+import type { Platform } from '../../site/capabilities.ts';
 import { letsIn } from '../../site/plan/access.ts';
+import { fieldErrors } from '../../site/plan/field-errors.ts';
+import { sentence } from '../../text/sentence.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, listOf, resourceTable, structured, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -26,7 +29,7 @@ export interface DeleteOptions {
 export async function createResource(target: Target, name: string, change: SpecChange, usual: Wait, options: WaitOptions): Promise<void> {
   const { resources, kind } = target;
   const wanted = manifest(kind, name, changed({}, change));
-  const resource = checked(kind, wanted);
+  const resource = checked(kind, wanted, resources.ways.platform);
   await requireBundle(resources, resource);
   const found = await resources.find(kind, name);
   if (found !== undefined) {
@@ -52,7 +55,7 @@ export async function updateResource(target: Target, name: string, change: SpecC
   const found = await resources.find(kind, name);
   if (found === undefined) throw await notFound(resources, kind, name);
   const wanted: Manifest = { ...found.manifest, spec: changed(found.manifest.spec ?? {}, change) };
-  const resource = checked(kind, wanted);
+  const resource = checked(kind, wanted, resources.ways.platform);
   await requireBundle(resources, resource);
   const outcome = await resources.put(wanted);
   await reportStatus(target, resource, usual, options, outcome === 'unchanged' ? 'as it was' : 'changed');
@@ -107,10 +110,23 @@ export function manifest(kind: string, name: string, spec: Readonly<Record<strin
   return { apiVersion: API_VERSION, kind, metadata: { name }, spec };
 }
 
-/** @throws CliError usage that names each field */
-export function checked<K extends SkupperKind>(kind: K, wanted: Manifest): OfKind<K> {
+/**
+ * @param platform left out: where it is to run is not known
+ * @throws CliError usage that names each field
+ */
+export function checked<K extends SkupperKind>(kind: K, wanted: Manifest, platform?: Platform): OfKind<K> {
   const { resource, problems } = validateResource(wanted);
-  if (resource === undefined) throw new CliError('usage', problemList(`${kind} "${wanted.metadata.name}"`, problems));
+  const what = `${kind} "${wanted.metadata.name}"`;
+  if (resource === undefined) throw new CliError('usage', problemList(what, problems));
+  const errors = platform === undefined ? [] : fieldErrors(resource, platform);
+  if (errors.length > 0)
+    throw new CliError(
+      'usage',
+      problemList(
+        what,
+        errors.map(({ field = '', message }) => ({ severity: 'error', path: field, message })),
+      ),
+    );
   if (resource.kind === 'Site' && resource.spec.edge === true && letsIn(resource)) {
     throw new CliError('usage', 'An edge site lets no other site in: give --no-enable-link-access, or --no-edge.');
   }
@@ -129,7 +145,9 @@ async function requireBundle(resources: Resources, { kind, metadata, spec }: Sku
 
 function problemList(what: string, problems: readonly ResourceProblem[]): string {
   const errors = problems.filter(({ severity }) => severity === 'error').map(problemText);
-  return errors.length === 1 ? `${what}: ${errors.join('')}.` : `${what}:\n${errors.map((error) => `  ${error}.`).join('\n')}`;
+  return errors.length === 1
+    ? `${what}: ${sentence(errors.join(''))}`
+    : `${what}:\n${errors.map((error) => `  ${sentence(error)}`).join('\n')}`;
 }
 
 function changed(spec: Readonly<Record<string, unknown>>, change: SpecChange): Readonly<Record<string, unknown>> {
@@ -169,7 +187,10 @@ function described({ kind, metadata, spec, status = {} }: SkupperResource): stri
       .map(labelled),
     ...Object.entries(spec).map(labelled),
   ]);
-  const rows = conditions.map(({ type, status: holds, message }) => `  ${type}: ${holds}${message === '' ? '' : `, ${message}`}`);
+  const rows = conditions.map(
+    ({ type, status: holds, reason, message }) =>
+      `  ${type}: ${holds}${holds === 'True' ? '' : ` (${reason})`}${message === '' ? '' : `, ${message}`}`,
+  );
   return rows.length === 0 ? lines : `${lines}Conditions:\n${rows.map((row) => `${printable(row)}\n`).join('')}`;
 }
 

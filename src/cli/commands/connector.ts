@@ -19,6 +19,7 @@ export function addConnector(program: Command, terminal: Terminal): void {
       options: [...options, ...podOptions],
       resolve: selectPods,
       spec: newSpec,
+      assumed: assumedServer,
       wait: 'configured',
     }),
     updateVerb({
@@ -94,6 +95,17 @@ async function selectPods(
 function newSpec({ port, host, selector: pods, ...rest }: SpecChange, name: string, ways?: Ways): SpecChange {
   const server = host === undefined && pods === undefined ? (ways?.server(name) ?? { host: name }) : { host, selector: pods };
   return { routingKey: name, port, ...server, ...rest };
+}
+
+/** A name that means a connector here and a host to the resolver. */
+function assumedServer({ host, selector: pods }: SpecChange, name: string, ways: Ways): string | undefined {
+  if (host !== undefined || pods !== undefined) return undefined;
+  const { host: server, selector: labels }: SpecChange = ways.server(name);
+  if (server !== undefined)
+    return `Its server is the host ${JSON.stringify(server)}, the name of the connector. Give another one with --host.`;
+  return labels === undefined
+    ? undefined
+    : `Its servers are the pods with ${JSON.stringify(labels)}. Give others with --selector, --workload or --host.`;
 }
 
 /** One takes the place of the other. */

@@ -1,4 +1,6 @@
 import { Argument, Option, type Command } from 'commander';
+import type { SpecChange } from '../actions/resource-actions.ts';
+import type { Ways } from '../../platform/resources.ts';
 import { servicePort } from './options.ts';
 import { createVerb, deleteVerb, generateVerb, resourceCommands, statusVerb, updateVerb } from './resource-commands.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -15,6 +17,7 @@ export function addListener(program: Command, terminal: Terminal): void {
       arguments: nameAndPort,
       options: options('; at first 0.0.0.0, all of its IPv4 addresses, and in a cluster the name'),
       spec: (fields, name, ways) => ({ routingKey: name, host: ways?.listenerHost(name), ...fields }),
+      assumed: assumedHost,
       wait: 'configured',
     }),
     updateVerb({
@@ -43,6 +46,12 @@ export function addListener(program: Command, terminal: Terminal): void {
 const nameOnly = new Argument('<name>', 'name of the listener');
 const PORT = 'port that clients connect to';
 const nameAndPort = [nameOnly, new Argument('<port>', PORT).argParser(servicePort)];
+
+/** A port that is open to other machines is not what everybody expects. */
+function assumedHost({ host }: SpecChange, name: string, ways: Ways): string | undefined {
+  if (host !== undefined || ways.listenerHost(name) !== '0.0.0.0') return undefined;
+  return 'It takes clients at 0.0.0.0, all IPv4 addresses of this machine. For clients of this machine alone: --host 127.0.0.1.';
+}
 
 function options(initialHost = ''): readonly Option[] {
   return [

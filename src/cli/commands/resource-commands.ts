@@ -78,6 +78,8 @@ interface WriteRow extends SpecRow {
   action?(): Promise<Write>;
   /** Something begins by it: whoever has not said where is told. */
   readonly saysWhere?: true;
+  /** What was taken for granted, since no option says otherwise. */
+  assumed?(fields: SpecChange, name: string, ways: Ways): string | undefined;
 }
 
 type Write = (target: Target, name: string, change: SpecChange, usual: Wait, options: WaitOptions) => Promise<void>;
@@ -105,6 +107,8 @@ function writeVerb(verb: string, row: WriteRow & Required<Pick<WriteRow, 'action
       const write = await row.action();
       const options = { ...given, timeout: given.timeout ?? row.within?.of(ways) ?? 0 };
       await write(target, name, row.spec?.(fields, name, ways) ?? fields, row.wait, options);
+      const assumed = row.assumed?.(fields, name, ways);
+      if (assumed !== undefined) target.terminal.note(`${assumed}\n`);
     },
   };
 }

@@ -8,7 +8,9 @@ import type { SiteObject } from '../../site/resources.ts';
 import { linux } from './machine.ts';
 import { isSecret, readSecret, type NamedProxy } from './secret.ts';
 import { YamlGuard, type YamlTrouble } from '../../text/yaml-guard.ts';
+import { isRecord } from '../../text/is-record.ts';
 import { printable, quoted } from '../../text/printable.ts';
+import { sentence } from '../../text/sentence.ts';
 import { readDocument, READING } from '../../text/yaml.ts';
 
 /** What is wrong in a file. Line and column count from 1. */
@@ -52,8 +54,15 @@ const TURN = 5;
 /**
  * @param namespace resources of another are told apart by a warning
  * @param platform where they are to run
+ * @param lists whether a List of `kubectl get -o yaml` stands for its items
  */
-export async function parseResources(text: string, file: string, namespace: string, platform: Platform = linux): Promise<ParsedFile> {
+export async function parseResources(
+  text: string,
+  file: string,
+  namespace: string,
+  platform: Platform = linux,
+  lists: 'read' | 'refused' = 'refused',
+): Promise<ParsedFile> {
   const problems: FileProblem[] = [];
   let dropped = 0;
   const report = (problem: FileProblem): void => {
@@ -73,11 +82,12 @@ export async function parseResources(text: string, file: string, namespace: stri
       report({ file, severity: 'error', message: `it has more than ${MOST_DOCUMENTS} documents, and the rest is not read; split it.` });
       break;
     }
-    const read = readResource(document, { text, lines, platform }, file, namespace);
-    read.problems.forEach(report);
-    if (read.object !== undefined) objects.push({ value: read.object, file, line: read.line });
-    if (read.bundle !== undefined) bundles.push({ value: read.bundle, file, line: read.line });
-    if (read.proxy !== undefined) proxies.push({ value: read.proxy, file, line: read.line });
+    for (const read of readResources(document, { text, lines, platform, lists }, file, namespace)) {
+      read.problems.forEach(report);
+      if (read.object !== undefined) objects.push({ value: read.object, file, line: read.line });
+      if (read.bundle !== undefined) bundles.push({ value: read.bundle, file, line: read.line });
+      if (read.proxy !== undefined) proxies.push({ value: read.proxy, file, line: read.line });
+    }
   }
   if (dropped > 0) problems.push({ file, severity: 'error', message: `and ${dropped} more problems.` });
   return { objects, bundles, proxies, problems };
@@ -115,6 +125,7 @@ interface Source {
   readonly text: string;
   readonly lines: LineCounter;
   readonly platform: Platform;
+  readonly lists: 'read' | 'refused';
 }
 
 interface ReadResource {
@@ -125,15 +136,33 @@ interface ReadResource {
   readonly problems: readonly FileProblem[];
 }
 
-function readResource(document: Document.Parsed, { text, lines, platform }: Source, file: string, namespace: string): ReadResource {
-  const at = (offset: number): { readonly line: number; readonly column: number } => {
-    const { line, col } = lines.linePos(offset);
-    return { line: Math.max(1, line), column: Math.max(1, col) };
-  };
-  const { line } = at(document.contents?.range[0] ?? document.range[0]);
-  const { value, trouble } = readDocument(document, text);
-  if (trouble !== undefined) return { line, problems: [{ file, ...at(trouble.offset), severity: 'error', message: trouble.message }] };
-  if (value === undefined) return { line, problems: [] };
+/** What `kubectl get -o yaml` prints for several objects. */
+export function isList(value: unknown): value is { readonly items: readonly unknown[] } {
+  return isRecord(value) && value['kind'] === 'List' && Array.isArray(value['items']);
+}
+
+function readResources(document: Document.Parsed, source: Source, file: string, namespace: string): readonly ReadResource[] {
+  const { value, trouble } = readDocument(document, source.text);
+  const { line } = place(source, document.contents?.range[0] ?? document.range[0]);
+  if (trouble !== undefined)
+    return [{ line, problems: [{ file, ...place(source, trouble.offset), severity: 'error', message: trouble.message }] }];
+  if (value === undefined) return [];
+  if (source.lists === 'read' && isList(value))
+    return value.items.map((item, index) => readValue(item, `items[${index}]`, document, source, file, namespace));
+  return [readValue(value, '', document, source, file, namespace)];
+}
+
+function place({ lines }: Source, offset: number): { readonly line: number; readonly column: number } {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(1, line), column: Math.max(1, col) };
+}
+
+/** @param root where the value is in the document */
+function readValue(value: unknown, root: string, document: Document.Parsed, source: Source, file: string, namespace: string): ReadResource {
+  const { platform } = source;
+  const at = (path: string): { readonly line: number; readonly column: number } =>
+    place(source, offsetOf(document, [root, path].filter((part) => part !== '').join('.')) ?? document.contents?.range[0] ?? 0);
+  const { line } = at('');
   if (isSecret(value)) {
     const secret = readSecret(value);
     if ('field' in secret)
@@ -143,8 +172,7 @@ function readResource(document: Document.Parsed, { text, lines, platform }: Sour
   const { resource, identity, problems: found } = validateResource(value);
   const key = identity === undefined ? {} : { resource: `${identity.kind}/${identity.name}` };
   const problems = found.map(({ severity, path, message }): FileProblem => {
-    const location = at(offsetOf(document, path) ?? document.contents?.range[0] ?? 0);
-    return { file, ...location, ...(path === '' ? {} : { field: path }), severity, message: `${message}.`, ...key };
+    return { file, ...at(path), ...(path === '' ? {} : { field: path }), severity, message: sentence(message), ...key };
   });
   if (resource === undefined) return { line, problems };
   if (!supportsKind(resource.kind, platform.capabilities)) {
@@ -154,14 +182,7 @@ function readResource(document: Document.Parsed, { text, lines, platform }: Sour
   const other = resource.metadata.namespace;
   if (other !== undefined && other !== namespace) {
     const message = `says ${quoted(other)}, but this directory is the namespace ${namespace}, so it runs here; remove the field.`;
-    problems.push({
-      file,
-      ...at(offsetOf(document, 'metadata.namespace') ?? 0),
-      field: 'metadata.namespace',
-      severity: 'warning',
-      message,
-      ...key,
-    });
+    problems.push({ file, ...at('metadata.namespace'), field: 'metadata.namespace', severity: 'warning', message, ...key });
   }
   return { line, object: { ...resource, metadata: { ...resource.metadata, namespace } }, problems };
 }

@@ -1,7 +1,7 @@
 /** What fields that several kinds have may hold. */
 import { errorIn, type ResourceProblem } from '../problem.ts';
 import type { ResourceKey } from '../resources.ts';
-import { isReservedKey, RESERVED_KEYS } from '../../text/names.ts';
+import { isHost, isReservedKey, RESERVED_KEYS } from '../../text/names.ts';
 import { quoted } from '../../text/printable.ts';
 
 /**
@@ -21,6 +21,17 @@ export function badKey(resource: ResourceKey, field: string, key: string): reado
 export function badPort(resource: ResourceKey, field: string, port: number): readonly ResourceProblem[] {
   if (Number.isInteger(port) && port >= 1 && port <= 65_535) return [];
   return [errorIn(resource, field, 'port', `${port} is not a port; use 1 to 65535.`)];
+}
+
+/** Why a text is not a host, and what was likely meant. */
+export function notAHost(text: string): string {
+  const what = `${quoted(text)} is neither a host name nor an address`;
+  const bare = text.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/\/.*$/, '');
+  const [, inBrackets, behind] = /^\[([^\]]*)\](:\d+)?$/.exec(bare) ?? [];
+  const [, name, port] = /^([^:]+):(\d+)$/.exec(bare) ?? [];
+  const host = inBrackets ?? name ?? bare;
+  if (host === text || !isHost(host)) return what;
+  return `${what}; write ${host}${(behind ?? port) === undefined ? '' : ', and the port in its own field'}`;
 }
 
 /** A port as an endpoint has it: text. */

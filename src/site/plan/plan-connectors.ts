@@ -5,7 +5,7 @@ import type { Material } from '../material.ts';
 import type { Capabilities } from '../capabilities.ts';
 import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
-import { badKey, badPort, badType, isGiven } from './fields.ts';
+import { badKey, badPort, badType, isGiven, notAHost } from './fields.ts';
 import { SETTING, settingOf } from '../settings.ts';
 import { quoted } from '../../text/printable.ts';
 import { isHost } from '../../text/names.ts';
@@ -103,7 +103,7 @@ function serversOf(connector: Connector, { pods, capabilities }: Material): Serv
     problems: [errorIn(resource, field, code, message)],
   });
   if (isHost(host)) return { hosts: [host], problems: [] };
-  if (isGiven(host)) return wrong('spec.host', 'host', `${quoted(host)} is neither a host name nor an address.`);
+  if (isGiven(host)) return wrong('spec.host', 'host', `${notAHost(host)}.`);
   if (!isGiven(selector)) {
     const message = 'it is missing; name the host or address of the server.';
     const beginning = 'Connector must define a non-empty spec.host or spec.selector';

@@ -5,7 +5,7 @@ import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { SETTING, settingOf } from '../settings.ts';
-import { isGiven, parsePort } from './fields.ts';
+import { isGiven, notAHost, parsePort } from './fields.ts';
 import { narrowingProblems } from './narrowing.ts';
 import { withoutOwn } from './own-endpoints.ts';
 import { quoted } from '../../text/printable.ts';
@@ -100,7 +100,7 @@ function linkEndpoints(
       const message = `${quoted(port)} is not a port, so this endpoint is left out; use 1 to 65535.`;
       problems.push(warningIn(resource, `${field}.port`, 'port', message));
     } else if (!isHost(host)) {
-      const message = `${quoted(host ?? '')} is neither a host name nor an address, so this endpoint is left out.`;
+      const message = `${notAHost(host ?? '')}. This endpoint is left out.`;
       problems.push(warningIn(resource, `${field}.host`, 'host', message));
     } else {
       endpoints.push({ host, port: number });

@@ -5,7 +5,7 @@ import { findBundle, type FoundBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type ResourceProblem } from '../problem.ts';
 import { keyOf, type SiteResources } from '../resources.ts';
-import { isGiven } from './fields.ts';
+import { isGiven, notAHost } from './fields.ts';
 import { sharePorts, type HeldPort, type LocalListener, type PlannedListeners } from './held-ports.ts';
 import { listenerFields } from './listener-fields.ts';
 import { atServices } from './service-listeners.ts';
@@ -48,7 +48,7 @@ function platformProblems(listener: Listener | MultiKeyListener, capabilities: C
   const problems: ResourceProblem[] = [];
   // What a Service can be called is the rule's that plans them.
   if (!capabilities.has('services') && !isHost(host)) {
-    const message = `${quoted(host)} is neither a host name nor an address; use one of this machine, such as 127.0.0.1, or 0.0.0.0 for all.`;
+    const message = `${notAHost(host)}. Use one of this machine, such as 127.0.0.1, or 0.0.0.0 for all.`;
     problems.push(errorIn(resource, 'spec.host', 'host', message));
   }
   if (!capabilities.has('pods') && listener.kind === 'Listener' && listener.spec.exposePodsByName === true) {

@@ -7,7 +7,7 @@ import { errorIn, warningIn, type ResourceProblem } from '../problem.ts';
 import { allOf, keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { planAccesses } from './access.ts';
 import { isGiven } from './fields.ts';
-import { narrowingProblems, refusedWithSite } from './narrowing.ts';
+import { refusedWithSite } from './narrowing.ts';
 import type { HeldPort } from './held-ports.ts';
 import { livenessConflict, livenessOf } from './link-liveness.ts';
 import { planAttached } from './plan-attached.ts';
@@ -56,7 +56,11 @@ export function planSite(
   const accesses = planAccesses(resources, site, material);
   const liveness = livenessOf(site);
   const refused = refusedWithSite(site, resources.Link);
-  const links = planLinks(refused.length > 0 ? { ...resources, Link: [] } : resources, { edge, accesses: accesses.configs, priorRevisions: priorRevisionsOf(site) }, material);
+  const links = planLinks(
+    refused.length > 0 ? { ...resources, Link: [] } : resources,
+    { edge, accesses: accesses.configs, priorRevisions: priorRevisionsOf(site) },
+    material,
+  );
   return {
     site,
     config: {
@@ -69,7 +73,6 @@ export function planSite(
     },
     problems: [
       ...siteProblems,
-      ...narrowingProblems(site),
       ...refused.filter(({ resource }) => resource !== keyOf(site)),
       ...unusedOf(site, material.capabilities),
       ...allOf(resources).flatMap((object) => settingProblems(object, material.capabilities.has('services') ? 'kubernetes' : 'machine')),

@@ -10,6 +10,18 @@ const filled = { routingKey: 'backend', host: '127.0.0.1', port: 8080, type: 'tc
 const holds = (type: string, status = 'True') => ({ type, status, lastTransitionTime: '2030-01-01T00:00:00Z', reason: type, message: '' });
 const configured = { status: 'Pending', message: 'no connector', conditions: [holds('Configured'), holds('Matched', 'False')] };
 
+const two = `apiVersion: skupper.io/v2alpha1
+kind: Listener
+metadata: {name: a, namespace: elsewhere, uid: x}
+spec: {routingKey: a, host: a, port: 80}
+status: {status: Ready}
+---
+apiVersion: skupper.io/v2alpha1
+kind: Connector
+metadata: {name: a}
+spec: {routingKey: a, host: a, port: 80}
+`;
+
 describe('without a running process', () => {
   it('a resource is written and not waited for', async () => {
     await using west = await Namespace.make();
@@ -251,18 +263,6 @@ describe('what cannot be done ends with a code and says what to do', () => {
 });
 
 describe('apply and delete', () => {
-  const two = `apiVersion: skupper.io/v2alpha1
-kind: Listener
-metadata: {name: a, namespace: elsewhere, uid: x}
-spec: {routingKey: a, host: a, port: 80}
-status: {status: Ready}
----
-apiVersion: skupper.io/v2alpha1
-kind: Connector
-metadata: {name: a}
-spec: {routingKey: a, host: a, port: 80}
-`;
-
   it('put and take out what a file holds, without what others added', async () => {
     await using west = await Namespace.make();
     const put = await west.earshot(['apply', '-f', '-'], two);
@@ -385,4 +385,71 @@ db            west            ea\\u{1b}[2Jst
     const { out } = await west.earshot(['status']);
     assert.match(out, /^Namespace: +west\n.*^Sites in network: +1$.*^ {2}input\/resources\/a\.yaml:3:7: it is not YAML$/ms);
   });
+
+  it('take the List that `kubectl get -o yaml` prints for its items', async () => {
+    await using west = await Namespace.make();
+    const resource = (kind: string, name: string, spec: object) => ({
+      apiVersion: 'skupper.io/v2alpha1',
+      kind,
+      metadata: { name, uid: 'x' },
+      spec,
+    });
+    const list = (port: number) => ({
+      apiVersion: 'v1',
+      kind: 'List',
+      metadata: { resourceVersion: '' },
+      items: [
+        resource('Listener', 'a', { routingKey: 'a', host: 'a', port }),
+        resource('Connector', 'a', { routingKey: 'a', host: 'a', port: 80 }),
+      ],
+    });
+    const put = await west.earshot(['apply', '-f', '-'], JSON.stringify(list(80)));
+    assert.deepEqual([put.code, put.out], [0, 'Listener "a" is created.\nConnector "a" is created.\n']);
+    const wrong = await west.earshot(['apply', '-f', '-'], JSON.stringify(list(0), null, 1));
+    assert.match(wrong.err, /^ {2}standard input:18:\d+: spec\.port: must be .*, not 0\.$/m);
+    const gone = await west.earshot(['delete', '-f', '-'], JSON.stringify(list(80)));
+    assert.equal(gone.out, 'Listener "a" is deleted.\nConnector "a" is deleted.\n');
+  });
+
+  it('refuse what the site would refuse, before anything is written', async () => {
+    await using west = await Namespace.make();
+    for (const [change, expected] of [
+      ['host: "[::1]"', /spec\.host: "\[::1\]" is neither .*; write ::1\./],
+      ['host: 127.0.0.1:6379', /spec\.host: .*; write 127\.0\.0\.1, and the port in its own field\./],
+      ['host: http://db', /spec\.host: .*; write db\./],
+      ['host: a, type: udp', /spec\.type: "udp" is not supported; use tcp\./],
+    ] as const) {
+      const { code, err } = await west.earshot(['apply', '-f', '-'], two.replaceAll('host: a', change));
+      assert.equal(code, 2);
+      assert.match(err, expected);
+      assert.equal(await west.text('Listener-a.yaml'), undefined);
+    }
+    const typed = await west.earshot(['connector', 'create', 'db', '5432', '--host', '[::1]']);
+    assert.deepEqual(
+      [typed.code, typed.err],
+      [2, 'Connector "db": spec.host: "[::1]" is neither a host name nor an address; write ::1.\n'],
+    );
+  });
+
+  it('name the kind and the field that were likely meant', async () => {
+    await using west = await Namespace.make();
+    const kind = await west.earshot(['apply', '-f', '-'], two.replace('Listener', 'Listner'));
+    assert.match(kind.err, /kind: must be one of .*, not "Listner"; did you mean Listener\?\n/);
+    const field = await west.earshot(['apply', '-f', '-'], two.replace('routingKey: a', 'routingKey: a, observr: none'));
+    assert.match(field.err, /spec\.observr: is not known here and has no effect; did you mean observer\?\n/);
+  });
+});
+
+describe('what create takes for granted', () => {
+  for (const [words, expected] of [
+    [['listener', 'create', 'db', '5432'], /takes clients at 0\.0\.0\.0.*--host 127\.0\.0\.1/],
+    [['connector', 'create', 'db', '5432'], /Its server is the host "db", the name of the connector\. .*--host/],
+  ] as const) {
+    it(`is told: ${words.join(' ')}`, async () => {
+      await using west = await Namespace.make();
+      assert.match((await west.earshot(words)).err, expected);
+      const given = await west.earshot([words[0], 'create', 'other', '5432', '--host', '127.0.0.1']);
+      assert.doesNotMatch(given.err, expected);
+    });
+  }
 });
