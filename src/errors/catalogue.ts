@@ -277,6 +277,8 @@ export const rooms = {
     'pod-not-found': ['condition event', 'The pod does not exist.', 'Nothing.'],
     'claim-not-found': ['condition event answer', 'The PersistentVolumeClaim does not exist.', 'Make it anew.'],
     'volume-not-found': ['condition event answer', 'The PersistentVolume does not exist.', 'Delete the claim; it is made anew.'],
+    'annotation-without-effect': ['event', 'An annotation of a bound claim was changed, and its volume was created by the former one.',
+      'Delete the claim and its pod, and give the new claim the annotation.'],
     'provisioning-failed': ['event', 'No volume can be made for a claim as it is.', 'Do what the message says; it is noticed at once.'],
     'volume-not-bound': ['condition event', 'The PersistentVolume is not bound to a claim.', "See the claim's events."],
     'volume-not-of-pod': ['condition event', 'The pod has no such volume.', 'See who wrote the PodListeners object.'],

@@ -204,12 +204,20 @@ describe('the definitions', () => {
   });
 
   it('keep null where the reference says so, and drop it elsewhere', async () => {
-    const kept = { serviceType: 'ClusterIP', loadBalancerClass: null, openshiftRoute: null };
-    const dropped = { serviceExternalTrafficPolicy: null, preferredAddressType: null, serviceAnnotations: null };
+    const kept = { serviceType: 'ClusterIP', loadBalancerClass: null, openshiftRoute: null, serviceExternalTrafficPolicy: null };
+    const dropped = { preferredAddressType: null, serviceAnnotations: null };
     const { spec } = await create({ kind: 'ListenerClass', ...named('null'), spec: { ...kept, ...dropped } });
     assert.deepEqual({ ...spec, ...kept }, spec);
-    const { serviceExternalTrafficPolicy, preferredAddressType, serviceAnnotations } = spec;
-    assert.deepEqual([serviceExternalTrafficPolicy, preferredAddressType, serviceAnnotations], [undefined, 'HostnameConservative', {}]);
+    const { preferredAddressType, serviceAnnotations } = spec;
+    assert.deepEqual([preferredAddressType, serviceAnnotations], ['HostnameConservative', {}]);
+    // Server-side apply refuses a null where none is allowed.
+    const applied = { apiVersion, kind: 'ListenerClass', metadata: { name: 'null-applied' }, spec: kept };
+    await cluster.kubectl(['apply', '--server-side', '-f', '-'], { input: JSON.stringify(applied) });
+    assert.deepEqual({ ...(await get('ListenerClass', 'null-applied')).spec, ...kept }, (await get('ListenerClass', 'null-applied')).spec);
+    await assert.rejects(
+      create({ ...listenerClass('other-policy'), spec: { serviceType: 'ClusterIP', serviceExternalTrafficPolicy: 'local' } }),
+      /serviceExternalTrafficPolicy.*should match/,
+    );
   });
 
   it('refuse a word that no system knows, naming those that are known', async () => {

@@ -129,6 +129,42 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
     );
   });
 
+  for (const [name, classSpec, change, field] of [
+    [
+      'balanced',
+      { serviceType: 'LoadBalancer', loadBalancerClass: 'example.com/a' },
+      { loadBalancerClass: 'example.com/b' },
+      'loadBalancerClass',
+    ],
+    ['headless', { serviceType: 'ClusterIP' }, { serviceOverrides: { spec: { clusterIP: 'None' } } }, 'clusterIP'],
+    ['family', { serviceType: 'ClusterIP' }, { serviceOverrides: { spec: { ipFamilies: ['IPv6'] } } }, 'ipFamilies'],
+  ] as const) {
+    it(`keeps ${field}, which Kubernetes cannot change, with the remedy, and follows its class in all else`, async () => {
+      const className = await namespace.exposed(name, classSpec);
+      await liveService(namespace, name);
+      await namespace.patch(API, 'ListenerClass', className, { spec: { ...change, serviceAnnotations: { added: 'yes' } } });
+      await namespace.untilService(name, 'to have the annotation', ({ metadata }) => metadata.annotations?.['added'] === 'yes');
+      const { message } = await namespace.condition(name, 'Accepted', 'True', 'AcceptedWithNotes');
+      assert.match(message, new RegExp(`cannot change spec\\.${field}.*Delete the Service: it is created again`));
+      await namespace.event({ kind: 'Listener', name }, /cannot change spec/);
+    });
+  }
+
+  it('is named with its finalizer while that keeps it from going, and is created again afterwards', async () => {
+    await namespace.exposed('finalized', { serviceType: 'ClusterIP' });
+    await liveService(namespace, 'finalized');
+    const { metadata } = await namespace.patch<Service>('v1', 'Service', 'finalized', {
+      metadata: { finalizers: ['example.com/cleanup'] },
+    });
+    await namespace.remove('v1', 'Service', 'finalized');
+    const { message } = await namespace.condition('finalized', 'Ready', 'False', 'ServiceBeingReplaced');
+    assert.match(message, /is being deleted and is created again when it is gone\. It waits for the finalizer example\.com\/cleanup/);
+    await namespace.event({ kind: 'Listener', name: 'finalized' }, /the finalizer example\.com\/cleanup/);
+    await namespace.patch('v1', 'Service', 'finalized', { metadata: { finalizers: null } });
+    await namespace.untilService('finalized', 'to be another one', (service) => service.metadata.uid !== metadata.uid);
+    await namespace.ready('finalized');
+  });
+
   it('takes back a field of its own that somebody changed', async () => {
     await namespace.exposed('taken-back', { serviceType: 'ClusterIP', serviceAnnotations: { ours: 'yes' } });
     await liveService(namespace, 'taken-back');

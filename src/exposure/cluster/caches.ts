@@ -28,7 +28,7 @@ import type {
   StorageClass,
 } from '../../kube/objects.ts';
 import { endpointSlices, nodes, persistentVolumeClaims, persistentVolumes, pods, services, storageClasses } from '../../kube/resource.ts';
-import { only, selectedNodeOf, storageClassOf, unboundOnly } from './claims.ts';
+import { isBound, keptClaim, only, selectedNodeOf, storageClassOf } from './claims.ts';
 import { readableClass, readableListener } from './readable.ts';
 import { claimsOf, requestKeyOf, startingPod, STARTING_PODS } from './starting-pods.ts';
 import { PROVISIONED_BY, pinnedNodesOf, targetOf } from './volumes.ts';
@@ -70,7 +70,8 @@ export interface ClusterCaches extends PolicyCaches {
 /** What the leader keeps besides where it makes volumes itself. */
 export interface ProvisionCaches {
   /**
-   * Claims of any class that are not bound. Indexes: `class` and `listener` (key) that they name, `node` (selected), `storage-class`.
+   * Claims of any class that are not bound, and bound ones that name a Listener or a class, cut down to that. Indexes, of the unbound: `class`
+   * and `listener` (key) that they name, `node` (selected), `storage-class`.
    */
   readonly claims: FreshView<PersistentVolumeClaim>;
   readonly storageClasses: Cache<StorageClass>;
@@ -165,16 +166,22 @@ export function startProvisionCaches(start: StartInformer, client: KubeClient, s
     claims: new FreshView(
       start(client, persistentVolumeClaims, {
         signal,
-        project: unboundOnly,
+        project: keptClaim,
         indexes: {
-          class: (claim) => annotationOf(claim, LISTENER_CLASS_ANNOTATION),
-          listener: (claim) => annotationOf(claim, LISTENER_NAME_ANNOTATION).map((name) => `${claim.metadata.namespace}/${name}`),
-          node: (claim) => [selectedNodeOf(claim) ?? ''],
-          'storage-class': (claim) => [storageClassOf(claim)],
+          class: ofUnbound((claim) => annotationOf(claim, LISTENER_CLASS_ANNOTATION)),
+          listener: ofUnbound((claim) =>
+            annotationOf(claim, LISTENER_NAME_ANNOTATION).map((name) => `${claim.metadata.namespace}/${name}`),
+          ),
+          node: ofUnbound((claim) => [selectedNodeOf(claim) ?? '']),
+          'storage-class': ofUnbound((claim) => [storageClassOf(claim)]),
         },
       }),
     ),
   };
+}
+
+function ofUnbound(index: (claim: PersistentVolumeClaim) => readonly string[]): (claim: PersistentVolumeClaim) => readonly string[] {
+  return (claim) => (isBound(claim) ? [] : index(claim));
 }
 
 function annotationOf({ metadata }: KubeObject, name: string): readonly string[] {

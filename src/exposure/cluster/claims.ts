@@ -1,6 +1,6 @@
 /** What a PersistentVolumeClaim tells by itself, in annotations that are Kubernetes' own (component-helpers, storage/volume). */
 import { LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION } from '../../api/listeners/names.ts';
-import type { PersistentVolumeClaim, StringMap } from '../../kube/objects.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StringMap } from '../../kube/objects.ts';
 
 /** The node that the scheduler chose for the pod which waits for the claim. */
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
@@ -21,6 +21,9 @@ const KEPT: ReadonlySet<string> = new Set([
   LISTENER_CLASS_ANNOTATION,
   LISTENER_NAME_ANNOTATION,
 ]);
+
+/** They say what the claim's volume is created for. */
+const NAMING = [LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION] as const;
 
 /** Names of annotations that may be meant for this driver. */
 const MISTYPED = /^[^/]*listener[^/]*\/|\/listener/i;
@@ -50,12 +53,47 @@ export function volumeNameFor({ metadata }: PersistentVolumeClaim): string {
   return `pvc-${metadata.uid}`;
 }
 
-/** Claims that are bound, which is most, are not kept: nothing is left to do for them. Nor are those that lost their volume. */
-export function unboundOnly(claim: PersistentVolumeClaim): PersistentVolumeClaim | undefined {
-  if (isBound(claim) || claim.status?.phase === 'Lost') return undefined;
+/**
+ * Of claims that are bound, which is most, only those that name a Listener or a class are kept, and of them only that: nothing is left to do
+ * for them but to notice that the name was changed. Claims that lost their volume are not kept.
+ */
+export function keptClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim | undefined {
+  if (claim.status?.phase === 'Lost') return undefined;
   const { managedFields: _managedFields, labels: _labels, ownerReferences: _owners, annotations = {}, ...metadata } = claim.metadata;
-  const kept = Object.keys(annotations).filter((key) => KEPT.has(key) || MISTYPED.test(key));
-  return { ...claim, metadata: { ...metadata, annotations: only(annotations, kept) } };
+  if (!isBound(claim)) {
+    const kept = Object.keys(annotations).filter((key) => KEPT.has(key) || MISTYPED.test(key));
+    return { ...claim, metadata: { ...metadata, annotations: only(annotations, kept) } };
+  }
+  if (NAMING.every((key) => annotations[key] === undefined)) return undefined;
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return {
+    metadata: {
+      ...(name === undefined ? {} : { name }),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      annotations: only(annotations, [...NAMING, BIND_COMPLETED]),
+    },
+    spec: { volumeName: claim.spec?.volumeName ?? '' },
+    status: { phase: 'Bound' },
+  };
+}
+
+/**
+ * The annotation of a bound claim that says something else than its volume, which was created by it and decides.
+ * @returns undefined where they say the same
+ */
+export function annotationWithoutEffect(
+  { metadata }: PersistentVolumeClaim,
+  volume: PersistentVolume,
+): { readonly annotation: string; readonly value: string; readonly inForce: string } | undefined {
+  const attributes = volume.spec?.csi?.volumeAttributes ?? {};
+  const [inForce] = NAMING.flatMap((key) => attributes[key] ?? []);
+  for (const annotation of NAMING) {
+    const value = metadata.annotations?.[annotation];
+    if (value !== undefined && inForce !== undefined && attributes[annotation] !== value) return { annotation, value, inForce };
+  }
+  return undefined;
 }
 
 export function only(all: StringMap, keys: readonly string[]): StringMap {

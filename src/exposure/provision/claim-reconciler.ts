@@ -8,11 +8,19 @@ import { keyOf, parseKey } from '../../kube/key.ts';
 import { refusalAdvice } from '../../kube/refusal.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../kube/objects.ts';
 import { isResourceName } from '../../text/names.ts';
-import { printable } from '../../text/printable.ts';
+import { printable, shownValue } from '../../text/printable.ts';
 import { apiVersionOf, nodes, persistentVolumeClaims, persistentVolumes, pods } from '../../kube/resource.ts';
 import type { ReconcileResult } from '../../work/reconcile.ts';
 import type { ClusterCaches, ProvisionCaches } from '../cluster/caches.ts';
-import { BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE, storageClassOf, volumeNameFor } from '../cluster/claims.ts';
+import {
+  annotationWithoutEffect,
+  BIND_COMPLETED,
+  BOUND_BY_CONTROLLER,
+  isBound,
+  SELECTED_NODE,
+  storageClassOf,
+  volumeNameFor,
+} from '../cluster/claims.ts';
 import { runsDriver } from '../cluster/volumes.ts';
 import { nextStep, spreadNode } from './claim-step.ts';
 import { planVolume, whyUnsupported } from './volume-plan.ts';
@@ -33,6 +41,8 @@ const REMINDER = 5 * 60_000;
 /** Of a Node. */
 const LONGEST_NAME = 253;
 
+type EventReason = 'ProvisioningFailed' | 'AnnotationWithoutEffect';
+
 /** A wish that can be carried out. */
 interface Decision {
   readonly selection: Selection;
@@ -51,12 +61,26 @@ export class ClaimReconciler {
     const { claims, storageClasses, volumes, startingPods } = this.#options.caches;
     const claim = claims.get(key);
     if (claim === undefined) return undefined;
+    if (isBound(claim)) {
+      this.#checkAnnotations(claim);
+      return undefined;
+    }
     const storageClass = storageClasses.get(storageClassOf(claim));
     const step = nextStep(claim, { storageClass, volume: volumes.get(volumeNameFor(claim)), pods: startingPods.by('claim', key) });
     if (step.do === 'provision') return this.#provision(claim, key, step, signal);
     if (step.do !== 'nothing') await this.#name(claim, key, step.volume, signal);
     if (step.do === 'bind') await this.#bind(claim, key, step.volume, signal);
     return undefined;
+  }
+
+  /** A claim is followed until it is bound. What is changed then has no effect, and nothing else would say so. */
+  #checkAnnotations(claim: PersistentVolumeClaim): void {
+    const volume = this.#options.caches.volumes.get(claim.spec?.volumeName ?? '');
+    const changed = volume && annotationWithoutEffect(claim, volume);
+    if (volume === undefined || changed === undefined) return;
+    const what = `The annotation ${changed.annotation} ${shownValue(changed.value)} has no effect`;
+    const why = `PersistentVolume ${volume.metadata.name} was created for ${shownValue(changed.inForce)}, and decides`;
+    this.#warn(claim, `${what}: ${why}. Delete this claim and its pod, and give the new claim the annotation.`, 'AnnotationWithoutEffect');
   }
 
   async #provision(
@@ -153,14 +177,14 @@ export class ClaimReconciler {
   }
 
   /** On the claim, and on the pods that wait for it: a pod's own events say only that its claims are not bound. */
-  #warn(claim: PersistentVolumeClaim, note: string): void {
+  #warn(claim: PersistentVolumeClaim, note: string, reason: EventReason = 'ProvisioningFailed'): void {
     const { events, caches } = this.#options;
     const about = [{ of: persistentVolumeClaims, metadata: claim.metadata }];
     const waiting = caches.startingPods.by('claim', keyOf(claim)).map(({ metadata }) => ({ of: pods, metadata }));
     for (const { of, metadata } of [...about, ...waiting]) {
       const { namespace = '', name = '', uid = '' } = metadata;
       const regarding = { apiVersion: apiVersionOf(of), kind: of.kind, namespace, name, uid };
-      events.record({ regarding, type: 'Warning', reason: 'ProvisioningFailed', action: 'Provision', note });
+      events.record({ regarding, type: 'Warning', reason, action: 'Provision', note });
     }
   }
 }

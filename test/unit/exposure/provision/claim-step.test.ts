@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../../src/kube/objects.ts';
-import { unboundOnly } from '../../../../src/exposure/cluster/claims.ts';
+import { LISTENER_CLASS_ANNOTATION } from '../../../../src/api/listeners/names.ts';
+import { keptClaim } from '../../../../src/exposure/cluster/claims.ts';
 import { nextStep, spreadNode } from '../../../../src/exposure/provision/claim-step.ts';
 import { reclaimStep } from '../../../../src/exposure/provision/reclaim-reconciler.ts';
 import { aClaim, aDriverNode, aStorageClass, COMPLETED, PROVISIONER, SELECTED } from './objects.ts';
@@ -85,11 +86,13 @@ describe('what comes next for a claim', () => {
     assert.partialDeepStrictEqual(nextStep(unscheduled(), around), { do: 'provision', node: 'n2' });
   });
 
-  it('is nothing for what is bound or lost, so these are not kept', () => {
+  it('is nothing for what is bound or lost, so of these at most the name of a class or a Listener is kept', () => {
     const bound = { ...aClaim({ [COMPLETED]: 'yes' }, { volumeName: 'pvc-c1' }), status: { phase: 'Bound' } };
-    assert.equal(unboundOnly(bound), undefined);
-    assert.equal(unboundOnly({ ...aClaim(), status: { phase: 'Lost' } }), undefined);
-    assert.equal(unboundOnly({ ...bound, status: { phase: 'Pending' } })?.metadata.uid, 'c1');
+    assert.equal(keptClaim({ ...bound, metadata: { ...bound.metadata, annotations: { [COMPLETED]: 'yes' } } }), undefined);
+    const { annotations } = keptClaim(bound)?.metadata ?? {};
+    assert.deepEqual(annotations, { [LISTENER_CLASS_ANNOTATION]: 'some-class', [COMPLETED]: 'yes' });
+    assert.equal(keptClaim({ ...aClaim(), status: { phase: 'Lost' } }), undefined);
+    assert.equal(keptClaim({ ...bound, status: { phase: 'Pending' } })?.metadata.uid, 'c1');
   });
 });
 

@@ -52,6 +52,38 @@ describe('a claim', () => {
     assert.deepEqual(controller.events, []);
   });
 
+  for (const [what, annotations, expected] of [
+    [
+      'another class',
+      { [LISTENER_CLASS_ANNOTATION]: 'other' },
+      /listener-class other has no effect: PersistentVolume pvc-c1 was created for some-class/,
+    ],
+    [
+      'a Listener',
+      { [LISTENER_NAME_ANNOTATION]: 'web' },
+      /listener-name web has no effect: PersistentVolume pvc-c1 was created for some-class/,
+    ],
+    ['the same class', { [LISTENER_CLASS_ANNOTATION]: 'some-class', more: 'x' }, undefined],
+  ] as const) {
+    it(`that is bound and then names ${what} is ${expected === undefined ? 'left alone' : 'told that this has no effect'}`, async () => {
+      const api = world();
+      await using controller = await play(api);
+      api.put(persistentVolumeClaims, aClaim());
+      await controller.settle();
+      know(api, 'pvc-c1');
+      await controller.settle();
+      const bound = api.read(persistentVolumeClaims, 'shop/data-web-0');
+      assert.ok(bound !== undefined && isBound(bound));
+      const { [LISTENER_CLASS_ANNOTATION]: _class, ...others } = bound.metadata.annotations ?? {};
+      const written = api.writes.length;
+      api.put(persistentVolumeClaims, { ...bound, metadata: { ...bound.metadata, annotations: { ...others, ...annotations } } });
+      await controller.settle();
+      assert.equal(api.writes.length, written);
+      assert.equal(controller.events.length, expected === undefined ? 0 : 1);
+      if (expected !== undefined) assert.match(controller.events[0] ?? '', expected);
+    });
+  }
+
   it('is left to kube-controller-manager and a sidecar where there is one', async () => {
     const api = world();
     await using controller = await playController(api);
