@@ -14,6 +14,7 @@ import { refusalAdvice } from '../../kube/refusal.ts';
 import { persistentVolumeClaims, pods } from '../../kube/resource.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
 import { preferenceOf } from '../listeners/addresses.ts';
+import { RepairDelayed } from '../listeners/damped-writes.ts';
 import { checkKept } from '../listeners/definition-outdated.ts';
 import { refuseName } from '../listeners/service-plan.ts';
 import { MountAnswers, type MountState } from './mount-answers.ts';
@@ -207,6 +208,7 @@ export class MountReconciler {
       const end = starting === undefined ? undefined : endOf(starting, visit.request);
       return end === undefined ? await this.#stateOf(visit, handle) : { handle, waiting: end };
     } catch (error) {
+      if (error instanceof RepairDelayed) return { ...waitingFor(handle, 'ObjectContested', error.message), refusal: error };
       if (!isRefusal(error)) throw error;
       return { ...waitingFor(handle, 'Refused', refusedMessage(error)), refusal: error };
     }
