@@ -28,8 +28,8 @@ export async function waitFor(context: Context, words: readonly string[], { for:
   const goal = goalIn(what);
   const end = performance.now() + timeout;
   const named = all === true ? await allOf(context.resources, words, goal) : namedIn(words);
-  for (const { kind, name } of named) {
-    const left = Math.max(0, end - performance.now());
+  for (const [index, { kind, name }] of named.entries()) {
+    const left = index === 0 ? timeout : Math.max(0, end - performance.now());
     await waitUntil(context, `${kind} "${name}" to be ${goal.text}`, left, () => look(context.resources, { kind, name }, goal));
     context.terminal.out(`${kind} "${name}" is ${goal.text}.\n`);
   }
