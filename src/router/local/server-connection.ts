@@ -4,7 +4,7 @@ import { bounded } from '../../telemetry/boundary.ts';
 import { hostPort, type HostPort } from '../host-port.ts';
 import { connectAny, type TcpResult } from './connect.ts';
 import { failure, type ServerFailure } from './failure.ts';
-import { printableAscii } from '../../text/printable.ts';
+import { tlsFailureOf } from './server-tls-failure.ts';
 import { boundOutgoingTls } from '../../work/outgoing-tls.ts';
 
 export interface ClientTls {
@@ -64,7 +64,7 @@ function secure(raw: Socket, server: HostPort, { context, verifyHostname }: Clie
   boundOutgoingTls(socket, hostPort(server));
   const onError = (error: NodeJS.ErrnoException): void => {
     raw.destroy();
-    finish({ kind: 'failed', failure: tlsFailure(error, server) });
+    finish({ kind: 'failed', failure: tlsFailureOf(error, server) });
   };
   const broken = (): void => {
     socket.destroy();
@@ -95,21 +95,4 @@ function secure(raw: Socket, server: HostPort, { context, verifyHostname }: Clie
     socket.destroy();
     raw.destroy();
   };
-}
-
-function tlsFailure(error: NodeJS.ErrnoException, server: HostPort): ServerFailure {
-  const code = error.code ?? '';
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const advice = 'Name the server as its certificate does, or set verifyHostname to false.';
-    return failure('tls-certificate', `The certificate of ${hostPort(server)} is for ${namesIn(error)}, not for ${server.host}. ${advice}`);
-  }
-  const about = `TLS with ${hostPort(server)} failed: ${error.message.split('\n', 1)[0] ?? ''}`;
-  const isCertificate = /CERT|ISSUER|SIGNATURE|CRL|HOSTNAME|CHAIN|ALTNAME/.test(code) && !code.startsWith('ERR_SSL');
-  return isCertificate ? failure('tls-certificate', about) : failure('tls-failed', about);
-}
-
-/** Node.js puts the certificate with the error, and says only those of its names that are of the host's kind. */
-function namesIn(error: Error): string {
-  const { cert } = error as Error & { readonly cert?: { readonly subjectaltname?: string } };
-  return printableAscii(cert?.subjectaltname ?? 'no host', 300);
 }
