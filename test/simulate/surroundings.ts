@@ -14,8 +14,8 @@ export const STANDINS: ReadonlyMap<string, URL> = new Map([
   ['work/tls-input.ts', new URL('./node/tls-input.ts', import.meta.url)],
 ]);
 
-/** Each router takes less memory than any machine has, of which it is told by `node:os`. */
-const KEPT = new Set([...PURE, 'node:os']);
+/** Each router takes less memory than any machine has, of which `node:os` reports. Worlds have loggers of their own, which look for no terminal. */
+const KEPT = new Set([...PURE, 'node:os', 'node:tty']);
 
 export const aroundRouters = (faults: readonly Change[]): Replacements => ({
   standins: STANDINS,
