@@ -15,6 +15,9 @@ import {
 
 const PAGE = ['curl', '-sS', '--max-time', '5', 'http://127.0.0.1:80/'];
 
+/** Milliseconds after which a silent link is given up: 30 s, and some for a busy machine. */
+const DEAD_AFTER = 40_000;
+
 const open = (site: Site): Promise<number> => site.metric('earshot_router_connections_open');
 
 /** Connections that say nothing; each ends when the other side does. */
@@ -63,7 +66,7 @@ async function allEnded(held: readonly Program[]): Promise<void> {
 
 /** They take turns: nearly all of their time is waiting. */
 describe('packets that vanish', { concurrency: 2 }, () => {
-  test('a cable that is out for thirty seconds: the listener closes, nothing leaks, and all comes back by itself', async (t) => {
+  test('a cable that is out for fifty seconds: the listener closes, nothing leaks, and all comes back by itself', async (t) => {
     await using pair = await startLinkedPair(t, { web: 80, echo: 7000 });
     const { west, east, client, server } = pair;
     await started(pair);
@@ -74,7 +77,7 @@ describe('packets that vanish', { concurrency: 2 }, () => {
 
     const cutAt = performance.now();
     await server.cut();
-    await west.waitFor('Listener', 'web', 'Pending', { timeoutMs: 10_000 });
+    await west.waitFor('Listener', 'web', 'Pending', { timeoutMs: DEAD_AFTER });
     t.diagnostic(`found after ${((performance.now() - cutAt) / 1000).toFixed(1)} s`);
     await assert.rejects(client.run(PAGE), /refused|Failed to connect/);
     // Each end learns it by itself, and lets its clients and servers know.
@@ -83,7 +86,7 @@ describe('packets that vanish', { concurrency: 2 }, () => {
     await eventually('the servers to be let go of', async () => (await established(server, 7000)) + (await established(server, 80)) === 0);
     assert.match((await west.status('Listener', 'web'))?.message ?? '', /./);
 
-    await sleep(Math.max(0, cutAt + 30_000 - performance.now()));
+    await sleep(Math.max(0, cutAt + 50_000 - performance.now()));
     const mendedAt = performance.now();
     await server.restore();
     await west.waitFor('Listener', 'web', 'Ready', { timeoutMs: 20_000 });
@@ -123,23 +126,67 @@ describe('packets that vanish', { concurrency: 2 }, () => {
     await started(pair);
     const before = await atRest(pair);
     east.process.signal('SIGSTOP');
-    await west.waitFor('Listener', 'web', 'Pending', { timeoutMs: 10_000 });
+    await west.waitFor('Listener', 'web', 'Pending', { timeoutMs: DEAD_AFTER });
     east.process.signal('SIGCONT');
     await west.waitFor('Listener', 'web', 'Ready', { timeoutMs: 20_000 });
     assert.equal(await client.run(PAGE), 'hello from east\n');
     await nothingLeaked(pair, before);
   });
 
-  test('a moment of silence ends nothing', async (t) => {
+  for (const seconds of [0.5, 2.6, 10])
+    test(`a silence of ${seconds} s ends nothing`, async (t) => {
+      await using pair = await startLinkedPair(t, { web: 80, echo: 7000 });
+      const { west, east, client, server } = pair;
+      await started(pair);
+      const held = await hold(client, 3);
+      const download = await startHeldDownload(client, 'http://127.0.0.1:80/big');
+      await eventually('all of them to be open', async () => (await open(west)) === 4);
+      const attempts = await west.metric('earshot_router_link_attempts_total');
+      await server.silenceFor(seconds);
+      assert.equal(await client.run(PAGE), 'hello from east\n');
+      assert.equal(held.filter(({ running }) => running).length, 3);
+      assert.equal((await download.readOn()).stderr, '');
+      for (const site of [west, east])
+        assert.equal(await site.metric('earshot_router_connections_failed_total').catch(() => 0), 0, `${site.name} failed no connection`);
+      if (seconds < 1) assert.equal(await west.metric('earshot_router_link_attempts_total'), attempts, 'it is still the same link');
+      await eventually('one link', async () => (await west.metric('earshot_router_links')) === 1);
+    });
+
+  test('a Link that is silent says since when, and is used again as soon as it is heard', async (t) => {
     await using pair = await startLinkedPair(t, { web: 80, echo: 7000 });
-    const { west, client, server } = pair;
+    const { west, east, client, server } = pair;
     await started(pair);
-    const held = await hold(client, 3);
-    await eventually('all of them to be open', async () => (await open(west)) === 3);
-    const attempts = await west.metric('earshot_router_link_attempts_total');
-    await server.silenceFor(0.5);
+    await server.silence();
+    const words = /^OK; silent since [0-9:]{8}Z; new connections use other paths/;
+    const isSilent = ({ message = '' }: { readonly message?: string }): boolean => words.test(message);
+    const links = JSON.parse(await west.earshot(['link', 'status', '-o', 'json'])) as {
+      readonly items: readonly { readonly metadata: { readonly name: string } }[];
+    };
+    const name = links.items[0]?.metadata.name ?? '';
+    await west.waitFor('Link', name, isSilent, { timeoutMs: 10_000 });
+    assert.equal((await west.status('Listener', 'web'))?.status, 'Ready', 'it is the only path');
+    await server.restore();
+    await west.waitFor('Link', name, ({ message }) => message === 'OK', { timeoutMs: 20_000 });
     assert.equal(await client.run(PAGE), 'hello from east\n');
-    assert.equal(held.filter(({ running }) => running).length, 3);
-    assert.equal(await west.metric('earshot_router_link_attempts_total'), attempts, 'it is still the same link');
+    assert.equal(await east.metric('earshot_router_links'), 1);
+  });
+
+  test('a Site setting says when a silent link is given up', async (t) => {
+    await using pair = await startLinkedPair(t, { web: 80, echo: 7000 });
+    const { west, server } = pair;
+    await started(pair);
+    await west.apply({
+      apiVersion: 'skupper.io/v2alpha1',
+      kind: 'Site',
+      metadata: { name: 'west' },
+      spec: { settings: { 'link-suspect-after': '1s', 'link-dead-after': '4s' } },
+    });
+    await sleep(1_000);
+    const cutAt = performance.now();
+    await server.silence();
+    await west.waitFor('Listener', 'web', 'Pending', { timeoutMs: 15_000 });
+    assert.ok(performance.now() - cutAt > 3_000);
+    await server.restore();
+    await west.waitFor('Listener', 'web');
   });
 });
