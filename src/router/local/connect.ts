@@ -4,6 +4,7 @@ import { bounded } from '../../telemetry/boundary.ts';
 import { messageOf } from '../../telemetry/log.ts';
 import { hostPort, type HostPort } from '../host-port.ts';
 import { hostNames } from '../../work/host-names.ts';
+import { FailedAddresses } from './failed-addresses.ts';
 import { failure, type ServerFailure } from './failure.ts';
 
 /** Milliseconds between the starts of attempts at the addresses of one name (RFC 8305 section 5). */
@@ -15,14 +16,14 @@ export type TcpResult =
 
 /**
  * Opens a TCP connection to any address of a host: all are tried, IPv6 and IPv4 in turn, each 250 ms after the one before
- * or at once when that one has failed; the first that connects wins (RFC 8305). `done` is called once, never within the call.
+ * or at once when that one has failed; the first that connects wins (RFC 8305). One that did not answer of late is tried last. `done` is called once, never within the call.
  * @returns how to give up: `done` is then not called any more
  */
 export function connectAny(server: HostPort, done: (result: TcpResult) => void): () => void {
   if (isIP(server.host) !== 0) return new Race(server, done).start([server.host]);
   const race = new Race(server, done);
   const giveUp = hostNames.resolve(server.host, (addresses, error) => {
-    if (addresses.length > 0) race.start(interleaved(addresses));
+    if (addresses.length > 0) race.start(failedAddresses.inOrder(interleaved(addresses), server.port));
     else race.fail(nameUnknown(server.host, error));
   });
   return () => {
@@ -31,10 +32,14 @@ export function connectAny(server: HostPort, done: (result: TcpResult) => void):
   };
 }
 
+/** Of all servers of this process. */
+const failedAddresses = new FailedAddresses();
+
 class Race {
   readonly #server: HostPort;
   readonly #done: (result: TcpResult) => void;
-  readonly #running = new Set<Socket>();
+  /** With the address of each, the first that was tried first. */
+  readonly #running = new Map<Socket, string>();
   #waiting: string[] = [];
   #over = false;
   #timer: NodeJS.Timeout | undefined;
@@ -54,7 +59,7 @@ class Race {
   cancel(): void {
     this.#over = true;
     clearTimeout(this.#timer);
-    for (const socket of this.#running) socket.destroy();
+    for (const socket of this.#running.keys()) socket.destroy();
     this.#running.clear();
   }
 
@@ -86,26 +91,38 @@ class Race {
     socket.setNoDelay();
     keepAlive(socket);
     socket.connect({ host: address, port });
-    this.#running.add(socket);
+    this.#running.set(socket, address);
     const failed = (error: unknown): void => {
       socket.destroy();
       this.#running.delete(socket);
+      failedAddresses.failed(address, port);
       this.#first ??= failureOf(error, address, this.#server);
       this.#next();
     };
     const onError = bounded('connection/address-error', failed, failed);
     const onConnect = (): void => {
-      this.#running.delete(socket);
       if (this.#over) {
+        this.#running.delete(socket);
         socket.destroy();
         return;
       }
+      this.#remember(socket, address);
+      this.#running.delete(socket);
       this.cancel();
       socket.off('error', onError);
       this.#done({ kind: 'connected', socket });
     };
     socket.once('error', onError);
     socket.once('connect', bounded('connection/address-connect', onConnect, failed));
+  }
+
+  /** Those that were tried before the one that answered have had 250 ms more than it. */
+  #remember(winner: Socket, address: string): void {
+    failedAddresses.worked(address, this.#server.port);
+    for (const [socket, earlier] of this.#running) {
+      if (socket === winner) return;
+      failedAddresses.failed(earlier, this.#server.port);
+    }
   }
 
   readonly #broken = (error: unknown): void => {
