@@ -176,10 +176,6 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   ],
   // What each step of opening a link may take was too short for round trips of 2 s.
   'short-steps': [{ file: 'router/deadlines.ts', from: 'step: 30_000', to: 'step: 5_000' }],
-  // A silent link was used like any other until it was given up.
-  'unavoided-silence': [
-    { file: 'router/routing/routing.ts', from: 'isSilent ? { ...adjacency, cost: MOST_COST } : adjacency', to: 'adjacency' },
-  ],
   // A router that comes back in the past does not go beyond what it said in the future.
   'past-epoch': [
     { file: 'router/routing/routing.ts', from: 'this.#contestedEpoch = Math.max(this.#contestedEpoch, epoch);', to: 'void epoch;' },
