@@ -23,7 +23,7 @@ export function observeGrant(grant: AccessGrant, view: View): AccessGrantStatus 
     Resolved: url === undefined || ca === undefined ? waiting('no-address', 'the server where tokens are redeemed is being opened') : done,
   };
   return {
-    ...statusOf(conditions, view, { notes: spentNotes(facts) }),
+    ...statusOf(conditions, view, { notes: [...spentNotes(facts), ...weakNotes(grant)] }),
     ...(url === undefined ? {} : { url }),
     ...(code === undefined ? {} : { code }),
     ...(ca === undefined ? {} : { ca }),
@@ -38,20 +38,29 @@ function spentNotes(facts: GrantFacts | undefined): readonly string[] {
   return facts !== undefined && facts.redemptions >= facts.redemptionsAllowed ? ['all its redemptions are used'] : [];
 }
 
+/** Characters below which a code of one's own can be guessed; one that Earshot makes has 27. */
+const SHORTEST_CODE = 16;
+
+function weakNotes({ spec: { code = '' } }: AccessGrant): readonly string[] {
+  if (code === '' || code.length >= SHORTEST_CODE) return [];
+  return [`its code has ${code.length} characters and can be guessed: use at least ${SHORTEST_CODE}, or leave spec.code out`];
+}
+
 export function observeToken(token: AccessToken, view: View): AccessTokenStatus {
   const facts = view.trust.tokens.get(nameOf(token));
   // Once is for good, whatever has become of the site.
   const redeemed = facts?.redeemed ?? token.status?.redeemed === true;
-  const status = statusOf({ Redeemed: redeemed ? done : firstOf(configured(view), redeeming(facts)) }, view, {
-    notes: redeemed ? lost(token, view) : [],
-  });
+  const status = statusOf({ Redeemed: redeemed ? lost(token, view) : firstOf(configured(view), redeeming(facts)) }, view);
   return { ...status, redeemed };
 }
 
-/** Where platforms tell what a token has become, by a Link among the resources. */
-function lost({ metadata: { name } }: AccessToken, { wording, resources }: View): readonly string[] {
-  if (wording === 'codes' || resources.Link.some(({ spec }) => spec.tlsCredentials === name)) return [];
-  return ['Already redeemed for a deleted site, or its Link was deleted: ask for a new token'];
+/** Not ready once the status of an earlier pass said that it is redeemed, and there is no Link of it by now. */
+function lost({ metadata: { name }, status }: AccessToken, { wording, resources }: View): Progress {
+  if (wording === 'codes' || status?.redeemed !== true || resources.Link.some(({ spec }) => spec.tlsCredentials === name)) return done;
+  return failed({
+    code: 'token-used-up',
+    message: 'Already redeemed for a deleted site, or its Link was deleted: ask for a new token, or delete this one',
+  });
 }
 
 function redeeming(facts: TokenFacts | undefined): Progress {
