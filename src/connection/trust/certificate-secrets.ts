@@ -1,9 +1,9 @@
 import { createPrivateKey, type X509Certificate } from 'node:crypto';
 import { annotation, LOCAL_CA } from '../../api/skupper/cluster-names.ts';
 import type { Certificate } from '../../api/skupper/index.ts';
-import { problemOf } from '../../errors/problem.ts';
+import { problemOf, type Problem } from '../../errors/problem.ts';
 import { purposeOf, type CertificatePurpose } from '../../identity/certificate-purpose.ts';
-import type { TlsBundle } from '../../identity/tls-bundle.ts';
+import { sameBundle, type TlsBundle } from '../../identity/tls-bundle.ts';
 import type { Secret } from '../../kube/objects.ts';
 import type { CertificateState } from '../../site/observe/trust-facts.ts';
 import { checkAuthority, noAnchor, type Anchor, type AnchoredAuthority } from '../../trust/anchor.ts';
@@ -15,6 +15,7 @@ import { renewalDue } from '../../trust/renewal.ts';
 import type { Ledger } from '../../trust/stores.ts';
 import { CertificateError } from '../../x509/errors.ts';
 import { readCertificates } from '../../x509/facts.ts';
+import { RepairLimiter } from '../../work/repair-limiter.ts';
 import { ownerOf } from '../namespace-view.ts';
 import { Issuers, makeRoot, renewedRoot } from './issuers.ts';
 import { ANCHOR_LOCATION } from './router-anchor.ts';
@@ -45,8 +46,12 @@ export class CertificateSecrets {
   readonly #signed = new WeakMap<TlsBundle, { readonly authority: Authority; readonly isSigned: boolean }>();
   /** Of those that are written. */
   readonly #certificates = new Map<string, Certificate>();
-  /** On record, and not written yet, by the Certificate's uid: the next try writes the same, and puts nothing more on record. */
-  readonly #unwritten = new Map<string, { readonly authority: Authority; readonly bundle: TlsBundle }>();
+  /**
+   * Issued last, by the Certificate's uid. Where it could not be written, or something else overwrote it, the same one is written again and
+   * nothing more goes on record.
+   */
+  readonly #issued = new Map<string, { readonly authority: Authority; readonly bundle: TlsBundle; isWritten: boolean }>();
+  readonly #repairs = new RepairLimiter();
 
   readonly #anchor: () => Anchor;
   /** Self-signed authorities that stand, by name. */
@@ -96,7 +101,7 @@ export class CertificateSecrets {
   /** What was issued to others is no longer asked for. */
   keepOnly(wanted: readonly WantedSecret[]): void {
     const uids = new Set(wanted.map(({ certificate }) => certificate.metadata.uid));
-    for (const uid of this.#unwritten.keys()) if (!uids.has(uid)) this.#unwritten.delete(uid);
+    for (const uid of this.#issued.keys()) if (!uids.has(uid)) this.#issued.delete(uid);
   }
 
   /** The serial number of what is there. */
@@ -167,16 +172,28 @@ export class CertificateSecrets {
   async #issue(before: TlsBundle | undefined, wanted: WantedSecret, revoked: ReadonlySet<string>): Promise<SecretState> {
     const { uid = '' } = wanted.certificate.metadata;
     const authority = await this.#issuers.find(wanted.ca ?? '');
-    const unwritten = this.#unwritten.get(uid);
-    const standing = this.#standingOf(unwritten?.bundle);
+    const last = this.#issued.get(uid);
+    // Deleting the Secret asks for another certificate; overwriting it does not.
+    const isOverwritten = last?.isWritten === true && before !== undefined && !sameBundle(before, last.bundle);
+    const mayStand = last?.authority === authority && (isOverwritten || last.isWritten === false);
+    const standing = mayStand ? this.#standingOf(last.bundle) : undefined;
     const isGood =
       standing !== undefined && !(standing instanceof CertificateError) && !isMadeAnew(standing, wanted, revoked, this.#clock());
-    const isStill = isGood && unwritten?.authority === authority;
-    const bundle = isStill ? unwritten.bundle : await this.#recorded(authority, wanted);
-    this.#unwritten.set(uid, { authority, bundle });
+    const repair = { key: wanted.name, desired: uid, isOverwritten };
+    const wait = isOverwritten && isGood ? this.#repairs.delay(repair, performance.now()) : 0;
+    if (wait > 0) return { state: { problem: this.#contested(wanted) }, due: this.#clock() + wait };
+    const bundle = isGood && last !== undefined ? last.bundle : await this.#recorded(authority, wanted);
+    const issued = { authority, bundle, isWritten: false };
+    this.#issued.set(uid, issued);
     const state = await this.#put(before, bundle, wanted);
-    this.#unwritten.delete(uid);
+    issued.isWritten = true;
+    if (isOverwritten && isGood) this.#repairs.wrote(repair, performance.now());
     return state;
+  }
+
+  #contested({ name }: WantedSecret): Problem {
+    const message = `${this.#secrets.locationOf(name)} is changed back by something else each time, so it is repaired less and less often: see what writes it`;
+    return { code: 'object-contested', message };
   }
 
   async #recorded(authority: Authority, { name, resource, subject, hosts, signing, purpose, days }: WantedSecret): Promise<TlsBundle> {

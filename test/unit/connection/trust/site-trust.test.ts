@@ -325,6 +325,26 @@ describe('the trust of a site in a cluster', () => {
     assert.equal(world.leaf('link-west').serialNumber, serials().at(-1));
   });
 
+  it('writes the same certificate again where its Secret is overwritten, less and less often, and records nothing more', async () => {
+    await using world = await trustWorld();
+    await world.step(all);
+    const [issued, recorded] = [world.texts('link-west')['tls.crt'], onRecord(world).length];
+    const { api } = world.cluster;
+    let writes = 0;
+    for (let round = 0; round < 20; round += 1) {
+      const secret = world.secret('link-west');
+      api.put(secrets, { ...secret, data: { ...secret.data, ...linkOfAnother(world) } });
+      const calls = api.calls.length;
+      const { facts } = await world.step(all);
+      if (api.calls.slice(calls).includes('patch secrets west/link-west')) {
+        writes += 1;
+        assert.equal(world.texts('link-west')['tls.crt'], issued);
+      } else assert.match(facts.certificates.get('link-west')?.problem?.message ?? '', /is changed back by something else/);
+    }
+    assert.equal(onRecord(world).length, recorded);
+    assert.ok(writes >= 1 && writes <= 6, `${writes}`);
+  });
+
   it('does not replace a damaged key, authority or record, and says so', async () => {
     await using world = await trustWorld();
     await world.step(all);
@@ -415,6 +435,12 @@ const left = (name: string): Secret['metadata'] => ({
   annotations: { [annotation.certificate]: 'true', [annotation.controlled]: 'true', [annotation.hosts]: '' },
   ownerReferences: [{ apiVersion: 'skupper.io/v2alpha1', kind: 'Certificate', name, uid: `uid-${name}` }],
 });
+
+/** What something else puts in its place: good, and for another subject. */
+function linkOfAnother(world: TrustWorld): Secret['data'] {
+  const { cert, key } = issueBundle(authorityIn(world, SITE_CA), 'link-west', { subject: 'another', client: true }, world.clock);
+  return { 'tls.crt': base64(cert), 'tls.key': base64(key) };
+}
 
 interface Texts {
   readonly cert: string;
