@@ -228,7 +228,7 @@ export const rooms = {
       'Go on looking with `earshot status`.'],
     'not-found': ['exit answer', 'What was named is not there.', 'Correct the name.'],
     exists: ['exit', 'What was to be made is there already.', 'Take another name, or use what is there.'],
-    'unknown-site': ['exit', 'No certificate was ever issued to that site.', 'Correct the name; the message lists those there are.'],
+    'unknown-site': ['exit', 'No site of that name is in the network, and no certificate was ever issued to one.', 'Correct the name; the message lists those there are.'],
   },
   exposure: {
     accepted: ['condition', 'The ListenerClass and the Listener fit together.', 'Nothing.'],

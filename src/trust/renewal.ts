@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type X509Certificate } from 'node:crypto';
 import { foreignToLinks, purposeOf } from '../identity/certificate-purpose.ts';
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
@@ -131,6 +131,14 @@ function checkRenewable({ facts, uses, x509 }: ReadCertificate, siteId: string):
     );
   }
   return asCommonName(facts.commonName);
+}
+
+/**
+ * Whether a certificate that an authority of this site signed says by itself that it is a link's of that site. Such a one is renewed and recorded
+ * again, also where the record of it was lost: on every platform.
+ */
+export function isLinkOf(certificate: X509Certificate, siteId: string): boolean {
+  return purposeOf(certificate) === 'link' && readCertificate(certificate.raw, 'the certificate').facts.siteId === siteId;
 }
 
 /**

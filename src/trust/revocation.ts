@@ -18,17 +18,19 @@ export async function planRevocation(
   issued: AsyncIterable<IssuedEntry> | Iterable<IssuedEntry>,
   before: readonly RevokedSite[],
   now: number,
+  network: readonly NetworkSite[] = [],
 ): Promise<RevokedSite> {
   const site = isUuid(given.toLowerCase()) ? given.toLowerCase() : given;
-  const found = isUuid(site) ? await findById(site, issued) : await findByName(site, issued);
+  const inNetwork = network.filter(({ name }) => name === site).map(({ id }) => id.toLowerCase());
+  const found = isUuid(site) ? await findById(site, issued) : await findByName(site, issued, new Set(inNetwork));
   const { name, entries } = found;
   const earlier = before.find((one) => one.name === name || one.siteIds.includes(site));
-  if (found.kind === 'name' && entries.length === 0 && earlier === undefined) {
+  if (found.kind === 'name' && entries.length === 0 && inNetwork.length === 0 && earlier === undefined) {
     const serial = serialIn(site);
-    if (serial === undefined) throw unknownSite(site, found.others);
+    if (serial === undefined) throw unknownSite(site, new Set([...network.map((one) => one.name), ...found.others]));
     return { name: serial, at: now, siteIds: [], serials: [serial] };
   }
-  const own = isUuid(site) ? [site] : [];
+  const own = isUuid(site) ? [site] : inNetwork;
   return {
     name: earlier?.name ?? name,
     at: now,
@@ -53,15 +55,20 @@ async function findById(id: string, issued: AsyncIterable<IssuedEntry> | Iterabl
 }
 
 /** A site of that name, or else the Certificate. */
-async function findByName(given: string, issued: AsyncIterable<IssuedEntry> | Iterable<IssuedEntry>): Promise<Found> {
+async function findByName(
+  given: string,
+  issued: AsyncIterable<IssuedEntry> | Iterable<IssuedEntry>,
+  ids: ReadonlySet<string>,
+): Promise<Found> {
   const found = { [given]: [] as IssuedEntry[], [certificateHolder(given)]: [] as IssuedEntry[] };
   const others = new Set<string>();
   for await (const entry of issued) {
-    const entries = Object.hasOwn(found, entry.siteName) ? found[entry.siteName] : undefined;
+    const isInNetwork = entry.siteId !== undefined && ids.has(entry.siteId.toLowerCase());
+    const entries = isInNetwork ? found[given] : Object.hasOwn(found, entry.siteName) ? found[entry.siteName] : undefined;
     if (entries !== undefined) entries.push(entry);
     else if (others.size < MOST_NAMES) others.add(entry.siteName);
   }
-  const name = [given, certificateHolder(given)].find((one) => (found[one]?.length ?? 0) > 0) ?? given;
+  const name = [given, certificateHolder(given)].find((one) => (found[one]?.length ?? 0) > 0 || (one === given && ids.size > 0)) ?? given;
   return { kind: 'name', name, entries: found[name] ?? [], others };
 }
 
@@ -78,17 +85,20 @@ export const certificateHolder = (certificate: string): string => `Certificate/$
 /** Whether an entry is of a resource's certificate (`Certificate/my-app`, `Site/west`), and not of a link's. */
 export const isResource = (siteName: string): boolean => siteName.includes('/');
 
+/** A site as the status of this one shows it. */
+export interface NetworkSite {
+  readonly id: string;
+  readonly name: string;
+}
+
 /** Those that a message looks through. */
 const MOST_NAMES = 1_000;
 
 function unknownSite(site: string, others: ReadonlySet<string>): EarshotError {
   const names = [...others].sort().map((name) => printable(name, 100));
-  const known =
-    names.length === 0 ? 'none was issued yet' : `they were issued to ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
-  return new EarshotError(
-    'unknown-site',
-    `no certificate of this site was ever issued to ${quoted(site, 100)}: ${known}. A site that is only in the network is revoked by its id.`,
-  );
+  const known = names.length === 0 ? 'none is known yet' : `known are ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
+  const message = `no site ${quoted(site, 100)} is in the network, and no certificate was ever issued to it: ${known}.`;
+  return new EarshotError('unknown-site', message);
 }
 
 /** A site is in the list once, the last that was revoked at its end. */

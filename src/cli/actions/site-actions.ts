@@ -1,4 +1,6 @@
 import { commandIn } from '../../text/command-in.ts';
+import { otherSites } from '../../site/other-sites.ts';
+import { listRuntime } from '../../platform/linux/runtime-resources.ts';
 import { routersBehind } from '../../platform/linux/confirmed-revocations.ts';
 import { layoutOf } from '../../platform/linux/layout.ts';
 import type { Resources } from '../../platform/resources.ts';
@@ -100,7 +102,8 @@ const LOOK = 20;
 export async function revokeSite(namespace: string, site: string, terminal: Terminal, within = IN_FORCE): Promise<void> {
   const onDamage = ({ message }: Error): void => terminal.note(`Warning: ${message}.\n`);
   const layout = layoutOf(namespace);
-  const ledger = await openLedger(layout.internal.root, { onDamage });
+  const [own] = await listRuntime(layout, 'Site');
+  const ledger = await openLedger(layout.internal.root, { onDamage, network: own === undefined ? [] : otherSites(own) });
   terminal.out(revokedWords(await ledger.revoke(site)));
   const end = performance.now() + within;
   for (;;) {

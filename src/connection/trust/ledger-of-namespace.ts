@@ -6,6 +6,7 @@ import type { Secret } from '../../kube/objects.ts';
 import { configMaps, secrets } from '../../kube/resource.ts';
 import type { Anchor } from '../../trust/anchor.ts';
 import { TrustError } from '../../trust/errors.ts';
+import { otherSites } from '../../site/other-sites.ts';
 import type { Ledger } from '../../trust/stores.ts';
 import { ownerOf } from '../namespace-view.ts';
 import { activeSite } from '../site/active-site.ts';
@@ -29,7 +30,10 @@ export async function ledgerOf(client: KubeClient, namespace: string): Promise<L
     list: () => (current === undefined ? [] : [current]),
   };
   const anchor = (): Anchor => anchorIn(router, site.metadata.uid);
-  return new SecretLedger(new SiteSecrets({ namespace, client, caches, site: ownerOf({ ...site, ...KIND }) }), { anchor });
+  return new SecretLedger(new SiteSecrets({ namespace, client, caches, site: ownerOf({ ...site, ...KIND }) }), {
+    anchor,
+    network: otherSites(site),
+  });
 }
 
 /** Lists leave it out of their items. */

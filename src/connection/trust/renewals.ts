@@ -12,7 +12,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import type { Clock } from '../../trust/contract.ts';
 import { TrustError } from '../../trust/errors.ts';
 import { RenewalPace } from '../../trust/renewal-pace.ts';
-import { renewFor } from '../../trust/renewal.ts';
+import { isLinkOf, renewFor } from '../../trust/renewal.ts';
 import { isResource } from '../../trust/revocation.ts';
 import type { Ledger } from '../../trust/stores.ts';
 import type { SiteCaches } from '../caches.ts';
@@ -127,6 +127,7 @@ export class RenewalDesk {
       if (isGivenAway) return resource;
       throw refused(serial, `it is that of ${resource}`);
     }
+    if (isLinkOf(shown, siteId)) return undefined;
     if (purposeOf(shown) === undefined && settingOf(site, SETTING.unmarked) !== 'refuse') return undefined;
     throw refused(serial, 'it is not on record');
   }

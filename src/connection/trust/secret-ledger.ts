@@ -4,7 +4,7 @@ import type { Clock } from '../../trust/contract.ts';
 import { currentRevocations, ledgerFindings, noAnchor, withIssued, withRecordSeen, type Anchor } from '../../trust/anchor.ts';
 import { damagedEntry, formatEntry, formatRevoked, parseEntry, parseRevoked, type RevocationList } from '../../trust/disk/ledger-files.ts';
 import { TrustError } from '../../trust/errors.ts';
-import { isResource, planRevocation, refuseEntry, withoutRevoked, withRevoked } from '../../trust/revocation.ts';
+import { isResource, planRevocation, refuseEntry, withoutRevoked, withRevoked, type NetworkSite } from '../../trust/revocation.ts';
 import type { AnchoredLedger, Basis, IssuedEntry, LedgerFinding, RevokedSite } from '../../trust/stores.ts';
 import { InTurn } from '../../work/in-turn.ts';
 import { ANCHOR_LOCATION } from './router-anchor.ts';
@@ -14,6 +14,8 @@ export interface SecretLedgerOptions {
   /** As it is now; see `mend`. */
   readonly anchor?: () => Anchor;
   readonly clock?: Clock;
+  /** The other sites of the network: `revoke` takes their names too. */
+  readonly network?: readonly NetworkSite[];
   /** Told of each damaged line once; nothing stops for it. */
   readonly onDamage?: (damage: TrustError) => void;
 }
@@ -33,12 +35,17 @@ export class SecretLedger implements AnchoredLedger {
   readonly #toldOf = new Set<string>();
   readonly #turns = new InTurn();
   readonly #anchor: () => Anchor;
+  readonly #network: readonly NetworkSite[];
   #parsed: { readonly text: string; readonly list: RevocationList | undefined } = { text: '', list: undefined };
   /** The newest entry that this process has recorded. */
   #newest: IssuedEntry | undefined;
   #mended: Anchor = noAnchor;
 
-  constructor(secrets: SiteSecrets, { clock = Date.now, onDamage = () => {}, anchor = () => noAnchor }: SecretLedgerOptions = {}) {
+  constructor(
+    secrets: SiteSecrets,
+    { clock = Date.now, onDamage = () => {}, anchor = () => noAnchor, network = [] }: SecretLedgerOptions = {},
+  ) {
+    this.#network = network;
     this.#secrets = secrets;
     this.#anchor = anchor;
     this.#clock = clock;
@@ -89,7 +96,7 @@ export class SecretLedger implements AnchoredLedger {
     let revoked: RevokedSite | undefined;
     await this.#change(async (state) => {
       const { sequence, revoked: before } = this.#listIn(state);
-      revoked = await planRevocation(site, this.#entriesIn(state), before, this.#clock());
+      revoked = await planRevocation(site, this.#entriesIn(state), before, this.#clock(), this.#network);
       const serials = new Set([...this.#entriesIn(state)].filter(({ notAfter }) => notAfter > this.#clock()).map(({ serial }) => serial));
       const kept = before.filter((one) => !hasEnded(one, serials));
       return { ...state, [KEYS.revoked]: formatRevoked({ sequence: sequence + 1, revoked: withRevoked(kept, revoked) }) };

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { InTurn } from '../../work/in-turn.ts';
 import type { Clock } from '../contract.ts';
 import { TrustError } from '../errors.ts';
-import { planRevocation, refuseEntry, withoutRevoked, withRevoked } from '../revocation.ts';
+import { planRevocation, refuseEntry, withoutRevoked, withRevoked, type NetworkSite } from '../revocation.ts';
 import type { AnchoredLedger, Basis, IssuedEntry, LedgerFinding, RevokedSite } from '../stores.ts';
 import type { Disk } from '../../files/disk.ts';
 import { removeDrafts, writeDurably } from '../../files/durable.ts';
@@ -32,6 +32,8 @@ const COMPACT_AFTER = 100;
 export interface LedgerOptions {
   readonly clock?: Clock;
   readonly disk?: Disk;
+  /** The other sites of the network: `revoke` takes their names too. */
+  readonly network?: readonly NetworkSite[];
   /** Told of each damaged line once; nothing stops for it. */
   readonly onDamage?: (damage: TrustError) => void;
 }
@@ -54,6 +56,7 @@ class DirectoryLedger implements AnchoredLedger {
   readonly #issued: string;
   readonly #revoked: string;
   readonly #clock: Clock;
+  readonly #network: readonly NetworkSite[];
   readonly #disk: Disk;
   readonly #turns = new InTurn();
   readonly #onDamage: (damage: TrustError) => void;
@@ -67,11 +70,12 @@ class DirectoryLedger implements AnchoredLedger {
   /** Entries that this process may still write before the next look for ended ones. */
   #untilCompaction = COMPACT_AFTER;
 
-  constructor(directory: string, { clock = Date.now, disk = realDisk, onDamage = () => {} }: LedgerOptions) {
+  constructor(directory: string, { clock = Date.now, disk = realDisk, network = [], onDamage = () => {} }: LedgerOptions) {
     this.#directory = directory;
     this.#issued = join(directory, ISSUED);
     this.#revoked = join(directory, REVOKED);
     this.#clock = clock;
+    this.#network = network;
     this.#disk = disk;
     this.#onDamage = onDamage;
     this.#anchor = new AnchorFile(directory, disk);
@@ -108,7 +112,7 @@ class DirectoryLedger implements AnchoredLedger {
   revoke(site: string): Promise<RevokedSite> {
     return this.#locked(async () => {
       const before = (await this.#current()).list;
-      const revoked = await planRevocation(site, this.issued(), before.revoked, this.#clock());
+      const revoked = await planRevocation(site, this.issued(), before.revoked, this.#clock(), this.#network);
       await this.#writeRevoked({ sequence: before.sequence + 1, revoked: withRevoked(before.revoked, revoked) });
       return revoked;
     });

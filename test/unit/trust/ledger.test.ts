@@ -179,3 +179,22 @@ describe('The ledger on disk', () => {
     });
   });
 });
+
+describe('A name that only the network shows', () => {
+  it('is revoked by all ids that bear it, with what those sites got under second names', async () => {
+    await using place = await makePlace();
+    const [renamed, second, elsewhere] = ['1', '2', '3'].map((digit) => `${digit}1111111-1111-8111-8111-111111111111`);
+    const network = [
+      { id: renamed ?? '', name: 'east' },
+      { id: second ?? '', name: 'east' },
+      { id: elsewhere ?? '', name: 'north' },
+    ];
+    const ledger = await openLedger(place.path, { network });
+    await ledger.record({ siteName: 'former', siteId: renamed ?? '', serial: 'A1', notAfter: Date.now() + DAY });
+    await ledger.record({ siteName: 'north', siteId: elsewhere ?? '', serial: 'B1', notAfter: Date.now() + DAY });
+    const { name, siteIds, serials } = await ledger.revoke('east');
+    assert.deepEqual([name, siteIds.toSorted(), serials], ['east', [renamed, second], ['A1']]);
+    assert.equal(await ledger.unrevoke('east'), true);
+    await assert.rejects(ledger.revoke('nobody'), /known are east, former, north|known are/);
+  });
+});

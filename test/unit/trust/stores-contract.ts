@@ -271,9 +271,9 @@ function ledgerContract({ open }: StoreUnderTest): void {
   it('does not know a site to which nothing was issued, and says to whom it was', async () => {
     await using stores = await open(Date.now);
     const { ledger } = stores;
-    await assert.rejects(ledger.revoke('nobody'), refusal('unknown-site', /none was issued yet/));
+    await assert.rejects(ledger.revoke('nobody'), refusal('unknown-site', /none is known yet/));
     await ledger.record(entry('A1'));
-    await assert.rejects(ledger.revoke('nobody'), refusal('unknown-site', /issued to east/));
+    await assert.rejects(ledger.revoke('nobody'), refusal('unknown-site', /known are east/));
     assert.deepEqual(await ledger.revoked(), []);
   });
 
@@ -282,7 +282,7 @@ function ledgerContract({ open }: StoreUnderTest): void {
     const { ledger } = stores;
     const revoked = await ledger.revoke('4f:00:aa:00:aa:00:aa:00:aa');
     assert.deepEqual([revoked.name, revoked.siteIds, revoked.serials], ['4F00AA00AA00AA00AA', [], ['4F00AA00AA00AA00AA']]);
-    await assert.rejects(ledger.revoke('beef'), refusal('unknown-site', /revoked by its id/));
+    await assert.rejects(ledger.revoke('beef'), refusal('unknown-site'));
     assert.equal(await ledger.unrevoke('4F00AA00AA00AA00AA'), true);
   });
 

@@ -130,10 +130,18 @@ describe('what routers ask the controller to renew', () => {
     assert.match((await desk.ask(new X509Certificate(cert), north, '10.77.0.11,10.77.0.11')).refused ?? '', /revoked|no longer there/);
   });
 
+  it('is given, and recorded again, for a link that names its site where its record was lost', async () => {
+    await using desk = await asking();
+    const lost = desk.issue({ subject: 'east', purpose: 'link', ...both, siteId: east });
+    const { cert = '' } = await desk.ask(lost, east, 'east');
+    const entries = await Array.fromAsync(desk.ledger.issued());
+    assert.ok(entries.some(({ serial, siteId }) => serial === new X509Certificate(cert).serialNumber && siteId === east));
+  });
+
   it("is refused for what is no link's, nobody's, another's or revoked, though a router asks for it", async () => {
     await using desk = await asking();
     const link = { subject: 'east', purpose: 'link', ...both } as const;
-    const unknown = desk.issue({ ...link, siteId: east });
+    const unknown = desk.issue(link);
     const known = desk.issue({ ...link, siteId: north });
     await desk.ledger.record({ siteName: 'east', siteId: north, serial: known.serialNumber, notAfter: desk.world.clock() + 30 * DAY });
     const out = desk.issue({ ...link, subject: 'out', siteId: east });
@@ -143,7 +151,7 @@ describe('what routers ask the controller to renew', () => {
       ['of its own server', desk.world.leaf('skupper-site-server'), /Certificate\/skupper-site-server/],
       ['of its own routers', desk.world.leaf('skupper-local-server'), /no certificate authority of this site/],
       ['of the authority', desk.world.leaf(SITE_CA), /not a link's|nothing says/],
-      ['that nobody has recorded', unknown, /not on record/],
+      ['that names no site and that nobody has recorded', unknown, /not on record/],
       ["that is another site's", known, /that of site 33333333/],
       ['that is revoked', out, /revoked/],
       ['of an application', desk.issue({ subject: 'east', purpose: 'application', ...both }), /not on record/],
