@@ -135,7 +135,7 @@ const cases = (['CREATE', 'UPDATE'] as const).flatMap((operation) =>
   (['label', 'annotation', 'variable', 'sidecar', 'digest'] as const).map((change) => ({ change, operation })),
 );
 
-describe('objects that admission of the cluster changes', { timeout: 400_000, concurrency: 5 }, () => {
+describe('objects that admission of the cluster changes', { timeout: 580_000, concurrency: 3 }, () => {
   // Before the namespace's own, which closes the connection.
   after(async () => {
     for (const { kind, metadata } of registered.toReversed()) await cluster.api.remove(pathOf(kind ?? '', metadata.name));
@@ -223,7 +223,7 @@ describe('objects that admission of the cluster changes', { timeout: 400_000, co
         assert.equal(status?.message, 'OK');
       });
 
-      it('are not written again when something else changes', async () => {
+      it('are not written again and again when something else changes', async () => {
         await eventually(
           'one router of each group',
           async () => {
@@ -232,23 +232,66 @@ describe('objects that admission of the cluster changes', { timeout: 400_000, co
             );
             return pods.items.length === (hasAll ? 2 : 1) && pods.items.every(({ metadata }) => metadata.deletionTimestamp === undefined);
           },
-          { timeoutMs: 120_000 },
+          { timeoutMs: 180_000 },
         );
         const audit = await auditFromNow(cluster);
-        await namespace.create(skupper('Listener', 'barrier', { routingKey: 'barrier', host: 'barrier', port: 9000 }));
-        await untilCondition(namespace, 'Listener', 'barrier', 'Configured');
+        // Each brings several passes over the namespace.
+        for (const [index, name] of ['barrier-1', 'barrier-2', 'barrier-3'].entries()) {
+          await namespace.create(skupper('Listener', name, { routingKey: name, host: name, port: 9000 + index }));
+          await untilCondition(namespace, 'Listener', name, 'Configured');
+        }
         await audit.settle();
         const others = audit
           .changes(namespace.name)
-          .filter(
-            ({ objectRef }) =>
-              objectRef?.name !== 'barrier' && objectRef?.subresource !== 'status' && objectRef?.name !== 'skupper-network-status',
-          )
+          .filter(({ objectRef: { name = '', subresource } = {} }) => {
+            return !name.startsWith('barrier-') && subresource !== 'status' && name !== 'skupper-network-status';
+          })
           .map(describeRequest);
-        assert.deepEqual(others, []);
+        // A controller that has just begun to lead writes each once, without effect.
+        const repeated = others.filter((request, index) => others.indexOf(request) !== index);
+        assert.deepEqual(repeated, []);
       });
     });
   }
+
+  describe('where a policy changes the spec of a pod', { concurrency: 1 }, () => {
+    const namespace = useNamespace('matrix-spec');
+    before(async () => {
+      await cluster.api.patch(`/api/v1/namespaces/${namespace.name}`, { metadata: { labels: { [MARK]: namespace.name } } });
+      const [policy, binding] = policies(namespace.name, 'label', 'UPDATE');
+      const expression =
+        '[JSONPatch{op: "add", path: "/spec/tolerations/-", value: Object.spec.tolerations{key: "matrix", operator: "Exists"}}]';
+      const spec = {
+        ...(policy?.spec as object),
+        matchConstraints: {
+          namespaceSelector: { matchLabels: { [MARK]: namespace.name } },
+          resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['pods'] }],
+        },
+        matchConditions: [
+          { name: 'once', expression: '!object.spec.?tolerations.orValue([]).exists(one, one.?key.orValue("") == "matrix")' },
+        ],
+        mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression } }],
+      };
+      for (const manifest of [{ ...policy, spec } as Manifest, binding as Manifest]) {
+        registered.push(manifest);
+        await cluster.api.create(pathOf(manifest.kind ?? ''), manifest);
+      }
+      await namespace.create(pod('probe'));
+      await eventually('the policy', async () => {
+        const path = `/api/v1/namespaces/${namespace.name}/pods/probe?dryRun=All`;
+        const { spec: seen } = await cluster.api.patch<Manifest>(path, { metadata: { annotations: { touched: 'x' } } });
+        return JSON.stringify(seen).includes('"matrix"');
+      });
+    });
+
+    it('the pod is told which field that is, and what helps', async () => {
+      await namespace.create(pod('mounts', { volumes: { address: byClass(hub.className('inside')) } }));
+      const told =
+        /Changed: spec\.tolerations\. If another admission policy or webhook changed it, exclude requests of system:serviceaccount:/;
+      const { message } = await namespace.event({ kind: 'Pod', name: 'mounts' }, told);
+      assert.ok(!message.includes('RBAC'));
+    });
+  });
 
   /** Kinds of the matrix of which no object in the namespace bears the mark: the policy has not met them. */
   async function unmarked(namespace: Namespace): Promise<readonly string[]> {

@@ -378,6 +378,16 @@ describe('the token of the controller', { timeout: 580_000 }, () => {
         /403 .*conversion webhook/,
       ],
       [
+        'by a version that is served no longer, which takes all Listeners out of reach',
+        () =>
+          thief.patch(
+            `${definitions}/listeners.listeners.stackable.tech${DRY}`,
+            [{ op: 'replace', path: '/spec/versions/0/served', value: false }],
+            'application/json-patch+json',
+          ),
+        /403 .*stop serving a version/,
+      ],
+      [
         'by owners or finalizers of a definition, which take all Listeners with it or hold it',
         all(
           ...[{ ownerReferences: [{ apiVersion: 'v1', kind: 'Namespace', name: 'x', uid: 'x' }] }, { finalizers: [FINALIZER] }].map(

@@ -84,6 +84,30 @@ describe('the token of the controller of sites', { timeout: 120_000 }, () => {
     }
   });
 
+  it('changes no definition so that its objects are out of reach, or judged by a webhook', async () => {
+    const definition = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/sites.skupper.io${DRY}`;
+    const webhook = { conversionReviewVersions: ['v1'], clientConfig: { url: 'https://192.0.2.1/' } };
+    await refused(thief.patch(definition, { spec: { conversion: { strategy: 'Webhook', webhook } } }), /403 .*conversion webhook/);
+    const unserved = [{ op: 'replace', path: '/spec/versions/0/served', value: false }];
+    await refused(thief.patch(definition, unserved, 'application/json-patch+json'), /403 .*stop serving a version/);
+    await refused(thief.patch(definition, { metadata: { finalizers: ['example.com/stay'] } }), /403 .*finalizers of a definition/);
+  });
+
+  it('hides nothing behind managed fields: what they do not name counts as written where they are reset', async () => {
+    const container = { name: 'evil', image: 'example.com/evil' };
+    const body = deployment('skupper-router', { containers: [{ name: 'router', image, args: ['router'] }, container] });
+    const hidden = { ...body, metadata: { ...owned('skupper-router').metadata, managedFields: [{}] } };
+    await refused(thief.create(at('apis/apps/v1', 'deployments', west.name), hidden), /one container/);
+    await west.until({ apiVersion: 'apps/v1', kind: 'Deployment', name: 'skupper-router' }, 'to be there', () => true);
+    const path = at('apis/apps/v1', 'deployments', west.name, 'skupper-router');
+    const add = { op: 'add', path: '/spec/template/spec/containers/-', value: container };
+    for (const managedFields of [[], [{}]]) {
+      const reset = { op: 'replace', path: '/metadata/managedFields', value: managedFields };
+      await refused(thief.patch(path, [reset, add], 'application/json-patch+json'), /one container/);
+    }
+    await refused(thief.patch(path, [add], 'application/json-patch+json'), /one container/);
+  });
+
   it('gives rights to nobody but routers, and none over all Secrets', async () => {
     const rbac = 'apis/rbac.authorization.k8s.io/v1';
     const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];

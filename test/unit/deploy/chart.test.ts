@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { ACCESS_TYPES } from '../../../src/connection/access/access-type.ts';
 import { NODE_DRIVER_FLAGS, NODE_FLAGS } from '../../../scripts/image/node-flags.ts';
 
 const CHART = path.resolve(import.meta.dirname, '../../../deploy/chart');
@@ -95,4 +96,23 @@ test('each panel of the dashboard shows something in a default installation', ()
 test('the driver is started as the image starts everything, with its own flags besides', () => {
   const command = /^ +command:\n((?: +- .*\n)+)/m.exec(read('templates/node.yaml'))?.[1] ?? '';
   assert.deepEqual(parse(command), ['/usr/local/bin/node', ...NODE_FLAGS, ...NODE_DRIVER_FLAGS, '/app/earshot.mjs']);
+});
+
+test('the chart takes the types of access that the controller knows, and no other', () => {
+  const schema = JSON.parse(read('values.schema.json')) as {
+    readonly properties: { readonly connection: { readonly properties: { readonly defaultAccessType: { readonly pattern: string } } } };
+    readonly definitions: {
+      readonly accessTypes: {
+        readonly anyOf: readonly { readonly pattern?: string; readonly items?: { readonly enum: readonly string[] } }[];
+      };
+    };
+  };
+  const usual = new RegExp(schema.properties.connection.properties.defaultAccessType.pattern);
+  const [asText, asList] = schema.definitions.accessTypes.anyOf;
+  assert.deepEqual(asList?.items?.enum, [...ACCESS_TYPES]);
+  for (const type of [...ACCESS_TYPES, '', 'listenerclass:public']) assert.match(type, usual);
+  for (const type of ['nodeprt', 'listenerclass:', 'local,route', 'Local']) assert.doesNotMatch(type, usual);
+  const text = new RegExp(asText?.pattern ?? assert.fail());
+  assert.match(ACCESS_TYPES.join(','), text);
+  assert.doesNotMatch('local,nodeprt', text);
 });
