@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test';
 import type { Host } from './host.ts';
 import { connector, listener } from './manifests.ts';
 import { createNetwork } from './network.ts';
-import { linkByToken, startSite, type Site } from './site.ts';
+import { linkByToken, startSite, type Site, type Status } from './site.ts';
 
 /** West has a listener for each service, at the port that the service has in the east; one link joins them. */
 export interface LinkedPair extends AsyncDisposable {
@@ -12,7 +12,7 @@ export interface LinkedPair extends AsyncDisposable {
   readonly client: Host;
   /** Where servers are: the east. */
   readonly server: Host;
-  /** Waits until every listener is ready. */
+  /** Waits until every listener listens, whether servers are there or not. */
   ready(): Promise<void>;
 }
 
@@ -32,7 +32,9 @@ export async function startLinkedPair(t: TestContext, services: Readonly<Record<
     client,
     server,
     async ready() {
-      for (const [key] of all) await west.waitFor('Listener', key);
+      const listens = ({ conditions = [] }: Status): boolean =>
+        ['Configured', 'Matched'].every((type) => conditions.some((condition) => condition.type === type && condition.status === 'True'));
+      for (const [key] of all) await west.waitFor('Listener', key, listens);
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
