@@ -273,6 +273,8 @@ export const rooms = {
       'Delete that, or rename the claim.'],
     'listener-being-replaced': ['condition event', 'The Listener of an earlier volume of this name is being removed.',
       'Nothing; if it takes long, see the volume or the finalizers that the message names.'],
+    'ports-replaced': ['event', 'A pod has brought other ports to the Listener of a claim that another pod mounts too.',
+      'Give each Deployment a claim of its own.'],
     'pod-ending': ['condition', 'The pod is being deleted, or has finished, so the kubelet unmounts its volumes.', 'Nothing.'],
     'pod-not-found': ['condition event', 'The pod does not exist.', 'Nothing.'],
     'claim-not-found': ['condition event answer', 'The PersistentVolumeClaim does not exist.', 'Make it anew.'],

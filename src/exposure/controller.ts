@@ -10,6 +10,7 @@ import type { ClusterCaches, ProvisionCaches } from './cluster/caches.ts';
 import { ListenerReconciler } from './listeners/listener-reconciler.ts';
 import { createEndingPodsReconciler } from './mounts/ending-pods-reconciler.ts';
 import { MountReconciler } from './mounts/mount-reconciler.ts';
+import { createPodLabelsReconciler } from './mounts/pod-labels-reconciler.ts';
 import { createNodeLossReconciler } from './listeners/node-loss-reconciler.ts';
 import { dampWrites, RepairDelayed, DampedWrites } from './listeners/damped-writes.ts';
 import { ClaimReconciler } from './provision/claim-reconciler.ts';
@@ -69,6 +70,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     listeners: queue('listeners', (key, signal) => listeners.reconcile(key, signal)),
     mounts: queue('mounts', (key, signal) => mounts.reconcile(key, signal)),
     'ending-pods': queue('ending-pods', createEndingPodsReconciler({ client, caches, events })),
+    'pod-labels': queue('pod-labels', createPodLabelsReconciler({ client: damped, caches })),
     'lost-nodes': queue('lost-nodes', createNodeLossReconciler({ client: damped, caches, events })),
     ...(claims === undefined ? {} : { claims: queue('claims', (key, signal) => claims.reconcile(key, signal)) }),
     ...(claims === undefined ? {} : { released: queue('released', createReclaimReconciler({ client: damped, caches })) }),
@@ -77,6 +79,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     listener: (key) => queues.listeners.add(key),
     mount: (key) => queues.mounts.add(key),
     waiting: (key) => queues['ending-pods'].add(key),
+    labels: (key) => queues['pod-labels'].add(key),
     volume: (key) => queues['lost-nodes'].add(key),
     claim: (key) => queues.claims?.add(key),
     released: (key) => queues.released?.add(key),

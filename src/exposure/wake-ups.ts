@@ -4,18 +4,19 @@ import type { Cache, Change, KeyString } from '../kube/contract.ts';
 import { keyOf } from '../kube/key.ts';
 import type { KubeObject, Node, PersistentVolume, Pod, Service } from '../kube/objects.ts';
 import type { Listener, PodListeners } from '../api/listeners/index.ts';
+import { podListenersName } from '../api/listeners/names.ts';
 import type { ClusterCaches, EndpointNodes, ProvisionCaches } from './cluster/caches.ts';
 import { claimsOf, requestKeyOf } from './cluster/starting-pods.ts';
 import { pinnedNodesOf, runsDriver, targetOf } from './cluster/volumes.ts';
 import { concernsMounts } from './mounts/mount-plan.ts';
 
 /**
- * What a change may enqueue: a mount is one pod's, a waiting one may share its volume with a pod that ends, a volume may be
- * pinned to a node, a released one may be deleted.
+ * What a change may enqueue: a mount is one pod's, a waiting one may share its volume with a pod that ends, a pod may have
+ * lost its labels, a volume may be pinned to a node, a released one may be deleted.
  */
 export type Woken = (typeof COLUMNS)[number];
 
-const COLUMNS = ['listener', 'mount', 'waiting', 'volume', 'claim', 'released'] as const;
+const COLUMNS = ['listener', 'mount', 'waiting', 'labels', 'volume', 'claim', 'released'] as const;
 
 /** Takes the keys of what is to be looked at. */
 export type Wake = Readonly<Record<Woken, (key: KeyString) => void>>;
@@ -70,7 +71,10 @@ export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | unde
     row(otherServices, {
       listener: (change) => (hasOtherStanding(change) && listeners.get(keyOf(change.object)) !== undefined ? [keyOf(change.object)] : []),
     }),
-    row(endpoints, { listener: (change) => (hasOtherNodes(change) ? [change.object.service] : []) }),
+    row(endpoints, {
+      listener: (change) => (hasOtherNodes(change) ? [change.object.service] : []),
+      labels: (change) => (listeners.get(change.object.service) === undefined ? [] : requestsOfGone(change)),
+    }),
     row(nodes, {
       listener: (change) =>
         hasMoved(change) ? [...on(change.object).flatMap(listenerOf), ...servicesOn(endpoints, keyOf(change.object))] : [],
@@ -179,6 +183,14 @@ function isRefused(listener: Listener | undefined): boolean {
 function newHandles({ type, object, previous }: Change<PodListeners>): readonly string[] {
   if (type === 'deleted') return [];
   return Object.keys(object.spec.mounts ?? {}).filter((handle) => previous?.spec.mounts?.[handle] === undefined);
+}
+
+/** Keys of the PodListeners of pods that are behind a Service no longer. */
+function requestsOfGone({ type, object, previous }: Change<EndpointNodes>): readonly KeyString[] {
+  const [before, after] = type === 'deleted' ? [object.podUids, []] : [previous?.podUids ?? [], object.podUids];
+  const [namespace = ''] = object.service.split('/');
+  const left = new Set(after);
+  return before.filter((uid) => !left.has(uid)).map((uid) => `${namespace}/${podListenersName(uid)}`);
 }
 
 /** A pod is new, has been given its node, or is being deleted. */

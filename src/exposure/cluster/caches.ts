@@ -39,6 +39,8 @@ export interface EndpointNodes extends KubeObject {
   readonly nodes: readonly string[];
   /** Pods that run, but are not ready and so get no traffic. */
   readonly unreadyPods: readonly string[];
+  /** Uids of all pods, ready or not. */
+  readonly podUids: readonly string[];
 }
 
 /** What every replica keeps: enough to answer CSI calls. */
@@ -219,6 +221,7 @@ function endpointNodesOf(slice: EndpointSlice): EndpointNodes {
     service: `${namespace}/${slice.metadata.labels?.[SERVICE_NAME_LABEL] ?? ''}`,
     nodes: [...new Set(ready.flatMap(({ nodeName }) => (nodeName === undefined ? [] : [nodeName])))].sort(),
     unreadyPods: unready.flatMap(({ targetRef }) => targetRef?.name ?? []).sort(),
+    podUids: endpoints.flatMap(({ targetRef }) => targetRef?.uid ?? []),
   };
 }
 

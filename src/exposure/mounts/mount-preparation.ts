@@ -1,9 +1,9 @@
 /** What a mount needs before it can be answered: its Listener, and the labels by which traffic finds the pod. */
-import { LISTENER_NAMESPACE_LABEL, LISTENER_NAME_LABEL, podLabelOf } from '../../api/listeners/names.ts';
+import { LISTENER_NAMESPACE_LABEL, LISTENER_NAME_LABEL, POD_LABEL_PREFIX, podLabelOf } from '../../api/listeners/names.ts';
 import { listeners, type Listener } from '../../api/listeners/index.ts';
 import type { Cache, KubeClient } from '../../kube/contract.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
-import type { KubeObject, OwnerReference, PersistentVolume, PersistentVolumeClaim, Pod, StringMap } from '../../kube/objects.ts';
+import type { KubeObject, OwnerReference, PersistentVolume, PersistentVolumeClaim, Pod } from '../../kube/objects.ts';
 import { persistentVolumes, pods, type Resource } from '../../kube/resource.ts';
 import type { FreshView } from '../../kube/watch/fresh-view.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
@@ -55,17 +55,28 @@ export class MountPreparation {
   /** The volume tells which Listener it is part of, the pod is what the Service selects. */
   async label(listener: Listener, { volume, pod }: Pick<Mounted, 'volume' | 'pod'>, signal: AbortSignal): Promise<void> {
     const { namespace = '', name = '', uid = '' } = listener.metadata;
-    const [key, value] = podLabelOf({ name, uid });
     const ofVolume = { [LISTENER_NAMESPACE_LABEL]: namespace, [LISTENER_NAME_LABEL]: name };
-    await Promise.all([this.#label(persistentVolumes, volume, ofVolume, signal), this.#label(pods, pod, { [key]: value }, signal)]);
+    const ofPod = podLabels(pod, { name, uid });
+    await Promise.all([this.#label(persistentVolumes, volume, ofVolume, signal), this.#label(pods, pod, ofPod, signal)]);
   }
 
   /** The uid makes the patch fail on a successor of the same name. */
-  async #label<T extends KubeObject>(of: Resource<T>, object: T, labels: StringMap, signal: AbortSignal): Promise<void> {
+  async #label<T extends KubeObject>(of: Resource<T>, object: T, labels: LabelPatch, signal: AbortSignal): Promise<void> {
     const { metadata } = object;
-    if (Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value)) return;
+    if (Object.entries(labels).every(([key, value]) => (metadata.labels?.[key] ?? null) === value)) return;
     await this.#client.patch(of, parseKey(keyOf(object)), { metadata: { uid: metadata.uid, labels } }, { type: 'merge', signal });
   }
+}
+
+type LabelPatch = Readonly<Record<string, string | null>>;
+
+/** The label by which the Service finds the pod. Labels of earlier Listeners of this name are removed. */
+export function podLabels({ metadata }: Pod, listener: { readonly name: string; readonly uid: string }): LabelPatch {
+  const [key, value] = podLabelOf(listener);
+  const stale = Object.entries(metadata.labels ?? {}).filter(
+    ([other, name]) => other.startsWith(POD_LABEL_PREFIX) && other !== key && name === value,
+  );
+  return { [key]: value, ...Object.fromEntries(stale.map(([other]) => [other, null])) };
 }
 
 /** A volume, and a pod that mounts it. */

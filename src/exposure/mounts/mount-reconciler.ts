@@ -4,6 +4,7 @@
  * everything before it was done.
  */
 import { podListeners, type Listener, type PodListeners } from '../../api/listeners/index.ts';
+import { isEnding } from '../../api/listeners/mount-status.ts';
 import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.ts';
 import type { ReconcileResult } from '../../work/reconcile.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
@@ -251,10 +252,22 @@ export class MountReconciler {
     const isCurrent = known !== undefined && prepared !== undefined;
     const listener = isCurrent ? known : await this.#preparation.listenerOf({ ...about, pod, claim }, signal);
     if ('waiting' in listener) return { handle, waiting: listener.waiting };
+    if (known !== undefined && listener !== known) this.#warnOfPorts(request, handle, { before: known, now: listener });
     if (isPlaced) await this.#preparation.label(listener, { volume, pod }, signal);
     this.#progress.setPrepared(request, handle, { listenerUid: listener.metadata.uid, volumes, isLabelled: isPlaced });
     if (!isPlaced) return waitingFor(handle, 'ListenerPending', NO_NODE);
     return this.#entriesFor(request, handle, listener, volumes);
+  }
+
+  /** Pods that share a claim share its Listener, which has the ports of the last one that started. */
+  #warnOfPorts(request: PodListeners, handle: string, { before, now }: { readonly before: Listener; readonly now: Listener }): void {
+    const sharing = this.#options.caches.podListeners.by('handle', handle);
+    const other = sharing.find((each) => keyOf(each) !== keyOf(request) && !isEnding(each, handle));
+    if (other === undefined || portsText(before) === portsText(now)) return;
+    const { namespace, name } = now.metadata;
+    const changed = `Listener ${namespace}/${name} now has the ports of this pod (${portsText(now)}) instead of ${portsText(before)}.`;
+    const remedy = `Pod ${ownerOf(other)?.name} shares the claim: if it is not being replaced, give each Deployment a claim of its own.`;
+    this.#answers.warn(request, 'PortsReplaced', `${changed} ${remedy}`);
   }
 
   #entriesFor(request: PodListeners, handle: string, listener: Listener, volumes: readonly string[]): MountState {
@@ -270,6 +283,10 @@ export class MountReconciler {
     if ('waiting' in planned) return { handle, waiting: planned.waiting };
     return { handle, entries: Object.fromEntries(volumes.map((name) => [name, planned.entry])) };
   }
+}
+
+function portsText({ spec }: Listener): string {
+  return (spec.ports ?? []).map(({ name, port }) => `${name} ${port}`).join(', ');
 }
 
 const NO_NODE = 'The pod has no node yet.';

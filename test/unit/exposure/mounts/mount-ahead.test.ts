@@ -273,6 +273,7 @@ test('of a Listener that 1,000 pods share, no mount is looked at when its endpoi
     claim: () => undefined,
     released: () => undefined,
     waiting: () => undefined,
+    labels: () => undefined,
     mount: (key) => void woken.add(key),
   });
   woken.clear();
