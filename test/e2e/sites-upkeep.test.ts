@@ -107,6 +107,12 @@ describe('two linked sites', { timeout: 300_000 }, () => {
     const former = await idOf();
     const { metadata } = (await west.get<Secret>('v1', 'Secret', SITE_KEY)) ?? assert.fail('the site has no key');
     await west.remove('v1', 'Secret', SITE_KEY);
+    await west.until<KubeObject & { readonly status?: { readonly message?: string } }>(
+      { apiVersion: SKUPPER, kind: 'Site', name: 'west' },
+      'misses its key',
+      ({ status }) => status?.message?.includes(SITE_KEY) === true,
+    );
+    await west.remove('v1', 'ConfigMap', ROUTER);
     await west.until<Secret>(
       { apiVersion: 'v1', kind: 'Secret', name: SITE_KEY },
       'is another',
