@@ -10,6 +10,7 @@ import { foreignController } from '../site/foreign-controller.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { quoted } from '../text/printable.ts';
 import { atOnce } from '../work/at-once.ts';
+import type { TimeSlices } from '../work/time-slices.ts';
 import { hasMore, isAsWanted } from './as-wanted.ts';
 import type { SiteCaches } from './caches.ts';
 import { ABSENT, type Repairs } from './repairs.ts';
@@ -34,6 +35,7 @@ export interface CarryOutOptions {
   readonly settled: SettledObjects;
   /** The Site, in whose status repairs of deletions are reported. */
   readonly site: Wish['for'] | undefined;
+  readonly slices: TimeSlices;
   readonly signal: AbortSignal;
 }
 
@@ -47,7 +49,7 @@ const NEEDING_OTHERS: ReadonlySet<string> = new Set(['RoleBinding', 'Deployment'
  * it was for, and keeps nothing else from being done, unless it is for the end of the namespace.
  */
 export async function carryOut({ objects, unwanted }: Pick<Wishes, 'objects' | 'unwanted'>, options: CarryOutOptions): Promise<CarriedOut> {
-  const { namespace, repairs, site, signal } = options;
+  const { namespace, repairs, site, slices, signal } = options;
   const problems: ResourceProblem[] = [];
   let failed: unknown;
   let ends = false;
@@ -55,6 +57,7 @@ export async function carryOut({ objects, unwanted }: Pick<Wishes, 'objects' | '
   const attempt = async (what: string, resource: Wish['for'] | undefined, work: () => Promise<number>): Promise<void> => {
     // Nothing more is made in a namespace that ends, and what is left there goes with it.
     if (ends) return;
+    await slices.next();
     try {
       const delay = await work();
       if (delay > 0) again = Math.min(again, delay);
@@ -77,6 +80,7 @@ export async function carryOut({ objects, unwanted }: Pick<Wishes, 'objects' | '
   const removing = unwanted.map((each) => () => attempt(nameOf(each), undefined, () => removeUnwanted({ ...each, for: site }, options)));
   await atOnce(CONCURRENCY, [...making(first), ...removing]);
   await atOnce(CONCURRENCY, making(later));
+  await slices.rest();
   const reports = repairs.reports([...wishes, ...unwanted.map((each) => ({ ...each, for: site }))]);
   again = Math.min(again, reports.again ?? again);
   const changed = wishes.flatMap((wish) => changedByAdmission(wish, options));

@@ -4,6 +4,7 @@ import { sites, skupperResources } from '../api/skupper/index.ts';
 import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { Controller } from '../kube/controller/leadership.ts';
 import { askedToWait } from '../kube/errors.ts';
+import { bounded } from '../telemetry/boundary.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { reportResults, showQueues } from '../telemetry/queue-metrics.ts';
 import { WorkQueue } from '../work/queue.ts';
@@ -65,6 +66,13 @@ export async function startSiteController({
     },
     onResult: reportResults('sites', log),
   });
+  // Changes come in hundreds, and each time all bindings of the cluster are looked through.
+  let following: NodeJS.Immediate | undefined;
+  const followPods = (): void => {
+    following = undefined;
+    caches.followPods(attachedNamespaces(caches));
+  };
+  const followSoon = (): void => void (following ??= setImmediate(bounded('pass/follow-pods', followPods)));
   const stopPods = caches.onPods((namespace) => [namespace, ...sitesOf(caches, namespace)].forEach(wake));
   const stopWatching = caches.onChange((of, change) => {
     const { namespace } = change.object.metadata;
@@ -74,10 +82,10 @@ export async function startSiteController({
     if (of === gateways) caches.namespacesWith(skupperResources.SecuredAccess).forEach(wake);
     const others = concernedBy(of, change);
     if (others.length === 0) return;
-    caches.followPods(attachedNamespaces(caches));
+    followSoon();
     others.forEach(wake);
   });
-  caches.followPods(attachedNamespaces(caches));
+  followPods();
   const wakeAll = (): void => {
     for (const of of Object.values(skupperResources)) caches.namespacesWith(of).forEach(wake);
   };
@@ -88,6 +96,7 @@ export async function startSiteController({
   const shown = showQueues({ sites: queue });
   return {
     async stop(deadlineMilliseconds) {
+      clearImmediate(following);
       stopWatching();
       stopPods();
       stopKinds();

@@ -7,6 +7,8 @@ import type { KubeObject } from '../kube/objects.ts';
 import { configMaps, deployments, type Resource } from '../kube/resource.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { atOnce } from '../work/at-once.ts';
+import { TimeSlices } from '../work/time-slices.ts';
+import { Turns } from '../work/turns.ts';
 import type { AnyStatus } from '../site/observe/observe.ts';
 import { allOf, keyOf, sortResources, type SiteObject } from '../site/resources.ts';
 import { accessObjects } from './access/access-objects.ts';
@@ -21,15 +23,15 @@ import { serviceObjects } from './services/service-objects.ts';
 import type { ControllerSettings } from './settings.ts';
 import { activeSite } from './site/active-site.ts';
 import { isControlled } from './site/control.ts';
-import { withTemplates } from './site/label-templates.ts';
+import { templateSteps } from './site/label-templates.ts';
 import { SettledObjects } from './settled-objects.ts';
 import { siteObjects } from './site/site-objects.ts';
 import { repairedStatus, writeStatus } from './statuses.ts';
-import { illegible, illegibleStatus, legible } from './stored-resources.ts';
+import { bounded, illegible, illegibleStatus, legible, surplusProblem, type Illegible } from './stored-resources.ts';
 import { GrantDesk } from './tokens/grant-desk.ts';
 import { grantServerObjects } from './tokens/grant-server-objects.ts';
 import { SiteTrust } from './trust/site-trust.ts';
-import { joined, withoutRivals } from './wishes.ts';
+import { joined, withoutRivals, type Wishes } from './wishes.ts';
 
 export interface NamespaceKeeperOptions {
   readonly client: KubeClient;
@@ -47,6 +49,9 @@ export interface NamespaceKeeperOptions {
 
 const kinds = Object.values(skupperResources) as unknown as readonly Resource<SiteObject>[];
 
+/** Resources beyond the most of a kind that are told so. */
+const MOST_TOLD = 100;
+
 /** What each rule wants, in no order: every pass brings all of it about as far as it can. */
 const RULES = [siteObjects, accessObjects, serviceObjects, attachedObjects, grantServerObjects];
 
@@ -59,6 +64,8 @@ export class NamespaceKeeper implements AsyncDisposable {
   readonly #repairs: Repairs;
   /** By namespace, while it has a Site. */
   readonly #settled = new Map<string, SettledObjects>();
+  /** Of all namespaces: however much work one makes, each of the others gets its turn. */
+  readonly #turns = new Turns();
   #opened: Promise<void> | undefined;
 
   constructor(options: NamespaceKeeperOptions) {
@@ -72,36 +79,49 @@ export class NamespaceKeeper implements AsyncDisposable {
   /** @returns milliseconds until something is due, where anything is */
   async pass(namespace: string, signal: AbortSignal): Promise<number | undefined> {
     const { client, caches, events, settings, now } = this.#options;
+    const slices = new TimeSlices(this.#turns, namespace);
+    await this.#readResources(namespace, slices);
+    await slices.rest();
     const seen = this.#viewOf(namespace);
     if (!isControlled(namespace, seen.find(configMaps, CONTROL_CONFIG), settings)) {
       await this.#forget(namespace);
       return undefined;
     }
     await this.#followDesk(seen);
-    if (!(await this.#tellIllegible(seen, signal))) return undefined;
-    const { facts, problems: ofTrust, revoked, anchor, again, failed: failedTrust } = await this.#stepTrust(seen, signal);
-    const view = { ...seen, revoked, anchor };
-    const { rivals, ...wanted } = withoutRivals(joined(RULES.map((rule) => rule(view))));
-    const wishes = withTemplates(view, wanted);
+    if (!(await this.#tellIllegible(seen, slices, signal))) return undefined;
+    const { facts, problems: ofTrust, revoked, anchor, again, failed: failedTrust } = await this.#stepTrust(seen, slices, signal);
+    await slices.rest();
+    const view = listedOnce({ ...seen, revoked, anchor });
+    const planned: Wishes[] = [];
+    for (const rule of RULES) {
+      planned.push(rule(view));
+      await slices.rest();
+    }
+    const { rivals, ...wanted } = withoutRivals(joined(planned));
+    await slices.rest();
+    const wishes = await slices.run(templateSteps(view, wanted));
     const repairs = this.#repairs;
     const site = view.site === undefined ? undefined : keyOf(view.site);
     const settled = this.#settled.getOrInsertComputed(namespace, () => new SettledObjects());
-    const means = { namespace, caches, client, repairs, settled, site, signal };
-    const { problems: refused, failed, again: againCarried } = await carryOut(wishes, means);
+    const carried = await carryOut(wishes, { namespace, caches, client, repairs, settled, site, slices, signal });
+    const { problems: refused, failed } = carried;
     tellRefusals(allOf(view.resources), [...rivals, ...refused], events);
     const problems = [...ofTrust, ...wishes.problems, ...rivals, ...refused];
+    await slices.rest();
     const statuses = observeNamespace(view, { problems, trust: facts }, now());
+    await slices.rest();
     const againStatuses = await this.#writeStatuses(
       allOf(view.resources).flatMap((object) => {
         const status = statuses.get(keyOf(object));
         return status === undefined ? [] : [{ object, status }];
       }),
+      slices,
       signal,
     );
     const error = failed ?? failedTrust;
     // Nothing more is made in a namespace that ends, however often it is tried.
     if (error !== undefined && !isNamespaceTerminating(error)) throw error;
-    return soonest(again, againCarried, againStatuses);
+    return soonest(again, carried.again, againStatuses);
   }
 
   /** It is open before the first grant is looked at: by its status a grant would lose its address for a moment with each new leader. */
@@ -112,27 +132,57 @@ export class NamespaceKeeper implements AsyncDisposable {
     if (namespace === settings.namespace) await this.#desk.follow(seen);
   }
 
+  /** Each is checked once while it stays as it is: only the first pass after many changes has much to do. */
+  async #readResources(namespace: string, slices: TimeSlices): Promise<void> {
+    for (const of of kinds) {
+      await slices.rest();
+      for (const object of bounded(of, this.#options.caches.list(of, namespace)).kept) {
+        legible(of, [object]);
+        await slices.next();
+      }
+    }
+  }
+
   /** @returns whether there is anything to go by: what was made for a Site that cannot be read is left as it is */
-  async #tellIllegible({ namespace, site }: NamespaceView, signal: AbortSignal): Promise<boolean> {
-    const { caches, now } = this.#options;
-    const all = kinds.flatMap((of) => illegible(of, caches.list(of, namespace)));
+  async #tellIllegible({ namespace, site }: NamespaceView, slices: TimeSlices, signal: AbortSignal): Promise<boolean> {
+    const { caches, events, now } = this.#options;
+    const all: Illegible[] = [];
+    for (const of of kinds) {
+      const { kept, surplus } = bounded(of, caches.list(of, namespace));
+      const tooMany = surplus
+        .slice(0, MOST_TOLD)
+        .map((object) => ({ object: { ...object, kind: of.kind } as SiteObject, problems: [surplusProblem(of, object)] }));
+      tellRefusals(
+        tooMany.map(({ object }) => object),
+        tooMany.flatMap(({ problems }) => problems),
+        events,
+      );
+      all.push(...illegible(of, kept), ...tooMany);
+      await slices.next();
+    }
     const active = this.#activeIn(namespace);
     const isGiven = !all.some(({ object }) => object === active);
     const mine = all.filter(({ object }) => site === undefined || !isOfRouters(object.kind));
     await this.#writeStatuses(
       mine.map((each) => ({ object: each.object, status: illegibleStatus(each, now()) })),
+      slices,
       signal,
     );
     return isGiven;
   }
 
   /** @returns milliseconds until a delayed write is due */
-  async #writeStatuses(all: readonly { readonly object: SiteObject; readonly status: AnyStatus }[], signal: AbortSignal) {
+  async #writeStatuses(
+    all: readonly { readonly object: SiteObject; readonly status: AnyStatus }[],
+    slices: TimeSlices,
+    signal: AbortSignal,
+  ) {
     const { client, caches, events } = this.#options;
     const repairs = this.#repairs;
     const views = { view: (kind: SiteObject['kind']) => caches.view<SiteObject>(skupperResources[kind] as Resource<never>) };
     const again: number[] = [];
     const writing = all.map(({ object, status }) => async (): Promise<void> => {
+      await slices.next();
       const delay = await writeStatus(object, status, { client, views, repairs, signal });
       if (delay > 0) again.push(delay);
     });
@@ -151,10 +201,10 @@ export class NamespaceKeeper implements AsyncDisposable {
     await Promise.all([...this.#trust.values()].map((trust) => trust[Symbol.asyncDispose]()));
   }
 
-  async #stepTrust(view: NamespaceView, signal: AbortSignal): ReturnType<SiteTrust['step']> {
+  async #stepTrust(view: NamespaceView, slices: TimeSlices, signal: AbortSignal): ReturnType<SiteTrust['step']> {
     const { namespace, site } = view;
     const trust = this.#trust.getOrInsertComputed(namespace, () => new SiteTrust({ ...this.#options, desk: this.#desk, namespace }));
-    const step = await trust.step(view, signal);
+    const step = await trust.step(view, signal, slices);
     if (site === undefined) await this.#forget(namespace);
     return step;
   }
@@ -175,12 +225,15 @@ export class NamespaceKeeper implements AsyncDisposable {
   #viewOf(namespace: string): NamespaceView {
     const { caches, settings } = this.#options;
     const list = <T extends KubeObject>(of: Resource<T>): readonly T[] => caches.list(of, namespace);
+    const all = kinds.map((of) => ({ of, ...bounded(of, list(of)) }));
     const find = <T extends KubeObject>(of: Resource<T>, name: string): T | undefined => caches.view(of).get(`${namespace}/${name}`);
-    const resources = sortResources(kinds.flatMap((of) => legible(of, list(of))));
+    const resources = sortResources(all.flatMap(({ of, kept }) => legible(of, kept)));
     return {
       namespace,
       resources,
-      unreadable: kinds.flatMap((of) => illegible(of, list(of)).map(({ object }) => ({ ...object, kind: of.kind }) as SiteObject)),
+      unreadable: all.flatMap(({ of, kept, surplus }) =>
+        [...illegible(of, kept).map(({ object }) => object), ...surplus].map((object) => ({ ...object, kind: of.kind }) as SiteObject),
+      ),
       site: resources.Site.find(({ metadata }) => metadata.uid === this.#activeIn(namespace)?.metadata.uid),
       settings,
       revoked: undefined,
@@ -196,6 +249,15 @@ export class NamespaceKeeper implements AsyncDisposable {
       serves: (of) => caches.has(of),
     };
   }
+}
+
+/** The rules of one pass see one list of each kind, which is put together once. */
+function listedOnce(view: NamespaceView): NamespaceView {
+  const lists = new Map<Resource, readonly KubeObject[]>();
+  // Each list is of the kind that it is kept by.
+  const list = <T extends KubeObject>(of: Resource<T>): readonly T[] =>
+    lists.getOrInsertComputed(of as Resource, () => view.list(of)) as readonly T[];
+  return { ...view, list };
 }
 
 function soonest(...times: readonly (number | undefined)[]): number | undefined {

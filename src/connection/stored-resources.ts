@@ -11,6 +11,46 @@ import { observePlanned, type AnyStatus } from '../site/observe/observe.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { keyOf, type SiteObject } from '../site/resources.ts';
 
+/**
+ * Resources of a kind that one namespace may have: all rules of all namespaces share one process. The oldest count, so that a new one takes
+ * nothing away from them.
+ */
+const MOST: Readonly<Record<string, number>> = {
+  Site: 16,
+  RouterAccess: 64,
+  SecuredAccess: 256,
+  Certificate: 4_096,
+  Listener: 4_096,
+  Connector: 4_096,
+};
+const MOST_OF_OTHERS = 1_024;
+
+/** Those of one namespace that count, by name, and those that are too many. */
+export function bounded<T extends KubeObject>(
+  { kind }: Pick<Resource<T>, 'kind'>,
+  objects: readonly T[],
+): { readonly kept: readonly T[]; readonly surplus: readonly T[] } {
+  const most = mostOf(kind);
+  if (objects.length <= most) return { kept: objects, surplus: [] };
+  const byAge = objects.toSorted((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1));
+  const kept = new Set(byAge.slice(0, most));
+  return { kept: objects.filter((object) => kept.has(object)), surplus: objects.filter((object) => !kept.has(object)) };
+}
+
+export function surplusProblem({ kind }: Pick<Resource, 'kind'>, object: SiteObject): ResourceProblem {
+  const message = `the namespace has more than ${mostOf(kind)} resources of kind ${kind}, and this is not among the oldest: delete some, or use another namespace.`;
+  return { resource: keyOf({ ...object, kind: kind as SiteObject['kind'] }), severity: 'error', code: 'too-many', message };
+}
+
+function mostOf(kind: string): number {
+  return MOST[kind] ?? MOST_OF_OTHERS;
+}
+
+/** Of one second, by name. */
+function ageOf({ metadata: { creationTimestamp = '', name = '' } }: KubeObject): string {
+  return `${creationTimestamp} ${name}`;
+}
+
 interface Read<T> {
   /** With the fields of its definition, and no others. */
   readonly resource?: T;

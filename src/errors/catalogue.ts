@@ -142,6 +142,7 @@ export const rooms = {
       'Correct the field that the message names.'],
     'no-site': ['condition', 'The namespace has no Site.', 'Make one: `earshot site create NAME`.'],
     'second-site': ['condition', 'A namespace has one Site, and this is another.', 'Delete one of the two.'],
+    'too-many': ['condition event', 'The namespace has more resources of the kind than one namespace may have.', 'Delete some, or use another namespace.'],
     'object-contested': ['condition event', 'Something else keeps changing an object of this resource back. It is repaired once a minute at most.',
       'Stop the writer that the message names, or change the resource.'],
     'changed-by-admission': ['condition', 'An admission policy or webhook changes an object that a resource needs.',

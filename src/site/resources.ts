@@ -45,3 +45,13 @@ export function nameOf(object: Pick<SiteObject, 'metadata'>): string {
 export function allOf(resources: SiteResources): readonly SiteObject[] {
   return kinds.flatMap((kind): readonly SiteObject[] => resources[kind]);
 }
+
+/** Of lists that do not change, by name: rules look up one object for each of another list. */
+const indexes = new WeakMap<readonly object[], ReadonlyMap<string, unknown>>();
+
+/** The first of a list that has the name. */
+export function findNamed<T extends Pick<SiteObject, 'metadata'>>(objects: readonly T[], name: string): T | undefined {
+  const index = indexes.getOrInsertComputed(objects, () => new Map(objects.toReversed().map((object) => [nameOf(object), object])));
+  // Of the same list.
+  return index.get(name) as T | undefined;
+}

@@ -20,13 +20,18 @@ export function certificatesOf(
     accesses.filter(({ access: { spec } }) => isGiven(spec.issuer)),
     ({ access: { spec, metadata } }) => (isGiven(spec.certificate) ? spec.certificate : (metadata.name ?? '')),
   );
+  // Only those that own a Certificate can be in one: there may be thousands of others.
+  const owning = new Set(
+    [...view.resources.Certificate, ...view.unreadable].flatMap(({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid)),
+  );
+  const unreadable = view.unreadable.filter(({ kind, metadata: { uid = '' } }) => kind === 'SecuredAccess' && owning.has(uid));
   return [...issued].flatMap(([name, group]) => {
     const [first] = group;
     if (first === undefined) return [];
     const existing = certificateNamed(view, name);
     const owners = [
       ...group.map(({ access, endpoints }) => ({ owner: access, hosts: hostsOf(access, endpoints, view.namespace, existing) })),
-      ...unreadableOwners(view, existing),
+      ...unreadableOwners(unreadable, existing),
     ];
     const { access } = first;
     const [subject = nameOf(access)] = owners.map(({ owner }) => owner.metadata.name ?? '').sort();
@@ -35,10 +40,14 @@ export function certificatesOf(
 }
 
 /** SecuredAccesses that share the certificate and cannot be read now: their hosts stay in it. */
-function unreadableOwners({ unreadable }: NamespaceView, existing: Pick<Certificate, 'metadata'> | undefined): WantedCertificate['owners'] {
+function unreadableOwners(
+  unreadable: NamespaceView['unreadable'],
+  existing: Pick<Certificate, 'metadata'> | undefined,
+): WantedCertificate['owners'] {
+  const { annotations = {} } = existing?.metadata ?? {};
   return unreadable.flatMap((owner) => {
-    const hosts = existing?.metadata.annotations?.[`${annotation.hosts}-${owner.metadata.uid}`];
-    return owner.kind !== 'SecuredAccess' || hosts === undefined ? [] : [{ owner, hosts: hosts.split(',').filter((host) => host !== '') }];
+    const hosts = annotations[`${annotation.hosts}-${owner.metadata.uid}`];
+    return hosts === undefined ? [] : [{ owner, hosts: hosts.split(',').filter((host) => host !== '') }];
   });
 }
 

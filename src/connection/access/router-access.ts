@@ -7,7 +7,7 @@ import { kubernetes } from '../../site/cluster-platform.ts';
 import { foreignController } from '../../site/foreign-controller.ts';
 import { listAccesses, type Access } from '../../site/plan/access.ts';
 import { errorIn, hasErrors, type ResourceProblem } from '../../site/problem.ts';
-import { keyOf, nameOf, type ResourceKey, type SiteObject } from '../../site/resources.ts';
+import { findNamed, keyOf, nameOf, type ResourceKey, type SiteObject } from '../../site/resources.ts';
 import { quoted } from '../../text/printable.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import type { Wish } from '../wishes.ts';
@@ -26,10 +26,11 @@ export function askedByRouters(view: NamespaceView): { readonly asked: readonly 
   const asked: Asked[] = [];
   const problems = [...listed];
   const names = new Set(accesses.map(({ name }) => name));
+  const held = accesses.length === 0 ? new Map<unknown, string>() : heldByListeners(view);
   for (const access of accesses) {
-    const routerAccess = resources.RouterAccess.find((each) => keyOf(each) === access.resource);
-    if (routerAccess === undefined) continue;
-    const found = [...portTaken(access, view), ...bundleMissing(access, view)];
+    const routerAccess = findNamed(resources.RouterAccess, access.name);
+    if (routerAccess === undefined || keyOf(routerAccess) !== access.resource) continue;
+    const found = [...portTaken(access, held), ...bundleMissing(access, view)];
     problems.push(...found);
     if (hasErrors(found.filter(({ code }) => code === 'port-taken-twice'))) continue;
     for (const [group, name] of groupsOf(site, access.name)) {
@@ -81,12 +82,16 @@ function securedAccess(
   };
 }
 
-/** A port that a Listener has already stays with it: its connections are under way. */
-function portTaken({ resource, roles }: Access, view: NamespaceView): readonly ResourceProblem[] {
+/** The router's ports of listeners, each with the name of its Service. */
+function heldByListeners(view: NamespaceView): ReadonlyMap<unknown, string | undefined> {
   const ofListeners = view.list(services).filter(({ metadata }) => metadata.labels?.[label.listener] !== undefined);
-  const held = new Map(
+  return new Map(
     ofListeners.flatMap(({ metadata, spec }) => (spec?.ports ?? []).map(({ targetPort }) => [targetPort, metadata.name] as const)),
   );
+}
+
+/** A port that a Listener has already stays with it: its connections are under way. */
+function portTaken({ resource, roles }: Access, held: ReadonlyMap<unknown, string | undefined>): readonly ResourceProblem[] {
   return roles.flatMap(({ port }) => {
     const name = held.get(port);
     if (name === undefined) return [];

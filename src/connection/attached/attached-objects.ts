@@ -22,12 +22,12 @@ export function attachedObjects(view: NamespaceView): Wishes {
   const objects = servers.flatMap((each) => slicesOf(each, owner));
   // Of those whose pods are not known yet, all stands as it is.
   const unreadable = view.unreadable.filter(({ kind }) => kind === 'AttachedConnectorBinding').map(keyOf);
-  const kept = [...unknown, ...unreadable].map((key) => prefixOf(key.slice(key.indexOf('/') + 1)));
+  const kept = new Set([...unknown, ...unreadable].map((key) => prefixOf(key.slice(key.indexOf('/') + 1))));
   const wanted = new Set(objects.map(({ object }) => object.metadata.name));
   const unwanted = view.list(endpointSlices).filter(({ metadata }) => {
     const { name = '', annotations } = metadata;
     if (annotations?.[annotation.controlled] !== 'true' || foreignController(metadata) !== undefined || wanted.has(name)) return false;
-    return !kept.some((prefix) => name.startsWith(prefix));
+    return !kept.has(name.slice(0, PREFIX_LENGTH));
   });
   return { objects, unwanted: unwanted.map((object) => ({ of: endpointSlices, object })), problems };
 }
@@ -72,6 +72,8 @@ const LABELS = {
 function prefixOf(name: string): string {
   return `skupper-attached-${createHash('sha256').update(name).digest('hex').slice(0, 16)}-`;
 }
+
+const PREFIX_LENGTH = prefixOf('').length;
 
 function chunks(pods: readonly SelectedPod[]): readonly (readonly SelectedPod[])[] {
   return Array.from({ length: Math.ceil(pods.length / MOST_ENDPOINTS) }, (_, index) =>

@@ -1,6 +1,7 @@
 import { annotation, label, NETWORK_DATA, NETWORK_STATUS, ROUTER_SELECTOR } from '../../api/skupper/cluster-names.ts';
 import type { Service } from '../../kube/objects.ts';
 import { configMaps, services as serviceResource } from '../../kube/resource.ts';
+import type { NamespaceService } from '../../site/material.ts';
 import { namespaceService } from '../../site/namespace-service.ts';
 import { podKeysIn } from '../../site/pod-keys.ts';
 import { portNameOf } from '../../site/plan/service-names.ts';
@@ -19,7 +20,7 @@ export function serviceObjects(view: NamespaceView): Wishes {
   const there = view.list(serviceResource);
   const told = view.find(configMaps, NETWORK_STATUS);
   const podKeys = podKeysIn(told?.data?.[NETWORK_DATA.podKeys]);
-  const material = { services: there.map(namespaceService), podKeys: podKeys ?? [] };
+  const material = { services: there.map(readService), podKeys: podKeys ?? [] };
   const { services } = servicePorts(view.resources, material);
   const held = new Set([
     ...servicesWithPort(there, view.unreadable.filter(({ kind }) => kind === 'Listener' || kind === 'MultiKeyListener').map(keyOf)),
@@ -28,7 +29,7 @@ export function serviceObjects(view: NamespaceView): Wishes {
   ]);
   const wanted = new Set([...services.map(({ name }) => name), ...held]);
   const isOurs = (service: Service): boolean => {
-    const { label: value, controlled } = namespaceService(service);
+    const { label: value, controlled } = readService(service);
     return value !== undefined && controlled;
   };
   return {
@@ -38,6 +39,13 @@ export function serviceObjects(view: NamespaceView): Wishes {
       .map((object) => ({ of: serviceResource, object })),
     problems: [],
   };
+}
+
+/** Each is read once while it stays as it is. */
+const read = new WeakMap<Service, NamespaceService>();
+
+function readService(service: Service): NamespaceService {
+  return read.getOrInsertComputed(service, () => namespaceService(service));
 }
 
 /** Services with a port of one of these listeners, which cannot be read now: they stay exactly as they are. */

@@ -7,33 +7,50 @@ import { warningIn, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf } from '../../site/resources.ts';
 import { quoted } from '../../text/printable.ts';
 import type { NamespaceView } from '../namespace-view.ts';
-import type { Wishes } from '../wishes.ts';
+import { finish, type Steps } from '../../work/steps.ts';
+import type { Wish, Wishes } from '../wishes.ts';
 import { isOurs } from './own-objects.ts';
+
+/** Templates of one namespace that count: each is compared with each object. */
+const MOST_TEMPLATES = 64;
 
 /** What goes onto the object of a kind beside what it has itself. */
 type Templates = (kind: string, metadata: ObjectMeta) => { readonly labels: StringMap; readonly annotations: StringMap };
 
 /** The last step over what all rules want. What no template wants any more is taken off again, since it is no longer applied. */
 export function withTemplates(view: NamespaceView, wishes: Wishes): Wishes {
+  return finish(templateSteps(view, wishes));
+}
+
+export function* templateSteps(view: NamespaceView, wishes: Wishes): Steps<Wishes> {
   const { templates, problems } = readTemplates(view);
   const more = templatesOf(templates);
-  const objects = wishes.objects.map((wish) => ({ ...wish, object: decorated(wish.of.kind, wish.object, more) }));
-  return { ...wishes, objects: [...objects, ...onSecrets(view, more)], problems: [...wishes.problems, ...problems] };
+  const objects: Wish[] = [];
+  for (const wish of wishes.objects) {
+    objects.push({ ...wish, object: decorated(wish.of.kind, wish.object, more) });
+    yield;
+  }
+  objects.push(...(yield* onSecrets(view, more)));
+  return { ...wishes, objects, problems: [...wishes.problems, ...problems] };
 }
 
 /** What is in the site's Secrets others write. Here is wanted what templates put on them, and nothing more. */
-function onSecrets({ site, list }: NamespaceView, templates: Templates): Wishes['objects'] {
+function* onSecrets({ site, list }: NamespaceView, templates: Templates): Steps<readonly Wish[]> {
   if (site === undefined) return [];
-  return list(secrets).flatMap(({ metadata }): Wishes['objects'] => {
+  const wishes: Wish[] = [];
+  for (const { metadata } of list(secrets)) {
+    yield;
+    if (!isOurs({ metadata })) continue;
     const { name, uid, annotations = {} } = metadata;
     const more = templates('Secret', metadata);
     const isBare = Object.keys(more.labels).length + Object.keys(more.annotations).length === 0;
     // One that has had some before is to lose them.
-    if (!isOurs({ metadata }) || (isBare && annotations[annotation.applied] === undefined)) return [];
+    if (isBare && annotations[annotation.applied] === undefined) continue;
     // With its uid: none is ever made by this.
     const object = { apiVersion: 'v1', kind: 'Secret', metadata: { name, uid, ...more } } as KubeObject;
-    return [{ of: secrets, object, for: keyOf(site) }];
-  });
+    wishes.push({ of: secrets, object, for: keyOf(site) });
+  }
+  return wishes;
 }
 
 const KINDS: ReadonlySet<string> = new Set(
@@ -82,12 +99,16 @@ function isFor(template: Template, kind: string, name: string, labels: StringMap
 /** Those of the controller's namespace behind the namespace's own, since the last counts; by name, so that a controller that starts finds them so. */
 function readTemplates(view: NamespaceView): { readonly templates: readonly Template[]; readonly problems: readonly ResourceProblem[] } {
   const { site, namespace, settings } = view;
-  const own = byName(view.list(configMaps));
-  const all = namespace === settings.namespace ? own : [...own, ...byName(view.elsewhere(configMaps, settings.namespace))];
+  const own = templatesIn(view.list(configMaps));
+  const shared = namespace === settings.namespace ? [] : templatesIn(view.elsewhere(configMaps, settings.namespace));
   const templates: Template[] = [];
   const problems: ResourceProblem[] = [];
-  for (const configMap of all.filter(({ metadata }) => metadata.labels?.[label.labelTemplate] !== undefined)) {
-    const template = readTemplate(configMap);
+  if (own.length > MOST_TEMPLATES && site !== undefined) {
+    const message = `the namespace has ${own.length} label templates, and the first ${MOST_TEMPLATES} by name have effect; delete some.`;
+    problems.push(warningIn(keyOf(site), 'metadata', 'too-many', message));
+  }
+  for (const configMap of [...own.slice(0, MOST_TEMPLATES), ...shared.slice(0, MOST_TEMPLATES)]) {
+    const template = parsed.getOrInsertComputed(configMap, () => readTemplate(configMap));
     if (!('wrong' in template)) {
       templates.push(template);
       const [first] = template.managed;
@@ -102,15 +123,20 @@ function readTemplates(view: NamespaceView): { readonly templates: readonly Temp
   return { templates, problems };
 }
 
-function byName(objects: readonly ConfigMap[]): readonly ConfigMap[] {
+/** Each is read once while it stays as it is. */
+const parsed = new WeakMap<ConfigMap, ReturnType<typeof readTemplate>>();
+
+/** By name. */
+function templatesIn(objects: readonly ConfigMap[]): readonly ConfigMap[] {
   const nameOf = ({ metadata }: ConfigMap): string => metadata.name ?? '';
-  return objects.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+  const found = objects.filter(({ metadata }) => metadata.labels?.[label.labelTemplate] !== undefined);
+  return found.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
 }
 
 function readTemplate({ metadata, data = {} }: ConfigMap): Template | { readonly wrong: string } {
   const { name = '', kind = '', labelSelector = '', exclude = '' } = data;
-  const parsed = parseSelector(labelSelector);
-  if ('wrong' in parsed) return parsed;
+  const selector = parseSelector(labelSelector);
+  if ('wrong' in selector) return selector;
   const excluded = new Set(exclude.split(',').map((key) => key.trim()));
   const kept = (from: StringMap = {}): StringMap =>
     Object.fromEntries(Object.entries(from).filter(([key]) => !excluded.has(key) && !OURS.test(key) && !isManaged(key)));
@@ -120,7 +146,7 @@ function readTemplate({ metadata, data = {} }: ConfigMap): Template | { readonly
   return {
     name: name.trim(),
     kind: folded(kind.trim()),
-    selector: parsed.selector,
+    selector: selector.selector,
     labels: kept(metadata.labels),
     annotations: kept(metadata.annotations),
     managed,

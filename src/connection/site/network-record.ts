@@ -19,13 +19,14 @@ export interface ReadNetwork {
  * `Site.status.network` is left out, and no Site becomes too large to be written for it.
  */
 export function readNetwork(json: string | undefined): ReadNetwork {
-  const sites = recordsIn(parsed(json)).map(siteRecord);
+  const sites = recordsIn(parsed(json));
   const network: SiteRecord[] = [];
   let characters = 0;
   for (const site of sites) {
-    characters += JSON.stringify(site).length;
+    const record = siteRecord(site);
+    characters += JSON.stringify(record).length;
     if (characters > MOST_CHARACTERS) break;
-    network.push(site);
+    network.push(record);
   }
   return { network, sitesInNetwork: sites.length };
 }

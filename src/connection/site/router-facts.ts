@@ -1,6 +1,6 @@
 import type { Site } from '../../api/skupper/index.ts';
 import { label, NETWORK_DATA, NETWORK_STATUS, ROUTER, SECOND_ROUTER } from '../../api/skupper/cluster-names.ts';
-import type { Deployment, Pod } from '../../kube/objects.ts';
+import type { ConfigMap, Deployment, Pod, StringMap } from '../../kube/objects.ts';
 import { configMaps, deployments, pods } from '../../kube/resource.ts';
 import type { RouterFacts } from '../../site/observe/router-facts.ts';
 import { done, waiting } from '../../site/observe/status.ts';
@@ -13,7 +13,8 @@ import { SITE_UID } from './router-deployment.ts';
 
 /** What the cluster tells of the site's router pods, and they of the network. */
 export function routerFacts(view: NamespaceView): RouterFacts {
-  const { data = {} } = view.find(configMaps, NETWORK_STATUS) ?? {};
+  const told = view.find(configMaps, NETWORK_STATUS);
+  const { data = {} } = told ?? {};
   const running = runningOf(
     view.list(pods).filter((pod) => isOfSite(pod, view.site)),
     [ROUTER, SECOND_ROUTER].flatMap((name) => view.find(deployments, name) ?? []),
@@ -21,9 +22,15 @@ export function routerFacts(view: NamespaceView): RouterFacts {
   return {
     running: withApart(withAccount(view.site, running), data[NETWORK_DATA.apart]),
     endpoints: accessEndpoints(view),
-    ...readNetwork(data[NETWORK_DATA.sites]),
-    incomingLinks: readIncomingLinks(data[NETWORK_DATA.incoming]),
+    ...(told === undefined ? readTold({}) : read.getOrInsertComputed(told, () => readTold(data))),
   };
+}
+
+/** Each is read once while it stays as it is: passes come with every change in the namespace. */
+const read = new WeakMap<ConfigMap, ReturnType<typeof readTold>>();
+
+function readTold(data: StringMap) {
+  return { ...readNetwork(data[NETWORK_DATA.sites]), incomingLinks: readIncomingLinks(data[NETWORK_DATA.incoming]) };
 }
 
 const LONGEST_APART = 500;

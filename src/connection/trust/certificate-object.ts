@@ -2,7 +2,7 @@ import { annotation, label } from '../../api/skupper/cluster-names.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
 import { skupperResources, type Certificate } from '../../api/skupper/index.ts';
 import type { KubeObject } from '../../kube/objects.ts';
-import { nameOf, type ResourceKey } from '../../site/resources.ts';
+import { findNamed, type ResourceKey } from '../../site/resources.ts';
 import { foreignController } from '../../site/foreign-controller.ts';
 import { quoted } from '../../text/printable.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
@@ -31,12 +31,16 @@ export function certificateWish(view: Pick<NamespaceView, 'resources' | 'unreada
   return { ...noWishes, objects: [{ of: skupperResources.Certificate, object: certificateObject(wanted), for: wanted.for }] };
 }
 
+/** Of the resources of one pass that cannot be read. */
+const unreadableCertificates = new WeakMap<NamespaceView['unreadable'], NamespaceView['unreadable']>();
+
 /** Also one that cannot be read: its name, its owners and its marks are known. */
 export function certificateNamed(
   { resources, unreadable }: Pick<NamespaceView, 'resources' | 'unreadable'>,
   name: string,
 ): Pick<Certificate, 'metadata'> | undefined {
-  return [...resources.Certificate, ...unreadable.filter(({ kind }) => kind === 'Certificate')].find((one) => nameOf(one) === name);
+  const ofKind = unreadableCertificates.getOrInsertComputed(unreadable, () => unreadable.filter(({ kind }) => kind === 'Certificate'));
+  return findNamed(resources.Certificate, name) ?? findNamed(ofKind, name);
 }
 
 /** A controller of sites has made it. */

@@ -35,9 +35,14 @@ export class Issuers {
     return opened;
   }
 
-  /** Of those named, the one that signed a certificate. @throws TrustError */
-  async signerOf(certificate: X509Certificate, names: Iterable<string>): Promise<Authority> {
+  /**
+   * Of those named, the one that signed a certificate.
+   * @param between is called between two of them, which may be many
+   * @throws TrustError
+   */
+  async signerOf(certificate: X509Certificate, names: Iterable<string>, between: () => Promise<void> = async () => {}): Promise<Authority> {
     for (const name of names) {
+      await between();
       const authority = await this.find(name).catch((error: unknown) => {
         if (error instanceof TrustError) return undefined;
         throw error;

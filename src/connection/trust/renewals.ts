@@ -14,7 +14,8 @@ import { TrustError } from '../../trust/errors.ts';
 import { RenewalPace } from '../../trust/renewal-pace.ts';
 import { isLinkOf, renewFor } from '../../trust/renewal.ts';
 import { isResource } from '../../trust/revocation.ts';
-import type { Ledger } from '../../trust/stores.ts';
+import type { IssuedEntry, Ledger } from '../../trust/stores.ts';
+import type { TimeSlices } from '../../work/time-slices.ts';
 import type { SiteCaches } from '../caches.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import type { CertificateSecrets } from './certificate-secrets.ts';
@@ -30,6 +31,18 @@ export interface RenewalDeskOptions {
   readonly clock: Clock;
 }
 
+/** Requests that one pass answers. */
+const MOST_ANSWERED = 8;
+
+/** What all requests of one pass are answered from. */
+interface Answering {
+  readonly site: Site;
+  readonly wanted: readonly WantedSecret[];
+  readonly view: NamespaceView;
+  readonly onRecord: ReadonlyMap<string, IssuedEntry>;
+  readonly slices: TimeSlices;
+}
+
 /**
  * Renews certificates of links for other sites, as the site's routers ask for it. A router tells whom it has in front of it; whether that one may have
  * a certificate is decided by the record alone, so that whoever has taken over a router gets none for a name that has none.
@@ -42,7 +55,7 @@ export class RenewalDesk {
     this.#options = options;
   }
 
-  async step(view: NamespaceView, site: Site, wanted: readonly WantedSecret[]): Promise<void> {
+  async step(view: NamespaceView, site: Site, wanted: readonly WantedSecret[], slices: TimeSlices): Promise<void> {
     const { client, caches, clock, log } = this.#options;
     const { namespace } = view;
     const object = view.find(configMaps, RENEWALS);
@@ -50,8 +63,13 @@ export class RenewalDesk {
     const { open, stale } = readRequests(object.data, clock());
     if (open.length === 0) return;
     const refusals: unknown[] = [];
+    const onRecord = await this.#readRecord(slices);
+    // An answer changes the ConfigMap, which brings the next pass: what is left is answered then.
     const answers: Record<string, string> = {};
-    for (const asked of open) answers[answerKey(asked.id)] = await this.#answer(asked, site, wanted, view, refusals);
+    for (const asked of open.slice(0, MOST_ANSWERED)) {
+      await slices.next();
+      answers[answerKey(asked.id)] = await this.#answer(asked, { site, wanted, view, onRecord, slices }, refusals);
+    }
     if (refusals.length > 0) {
       // One line, however many a router asks for.
       const facts = { namespace, refused: refusals.length, error: refusals[0] };
@@ -66,19 +84,23 @@ export class RenewalDesk {
     }
   }
 
+  /** By serial number; read once for all requests of a pass. */
+  async #readRecord(slices: TimeSlices): Promise<ReadonlyMap<string, IssuedEntry>> {
+    const entries = new Map<string, IssuedEntry>();
+    for await (const entry of this.#options.ledger.issued()) {
+      if (!entries.has(entry.serial)) entries.set(entry.serial, entry);
+      await slices.next();
+    }
+    return entries;
+  }
+
   /** What is asked for by mistake or in bad faith is refused, and keeps no other from its answer. */
-  async #answer(
-    asked: OpenRequest,
-    site: Site,
-    wanted: readonly WantedSecret[],
-    view: NamespaceView,
-    refusals: unknown[],
-  ): Promise<string> {
+  async #answer(asked: OpenRequest, about: Answering, refusals: unknown[]): Promise<string> {
     const { clock, log } = this.#options;
     try {
       if ('malformed' in asked) throw new TrustError('request-malformed', `the request is malformed: ${asked.malformed}`);
-      const issued = await this.#renew(asked, site, wanted, view);
-      log.info({ namespace: view.namespace, site: asked.siteId }, 'certificate of a link renewed for another site');
+      const issued = await this.#renew(asked, about);
+      log.info({ namespace: about.view.namespace, site: asked.siteId }, 'certificate of a link renewed for another site');
       return answerOf(issued, clock());
     } catch (error) {
       refusals.push(error);
@@ -86,17 +108,12 @@ export class RenewalDesk {
     }
   }
 
-  async #renew(
-    { certificate, siteId, request }: AskedRenewal,
-    site: Site,
-    wanted: readonly WantedSecret[],
-    view: NamespaceView,
-  ): Promise<IssuedCertificate> {
+  async #renew({ certificate, siteId, request }: AskedRenewal, about: Answering): Promise<IssuedCertificate> {
     const { ledger, certificates, clock } = this.#options;
     const shown = readShown(certificate);
-    const authority = await certificates.issuers.signerOf(shown, issuersOf(view, site));
-    const holder = await this.#holderOf(shown, siteId, site, wanted);
-    const { certificateDays: days } = readSettings(site);
+    const authority = await certificates.issuers.signerOf(shown, issuersOf(about.view, about.site), () => about.slices.next());
+    const holder = await this.#holderOf(shown, siteId, about);
+    const { certificateDays: days } = readSettings(about.site);
     return renewFor(authority, { certificate, siteId }, request, {
       ledger,
       pace: this.#pace,
@@ -108,11 +125,11 @@ export class RenewalDesk {
   }
 
   /** @returns as whose the successor is on record; undefined: as that of the other site. @throws TrustError where it is no link's that is known here */
-  async #holderOf(shown: X509Certificate, siteId: string, site: Site, wanted: readonly WantedSecret[]): Promise<string | undefined> {
-    const { ledger, certificates } = this.#options;
+  async #holderOf(shown: X509Certificate, siteId: string, { site, wanted, onRecord, slices }: Answering): Promise<string | undefined> {
+    const { certificates } = this.#options;
     const serial = shown.serialNumber;
-    for await (const entry of ledger.issued()) {
-      if (entry.serial !== serial) continue;
+    const entry = onRecord.get(serial);
+    if (entry !== undefined) {
       if (!isResource(entry.siteName)) {
         if (entry.siteId === undefined || entry.siteId === siteId) return undefined;
         throw refused(serial, `it is that of site ${entry.siteId}`);
@@ -123,6 +140,7 @@ export class RenewalDesk {
     }
     // Of before the move to this controller: nothing was recorded then.
     for (const { name, resource, isGivenAway } of wanted) {
+      await slices.next();
       if ((await certificates.serialOf(name)) !== serial) continue;
       if (isGivenAway) return resource;
       throw refused(serial, `it is that of ${resource}`);

@@ -1,6 +1,8 @@
+import { setImmediate } from 'node:timers/promises';
 import { LEDGER } from '../../api/skupper/cluster-names.ts';
 import type { StringMap } from '../../kube/objects.ts';
 import type { Clock } from '../../trust/contract.ts';
+import { detached } from '../../telemetry/boundary.ts';
 import { currentRevocations, ledgerFindings, noAnchor, withIssued, withRecordSeen, type Anchor } from '../../trust/anchor.ts';
 import { damagedEntry, formatEntry, formatRevoked, parseEntry, parseRevoked, type RevocationList } from '../../trust/disk/ledger-files.ts';
 import { TrustError } from '../../trust/errors.ts';
@@ -23,6 +25,19 @@ export interface SecretLedgerOptions {
 const KEYS = { issued: 'issued.jsonl', revoked: 'revoked.yaml' } as const;
 /** Room is left for those who are to be revoked: that must go on when nothing more can be issued. */
 const MOST_ISSUED_CHARACTERS = 700_000;
+/** Some milliseconds. */
+const LINES_AT_ONCE = 1_024;
+/** Characters of revocations that somebody has written otherwise than Earshot does. */
+const LONGEST_BY_HAND = 16_384;
+/** Entries that wait for each other. */
+const MOST_GATHERED = 64;
+
+interface Recording {
+  readonly entry: IssuedEntry;
+  readonly basis: Basis | undefined;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
 
 /**
  * What was issued and who is revoked, in one Secret of the site, so that each change is made of both as they are. What has ended goes with the
@@ -36,7 +51,12 @@ export class SecretLedger implements AnchoredLedger {
   readonly #turns = new InTurn();
   readonly #anchor: () => Anchor;
   readonly #network: readonly NetworkSite[];
-  #parsed: { readonly text: string; readonly list: RevocationList | undefined } = { text: '', list: undefined };
+  /** Of the text that was read last; also that it is damaged. */
+  #parsed: { readonly text: string; readonly read: () => RevocationList | undefined } = { text: '', read: () => undefined };
+  /** Each line is read once while it stands. */
+  #read = new Map<string, IssuedEntry | undefined>();
+  /** What waits to be written: whatever comes together is one write. */
+  #recording: Recording[] = [];
   /** The newest entry that this process has recorded. */
   #newest: IssuedEntry | undefined;
   #mended: Anchor = noAnchor;
@@ -52,14 +72,50 @@ export class SecretLedger implements AnchoredLedger {
     this.#onDamage = onDamage;
   }
 
-  async record(entry: IssuedEntry, basis?: Basis): Promise<void> {
-    await this.#change((state) => {
-      refuseEntry(entry, this.#listIn(state).revoked, basis);
-      const lines = [...this.#standing(state), formatEntry(entry)].join('\n');
-      if (lines.length > MOST_ISSUED_CHARACTERS) throw this.#full(lines.length);
-      return { ...state, [KEYS.issued]: `${lines}\n` };
-    });
-    this.#newest = entry;
+  record(entry: IssuedEntry, basis?: Basis): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#recording.push({ entry, basis, resolve, reject });
+    if (this.#recording.length === 1) detached('pass/record', () => this.#recordAll());
+    return promise;
+  }
+
+  async #recordAll(): Promise<void> {
+    let all: readonly Recording[] = [];
+    let accepted: readonly Recording[] = [];
+    try {
+      await this.#gathered();
+      await this.#change(async (state) => {
+        // Also of a second try: what came meanwhile is written with it.
+        all = [...all, ...this.#recording.splice(0)];
+        const { revoked } = this.#listIn(state);
+        accepted = all.filter((each) => {
+          try {
+            refuseEntry(each.entry, revoked, each.basis);
+            return true;
+          } catch (error) {
+            each.reject(error);
+            return false;
+          }
+        });
+        if (accepted.length === 0) return undefined;
+        const lines = [...(await this.#standing(state)), ...accepted.map(({ entry }) => formatEntry(entry))].join('\n');
+        if (lines.length > MOST_ISSUED_CHARACTERS) throw this.#full(lines.length);
+        return { ...state, [KEYS.issued]: `${lines}\n` };
+      });
+      this.#newest = accepted.at(-1)?.entry ?? this.#newest;
+      for (const { resolve } of accepted) resolve();
+    } catch (error) {
+      for (const { reject } of [...all, ...this.#recording.splice(0)]) reject(error);
+    }
+  }
+
+  /** Each write is of the whole record: while more keeps coming, it waits for it. */
+  async #gathered(): Promise<void> {
+    for (let before = 0; before < this.#recording.length && before < MOST_GATHERED;) {
+      before = this.#recording.length;
+      await setImmediate();
+      await setImmediate();
+    }
   }
 
   /** What the anchor is to hold after `mend`. */
@@ -85,7 +141,7 @@ export class SecretLedger implements AnchoredLedger {
   }
 
   async *issued(): AsyncGenerator<IssuedEntry> {
-    yield* this.#entriesIn(this.#secrets.state(LEDGER));
+    yield* await this.#entriesIn(this.#secrets.state(LEDGER));
   }
 
   async revoked(): Promise<readonly RevokedSite[]> {
@@ -96,8 +152,9 @@ export class SecretLedger implements AnchoredLedger {
     let revoked: RevokedSite | undefined;
     await this.#change(async (state) => {
       const { sequence, revoked: before } = this.#listIn(state);
-      revoked = await planRevocation(site, this.#entriesIn(state), before, this.#clock(), this.#network);
-      const serials = new Set([...this.#entriesIn(state)].filter(({ notAfter }) => notAfter > this.#clock()).map(({ serial }) => serial));
+      const entries = await this.#entriesIn(state);
+      revoked = await planRevocation(site, entries, before, this.#clock(), this.#network);
+      const serials = new Set(entries.filter(({ notAfter }) => notAfter > this.#clock()).map(({ serial }) => serial));
       const kept = before.filter((one) => !hasEnded(one, serials));
       return { ...state, [KEYS.revoked]: formatRevoked({ sequence: sequence + 1, revoked: withRevoked(kept, revoked) }) };
     });
@@ -109,7 +166,7 @@ export class SecretLedger implements AnchoredLedger {
     let changed = false;
     await this.#change(async (state) => {
       const { sequence, revoked: before } = this.#listIn(state);
-      const after = await withoutRevoked(before, site, this.#entriesIn(state));
+      const after = await withoutRevoked(before, site, await this.#entriesIn(state));
       changed = after !== before;
       return changed ? { ...state, [KEYS.revoked]: formatRevoked({ sequence: sequence + 1, revoked: after }) } : undefined;
     });
@@ -125,18 +182,34 @@ export class SecretLedger implements AnchoredLedger {
     return this.#secrets.locationOf(LEDGER);
   }
 
-  *#entriesIn(state: StringMap): Generator<IssuedEntry> {
-    for (const [index, line] of linesOf(state).entries()) {
-      const entry = parseEntry(line);
+  async #entriesIn(state: StringMap): Promise<readonly IssuedEntry[]> {
+    const lines = await this.#readLines(state);
+    return lines.flatMap(([line, entry], index) => {
       if (entry === undefined) this.#tell(line, index + 1);
-      else yield entry;
-    }
+      return entry ?? [];
+    });
   }
 
   /** Damaged lines stay: somebody may mend them. */
-  #standing(state: StringMap): readonly string[] {
+  async #standing(state: StringMap): Promise<readonly string[]> {
     const now = this.#clock();
-    return linesOf(state).filter((line) => (parseEntry(line)?.notAfter ?? Infinity) > now);
+    const lines = await this.#readLines(state);
+    return lines.filter(([, entry]) => (entry?.notAfter ?? Infinity) > now).map(([line]) => line);
+  }
+
+  /** Lets the event loop go on now and then: whoever may edit the namespace says how many lines there are. */
+  async #readLines(state: StringMap): Promise<readonly (readonly [line: string, entry: IssuedEntry | undefined])[]> {
+    const known = this.#read;
+    const read = new Map<string, IssuedEntry | undefined>();
+    const lines: (readonly [string, IssuedEntry | undefined])[] = [];
+    for (const line of linesOf(state)) {
+      const entry = known.has(line) ? known.get(line) : parseEntry(line);
+      read.set(line, entry);
+      lines.push([line, entry]);
+      if (lines.length % LINES_AT_ONCE === 0) await setImmediate();
+    }
+    this.#read = read;
+    return lines;
   }
 
   /** The list that counts: that of the Secret, or the newer copy. */
@@ -145,10 +218,19 @@ export class SecretLedger implements AnchoredLedger {
   }
 
   #storedIn({ [KEYS.revoked]: text = '' }: StringMap): RevocationList | undefined {
-    if (text !== this.#parsed.text) {
-      this.#parsed = { text, list: text === '' ? undefined : parseRevoked(text, `${this.#location}, key ${KEYS.revoked},`) };
+    if (text !== this.#parsed.text) this.#parsed = { text, read: this.#readRevoked(text) };
+    return this.#parsed.read();
+  }
+
+  #readRevoked(text: string): () => RevocationList | undefined {
+    try {
+      const list = text === '' ? undefined : parseRevoked(text, `${this.#location}, key ${KEYS.revoked},`, LONGEST_BY_HAND);
+      return () => list;
+    } catch (error) {
+      return () => {
+        throw error;
+      };
     }
-    return this.#parsed.list;
   }
 
   #fill({ length }: string): readonly LedgerFinding[] {

@@ -14,6 +14,8 @@ import type { Clock } from '../../trust/contract.ts';
 import type { TrustError } from '../../trust/errors.ts';
 import { revocationsOf } from '../../trust/revocation.ts';
 import type { SiteCaches } from '../caches.ts';
+import { atOnce } from '../../work/at-once.ts';
+import type { TimeSlices } from '../../work/time-slices.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import type { GrantDesk } from '../tokens/grant-desk.ts';
 import { openSecretGrants } from '../tokens/secret-grants.ts';
@@ -71,9 +73,9 @@ export class SiteTrust implements AsyncDisposable {
     this.#options = options;
   }
 
-  async step(view: NamespaceView, signal: AbortSignal): Promise<TrustStep> {
+  async step(view: NamespaceView, signal: AbortSignal, slices: TimeSlices): Promise<TrustStep> {
     const { site } = view;
-    if (site === undefined) return this.#stepWithoutSite(view, signal);
+    if (site === undefined) return this.#stepWithoutSite(view, signal, slices);
     const kept = await this.#keptFor(site);
     this.#site = site;
     const found = new Findings(site, signal);
@@ -83,10 +85,10 @@ export class SiteTrust implements AsyncDisposable {
     // Who is revoked comes first: without it nothing is signed.
     const revoked = await found.attempt(async () => revocationsOf(await kept.ledger.revoked()));
     const wanted = wantedSecrets(view, site);
-    const issued = revoked === undefined ? noIssue : await this.#issue(kept, view, wanted, revoked, found);
+    const issued = revoked === undefined ? noIssue : await this.#issue(kept, view, wanted, revoked, found, slices);
     const tokens =
       identity === undefined || revoked === undefined ? undefined : await found.attempt(() => this.#stepTokens(kept, identity, view));
-    if (revoked !== undefined) await found.attempt(() => kept.renewals.step(view, site, wanted));
+    if (revoked !== undefined) await found.attempt(() => kept.renewals.step(view, site, wanted, slices));
     const after = revoked === undefined ? undefined : await found.attempt(async () => revocationsOf(await kept.ledger.revoked()));
     return {
       facts: { ...noTrust, ...tokens?.facts, certificates: issued.certificates, defaultIssuer: defaultIssuerOf(site) },
@@ -111,13 +113,13 @@ export class SiteTrust implements AsyncDisposable {
   }
 
   /** What the controller itself asks for it gets: for the server of tokens, for a SecuredAccess. None of it is a site's. */
-  async #stepWithoutSite(view: NamespaceView, signal: AbortSignal): Promise<TrustStep> {
+  async #stepWithoutSite(view: NamespaceView, signal: AbortSignal, slices: TimeSlices): Promise<TrustStep> {
     await this[Symbol.asyncDispose]();
     const { namespace, client, caches, clock = Date.now } = this.#options;
     const certificates = new CertificateSecrets(new SiteSecrets({ namespace, client, caches }), unrecorded, clock);
     const found = new Findings(undefined, signal);
     const [own, others] = parted(wantedSecrets(view, undefined), ({ certificate }) => isControlled(certificate));
-    const { certificates: states, due } = await ensureAll(certificates, own, new Set(), found);
+    const { certificates: states, due } = await ensureAll(certificates, own, new Set(), found, slices);
     const facts = { ...noTrust, certificates: new Map([...states, ...others.map(({ name }) => [name, NO_SITE] as const)]) };
     const failed = found.failed === undefined ? {} : { failed: found.failed };
     return { facts, problems: [], revoked: undefined, anchor: undefined, ...this.#again(due), ...failed };
@@ -145,10 +147,11 @@ export class SiteTrust implements AsyncDisposable {
     wanted: readonly WantedSecret[],
     revoked: Revocations,
     found: Findings,
+    slices: TimeSlices,
   ): Promise<Issue> {
     // Certificates of the API server are there or are not: nobody writes one anew in two steps.
     await found.attempt(() => withdrawals.step(new Set([...wanted.map(({ resource }) => resource), ...unreadable.map(keyOf)]), 0));
-    const issue = await ensureAll(certificates, wanted, new Set(revoked.serials), found);
+    const issue = await ensureAll(certificates, wanted, new Set(revoked.serials), found, slices);
     for (const { name, resource, hosts } of issue.written) {
       withdrawals.gave(resource);
       this.#options.log.info({ namespace: this.#options.namespace, secret: name, hosts }, 'certificate issued');
@@ -234,22 +237,34 @@ interface Issue {
 
 const noIssue: Issue = { certificates: new Map(), written: [], due: undefined };
 
+/** Certificates that are issued at once: what they put on record is written together. */
+const ISSUED_AT_ONCE = 64;
+
 async function ensureAll(
   secrets: CertificateSecrets,
   wanted: readonly WantedSecret[],
   revoked: ReadonlySet<string>,
   found: Findings,
+  slices: TimeSlices,
 ): Promise<Issue> {
   const certificates = new Map<string, CertificateState>();
   const written: WantedSecret[] = [];
-  const dues: (number | undefined)[] = [];
+  let soonestDue: number | undefined;
   secrets.keepOnly(wanted);
-  for (const each of wanted) {
+  const ensure = async (each: WantedSecret): Promise<void> => {
+    await slices.next();
     const { state, due, isWritten, failed } = await secrets.ensure(each, revoked);
     if (state !== undefined) certificates.set(each.name, state);
-    dues.push(due);
+    soonestDue = soonest([soonestDue, due]);
     if (isWritten === true) written.push(each);
     found.failed ??= failed;
-  }
-  return { certificates, written, due: soonest(dues) };
+  };
+  // Authorities come first, since the others are signed by them.
+  const [authorities, others] = parted(wanted, ({ signing }) => signing);
+  for (const each of authorities) await ensure(each);
+  await atOnce(
+    ISSUED_AT_ONCE,
+    others.map((each) => () => ensure(each)),
+  );
+  return { certificates, written, due: soonestDue };
 }

@@ -52,7 +52,19 @@ export const SITE_SERVER_BUNDLE = 'earshot-site-server';
 
 const onMachines: AccessRules = { impliedBundle: SITE_SERVER_BUNDLE, freePorts: true };
 
+/** Of one set of resources it is asked for again and again. */
+const known = new WeakMap<AccessSources, { readonly site: Site; readonly rules: AccessRules; readonly list: AccessList }[]>();
+
 export function listAccesses(resources: AccessSources, site: Site, rules: AccessRules = onMachines): AccessList {
+  const lists = known.getOrInsert(resources, []);
+  const found = lists.find((each) => each.site === site && each.rules === rules);
+  if (found !== undefined) return found.list;
+  const list = accessesIn(resources, site, rules);
+  lists.push({ site, rules, list });
+  return list;
+}
+
+function accessesIn(resources: AccessSources, site: Site, rules: AccessRules): AccessList {
   if (site.spec.edge === true) return { accesses: [], problems: refusedAtEdge(resources, site) };
   const problems: ResourceProblem[] = [];
   const accesses = [...impliedAccess(site, resources, rules)];

@@ -49,7 +49,11 @@ export function servicePorts(resources: ServiceSources, { services, podKeys }: S
     if (problem !== undefined) problems.push(problem);
     return problem === undefined;
   });
-  const before: PortsBefore = new Map(services.flatMap(({ name, ports }) => ports.map((port) => [`${name}/${port.name}`, port] as const)));
+  const before: PortsBefore = new Map(
+    [...new Set(named.map(({ service }) => service))].flatMap((name) =>
+      (known.get(name)?.ports ?? []).map((port) => [`${name}/${port.name}`, port] as const),
+    ),
+  );
   const { winners, problems: ofLosers } = oneEach(named, before);
   const ofListeners = services.filter(({ label }) => label !== undefined).flatMap((service) => service.ports);
   const { ports, problems: ofPorts } = assign(winners, before, ofListeners, new RouterPorts(resources));

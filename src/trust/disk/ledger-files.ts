@@ -59,9 +59,15 @@ export const revokedText = (site: RevokedSite): Omit<RevokedSite, 'at'> & { read
   at: new Date(site.at).toISOString(),
 });
 
-/** @throws TrustError `state-damaged`: to take an unreadable file for an empty one would let everyone back in */
-export function parseRevoked(text: string, path: string): RevocationList {
+/**
+ * @param longestByHand characters of what is not in the form that `formatRevoked` writes: reading any YAML takes a second for half a megabyte
+ * @throws TrustError `state-damaged`: to take an unreadable file for an empty one would let everyone back in
+ */
+export function parseRevoked(text: string, path: string, longestByHand = Number.POSITIVE_INFINITY): RevocationList {
   try {
+    const written = readWritten(text);
+    if (written !== undefined) return { ...written, revoked: written.revoked.map(parseRevokedSite) };
+    if (text.length > longestByHand) throw new Error(`it is not as Earshot writes it, and has more than ${longestByHand} characters`);
     const document = parseWritten(text);
     const { version, revoked, sequence } = isRecord(document) ? document : {};
     if (version !== 1 || !Array.isArray(revoked)) throw new Error('it must hold "version: 1" and a list "revoked"');
@@ -75,6 +81,57 @@ export function parseRevoked(text: string, path: string): RevocationList {
     );
   }
 }
+
+/**
+ * Reads what `formatRevoked` writes, line by line.
+ * @returns undefined where something else is in it, which may be YAML all the same
+ */
+function readWritten(text: string): { readonly revoked: readonly unknown[]; readonly sequence?: number } | undefined {
+  const [version, list, ...lines] = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const [, digits] = SEQUENCE.exec(lines.at(-1) ?? '') ?? [];
+  if (digits !== undefined) lines.pop();
+  const numbered = digits === undefined ? {} : { sequence: Number(digits) };
+  if (version !== 'version: 1') return undefined;
+  if (list === 'revoked: []') return lines.length === 0 ? { revoked: [], ...numbered } : undefined;
+  if (list !== 'revoked:') return undefined;
+  const sites: Record<string, unknown>[] = [];
+  let texts: string[] | undefined;
+  for (const line of lines) {
+    const [, begin, item, key, value = ''] = LINE.exec(line) ?? [];
+    const site = sites.at(-1);
+    const scalar = readScalar(item ?? value);
+    if (item !== undefined) {
+      if (texts === undefined || scalar === undefined) return undefined;
+      texts.push(scalar);
+      continue;
+    }
+    if (key === undefined || (begin === undefined && site === undefined)) return undefined;
+    const fields = begin === undefined ? site : {};
+    if (fields === undefined || Object.hasOwn(fields, key)) return undefined;
+    if (begin !== undefined) sites.push(fields);
+    texts = value === '' ? [] : undefined;
+    const read = texts ?? (value === '[]' ? [] : scalar);
+    if (read === undefined) return undefined;
+    fields[key] = read;
+  }
+  return { revoked: sites, ...numbered };
+}
+
+/** The last line, since one that is cut off must not count. */
+const SEQUENCE = /^sequence: (\d{1,15})$/;
+
+/** `- key: value` and `  key: value` of a site, `  - item` of one of its lists. */
+const LINE = /^(?:(- )|  )(?:- (.+)|(name|at|siteIds|serials):(?: (.+))?)$/;
+
+/** A text, with quotes or without, as `writeYaml` writes it. */
+function readScalar(text: string): string | undefined {
+  if (!text.startsWith('"')) return /^[A-Za-z][A-Za-z0-9./-]*$/.test(text) && !WORD.test(text) ? text : undefined;
+  const value = parseJson(text);
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** What is no text in some YAML. */
+const WORD = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 
 /** @throws Error with what is wrong */
 export function parseRevokedSite(value: unknown, index: number): RevokedSite {

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { hasAll, hasMore } from '../../../src/connection/as-wanted.ts';
 import { carryOut, type CarriedOut } from '../../../src/connection/carry-out.ts';
+import { TimeSlices } from '../../../src/work/time-slices.ts';
+import { Turns } from '../../../src/work/turns.ts';
 import { Repairs } from '../../../src/connection/repairs.ts';
 import { SettledObjects } from '../../../src/connection/settled-objects.ts';
 import { changedFields, formatField } from '../../../src/kube/changed-fields.ts';
@@ -76,7 +78,16 @@ describe('what admission does to every write of an object', () => {
   const carry = ({ api, caches, signal }: PlayedCluster, object: Deployment, settled: SettledObjects): Promise<CarriedOut> =>
     carryOut(
       { objects: [{ of: deployments, object, for: 'Site/west' }], unwanted: [] },
-      { namespace: 'ns', caches, client: api, repairs: new Repairs({ client: api }), settled, site: undefined, signal },
+      {
+        namespace: 'ns',
+        caches,
+        client: api,
+        repairs: new Repairs({ client: api }),
+        settled,
+        site: undefined,
+        slices: new TimeSlices(new Turns(), 'ns'),
+        signal,
+      },
     );
 
   for (const [what, admission, told] of admissions) {

@@ -3,6 +3,8 @@ import { describe, test } from 'node:test';
 import { carryOut, type CarriedOut } from '../../../src/connection/carry-out.ts';
 import { Repairs } from '../../../src/connection/repairs.ts';
 import { SettledObjects } from '../../../src/connection/settled-objects.ts';
+import { TimeSlices } from '../../../src/work/time-slices.ts';
+import { Turns } from '../../../src/work/turns.ts';
 import type { Wish } from '../../../src/connection/wishes.ts';
 import { FIELD_MANAGER } from '../../../src/api/skupper/cluster-names.ts';
 import type { KubeObject, Service, ServicePort } from '../../../src/kube/objects.ts';
@@ -44,7 +46,16 @@ async function carry({ api, caches, signal }: PlayedCluster, object: Service): P
   const wish: Wish = { of: services, object, for: 'Listener/web' };
   return carryOut(
     { objects: [wish], unwanted: [] },
-    { namespace: 'ns', caches, client: api, repairs: new Repairs({ client: api }), settled: new SettledObjects(), site: undefined, signal },
+    {
+      namespace: 'ns',
+      caches,
+      client: api,
+      repairs: new Repairs({ client: api }),
+      settled: new SettledObjects(),
+      site: undefined,
+      slices: new TimeSlices(new Turns(), 'ns'),
+      signal,
+    },
   );
 }
 
@@ -187,7 +198,16 @@ test('what needs others is made after them, whatever the order of the wishes', a
   });
   await carryOut(
     { objects: wishes, unwanted: [] },
-    { namespace: 'ns', caches, client: api, repairs: new Repairs({ client: api }), settled: new SettledObjects(), site: undefined, signal },
+    {
+      namespace: 'ns',
+      caches,
+      client: api,
+      repairs: new Repairs({ client: api }),
+      settled: new SettledObjects(),
+      site: undefined,
+      slices: new TimeSlices(new Turns(), 'ns'),
+      signal,
+    },
   );
   const made = api.calls.filter((call) => call.startsWith('create ')).map((call) => call.split(' ')[1]);
   assert.deepEqual(made, ['roles', 'serviceaccounts', 'rolebindings', 'deployments']);

@@ -12,6 +12,8 @@ import { configMaps, secrets } from '../../../../src/kube/resource.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
 import { formatAnchor } from '../../../../src/trust/anchor.ts';
 import type { Clock } from '../../../../src/trust/contract.ts';
+import { TimeSlices } from '../../../../src/work/time-slices.ts';
+import { Turns } from '../../../../src/work/turns.ts';
 import { makeClock } from '../../trust/support/site.ts';
 import { playedCluster, type PlayedCluster } from './played-cluster.ts';
 import { settings, viewOf } from './view.ts';
@@ -61,7 +63,7 @@ export async function trustWorld({
     step: async (objects, { namespace = 'west' } = {}) => {
       const find: NamespaceView['find'] = (of, name) => caches.view(of).get(`${namespace}/${name}`);
       const trust = trusts.getOrInsertComputed(namespace, () => new SiteTrust({ ...options, namespace }));
-      const step = await trust.step({ ...viewOf(objects, { namespace }), find }, played.signal);
+      const step = await trust.step({ ...viewOf(objects, { namespace }), find }, played.signal, new TimeSlices(new Turns(), namespace));
       const told = step.anchor === undefined ? undefined : formatAnchor(step.anchor);
       if (told !== undefined && told !== api.read(configMaps, `${namespace}/${ROUTER}`)?.data?.[ROUTER_DATA.anchor]) {
         api.put(configMaps, {
