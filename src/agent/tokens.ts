@@ -5,6 +5,7 @@ import { API_VERSION } from '../api/skupper/names.ts';
 import { problemOf } from '../errors/problem.ts';
 import type { TokenFacts } from '../site/observe/trust-facts.ts';
 import { nameOf } from '../site/resources.ts';
+import { SITE_ID } from '../site/token-link.ts';
 import { bounded, detached } from '../telemetry/boundary.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Redeemed, Token } from '../trust/tokens/contract.ts';
@@ -31,9 +32,6 @@ export interface TokensOptions {
 const AT_ONCE = 8;
 /** Milliseconds, the most that a timer takes. */
 const FOREVER = 2 ** 31 - 1;
-
-/** An annotation of Links that came of tokens. */
-export const SITE_ID = 'earshot/site-id';
 
 interface Attempt {
   readonly name: string;

@@ -7,6 +7,7 @@ import { planCertificates, type WantedBundle } from '../site/plan/certificates.t
 import type { ResourceProblem } from '../site/problem.ts';
 import { certificateHosts, commonBindHost, endpointsOf, reachableHosts, type Reach } from '../site/reach.ts';
 import { keyOf, nameOf, type SiteResources } from '../site/resources.ts';
+import { isTokenLink } from '../site/token-link.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import { revocationsOf } from '../trust/revocation.ts';
 import type { BundleSet, Ledger } from '../trust/stores.ts';
@@ -18,7 +19,7 @@ import { keepOfflineLinks } from './offline-links.ts';
 import type { Identity, OfflineLinks, Source, Stores } from './ports.ts';
 import { Renewals } from './renewals.ts';
 import type { SiteSettings } from './settings.ts';
-import { SITE_ID, Tokens } from './tokens.ts';
+import { Tokens } from './tokens.ts';
 import { Withdrawals } from './withdrawals.ts';
 
 export interface TrustInput {
@@ -192,8 +193,9 @@ function ownBundles(resources: SiteResources, accesses: readonly Access[], wante
 }
 
 function bundlesOfTokens({ Link }: SiteResources): ReadonlySet<string> {
-  const ofTokens = Link.filter(({ metadata }) => metadata.annotations?.[SITE_ID] !== undefined);
-  return new Set(ofTokens.flatMap(({ spec: { tlsCredentials } }) => (tlsCredentials === undefined ? [] : [tlsCredentials])));
+  return new Set(
+    Link.filter(isTokenLink).flatMap(({ spec: { tlsCredentials } }) => (tlsCredentials === undefined ? [] : [tlsCredentials])),
+  );
 }
 
 function wantedBundles(input: TrustInput): readonly WantedBundle[] {

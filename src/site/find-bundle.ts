@@ -13,21 +13,26 @@ export interface FoundBundle {
 /**
  * The bundle that a resource names in `spec.tlsCredentials`. One that does not serve is told with what it lacks, and in its place the last
  * one of that name is used that did.
+ * @param advice what helps where the user cannot write the bundle; left out: to put its files where bundles are
  */
-export function findBundle(material: Material, name: string, use: BundleUse, resource: ResourceKey): FoundBundle {
+export function findBundle(material: Material, name: string, use: BundleUse, resource: ResourceKey, advice?: string): FoundBundle {
   const { bundles, unreadable, check, lastValid, bundleLocation } = material;
   const reason = unreadable.get(name);
   const bundle = bundles.get(name);
   if (reason === undefined && bundle === undefined) {
-    const message = `there is no TLS bundle named ${quoted(name)}; put ${files[use]} into ${bundleLocation(name)}.`;
+    const message = `there is no TLS bundle named ${quoted(name)}; ${advice ?? `put ${files[use]} into ${bundleLocation(name)}`}.`;
     return {
       problems: [{ ...errorIn(resource, FIELD, 'tls-missing', message), beginning: `TLS credentials secret ${quoted(name)} not found` }],
     };
   }
+  const error = (code: ResourceProblem['code'], message: string): ResourceProblem =>
+    errorIn(resource, FIELD, code, advice === undefined ? message : `${message.replace(/\.$/, '')}; ${advice}.`);
   const problems =
     reason !== undefined || bundle === undefined
-      ? [errorIn(resource, FIELD, 'tls-unreadable', reason ?? '')]
-      : check(bundle, use).map(({ code, message, passing }) => (passing ? warningIn : errorIn)(resource, FIELD, code, message));
+      ? [error('tls-unreadable', reason ?? '')]
+      : check(bundle, use).map(({ code, message, passing }) =>
+          passing ? warningIn(resource, FIELD, code, message) : error(code, message),
+        );
   const last = problems.length === 0 ? undefined : lastValid(name, use);
   if (last !== undefined) return { bundle: last.bundle, problems: problems.map((problem) => standingIn(problem, last, use)) };
   return bundle === undefined || hasErrors(problems) ? { problems } : { bundle, problems };

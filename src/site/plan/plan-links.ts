@@ -5,6 +5,7 @@ import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { SETTING, settingOf } from '../settings.ts';
+import { isTokenLink } from '../token-link.ts';
 import { isGiven, notAHost, parsePort } from './fields.ts';
 import { narrowingProblems } from './narrowing.ts';
 import { withoutOwn } from './own-endpoints.ts';
@@ -67,9 +68,13 @@ function badCost(resource: ResourceKey, cost: number): readonly ResourceProblem[
   return [errorIn(resource, 'spec.cost', 'cost', `${cost} is no cost; use a whole number from 1 to ${HIGHEST_COST}.`)];
 }
 
+/** The private key was made for the token: no file that a user has can replace the bundle. */
+const NEW_TOKEN = 'it came with a token: delete this Link and redeem a new token';
+
 function tlsOf(link: Link, material: Material): FoundBundle {
   const { tlsCredentials } = link.spec;
-  if (isGiven(tlsCredentials)) return findBundle(material, tlsCredentials, 'client', keyOf(link));
+  if (isGiven(tlsCredentials))
+    return findBundle(material, tlsCredentials, 'client', keyOf(link), isTokenLink(link) ? NEW_TOKEN : undefined);
   const message = 'it is missing; a link needs a client certificate. Name a bundle, or redeem a token instead.';
   return { problems: [errorIn(keyOf(link), 'spec.tlsCredentials', 'tls-missing', message)] };
 }

@@ -25,6 +25,26 @@ function problem(of: SitePlan): string {
   return `${only.severity} ${only.resource} ${only.code} ${only.field}`;
 }
 
+test("a bundle of a token's Link that is missing or damaged asks for a new token, any other for its files", () => {
+  const of = (annotations: Readonly<Record<string, string>> | undefined, changed: Parameters<typeof aMaterial>[0] = {}): string => {
+    const link = aLink('east', { tlsCredentials: 'east' });
+    const object = annotations === undefined ? link : { ...link, metadata: { ...link.metadata, annotations } };
+    const first = planSite(resources(aSite(), object), aMaterial(changed)).problems.find(({ resource }) => resource === 'Link/east');
+    assert.ok(first);
+    return problemText(first);
+  };
+  const token = { 'earshot/site-id': '11111111-1111-8111-8111-111111111111' };
+  const bundles = new Map([['east', { ...whole, name: 'east' }]]);
+  const damaged = { bundles, check: () => [{ code: 'tls-mangled', message: 'it is damaged', passing: false }] } as const;
+  const unreadable = { unreadable: new Map([['east', 'it cannot be read.']]) };
+  for (const changed of [{}, damaged, unreadable]) {
+    assert.match(of(token, changed), /; it came with a token: delete this Link and redeem a new token\.$/);
+    assert.doesNotMatch(of(undefined, changed), /token/);
+  }
+  assert.doesNotMatch(of(token), /put tls\.crt/);
+  assert.match(of({ note: 'by hand' }), /put tls\.crt, tls\.key and ca\.crt into/);
+});
+
 test('an edge site opens no port for links, however it is asked to, and says so', () => {
   const edge = aSite({ edge: true, linkAccess: 'default' });
   const { config, problems } = plan(edge, aRouterAccess('more'));
