@@ -29,6 +29,9 @@ export interface Kept {
 /** What a site has of these is called so. */
 const OURS = 'skupper';
 
+/** Labels by which rules find an object of any name. */
+const USED = [label.labelTemplate, label.siteSizing, label.component, label.routerConfig] as const;
+
 export const keptObjects: readonly Kept[] = [
   { of: deployments, labelSelector: `${label.component}=router` },
   { of: services },
@@ -68,7 +71,7 @@ function typeOnly({ apiVersion, kind, type, metadata }: Secret): KubeObject {
 
 function named(object: KubeObject): KubeObject | undefined {
   const { name = '', labels = {} } = object.metadata;
-  return name.startsWith(OURS) || Object.keys(labels).some((key) => key.includes('skupper.io/')) ? whole(object) : undefined;
+  return name.startsWith(OURS) || USED.some((key) => labels[key] !== undefined) ? whole(object) : undefined;
 }
 
 function whole(object: KubeObject): KubeObject {

@@ -1,30 +1,22 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { test } from 'node:test';
 import { keptObjects } from '../../../src/connection/kept-objects.ts';
-import type { Secret } from '../../../src/kube/objects.ts';
-import { secrets } from '../../../src/kube/resource.ts';
+import { configMaps, secrets } from '../../../src/kube/resource.ts';
 
-const project = keptObjects.find(({ of }) => of === secrets)?.project ?? assert.fail();
-const big = 'x'.repeat(100_000);
-const secret = (name: string, type: string, data: Readonly<Record<string, string>> = { any: big }): Secret => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: { name, namespace: 'ns', uid: 'u', resourceVersion: '1', annotations: { big } },
-  type,
-  data,
-});
+for (const kind of [configMaps, secrets]) {
+  const project = keptObjects.find((each) => each.of === kind)?.project ?? (() => undefined);
+  const object = (name: string, labels: Readonly<Record<string, string>>) => ({
+    metadata: { name, labels },
+    type: 'Opaque',
+    data: { x: 'x'.repeat(1e6) },
+  });
 
-describe('of Secrets the controller of sites keeps', () => {
-  for (const type of ['kubernetes.io/dockerconfigjson', 'kubernetes.io/service-account-token', 'helm.sh/release.v1']) {
-    it(`name and type of ${type}, in less than 1 KiB`, () => {
-      const kept = project(secret('other', type));
-      assert.equal((kept as Secret).type, type);
-      assert.ok(JSON.stringify(kept).length < 1024);
-    });
-  }
-  it('nothing of one that could hold a bundle and does not', () => assert.equal(project(secret('other', 'Opaque')), undefined));
-  for (const key of ['tls.crt', 'ca.crt']) {
-    it(`all of one with ${key}`, () =>
-      assert.deepEqual((project(secret('other', 'Opaque', { [key]: 'x' })) as Secret).data, { [key]: 'x' }));
-  }
-});
+  test(`a ${kind.kind} that no rule uses is not kept, whatever labels of skupper.io it bears`, () => {
+    assert.equal(project(object('mine', { 'example.skupper.io/x': '', 'skupper.io/x': '', 'a.skupper.io/skupper.io': '' })), undefined);
+  });
+
+  test(`a ${kind.kind} that a rule finds by its name or by its label is kept`, () => {
+    assert.ok(project(object('skupper-router', {})) !== undefined);
+    assert.ok(project(object('mine', { 'skupper.io/label-template': '' })) !== undefined);
+  });
+}
