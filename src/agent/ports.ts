@@ -131,6 +131,10 @@ export interface TokenStore {
   putLink(link: Link): Promise<void>;
   /** Takes back what `putLink` made. */
   removeLink(name: string): Promise<void>;
+  /** Names of the bundles that were written for tokens, and by nothing else. */
+  madeBundles(): Promise<ReadonlySet<string>>;
+  /** Removes one of `madeBundles`; without effect on any other. */
+  removeBundle(name: string): Promise<void>;
 }
 
 /** "Renew the certificate of this link now", and what came of it. Links by their own names. */

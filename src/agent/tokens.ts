@@ -7,7 +7,7 @@ import type { TokenFacts } from '../site/observe/trust-facts.ts';
 import { nameOf } from '../site/resources.ts';
 import { SITE_ID } from '../site/token-link.ts';
 import { bounded, detached } from '../telemetry/boundary.ts';
-import type { Logger } from '../telemetry/log.ts';
+import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { Redeemed, Token } from '../trust/tokens/contract.ts';
 import { TrustError } from '../trust/errors.ts';
 import { renewalDue } from '../trust/renewal.ts';
@@ -19,6 +19,7 @@ import { Slots } from '../work/slots.ts';
 import { CertificateError } from '../x509/errors.ts';
 import { readCertificates } from '../x509/facts.ts';
 import type { Identity, Stores } from './ports.ts';
+import { UnusedBundles } from './unused-bundles.ts';
 
 export interface TokensOptions {
   readonly stores: Pick<Stores, 'bundles' | 'pendingKeys' | 'tokens'>;
@@ -59,6 +60,7 @@ export class Tokens implements Disposable {
   #taken: ReadonlySet<string> = new Set();
   readonly #keeping = new InTurn();
   readonly #turns = new Slots(AT_ONCE, Infinity);
+  readonly #unused = new UnusedBundles();
   #redeemed: Map<string, string> | undefined;
 
   constructor(options: TokensOptions) {
@@ -87,8 +89,42 @@ export class Tokens implements Disposable {
     return new Map([...this.#attempts].map(([name, { facts }]) => [name, facts]));
   }
 
+  /**
+   * Removes the bundles of tokens that no resource names any more.
+   * @param inUse names that resources give; undefined: a resource cannot be read, so nothing is removed
+   * @returns when the next one is due
+   */
+  async removeUnused(inUse: ReadonlySet<string> | undefined, now: number): Promise<number | undefined> {
+    const { stores, log } = this.#options;
+    // The bundle of a token that is being redeemed is there before its Link.
+    const busy = [...this.#attempts.values()].flatMap(({ name, facts }) => (facts.redeemed ? [] : [name]));
+    const { unused, due } = this.#unused.find(
+      await stores.tokens.madeBundles(),
+      inUse === undefined ? undefined : inUse.union(new Set(busy)),
+      now,
+    );
+    for (const name of unused) {
+      try {
+        await this.#removeBundle(name);
+        log.info({ bundle: name }, 'bundle of a deleted Link removed');
+      } catch (error) {
+        log.warn({ bundle: name, error }, `the bundle of a deleted Link cannot be removed: ${messageOf(error)}`);
+      }
+    }
+    return due;
+  }
+
   [Symbol.dispose](): void {
     for (const attempt of this.#attempts.values()) this.#giveUp(attempt);
+  }
+
+  async #removeBundle(name: string): Promise<void> {
+    const { tokens, pendingKeys } = this.#options.stores;
+    await tokens.removeBundle(name);
+    // Of a renewal that had no answer.
+    await pendingKeys.drop(name);
+    if (this.#attempts.has(name) || this.#redeemed?.delete(name) !== true) return;
+    await tokens.setRedeemed(this.#redeemed);
   }
 
   #giveUp(attempt: Attempt): void {

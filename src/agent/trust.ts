@@ -7,6 +7,7 @@ import { planCertificates, type WantedBundle } from '../site/plan/certificates.t
 import type { ResourceProblem } from '../site/problem.ts';
 import { certificateHosts, commonBindHost, endpointsOf, reachableHosts, type Reach } from '../site/reach.ts';
 import { keyOf, nameOf, type SiteResources } from '../site/resources.ts';
+import { secretNames } from '../site/secret-names.ts';
 import { isTokenLink } from '../site/token-link.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import { revocationsOf } from '../trust/revocation.ts';
@@ -95,7 +96,9 @@ export class Trust implements AsyncDisposable {
     const { accesses } = listAccesses(resources, site);
     const isUnread = (name: string): boolean => input.incomplete || input.unread.has(`AccessGrant/${name}`);
     const grants = await this.#grants.ensure(resources.AccessGrant, isUnread, grantSettings(input, accesses), now);
-    const tokens = await this.#tokens.ensure(resources.AccessToken, site, ownBundles(resources, accesses, wanted));
+    const own = ownBundles(resources, accesses, wanted);
+    const tokens = await this.#tokens.ensure(resources.AccessToken, site, own);
+    await this.#tokens.removeUnused(input.incomplete || input.unread.size > 0 ? undefined : own.union(secretNames(resources)), now);
     return {
       facts: { grants, tokens, certificates, defaultIssuer: defaultIssuerOf(site) ?? 'earshot-site-ca' },
       problems,

@@ -336,7 +336,14 @@ export class SiteAgent {
       },
       siteAuthority: own,
       issuers: [bundles],
-      tokens: { redeemed: async () => new Map(), setRedeemed: nothing, putLink: nothing, removeLink: nothing },
+      tokens: {
+        redeemed: async () => new Map(),
+        setRedeemed: nothing,
+        putLink: nothing,
+        removeLink: nothing,
+        madeBundles: async () => new Set<string>(),
+        removeBundle: nothing,
+      },
       ledger: async () => ledger,
       grants: never,
     };

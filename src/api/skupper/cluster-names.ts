@@ -83,6 +83,8 @@ export const annotation = {
   defaultSizing: 'skupper.io/default-site-sizing',
   /** Of Secrets with TLS bundles: overrides the Site's setting of that name. */
   priorRevisions: 'skupper.io/tls-prior-valid-revisions',
+  /** `"true"` on the Secret of a bundle that was written for a token. */
+  tokenBundle: 'earshot/token-bundle',
   /** A hash of all that the controller applied last: what it leaves out the next time is taken away. */
   applied: 'earshot/applied',
 } as const;

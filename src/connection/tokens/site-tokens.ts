@@ -7,9 +7,11 @@ import type { GrantFacts, TrustFacts } from '../../site/observe/trust-facts.ts';
 import { uselessGrants } from '../../site/plan/access.ts';
 import type { ResourceProblem } from '../../site/problem.ts';
 import { nameOf, type SiteResources } from '../../site/resources.ts';
+import { secretNames } from '../../site/secret-names.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Authority } from '../../trust/contract.ts';
 import type { Bundles, GrantStore, Ledger } from '../../trust/stores.ts';
+import { attachedCredentials, hasUnreadableAttached } from '../attached/bound.ts';
 import type { SiteCaches } from '../caches.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import type { SecretPendingKeys } from '../trust/secret-pending-keys.ts';
@@ -36,7 +38,7 @@ export interface SiteTokensOptions {
 export interface TokensStep {
   readonly facts: Pick<TrustFacts, 'grants' | 'tokens'>;
   readonly problems: readonly ResourceProblem[];
-  /** When the next grant expires, which its status is to tell. */
+  /** When the next grant expires, which its status is to tell, or the next bundle without a Link is removed. */
   readonly due?: number;
 }
 
@@ -75,6 +77,9 @@ export class SiteTokens implements AsyncDisposable {
     this.#view = view;
     if (site === undefined) return { facts: { grants: new Map(), tokens: new Map() }, problems: [] };
     const tokens = await this.#tokens.ensure(resources.AccessToken, site, takenNames(resources, site));
+    const isUnknown = unreadable.length > 0 || hasUnreadableAttached(view);
+    const inUse = takenNames(resources, site).union(secretNames(resources, attachedCredentials(view)));
+    const unused = await this.#tokens.removeUnused(isUnknown ? undefined : inUse, now);
     const waiting = resources.AccessToken.filter(({ status }) => status?.redeemed !== true);
     const unread = unreadable.filter(({ kind }) => kind === 'AccessToken');
     await this.#pendingKeys.keepOnly(new Set([...waiting, ...unread].map((token) => pendingKeyOf(nameOf(token)))));
@@ -83,7 +88,7 @@ export class SiteTokens implements AsyncDisposable {
     return {
       facts: { grants, tokens },
       problems: letsNobodyIn || site.spec.edge === true ? uselessGrants(resources, site) : [],
-      ...nextExpiry([...grants.values()]),
+      ...soonest([...grants.values()], unused),
     };
   }
 
@@ -99,8 +104,9 @@ export class SiteTokens implements AsyncDisposable {
   }
 }
 
-function nextExpiry(grants: readonly GrantFacts[]): Pick<TokensStep, 'due'> {
-  const ahead = grants.flatMap(({ expires, expired }) => (expires === undefined || expired ? [] : [expires]));
+function soonest(grants: readonly GrantFacts[], unused: number | undefined): Pick<TokensStep, 'due'> {
+  const expiries = grants.flatMap(({ expires, expired }) => (expires === undefined || expired ? [] : [expires]));
+  const ahead = unused === undefined ? expiries : [...expiries, unused];
   return ahead.length === 0 ? {} : { due: Math.min(...ahead) };
 }
 

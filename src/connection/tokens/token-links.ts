@@ -1,12 +1,15 @@
 /** Links that came of tokens, as objects of the cluster. */
 import type { TokenStore } from '../../agent/ports.ts';
 import { tokenMark } from '../../agent/tokens.ts';
+import { annotation } from '../../api/skupper/cluster-names.ts';
 import { accessTokens, links, type Link } from '../../api/skupper/index.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { isNotFound } from '../../kube/errors.ts';
-import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/objects.ts';
+import type { KubeObject, ObjectMeta, OwnerReference, Secret } from '../../kube/objects.ts';
+import { secrets } from '../../kube/resource.ts';
 import { TrustError } from '../../trust/errors.ts';
 import type { SiteCaches } from '../caches.ts';
+import { isOurs } from '../trust/secret-bundles.ts';
 
 export interface TokenLinksOptions {
   readonly client: Pick<KubeClient, 'create' | 'apply' | 'delete'>;
@@ -44,6 +47,28 @@ export class TokenLinks implements TokenStore {
     else if (isOfTokens(there, owner()))
       view.wrote(await client.apply(links, { ...object, metadata: { ...object.metadata, ...seen(there) } }));
     else throw new TrustError('name-taken', `Link ${object.metadata.name} exists, and this token did not make it: rename one of the two`);
+  }
+
+  madeBundles(): Promise<ReadonlySet<string>> {
+    return Promise.resolve(new Set(this.#ownBundles().map(({ metadata }) => metadata.name ?? '')));
+  }
+
+  async removeBundle(name: string): Promise<void> {
+    const { client, namespace } = this.#options;
+    const secret = this.#ownBundles().find(({ metadata }) => metadata.name === name);
+    if (secret === undefined) return;
+    const { uid } = secret.metadata;
+    try {
+      await client.delete(secrets, { namespace, name }, uid === undefined ? {} : { uid });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  #ownBundles(): readonly Secret[] {
+    const { caches, namespace, owner } = this.#options;
+    const isMarked = ({ metadata }: Secret): boolean => metadata.annotations?.[annotation.tokenBundle] === 'true';
+    return caches.list(secrets, namespace).filter((secret) => isMarked(secret) && isOurs(secret) && isOfTokens(secret, owner()));
   }
 
   async removeLink(name: string): Promise<void> {

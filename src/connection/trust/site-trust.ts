@@ -1,6 +1,6 @@
 import { Withdrawals } from '../../agent/withdrawals.ts';
 import type { Identity } from '../../agent/ports.ts';
-import { RECORDS, ROUTER } from '../../api/skupper/cluster-names.ts';
+import { annotation, RECORDS, ROUTER } from '../../api/skupper/cluster-names.ts';
 import type { Site } from '../../api/skupper/index.ts';
 import type { Revocations } from '../../identity/issued.ts';
 import type { KubeClient } from '../../kube/contract.ts';
@@ -178,7 +178,7 @@ export class SiteTrust implements AsyncDisposable {
       identity,
       ledger,
       grants: openSecretGrants(secrets, { ledger, clock }),
-      bundles: new SecretBundles(secrets),
+      bundles: new SecretBundles(secrets, () => ({ ownerReferences: [secrets.site], annotations: { [annotation.tokenBundle]: 'true' } })),
       pendingKeys: new SecretPendingKeys(secrets),
       authority: (issuer = '') => certificates.issuers.find(issuer === '' ? defaultIssuerOf(this.#site) : issuer),
       log,

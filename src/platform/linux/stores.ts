@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Stores, TokenStore } from '../../agent/ports.ts';
 import { knownGrant } from '../../agent/grants.ts';
@@ -29,7 +30,7 @@ export function openStores(layout: NamespaceLayout, bundles: DirectoryBundles, l
     // What is in `bundles` may be called as another site likes: it hides nothing of the person's own.
     issuers: [new DirectoryBundles(input.issuers), new DirectoryBundles(input.certs), bundles],
     pendingKeys: new DirectoryPendingKeys(join(internal.root, 'pending')),
-    tokens: new TokenFiles(layout),
+    tokens: new TokenFiles(layout, bundles),
     renewalRequests: new RenewalRequestFiles(layout),
     ledger: () => openLedger(internal.root, { onDamage: ({ code, message }) => log?.error({ code }, message) }),
     grants: async (ledger) => openGrantStore(internal.grants, { ledger, known: await grantsBefore(layout) }),
@@ -50,8 +51,10 @@ async function grantsBefore(layout: NamespaceLayout): Promise<ReadonlyMap<string
 class TokenFiles implements TokenStore {
   readonly #links: string;
   readonly #record: string;
+  readonly #bundles: DirectoryBundles;
 
-  constructor({ internal }: NamespaceLayout) {
+  constructor({ internal }: NamespaceLayout, bundles: DirectoryBundles) {
+    this.#bundles = bundles;
     this.#links = internal.links;
     this.#record = join(internal.root, 'redeemed.json');
   }
@@ -79,6 +82,16 @@ class TokenFiles implements TokenStore {
 
   async removeLink(name: string): Promise<void> {
     await removeFile(this.#pathOf(name));
+  }
+
+  async madeBundles(): Promise<ReadonlySet<string>> {
+    const { bundles, unreadable } = await this.#bundles.list();
+    const redeemed = [...(await this.redeemed()).keys()];
+    return new Set(redeemed.filter((name) => bundles.has(name) || unreadable.has(name)));
+  }
+
+  async removeBundle(name: string): Promise<void> {
+    if ((await this.madeBundles()).has(name)) await rm(this.#bundles.locationOf(name), { recursive: true, force: true });
   }
 
   #pathOf(name: string): string {

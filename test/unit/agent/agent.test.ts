@@ -8,7 +8,7 @@ import type { Authority } from '../../../src/trust/contract.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
 import { API_VERSION } from '../../../src/api/skupper/names.ts';
 import { until } from '../platform/support.ts';
-import { aListener, aRouterAccess, aSite } from '../site/fixtures.ts';
+import { aLink, aListener, aRouterAccess, aSite } from '../site/fixtures.ts';
 import { startGranting } from '../trust/support/grant-server.ts';
 import { FakeRouter } from './support/fake-router.ts';
 import { anAuthority, MemoryPlatform, MemorySite } from './support/memory-platform.ts';
@@ -82,6 +82,33 @@ test('a certificate that ends between two passes of which neither saw a change i
   running.ahead = 0;
   await pass();
   assert.doesNotMatch(platform.status('Listener/web')?.message ?? '', /tls\.crt ended/, 'the clock was wrong');
+});
+
+test('the bundle of a token goes with its last Link, and not while anything cannot be read', async (t) => {
+  const platform = new MemoryPlatform();
+  const link = aLink('second', { tlsCredentials: 'east' });
+  platform.site.put(aSite(), link);
+  platform.site.redeemed.set('east', 'mark');
+  await platform.site.issued.put({ ...aBundle(anAuthority('theirs')), name: 'east' });
+  const running = await run(t, platform);
+  const isThere = async (): Promise<boolean> => (await platform.site.issued.get('east')) !== undefined;
+  const later = async (): Promise<void> => {
+    for (let passes = 0; passes < 2; passes += 1) {
+      await running.pass();
+      running.ahead += 10_000;
+    }
+    await running.pass();
+  };
+  await later();
+  assert.ok(await isThere(), 'another Link uses it');
+  platform.site.objects.delete('Link/second');
+  platform.incomplete = true;
+  await later();
+  assert.ok(await isThere(), 'a Link may be in what cannot be read');
+  platform.incomplete = false;
+  platform.site.put(aListener('any'));
+  await later();
+  assert.ok(!(await isThere()));
 });
 
 test("the site's own certificate is renewed when its time has come, whatever else has not changed", async (t) => {

@@ -154,6 +154,8 @@ export class MemoryPlatform implements SitePlatform {
       setRedeemed: () => Promise.resolve(),
       putLink: (link) => Promise.resolve(this.site.put(link)),
       removeLink: (name) => Promise.resolve(void this.site.objects.delete(`Link/${name}`)),
+      madeBundles: () => Promise.resolve(new Set(this.site.redeemed.keys())),
+      removeBundle: (name) => Promise.resolve(this.site.issued.remove(name)),
     },
     renewalRequests: {
       open: () => Promise.resolve(new Set([...this.site.askedRenewals].filter((link) => !this.site.answers.has(link)))),

@@ -9,6 +9,7 @@ import { SiteTrust, type TrustStep } from '../../../../src/connection/trust/site
 import type { KubeClient } from '../../../../src/kube/contract.ts';
 import type { KubeObject, Secret } from '../../../../src/kube/objects.ts';
 import { configMaps, secrets } from '../../../../src/kube/resource.ts';
+import type { SiteObject } from '../../../../src/site/resources.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
 import { formatAnchor } from '../../../../src/trust/anchor.ts';
 import type { Clock } from '../../../../src/trust/contract.ts';
@@ -22,7 +23,10 @@ import { settings, viewOf } from './view.ts';
 export interface TrustWorld extends AsyncDisposable {
   readonly cluster: PlayedCluster;
   readonly clock: Clock & { advance(milliseconds: number): void };
-  step(objects: readonly KubeObject[], options?: { readonly namespace?: string }): Promise<TrustStep>;
+  step(
+    objects: readonly KubeObject[],
+    options?: { readonly namespace?: string; readonly unreadable?: readonly SiteObject[] },
+  ): Promise<TrustStep>;
   secret(name: string): Secret;
   /** The texts of a Secret. */
   texts(name: string): Readonly<Record<string, string>>;
@@ -60,10 +64,14 @@ export async function trustWorld({
     secret,
     texts,
     leaf: (name) => new X509Certificate(texts(name)['tls.crt'] ?? ''),
-    step: async (objects, { namespace = 'west' } = {}) => {
+    step: async (objects, { namespace = 'west', unreadable = [] } = {}) => {
       const find: NamespaceView['find'] = (of, name) => caches.view(of).get(`${namespace}/${name}`);
       const trust = trusts.getOrInsertComputed(namespace, () => new SiteTrust({ ...options, namespace }));
-      const step = await trust.step({ ...viewOf(objects, { namespace }), find }, played.signal, new TimeSlices(new Turns(), namespace));
+      const step = await trust.step(
+        { ...viewOf(objects, { namespace, unreadable }), find },
+        played.signal,
+        new TimeSlices(new Turns(), namespace),
+      );
       const told = step.anchor === undefined ? undefined : formatAnchor(step.anchor);
       if (told !== undefined && told !== api.read(configMaps, `${namespace}/${ROUTER}`)?.data?.[ROUTER_DATA.anchor]) {
         api.put(configMaps, {

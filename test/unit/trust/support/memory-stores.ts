@@ -45,6 +45,12 @@ export class MemoryBundles implements Bundles {
     return this.#latest.bundles.get(name) ?? this.#set(make());
   }
 
+  remove(name: string): void {
+    const bundles = new Map(this.#latest.bundles);
+    bundles.delete(name);
+    this.#latest = { bundles, unreadable: new Map() };
+  }
+
   #set(bundle: TlsBundle): TlsBundle {
     const bundles = new Map(this.#latest.bundles).set(bundle.name, bundle);
     this.#latest = { bundles: new Map([...bundles].sort(([one], [other]) => (one < other ? -1 : 1))), unreadable: new Map() };
