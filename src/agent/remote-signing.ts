@@ -31,7 +31,12 @@ export class RemoteSigning implements SiteSigning {
 
   async step(input: TrustInput): Promise<TrustOutcome> {
     this.#latest = input;
-    return { facts: noTrust, problems: [], issued: await this.#options.stores.bundles.list(), restless: false };
+    return {
+      facts: noTrust,
+      problems: this.#renewals?.problems() ?? [],
+      issued: await this.#options.stores.bundles.list(),
+      restless: false,
+    };
   }
 
   async follow(router: Router, links: readonly LinkConfig[]): Promise<void> {

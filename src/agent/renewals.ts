@@ -8,6 +8,7 @@ import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { CertificateFacts } from '../x509/facts.ts';
 import { certificateFacts } from '../x509/facts.ts';
 import { backoffDelay, type Backoff } from '../work/backoff.ts';
+import type { ResourceProblem } from '../site/problem.ts';
 import { refuseAuthority } from '../trust/received.ts';
 import { isRenewalDue, requestRenewal } from '../trust/renewal.ts';
 import type { RenewalAnswer, Stores } from './ports.ts';
@@ -29,6 +30,9 @@ export interface RenewalsOptions {
 /** Milliseconds between two tries for one link. */
 const RETRY: Backoff = { first: 5_000, max: 3_600_000 };
 const SHORTEST_PAUSE = 500;
+/** A single failure may be a link that was about to end. */
+const FAILURES_SHOWN = 2;
+const NEW_TOKEN = 'redeem a new token';
 
 /** Looks come every few seconds. What is due before the next one, with a certificate of seconds, is looked at again so soon. */
 const SOON = { within: 6_000, again: 500 };
@@ -38,6 +42,8 @@ export class Renewals implements Disposable {
   readonly #options: RenewalsOptions;
   readonly #tries = new Map<string, Tries>();
   readonly #running = new Set<string>();
+  /** As of the last check. */
+  #links: readonly LinkConfig[] = [];
   /** What came of renewals that were asked for, where it could not be written yet: they are not renewed again for that. By the Links' own names. */
   readonly #untold = new Map<string, RenewalAnswer>();
   /** What came and could not be written yet, of which certificate, by link: to ask for another each time would have the other site let this one wait. */
@@ -56,6 +62,7 @@ export class Renewals implements Disposable {
    * @returns the links whose renewal was started
    */
   async check(links: readonly LinkConfig[], router: RenewingRouter, ours: (bundle: string) => boolean): Promise<readonly string[]> {
+    this.#links = links;
     // What was open then may have its answer by now.
     const busy = new Set(this.#running);
     const asked = await this.#options.stores.renewalRequests.open();
@@ -78,6 +85,19 @@ export class Renewals implements Disposable {
       started.push(name);
     }
     return started;
+  }
+
+  /** Links whose certificates are due, keep failing to be renewed, and have not ended yet: they work until then. */
+  problems(): readonly ResourceProblem[] {
+    return this.#links.flatMap((link): readonly ResourceProblem[] => {
+      const { failures = 0, reason } = this.#triesOf(link) ?? {};
+      const end = this.#factsOf(link.tls)?.notAfter ?? 0;
+      if (reason === undefined || failures < FAILURES_SHOWN || end < this.#options.clock()) return [];
+      const day = new Date(end).toISOString().slice(0, 10);
+      const advice = reason.includes(NEW_TOKEN) ? '' : `; ${NEW_TOKEN}`;
+      const message = `its certificate ends on ${day} and cannot be renewed: ${reason.replace(/\.$/, '')}${advice}`;
+      return [{ resource: `Link/${linkOf(link)}`, severity: 'warning', code: 'renew-refused', message }];
+    });
   }
 
   [Symbol.dispose](): void {
@@ -210,7 +230,8 @@ export class Renewals implements Disposable {
     const pause = backoffDelay(RETRY, failures, Math.random());
     // Once it has ended nothing is urgent any more: the link stays up where another of the site's vouches for it, and its end is no news then.
     const wait = left > 0 ? Math.max(SHORTEST_PAUSE, Math.min(told, left / 2), Math.min(pause, left / 8)) : Math.max(told, pause);
-    this.#tries.set(name, { certs: [tls.cert], next: now + wait, failures });
+    const isShown = this.#isDue(tls, now) && !(error instanceof EarlyRenewalError);
+    this.#tries.set(name, { certs: [tls.cert], next: now + wait, failures, ...(isShown ? { reason: messageOf(error) } : {}) });
     const words = `the certificate of the link could not be renewed, next try in ${Math.round(wait / 1000)} s: ${messageOf(error)}`;
     this.#options.log.warn({ link: name, error }, words);
     return { refused: messageOf(error) };
@@ -244,6 +265,8 @@ interface Tries {
   /** Milliseconds since 1970. */
   readonly next: number;
   readonly failures: number;
+  /** Why the last one failed, where the certificate was due. */
+  readonly reason?: string;
 }
 
 interface Renewed {

@@ -101,7 +101,7 @@ export class Trust implements AsyncDisposable {
     await this.#tokens.removeUnused(input.incomplete || input.unread.size > 0 ? undefined : own.union(secretNames(resources)), now);
     return {
       facts: { grants, tokens, certificates, defaultIssuer: defaultIssuerOf(site) ?? 'earshot-site-ca' },
-      problems,
+      problems: [...problems, ...this.#renewals.problems()],
       issued,
       restless,
     };

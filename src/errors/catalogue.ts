@@ -86,7 +86,7 @@ export const rooms = {
     busy: ['condition metric answer', 'No more are taken for now: a limit is reached.', 'Try later; see the limit of open files.'],
     draining: ['condition metric answer', 'The router is about to stop.', 'Nothing: another router or the restarted one takes over.'],
     'renew-no-link': ['log', 'A certificate cannot be renewed over a link that is not up.', "See the link's status."],
-    'renew-refused': ['log', 'The other site does not renew the certificate.', 'Do what the message says; else get a new token.'],
+    'renew-refused': ['log condition', 'The other site does not renew the certificate.', 'Do what the message says; else get a new token.'],
     'renew-early': ['log', 'A certificate is to be renewed again a moment after the last time.', 'Nothing: it is asked for again when it is time.'],
     'renew-failed': ['log', 'The answer to a renewal did not come or is none.', 'Nothing: it is tried again.'],
   },

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Agent } from '../../../src/agent/agent.ts';
 import type { TlsBundle } from '../../../src/router/contract.ts';
+import type { Signing } from '../../../src/agent/ports.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import type { Authority } from '../../../src/trust/contract.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
@@ -110,6 +111,52 @@ test('the bundle of a token goes with its last Link, and not while anything cann
   await later();
   assert.ok(!(await isThere()));
 });
+
+/** Another process signs for the site, as in a cluster. */
+class ClusterLike extends MemoryPlatform {
+  override readonly signing: Signing = {
+    kind: 'elsewhere',
+    revocations: () => Promise.resolve({ sites: [], serials: [] }),
+    siteAuthority: () => Promise.resolve(undefined),
+    renew: () => Promise.reject(new Error('not asked')),
+  };
+}
+
+for (const [where, Platform] of [
+  ['on a machine', MemoryPlatform],
+  ['in a cluster', ClusterLike],
+] as const) {
+  test(`a Link whose certificate ends and cannot be renewed says so while it is Ready, ${where}`, async (t) => {
+    const platform = new Platform();
+    platform.site.put(aSite(), aLink('east', { tlsCredentials: 'east' }));
+    await platform.site.issued.put(issueBundle(anAuthority('theirs'), 'east', { subject: 'west', client: true }));
+    const running = await run(t, platform);
+    const { router } = running;
+    let asked = 0;
+    router.links = { 'Link/east': { operational: true } };
+    router.onRenew = () => {
+      asked += 1;
+      return Promise.reject(new Error('the certificate is not on record'));
+    };
+    const message = (): string => `${platform.status('Link/east')?.status}: ${platform.status('Link/east')?.message}`;
+    running.ahead = 25 * DAY;
+    for (const times of [1, 2]) {
+      await until(async () => {
+        await running.pass();
+        return asked >= times;
+      }, 'it is asked for');
+      running.ahead += DAY / 8;
+    }
+    await until(async () => {
+      await running.pass();
+      return message().includes('cannot be renewed');
+    }, 'it is told');
+    assert.match(
+      message(),
+      /^Ready: OK; its certificate ends on [-0-9]{10} and cannot be renewed: the certificate is not on record; redeem/,
+    );
+  });
+}
 
 test("the site's own certificate is renewed when its time has come, whatever else has not changed", async (t) => {
   const platform = new MemoryPlatform();

@@ -314,6 +314,48 @@ describe('a certificate that has ended while its link is up', () => {
   });
 });
 
+describe('a certificate that is due and cannot be renewed', () => {
+  it('is told with its end, the reason and the remedy from the second failure until another takes its place', async (t) => {
+    const layout = await aNamespace(t);
+    const meets = withoutTimers(t);
+    const now = Date.now();
+    const authority = makeAuthority({ clock: () => now - 25 * DAY });
+    const tls = issueBundle(authority, 'to-east', { subject: 'west', client: true }, () => now - 25 * DAY);
+    let [started, ended, later] = [0, 0, 0];
+    using renewals = renewalsIn(
+      layout,
+      () => void (ended += 1),
+      () => now + later,
+    );
+    const look = async (failure: Error, link: LinkConfig = { name: 'Link/to-east', endpoints: [], cost: 1, tls }): Promise<void> => {
+      const router: RenewingRouter = {
+        state: { listeners: {}, connectors: {}, accesses: {}, incoming: [], network: [], links: { 'Link/to-east': { operational: true } } },
+        renew: () => Promise.reject(failure),
+      };
+      started += (await renewals.check([link], router, () => true)).length;
+      await meets(() => ended >= started);
+      later += 3_600_000;
+    };
+    const told = (): readonly string[] =>
+      renewals.problems().map(({ resource, severity, message }) => `${severity} ${resource}: ${message}`);
+    const day = new Date(new X509Certificate(tls.cert).validTo).toISOString().slice(0, 10);
+    await look(new Error('it is not on record.'));
+    assert.deepEqual(told(), [], 'one failure may be a link that ends');
+    await look(new Error('it is not on record.'));
+    const expected = `warning Link/to-east: its certificate ends on ${day} and cannot be renewed: it is not on record; redeem a new token`;
+    assert.deepEqual(told(), [expected]);
+    await look(new Error('nothing says whose it is; redeem a new token'));
+    assert.equal(told()[0]?.match(/redeem a new token/g)?.length, 1);
+    await look(new EarlyRenewalError('not yet', 1000));
+    assert.deepEqual(told(), [], 'the other site renews it later');
+    await look(new Error('it is not on record.'));
+    assert.deepEqual(told(), [expected]);
+    const fresh = issueBundle(authority, 'to-east', { subject: 'west', client: true }, () => now);
+    await look(new Error('not asked'), { name: 'Link/to-east', endpoints: [], cost: 1, tls: fresh });
+    assert.deepEqual(told(), []);
+  });
+});
+
 describe('a renewal that fails after a while', () => {
   it('is begun again a pause after its failure, and not after its begin', async (t) => {
     const layout = await aNamespace(t);
