@@ -65,6 +65,7 @@ export class Planner {
       ...(snapshot.attachedServers === undefined ? {} : { attachedServers: snapshot.attachedServers }),
       ...(snapshot.remembered === undefined ? {} : { remembered: snapshot.remembered }),
       ...(snapshot.proxies === undefined ? {} : { proxies: snapshot.proxies }),
+      ...(snapshot.awaitedSecrets === undefined ? {} : { awaitedSecrets: snapshot.awaitedSecrets }),
       ...gathered,
       ...(siteAuthority === undefined ? {} : { siteAuthority }),
       check: (bundle, use) => {

@@ -65,6 +65,8 @@ export interface Snapshot {
   readonly remembered?: ReadonlyMap<string, Learned>;
   /** By the name that a Link has for one. */
   readonly proxies?: ReadonlyMap<string, ProxyConfig>;
+  /** As `Material.awaitedSecrets`. */
+  readonly awaitedSecrets?: ReadonlySet<string>;
   /** The user's own: never replaced. */
   readonly bundles: BundleSet;
   /** TLS bundles that came along with resources: the site may renew them. */

@@ -160,6 +160,8 @@ export const rooms = {
     'service-exists': ['condition', 'The Service that a listener asks for is somebody else\'s.', 'Delete it, or change `spec.host`.'],
     'service-awaited': ['condition', 'The Service of a listener does not lead to the routers yet.',
       'Nothing; if it stays so, see the events of the listener, and whether the controller of sites runs.'],
+    'secret-awaited': ['condition', 'The router cannot read a Secret that the resource names yet.',
+      'Nothing; if it stays so, see whether the Secret exists, and whether the controller of sites runs.'],
     'no-router-port': ['condition', 'No port of the routers is left for a listener.', 'Remove listeners, or divide them among sites.'],
     'too-many-pods': ['condition', 'Not all pods of a listener get a Service of their own.', 'Expose fewer by name.'],
     type: ['condition', 'The type is not supported.', 'Use `tcp`.'],

@@ -16,9 +16,12 @@ export interface FoundBundle {
  * @param advice what helps where the user cannot write the bundle; left out: to put its files where bundles are
  */
 export function findBundle(material: Material, name: string, use: BundleUse, resource: ResourceKey, advice?: string): FoundBundle {
-  const { bundles, unreadable, check, lastValid, bundleLocation } = material;
+  const { bundles, unreadable, awaitedSecrets, check, lastValid, bundleLocation } = material;
   const reason = unreadable.get(name);
   const bundle = bundles.get(name);
+  if (reason === undefined && bundle === undefined && awaitedSecrets?.has(name) === true) {
+    return { problems: [secretAwaited(resource, FIELD, name)] };
+  }
   if (reason === undefined && bundle === undefined) {
     const message = `there is no TLS bundle named ${quoted(name)}; ${advice ?? `put ${files[use]} into ${bundleLocation(name)}`}.`;
     return {
@@ -36,6 +39,11 @@ export function findBundle(material: Material, name: string, use: BundleUse, res
   const last = problems.length === 0 ? undefined : lastValid(name, use);
   if (last !== undefined) return { bundle: last.bundle, problems: problems.map((problem) => standingIn(problem, last, use)) };
   return bundle === undefined || hasErrors(problems) ? { problems } : { bundle, problems };
+}
+
+/** A Secret that is not wrong yet: it may still be applied, or the router may be allowed to read it in a moment. */
+export function secretAwaited(resource: ResourceKey, field: string, name: string): ResourceProblem {
+  return errorIn(resource, field, 'secret-awaited', `waiting until the router can read the Secret ${quoted(name)}.`);
 }
 
 function standingIn(problem: ResourceProblem, { until }: LastValid, use: BundleUse): ResourceProblem {

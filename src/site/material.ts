@@ -19,6 +19,8 @@ export interface Material {
   readonly services?: ServiceMaterial;
   /** TLS bundles that are there, by the name that `tlsCredentials` uses. */
   readonly bundles: ReadonlyMap<string, TlsBundle>;
+  /** Names of Secrets that cannot be read, and that may only be late. Undefined where nothing is late. */
+  readonly awaitedSecrets?: ReadonlySet<string>;
   /** Bundles that are there but cannot be read, and why. */
   readonly unreadable: ReadonlyMap<string, string>;
   /** What the site's own authority is verified by, PEM: other sites show certificates of it. */

@@ -13,7 +13,7 @@ import type { WatchedSecrets } from './watched-secrets.ts';
 export interface ClusterSourceOptions {
   readonly watches: Pick<NamespaceWatches, 'pods' | 'services' | 'network' | 'attachedServers' | 'reachedAt'>;
   readonly stored: StoredResources;
-  readonly secrets: Pick<WatchedSecrets, 'follow' | 'answered'>;
+  readonly secrets: Pick<WatchedSecrets, 'follow' | 'answered' | 'awaited'>;
   readonly bundles: SecretBundles;
 }
 
@@ -27,7 +27,7 @@ const ANSWER = 1_000;
 const PACE = 100;
 const PACE_OF_EACH = 1;
 
-type Content = Omit<Snapshot, 'bundles' | 'proxies'>;
+type Content = Omit<Snapshot, 'bundles' | 'proxies' | 'awaitedSecrets'>;
 
 /** What a namespace of a cluster holds for the site that it is: all from watches. */
 export class ClusterSource implements Source {
@@ -36,7 +36,9 @@ export class ClusterSource implements Source {
   #content: Content | undefined;
   /** As known last: where the list is gone, its pods are still listened for. */
   #podKeys: readonly string[] = [];
-  #latest: { readonly content: Content; readonly secrets: SecretsRead; readonly snapshot: Snapshot } | undefined;
+  #latest:
+    | { readonly content: Content; readonly secrets: SecretsRead; readonly awaited: ReadonlySet<string>; readonly snapshot: Snapshot }
+    | undefined;
 
   constructor(options: ClusterSourceOptions) {
     this.#options = options;
@@ -48,10 +50,11 @@ export class ClusterSource implements Source {
     secrets.follow(secretNames(content.resources, credentialsIn(content)));
     await secrets.answered(ANSWER);
     const read = bundles.read();
+    const awaited = secrets.awaited();
     const latest = this.#latest;
-    if (latest !== undefined && latest.content === content && latest.secrets === read) return latest.snapshot;
-    const snapshot: Snapshot = { ...content, bundles: read.users, proxies: read.proxies };
-    this.#latest = { content, secrets: read, snapshot };
+    if (latest?.content === content && latest.secrets === read && isSameSet(latest.awaited, awaited)) return latest.snapshot;
+    const snapshot: Snapshot = { ...content, bundles: read.users, proxies: read.proxies, awaitedSecrets: awaited };
+    this.#latest = { content, secrets: read, awaited, snapshot };
     return snapshot;
   }
 
@@ -107,6 +110,10 @@ export class ClusterSource implements Source {
       restless: false,
     };
   }
+}
+
+function isSameSet(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && one.isSubsetOf(other);
 }
 
 /** Of AttachedConnectors that the site takes in: the rights of its routers name no others. */

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { setTimeout as timeout } from 'node:timers/promises';
 import type { Cache, InformerTrouble, ListWatch, StartInformer } from '../../kube/contract.ts';
 import { ApiError } from '../../kube/errors.ts';
@@ -22,7 +23,15 @@ export interface WatchedSecretsOptions {
  */
 const ASK_AGAIN = { first: 100, max: 30_000 } as const;
 
+/**
+ * Milliseconds after a Secret was first named in which its absence is no error. `absent`: its author may apply it after the resource that
+ * names it. `unread`: the controller grants the right to read it later, and API servers learn of that later still.
+ */
+const GRACE = { absent: 3_000, unread: 30_000 } as const;
+
 interface Watched {
+  /** When the Secret was first named. */
+  readonly since: number;
   readonly cache: Cache<Secret>;
   readonly end: AbortController;
   /** Resolves once the first answer is in: what is there, or that nobody may look. */
@@ -61,15 +70,24 @@ export class WatchedSecrets {
 
   /** The rights of this process are others than before: what was refused is asked for again. */
   again(): void {
-    for (const [name, { refused }] of this.#watched) {
+    for (const [name, { refused, since }] of this.#watched) {
       if (refused === undefined) continue;
       clearTimeout(refused);
-      this.#watched.set(name, this.#watch(name));
+      this.#watched.set(name, this.#watch(name, since));
     }
   }
 
   get(name: string): Secret | undefined {
     return this.#watched.get(name)?.cache.get(`${this.#options.namespace}/${name}`);
+  }
+
+  /** Names of Secrets that cannot be read and may only be late: a resource that names one is not wrong yet. */
+  awaited(): ReadonlySet<string> {
+    const now = performance.now();
+    const late = [...this.#watched].filter(([name, { cache, since }]) => {
+      return this.get(name) === undefined && now - since < (cache.isSynced ? GRACE.absent : GRACE.unread);
+    });
+    return new Set(late.map(([name]) => name));
   }
 
   /** Resolves when each has had its first answer, and after so many milliseconds in any case. */
@@ -80,13 +98,13 @@ export class WatchedSecrets {
     late.abort();
   }
 
-  #watch(name: string, refusals = 1): Watched {
+  #watch(name: string, since = performance.now(), refusals = 1): Watched {
     const { client, start, namespace, signal, onTrouble, onChange } = this.#options;
     const end = new AbortController();
     const answer = Promise.withResolvers<void>();
     const refuse = (): void => {
       end.abort();
-      const again = (): void => void this.#watched.set(name, this.#watch(name, refusals + 1));
+      const again = (): void => void this.#watched.set(name, this.#watch(name, since, refusals + 1));
       watched.refused ??= setTimeout(bounded('look/refused-secrets', again), backoffDelay(ASK_AGAIN, refusals, Math.random()));
       watched.refused.unref();
     };
@@ -103,7 +121,7 @@ export class WatchedSecrets {
     });
     cache.onChange(onChange);
     cache.synced.then(answer.resolve, answer.resolve);
-    const watched: Watched = { cache, end, answered: answer.promise };
+    const watched: Watched = { since, cache, end, answered: answer.promise };
     return watched;
   }
 }

@@ -51,7 +51,7 @@ export function statusOf(
 }
 
 /** Others bring it: nothing is wrong with the resource itself. */
-const AWAITED: ReadonlySet<Problem['code']> = new Set(['no-site', 'service-awaited']);
+const AWAITED: ReadonlySet<Problem['code']> = new Set(['no-site', 'service-awaited', 'secret-awaited']);
 
 /** The first condition of every kind: whether the resource could be planned at all. */
 export function configured({ own, wording }: Pick<OwnView, 'own' | 'wording'>): Progress {

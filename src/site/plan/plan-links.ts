@@ -1,6 +1,6 @@
 import type { Link } from '../../api/skupper/index.ts';
 import type { AccessConfig, LinkConfig, LinkEndpoint, ProxyConfig } from '../../router/contract.ts';
-import { findBundle, type FoundBundle } from '../find-bundle.ts';
+import { findBundle, secretAwaited, type FoundBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
@@ -79,11 +79,15 @@ function tlsOf(link: Link, material: Material): FoundBundle {
   return { problems: [errorIn(keyOf(link), 'spec.tlsCredentials', 'tls-missing', message)] };
 }
 
-function proxyOf(link: Link, { proxies }: Material): { readonly proxy?: ProxyConfig; readonly problems: readonly ResourceProblem[] } {
+function proxyOf(
+  link: Link,
+  { proxies, awaitedSecrets }: Material,
+): { readonly proxy?: ProxyConfig; readonly problems: readonly ResourceProblem[] } {
   const name = settingOf(link, SETTING.proxy);
   if (!isGiven(name)) return { problems: [] };
   const proxy = proxies?.get(name);
   if (proxy !== undefined) return { proxy, problems: [] };
+  if (awaitedSecrets?.has(name) === true) return { problems: [secretAwaited(keyOf(link), `spec.settings.${SETTING.proxy}`, name)] };
   const message = `there is no Secret ${quoted(name)} of type kubernetes.io/basic-auth with host and port of a proxy; make it, or remove the setting.`;
   return { problems: [errorIn(keyOf(link), `spec.settings.${SETTING.proxy}`, 'proxy-missing', message)] };
 }

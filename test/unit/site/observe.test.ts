@@ -435,6 +435,28 @@ test('where tools read words, a Secret that is missing, servers that are missing
   assert.equal(first(aLink('a'), 'Operational', refused), 'Pending: Not operational: nobody listens there');
 });
 
+for (const object of [
+  aListener('a', { tlsCredentials: 'late' }),
+  aMultiKeyListener('a', { tlsCredentials: 'late' }),
+  aConnector('a', { tlsCredentials: 'late' }),
+  aConnector('a', { tlsCredentials: 'late', useClientCert: true }),
+  aLink('a', { tlsCredentials: 'late' }),
+  aLink('a', { settings: { 'proxy-configuration': 'late' } }),
+]) {
+  test(`a ${object.kind} whose Secret may only be late is Pending: ${JSON.stringify(object.spec)}`, () => {
+    const statusWith = (material: Partial<Material>) =>
+      observe([aSite(), object], {}, { wording: 'words', material }).get(`${object.kind}/a`);
+    const late = statusWith({ awaitedSecrets: new Set(['late']) });
+    assert.equal(late?.status, 'Pending');
+    assert.match(late?.message ?? '', /waiting until the router can read the Secret "late"/);
+    assert.deepEqual(
+      late?.conditions?.filter(({ reason }) => reason === 'Error'),
+      [],
+    );
+    assert.equal(statusWith({ awaitedSecrets: new Set(['other']) })?.status, 'Error');
+  });
+}
+
 test('a link that only one router of its site has is ready, and says which has not', () => {
   const siblingLinks = { two: { 'Link/a': { operational: false, problem: 'Nobody answers.' } } };
   const router = { links: { 'Link/a': { operational: true } }, siblingLinks };

@@ -191,7 +191,7 @@ test('a pod begins with what an earlier one was told of its links, and does not 
   const conditions = [{ type: 'Ready', status: 'True', observedGeneration: 1 }];
   put(api, links, 'east', { spec, status: { remoteSiteId: site, endpoints, conditions } }, { generation: 1 });
   await using pod = await aPod(api);
-  await becomes(api, links, 'east', 'Error');
+  await becomes(api, links, 'east', 'Pending');
   const standing = (): unknown => statusOf(api, links, 'east');
   assert.deepEqual(Object(standing()).endpoints, endpoints);
   const { cert, key, ca } = freshCertificate();

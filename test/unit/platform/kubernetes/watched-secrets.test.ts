@@ -74,3 +74,49 @@ test('what is refused is asked for again soon, since who judges rights may hear 
   assert.equal(client.watches, 2);
   end.abort();
 });
+
+for (const [what, milliseconds, answer, expected] of [
+  ['not answered for yet', 0, undefined, true],
+  ['not answered for in a long time', 30_000, undefined, false],
+  ['refused a moment ago', 0, 'refused', true],
+  ['refused for some seconds', 29_000, 'refused', true],
+  ['refused for long', 30_000, 'refused', false],
+  ['absent for a moment', 2_999, 'absent', true],
+  ['absent for some seconds', 3_000, 'absent', false],
+  ['that is there', 0, 'there', false],
+  ['that is gone long after it was named', 60_000, 'gone', false],
+] as const) {
+  test(`a Secret ${what} ${expected ? 'is awaited' : 'is not awaited'}`, async (t) => {
+    const { client, secrets, end } = watchedSecrets();
+    t.after(() => end.abort());
+    let now = performance.now();
+    t.mock.method(performance, 'now', () => now);
+    secrets.follow(new Set(['a']));
+    const watch = await client.nextWatch();
+    if (answer === 'refused') watch.fail(new ApiError('watch', { status: 403, reason: 'Forbidden', message: 'no' }));
+    else if (answer !== undefined) {
+      const object = { metadata: { namespace: 'west', name: 'a', uid: '1', resourceVersion: '1' } };
+      if (answer !== 'absent') watch.send('ADDED', object);
+      watch.bookmark(1, true);
+      if (answer === 'gone') watch.send('DELETED', { metadata: { ...object.metadata, resourceVersion: '2' } });
+    }
+    if (answer !== undefined) await secrets.answered(60_000);
+    now += milliseconds;
+    assert.deepEqual(secrets.awaited(), new Set(expected ? ['a'] : []));
+  });
+}
+
+test('asking again for a refused Secret does not await it longer', async (t) => {
+  const { client, secrets, end } = watchedSecrets();
+  t.after(() => end.abort());
+  let now = performance.now();
+  t.mock.method(performance, 'now', () => now);
+  secrets.follow(new Set(['a']));
+  const refused = await client.nextWatch();
+  refused.fail(new ApiError('watch', { status: 403, reason: 'Forbidden', message: 'no' }));
+  await secrets.answered(60_000);
+  now += 30_000;
+  secrets.again();
+  await client.nextWatch();
+  assert.deepEqual(secrets.awaited(), new Set());
+});
