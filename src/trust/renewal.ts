@@ -4,7 +4,7 @@ import type { ErrorCode } from '../errors/catalogue.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
 import type { Authority, Clock, NewCertificate } from './contract.ts';
-import type { Ledger, PendingKeys } from './stores.ts';
+import type { IssuedEntry, Ledger, PendingKeys } from './stores.ts';
 import type { CertificateFacts } from '../x509/facts.ts';
 import { TrustError } from './errors.ts';
 import { readCertificate, readCertificates, type ReadCertificate } from '../x509/facts.ts';
@@ -80,7 +80,7 @@ export async function renewFor(
   using turn = pace.begin(shown.facts.serial, siteId, lifetimeOf(shown.facts), isTime(shown, clock()));
   try {
     refuseRenewal(shown.facts.serial, siteId, siteName, await ledger.revoked());
-    if (isLink !== true) await checkLinks(shown, ledger);
+    if (isLink !== true) await checkLinks(shown, siteId, ledger);
     const wanted = checkRequest(request).commonName;
     if (wanted !== undefined && wanted !== siteName) {
       throw new TrustError('request-malformed', `a renewal keeps the name ${JSON.stringify(siteName)}, and the request is for another`);
@@ -134,24 +134,37 @@ function checkRenewable({ facts, uses, x509 }: ReadCertificate, siteId: string):
 }
 
 /**
- * Whether a certificate that an authority of this site signed says by itself that it is a link's of that site. Such a one is renewed and recorded
- * again, also where the record of it was lost: on every platform.
+ * The one rule, on every platform, for which certificate of this site's authorities is a link's of that site: it is on record as one, or says so
+ * itself (the mark and the site's ID), also where the record was lost.
+ * @param entry the record of the certificate
+ * @param acceptsUnmarked whether one from before there were marks counts without a record
+ * @throws TrustError `tls-wrong-purpose`
  */
-export function isLinkOf(certificate: X509Certificate, siteId: string): boolean {
+export function checkLinkOf(certificate: X509Certificate, siteId: string, entry: IssuedEntry | undefined, acceptsUnmarked: boolean): void {
+  if (entry?.siteId !== undefined && entry.siteId !== siteId) throw notALinks(certificate, `it is that of site ${entry.siteId}`);
+  const purpose = purposeOf(certificate);
+  const isOnRecord = entry !== undefined && (purpose === 'link' || !isResource(entry.siteName));
+  if (isOnRecord || namesLinkOf(certificate, siteId) || (purpose === undefined && acceptsUnmarked)) return;
+  throw notALinks(certificate, 'it is not on record');
+}
+
+export function notALinks({ serialNumber }: X509Certificate, why: string): TrustError {
+  const words = `the certificate ${serialNumber} is not renewed, since nothing says that it is a link's: ${why}; redeem a new token`;
+  return new TrustError('tls-wrong-purpose', words);
+}
+
+function namesLinkOf(certificate: X509Certificate, siteId: string): boolean {
   return purposeOf(certificate) === 'link' && readCertificate(certificate.raw, 'the certificate').facts.siteId === siteId;
 }
 
-/**
- * The successor is marked for links for good. What has no mark must be known for a link's: by the site that it names, or on record, where
- * those of links always were. Any other may be an application's, from before there were marks.
- */
-async function checkLinks({ facts: { serial, siteId, subject }, x509 }: ReadCertificate, ledger: Ledger): Promise<void> {
-  if (purposeOf(x509) !== undefined || siteId !== undefined) return;
-  for await (const entry of ledger.issued()) if (entry.serial === serial && !isResource(entry.siteName)) return;
-  throw new TrustError(
-    'tls-wrong-purpose',
-    `nothing says that the certificate ${serial} of ${subject} is a link's: it names no site, and is not on record; redeem a new token`,
-  );
+async function checkLinks({ facts, x509 }: ReadCertificate, siteId: string, ledger: Ledger): Promise<void> {
+  const entry = namesLinkOf(x509, siteId) ? undefined : await findEntry(ledger, facts.serial);
+  checkLinkOf(x509, siteId, entry, facts.siteId !== undefined);
+}
+
+async function findEntry(ledger: Ledger, serial: string): Promise<IssuedEntry | undefined> {
+  for await (const entry of ledger.issued()) if (entry.serial === serial) return entry;
+  return undefined;
 }
 
 /** One that does not say what it is for gets that by being renewed. */

@@ -2,7 +2,6 @@ import { X509Certificate } from 'node:crypto';
 import { RENEWALS } from '../../api/skupper/cluster-names.ts';
 import { readSettings } from '../../agent/settings.ts';
 import type { Site } from '../../api/skupper/index.ts';
-import { purposeOf } from '../../identity/certificate-purpose.ts';
 import type { IssuedCertificate } from '../../identity/issued.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { isNotFound } from '../../kube/errors.ts';
@@ -12,7 +11,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import type { Clock } from '../../trust/contract.ts';
 import { TrustError } from '../../trust/errors.ts';
 import { RenewalPace } from '../../trust/renewal-pace.ts';
-import { isLinkOf, renewFor } from '../../trust/renewal.ts';
+import { checkLinkOf, notALinks, renewFor } from '../../trust/renewal.ts';
 import { isResource } from '../../trust/revocation.ts';
 import type { IssuedEntry, Ledger } from '../../trust/stores.ts';
 import type { TimeSlices } from '../../work/time-slices.ts';
@@ -131,28 +130,23 @@ export class RenewalDesk {
     const entry = onRecord.get(serial);
     if (entry !== undefined) {
       if (!isResource(entry.siteName)) {
-        if (entry.siteId === undefined || entry.siteId === siteId) return undefined;
-        throw refused(serial, `it is that of site ${entry.siteId}`);
+        checkLinkOf(shown, siteId, entry, false);
+        return undefined;
       }
       // Its successors go with the Certificate as well.
       if (wanted.some(({ resource, isGivenAway }) => resource === entry.siteName && isGivenAway)) return entry.siteName;
-      throw refused(serial, `${entry.siteName} is none, or no longer there`);
+      throw notALinks(shown, `${entry.siteName} is none, or no longer there`);
     }
     // Of before the move to this controller: nothing was recorded then.
     for (const { name, resource, isGivenAway } of wanted) {
       await slices.next();
       if ((await certificates.serialOf(name)) !== serial) continue;
       if (isGivenAway) return resource;
-      throw refused(serial, `it is that of ${resource}`);
+      throw notALinks(shown, `it is that of ${resource}`);
     }
-    if (isLinkOf(shown, siteId)) return undefined;
-    if (purposeOf(shown) === undefined && settingOf(site, SETTING.unmarked) !== 'refuse') return undefined;
-    throw refused(serial, 'it is not on record');
+    checkLinkOf(shown, siteId, undefined, settingOf(site, SETTING.unmarked) !== 'refuse');
+    return undefined;
   }
-}
-
-function refused(serial: string, why: string): TrustError {
-  return new TrustError('tls-wrong-purpose', `the certificate ${serial} is not renewed, since nothing says that it is a link's: ${why}`);
 }
 
 function readShown(der: Buffer): X509Certificate {

@@ -27,8 +27,9 @@ test('every router of a site renews for its peers, since a link stays with the r
   assert.deepEqual([leader.unready, second.unready], [undefined, undefined]);
 
   const authority = await siteAuthority(new DirectoryBundles(layout.internal.site), 'ca', { siteName: 'west' });
-  const certificate = new X509Certificate(issueBundle(authority, 'east', { subject: 'east', client: true, purpose: 'link' }).cert).raw;
-  const peer = { certificate, siteId: 'b2b69931-5078-863f-be7c-731a4583ea47' };
+  const siteId = 'b2b69931-5078-863f-be7c-731a4583ea47';
+  const order = { subject: 'east', siteId, client: true, purpose: 'link' } as const;
+  const peer = { certificate: new X509Certificate(issueBundle(authority, 'east', order).cert).raw, siteId };
   const ledger = await openLedger(layout.internal.root);
   for (const [router, { hooks }] of Object.entries(routers)) {
     const issued = await hooks?.renew?.(peer, createRequest(createKey(), 'east'));

@@ -15,8 +15,8 @@ import { openLedger } from '../../../src/trust/disk/ledger.ts';
 import { DirectoryPendingKeys } from '../../../src/trust/disk/pending-keys.ts';
 import { TrustError } from '../../../src/trust/errors.ts';
 import { RenewalPace } from '../../../src/trust/renewal-pace.ts';
-import type { Ledger } from '../../../src/trust/stores.ts';
-import { isRenewalDue, renewalTime, renewFor, requestRenewal } from '../../../src/trust/renewal.ts';
+import type { IssuedEntry, Ledger } from '../../../src/trust/stores.ts';
+import { checkLinkOf, isRenewalDue, renewalTime, renewFor, requestRenewal } from '../../../src/trust/renewal.ts';
 import type { IssuedBundle } from '../../../src/identity/tls-bundle.ts';
 import type { CertificateOrder } from '../../../src/trust/contract.ts';
 import { makePlace } from './support/place.ts';
@@ -269,6 +269,40 @@ describe('A renewal', () => {
     assert.ok(unknown !== undefined && known !== undefined);
     await ledger.record({ siteName: 'Certificate/my-app', serial: known.serial, notAfter: now + DAY });
     for (const bundle of [unknown, known]) await assert.rejects(renew(bundle), refusal('tls-wrong-purpose', /not on record/));
+  });
+
+  it('is given for a link by the one rule of all platforms: the record, or the mark with the ID of the site', () => {
+    const of = (more: Partial<CertificateOrder>): X509Certificate =>
+      new X509Certificate(issueBundle(authority, 'x', { subject: 'east', client: true, ...more }, clock).cert);
+    const other = makeSite().siteId;
+    const entry = (named: Pick<IssuedEntry, 'siteName' | 'siteId'>): IssuedEntry => ({ serial: 'A', notAfter: now + DAY, ...named });
+    const [site, its, app] = [entry({ siteName: 'east' }), entry({ siteName: 'east', siteId }), entry({ siteName: 'Certificate/app' })];
+    const marked = { purpose: 'link' } as const;
+    for (const [what, order, on, acceptsUnmarked, isGiven] of [
+      ['marked and named, record lost', { ...marked, siteId }, undefined, false, true],
+      ["marked, another site's name", { ...marked, siteId: other }, undefined, false, false],
+      ['marked, no name, record lost', marked, undefined, true, false],
+      ['marked, no name, on record', marked, site, false, true],
+      ["marked, on record as another site's", marked, entry({ siteName: 'north', siteId: other }), true, false],
+      ['marked, of a Certificate', marked, app, false, true],
+      ['unmarked, on record', {}, its, false, true],
+      ['unmarked, of a Certificate', {}, app, false, false],
+      ['unmarked, record lost', {}, undefined, false, false],
+      ['unmarked, record lost, accepted', {}, undefined, true, true],
+      ['of an application, record lost', { purpose: 'application', siteId }, undefined, true, false],
+    ] as const) {
+      const check = (): void => checkLinkOf(of(order), siteId, on, acceptsUnmarked);
+      if (isGiven) assert.doesNotThrow(check, what);
+      else assert.throws(check, refusal('tls-wrong-purpose', /redeem a new token/), what);
+    }
+  });
+
+  it('is refused on a machine to a marked certificate that names no site and is not on record', async () => {
+    await using place = await makePlace();
+    const ledger = await openLedger(place.path, { clock });
+    const lost = issueBundle(authority, 'x', { subject: 'east', client: true, purpose: 'link' }, clock);
+    const options = { ledger, pace: new RenewalPace(), clock };
+    await assert.rejects(renewFor(authority, peerOf(lost), createRequest(createKey(), 'east'), options), refusal('tls-wrong-purpose'));
   });
 
   it('binds a certificate without a site id to the site that renews it', async () => {
