@@ -77,13 +77,24 @@ function seenFromConnector(
   const pods = podsOf(namespace);
   if (pods === undefined) return { problems: [], unknown: true };
   const found = selectPods(selector, pods, includeNotReadyPods === true);
-  const problems = [...badPort(key, 'spec.port', port), ...badType(key, type)];
+  const problems: ResourceProblem[] = [...badPort(key, 'spec.port', port), ...badType(key, type)];
   if ('wrong' in found)
     return { problems: [...problems, errorIn(key, 'spec.selector', 'selector', `${quoted(selector)} ${found.wrong}.`)] };
-  return {
-    pods: found,
-    problems: [...problems, ...(found.length > 0 ? [] : [noPods(key, `of this namespace that runs and is ready has ${quoted(selector)}`)])],
-  };
+  if (found.length === 0) problems.push(noPods(key, `of this namespace that runs and is ready has ${quoted(selector)}`));
+  return { pods: found, problems: problems.length > 0 ? problems : bindingError(key, binding) };
+}
+
+/** How errors begin that the controller also finds from the AttachedConnector: in the status of a binding they may be out of date. */
+const SHARED_ERRORS = ['No matching AttachedConnector:', 'No matches for selector:'] as const;
+const CREDENTIALS_ERROR = 'TLS credentials secret';
+
+/** Without the names of Secrets: only the site's own users may learn which of them exist. */
+function bindingError(key: ResourceKey, { metadata, status }: AttachedConnectorBinding): readonly ResourceProblem[] {
+  const error = status?.conditions?.find(({ type, reason }) => type === 'Configured' && reason === 'Error');
+  if (error === undefined || error.observedGeneration !== metadata.generation) return [];
+  if (SHARED_ERRORS.some((beginning) => error.message.startsWith(beginning))) return [];
+  const why = error.message.includes(CREDENTIALS_ERROR) ? 'its status says why' : error.message;
+  return [notAttached(key, `AttachedConnectorBinding ${metadata.namespace}/${metadata.name} has an error: ${why}`)];
 }
 
 function seenFromSite(binding: AttachedConnectorBinding, view: NamespaceView, find: FindConnector): Side {
@@ -95,7 +106,7 @@ function seenFromSite(binding: AttachedConnectorBinding, view: NamespaceView, fi
     return { problems: own, unknown: true };
   }
   if (connector === undefined) {
-    const message = `No matching AttachedConnector: none named ${quoted(nameOf(binding))} in ${quoted(connectorNamespace)} is for the site of this namespace.`;
+    const message = `${SHARED_ERRORS[0]} none named ${quoted(nameOf(binding))} in ${quoted(connectorNamespace)} is for the site of this namespace.`;
     return { problems: [...own, notAttached(key, message)] };
   }
   const { selector, includeNotReadyPods, port, type, tlsCredentials, useClientCert } = connector.spec;
@@ -104,7 +115,7 @@ function seenFromSite(binding: AttachedConnectorBinding, view: NamespaceView, fi
   const found = selectPods(selector, pods, includeNotReadyPods === true);
   const problems: ResourceProblem[] = [...own, ...badCredentials(key, tlsCredentials, view)];
   if ('wrong' in found || badPort(key, '', port).length > 0 || badType(key, type).length > 0) {
-    const message = `No matching AttachedConnector: that in ${quoted(connectorNamespace)} is wrong; its status says how.`;
+    const message = `${SHARED_ERRORS[0]} that in ${quoted(connectorNamespace)} is wrong; its status says how.`;
     return { problems: [...problems, notAttached(key, message)] };
   }
   if (found.length === 0)
@@ -119,7 +130,7 @@ function seenFromSite(binding: AttachedConnectorBinding, view: NamespaceView, fi
 function badCredentials(key: ResourceKey, name: string | undefined, view: NamespaceView): readonly ResourceProblem[] {
   if (!isGiven(name)) return [];
   if (view.site !== undefined && view.find(secrets, name) !== undefined && routerSecrets(view, view.site).read.includes(name)) return [];
-  const message = `TLS credentials secret ${quoted(name)} not found: the AttachedConnector names it, and it has to be in this namespace, of the type kubernetes.io/tls.`;
+  const message = `${CREDENTIALS_ERROR} ${quoted(name)} not found: the AttachedConnector names it, and it has to be in this namespace, of the type kubernetes.io/tls.`;
   return [{ resource: key, severity: 'error', code: 'tls-missing', message }];
 }
 
@@ -134,5 +145,5 @@ const noPods = (resource: ResourceKey, which: string): ResourceProblem => ({
   resource,
   severity: 'error',
   code: 'no-pods',
-  message: `No matches for selector: no pod ${which}.`,
+  message: `${SHARED_ERRORS[1]} no pod ${which}.`,
 });

@@ -233,6 +233,48 @@ describe('an AttachedConnector', () => {
   }
 });
 
+describe('an AttachedConnector whose binding has an error', () => {
+  const statusOf = (own: AttachedConnector, other: AttachedConnectorBinding) => {
+    const view = workload(own, [other]);
+    return observeNamespace(view, { problems: attachedObjects(view).problems, trust: noTrust }, now).get('AttachedConnector/iperf3');
+  };
+  /** The binding as the controller leaves it in its own namespace. */
+  const observed = (given: Given, own = binding()): AttachedConnectorBinding => {
+    const generation = { ...own, metadata: { ...own.metadata, generation: 2 } };
+    const view = hub({ ...given, here: [...(given.here ?? [site]), generation] });
+    const statuses = observeNamespace(view, { problems: attachedObjects(view).problems, trust: noTrust }, now);
+    const status = statuses.get('AttachedConnectorBinding/iperf3') as AttachedConnectorBinding['status'];
+    return { ...generation, ...(status === undefined ? {} : { status }) };
+  };
+
+  for (const [what, other, message] of [
+    ['no Site', observed({ here: [] }), /^AttachedConnectorBinding hub\/iperf3 has an error: No active site in namespace/],
+    ['a wrong routing key', observed({}, binding({ routingKey: 'a b' })), /^AttachedConnectorBinding hub\/iperf3 has an error: .*"a b"/],
+    [
+      'credentials that are missing',
+      observed({ connectors: [connector({ tlsCredentials: 'gone' })] }),
+      /^AttachedConnectorBinding hub\/iperf3 has an error: its status says why$/,
+    ],
+  ] as const) {
+    test(`says so: ${what}`, () => {
+      const status = statusOf(connector(), other);
+      assert.equal(status?.status, 'Error');
+      assert.match(status?.message ?? '', message);
+    });
+  }
+
+  for (const [what, other] of [
+    ['that waits for a listener', observed({})],
+    ['that has not seen the AttachedConnector yet', observed({ connectors: [] })],
+    ['that has not seen its pods yet', observed({ pods: [] })],
+    ['whose status is of an older generation', { ...observed({ here: [] }), metadata: { ...binding().metadata, generation: 3 } }],
+  ] as const) {
+    test(`is ready with a binding ${what}`, () => {
+      assert.equal(statusOf(connector(), other)?.status, 'Ready');
+    });
+  }
+});
+
 describe('an AttachedConnectorBinding', () => {
   const statusOf = (given: Given) => {
     const view = hub(given);
