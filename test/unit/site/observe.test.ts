@@ -402,6 +402,19 @@ test('a grant reports its redemptions, and says when there are none left', () =>
   assert.deepEqual(status, { ...status, url: 'https://x', code: 'c', ca: 'CA', redemptions: 1, expirationTime: '2026-01-01T00:00:00Z' });
 });
 
+for (const [code, isWeak] of [
+  ['x', true],
+  ['x'.repeat(15), true],
+  ['x'.repeat(16), false],
+  ['', false],
+] as const) {
+  test(`a grant whose code has ${code.length} characters ${isWeak ? 'says that it can be guessed' : 'says nothing of it'}`, () => {
+    const grant: SiteObject = { apiVersion: 'skupper.io/v2alpha1', kind: 'AccessGrant', metadata: { name: 'g' }, spec: { code } };
+    const message = observe([aSite(), grant]).get('AccessGrant/g')?.message ?? '';
+    assert.equal(message.includes(`its code has ${code.length} characters and can be guessed`), isWeak, message);
+  });
+}
+
 test('names that every object inherits are no router state', () => {
   const statuses = observe([aSite(), aListener('constructor')], { listeners: {} });
   const status: ListenerStatus | undefined = statuses.get('Listener/constructor');

@@ -23,6 +23,29 @@ const server = certificate('skupper-site-server', { server: true, hosts: ['10.77
 const all = [site(), siteCa, localCa, localServer, linkWest, server];
 
 describe('the trust of a site in a cluster', () => {
+  it('warns at the Site when the record of certificates is 90 % full, and not before', async () => {
+    await using world = await trustWorld();
+    await world.step(all);
+    const line = (index: number): string =>
+      JSON.stringify({ siteName: 'east', serial: index.toString(16).toUpperCase().padStart(32, '0'), notAfter: world.clock() + DAY });
+    for (const [percent, isTold] of [
+      [89, false],
+      [91, true],
+    ] as const) {
+      const lines: string[] = [];
+      for (let length = 0, index = 1; length < 7_000 * percent; index += 1) length += (lines[lines.push(line(index)) - 1]?.length ?? 0) + 1;
+      const secret = world.secret(LEDGER);
+      const issued = Buffer.from(`${lines.join('\n')}\n`).toString('base64');
+      world.cluster.api.put(secrets, { ...secret, data: { ...secret.data, 'issued.jsonl': issued } });
+      const { problems } = await world.step(all);
+      const told = problems.filter(({ message }) => /% full/.test(message));
+      assert.deepEqual(
+        told.map(({ resource, severity }) => [resource, severity]),
+        isTold ? [['Site/west', 'warning']] : [],
+      );
+    }
+  });
+
   it('has a key, and the Secrets of its Certificates, in one step; what stands costs no request', async () => {
     await using world = await trustWorld();
     const { facts, problems, revoked, again = 0 } = await world.step(all);
