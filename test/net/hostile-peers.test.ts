@@ -13,6 +13,7 @@ import {
   issue,
   linkByToken,
   listener,
+  manifest,
   placeLinkFiles,
   ENDLESS_PAGES,
   startNginx,
@@ -84,8 +85,11 @@ async function attacked(t: TestContext): Promise<Attacked> {
   const [client, server, strange] = [net.host('west'), net.host('east'), net.host('strange')];
   const services = { web: 80, endless: 7001, stuck: 7002 };
   const east = await startSite(server, {
-    access: true,
-    resources: Object.entries(services).map(([key, port]) => connector(key, '127.0.0.1', port)),
+    resources: [
+      // Attackers that answer no ping are given up soon, so that the test does not wait for them.
+      manifest('Site', 'east', { linkAccess: 'default', settings: { 'link-dead-after': '3s' } }),
+      ...Object.entries(services).map(([key, port]) => connector(key, '127.0.0.1', port)),
+    ],
   });
   const west = await startSite(client, { resources: Object.entries(services).map(([key, port]) => listener(key, '127.0.0.1', port)) });
   await startNginx(server, { port: services.web });

@@ -134,7 +134,10 @@ function post(url: URL, ca: string, body: string, milliseconds: number, signal: 
     const unanswered = (): void => fail(new DOMException('No answer in time.', 'TimeoutError'));
     const connectTimer = setTimeout(bounded('request/redeem-unanswered', unanswered, fail), Math.min(CONNECT, milliseconds));
     const onSocket = (socket: Socket): void => {
-      socket.once('connect', () => clearTimeout(connectTimer));
+      socket.once(
+        'connect',
+        bounded('request/redeem-connected', () => clearTimeout(connectTimer)),
+      );
       if (socket instanceof TLSSocket) boundOutgoingTls(socket, url.host);
     };
     sent.once('socket', bounded('request/redeem-socket', onSocket, fail));

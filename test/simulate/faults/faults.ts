@@ -113,7 +113,11 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   ],
   // Links that came up later were not told.
   'untold-newcomer': [
-    { file: 'router/link/configured-links.ts', from: 'linkUp(link: Link): void {\n    this.#tell(link);', to: 'linkUp(): void {' },
+    {
+      file: 'router/link/configured-links.ts',
+      from: 'linkUp(link: Link): void {\n    this.#ended.delete(endKey(link.dialed, link.peer.site.id));\n    this.#tell(link);',
+      to: 'linkUp(link: Link): void {\n    this.#ended.delete(endKey(link.dialed, link.peer.site.id));',
+    },
   ],
   // What was told was kept, and not tried.
   'unused-places': [
@@ -268,12 +272,12 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   'one-endpoint': [
     {
       file: 'router/link/dial/dial-endpoints.ts',
-      from: 'if (signal.aborted || !(error instanceof LinkError)) throw error;',
-      to: 'throw error;',
+      from: 'if (signal.aborted || !(error instanceof LinkError)) {',
+      to: 'if (signal.aborted || error instanceof Error) {',
     },
   ],
   // Whoever begins a TLS handshake with an access may take two minutes.
-  'endless-handshake': [{ file: 'router/link/accept/access.ts', from: 'handshakeTimeout: HANDSHAKE_DEADLINE,', to: '' }],
+  'endless-handshake': [{ file: 'router/link/accept/access.ts', from: 'handshakeTimeout: deadlines.step,', to: '' }],
   // Clients that come and go at once had the next router take this one for one that resets streams without end.
   'own-early-resets': [{ file: 'router/http2/session.ts', from: 'if (!isEarly || this.#ownEarlyResets.take())', to: 'if (true)' }],
   // Many short streams were taken for frames that bring nothing, by which each of them ends.

@@ -17,7 +17,6 @@ const log = createLogger({ level: 'silent', component: 'test' });
 const DAMAGES: readonly ((text: string) => string)[] = [
   () => '{"apiVersion": "skupper.io/v2alpha1", "kind',
   (text) => JSON.stringify({ ...(JSON.parse(text) as object), spec: 'spec' }),
-  () => '',
 ];
 
 /** Certificates, keys and grants, as they are on disk. */

@@ -42,7 +42,10 @@ async function site(memory = MEMORY) {
   const config = {
     ...siteConfig('small'),
     accesses: [access(await authority.issue()), access(await authority.issue(), { name: 'edges', role: 'edge' })],
-    connectors: [...KEYS.map((key) => connector(key, (endless.address() as AddressInfo).port)), connector('echo', echo.port)],
+    connectors: [
+      ...KEYS.map((key) => ({ ...connector(key, (endless.address() as AddressInfo).port), probe: 'none' as const })),
+      connector('echo', echo.port),
+    ],
   };
   const router = stack.use(await startRouter(config, {}, { log: quiet, memory }));
   const port = await accessPort(router);

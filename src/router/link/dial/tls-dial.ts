@@ -78,7 +78,10 @@ function handshake(options: DialOptions, tunnel?: Socket): Promise<TLSSocket> {
   // Through a tunnel TCP is there already.
   const connectTimer =
     tunnel === undefined ? setTimeout(bounded('connection/dial-unanswered', unanswered, faulty), connectDeadline) : undefined;
-  socket.once('connect', () => clearTimeout(connectTimer));
+  socket.once(
+    'connect',
+    bounded('connection/dial-connected', () => clearTimeout(connectTimer)),
+  );
   if (options.signal.aborted) onAbort();
   options.signal.addEventListener('abort', onAbort, { once: true });
   socket.setNoDelay(true);

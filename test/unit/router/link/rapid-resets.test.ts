@@ -23,7 +23,7 @@ test('streams that are opened and reset in one go reach no server', async (t) =>
   await using router = await start({
     ...siteConfig('server'),
     accesses: [access(await authority.issue())],
-    connectors: [connector('key', at)],
+    connectors: [{ ...connector('key', at), probe: 'none' }],
   });
   const { cert = '', key = '', ca = '' } = await authority.issue();
   const socket = connectTls({ host: '127.0.0.1', port: await accessPort(router), cert, key, ca, ALPNProtocols: ['h2'] });
