@@ -1,7 +1,7 @@
 /** What people ask of a site at a glance: pure, from statuses. Commands and pages show the same. */
 import type { Site, SiteRecord } from '../api/skupper/index.ts';
-import { conditionReason } from '../errors/condition-reason.ts';
 import { nameOf, sortResources, type Kind, type SiteObject } from './resources.ts';
+import { sortActiveFirst } from './surplus-sites.ts';
 
 /** In the order in which they are shown. */
 export const overviewKinds = [
@@ -29,12 +29,7 @@ export interface SiteOverview {
 export function siteOverview(objects: readonly SiteObject[]): SiteOverview {
   const sorted = sortResources(objects);
   const resources = overviewKinds.map((kind) => ({ kind, items: sorted[kind] })).filter(({ items }) => items.length > 0);
-  return { sites: sorted.Site.toSorted((one, other) => Number(isSecond(one)) - Number(isSecond(other))), resources };
-}
-
-/** Another Site of the namespace runs. */
-function isSecond({ status }: Site): boolean {
-  return status?.conditions?.some(({ reason }) => reason === conditionReason('second-site')) === true;
+  return { sites: sortActiveFirst(sorted.Site), resources };
 }
 
 /** What was of use once and is only kept: a token that has become a Link, a grant of which no token can be redeemed any more. */

@@ -8,6 +8,7 @@ import { listOf, structured, type OutputFormat } from '../output/output.ts';
 import { requireRunning, waitUntil, type Context } from './waiting.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { quoted } from '../../text/printable.ts';
+import { sortActiveFirst } from '../../site/surplus-sites.ts';
 
 export interface GenerateLinkOptions {
   readonly cost?: number;
@@ -31,7 +32,7 @@ export async function generateLink(context: Context, name: string | undefined, o
     );
   await requireRunning(resources);
   const documents = await waitUntil(context, 'a link to this site', options.timeout, async () => {
-    const sites = await resources.list('Site');
+    const sites = sortActiveFirst(await resources.list('Site'));
     const site = sites.find(({ status }) => (status?.endpoints ?? []).length > 0) ?? sites[0];
     if ((site?.status?.endpoints ?? []).length === 0) await requireLinkable(resources);
     if (site === undefined) return { waitingFor: 'the namespace has no site' };
@@ -52,7 +53,7 @@ const isLink = (document: object): boolean => new Map(Object.entries(document)).
 
 /** @throws CliError failed where no other site could use a link to this one */
 async function requireLinkable(resources: Resources): Promise<void> {
-  const [site] = await resources.list('Site');
+  const [site] = sortActiveFirst(await resources.list('Site'));
   if (site !== undefined && (await isLinkable(resources, site))) return;
   const command = commandIn(resources, 'site update --enable-link-access');
   throw new CliError('failed', `No other site can link to this one yet: let them in with ${command}.`);

@@ -65,8 +65,11 @@ export async function showOverview({ resources: all, terminal }: Context, { outp
   for (const { kind, items } of resources) terminal.out(section(kind, items, all));
   if (troubles !== undefined && troubles.lines.length > 0)
     terminal.out(`\n${troubles.title}\n${troubles.lines.map((line) => `  ${printable(line)}\n`).join('')}`);
-  const quiet = notReady.filter(({ kind }) => quietKinds.some((one) => one === kind));
-  for (const { kind, name, status, message } of quiet) terminal.out(`\n${printable(`${kind} "${name}" is ${status}: ${message}`)}\n`);
+  const others = notReady.filter(({ kind, name }) =>
+    kind === 'Site' ? name !== site?.metadata.name : quietKinds.some((quiet) => quiet === kind),
+  );
+  for (const { kind, name, status, message } of others)
+    terminal.out(`\n${printable(`${kind} "${name}" is ${status}${message === '' ? '' : `: ${message}`}`)}\n`);
   requireNone(faults, check);
 }
 

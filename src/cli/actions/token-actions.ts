@@ -16,6 +16,7 @@ import { requireRunning, waitForStatus, waitUntil, withSentence, type Context } 
 import { printable } from '../../text/printable.ts';
 import { isResourceName } from '../../text/names.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
+import { sortActiveFirst } from '../../site/surplus-sites.ts';
 
 export interface IssueOptions {
   readonly expirationWindow?: string;
@@ -88,7 +89,7 @@ async function readyGrant(context: Context, name: string, timeout: number): Prom
 
 /** @returns the site's name @throws CliError where no other site could use a link to this one */
 async function requireLinkable(resources: Resources): Promise<string> {
-  const [site] = await resources.list('Site');
+  const [site] = sortActiveFirst(await resources.list('Site'));
   if (site === undefined) {
     const command = commandIn(resources, 'site create NAME --enable-link-access');
     throw new CliError('not-found', `The namespace ${resources.namespace} has no site yet: make one with ${command}.`);

@@ -19,6 +19,7 @@ import { newQuestion, putEntry, renewalAnswer } from './renewal-requests.ts';
 import { ways } from './ways.ts';
 
 export type { ClusterPlace } from './cluster-resources/explain.ts';
+import { sortActiveFirst } from '../../site/surplus-sites.ts';
 
 /** @param revoked who is in the site's record, which whoever may read its Secret can see */
 export function clusterResources(client: KubeClient, place: ClusterPlace, revoked: Resources['revoked']): Resources {
@@ -113,7 +114,7 @@ class ClusterResources implements Resources {
   }
 
   async lastSeen(): ReturnType<Resources['lastSeen']> {
-    const sites = await this.list('Site');
+    const sites = sortActiveFirst(await this.list('Site'));
     return sites.find(({ status }) => status?.network !== undefined) ?? sites[0];
   }
 

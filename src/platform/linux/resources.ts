@@ -17,6 +17,7 @@ import { listRuntime, readProblems, readRuntime } from './runtime-resources.ts';
 import { isStarting } from './starting-process.ts';
 import { stopped } from './stale-status.ts';
 import { findWritten, putManifest, removeManifest, writtenResources } from './written-resources.ts';
+import { sortActiveFirst } from '../../site/surplus-sites.ts';
 
 /** Milliseconds between looks at files. */
 const LOOK_EVERY = 50;
@@ -64,7 +65,7 @@ export function directoryResources(layout: NamespaceLayout, commandFlags: string
     follow: () => ({ [Symbol.dispose]: () => {} }),
     wait: (milliseconds) => pause(Math.min(LOOK_EVERY, milliseconds)),
     notRunning: async () => ((await runs()) ? undefined : notRunning(layout.namespace)),
-    lastSeen: async () => (await listRuntime(layout, 'Site'))[0],
+    lastSeen: async () => sortActiveFirst(await listRuntime(layout, 'Site'))[0],
     hasBundle: () => Promise.resolve(undefined),
     selectorOf: () => Promise.reject(new EarshotError('usage', 'There are no pods without a cluster: give the server with --host.')),
     linkTo: (site, host) => linkToHere(layout, site, host),

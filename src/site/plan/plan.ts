@@ -17,6 +17,7 @@ import type { SelectedPod } from './selected-pods.ts';
 import { planListeners } from './plan-listeners.ts';
 import { priorRevisionsOf } from './prior-revisions.ts';
 import { settingProblems } from '../settings.ts';
+import { surplusSiteProblem } from '../surplus-sites.ts';
 
 /** All but identity, keys and what changes without a resource. */
 export type PlannedConfig = Pick<RouterConfig, 'edge' | 'listeners' | 'connectors' | 'links' | 'accesses' | 'liveness'>;
@@ -96,14 +97,8 @@ export function chooseSite(
 ): { readonly site?: Site; readonly problems: readonly ResourceProblem[] } {
   const site = resources.Site.find((each) => running !== undefined && nameOf(each) === nameOf(running)) ?? resources.Site[0];
   if (site === undefined) return { problems: [] };
-  const others = resources.Site.filter((each) => each !== site);
-  const problems = others.map((other): ResourceProblem => ({
-    resource: keyOf(other),
-    severity: 'error',
-    code: 'second-site',
-    message: `An active site already exists in the namespace (${nameOf(site)}), and a namespace is one site; delete one of the two.`,
-  }));
-  return { site, problems };
+  const surplus = resources.Site.filter((each) => each !== site);
+  return { site, problems: surplus.map((each) => surplusSiteProblem(each, site)) };
 }
 
 /** What of a Site has no effect on its platform. */

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SiteRecord } from '../../../src/api/skupper/index.ts';
+import type { Site, SiteRecord, SiteStatus } from '../../../src/api/skupper/index.ts';
+import { observeSite } from '../../../src/site/observe/observe.ts';
+import { noTrust } from '../../../src/site/observe/trust-facts.ts';
 import { networkOverview, siteOverview } from '../../../src/site/overview.ts';
-import { aConnector, aLink, aListener, aSite } from './fixtures.ts';
+import { planSite } from '../../../src/site/plan/plan.ts';
+import { keyOf, sortResources, type SiteObject } from '../../../src/site/resources.ts';
+import { isSurplusSite } from '../../../src/site/surplus-sites.ts';
+import { aConnector, aLink, aListener, aMaterial, aSite } from './fixtures.ts';
 
 test('an overview has the site, then each kind of which there is something, by name', () => {
   const { sites, resources } = siteOverview([aListener('b'), aConnector('c'), aLink('e'), aListener('a'), aSite()]);
@@ -21,12 +26,36 @@ test('an overview has the site, then each kind of which there is something, by n
   assert.deepEqual(siteOverview([]), { sites: [], resources: [] });
 });
 
-test('of several Sites the one that runs comes first, also where its name does not', () => {
-  const condition = { type: 'Configured', status: 'False', reason: 'SecondSite', message: '', lastTransitionTime: '' } as const;
-  const second = { ...aSite({}, 'alpha'), status: { conditions: [condition] } };
-  const names = siteOverview([second, aSite()]).sites.map(({ metadata }) => metadata.name);
-  assert.deepEqual(names, ['west', 'alpha']);
-});
+for (const wording of ['codes', 'words'] as const) {
+  const running = aSite();
+  const all = sortResources([aSite({}, 'alpha'), running, aSite({}, 'zulu')]);
+  const material = aMaterial();
+  const observed = observeSite(
+    {
+      resources: all,
+      plan: planSite(all, material, { site: running, heldPorts: [] }),
+      problems: [],
+      trust: noTrust,
+      reach: { kind: 'forwarded', addresses: {} },
+      controller: { name: 'earshot', namespace: 'west', version: '1' },
+      wording,
+    },
+    new Map(),
+    '2026-01-01T00:00:00Z',
+  );
+  const statusOf = (site: Site): Site => ({ ...site, status: observed.get(keyOf({ ...site, kind: 'Site' })) as SiteStatus });
+
+  for (const [what, seen] of [
+    ['with all statuses', all.Site.map(statusOf)],
+    ['before a surplus one has a status', all.Site.map((site) => (site === running ? statusOf(site) : site))],
+  ] as const) {
+    test(`of several Sites the active one comes first ${what}: ${wording}`, () => {
+      const objects = seen.map((site): SiteObject => ({ ...site, kind: 'Site' }));
+      assert.equal(siteOverview(objects).sites[0]?.metadata.name, 'west');
+      assert.deepEqual(seen.map(isSurplusSite), what === 'with all statuses' ? [true, false, true] : [false, false, false]);
+    });
+  }
+}
 
 const west: SiteRecord = {
   id: '1',
