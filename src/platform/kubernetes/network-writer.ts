@@ -8,7 +8,10 @@ import { networkData } from '../../site/observe/bounded-network.ts';
 import { listIncomingLinks } from '../../site/observe/incoming-links.ts';
 import { podKeysIn } from '../../site/pod-keys.ts';
 
-/** Where the site's controller has made the ConfigMap, and it says something else. */
+/**
+ * Writes where the site's controller has made the ConfigMap, and it says something else.
+ * @returns whether it has written
+ */
 export async function writeNetworkStatus(
   { resources, plan, router }: Report,
   {
@@ -28,8 +31,8 @@ export async function writeNetworkStatus(
     readonly apart: readonly string[];
     readonly signal: AbortSignal;
   },
-): Promise<void> {
-  if (router === undefined || standing === undefined) return;
+): Promise<boolean> {
+  if (router === undefined || standing === undefined) return false;
   const exposed = resources.Listener.filter(({ spec }) => spec.exposePodsByName === true).map(({ spec }) => spec.routingKey);
   // By these pods have Services, whose addresses clients hold: none goes because its site is not seen again yet.
   const isWhole = settled && plan.config.links.every(({ name }) => router.links[name]?.operational === true);
@@ -40,7 +43,8 @@ export async function writeNetworkStatus(
     [NETWORK_DATA.apart]: apart.join('\n'),
   };
   const now = Object.fromEntries(Object.keys(data).map((key) => [key, standing.data?.[key]]));
-  if (isDeepStrictEqual(now, data)) return;
+  if (isDeepStrictEqual(now, data)) return false;
   const patch = { metadata: { uid: standing.metadata.uid }, data };
   await client.patch(configMaps, { namespace, name: NETWORK_STATUS }, patch, { type: 'merge', signal });
+  return true;
 }

@@ -11,6 +11,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import { reportResults } from '../../telemetry/queue-metrics.ts';
 import { WorkQueue } from '../../work/queue.ts';
+import { Credit } from '../../work/token-bucket.ts';
 import { HeldBack } from './held-back.ts';
 import type { NamespaceWatches, StoredResource } from './namespace-watches.ts';
 import { LastingApart } from './lasting-apart.ts';
@@ -44,6 +45,11 @@ const BACKOFF = { first: 500, max: 60_000 };
 const CLOSE_DEADLINE = 3_000;
 /** More would only take the API server's time from what statuses tell of, while hundreds are made at once: one that waits is written as it is then. */
 const CONCURRENCY = 8;
+/**
+ * Writes of what the routers see of the network. Each becomes a write of the Site's status, and any other site can cause them: a site that is
+ * set up is told of at once, and one that keeps changing every ten seconds.
+ */
+const NETWORK_WRITES = { burst: 10, perSecond: 0.1 };
 /** No resource's key. */
 const NETWORK = 'network';
 
@@ -57,6 +63,7 @@ export class ClusterStatuses implements StatusSink {
   readonly #networkPace: Paced;
   readonly #queue: WorkQueue;
   readonly #settling: NodeJS.Timeout;
+  readonly #networkWrites = new Credit(NETWORK_WRITES);
   readonly #apart = new LastingApart(() => performance.now());
   readonly #heldBack: HeldBack;
   #settled = false;
@@ -88,6 +95,7 @@ export class ClusterStatuses implements StatusSink {
       reconcile: async (key, signal) => {
         const left = this.#heldBack.left(key);
         if (left > 0) return { requeueAfter: left };
+        if (key === NETWORK && this.#networkWrites.left(performance.now()) < 1) return { requeueAfter: ROUND };
         await this.#bringAbout(key, signal).catch(leaveToOthers);
         return undefined;
       },
@@ -138,7 +146,8 @@ export class ClusterStatuses implements StatusSink {
       const report = this.#report;
       if (report === undefined) return;
       const apart = this.#toldApart(report);
-      await writeNetworkStatus(report, { client, namespace, standing: watches.network, settled: this.#settled, apart, signal });
+      const how = { client, namespace, standing: watches.network, settled: this.#settled, apart, signal };
+      if (await writeNetworkStatus(report, how)) this.#networkWrites.take(performance.now());
       return;
     }
     // All other keys are of resources.

@@ -7,6 +7,8 @@ export class FakeRouter implements Router {
   hooks: RouterHooks | undefined;
   drained = false;
   links: RouterState['links'] = {};
+  /** Routers of other sites. */
+  others: RouterState['network'] = [];
   linksOpened = 0;
   /** What the other end of a link gives. */
   onRenew: (link: string, request: string) => Promise<IssuedCertificate> = () => Promise.reject(new Error('no link'));
@@ -40,7 +42,7 @@ export class FakeRouter implements Router {
       linksOpened: this.linksOpened,
       accesses: Object.fromEntries(accesses.map(({ name, port }) => [name, { listening: true, port }])),
       incoming: [],
-      network: [{ router, site, edge: false, links: [], keys: [] }],
+      network: [{ router, site, edge: false, links: [], keys: [] }, ...this.others],
     };
   }
 

@@ -340,3 +340,37 @@ test('a pod that no longer leads carries traffic, and writes nothing', async () 
   assert.equal(statusOf(api, listeners, 'late'), undefined);
   assert.equal(pod.agent.unready, undefined);
 });
+
+test('what another site keeps changing is written a few times at once, then once every ten seconds', async (t) => {
+  const api = aNamespace();
+  putListener(api, 'web', 1024);
+  await using pod = await aPod(api);
+  const writes = (): number => writesOf(api).filter((call) => call.endsWith('skupper-network-status')).length;
+  const { site } = pod.router.config;
+  let versions = 0;
+  const change = (): void => {
+    versions += 1;
+    pod.router.others = [
+      { router: 'other', site: { ...site, id: 'other', name: 'east', version: String(versions) }, edge: false, links: [], keys: [] },
+    ];
+    pod.router.changed();
+  };
+  await eventually(
+    'ten writes',
+    () => {
+      change();
+      return writes() >= 10;
+    },
+    { everyMs: 10 },
+  );
+  change();
+  // A listener's status tells that this change has been seen, too.
+  pod.router.reach('web');
+  await becomes(api, listeners, 'web', 'Ready');
+  assert.equal(writes(), 10);
+  const later = performance.now() + 10_000;
+  t.mock.method(performance, 'now', () => later);
+  const written = (): string => api.read(configMaps, `${namespace}/skupper-network-status`)?.data?.['sites.json'] ?? '';
+  await eventually('the last change', () => written().includes(`"version":"${versions}"`));
+  assert.equal(writes(), 11);
+});
