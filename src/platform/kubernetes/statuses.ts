@@ -47,7 +47,7 @@ const CLOSE_DEADLINE = 3_000;
 const CONCURRENCY = 8;
 /**
  * Writes of what the routers see of the network. Each becomes a write of the Site's status, and any other site can cause them: a site that is
- * set up is told of at once, and one that keeps changing every ten seconds.
+ * set up is reported at once, and one that keeps changing every ten seconds.
  */
 const NETWORK_WRITES = { burst: 10, perSecond: 0.1 };
 /** No resource's key. */
