@@ -59,18 +59,18 @@ export interface CurrentRevocations {
 }
 
 /**
- * The list that counts: the one with the higher number. One without a number is of an earlier version, or cut off; then all that either names
- * stay out.
+ * The list that counts. If the copy has a higher number, or the stored list has none, every site stays out that either list names: the copy
+ * is in a ConfigMap, so it must not lift a revocation.
  */
 export function currentRevocations(stored: RevocationList | undefined, { revocations: copy }: Anchor): CurrentRevocations {
   const { sequence, revoked } = stored ?? { revoked: [] };
   if (copy === undefined || (sequence !== undefined && sequence >= copy.sequence)) {
     return { list: { sequence: sequence ?? 0, revoked }, isRestored: false };
   }
-  if (stored === undefined || sequence !== undefined) return { list: copy, isRestored: stored !== undefined || copy.revoked.length > 0 };
-  const names = new Set(revoked.map(({ name }) => name));
-  const added = copy.revoked.filter(({ name }) => !names.has(name));
-  return { list: { sequence: copy.sequence, revoked: [...added, ...revoked] }, isRestored: added.length > 0 };
+  if (stored === undefined) return { list: copy, isRestored: copy.revoked.length > 0 };
+  const known = new Set(revoked.map(revokedText));
+  const added = copy.revoked.filter((one) => !known.has(revokedText(one)));
+  return { list: { sequence: copy.sequence, revoked: [...added, ...revoked] }, isRestored: added.length > 0 || sequence !== undefined };
 }
 
 /** @param isOnRecord by serial number */

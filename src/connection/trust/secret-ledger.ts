@@ -156,7 +156,7 @@ export class SecretLedger implements AnchoredLedger {
       revoked = await planRevocation(site, entries, before, this.#clock(), this.#network);
       const serials = new Set(entries.filter(({ notAfter }) => notAfter > this.#clock()).map(({ serial }) => serial));
       const kept = before.filter((one) => !hasEnded(one, serials));
-      return { ...state, [KEYS.revoked]: formatRevoked({ sequence: sequence + 1, revoked: withRevoked(kept, revoked) }) };
+      return { ...state, [KEYS.revoked]: formatRevoked({ sequence: this.#next(sequence), revoked: withRevoked(kept, revoked) }) };
     });
     if (revoked === undefined) throw new TrustError('state-unavailable', `${this.#location} was not written`);
     return revoked;
@@ -168,9 +168,14 @@ export class SecretLedger implements AnchoredLedger {
       const { sequence, revoked: before } = this.#listIn(state);
       const after = await withoutRevoked(before, site, await this.#entriesIn(state));
       changed = after !== before;
-      return changed ? { ...state, [KEYS.revoked]: formatRevoked({ sequence: sequence + 1, revoked: after }) } : undefined;
+      return changed ? { ...state, [KEYS.revoked]: formatRevoked({ sequence: this.#next(sequence), revoked: after }) } : undefined;
     });
     return changed;
+  }
+
+  /** Never lower than one that a router may have read before this record was lost. */
+  #next(sequence: number): number {
+    return Math.max(sequence + 1, this.#clock());
   }
 
   /** One after the other: each would otherwise be made twice. */
