@@ -1,5 +1,5 @@
-/** Milliseconds: a Link that is replaced is absent for a moment. */
-const UNUSED_FOR = 10_000;
+/** Milliseconds: a Link may be deleted and applied again, and its key exists nowhere else. */
+export const UNUSED_FOR = 3_600_000;
 
 /** Which bundles of tokens no resource has named for a while: they hold private keys that serve nothing any more. */
 export class UnusedBundles {

@@ -1,6 +1,7 @@
 /** Orders of events that a directory does not produce on demand; what files do to a site is tested with them. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { UNUSED_FOR } from '../../../src/agent/unused-bundles.ts';
 import { Agent } from '../../../src/agent/agent.ts';
 import type { TlsBundle } from '../../../src/router/contract.ts';
 import type { Signing } from '../../../src/agent/ports.ts';
@@ -96,7 +97,7 @@ test('the bundle of a token goes with its last Link, and not while anything cann
   const later = async (): Promise<void> => {
     for (let passes = 0; passes < 2; passes += 1) {
       await running.pass();
-      running.ahead += 10_000;
+      running.ahead += UNUSED_FOR;
     }
     await running.pass();
   };

@@ -5,17 +5,17 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { Tokens } from '../../../src/agent/tokens.ts';
-import { UnusedBundles } from '../../../src/agent/unused-bundles.ts';
+import { UNUSED_FOR, UnusedBundles } from '../../../src/agent/unused-bundles.ts';
 import { openStores } from '../../../src/platform/linux/stores.ts';
 import { DirectoryBundles } from '../../../src/trust/disk/bundles.ts';
 import { aNamespace } from '../platform/support.ts';
 import { aSite } from '../site/fixtures.ts';
 import { makeSite } from '../trust/support/site.ts';
 
-const SECOND = 1000;
+const STEP = UNUSED_FOR / 10;
 
 describe('A bundle of a token', () => {
-  it('is removed only after ten seconds in which all was readable and no resource named it', () => {
+  it('is removed only after an hour in which all was readable and no resource named it', () => {
     const look = fc.record({
       after: fc.integer({ min: 0, max: 12 }),
       inUse: fc.option(fc.uniqueArray(fc.constantFrom<string>('a', 'b', 'c')), { nil: undefined }),
@@ -27,15 +27,15 @@ describe('A bundle of a token', () => {
         const unusedSince = new Map<string, number>();
         let now = 0;
         for (const { after, inUse } of looks) {
-          now += after * SECOND;
+          now += after * STEP;
           const found = bundles.find(made, inUse === undefined ? undefined : new Set(inUse), now);
           for (const name of made) {
             if (inUse === undefined || inUse.includes(name)) unusedSince.delete(name);
             else unusedSince.getOrInsert(name, now);
           }
-          const expected = made.filter((name) => now - (unusedSince.get(name) ?? now) >= 10 * SECOND);
+          const expected = made.filter((name) => now - (unusedSince.get(name) ?? now) >= UNUSED_FOR);
           assert.deepEqual(found.unused, expected);
-          const waiting = [...unusedSince].filter(([name]) => !expected.includes(name)).map(([, since]) => since + 10 * SECOND);
+          const waiting = [...unusedSince].filter(([name]) => !expected.includes(name)).map(([, since]) => since + UNUSED_FOR);
           assert.equal(found.due, waiting.length === 0 ? undefined : Math.min(...waiting));
         }
       }),
@@ -56,11 +56,11 @@ describe('A bundle of a token', () => {
     await tokens.ensure([], aSite());
     const names = async (): Promise<readonly string[]> => [...(await stores.bundles.list()).bundles.keys()];
 
-    assert.equal(await tokens.removeUnused(new Set(['kept']), 0), 10 * SECOND);
-    await tokens.removeUnused(undefined, 20 * SECOND);
-    await tokens.removeUnused(new Set(['kept']), 21 * SECOND);
+    assert.equal(await tokens.removeUnused(new Set(['kept']), 0), UNUSED_FOR);
+    await tokens.removeUnused(undefined, 20 * STEP);
+    await tokens.removeUnused(new Set(['kept']), 21 * STEP);
     assert.deepEqual(await names(), ['east', 'kept', 'of-certificate']);
-    await tokens.removeUnused(new Set(['kept']), 31 * SECOND);
+    await tokens.removeUnused(new Set(['kept']), 31 * STEP);
     assert.deepEqual(await names(), ['kept', 'of-certificate']);
     await assert.rejects(access(join(layout.internal.certs, 'east')));
     await assert.rejects(access(join(layout.internal.root, 'pending/east.key')));

@@ -1,6 +1,7 @@
 /** The Secret of a token's Link goes with the Link, and no other Secret does. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { UNUSED_FOR } from '../../../../src/agent/unused-bundles.ts';
 import { annotation } from '../../../../src/api/skupper/cluster-names.ts';
 import { skupperResources, type AccessToken, type Link, type Listener } from '../../../../src/api/skupper/index.ts';
 import { API_VERSION } from '../../../../src/api/skupper/names.ts';
@@ -72,8 +73,8 @@ for (const [what, marks, objects, unreadable, isKept] of [
     const step = () => world.step([site(), siteCa, ...objects], { unreadable });
     const { again = Infinity } = await step();
     assert.ok(api.read(secrets, 'west/east') !== undefined, 'a Link that is replaced is absent for a moment');
-    assert.equal(again <= 10_000, !isKept, `${again}`);
-    world.clock.advance(10_000);
+    assert.equal(again <= UNUSED_FOR, !isKept, `${again}`);
+    world.clock.advance(UNUSED_FOR);
     await step();
     assert.equal(api.read(secrets, 'west/east') !== undefined, isKept);
   });
