@@ -124,7 +124,7 @@ async function make(wish: Wish, { caches, client, repairs, settled, signal }: Ca
   }
   if (fate === 'replaced') {
     settled.forget(of, current);
-    if (await remove({ of, object: current }, client, signal)) repairs.wrote(wish, desired, found);
+    if (await remove({ of, object: current }, client, signal)) repairs.wrote(wish, ABSENT, found);
     return 0;
   }
   const held = isMade(current) ? await heldAsApplied(of, current, client, signal) : current;

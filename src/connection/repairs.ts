@@ -92,5 +92,5 @@ export class Repairs {
 }
 
 function keyOf({ of, object: { metadata }, part = '' }: Repaired): string {
-  return `${of.plural}.${of.group} ${metadata.namespace ?? ''}/${metadata.name} ${part}`;
+  return `${of.plural}.${of.group} ${metadata.namespace ?? ''}/${metadata.name} ${part === '' ? '' : `${metadata.uid} ${part}`}`;
 }

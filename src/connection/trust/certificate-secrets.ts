@@ -254,8 +254,8 @@ export class CertificateSecrets {
   #damaged({ name }: WantedSecret, what: string): TrustError {
     return new TrustError(
       'state-damaged',
-      `the certificate authority in ${this.#secrets.locationOf(name)} is damaged: ${what}. Restore it from a backup; or delete the Secret, and ` +
-        'a new authority is made: then all that hangs on it must be issued anew',
+      `the certificate authority in ${this.#secrets.locationOf(name)} is damaged: ${what}. Restore it from a backup; or delete ` +
+        `${name === LOCAL_CA ? 'the Secret' : `the Secret and ${ANCHOR_LOCATION}`}: then a new authority is created, and all certificates are issued again`,
     );
   }
 }

@@ -28,6 +28,8 @@ export interface Write<T extends KubeObject> {
   readonly key: Key;
   /** Of one object, what is written independently of the rest. */
   readonly part?: 'status' | 'delete';
+  /** Of the object that is meant: its successor of the same name is another. */
+  readonly uid?: string | undefined;
   /** What decides whether a write is the same one again. Left out: `wanted`. */
   readonly desired?: unknown;
   /** The same of the object as it stands, where that can be told: if it is not what was written last, something else overwrote it. */
@@ -71,7 +73,7 @@ export class DampedWrites {
 
   /** What to say of an object that something else keeps changing back, and for how many milliseconds at least. */
   contest<T extends KubeObject>(
-    write: Pick<Write<T>, 'of' | 'key' | 'part'>,
+    write: Pick<Write<T>, 'of' | 'key' | 'part' | 'uid'>,
   ): { readonly message: string; readonly remaining: number } | undefined {
     const reported = this.#limiter.reported(limiterKey(write), this.#clock());
     return reported && { message: repairMessage(nameOf(write), reported.report), remaining: reported.remaining };
@@ -120,10 +122,10 @@ export function dampWrites(client: KubeClient, repairs: DampedWrites): KubeClien
     patch: (of, key, patch, options) => {
       const wanted = options.type === 'json' ? addedBy(patch) : withoutPreconditions(patch);
       const part = options.subresource === undefined ? {} : { part: options.subresource };
-      return repairs.write({ of, key, wanted, ...part }, () => client.patch(of, key, patch, options), options.signal);
+      return repairs.write({ of, key, wanted, uid: uidIn(patch), ...part }, () => client.patch(of, key, patch, options), options.signal);
     },
     delete: (of, key, options) => {
-      const write = { of, key, part: 'delete', wanted: undefined } as const;
+      const write = { of, key, part: 'delete', uid: options?.uid, wanted: undefined } as const;
       return repairs.write(write, () => client.delete(of, key, options), options?.signal);
     },
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
@@ -139,8 +141,8 @@ function digestOf(value: unknown): string {
     .digest('base64');
 }
 
-function limiterKey<T extends KubeObject>({ of, key, part }: Pick<Write<T>, 'of' | 'key' | 'part'>): string {
-  return `${of.plural}.${of.group} ${keyString(key)} ${part ?? ''}`;
+function limiterKey<T extends KubeObject>({ of, key, part, uid }: Pick<Write<T>, 'of' | 'key' | 'part' | 'uid'>): string {
+  return `${of.plural}.${of.group} ${keyString(key)} ${uid ?? ''} ${part ?? ''}`;
 }
 
 function nameOf<T extends KubeObject>({ of, key }: Pick<Write<T>, 'of' | 'key'>): string {
@@ -196,4 +198,13 @@ function includes(current: unknown, wanted: unknown): boolean {
   const entries = Object.entries(wanted);
   if (current === undefined) return entries.length === 0;
   return isRecord(current) && entries.every(([key, value]) => includes(current[key], value));
+}
+
+/** Of the object that a patch is for, where it says so. */
+function uidIn(patch: unknown): string | undefined {
+  const steps: readonly unknown[] = Array.isArray(patch) ? patch : [];
+  const tested = steps.find((step) => isRecord(step) && step['op'] === 'test' && step['path'] === '/metadata/uid');
+  const metadata = isRecord(patch) ? patch['metadata'] : undefined;
+  const uid = isRecord(tested) ? tested['value'] : isRecord(metadata) ? metadata['uid'] : undefined;
+  return typeof uid === 'string' ? uid : undefined;
 }

@@ -218,7 +218,7 @@ export class ListenerReconciler {
         client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal }),
       );
     const states = { desired: comparable(status), found: comparable(listener.status ?? {}) };
-    const write = { of: listeners, key: parseKey(key), part: 'status', wanted: { status }, ...states } as const;
+    const write = { of: listeners, key: parseKey(key), uid: listener.metadata.uid, part: 'status', wanted: { status }, ...states } as const;
     const written = await repairs.write(write, send, signal);
     this.#pace.wrote(listener);
     // Of one that went meanwhile nothing would be forgotten any more.

@@ -7,7 +7,7 @@ import { pods } from '../../kube/resource.ts';
 import type { Reconcile } from '../../work/reconcile.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
 import { targetOf } from '../cluster/volumes.ts';
-import { checkMount, endOf, ownerOf } from './mount-plan.ts';
+import { checkMount, endOf, isOwnedByVolume, ownerOf } from './mount-plan.ts';
 import { MountPreparation } from './mount-preparation.ts';
 
 /** The key is a PodListeners'. */
@@ -24,6 +24,8 @@ export function createPodLabelsReconciler({ client, caches }: { readonly client:
       const target = volume === undefined ? undefined : targetOf(volume);
       const listener = target === undefined ? undefined : caches.listeners.get(`${target.namespace}/${target.name}`);
       if (volume === undefined || listener === undefined || !checkMount(request, pod, volume).ok) continue;
+      // A user's Listener of the claim's name does not get the pod, as in a mount.
+      if (target?.kind === 'class' && !isOwnedByVolume(listener, volume)) continue;
       await preparation.label(listener, { volume, pod }, signal);
     }
     return undefined;
