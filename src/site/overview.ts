@@ -34,7 +34,7 @@ export function siteOverview(objects: readonly SiteObject[]): SiteOverview {
 
 /** What was of use once and is only kept: a token that has become a Link, a grant of which no token can be redeemed any more. */
 export function isPast(object: SiteObject, now: number): boolean {
-  if (object.kind === 'AccessToken') return object.status?.redeemed === true;
+  if (object.kind === 'AccessToken') return object.status?.redeemed === true && object.status.status !== 'Error';
   if (object.kind !== 'AccessGrant') return false;
   const { redemptions = 0, expirationTime } = object.status ?? {};
   return redemptions >= Math.max(1, object.spec.redemptionsAllowed ?? 1) || Date.parse(expirationTime ?? '') <= now;

@@ -135,8 +135,18 @@ export class Target {
   #lookUp(): void {
     const { host } = this.server;
     hostNames.resolve(host, (addresses, error) => {
-      if (addresses.length === 0 && this.open === 0) this.#setAside(nameUnknown(host, error));
+      if (this.#end.signal.aborted) return;
+      if (addresses.length === 0) {
+        if (this.open === 0) this.#setAside(nameUnknown(host, error));
+      } else if (this.#why?.code === 'name-unknown') this.#nameFound();
     });
+  }
+
+  /** Nothing else is known to be wrong. */
+  #nameFound(): void {
+    this.#why = undefined;
+    this.#failures = 0;
+    this.#changed();
   }
 
   #setAside(why: ServerFailure): void {
@@ -180,11 +190,15 @@ export class Target {
     ).unref();
   }
 
-  /** Where it may not be probed, the next client's connection tries it. */
+  /** If it may not be probed, the next client's connection tries it. Its name may be looked up all the same. */
   #retry(): void {
     this.#timer = undefined;
-    if (this.probed) this.#probe();
-    else this.#isAside = false;
+    if (this.probed) {
+      this.#probe();
+      return;
+    }
+    this.#isAside = false;
+    if (this.#why?.code === 'name-unknown') this.#lookUp();
   }
 
   #probe(ended: () => void = () => {}): void {

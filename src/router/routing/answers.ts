@@ -48,6 +48,8 @@ export class Answers {
   #version = 0;
   /** Raised by each change of what destinations come from. */
   #news = 0;
+  /** Least cost at which a router announces each neighbour, by router, as of that `#news`. */
+  #announced = { of: 0, costs: new Map<RouterId, ReadonlyMap<RouterId, number>>() };
 
   /** @param clock milliseconds that only grow */
   constructor(
@@ -159,11 +161,21 @@ export class Answers {
 
   /** The least cost at which one router announces another as its neighbour. */
   #hopCost(from: RouterId, to: RouterId): number {
-    const neighbours =
-      from === this.#self ? this.#adjacencies.values() : (this.#routers.get(from)?.parts ?? []).flatMap((part) => part.neighbours);
+    if (from !== this.#self) return this.#announcedCosts(from).get(to) ?? Infinity;
     let least = Infinity;
-    for (const { router, cost } of neighbours) if (router === to) least = Math.min(least, cost);
+    for (const { router, cost } of this.#adjacencies.values()) if (router === to) least = Math.min(least, cost);
     return least;
+  }
+
+  /** Found once for each change of the records: a router may announce thousands of neighbours, and hundreds of paths may lead through it. */
+  #announcedCosts(from: RouterId): ReadonlyMap<RouterId, number> {
+    if (this.#announced.of !== this.#news) this.#announced = { of: this.#news, costs: new Map() };
+    return this.#announced.costs.getOrInsertComputed(from, () => {
+      const costs = new Map<RouterId, number>();
+      for (const { neighbours } of this.#routers.get(from)?.parts ?? [])
+        for (const { router, cost } of neighbours) costs.set(router, Math.min(cost, costs.get(router) ?? Infinity));
+      return costs;
+    });
   }
 
   hasListener(routingKey: string): boolean {

@@ -14,6 +14,8 @@ export const DEFAULT_LIVENESS: LivenessTimes = { suspectAfter: 2_000, deadAfter:
 
 /** An answer cannot come within one round trip. So many of them may pass, whatever the times are. */
 const [SUSPECT_ROUND_TRIPS, DEAD_ROUND_TRIPS] = [2, 4];
+/** Milliseconds. A peer that answers later and later cannot put off the end of a link beyond this. */
+const MOST_ROUND_TRIP = 10_000;
 
 export type Liveliness = 'alive' | 'suspect' | 'dead';
 
@@ -22,8 +24,9 @@ export type Liveliness = 'alive' | 'suspect' | 'dead';
  * @param roundTrip undefined before the first answer to a ping
  */
 export function judgeSilence(silence: number, roundTrip: number | undefined, times: LivenessTimes): Liveliness {
-  const suspectAfter = Math.max(times.suspectAfter, SUSPECT_ROUND_TRIPS * (roundTrip ?? 0));
-  const deadAfter = Math.max(suspectAfter, times.deadAfter, DEAD_ROUND_TRIPS * (roundTrip ?? 0));
+  const counted = Math.min(roundTrip ?? 0, MOST_ROUND_TRIP);
+  const suspectAfter = Math.max(times.suspectAfter, SUSPECT_ROUND_TRIPS * counted);
+  const deadAfter = Math.max(suspectAfter, times.deadAfter, DEAD_ROUND_TRIPS * counted);
   if (silence >= deadAfter) return 'dead';
   return silence >= suspectAfter ? 'suspect' : 'alive';
 }
