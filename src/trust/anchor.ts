@@ -68,8 +68,9 @@ export function currentRevocations(stored: RevocationList | undefined, { revocat
     return { list: { sequence: sequence ?? 0, revoked }, isRestored: false };
   }
   if (stored === undefined) return { list: copy, isRestored: copy.revoked.length > 0 };
-  const known = new Set(revoked.map(revokedText));
-  const added = copy.revoked.filter((one) => !known.has(revokedText(one)));
+  const textOf = (one: RevocationList['revoked'][number]): string => JSON.stringify(revokedText(one));
+  const known = new Set(revoked.map(textOf));
+  const added = copy.revoked.filter((one) => !known.has(textOf(one)));
   return { list: { sequence: copy.sequence, revoked: [...added, ...revoked] }, isRestored: added.length > 0 || sequence !== undefined };
 }
 

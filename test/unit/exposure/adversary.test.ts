@@ -184,6 +184,22 @@ test('a write that is new each time is never delayed, in whatever order the API 
   }
 });
 
+test('the first write of an object that was created again is never delayed', async (t) => {
+  const time = playTime(t);
+  const api = world();
+  await using controller = await playController(api, { clock: time.clock });
+  await controller.settle();
+  for (let turn = 0; turn < 12; turn++) {
+    const { status, ...listener } = api.read(listeners, 'shop/web') ?? aListener();
+    assert.ok(status !== undefined, `Listener ${turn} has its status`);
+    api.remove(listeners, 'shop/web');
+    await controller.settle();
+    api.put(listeners, { ...listener, metadata: { ...listener.metadata, uid: `web-${turn}` } });
+    await controller.settle();
+  }
+  assert.notEqual(api.read(listeners, 'shop/web')?.status, undefined);
+});
+
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== 'object' || value === null) return value;
