@@ -8,7 +8,7 @@ export async function killEast(tour: Tour, east: Program): Promise<number> {
   narrator.say('East, where the link goes to, is killed without a word of warning.');
   await playground.run(`kill -9 ${east.pid}`);
   await untilRefused(tour, 'with east gone, clients of west are refused at once and do not hang');
-  await show(tour, 'earshot -n west listener status', /Pending .*no connector/, 'the listener of west says why');
+  await show(tour, 'earshot -n west listener status', /Pending .*"east".* is unreachable/, 'the listener of west says why');
   narrator.say('East is started again, as systemd would after `earshot system install`. Nobody does anything at west.');
   const begun = performance.now();
   await startSite(tour, 'east', 'east-again');

@@ -26,7 +26,7 @@ export async function lookAround(tour: Tour): Promise<void> {
   await show(
     tour,
     'earshot -n west status',
-    /^Status: +Ready$[^]*^\S+ +Ready +east[^]*^web .* Ready /m,
+    /^Status: +Ready$[^]*^\S+ +Ready +\d+ +east[^]*^web .* Ready /m,
     'site, link and listener are Ready',
   );
   narrator.say('And the whole network, as east sees it:');
