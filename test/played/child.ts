@@ -6,6 +6,6 @@ import type { Event } from './history.ts';
 import { aroundClusters } from './surroundings.ts';
 
 const job = jobOf<Event>();
-replaceSurroundings(aroundClusters(job.fault === undefined ? [] : (faults[job.fault] ?? [])));
+replaceSurroundings(aroundClusters(job.fault === undefined ? [] : (faults[job.fault]?.changes ?? [])));
 const { play } = await import('./play.ts');
 await runSeeds(job, play);

@@ -6,6 +6,19 @@ export interface Change {
   readonly to: string;
 }
 
+/** A known mistake that a simulation must find when its changes are applied. */
+export interface PlantedFault {
+  /** What goes wrong; one sentence. */
+  readonly description: string;
+  /** First seed, counted from 1, that found it when this was last measured. */
+  readonly firstSeed?: number;
+  /** Unit test that finds it, where no seed is known. */
+  readonly foundBy?: string;
+  readonly changes: readonly Change[];
+}
+
+export type PlantedFaults = Readonly<Record<string, PlantedFault>>;
+
 /** @throws Error where a text to be changed is not there just once: then the code has moved on, and the change has to follow */
 export function changed(text: string, changes: readonly Change[]): string {
   let result = text;

@@ -6,6 +6,6 @@ import type { Event } from './history.ts';
 import { faults } from './faults/faults.ts';
 
 const job = jobOf<Event>();
-replaceSurroundings(aroundRouters(job.fault === undefined ? [] : (faults[job.fault] ?? [])));
+replaceSurroundings(aroundRouters(job.fault === undefined ? [] : (faults[job.fault]?.changes ?? [])));
 const { simulate } = await import('./simulation.ts');
 await runSeeds(job, simulate);

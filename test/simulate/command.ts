@@ -1,6 +1,6 @@
 /** The command line of whoever tries seeds: `--seeds N`, `--seed S`, `--fault NAME` and so on. */
 import { argumentsOf } from '../../scripts/arguments.ts';
-import type { Change } from './change.ts';
+import type { PlantedFaults } from './change.ts';
 import { runJob, type Failure } from './jobs.ts';
 import { shorten } from './shorten.ts';
 
@@ -10,7 +10,7 @@ export interface Tried {
   readonly file: string;
   /** What runs a job. */
   readonly program: URL;
-  readonly faults: Readonly<Record<string, readonly Change[]>>;
+  readonly faults: PlantedFaults;
 }
 
 /** Seeds of one process. */
@@ -18,7 +18,7 @@ const BATCH = 2_000;
 
 /** Runs what the command line asks for; `process.exitCode` says whether a seed failed. */
 export async function trySeeds(tried: Tried): Promise<void> {
-  const usage = `node ${tried.file} [--seeds N] [--from S] [--seed S] [--jobs N] [--fault NAME] [--keep-going] [--trace]`;
+  const usage = `node ${tried.file} [--seeds N] [--from S] [--seed S] [--jobs N] [--fault NAME|list] [--keep-going] [--trace]`;
   const { values } = argumentsOf(usage, {
     options: {
       seeds: { type: 'string', default: '1000' },
@@ -31,8 +31,12 @@ export async function trySeeds(tried: Tried): Promise<void> {
     },
   });
   const { fault, trace } = values;
+  if (fault === 'list') {
+    for (const [name, { description }] of Object.entries(tried.faults)) console.log(`${name.padEnd(20)} ${description}`);
+    return;
+  }
   if (fault !== undefined && tried.faults[fault] === undefined) {
-    console.error(`There is no fault ${fault}: take one of ${Object.keys(tried.faults).join(', ')}.`);
+    console.error(`Fault ${fault} does not exist. List the faults with --fault list.`);
     process.exit(2);
   }
   const from = whole(values.seed ?? values.from, '--from');
