@@ -1,7 +1,6 @@
 /**
- * Writes what follows from the schemas in src/api, the codes in src/errors and the table of rooms in CONTRIBUTING.md:
- * deploy/crds/*.yaml, docs/reference/*.md, what files are checked by without a cluster, and what lint allows. With `--check` it
- * writes nothing, and fails where a file differs.
+ * Writes what follows from the schemas in src/api and the codes in src/errors: deploy/crds/*.yaml, docs/reference/*.md, and what
+ * files are checked by without a cluster. With `--check` it writes nothing, and fails where a file differs.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -16,7 +15,6 @@ import { errorReference } from './error-reference.ts';
 import { reference } from './reference.ts';
 import * as skupperTexts from './reference-skupper.ts';
 import * as listenersTexts from './reference-texts.ts';
-import { roomRules } from './rooms.ts';
 import { specShapes } from './spec-shapes.ts';
 
 /** The content of each file by its path below the repository. */
@@ -33,7 +31,6 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ['docs/reference/errors.md', errorReference()],
     ['docs/reference/planted-faults.md', plantedFaultReference()],
     ['src/api/generated/spec-shapes.ts', specShapes()],
-    ['.oxlintrc.rooms.json', roomRules()],
   ]);
 }
 

@@ -1,14 +1,16 @@
 /**
- * The rooms of src/ and what each may import, as CONTRIBUTING.md has them in its table "Where things are": lint and tests
- * follow what is written there.
+ * The modules of src/ and what each may import, as the table "Where things are" in CONTRIBUTING.md has them.
+ * `node scripts/rooms.ts` lists the imports that the table forbids; `npm run check` runs it.
  */
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { argumentsOf } from './arguments.ts';
 
 /** A row of the table. */
 export interface Room {
-  /** Below src/, as `trust` or `exposure/csi`. The longest that a file's path begins with is its room. */
+  /** Below src/, as `trust` or `exposure/csi`. A file belongs to the longest path that its own begins with. */
   readonly path: string;
-  /** Rooms, and single files as `router/contract.ts`; undefined: all. */
+  /** Modules, and single files such as `router/contract.ts`; undefined: all. */
   readonly imports: readonly string[] | undefined;
   /** Packages from outside; Node's own modules are not among them. */
   readonly packages: readonly string[];
@@ -16,11 +18,19 @@ export interface Room {
   readonly pure: boolean;
 }
 
+/** An import of a file below src/, type imports included. */
+export interface Import {
+  readonly file: string;
+  readonly specifier: string;
+}
+
+const ROOT = join(import.meta.dirname, '..');
+const TABLE = 'CONTRIBUTING.md';
 const ROW = /^\| `src\/([^`]+?)\/?` \|([^|]*)\|([^|]*)\|([^|]*)\|$/gm;
 const IN_CODE = /`([^`]+)`/g;
+const SPECIFIER = /(?:\bfrom |\bimport\(|^import )'([^']+)'/gm;
 
-/** What is not for rooms that are pure. */
-export const IMPURE = [
+const IMPURE: ReadonlySet<string> = new Set([
   'node:child_process',
   'node:fs',
   'node:fs/promises',
@@ -29,10 +39,10 @@ export const IMPURE = [
   'node:timers',
   'node:timers/promises',
   'node:tls',
-];
+]);
 
-export function readRooms(contributing: string = readFileSync(new URL('../CONTRIBUTING.md', import.meta.url), 'utf8')): readonly Room[] {
-  return [...contributing.matchAll(ROW)].map(([, path = '', holds = '', imports = '', packages = '']) => ({
+export function readRooms(table: string = readFileSync(join(ROOT, TABLE), 'utf8')): readonly Room[] {
+  return [...table.matchAll(ROW)].map(([, path = '', holds = '', imports = '', packages = '']) => ({
     path,
     imports: imports.trim() === 'all' ? undefined : namesIn(imports),
     packages: namesIn(packages),
@@ -42,7 +52,7 @@ export function readRooms(contributing: string = readFileSync(new URL('../CONTRI
 
 const namesIn = (cell: string): readonly string[] => [...cell.matchAll(IN_CODE)].map(([, name = '']) => name);
 
-/** The room of a file, whose path is below src/. */
+/** The module of a file, whose path is below src/. */
 export function roomOf(file: string, rooms: readonly Room[]): Room | undefined {
   return rooms
     .filter(({ path }) => file === path || file.startsWith(`${path}/`))
@@ -50,52 +60,56 @@ export function roomOf(file: string, rooms: readonly Room[]): Room | undefined {
     .at(0);
 }
 
-export function mayImport(from: Room, file: string, rooms: readonly Room[]): boolean {
+export function sourceFiles(root = ROOT): readonly string[] {
+  return globSync('**/*.ts', { cwd: join(root, 'src') }).toSorted();
+}
+
+export function importsOf(files: readonly string[], root = ROOT): readonly Import[] {
+  return files.flatMap((file) =>
+    [...readFileSync(join(root, 'src', file), 'utf8').matchAll(SPECIFIER)].map(([, specifier = '']) => ({ file, specifier })),
+  );
+}
+
+/** The file below src/ that is imported; undefined for a package. */
+export function targetOf({ file, specifier }: Import): string | undefined {
+  return specifier.startsWith('.') ? normalize(join(dirname(file), specifier)) : undefined;
+}
+
+/** One line for each import that the table forbids. */
+export function findForbiddenImports(imports: readonly Import[], rooms: readonly Room[]): readonly string[] {
+  return imports.flatMap((each) => {
+    const from = roomOf(each.file, rooms);
+    const reason = from === undefined ? `${TABLE} has no row for it` : reasonAgainst(from, each, rooms);
+    return reason === undefined ? [] : [`src/${each.file} may not import ${each.specifier}: ${reason}.`];
+  });
+}
+
+function reasonAgainst(from: Room, imported: Import, rooms: readonly Room[]): string | undefined {
+  const { specifier } = imported;
+  const target = targetOf(imported);
+  if (target !== undefined) {
+    const isData = !target.endsWith('.ts');
+    return isData || mayImport(from, target, rooms) ? undefined : `the row of src/${from.path} in ${TABLE} does not name it`;
+  }
+  if (specifier.startsWith('node:')) return from.pure && IMPURE.has(specifier) ? `src/${from.path} is pure` : undefined;
+  return from.packages.includes(packageOf(specifier)) ? undefined : `the row of src/${from.path} in ${TABLE} does not name the package`;
+}
+
+function mayImport(from: Room, file: string, rooms: readonly Room[]): boolean {
   const to = roomOf(file, rooms);
   if (to === undefined) return false;
   return from.imports === undefined || to === from || from.imports.includes(to.path) || from.imports.includes(file);
 }
 
-/** Lint rules in the words of oxlint, for an editor to show: the tests hold the same table more exactly. */
-export function roomRules(rooms: readonly Room[] = readRooms()): string {
-  const packages = [...new Set(rooms.flatMap((room) => room.packages))].toSorted();
-  // Where two match a file, the later one counts.
-  const overrides = rooms
-    .toSorted((a, b) => a.path.length - b.path.length)
-    .map((room) => ({
-      files: [room.path.endsWith('.ts') ? `src/${room.path}` : `src/${room.path}/**`],
-      rules: { 'no-restricted-imports': ['error', { paths: forbiddenPackages(room, packages), patterns: forbiddenRooms(room, rooms) }] },
-    }));
-  return `{"plugins":[],"overrides":[\n${overrides.map((one) => JSON.stringify(one)).join(',\n')}\n]}\n`;
-}
+const packageOf = (specifier: string): string =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
 
-function forbiddenPackages(room: Room, packages: readonly string[]): readonly object[] {
-  const foreign = packages.filter((name) => !room.packages.includes(name));
-  return [
-    ...foreign.map((name) => ({ name, message: `src/${room.path} does without ${name}: see the table in CONTRIBUTING.md.` })),
-    ...(room.pure ? IMPURE.map((name) => ({ name, message: `src/${room.path} is pure.` })) : []),
-  ];
-}
-
-function forbiddenRooms(room: Room, rooms: readonly Room[]): readonly object[] {
-  const { imports } = room;
-  if (imports === undefined) return [];
-  return rooms
-    .filter((other) => other !== room && !imports.includes(other.path))
-    .map((other) => ({
-      ...pathsTo(
-        other.path,
-        imports.filter((file) => file.startsWith(`${other.path}/`)),
-      ),
-      message: `src/${room.path} does not know src/${other.path}: see the table in CONTRIBUTING.md.`,
-    }));
-}
-
-/** `exposure/csi` is `../csi/` to its neighbours, and no `api/csi/`. Where single files are excepted, globs say so. */
-function pathsTo(path: string, excepted: readonly string[]): object {
-  if (excepted.length > 0) return { group: [`**/${path}/**`, ...excepted.map((file) => `!**/${file}`)] };
-  if (path.endsWith('.ts')) return { regex: `^(?:\\.\\./)+${path.replaceAll('.', '\\.')}$` };
-  const [last = '', ...parents] = path.split('/').toReversed();
-  const parent = parents.length === 0 ? '' : `(?:${parents.toReversed().join('/')}/)?`;
-  return { regex: `^(?:\\.\\./)+${parent}${last}/` };
+if (import.meta.main) {
+  argumentsOf('node scripts/rooms.ts', {});
+  const forbidden = findForbiddenImports(importsOf(sourceFiles()), readRooms());
+  for (const line of forbidden) console.error(line);
+  if (forbidden.length > 0) process.exitCode = 1;
 }

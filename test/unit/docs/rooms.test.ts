@@ -1,27 +1,14 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
-import { IMPURE, mayImport, readRooms, roomOf } from '../../../scripts/rooms.ts';
-import { root } from './documents.ts';
-
-const SPECIFIER = /(?:\bfrom |\bimport\(|^import )'([^']+)'/gm;
-
-interface Import {
-  readonly file: string;
-  readonly specifier: string;
-}
+import { findForbiddenImports, importsOf, readRooms, roomOf, sourceFiles, targetOf } from '../../../scripts/rooms.ts';
 
 const rooms = readRooms();
-const files = globSync('**/*.ts', { cwd: join(root, 'src') }).toSorted();
-/** Also what only types are imported from. */
-const imports: readonly Import[] = files.flatMap((file) =>
-  [...readFileSync(join(root, 'src', file), 'utf8').matchAll(SPECIFIER)].map(([, specifier = '']) => ({ file, specifier })),
-);
-const inside = imports
-  .filter(({ specifier }) => specifier.startsWith('.'))
-  .map(({ file, specifier }) => ({ file, to: normalize(join(dirname(file), specifier)) }))
-  .filter(({ to }) => to.endsWith('.ts'));
+const files = sourceFiles();
+const imports = importsOf(files);
+const inside = imports.flatMap((each) => {
+  const to = targetOf(each);
+  return to?.endsWith('.ts') === true ? [{ file: each.file, to }] : [];
+});
 
 describe('the rooms of src/', () => {
   it('are all in the table of CONTRIBUTING.md, and each row is a room', () => {
@@ -36,13 +23,9 @@ describe('the rooms of src/', () => {
     );
   });
 
-  it('import only what their rows name', () => {
+  it('import only the modules and packages of their rows', () => {
     assert.ok(inside.length > 1000, `${inside.length} imports`);
-    const wrong = inside.filter(({ file, to }) => {
-      const room = roomOf(file, rooms);
-      return room !== undefined && !mayImport(room, to, rooms);
-    });
-    assert.deepEqual(wrong, []);
+    assert.deepEqual(findForbiddenImports(imports, rooms), []);
   });
 
   it('have rows that name nothing they do not import', () => {
@@ -53,16 +36,6 @@ describe('the rooms of src/', () => {
         .map((name) => `${room.path}: ${name}`);
     });
     assert.deepEqual(unused, []);
-  });
-
-  it('import only the packages of their rows, and nothing impure where they are pure', () => {
-    const packages = imports.filter(({ specifier }) => !specifier.startsWith('.'));
-    const wrong = packages.filter(({ file, specifier }) => {
-      const room = roomOf(file, rooms);
-      if (specifier.startsWith('node:')) return room?.pure === true && IMPURE.includes(specifier);
-      return !(room?.packages ?? []).includes(packageOf(specifier));
-    });
-    assert.deepEqual(wrong, []);
   });
 
   it('have no row that a lower one needs: arrows between them point one way', () => {
@@ -81,11 +54,39 @@ describe('the rooms of src/', () => {
   });
 });
 
-const packageOf = (specifier: string): string =>
-  specifier
-    .split('/')
-    .slice(0, specifier.startsWith('@') ? 2 : 1)
-    .join('/');
+describe('findForbiddenImports', () => {
+  const table = readRooms(
+    ['| `src/low/` | rules: pure | | |', '| `src/high/` | actions | `low/one.ts` | `yaml` |', '| `src/cli/` | commands | all | |'].join(
+      '\n',
+    ),
+  );
+  const find = (file: string, specifier: string): readonly string[] => findForbiddenImports([{ file, specifier }], table);
+
+  it('allows files of the module, files and packages that its row names, and all where the row says so', () => {
+    for (const [file, specifier] of [
+      ['high/a.ts', './b.ts'],
+      ['high/deep/a.ts', '../../low/one.ts'],
+      ['high/a.ts', 'yaml'],
+      ['high/a.ts', 'node:fs'],
+      ['low/one.ts', 'node:path'],
+      ['cli/main.ts', '../high/a.ts'],
+    ] as const)
+      assert.deepEqual(find(file, specifier), [], `${file} ${specifier}`);
+  });
+
+  it('reports modules, files and packages that no row names, and Node modules that are impure', () => {
+    for (const [file, specifier] of [
+      ['low/one.ts', '../high/a.ts'],
+      ['high/a.ts', '../low/two.ts'],
+      ['high/a.ts', '../cli/main.ts'],
+      ['high/a.ts', 'undici'],
+      ['low/one.ts', 'node:fs'],
+      ['cli/main.ts', 'yaml'],
+      ['elsewhere/a.ts', './b.ts'],
+    ] as const)
+      assert.equal(find(file, specifier).length, 1, `${file} ${specifier}`);
+  });
+});
 
 /** The first circle that is found, as a path that ends where it began. */
 function circleIn(needs: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] | undefined {
