@@ -126,7 +126,7 @@ function report(runs: readonly Run[], one: OneRouter, command: string): string {
         ['processor time to take it in, signatures included', format(one.intake, 'ms')],
         ['of the message that takes longest (32 KiB)', format(one.longestMessage, 'ms')],
         ['one signature check', format(one.check, 'µs')],
-        ['all paths anew, after a change of neighbours anywhere', format(one.paths, 'ms')],
+        ['all paths, after a change of neighbours anywhere', format(one.paths, 'ms')],
         ['destinations of a key that was never asked for', format(one.firstQuestion, 'ms')],
         ['of one that was, after a change', format(one.nextQuestion, 'µs')],
         ['of one that was, without a change', format(one.sameQuestion, 'µs')],
