@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 NAME ?= earshot
 READY := scripts/setup/ready.sh
 
-.PHONY: help demo demo-connection test test-net cluster cluster-stop image check
+.PHONY: help demo demo-connection test test-quick test-net cluster cluster-stop image check
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r target text; do printf '  make %-16s %s\n' "$$target" "$$text"; done
@@ -21,6 +21,9 @@ demo-connection: ## two sites on this machine, a token, and a web server of one 
 
 test: ## checks, unit tests, tests of connections and cluster tests; the last line counts them
 	@$(READY) node && exec node test/run.ts
+
+test-quick: ## for everyday work, about five minutes: checks, unit tests, and some tests of connections and of a cluster
+	@$(READY) node && exec node test/run.ts quick
 
 test-net: ## only the tests of connections between network namespaces: all, or FILES=test/net/harness.test.ts; YES=1 installs packages unasked
 	@$(READY) net && trap 'node test/net/harness/bin/sweep.ts' EXIT && trap 'exit 130' INT TERM HUP \

@@ -5,6 +5,8 @@
  * The unit tests of a room run in one process, file by file, and those of some small ones together; `ALONE` names the files that have a process
  * each.
  *
+ * `make test-quick` (`node test/run.ts quick`) runs the checks, the unit tests, and of the other tests those that `QUICK` names.
+ *
  * A file that fails runs once more, alone, after the others of its tier. If it passes then, the run passes, and its last lines name the file as
  * flaky, with where its first failure is kept: that is a fault to be found, and more than three of them fail the run. Where namespaces or a
  * cluster cannot be made, those tests are skipped by name and reason; with CI=true that is a failure.
@@ -33,6 +35,13 @@ const UNIT = { concurrency: 5, testLimit: 2 * MINUTE, fileLimit: 5 * MINUTE, lim
 const ONE_BY_ONE = { concurrency: 1, testLimit: 10 * MINUTE, fileLimit: 15 * MINUTE } as const;
 const NET = { ...ONE_BY_ONE, limit: 35 * MINUTE } as const;
 const E2E = { ...ONE_BY_ONE, limit: 45 * MINUTE } as const;
+/** The tests of connections and of a cluster that `make test-quick` runs: what most changes would break, in about two minutes. */
+const QUICK: readonly string[] = [
+  ...['two-sites', 'h2spec', 'hostile-files'].map((name) => `test/net/${name}.test.ts`),
+  ...['exposure-service', 'exposure-addresses', 'mounts-tree', 'mounts-volumes', 'node-token', 'sites-hello'].map(
+    (name) => `test/e2e/${name}.test.ts`,
+  ),
+];
 /** Files with a process of their own: they look at all of it (memory, errors that nobody caught), or take long. */
 const ALONE: ReadonlySet<string> = new Set([
   'fuzz',
@@ -65,10 +74,13 @@ const MEMORY_DISK = '/dev/shm';
 const MOST_FLAKY = 3;
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const NONE: Tally = { passed: 0, failed: 0, skipped: 0, flaky: [], failures: [] };
-const chosen = process.argv.slice(2);
+const isQuick = process.argv[2] === 'quick';
+const chosen = isQuick ? ['unit', ...QUICK] : process.argv.slice(2);
+/** Not only files from the command line: then the checks run too, and Helm is built for the tests of the chart. */
+const isWhole = isQuick || chosen.length === 0;
 const unknown = chosen.filter((name) => name !== 'unit' && !(/^test\/(unit|net|e2e)\//.test(name) && existsSync(join(ROOT, name))));
 if (unknown.length > 0) {
-  console.error(`There are no tests ${unknown.join(', ')}: name unit, or files below test/unit, test/net and test/e2e.`);
+  console.error(`There are no tests ${unknown.join(', ')}: name quick, unit, or files below test/unit, test/net and test/e2e.`);
   process.exit(2);
 }
 
@@ -81,7 +93,7 @@ console.log(`\n${all.passed} passed, ${all.failed} failed, ${all.skipped} skippe
 process.exitCode = all.failed > 0 ? 1 : 0;
 
 async function checkTier(): Promise<Tally> {
-  if (chosen.length > 0) return NONE;
+  if (!isWhole) return NONE;
   console.log('— Checks: types and lint');
   const { code } = await tee('npm', ['run', '--silent', 'check'], LIMITS.checks);
   return code === 0 ? { ...NONE, passed: 1 } : { ...NONE, failed: 1 };
@@ -94,9 +106,11 @@ function filesOf(folder: string, pattern: string): readonly string[] {
   return globSync(`test/${folder}/${pattern}`, { cwd: ROOT }).sort();
 }
 
-function unitTier(): Promise<Tally> {
+async function unitTier(): Promise<Tally> {
   const files = filesOf('unit', '**/*.test.ts');
   if (files.length > 0) console.log('— Unit tests');
+  // Where it cannot be built, the tests of the chart say so.
+  if (isWhole) await tee('tools/build.sh', ['helm'], LIMITS.setup);
   const env = { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node`, ...(isWritable(MEMORY_DISK) ? { TMPDIR: MEMORY_DISK } : {}) };
   return testTier(files, { ...UNIT, together, first: LONGEST.map((name) => `test/unit/${name}.test.ts`) }, env);
 }

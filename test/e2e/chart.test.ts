@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { BUSYBOX_IMAGE, eventually, startCluster, stopCluster, type Cluster } from '../harness/index.ts';
 import { installEarshot } from '../harness/install.ts';
-import { CHART, everything, helm, listenerOperatorValues } from './support/chart.ts';
+import { CHART, everything, helm, listenerOperatorValues } from '../harness/chart.ts';
 
 const NAME = 'chart-test';
 const SYSTEM = 'earshot-system';

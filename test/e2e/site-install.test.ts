@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Site } from '../../src/api/skupper/index.ts';
 import { eventually, startCluster, stopCluster, type Cluster } from '../harness/index.ts';
 import { installEarshot } from '../harness/install.ts';
-import { CHART, helm } from './support/chart.ts';
+import { CHART, helm } from '../harness/chart.ts';
 import { byClass, pod } from './support/manifests.ts';
 import type { SystemPod } from './support/installation.ts';
 import { Namespace } from './support/namespace.ts';

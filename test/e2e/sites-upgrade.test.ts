@@ -5,7 +5,7 @@ import type { KubeObject } from '../../src/kube/objects.ts';
 import { run } from '../harness/command.ts';
 import { eventually, startCluster, stopCluster, type Cluster } from '../harness/index.ts';
 import { buildImages } from '../harness/install.ts';
-import { CHART, helm } from './support/chart.ts';
+import { CHART, helm } from '../harness/chart.ts';
 import { loadClient, loadServer } from './support/load.ts';
 import { Namespace } from './support/namespace.ts';
 import { failures, isReady, linkBoth, routerImage, routers, settled, summary, type RouterPod } from './support/routers.ts';

@@ -1,14 +1,22 @@
 /** The chart, and Helm to try it with. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
-import { run } from '../../harness/command.ts';
-import { toolFolder } from '../../harness/tools.ts';
+import { run } from './command.ts';
+import { toolFolder, toolPath } from './tools.ts';
 
-export const CHART = path.resolve(import.meta.dirname, '../../../deploy/chart');
+export const CHART = path.resolve(import.meta.dirname, '../../deploy/chart');
+
+let folder: Promise<string> | undefined;
+
+/** Whether Helm is built; it is neither downloaded nor built for this answer. */
+export async function isHelmBuilt(): Promise<boolean> {
+  return existsSync(await toolPath('helm'));
+}
 
 export async function helm(args: readonly string[], values?: object): Promise<string> {
-  const program = `${await toolFolder('helm')}/helm`;
+  folder ??= toolFolder('helm');
+  const program = `${await folder}/helm`;
   return values === undefined ? run(program, args) : run(program, [...args, '--values', '-'], { input: JSON.stringify(values) });
 }
 
