@@ -1,5 +1,5 @@
 /** docs/reference/planted-faults.md, from the faults that the simulations plant. */
-import { faults as clusterFaults } from '../test/played/faults.ts';
+import { faults as clusterFaults } from '../test/fake-cluster/faults.ts';
 import type { PlantedFaults } from '../test/simulate/change.ts';
 import { faults as routerFaults } from '../test/simulate/faults/faults.ts';
 
@@ -21,7 +21,7 @@ function table(faults: PlantedFaults): string {
 }
 
 const INTRODUCTION = `
-<!-- Written by \`npm run generate\` from test/simulate/faults/faults.ts and test/played/faults.ts: change it there. -->
+<!-- Written by \`npm run generate\` from test/simulate/faults/faults.ts and test/fake-cluster/faults.ts: change it there. -->
 
 # Planted faults
 

@@ -6,9 +6,9 @@ import { allOf, nameOf } from '../site/resources.ts';
 import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { BundleSet } from '../trust/stores.ts';
-import { Passes } from '../work/passes.ts';
-import { TimeShare } from '../work/time-share.ts';
-import { Arrival } from './arrival.ts';
+import { Coalescer } from '../work/coalescer.ts';
+import { CpuBudget } from '../work/cpu-budget.ts';
+import { ReadinessGate } from './readiness-gate.ts';
 import { OnceLog } from './once-log.ts';
 import { OwnSigning, type OwnSigningOptions } from './own-signing.ts';
 import { Planner } from './planner.ts';
@@ -51,12 +51,12 @@ const SHARE_OF_REPORTS = 0.1;
 export class Agent implements AsyncDisposable {
   readonly #options: AgentOptions;
   readonly #clock: () => number;
-  readonly #passes: Passes;
+  readonly #passes: Coalescer;
   readonly #planner = new Planner();
   readonly #signing: SiteSigning;
   readonly #router: RunningRouter;
   readonly #reporter: Reporter;
-  readonly #arrival: Arrival;
+  readonly #arrival: ReadinessGate;
   readonly #once = new OnceLog();
   #unready: string | undefined = 'starting';
   #leads = false;
@@ -65,14 +65,14 @@ export class Agent implements AsyncDisposable {
   #reportTimer: ReturnType<typeof setTimeout> | undefined;
   /** performance.now() */
   #reportedAt = Number.NEGATIVE_INFINITY;
-  readonly #reportTime = new TimeShare(SHARE_OF_REPORTS, 0);
+  readonly #reportTime = new CpuBudget(SHARE_OF_REPORTS, 0);
 
   constructor(options: AgentOptions) {
     const { platform, log, version, start, clock = Date.now } = options;
     this.#options = options;
     this.#clock = clock;
-    this.#arrival = new Arrival(clock);
-    this.#passes = new Passes(() => this.#tryPass());
+    this.#arrival = new ReadinessGate(clock);
+    this.#passes = new Coalescer(() => this.#tryPass());
     this.#signing = signingOf(platform, { log, clock, onChange: () => this.#passes.request(), routerState: () => this.#router.state });
     const hooks: RouterHooks = { renew: (...asked) => this.#renew(...asked) };
     this.#router = new RunningRouter({ start, hooks, log, onChange: () => this.#onRouterChange() });

@@ -1,7 +1,7 @@
 import type { Site } from '../api/skupper/index.ts';
 import type { TlsBundle } from '../router/contract.ts';
 import type { Platform } from '../site/capabilities.ts';
-import type { Reach } from '../site/reach.ts';
+import type { Reach } from '../site/site-endpoints.ts';
 import type { BundleSet } from '../trust/stores.ts';
 import { chooseSite, planSite, type SitePlan } from '../site/plan/plan.ts';
 import { ALWAYS, BundleChecks, within, type Found, type Span } from './bundle-checks.ts';
@@ -10,7 +10,7 @@ import type { BundleUse, Material } from '../site/material.ts';
 import type { SiteResources } from '../site/resources.ts';
 import { certificateFacts } from '../x509/facts.ts';
 import type { Snapshot } from './ports.ts';
-import { TornBundles } from './torn-bundles.ts';
+import { PartialBundles } from './partial-bundles.ts';
 
 export interface PlanInput {
   readonly snapshot: Snapshot;
@@ -30,7 +30,7 @@ export interface Planned {
 
 /** Plans the site; the same plan as before, at no cost, while nothing that it was made from has changed and no certificate began or ended. */
 export class Planner {
-  readonly #torn = new TornBundles();
+  readonly #torn = new PartialBundles();
   readonly #checks = new BundleChecks();
   readonly #lastValid = new LastValidBundles();
   #latest: { readonly from: readonly unknown[]; readonly holds: Span; readonly plan: SitePlan } | undefined;

@@ -12,7 +12,7 @@ import type { AttachedServers, SelectablePod, ServiceMaterial } from '../site/ma
 import type { AnyStatus } from '../site/observe/observe.ts';
 import type { SitePlan } from '../site/plan/plan.ts';
 import type { ResourceProblem } from '../site/problem.ts';
-import type { Reach } from '../site/reach.ts';
+import type { Reach } from '../site/site-endpoints.ts';
 import type { ResourceKey, SiteResources } from '../site/resources.ts';
 import type { AnchorStore } from '../trust/anchor.ts';
 import type { AnchoredLedger, Bundles, BundleSet, GrantStore, Ledger, PendingKeys } from '../trust/stores.ts';

@@ -50,7 +50,7 @@ export class Renewals implements Disposable {
   readonly #unwritten = new Map<string, { readonly of: string | undefined; readonly renewed: IssuedBundle }>();
   /** Read once for each bundle: looks come every few seconds. */
   readonly #facts = new WeakMap<TlsBundle, CertificateFacts | 'unreadable'>();
-  #nextLook: ReturnType<typeof setTimeout> | undefined;
+  #nextScan: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: RenewalsOptions) {
     this.#options = options;
@@ -78,7 +78,7 @@ export class Renewals implements Disposable {
       const isAsked = asked.has(linkOf(link)) && !busy.has(name) && !answered.has(linkOf(link));
       const next = this.#triesOf(link)?.next ?? 0;
       if (!isAsked && (next > now || !this.#isDue(tls, now))) {
-        if (next <= now + SOON.within && this.#isDue(tls, now + SOON.within)) this.#lookSoon();
+        if (next <= now + SOON.within && this.#isDue(tls, now + SOON.within)) this.#scanSoon();
         continue;
       }
       this.#start(link, router, isAsked);
@@ -101,7 +101,7 @@ export class Renewals implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearTimeout(this.#nextLook);
+    clearTimeout(this.#nextScan);
   }
 
   /** What has been renewed, or will not be whatever happens, has its answer now. @returns of which links, written or not */
@@ -117,13 +117,13 @@ export class Renewals implements Disposable {
       const answer = this.#untold.get(name) ?? (hindrance === undefined ? undefined : { refused: hindrance });
       if (answer === undefined) continue;
       answered.add(name);
-      await this.#tell(name, answer);
+      await this.#notify(name, answer);
     }
     return answered;
   }
 
   /** Whatever becomes of it, links are renewed. */
-  async #tell(link: string, answer: RenewalAnswer): Promise<void> {
+  async #notify(link: string, answer: RenewalAnswer): Promise<void> {
     try {
       await this.#options.stores.renewalRequests.answer(link, answer);
       this.#untold.delete(link);
@@ -140,13 +140,13 @@ export class Renewals implements Disposable {
     return cert === undefined ? 'it has no certificate' : undefined;
   }
 
-  #lookSoon(): void {
+  #scanSoon(): void {
     const look = (): void => {
-      this.#nextLook = undefined;
+      this.#nextScan = undefined;
       this.#options.onChange();
     };
-    this.#nextLook ??= setTimeout(bounded('look/renewals', look, look), SOON.again);
-    this.#nextLook.unref();
+    this.#nextScan ??= setTimeout(bounded('look/renewals', look, look), SOON.again);
+    this.#nextScan.unref();
   }
 
   #start(link: LinkConfig, router: RenewingRouter, isAsked: boolean): void {
@@ -170,7 +170,7 @@ export class Renewals implements Disposable {
     } catch (error) {
       answer = this.#failed(link, error);
     }
-    if (isAsked) await this.#tell(linkOf(link), answer);
+    if (isAsked) await this.#notify(linkOf(link), answer);
   }
 
   async #renew(link: LinkConfig, router: RenewingRouter): Promise<Renewed> {

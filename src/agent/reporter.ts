@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { RouterState } from '../router/contract.ts';
 import type { TrustFacts } from '../site/observe/trust-facts.ts';
 import { observeSite, type AnyStatus } from '../site/observe/observe.ts';
-import type { Wording } from '../site/observe/wording.ts';
+import type { MessageFormat } from '../site/observe/message-format.ts';
 import type { Observation } from '../site/observe/view.ts';
 import type { SitePlan } from '../site/plan/plan.ts';
 import type { ResourceProblem } from '../site/problem.ts';
-import type { Reach } from '../site/reach.ts';
+import type { Reach } from '../site/site-endpoints.ts';
 import type { ResourceKey } from '../site/resources.ts';
 import type { Snapshot, StatusSink } from './ports.ts';
 import { timestamp } from './stale-status.ts';
@@ -25,7 +25,7 @@ export interface ReporterOptions {
   readonly statuses: StatusSink;
   readonly reach: () => Reach;
   readonly controller: Observation['controller'];
-  readonly wording: Wording;
+  readonly wording: MessageFormat;
   readonly routerState: () => RouterState | undefined;
   /** As `Siblings.serving`. */
   readonly serving: () => readonly string[];
@@ -84,13 +84,13 @@ export class Reporter {
     };
     const before = this.#statuses;
     this.#statuses = observeSite(observation, before, timestamp(clock()));
-    this.#tellErrors(before);
+    this.#reportErrors(before);
     statuses.write({ resources, statuses: this.#statuses, problems: snapshot.problems, plan, ...ofRouter });
     this.#reported = from;
   }
 
   /** Who reads the log only should not have to guess that a status says what is wrong. */
-  #tellErrors(before: ReadonlyMap<ResourceKey, AnyStatus>): void {
+  #reportErrors(before: ReadonlyMap<ResourceKey, AnyStatus>): void {
     for (const [resource, { status, message }] of this.#statuses) {
       const known = before.get(resource);
       if (status !== 'Error' || (known?.status === 'Error' && known.message === message)) continue;

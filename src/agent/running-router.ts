@@ -18,7 +18,7 @@ export class RunningRouter {
   #config: RouterConfig | undefined;
   /** It has taken the config in whole. */
   #isApplied = false;
-  #told = '';
+  #notified = '';
 
   constructor(options: RunningRouterOptions) {
     this.#options = options;
@@ -55,8 +55,8 @@ export class RunningRouter {
   /** Whether what listens for links, or which links are up, is another since this was asked last: only that makes another pass. */
   linksChanged(): boolean {
     const now = linksIn(this.state);
-    if (now === this.#told) return false;
-    this.#told = now;
+    if (now === this.#notified) return false;
+    this.#notified = now;
     return true;
   }
 

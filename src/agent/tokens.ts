@@ -14,8 +14,8 @@ import { renewalDue } from '../trust/renewal.ts';
 import { redeemToken, ServerBusyError } from '../trust/tokens/redeem.ts';
 import { retryOf } from '../trust/tokens/retry.ts';
 import { parseToken } from '../trust/tokens/token.ts';
-import { InTurn } from '../work/in-turn.ts';
-import { Slots } from '../work/slots.ts';
+import { KeyedMutex } from '../work/keyed-mutex.ts';
+import { Semaphore } from '../work/semaphore.ts';
 import { CertificateError } from '../x509/errors.ts';
 import { readCertificates } from '../x509/facts.ts';
 import type { Identity, Stores } from './ports.ts';
@@ -58,8 +58,8 @@ export class Tokens implements Disposable {
   readonly #options: TokensOptions;
   readonly #attempts = new Map<string, Attempt>();
   #taken: ReadonlySet<string> = new Set();
-  readonly #keeping = new InTurn();
-  readonly #turns = new Slots(AT_ONCE, Infinity);
+  readonly #keeping = new KeyedMutex();
+  readonly #turns = new Semaphore(AT_ONCE, Infinity);
   readonly #unused = new UnusedBundles();
   #redeemed: Map<string, string> | undefined;
 

@@ -5,7 +5,7 @@ import type { CertificateState, TrustFacts } from '../site/observe/trust-facts.t
 import { listAccesses, SITE_SERVER_BUNDLE, type Access } from '../site/plan/access.ts';
 import { planCertificates, type WantedBundle } from '../site/plan/certificates.ts';
 import type { ResourceProblem } from '../site/problem.ts';
-import { certificateHosts, commonBindHost, endpointsOf, reachableHosts, type Reach } from '../site/reach.ts';
+import { certificateHosts, commonBindHost, endpointsOf, reachableHosts, type Reach } from '../site/site-endpoints.ts';
 import { keyOf, nameOf, type SiteResources } from '../site/resources.ts';
 import { secretNames } from '../site/secret-names.ts';
 import { isTokenLink } from '../site/token-link.ts';
@@ -21,7 +21,7 @@ import type { Identity, OfflineLinks, Source, Stores } from './ports.ts';
 import { Renewals } from './renewals.ts';
 import type { SiteSettings } from './settings.ts';
 import { Tokens } from './tokens.ts';
-import { Withdrawals } from './withdrawals.ts';
+import { RevokeOnDelete } from './revoke-on-delete.ts';
 
 export interface TrustInput {
   readonly resources: SiteResources;
@@ -64,7 +64,7 @@ export interface TrustOptions {
 export class Trust implements AsyncDisposable {
   readonly #options: TrustOptions;
   readonly #certificates: Certificates;
-  readonly #withdrawals: Withdrawals;
+  readonly #withdrawals: RevokeOnDelete;
   readonly #grants: Grants;
   readonly #tokens: Tokens;
   readonly #renewals: Renewals;
@@ -74,7 +74,7 @@ export class Trust implements AsyncDisposable {
     const { stores, source, identity, ledger, authorities, log, onChange, clock } = options;
     this.#options = options;
     this.#certificates = new Certificates(stores.bundles, authorities, ledger, stores.anchor);
-    this.#withdrawals = new Withdrawals(ledger);
+    this.#withdrawals = new RevokeOnDelete(ledger);
     this.#tokens = new Tokens({ stores, identity, log, onChange });
     this.#renewals = new Renewals({ stores, bundleLocation: (name) => source.bundleLocation(name), log, onChange, clock });
     this.#grants = new Grants({

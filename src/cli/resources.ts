@@ -21,7 +21,7 @@ export async function openResources(words: PlaceWords, begins?: true): Promise<R
   }
   const [{ client, place }, { clusterResources }] = await Promise.all([openCluster(words), import('../platform/kubernetes/resources.ts')]);
   return clusterResources(client, place, async () => {
-    const { ledgerOf } = await import('../connection/trust/ledger-of-namespace.ts');
+    const { ledgerOf } = await import('../site-controller/trust/ledger-of-namespace.ts');
     return (await ledgerOf(client, place.namespace)).revoked();
   });
 }

@@ -15,7 +15,7 @@ import { createNodeLossReconciler } from './listeners/node-loss-reconciler.ts';
 import { dampWrites, RepairDelayed, DampedWrites } from './listeners/damped-writes.ts';
 import { ClaimReconciler } from './provision/claim-reconciler.ts';
 import { createReclaimReconciler } from './provision/reclaim-reconciler.ts';
-import { wakeUps } from './wake-ups.ts';
+import { watchHandlers } from './watch-handlers.ts';
 
 export interface ControllerOptions {
   readonly client: KubeClient;
@@ -75,7 +75,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     ...(claims === undefined ? {} : { claims: queue('claims', (key, signal) => claims.reconcile(key, signal)) }),
     ...(claims === undefined ? {} : { released: queue('released', createReclaimReconciler({ client: damped, caches })) }),
   };
-  const stopWatching = wakeUps(caches, provision, {
+  const stopWatching = watchHandlers(caches, provision, {
     listener: (key) => queues.listeners.add(key),
     mount: (key) => queues.mounts.add(key),
     waiting: (key) => queues['ending-pods'].add(key),

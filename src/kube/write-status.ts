@@ -7,7 +7,7 @@ import type { Resource } from './resource.ts';
 
 type WithStatus = KubeObject & { readonly status?: unknown };
 
-/** Where written statuses are remembered until the watch brings them (`FreshView`). */
+/** Where written statuses are remembered until the watch brings them (`WriteThroughCache`). */
 export interface StatusView<T extends KubeObject> {
   write(intended: T, send: () => Promise<T>): Promise<T>;
 }

@@ -8,7 +8,7 @@ export interface Resources extends CommandPlace {
   readonly namespace: string;
   /** For people: `the namespace west of this machine`. */
   readonly where: string;
-  readonly ways: Ways;
+  readonly ways: PlatformConventions;
   /** By name: as the site has taken them up, and what was written and has not been. Where nothing runs, none is ready. */
   list<K extends SkupperKind>(kind: K): Promise<readonly OfKind<K>[]>;
   /** As the site has taken it up: the spec, with its defaults, is the one that the status is about. */
@@ -50,7 +50,7 @@ export interface AskedRenewals {
 }
 
 /** What commands take for granted on a platform. */
-export interface Ways {
+export interface PlatformConventions {
   readonly platform: Platform;
   /** Of a Listener for which none is given. */
   listenerHost(name: string): string;

@@ -12,9 +12,9 @@ import type { LinkHost, Peer } from './link/host.ts';
 import type { Link } from './link/link.ts';
 import { Links } from './link/links.ts';
 import { Memory } from './memory/memory.ts';
-import { Lane, Turns } from './http2/turn.ts';
+import { LoopQuota, PeerLoopQuotas } from './http2/loop-quota.ts';
 import { budgetWithin, memoryLimit } from './memory/limit.ts';
-import { LogRations } from '../telemetry/log-rations.ts';
+import { KeyedRateLimitedLog } from '../telemetry/keyed-rate-limited-log.ts';
 import { openFilesLimit, reserveWithin } from '../telemetry/open-files.ts';
 import { Liveness } from './link/session/liveness.ts';
 import { DEFAULT_LIVENESS } from './link/session/liveness-rule.ts';
@@ -24,7 +24,7 @@ import { SiblingLinks } from './link/sibling-links.ts';
 import { relay, type LiveRelay } from './link/relay.ts';
 import { requestRenewal } from './link/session/renewal.ts';
 import { nextStep } from './link/route.ts';
-import { RoutingFeed } from './link/routing-feed.ts';
+import { RoutingDriver } from './link/routing-driver.ts';
 import { LocalSide } from './local/local-side.ts';
 import { hostNames } from '../work/host-names.ts';
 import { isVia, passedOthers, pathOf, writeVia } from './via.ts';
@@ -37,7 +37,7 @@ import { EarshotError } from '../errors/earshot-error.ts';
 import { revokedOf, revokedSets, type Party } from '../identity/revocation.ts';
 import { printableAscii } from '../text/printable.ts';
 import { pause } from '../work/pause.ts';
-import { TimeShares } from '../work/time-share.ts';
+import { KeyedCpuBudget } from '../work/cpu-budget.ts';
 
 /**
  * Starts a router: the local side, routing and links, joined. What does not work (a port in use, a link that cannot be
@@ -69,17 +69,17 @@ class JoinedRouter implements Router, LinkHost {
   readonly links = new Links();
   readonly liveness = new Liveness();
   readonly memory: Memory;
-  readonly turns = new Turns();
-  readonly dials = new Lane(() => 1);
-  readonly messageTime = new TimeShares(messageTime.part, messageTime.burst);
+  readonly turns = new PeerLoopQuotas();
+  readonly dials = new LoopQuota(() => 1);
+  readonly messageTime = new KeyedCpuBudget(messageTime.part, messageTime.burst);
   /** Whoever is let in may link as often as it likes, and be gone again. */
-  readonly #linkLog: LogRations;
+  readonly #linkLog: KeyedRateLimitedLog;
   #leaving = false;
   #stopped = false;
   readonly relayed = { open: 0, total: 0, failed: 0, bytes: 0 };
   readonly #passing = new Set<LiveRelay>();
   readonly #routing: Routing;
-  readonly #feed: RoutingFeed;
+  readonly #feed: RoutingDriver;
   readonly #local: LocalSide;
   readonly #configured = new ConfiguredLinks(this);
   readonly #siblingLinks: SiblingLinks;
@@ -106,7 +106,7 @@ class JoinedRouter implements Router, LinkHost {
   constructor(config: RouterConfig, hooks: RouterHooks, { log, memory }: RouterOptions) {
     const { site, siteKey, router } = config;
     this.log = log;
-    this.#linkLog = new LogRations(log);
+    this.#linkLog = new KeyedRateLimitedLog(log);
     const limits = { bytes: budgetWithin(memoryLimit(memory)), peers: reserveWithin(openFilesLimit()).peers };
     this.memory = new Memory(limits, log);
     this.hooks = hooks;
@@ -115,7 +115,7 @@ class JoinedRouter implements Router, LinkHost {
     this.#config = config;
     this.#siblingLinks = new SiblingLinks(site.id);
     this.#routing = createRouting({ router, site, siteKey });
-    this.#feed = new RoutingFeed({
+    this.#feed = new RoutingDriver({
       log,
       routing: this.#routing,
       links: this.links,
@@ -210,11 +210,11 @@ class JoinedRouter implements Router, LinkHost {
   leave(): void {
     if (this.#leaving) return;
     this.#leaving = true;
-    for (const link of this.links.all) if (link.state === 'up') this.#tellLeaving(link);
+    for (const link of this.links.all) if (link.state === 'up') this.#announceShutdown(link);
   }
 
   /** Routers of this site have heard of the others by themselves. */
-  #tellLeaving({ dialed, peer, routing }: Link): void {
+  #announceShutdown({ dialed, peer, routing }: Link): void {
     if (!dialed && peer.site.id !== this.#config.site.id) routing.send(Buffer.of(LEAVING));
   }
 
@@ -289,10 +289,10 @@ class JoinedRouter implements Router, LinkHost {
 
   changed(): void {
     this.#state = undefined;
-    this.#notify ??= setImmediate(this.#tellListeners);
+    this.#notify ??= setImmediate(this.#notifyListeners);
   }
 
-  readonly #tellListeners = bounded(
+  readonly #notifyListeners = bounded(
     'look/router-change',
     () => {
       this.#notify = undefined;
@@ -312,7 +312,7 @@ class JoinedRouter implements Router, LinkHost {
       this.#siblingLinks.up(link);
       this.#configured.linkUp(link);
       // It was let in before.
-      if (this.#leaving) this.#tellLeaving(link);
+      if (this.#leaving) this.#announceShutdown(link);
       this.changed();
     },
     onDown: (link: Link): void => {

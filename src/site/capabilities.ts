@@ -1,5 +1,5 @@
 /** What only some platforms can do. What a resource asks for in vain is told as its problem, `not-on-platform`. */
-import type { Wording } from './observe/wording.ts';
+import type { MessageFormat } from './observe/message-format.ts';
 import { isKind, type Kind } from './resources.ts';
 
 export type Capability = 'pods' | 'service-accounts' | 'attached-connectors' | 'secured-access' | 'services';
@@ -14,7 +14,7 @@ export interface Platform {
   /** Left out: as on a machine, whose ports are the site's own. */
   readonly access?: AccessRules;
   /** Of conditions. */
-  readonly wording: Wording;
+  readonly wording: MessageFormat;
 }
 
 /** What a field means where a resource leaves it out, and platforms differ. */

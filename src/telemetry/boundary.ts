@@ -1,5 +1,5 @@
 import { createLogger, type Logger } from './log.ts';
-import { LogRation } from './log-ration.ts';
+import { RateLimitedLog } from './rate-limited-log.ts';
 import { counter } from './metrics.ts';
 
 /** What an unexpected error ends: the smallest thing that the handler belongs to which threw it. Of a `look` the next one goes on. */
@@ -23,19 +23,19 @@ interface Seam {
 /** Only tests set these: to throw in a handler's place, to call one now that would be called in an hour, and to see what was thrown. */
 export const seam: Seam = { before: undefined, made: undefined, seen: undefined };
 
-let log: LogRation | undefined;
+let log: RateLimitedLog | undefined;
 
 /** Where this process logs them; before it is said, standard output. */
 export function logInternalErrors(to: Logger): void {
   // Whoever can cause such an error can cause it often.
-  log = new LogRation(to);
+  log = new RateLimitedLog(to);
 }
 
 /** Somebody threw what nobody expected; the caller ends the part. */
 export function reportInternalError(name: HandlerName, error: unknown): void {
   const slash = name.indexOf('/');
   internalErrors.inc({ part: name.slice(0, slash) });
-  log ??= new LogRation(createLogger({ level: 'error', component: 'earshot' }));
+  log ??= new RateLimitedLog(createLogger({ level: 'error', component: 'earshot' }));
   log.error({ part: name.slice(0, slash), handler: name.slice(slash + 1), error }, 'unexpected error: a fault of this program');
   seam.seen?.(error, name);
 }

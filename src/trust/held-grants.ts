@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { InTurn } from '../work/in-turn.ts';
+import { KeyedMutex } from '../work/keyed-mutex.ts';
 import type { Clock } from './contract.ts';
 import { TrustError } from './errors.ts';
 import { checkCode, planGrant, planRedemption, refuseSpec, shown, type GrantRecord } from './grants.ts';
@@ -32,18 +32,18 @@ export interface GrantKeeper {
 export class HeldGrants implements GrantStore {
   readonly #ledger: Ledger;
   readonly #clock: Clock;
-  readonly #keeper: GrantKeeper | undefined;
+  readonly #reconciler: GrantKeeper | undefined;
   readonly #known: Map<string, KnownGrant>;
   readonly #records: Map<string, GrantRecord>;
   readonly #damaged: Map<string, TrustError>;
   readonly #listeners = new Set<(grant: Grant) => void>();
-  readonly #turns = new InTurn();
+  readonly #turns = new KeyedMutex();
   #isClosed = false;
 
   constructor({ ledger, clock = Date.now, records = [], damaged = [], keeper, known }: HeldGrantsOptions) {
     this.#ledger = ledger;
     this.#clock = clock;
-    this.#keeper = keeper;
+    this.#reconciler = keeper;
     this.#known = new Map(known);
     this.#records = new Map([...records].map((record) => [record.name, record]));
     this.#damaged = new Map(damaged);
@@ -78,7 +78,7 @@ export class HeldGrants implements GrantStore {
   remove(name: string): Promise<void> {
     return this.#turns.run('', async () => {
       if (!isGrantName(name)) return;
-      await this.#keeper?.remove(name);
+      await this.#reconciler?.remove(name);
       this.#records.delete(name);
       this.#known.delete(name);
       this.#damaged.delete(name);
@@ -111,7 +111,7 @@ export class HeldGrants implements GrantStore {
     return this.#turns.run('', async () => {
       if (this.#isClosed) return;
       this.#isClosed = true;
-      await this.#keeper?.close();
+      await this.#reconciler?.close();
     });
   }
 
@@ -123,7 +123,7 @@ export class HeldGrants implements GrantStore {
   /** What was not kept did not happen. */
   async #save(record: GrantRecord): Promise<void> {
     if (this.#isClosed) throw new TrustError('state-busy', "the site's grants are no longer this process's: it is about to stop");
-    await this.#keeper?.save(record);
+    await this.#reconciler?.save(record);
     this.#records.set(record.name, record);
   }
 

@@ -40,7 +40,7 @@ export class HandshakePace<T> {
       return;
     }
     group.waiting.push({ member, start });
-    this.#goOnLater(group);
+    this.#resumeLater(group);
   }
 
   /** Also of one that does not wait. */
@@ -71,21 +71,21 @@ export class HandshakePace<T> {
     return true;
   }
 
-  #goOnLater(group: Group<T>): void {
+  #resumeLater(group: Group<T>): void {
     group.timer ??= setTimeout(
       bounded(
         'connection/handshake-pace',
-        () => this.#goOn(group),
-        () => this.#goOnLater(group),
+        () => this.#resume(group),
+        () => this.#resumeLater(group),
       ),
       EVERY,
     ).unref();
   }
 
-  #goOn(group: Group<T>): void {
+  #resume(group: Group<T>): void {
     group.timer = undefined;
     const next = group.waiting.length > 0 && this.#takes(group) ? group.waiting.pop() : undefined;
-    if (group.waiting.length > 0) this.#goOnLater(group);
+    if (group.waiting.length > 0) this.#resumeLater(group);
     next?.start();
   }
 }

@@ -86,7 +86,7 @@ export class HostNames {
 
   #name(host: string): Name {
     const known = this.#names.get(host);
-    if (known === undefined && this.#names.size >= MOST_NAMES) this.#forgetOne();
+    if (known === undefined && this.#names.size >= MOST_NAMES) this.#evictOne();
     const name = known ?? { host, waiting: new Set(), isAsked: false, isSlow: false, isStale: false, last: undefined, timer: undefined };
     // The last of all.
     this.#names.delete(host);
@@ -95,7 +95,7 @@ export class HostNames {
   }
 
   /** Of those that nobody waits for the one that nobody has wanted for longest; of those whose answers stand for new ones only where there is no other. */
-  #forgetOne(): void {
+  #evictOne(): void {
     const free = [...this.#names.values()].filter(({ isAsked, waiting }) => !isAsked && waiting.size === 0);
     const oldest = free.find(({ isStale }) => !isStale) ?? free[0];
     if (oldest === undefined) return;
@@ -142,7 +142,7 @@ export class HostNames {
   #late(name: Name): void {
     name.isSlow = true;
     this.#useLast(name);
-    if (name.isStale) this.#tell(name, undefined);
+    if (name.isStale) this.#notify(name, undefined);
   }
 
   #answered(name: Name, addresses: readonly LookupAddress[], error: string | undefined): void {
@@ -157,7 +157,7 @@ export class HostNames {
       this.#useLast(name);
       if (name.isStale) this.#askLater(name);
     }
-    this.#tell(name, error);
+    this.#notify(name, error);
     this.#next();
   }
 
@@ -182,7 +182,7 @@ export class HostNames {
     for (const subscriber of this.#subscribers) guard('look/name-subscriber', subscriber, () => subscriber(name.host, since));
   }
 
-  #tell(name: Name, error: string | undefined): void {
+  #notify(name: Name, error: string | undefined): void {
     const waiting = [...name.waiting];
     name.waiting.clear();
     const addresses = name.last?.addresses ?? [];

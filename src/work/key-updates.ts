@@ -3,7 +3,7 @@ import type { Server, TLSSocket } from 'node:tls';
 import { EarshotError } from '../errors/earshot-error.ts';
 import { bounded } from '../telemetry/boundary.ts';
 import { readHandleOf } from './read-handle.ts';
-import { Credit, type Rate } from './token-bucket.ts';
+import { RateLimiter, type Rate } from './rate-limiter.ts';
 
 /** Why a connection ends whose peer does without end what is bounded here. */
 export class EndlessTlsError extends EarshotError<'protocol'> {
@@ -29,7 +29,7 @@ const LABEL_BYTES = 24;
  *
  * @param onExcess told of each that is ended
  */
-export function boundKeyUpdates(server: Server, onExcess: (why: EndlessTlsError, socket: TLSSocket) => void): void {
+export function limitKeyUpdates(server: Server, onExcess: (why: EndlessTlsError, socket: TLSSocket) => void): void {
   const bounds = new WeakMap<TLSSocket, () => void>();
   const onLine = (line: Buffer, socket: TLSSocket): void => {
     if (!tellsOfChange(line)) return;
@@ -51,7 +51,7 @@ export function boundKeyUpdates(server: Server, onExcess: (why: EndlessTlsError,
  * The same of a connection to a server, and of its offers to resume it (NewSessionTicket, RFC 8446 section 4.6.1), each of which takes four times as long. It ends with
  * an EndlessTlsError.
  */
-export function boundKeyUpdatesOf(socket: TLSSocket): void {
+export function limitKeyUpdatesOf(socket: TLSSocket): void {
   const ended = (why: EndlessTlsError): void => endLater(socket, why);
   const broken = (): void => endLater(socket);
   const onChange = boundOf(CHANGES_KEYS, ended);
@@ -68,7 +68,7 @@ const tellsOfChange = (line: Buffer): boolean => CHANGED.test(line.toString('lat
 
 /** @returns to be called each time */
 export function boundOf(what: string, onExcess: (why: EndlessTlsError) => void): () => void {
-  const credit = new Credit(RATE);
+  const credit = new RateLimiter(RATE);
   let isOver = false;
   return () => {
     if (isOver || credit.take(performance.now())) return;

@@ -65,7 +65,7 @@ export class RepairLimiter {
     const repairs = (before?.repairs ?? 0) + (isRepair ? 1 : 0);
     this.#entries.delete(key);
     this.#entries.set(key, { desired, at: now, repairs, isContested: false, report: before?.report });
-    this.#forgetOld(now);
+    this.#evictOld(now);
   }
 
   /** @returns the digest of what was written last, while it is remembered */
@@ -98,7 +98,7 @@ export class RepairLimiter {
   }
 
   /** Oldest first: the first that is not over ends the search. */
-  #forgetOld(now: number): void {
+  #evictOld(now: number): void {
     for (const [key, { at }] of this.#entries) {
       if (now - at < QUIET + LONGEST_PAUSE) return;
       this.#entries.delete(key);

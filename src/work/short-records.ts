@@ -53,7 +53,7 @@ let isEnding = false;
  * @param whoseOf those of each are read in turn where they wait in line
  * @returns to be called with the length of each; undefined where the socket has no TLS
  */
-export function boundShortRecords(socket: unknown, whoseOf: (socket: TLSSocket) => string): ((length: number) => void) | undefined {
+export function limitShortRecords(socket: unknown, whoseOf: (socket: TLSSocket) => string): ((length: number) => void) | undefined {
   if (!(socket instanceof TLSSocket)) return undefined;
   const reading = new Reading(socket, whoseOf(socket));
   others.add(reading);

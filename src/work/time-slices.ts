@@ -1,17 +1,17 @@
 import { performance } from 'node:perf_hooks';
-import type { Steps } from './steps.ts';
-import type { Turns } from './turns.ts';
+import type { Sliced } from './sliced.ts';
+import type { RoundRobin } from './round-robin.ts';
 
 /** Milliseconds that one piece of a long work may take before it lets the event loop go on. */
 const SLICE = 5;
 
 /** Divides a long work into slices, one in an event-loop iteration. Works that share the same turns take theirs round-robin. */
 export class TimeSlices {
-  readonly #turns: Turns;
+  readonly #turns: RoundRobin;
   readonly #whose: string;
   #since = Number.NEGATIVE_INFINITY;
 
-  constructor(turns: Turns, whose: string) {
+  constructor(turns: RoundRobin, whose: string) {
     this.#turns = turns;
     this.#whose = whose;
   }
@@ -22,7 +22,7 @@ export class TimeSlices {
   }
 
   /** Does all steps, as many in one slice as there is time for. */
-  async run<T>(steps: Steps<T>): Promise<T> {
+  async run<T>(steps: Sliced<T>): Promise<T> {
     for (;;) {
       const step = steps.next();
       if (step.done === true) return step.value;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { CONTROLLER_NAME, ROUTER, SITE_KEY, SITE_LEADER, SITE_SERVER } from '../../src/api/skupper/cluster-names.ts';
 import type { Link } from '../../src/api/skupper/index.ts';
-import { makeRoot } from '../../src/connection/trust/issuers.ts';
+import { makeRoot } from '../../src/site-controller/trust/issuers.ts';
 import type { KubeObject, Secret } from '../../src/kube/objects.ts';
 import { eventually } from '../harness/index.ts';
 import { processesWhose } from '../harness/proc.ts';

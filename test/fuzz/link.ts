@@ -4,7 +4,7 @@ import { Random } from '../../bench/routing/random.ts';
 import { LinkError } from '../../src/router/link/link-errors.ts';
 import { Incoming, type IncomingOptions } from '../../src/router/link/accept/incoming.ts';
 import { Liveness } from '../../src/router/link/session/liveness.ts';
-import { LogRation } from '../../src/telemetry/log-ration.ts';
+import { RateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';
 import { FORWARD, REVERSE } from '../../src/router/wire.ts';
 import { beginning, FrameSource } from './frames.ts';
 import { FuzzedHost } from './link-host.ts';
@@ -169,7 +169,7 @@ class Case {
       edgeOnly: random.below(20) === 0,
       owner: 'fuzz',
       siblingsOnly: false,
-      ration: new LogRation(this.host.log),
+      ration: new RateLimitedLog(this.host.log),
       onClose: () => {
         this.#closed += 1;
       },

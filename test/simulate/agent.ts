@@ -10,7 +10,7 @@ import type { Logger } from '../../src/telemetry/log.ts';
 import { TrustError } from '../../src/trust/errors.ts';
 import { noAnchor } from '../../src/trust/anchor.ts';
 import type { AnchoredLedger, Bundles, BundleSet } from '../../src/trust/stores.ts';
-import { Passes } from '../../src/work/passes.ts';
+import { Coalescer } from '../../src/work/coalescer.ts';
 import { createKey } from '../../src/x509/request.ts';
 import { wallClock, wallClockOf } from './current.ts';
 import type { TestBundle } from './certificates.ts';
@@ -72,7 +72,7 @@ export class SiteAgent {
   readonly #options: SiteAgentOptions;
   readonly #site: SiteResource;
   readonly #signing: OwnSigning;
-  readonly #passes = new Passes(() => this.#tryPass());
+  readonly #passes = new Coalescer(() => this.#tryPass());
   readonly #tried = new Map<string, Tried>();
   /** What somebody has asked for is tried at once, and then like all else: the numbers of the last questions, by links, that it read, and that it heeded. */
   readonly #read = new Map<string, number>();

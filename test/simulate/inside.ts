@@ -1,6 +1,6 @@
 import type { Link } from '../../src/router/link/link.ts';
 import type { Router } from '../../src/router/contract.ts';
-import type { Holder } from '../../src/router/memory/holders.ts';
+import type { MemoryUser } from '../../src/router/memory/memory-users.ts';
 import type { Memory } from '../../src/router/memory/memory.ts';
 
 /** What a router has that its users do not see: to look at, and for whoever misuses it. */
@@ -18,14 +18,14 @@ export const inside = (router: Router): Inside => router as unknown as Inside;
 
 /** What is part of somebody's share of its memory, from now on. */
 export interface Account {
-  readonly holders: ReadonlySet<Holder>;
+  readonly holders: ReadonlySet<MemoryUser>;
   /** Bytes of what nobody holds any more. */
   readonly charged: number;
 }
 
 export function accountOf(router: Router): Account {
   const { memory } = inside(router);
-  const holders = new Set<Holder>();
+  const holders = new Set<MemoryUser>();
   const account = { holders, charged: 0 };
   const add = memory.add.bind(memory);
   memory.add = (holder) => {

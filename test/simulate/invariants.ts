@@ -223,7 +223,7 @@ function truncated(reader: Talker, sender: Talker): string | undefined {
 
 /**
  * What was reset at one end is over at the other, whether that one reads or not. But the kernel of a router that was killed ends it as if in
- * order; and a socket that was ended and is not read cannot be asked (`SocketEnd.ask`).
+ * order; and a socket that was ended and is not read cannot be asked (`SocketEndpoint.ask`).
  */
 function unended(one: Talker, other: Talker, isCut: boolean): string | undefined {
   const isReset = one.wasReset || one.endpoint.hasReset;

@@ -11,7 +11,7 @@ export interface JobResult<E> {
 
 /** Of worlds of routers, and of played clusters. */
 export const ROUTERS = new URL('./child.ts', import.meta.url);
-export const CLUSTERS = new URL('../played/child.ts', import.meta.url);
+export const CLUSTERS = new URL('../fake-cluster/child.ts', import.meta.url);
 
 /** A history is shortened by running it again and again, each time in a process of its own. */
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/node', import.meta.url));

@@ -26,7 +26,7 @@ export const SCALES: readonly Change[] = [
     to: 'earlyResets: { burst: 10, perSecond: 2 }',
   },
   { file: 'router/http2/limits.ts', from: 'concurrentStreams: 32_768,', to: 'concurrentStreams: 96,' },
-  { file: 'router/http2/past-streams.ts', from: 'const MOST = 512;', to: 'const MOST = 8;' },
+  { file: 'router/http2/closed-streams.ts', from: 'const MOST = 512;', to: 'const MOST = 8;' },
   // Members that lie invent more than that.
   { file: 'router/routing/limits.ts', from: 'routers: 4096,', to: 'routers: 12,' },
   { file: 'router/routing/limits.ts', from: 'routersOfSite: 16,', to: 'routersOfSite: 4,' },

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { faults } from '../played/faults.ts';
-import { CHANGES } from '../played/surroundings.ts';
+import { faults } from '../fake-cluster/faults.ts';
+import { CHANGES } from '../fake-cluster/surroundings.ts';
 import { changed } from '../simulate/change.ts';
 import { CLUSTERS, LIMIT, runJob } from '../simulate/jobs.ts';
 

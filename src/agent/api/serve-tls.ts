@@ -8,13 +8,13 @@ import type { Revocations } from '../../identity/issued.ts';
 import type { IssuedBundle } from '../../identity/tls-bundle.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { LogRation } from '../../telemetry/log-ration.ts';
+import { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
 import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
-import { FairPlaces } from '../../work/fair-places.ts';
-import { handshakeReads } from '../../work/handshake-reads.ts';
-import { boundKeyUpdates } from '../../work/key-updates.ts';
-import { RawSockets } from '../../work/raw-sockets.ts';
-import { hasSaid, openTlsInput } from '../../work/tls-input.ts';
+import { AdmissionSlots } from '../../work/admission-slots.ts';
+import { handshakeScheduler } from '../../work/handshake-scheduler.ts';
+import { limitKeyUpdates } from '../../work/key-updates.ts';
+import { TcpByTls } from '../../work/tcp-by-tls.ts';
+import { hasSentData, openTlsFeed } from '../../work/tls-feed.ts';
 import { networkOf } from '../../x509/network.ts';
 import { refusalOfClient } from './client-check.ts';
 import type { RouterApi } from './router-api.ts';
@@ -76,11 +76,11 @@ export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOpti
     keepAliveTimeout: limits.milliseconds / 2,
     maxHeaderSize: 8_192,
   });
-  openTlsInput(server);
+  openTlsFeed(server);
   server.timeout = limits.milliseconds;
   server.maxRequestsPerSocket = 256;
-  const ration = new LogRation(options.log);
-  boundKeyUpdates(server, ({ message }, { remoteAddress }) =>
+  const ration = new RateLimitedLog(options.log);
+  limitKeyUpdates(server, ({ message }, { remoteAddress }) =>
     ration.warn({ address: remoteAddress, reason: message }, 'connection closed'),
   );
   const serve: RequestListener = (request, response) => {
@@ -123,14 +123,14 @@ export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOpti
 
 /** Who is in the middle of a handshake, and who has shown a certificate of the authority. */
 class Places {
-  readonly #raws = new RawSockets();
-  readonly #handshakes: FairPlaces<Socket>;
+  readonly #raws = new TcpByTls();
+  readonly #handshakes: AdmissionSlots<Socket>;
   readonly #shaking = new Set<Socket>();
-  readonly #clients: FairPlaces<TLSSocket>;
+  readonly #clients: AdmissionSlots<TLSSocket>;
 
   constructor({ handshakes, handshakesOfAddress, connections, connectionsOfClient }: ApiServerLimits) {
-    this.#handshakes = new FairPlaces({ most: handshakes, mostOfGroup: handshakesOfAddress }, hasSaid);
-    this.#clients = new FairPlaces({ most: connections, mostOfGroup: connectionsOfClient });
+    this.#handshakes = new AdmissionSlots({ most: handshakes, mostOfGroup: handshakesOfAddress }, hasSentData);
+    this.#clients = new AdmissionSlots({ most: connections, mostOfGroup: connectionsOfClient });
   }
 
   begin(raw: Socket): void {
@@ -138,7 +138,7 @@ class Places {
     const closed = (): void => this.#leave(raw);
     raw.once('close', bounded('connection/api-handshake-closed', closed, closed));
     const network = networkOf(raw.remoteAddress ?? '');
-    handshakeReads.begin(raw, network);
+    handshakeScheduler.begin(raw, network);
     const ended = this.#handshakes.enter(raw, network);
     this.#shaking.add(raw);
     if (ended === undefined) return;
@@ -150,7 +150,7 @@ class Places {
     const raw = this.#raws.below(socket);
     if (raw !== undefined) {
       this.#leave(raw);
-      handshakeReads.end(raw);
+      handshakeScheduler.end(raw);
     }
     const closed = (): void => this.#clients.leave(socket);
     socket.once('close', bounded('connection/api-closed', closed, closed));

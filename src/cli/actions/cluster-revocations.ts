@@ -1,5 +1,5 @@
 import { ROUTER, ROUTER_DATA } from '../../api/skupper/cluster-names.ts';
-import { ledgerOf } from '../../connection/trust/ledger-of-namespace.ts';
+import { ledgerOf } from '../../site-controller/trust/ledger-of-namespace.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { configMaps } from '../../kube/resource.ts';
 import { isRecord } from '../../text/is-record.ts';

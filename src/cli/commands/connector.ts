@@ -1,6 +1,6 @@
 import { Argument, Option, type Command } from 'commander';
 import type { SpecChange } from '../actions/resource-actions.ts';
-import type { Resources, Ways } from '../../platform/resources.ts';
+import type { Resources, PlatformConventions } from '../../platform/resources.ts';
 import { servicePort } from './options.ts';
 import { createVerb, deleteVerb, generateVerb, resourceCommands, statusVerb, updateVerb } from './resource-commands.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -92,13 +92,13 @@ async function selectPods(
 }
 
 /** A server is given by its host or by its pods. */
-function newSpec({ port, host, selector: pods, ...rest }: SpecChange, name: string, ways?: Ways): SpecChange {
+function newSpec({ port, host, selector: pods, ...rest }: SpecChange, name: string, ways?: PlatformConventions): SpecChange {
   const server = host === undefined && pods === undefined ? (ways?.server(name) ?? { host: name }) : { host, selector: pods };
   return { routingKey: name, port, ...server, ...rest };
 }
 
 /** A name that means a connector here and a host to the resolver. */
-function assumedServer({ host, selector: pods }: SpecChange, name: string, ways: Ways): string | undefined {
+function assumedServer({ host, selector: pods }: SpecChange, name: string, ways: PlatformConventions): string | undefined {
   if (host !== undefined || pods !== undefined) return undefined;
   const { host: server, selector: labels }: SpecChange = ways.server(name);
   if (server !== undefined)

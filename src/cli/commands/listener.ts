@@ -1,6 +1,6 @@
 import { Argument, Option, type Command } from 'commander';
 import type { SpecChange } from '../actions/resource-actions.ts';
-import type { Ways } from '../../platform/resources.ts';
+import type { PlatformConventions } from '../../platform/resources.ts';
 import { servicePort } from './options.ts';
 import { createVerb, deleteVerb, generateVerb, resourceCommands, statusVerb, updateVerb } from './resource-commands.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -48,7 +48,7 @@ const PORT = 'port that clients connect to';
 const nameAndPort = [nameOnly, new Argument('<port>', PORT).argParser(servicePort)];
 
 /** A port that is open to other machines is not what everybody expects. */
-function assumedHost({ host }: SpecChange, name: string, ways: Ways): string | undefined {
+function assumedHost({ host }: SpecChange, name: string, ways: PlatformConventions): string | undefined {
   if (host !== undefined || ways.listenerHost(name) !== '0.0.0.0') return undefined;
   return 'It takes clients at 0.0.0.0, all IPv4 addresses of this machine. For clients of this machine alone: --host 127.0.0.1.';
 }

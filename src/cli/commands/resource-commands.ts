@@ -3,7 +3,7 @@ import { Argument, Option, type Command } from 'commander';
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import type { DeleteOptions, SpecChange, Target } from '../actions/resource-actions.ts';
 import type { Wait, WaitOptions } from '../actions/waiting.ts';
-import type { Resources, Ways } from '../../platform/resources.ts';
+import type { Resources, PlatformConventions } from '../../platform/resources.ts';
 import type { OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import {
@@ -64,7 +64,7 @@ export async function targetOf({ kind, command, terminal }: At, begins?: true): 
 /** Arguments and options are fields of the spec, by their names. */
 interface SpecRow extends Row {
   /** Where they are not, or not all of it. @param ways left out where it is not known for which platform it is */
-  spec?(fields: SpecChange, name: string, ways?: Ways): SpecChange;
+  spec?(fields: SpecChange, name: string, ways?: PlatformConventions): SpecChange;
   /** Fields that come of others, with what is there. Ends the command where its options cannot be meant. */
   resolve?(command: Command, fields: SpecChange, open: () => Promise<Resources>): Promise<SpecChange>;
 }
@@ -73,13 +73,13 @@ interface WriteRow extends SpecRow {
   /** What is usually waited for. */
   readonly wait: Wait;
   /** `--timeout` where it is left out, and where that depends on the platform. */
-  readonly within?: { readonly text: string; of(ways: Ways): number };
+  readonly within?: { readonly text: string; of(ways: PlatformConventions): number };
   /** In place of what is done for every kind. */
   action?(): Promise<Write>;
   /** Something begins by it: whoever has not said where is told. */
   readonly saysWhere?: true;
   /** What was taken for granted, since no option says otherwise. */
-  assumed?(fields: SpecChange, name: string, ways: Ways): string | undefined;
+  assumed?(fields: SpecChange, name: string, ways: PlatformConventions): string | undefined;
 }
 
 type Write = (target: Target, name: string, change: SpecChange, usual: Wait, options: WaitOptions) => Promise<void>;

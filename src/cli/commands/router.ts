@@ -3,7 +3,7 @@ import { ROUTER, ROUTER_PORTS } from '../../api/skupper/cluster-names.ts';
 import { logLevels } from '../../telemetry/log.ts';
 import type { RouterCommand } from '../processes/run-router.ts';
 import { untilStopped } from '../processes/signals.ts';
-import { tune } from '../processes/tune.ts';
+import { applyV8Flags } from '../processes/v8-flags.ts';
 import { examples, portNumber } from './options.ts';
 import { drainOption, memoryOption } from './router-options.ts';
 
@@ -33,7 +33,7 @@ export function addRouter(program: Command): void {
     .addHelpText('after', examples('earshot router --namespace west --pod $(hostname) --kubeconfig ~/.kube/config'))
     .addHelpText('after', '\nResources and Secrets may change while it runs. SIGTERM ends it in order.')
     .action(async ({ drainTimeout, ...options }: RouterOptions) => {
-      tune();
+      applyV8Flags();
       const { runRouter } = await import('../processes/run-router.ts');
       await runRouter({ ...options, drainSeconds: drainTimeout / 1000 }, untilStopped());
     });

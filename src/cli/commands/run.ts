@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { logLevels, type LogLevel } from '../../telemetry/log.ts';
 import { examples, namespaceOf, namespaceOption, portNumber } from './options.ts';
 import { untilStopped } from '../processes/signals.ts';
-import { tune } from '../processes/tune.ts';
+import { applyV8Flags } from '../processes/v8-flags.ts';
 import { drainOption, memoryOption } from './router-options.ts';
 
 interface RunOptions {
@@ -29,7 +29,7 @@ export function addRun(program: Command): void {
     .addHelpText('after', examples('earshot run', 'earshot -n west run --http-port 9100', 'earshot -n west run --router second'))
     .addHelpText('after', '\nFiles below input/ may change while it runs. SIGHUP reads them all again, SIGTERM ends it in order.')
     .action(async ({ router, httpPort, logLevel, drainTimeout, memory: most }: RunOptions, command: Command) => {
-      tune();
+      applyV8Flags();
       // It reads all files anyway while it starts, and none any more once it ends; without anybody to hear it the signal would end it there and then.
       process.on('SIGHUP', () => {});
       const { requireOwnNamespace } = await import('../own-namespace.ts');

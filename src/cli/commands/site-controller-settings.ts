@@ -1,7 +1,7 @@
 /** From flags and environment to what the controller of sites runs with: pure. */
 import { InvalidArgumentError } from 'commander';
 import { CONTROLLER_NAME } from '../../api/skupper/cluster-names.ts';
-import type { AccessSettings, ControllerSettings } from '../../connection/settings.ts';
+import type { AccessSettings, ControllerSettings } from '../../site-controller/settings.ts';
 import type { LogLevel } from '../../telemetry/log.ts';
 import { VERSION } from '../../version.ts';
 import type { SiteControllerCommand } from '../processes/site-controller.ts';

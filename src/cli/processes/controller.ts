@@ -19,7 +19,7 @@ import { VERSION } from '../../version.ts';
 import { findClusterDomain } from './cluster-domain.ts';
 import { connect, logTrouble } from './connect.ts';
 import { installing } from './installing.ts';
-import { lastResort } from './last-resort.ts';
+import { createCrashHandler } from './crash-handler.ts';
 
 const eventResults = counter('earshot_events_total', 'Kubernetes events by what became of them.', ['outcome']);
 
@@ -41,7 +41,7 @@ export interface ControllerCommand {
 export async function runController(options: ControllerCommand, until: AbortSignal): Promise<void> {
   const log = createLogger({ level: options.logLevel, component: 'controller' });
   logInternalErrors(log);
-  using resort = lastResort(log, until);
+  using resort = createCrashHandler(log, until);
   const { stopped } = resort;
   registerProcessMetrics(VERSION);
   // Ends everything, also when a part fails: caches and clients hang on it.

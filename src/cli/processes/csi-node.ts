@@ -8,7 +8,7 @@ import { createLogger, type LogLevel } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { VERSION } from '../../version.ts';
 import { connect, logTrouble } from './connect.ts';
-import { lastResort } from './last-resort.ts';
+import { createCrashHandler } from './crash-handler.ts';
 
 export interface CsiNodeCommand {
   readonly nodeName: string;
@@ -21,7 +21,7 @@ export interface CsiNodeCommand {
 export async function runCsiNode(options: CsiNodeCommand, until: AbortSignal): Promise<void> {
   const log = createLogger({ level: options.logLevel, component: 'csi-node' });
   logInternalErrors(log);
-  using resort = lastResort(log, until);
+  using resort = createCrashHandler(log, until);
   const { stopped } = resort;
   registerProcessMetrics(VERSION);
   const { nodeName, kubeletDir } = options;

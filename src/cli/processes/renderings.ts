@@ -1,4 +1,4 @@
-import { Credit, type Rate } from '../../work/token-bucket.ts';
+import { RateLimiter, type Rate } from '../../work/rate-limiter.ts';
 
 /** A scraper comes every few seconds; whoever else reaches the port may come as often as it likes. */
 const RATE: Rate = { burst: 10, perSecond: 10 };
@@ -10,7 +10,7 @@ const RATE: Rate = { burst: 10, perSecond: 10 };
 export class Renderings<T> {
   readonly #render: () => Promise<T>;
   readonly #clock: () => number;
-  readonly #credit = new Credit(RATE);
+  readonly #credit = new RateLimiter(RATE);
   #running: Promise<T> | undefined;
   #last: T | undefined;
 
@@ -23,11 +23,11 @@ export class Renderings<T> {
   latest(): Promise<T> {
     if (this.#running !== undefined) return this.#running;
     if (this.#last !== undefined && !this.#credit.take(this.#clock())) return Promise.resolve(this.#last);
-    this.#running = this.#renderAnew();
+    this.#running = this.#renderAgain();
     return this.#running;
   }
 
-  async #renderAnew(): Promise<T> {
+  async #renderAgain(): Promise<T> {
     try {
       this.#last = await this.#render();
       return this.#last;

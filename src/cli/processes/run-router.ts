@@ -17,10 +17,10 @@ import { isLabel } from '../../text/names.ts';
 import { quoted } from '../../text/printable.ts';
 import { VERSION } from '../../version.ts';
 import { aborted, pause } from '../../work/pause.ts';
-import { followMemory } from './collector.ts';
+import { followMemory } from './gc-policy.ts';
 import { connect, logTrouble } from './connect.ts';
 import { widenFileTable } from './file-table.ts';
-import { lastResort, type LastResort } from './last-resort.ts';
+import { createCrashHandler, type CrashHandler } from './crash-handler.ts';
 import { tellFewFiles } from './open-files.ts';
 
 export interface RouterCommand {
@@ -54,7 +54,7 @@ export async function runRouter(options: RouterCommand, until: AbortSignal): Pro
   if (!isLabel(pod)) throw new EarshotError('bad-name', `${quoted(pod)} cannot be a router's name: use a label, as the names of pods are.`);
   const log = createLogger({ level: options.logLevel, component: 'router' }).child({ namespace, router: pod, group });
   logInternalErrors(log);
-  using resort = lastResort(log, until);
+  using resort = createCrashHandler(log, until);
   registerProcessMetrics(VERSION);
   using _collector = followMemory(memoryLimit(options.memory));
   void widenFileTable();
@@ -91,7 +91,7 @@ async function serve({
   readonly options: RouterCommand;
   readonly cluster: ClusterPlatform;
   readonly log: Logger;
-  readonly resort: LastResort;
+  readonly resort: CrashHandler;
   readonly onReadiness: (unready: () => string | undefined) => void;
 }): Promise<void> {
   const start: typeof startRouter = (config, hooks, given) => startRouter(config, hooks, { ...given, memory });

@@ -17,9 +17,9 @@ import { serveTelemetry } from './telemetry-http.ts';
 import { createLogger, type LogLevel, type Logger } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { aborted } from '../../work/pause.ts';
-import { followMemory } from './collector.ts';
+import { followMemory } from './gc-policy.ts';
 import { widenFileTable } from './file-table.ts';
-import { lastResort } from './last-resort.ts';
+import { createCrashHandler } from './crash-handler.ts';
 import { tellFewFiles } from './open-files.ts';
 
 export interface RunCommand {
@@ -43,7 +43,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   const log = createLogger({ level: options.logLevel, component: 'router' }).child({ namespace: layout.namespace, router });
   logInternalErrors(log);
   const asked = new AbortController();
-  using resort = lastResort(log, AbortSignal.any([until, asked.signal]));
+  using resort = createCrashHandler(log, AbortSignal.any([until, asked.signal]));
   registerProcessMetrics(VERSION);
   using _collector = followMemory(memoryLimit(options.memory));
   void widenFileTable();

@@ -2,14 +2,14 @@
 import { customResourceDefinitionsResource } from '../../api/crd.ts';
 import { skupperDefinitions } from '../../api/skupper/crds.ts';
 import { GROUP } from '../../api/skupper/names.ts';
-import { ownerOf } from '../../connection/namespace-view.ts';
-import { labelLeader } from '../../connection/tokens/leader-label.ts';
+import { ownerOf } from '../../site-controller/namespace-view.ts';
+import { labelLeader } from '../../site-controller/tokens/leader-label.ts';
 import { deployments } from '../../kube/resource.ts';
-import { startSiteController } from '../../connection/controller.ts';
-import { SiteCaches } from '../../connection/caches.ts';
-import { followLogLevel } from '../../connection/log-level.ts';
-import { followServed, servedOptional } from '../../connection/served.ts';
-import type { ControllerSettings } from '../../connection/settings.ts';
+import { startSiteController } from '../../site-controller/controller.ts';
+import { SiteCaches } from '../../site-controller/caches.ts';
+import { followLogLevel } from '../../site-controller/log-level.ts';
+import { followServed, servedOptional } from '../../site-controller/served.ts';
+import type { ControllerSettings } from '../../site-controller/settings.ts';
 import type { InformerTrouble, KubeClient, StartInformer } from '../../kube/contract.ts';
 import { bringUpToDate } from '../../kube/controller/definitions.ts';
 import { runElected, runWhileLeading } from '../../kube/controller/leadership.ts';
@@ -24,7 +24,7 @@ import { VERSION } from '../../version.ts';
 import { FIELD_MANAGER } from '../../api/skupper/cluster-names.ts';
 import { connect, logTrouble } from './connect.ts';
 import { installing } from './installing.ts';
-import { lastResort } from './last-resort.ts';
+import { createCrashHandler } from './crash-handler.ts';
 
 export interface SiteControllerCommand {
   readonly settings: ControllerSettings;
@@ -48,7 +48,7 @@ export interface SiteControllerCommand {
 export async function runSiteController(command: SiteControllerCommand, until: AbortSignal): Promise<void> {
   const log = createLogger({ level: command.logLevel, component: 'site-controller' });
   logInternalErrors(log);
-  using resort = lastResort(log, until);
+  using resort = createCrashHandler(log, until);
   const { stopped } = resort;
   registerProcessMetrics(VERSION);
   const { settings, identity, httpPort: port, httpHost: host } = command;

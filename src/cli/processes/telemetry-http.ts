@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type RequestListener, type Server a
 import { once } from 'node:events';
 import { createServer as createDoor, type Server, type Socket } from 'node:net';
 import { duplexPair, type Duplex } from 'node:stream';
-import { FairPlaces } from '../../work/fair-places.ts';
-import { Turns } from '../../work/turns.ts';
+import { AdmissionSlots } from '../../work/admission-slots.ts';
+import { RoundRobin } from '../../work/round-robin.ts';
 import { networkOf } from '../../x509/network.ts';
 import { bounded, detached } from '../../telemetry/boundary.ts';
 import { metrics } from '../../telemetry/metrics.ts';
@@ -74,8 +74,8 @@ async function listen(
   // It gets each connection from the door, and listens nowhere itself.
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 2_500 });
   server.maxRequestsPerSocket = MOST_REQUESTS;
-  const places = new FairPlaces<Socket>({ most: MOST, mostOfGroup: MOST_OF_ADDRESS }, ({ bytesRead }) => bytesRead > 0);
-  const turns = new Turns();
+  const places = new AdmissionSlots<Socket>({ most: MOST, mostOfGroup: MOST_OF_ADDRESS }, ({ bytesRead }) => bytesRead > 0);
+  const turns = new RoundRobin();
   const open = new Set<Socket>();
   const begin = (socket: Socket): void => {
     open.add(socket);
@@ -126,7 +126,7 @@ interface Listening {
  * The connection, as HTTP is to have it: whoever brings more at once than who asks for metrics does is cut off, and nothing of it is read: 64 KiB in a great
  * many pieces take some 15 ms. Of all others one is read in a turn of the loop, of each address in turn: 4 KiB are questions enough for several milliseconds.
  */
-function sparing(socket: Socket, turns: Turns, network: string): Duplex {
+function sparing(socket: Socket, turns: RoundRobin, network: string): Duplex {
   const [inner, outer] = duplexPair();
   let pass: (() => void) | undefined;
   const end = (): void => {

@@ -15,7 +15,7 @@ import {
   TOPOLOGY_KEY,
 } from '../../api/listeners/names.ts';
 import type { Cache, KubeClient, StartInformer } from '../../kube/contract.ts';
-import { FreshView } from '../../kube/watch/fresh-view.ts';
+import { WriteThroughCache } from '../../kube/watch/write-through-cache.ts';
 import type {
   EndpointSlice,
   KubeObject,
@@ -47,12 +47,12 @@ export interface EndpointNodes extends KubeObject {
 export interface PolicyCaches {
   readonly classes: Cache<ListenerClass>;
   /** Index `class`: by spec.className. */
-  readonly listeners: FreshView<Listener>;
+  readonly listeners: WriteThroughCache<Listener>;
 }
 
 /** What the leader keeps besides. */
 export interface ClusterCaches extends PolicyCaches {
-  readonly services: FreshView<Service>;
+  readonly services: WriteThroughCache<Service>;
   /**
    * Services without our label, metadata only: those of others, which may stand where a Listener's should be. Their end is
    * noticed without asking. (It costs some hundred bytes for each Service of the cluster, and Services change rarely.)
@@ -62,9 +62,9 @@ export interface ClusterCaches extends PolicyCaches {
   readonly endpoints: Cache<EndpointNodes>;
   readonly nodes: Cache<Node>;
   /** Only volumes of this driver. Indexes: `handle`, `claim` and `listener` (keys), `node` (pinned to). */
-  readonly volumes: FreshView<PersistentVolume>;
+  readonly volumes: WriteThroughCache<PersistentVolume>;
   /** Indexes: `handle` (of a mount), `node`. */
-  readonly podListeners: FreshView<PodListeners>;
+  readonly podListeners: WriteThroughCache<PodListeners>;
   /** Pods that mount claims and have not started, cut down to that. Indexes: `claim` (key), `request` (key of the PodListeners). */
   readonly startingPods: Cache<Pod>;
 }
@@ -75,7 +75,7 @@ export interface ProvisionCaches {
    * Claims of any class that are not bound, and bound ones that name a Listener or a class, cut down to that. Indexes, of the unbound: `class`
    * and `listener` (key) that they name, `node` (selected), `storage-class`.
    */
-  readonly claims: FreshView<PersistentVolumeClaim>;
+  readonly claims: WriteThroughCache<PersistentVolumeClaim>;
   readonly storageClasses: Cache<StorageClass>;
 }
 
@@ -89,7 +89,7 @@ const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 export function startPolicyCaches(start: StartInformer, client: KubeClient, signal: AbortSignal): PolicyCaches {
   return {
     classes: start(client, listenerClasses, { signal, project: (found) => readableClass(withoutManagement(found)) }),
-    listeners: new FreshView(
+    listeners: new WriteThroughCache(
       start(client, listeners, {
         signal,
         project: (found) => readableListener(withoutManagement(found)),
@@ -103,7 +103,7 @@ export function startPolicyCaches(start: StartInformer, client: KubeClient, sign
 export function startClusterCaches(start: StartInformer, client: KubeClient, policy: PolicyCaches, signal: AbortSignal): ClusterCaches {
   return {
     ...policy,
-    services: new FreshView(start(client, services, { signal, labelSelector: LISTENER_NAME_LABEL })),
+    services: new WriteThroughCache(start(client, services, { signal, labelSelector: LISTENER_NAME_LABEL })),
     otherServices: start(client, services, {
       signal,
       labelSelector: `!${LISTENER_NAME_LABEL}`,
@@ -123,7 +123,7 @@ export function startClusterCaches(start: StartInformer, client: KubeClient, pol
       indexes: { service: ({ service }) => [service] },
     }),
     nodes: start(client, nodes, { signal, project: whereabouts }),
-    volumes: new FreshView(
+    volumes: new WriteThroughCache(
       start(client, persistentVolumes, {
         signal,
         project: ownVolume,
@@ -147,7 +147,7 @@ export function startClusterCaches(start: StartInformer, client: KubeClient, pol
       project: startingPod,
       indexes: { claim: claimsOf, request: (pod) => [requestKeyOf(pod)] },
     }),
-    podListeners: new FreshView(
+    podListeners: new WriteThroughCache(
       start(client, podListeners, {
         signal,
         fieldSelector: AS_DEFINED_HERE,
@@ -165,7 +165,7 @@ export function startClusterCaches(start: StartInformer, client: KubeClient, pol
 export function startProvisionCaches(start: StartInformer, client: KubeClient, signal: AbortSignal): ProvisionCaches {
   return {
     storageClasses: start(client, storageClasses, { signal, project: withoutManagement }),
-    claims: new FreshView(
+    claims: new WriteThroughCache(
       start(client, persistentVolumeClaims, {
         signal,
         project: keptClaim,

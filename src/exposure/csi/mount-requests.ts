@@ -5,10 +5,10 @@ import type { Cache, KubeClient } from '../../kube/contract.ts';
 import { isAlreadyExists, isNotFound } from '../../kube/errors.ts';
 import { keyString } from '../../kube/key.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
-import { FreshView } from '../../kube/watch/fresh-view.ts';
+import { WriteThroughCache } from '../../kube/watch/write-through-cache.ts';
 import { CsiError } from './errors.ts';
 import type { PodIdentity } from './publish-request.ts';
-import { InTurn } from '../../work/in-turn.ts';
+import { KeyedMutex } from '../../work/keyed-mutex.ts';
 
 export interface MountRequestsOptions {
   readonly nodeName: string;
@@ -26,13 +26,13 @@ export interface MountRequestsOptions {
 export class MountRequests {
   readonly #options: MountRequestsOptions;
   /** A pod's volumes are mounted at the same time: the first one makes the object, the others add to it. */
-  readonly #turns = new InTurn();
+  readonly #turns = new KeyedMutex();
   /** The PodListeners of this node, with what this driver has just written. */
-  readonly view: FreshView<PodListeners>;
+  readonly view: WriteThroughCache<PodListeners>;
 
   constructor(options: MountRequestsOptions) {
     this.#options = options;
-    this.view = new FreshView(options.podListeners);
+    this.view = new WriteThroughCache(options.podListeners);
   }
 
   request(pod: PodIdentity, handle: string, signal: AbortSignal): Promise<void> {

@@ -8,7 +8,7 @@ import { CsiError } from './errors.ts';
 import { entryOf, findPodListeners, type Volume } from './volume-entry.ts';
 import { removeContent } from './remove-content.ts';
 import type { Backoff } from '../../work/backoff.ts';
-import { InTurn } from '../../work/in-turn.ts';
+import { KeyedMutex } from '../../work/keyed-mutex.ts';
 import { pause } from '../../work/pause.ts';
 import { WorkQueue } from '../../work/queue.ts';
 import { MOUNT, type Target } from './target-path.ts';
@@ -44,7 +44,7 @@ const CONCURRENCY = 1_000;
 export class PublishedVolumes {
   readonly #cache: Cache<PodListeners>;
   readonly #log: Logger;
-  readonly #turns = new InTurn();
+  readonly #turns = new KeyedMutex();
   /** By target path, which is the queue's key too. */
   readonly #followed = new VolumeIndex();
   readonly #changed: WorkQueue;

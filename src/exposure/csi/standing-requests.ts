@@ -53,7 +53,7 @@ export class StandingRequests {
     const onResult = (name: string, _outcome: Outcome, _seconds: number, error?: unknown): void => this.#report(name, error);
     this.#queue = new WorkQueue({ name: 'requests', reconcile, concurrency: CONCURRENCY, backoff, onResult });
     const ends = [
-      podListeners.onChange(({ object }) => this.#look(object.metadata.name ?? '')),
+      podListeners.onChange(({ object }) => this.#scan(object.metadata.name ?? '')),
       podListeners.onRelist(() => this.#lookAtAll()),
     ];
     const stop = (): void => {
@@ -74,7 +74,7 @@ export class StandingRequests {
     this.#queue.add(podListenersName(target.podUid));
   }
 
-  #look(name: string): void {
+  #scan(name: string): void {
     if (this.#volumes.ofPod(name).length > 0) this.#queue.add(name);
   }
 

@@ -8,7 +8,7 @@ import { refusalAdvice } from '../../kube/refusal.ts';
 import type { Service } from '../../kube/objects.ts';
 import { services } from '../../kube/resource.ts';
 import { preferenceOf } from './addresses.ts';
-import { Announcements } from './announcements.ts';
+import { ListenerEvents } from './listener-events.ts';
 import { checkKept } from './definition-outdated.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
 import { keepImmutable } from './immutable-fields.ts';
@@ -18,7 +18,7 @@ import { pinnedNodesOf } from '../cluster/volumes.ts';
 import { isOwnedBy, planService } from './service-plan.ts';
 import { differs, patchFor } from './service-patch.ts';
 import { obstacleOf } from './standing-service.ts';
-import { StatusPace } from './status-pace.ts';
+import { StatusRate } from './status-rate.ts';
 import { volumeNotices } from './volume-notices.ts';
 
 export interface ListenerReconcilerOptions {
@@ -54,27 +54,27 @@ type Ensured = Pick<Outcome, 'service' | 'obstacle' | 'isUnseen' | 'failure'> & 
 
 export class ListenerReconciler {
   readonly #options: ListenerReconcilerOptions;
-  readonly #announcements: Announcements;
-  readonly #pace: StatusPace;
+  readonly #announcements: ListenerEvents;
+  readonly #pace: StatusRate;
   /**
    * Uids of Listeners whose Service was seen to go. It goes with its Listener as a rule, and the watch of Listeners may tell later: a Service
    * that is made again for a Listener of the past is taken away, made again, and so on.
    */
-  readonly #bereft = new Set<string | undefined>();
+  readonly #serviceDeleted = new Set<string | undefined>();
 
   constructor(options: ListenerReconcilerOptions) {
     this.#options = options;
-    this.#announcements = new Announcements(options.events, options.clock);
-    this.#pace = new StatusPace(options.clock);
+    this.#announcements = new ListenerEvents(options.events, options.clock);
+    this.#pace = new StatusRate(options.clock);
     const { listeners: known, services: made } = options.caches;
     known.onChange(({ type, object }) => {
       if (type !== 'deleted') return;
       this.#announcements.forget(object);
-      this.#bereft.delete(object.metadata.uid);
+      this.#serviceDeleted.delete(object.metadata.uid);
     });
     made.onChange(({ type, object }) => {
       const listener = known.get(keyOf(object));
-      if (type === 'deleted' && listener !== undefined && isOwnedBy(object, listener)) this.#bereft.add(listener.metadata.uid);
+      if (type === 'deleted' && listener !== undefined && isOwnedBy(object, listener)) this.#serviceDeleted.add(listener.metadata.uid);
     });
   }
 
@@ -85,7 +85,7 @@ export class ListenerReconciler {
   async reconcile(key: KeyString, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const listener = this.#options.caches.listeners.get(key);
     if (listener === undefined || listener.metadata.deletionTimestamp !== undefined) return undefined;
-    const outcome = await this.#bringAboutService(listener, key, signal);
+    const outcome = await this.#applyService(listener, key, signal);
     // Gone, or about to go with its namespace; that its Service went first is no news to anybody.
     if (outcome === 'ends') return undefined;
     const status = observeListener(listener, outcome.acceptance, this.#surroundings(listener, key, outcome), this.#options.now());
@@ -103,7 +103,7 @@ export class ListenerReconciler {
     return Number.isFinite(next) ? { requeueAfter: next } : undefined;
   }
 
-  async #bringAboutService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome | 'ends'> {
+  async #applyService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome | 'ends'> {
     const { classes, services: made } = this.#options.caches;
     const live = made.get(key);
     const listenerClass = classes.get(listener.spec.className ?? '');
@@ -147,10 +147,10 @@ export class ListenerReconciler {
 
   /** Of one that is not, the watch is about to tell. */
   async #isThere({ metadata }: Listener, key: KeyString, signal: AbortSignal): Promise<boolean> {
-    if (!this.#bereft.has(metadata.uid)) return true;
+    if (!this.#serviceDeleted.has(metadata.uid)) return true;
     const found = await this.#options.client.find(listeners, parseKey(key), { signal });
     const isThere = found?.metadata.uid === metadata.uid && found?.metadata.deletionTimestamp === undefined;
-    if (isThere) this.#bereft.delete(metadata.uid);
+    if (isThere) this.#serviceDeleted.delete(metadata.uid);
     return isThere;
   }
 
@@ -164,7 +164,7 @@ export class ListenerReconciler {
     if (obstacle !== undefined)
       return { obstacle, notices: [], service: live !== undefined && isOwnedBy(live, listener) ? live : undefined };
     // Ours without our label, as an earlier system's: the cache does not have it whole.
-    if (live === undefined && standing !== undefined) return this.#takeUp(intended, listener, signal);
+    if (live === undefined && standing !== undefined) return this.#adopt(intended, listener, signal);
     const { service: desired, notices } = live === undefined ? { service: intended, notices: [] } : keepImmutable(intended, live);
     if (live !== undefined && !differs(desired, live)) return { service: live, notices };
     try {
@@ -180,12 +180,12 @@ export class ListenerReconciler {
     } catch (error) {
       if (error instanceof RepairDelayed) return { service: live, notices, failure: error };
       if (live !== undefined || !isAlreadyExists(error)) throw error;
-      return this.#takeUp(intended, listener, signal);
+      return this.#adopt(intended, listener, signal);
     }
   }
 
   /** Goes on with the Service as the API server has it. */
-  async #takeUp(intended: Service, listener: Listener, signal: AbortSignal): Promise<Ensured> {
+  async #adopt(intended: Service, listener: Listener, signal: AbortSignal): Promise<Ensured> {
     const existing = await this.#options.client.get(services, parseKey(keyOf(intended)), { signal });
     const obstacle = obstacleOf(existing, listener);
     if (obstacle === undefined) return this.#ensureService(intended, existing, listener, signal);

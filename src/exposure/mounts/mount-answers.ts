@@ -5,7 +5,7 @@ import { isEnding } from '../../api/listeners/mount-status.ts';
 import type { EventRecorder, KubeClient } from '../../kube/contract.ts';
 import { isAlreadyExists } from '../../kube/errors.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
-import type { FreshView } from '../../kube/watch/fresh-view.ts';
+import type { WriteThroughCache } from '../../kube/watch/write-through-cache.ts';
 import { checkKept } from '../listeners/definition-outdated.ts';
 import { ownerOf, type Waiting } from './mount-plan.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
@@ -19,9 +19,9 @@ export type MountState =
 export class MountAnswers {
   readonly #client: KubeClient;
   readonly #events: EventRecorder;
-  readonly #view: FreshView<PodListeners>;
+  readonly #view: WriteThroughCache<PodListeners>;
 
-  constructor(client: KubeClient, events: EventRecorder, view: FreshView<PodListeners>) {
+  constructor(client: KubeClient, events: EventRecorder, view: WriteThroughCache<PodListeners>) {
     this.#client = client;
     this.#events = events;
     this.#view = view;

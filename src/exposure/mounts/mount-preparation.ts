@@ -5,14 +5,14 @@ import type { Cache, KubeClient } from '../../kube/contract.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
 import type { KubeObject, OwnerReference, PersistentVolume, PersistentVolumeClaim, Pod } from '../../kube/objects.ts';
 import { persistentVolumes, pods, type Resource } from '../../kube/resource.ts';
-import type { FreshView } from '../../kube/watch/fresh-view.ts';
+import type { WriteThroughCache } from '../../kube/watch/write-through-cache.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
 import type { VolumeTarget } from '../cluster/volumes.ts';
 import { checkClaim, isListenerCurrent, isOwnedByVolume, planOwnership, planVolumeListener, type Waiting } from './mount-plan.ts';
 
 export class MountPreparation {
   readonly #client: KubeClient;
-  readonly #listeners: FreshView<Listener>;
+  readonly #listeners: WriteThroughCache<Listener>;
   readonly #volumes: Pick<Cache<PersistentVolume>, 'get'>;
 
   constructor(client: KubeClient, caches: Pick<ClusterCaches, 'listeners' | 'volumes'>) {

@@ -62,12 +62,12 @@ export class MountReconciler {
       this.#progress.forget(keyOf(object));
     });
     caches.startingPods.onChange(({ type, object }) => {
-      if (type === 'deleted') this.#forgetGone(requestKeyOf(object));
+      if (type === 'deleted') this.#removeGone(requestKeyOf(object));
     });
   }
 
   /** Also after each look, during which pod and request may have gone. */
-  #forgetGone(key: KeyString): void {
+  #removeGone(key: KeyString): void {
     const { caches } = this.#options;
     const isGone = caches.podListeners.get(key) === undefined && caches.startingPods.by('request', key).length === 0;
     if (isGone) this.#progress.forget(key);
@@ -79,13 +79,13 @@ export class MountReconciler {
    */
   async reconcile(key: KeyString, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     try {
-      return await this.#look(key, signal);
+      return await this.#scan(key, signal);
     } finally {
-      this.#forgetGone(key);
+      this.#removeGone(key);
     }
   }
 
-  async #look(key: KeyString, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+  async #scan(key: KeyString, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const request = this.#options.caches.podListeners.get(key);
     if (request === undefined) return this.#prepareAhead(key, signal);
     if (request.metadata.deletionTimestamp !== undefined) return undefined;

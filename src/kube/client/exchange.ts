@@ -119,7 +119,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#settled) return;
-    this.#settle();
+    this.#commit();
     const [only = NOTHING] = this.#chunks;
     const body = this.#chunks.length <= 1 ? only : Buffer.concat(this.#chunks, this.#bytes);
     this.#resolve({ status: this.#status, retryAfter: this.#retryAfter, body });
@@ -158,13 +158,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   #fail(error: unknown): void {
     if (this.#settled) return;
-    this.#settle();
+    this.#commit();
     this.#reject(error);
     this.#chunks = [];
     this.#controller?.abort(error instanceof Error ? error : new Error('ended'));
   }
 
-  #settle(): void {
+  #commit(): void {
     this.#settled = true;
     clearTimeout(this.#deadline);
     clearTimeout(this.#idle);

@@ -7,7 +7,7 @@ import type { ConfigSource, Connection } from './connection.ts';
 import { TransportError } from '../errors.ts';
 import { exchange } from './exchange.ts';
 import type { Answer, Exchange } from './exchange.ts';
-import { Slots } from '../../work/slots.ts';
+import { Semaphore } from '../../work/semaphore.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
 export interface TransportOptions {
@@ -34,7 +34,7 @@ export class Transport implements AsyncDisposable {
   readonly #connections: number;
   readonly #reloadAfter: number;
   readonly #refreshPause: number;
-  readonly #slots: Slots;
+  readonly #slots: Semaphore;
   readonly #retired = new Set<Pools>();
   #current: Pools | undefined;
   #loading: Promise<Pools> | undefined;
@@ -46,7 +46,7 @@ export class Transport implements AsyncDisposable {
     this.#connections = options.connections ?? CONNECTIONS;
     this.#reloadAfter = options.reloadAfter ?? RELOAD_AFTER;
     this.#refreshPause = options.refreshPause ?? REFRESH_PAUSE;
-    this.#slots = new Slots(this.#connections, WAITING_LIMIT);
+    this.#slots = new Semaphore(this.#connections, WAITING_LIMIT);
   }
 
   async send(request: Omit<Exchange, 'headers'>, headers: readonly string[]): Promise<Answer> {

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
 import { pause } from '../../work/pause.ts';
-import { Credit, type Rate } from '../../work/token-bucket.ts';
+import { RateLimiter, type Rate } from '../../work/rate-limiter.ts';
 import type { EventRecorder, KubeClient } from '../contract.ts';
 import { ApiError, isAlreadyExists, isNotFound } from '../errors.ts';
 import { eventKey, eventObject, events, objectKey, seriesPatch, shownNote } from './event-record.ts';
@@ -56,8 +56,8 @@ interface Known {
 class Recorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #known = new Map<string, Known>();
-  readonly #budgets = new Map<string, Credit>();
-  readonly #all = new Credit(ALL);
+  readonly #budgets = new Map<string, RateLimiter>();
+  readonly #all = new RateLimiter(ALL);
   #queue: Known[] = [];
   #worker: Promise<void> | undefined;
   readonly #stop = new AbortController();
@@ -90,7 +90,7 @@ class Recorder implements EventRecorder {
     const nothingWritten = { name: undefined, written: 0, busy: false, timer: undefined };
     const fresh: Known = { input, key, count: 1, last: new Date(), lastAt: now, ...nothingWritten };
     this.#known.set(key, fresh);
-    this.#forgetOldest();
+    this.#evictOldest();
     this.#enqueue(fresh);
   }
 
@@ -184,16 +184,16 @@ class Recorder implements EventRecorder {
     return 'counted';
   }
 
-  #budgetOf(input: EventInput): Credit {
+  #budgetOf(input: EventInput): RateLimiter {
     const key = objectKey(input.regarding);
-    const bucket = this.#budgets.get(key) ?? new Credit(EACH);
+    const bucket = this.#budgets.get(key) ?? new RateLimiter(EACH);
     this.#budgets.delete(key);
     this.#budgets.set(key, bucket);
     if (this.#budgets.size > MOST_KNOWN) this.#budgets.delete(this.#budgets.keys().next().value ?? key);
     return bucket;
   }
 
-  #forgetOldest(): void {
+  #evictOldest(): void {
     if (this.#known.size <= MOST_KNOWN) return;
     const [oldest] = this.#known.values();
     if (oldest === undefined) return;

@@ -6,8 +6,8 @@ import type { OwnerReference } from '../objects.ts';
 import { isClosed, isConflict, isNotFound, LeaseLostError } from '../errors.ts';
 import { heldSpec, holderOf, leases, mayTake, observe, releasedSpec } from './lease-record.ts';
 import type { Lease, LeaseSpec, Observation } from './lease-record.ts';
-import { Tenure } from './tenure.ts';
-import type { Held } from './tenure.ts';
+import { LeaseHold } from './lease-hold.ts';
+import type { Held } from './lease-hold.ts';
 
 export interface LeaseOptions {
   readonly client: Pick<KubeClient, 'find' | 'create' | 'patch'>;
@@ -108,7 +108,7 @@ class Candidate {
   async lead(held: Held, work: LeaderWork): Promise<void> {
     const { signal, identity, onChange } = this.#options;
     const leading = new AbortController();
-    const tenure = new Tenure(held, this.#timing.renewDeadline, this.#clock, (cause) => {
+    const tenure = new LeaseHold(held, this.#timing.renewDeadline, this.#clock, (cause) => {
       if (!signal.aborted) onChange?.('lost', identity);
       leading.abort(new LeaseLostError(`${identity} lost the lease ${this.#options.namespace}/${this.#options.name}.`, cause));
     });
@@ -150,7 +150,7 @@ class Candidate {
   }
 
   /** Until `done`, or the tenure is over. */
-  async #renew(tenure: Tenure, done: AbortSignal): Promise<void> {
+  async #renew(tenure: LeaseHold, done: AbortSignal): Promise<void> {
     let wait = this.#timing.renewEvery;
     while (!done.aborted && tenure.stands()) {
       await pause(wait, done).catch(() => undefined);
@@ -162,13 +162,13 @@ class Candidate {
       } catch (error) {
         this.#options.onTrouble?.(error);
         // Still ours, and known as it is now: no reason to wait long.
-        wait = (await this.#look(tenure, error)) ? this.#timing.retryEvery / 4 : this.#timing.retryEvery;
+        wait = (await this.#scan(tenure, error)) ? this.#timing.retryEvery / 4 : this.#timing.retryEvery;
       }
     }
   }
 
   /** After a renewal that failed: whose lease is it now? True where it is seen to be ours still. */
-  async #look(tenure: Tenure, error: unknown): Promise<boolean> {
+  async #scan(tenure: LeaseHold, error: unknown): Promise<boolean> {
     // Deleted: another candidate may have made it anew already.
     if (isNotFound(error)) tenure.lose(error);
     if (!isConflict(error)) return false;

@@ -92,15 +92,15 @@ export class CacheWriter<S extends KubeObject, T extends KubeObject> {
     else this.#entries.set(key, after);
     this.#reindex(key, before, after);
     if (before === undefined) {
-      if (after !== undefined) this.#tell({ type: 'added', object: after.object });
+      if (after !== undefined) this.#notify({ type: 'added', object: after.object });
     } else if (after === undefined) {
-      this.#tell({ type: 'deleted', object: lastState ?? before.object });
+      this.#notify({ type: 'deleted', object: lastState ?? before.object });
     } else if (before.uid === after.uid) {
-      this.#tell({ type: 'modified', object: after.object, previous: before.object });
+      this.#notify({ type: 'modified', object: after.object, previous: before.object });
     } else {
       // Deleted and made anew while nobody watched: another object under the same name.
-      this.#tell({ type: 'deleted', object: before.object });
-      this.#tell({ type: 'added', object: after.object });
+      this.#notify({ type: 'deleted', object: before.object });
+      this.#notify({ type: 'added', object: after.object });
     }
   }
 
@@ -147,7 +147,7 @@ export class CacheWriter<S extends KubeObject, T extends KubeObject> {
     }
   }
 
-  #tell(change: Change<T>): void {
+  #notify(change: Change<T>): void {
     for (const handler of this.#handlers) this.#call(() => handler(change));
   }
 

@@ -5,7 +5,7 @@ import { checkBundle } from '../../identity/bundle-check.ts';
 import type { Revocations } from '../../identity/issued.ts';
 import { sameBundle, type IssuedBundle, type TlsBundle } from '../../identity/tls-bundle.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
-import { Passes } from '../../work/passes.ts';
+import { Coalescer } from '../../work/coalescer.ts';
 
 export interface ApiPortOptions {
   readonly api: RouterApi;
@@ -22,7 +22,7 @@ export interface ApiPortOptions {
  */
 export class ApiPort implements AsyncDisposable {
   readonly #options: ApiPortOptions;
-  readonly #passes = new Passes(() => this.#step());
+  readonly #passes = new Coalescer(() => this.#step());
   readonly #once = new OnceLog();
   #serving: { readonly server: ApiServer; readonly tls: TlsBundle } | undefined;
 

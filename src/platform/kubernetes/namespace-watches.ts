@@ -12,7 +12,7 @@ import {
 import type { Cache, Change, InformerTrouble, KubeClient, StartInformer } from '../../kube/contract.ts';
 import type { ConfigMap, EndpointSlice, KubeObject, Service } from '../../kube/objects.ts';
 import { configMaps, endpointSlices, pods, services, type Resource } from '../../kube/resource.ts';
-import { FreshView } from '../../kube/watch/fresh-view.ts';
+import { WriteThroughCache } from '../../kube/watch/write-through-cache.ts';
 import { attachedServersIn } from '../../site/attached-slices.ts';
 import type { AttachedServers, NamespaceService } from '../../site/material.ts';
 import { namespaceService } from '../../site/namespace-service.ts';
@@ -54,7 +54,7 @@ export class NamespaceWatches {
   readonly services: Cache<WatchedService>;
   readonly #slices: Cache<EndpointSlice>;
   readonly #options: NamespaceWatchesOptions;
-  readonly #resources = new Map<SkupperKind, FreshView<StoredResource>>();
+  readonly #resources = new Map<SkupperKind, WriteThroughCache<StoredResource>>();
   readonly #router: Cache<ConfigMap>;
   readonly #network: Cache<ConfigMap>;
   readonly #renewals: Cache<ConfigMap>;
@@ -67,7 +67,7 @@ export class NamespaceWatches {
         return [uid, generation, object.spec, of === sites ? endpointsIn(object.status) : undefined];
       });
       // Resources are named by their kinds.
-      this.#resources.set(of.kind as SkupperKind, new FreshView(cache));
+      this.#resources.set(of.kind as SkupperKind, new WriteThroughCache(cache));
     }
     this.pods = this.#start(pods, { project: watchedPod }, ({ metadata: { uid }, pod, isRouter }) => [uid, pod, isRouter]);
     this.services = this.#start(services, { project: watchedService }, ({ service }) => service);
@@ -107,7 +107,7 @@ export class NamespaceWatches {
   }
 
   /** @throws TypeError where the kind is not followed: a mistake of the program */
-  resources(kind: SkupperKind): FreshView<StoredResource> {
+  resources(kind: SkupperKind): WriteThroughCache<StoredResource> {
     const view = this.#resources.get(kind);
     if (view === undefined) throw new TypeError(`${kind}s are not followed`);
     return view;

@@ -11,7 +11,7 @@ import { sortResources } from '../../site/resources.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { NamespaceWatches } from './namespace-watches.ts';
 import { RenewalEntries } from './renewal-requests.ts';
-import { SecretBundles } from './secret-bundles.ts';
+import { RouterSecretBundles } from './router-secret-bundles.ts';
 import { SiblingPods } from './sibling-pods.ts';
 import { ControllerSigning } from './signing.ts';
 import { SiteLease } from './site-lease.ts';
@@ -59,7 +59,7 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
   const common = { client, start, namespace, signal, onTrouble };
   const watches = new NamespaceWatches({ ...common, onChange: () => source.changed(), onNetworkChange: () => statuses.networkChanged() });
   const secrets = new WatchedSecrets({ ...common, onChange: () => source.wake() });
-  const bundles = new SecretBundles(client, namespace, secrets);
+  const bundles = new RouterSecretBundles(client, namespace, secrets);
   const site = (): string | undefined => siteUid ?? siteUidIn(watches.router);
   const stored = new StoredResources(watches, site);
   const source = new ClusterSource({ watches, stored, secrets, bundles });

@@ -4,7 +4,7 @@ import type { Cache } from '../../kube/contract.ts';
 import type { SiblingAddress, SiblingConfig } from '../../router/contract.ts';
 import type { SelectablePod } from '../../site/material.ts';
 import { isLabel } from '../../text/names.ts';
-import type { SecretBundles } from './secret-bundles.ts';
+import type { RouterSecretBundles } from './router-secret-bundles.ts';
 import type { WatchedPod } from './watched-pod.ts';
 
 /**
@@ -13,10 +13,10 @@ import type { WatchedPod } from './watched-pod.ts';
  */
 export class SiblingPods implements Siblings {
   readonly #pods: Pick<Cache<WatchedPod>, 'values'>;
-  readonly #bundles: Pick<SecretBundles, 'get'>;
+  readonly #bundles: Pick<RouterSecretBundles, 'get'>;
   readonly #router: string;
 
-  constructor(pods: Pick<Cache<WatchedPod>, 'values'>, bundles: Pick<SecretBundles, 'get'>, router: string) {
+  constructor(pods: Pick<Cache<WatchedPod>, 'values'>, bundles: Pick<RouterSecretBundles, 'get'>, router: string) {
     this.#pods = pods;
     this.#bundles = bundles;
     this.#router = router;

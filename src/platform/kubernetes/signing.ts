@@ -12,7 +12,7 @@ import { printable } from '../../text/printable.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { TrustError } from '../../trust/errors.ts';
 import { revocationsIn, sequenceIn } from './told-by-controller.ts';
-import type { SecretBundles } from './secret-bundles.ts';
+import type { RouterSecretBundles } from './router-secret-bundles.ts';
 
 type Elsewhere = Extract<Signing, { readonly kind: 'elsewhere' }>;
 
@@ -22,7 +22,7 @@ export interface ControllerSigningOptions {
   readonly namespace: string;
   /** What the site's controller tells its routers. */
   readonly told: () => ConfigMap | undefined;
-  readonly bundles: Pick<SecretBundles, 'get'>;
+  readonly bundles: Pick<RouterSecretBundles, 'get'>;
   /** Milliseconds until the controller must have answered. */
   readonly patience?: number;
 }

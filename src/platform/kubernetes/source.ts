@@ -5,8 +5,8 @@ import { allOf, nameOf } from '../../site/resources.ts';
 import { secretNames } from '../../site/secret-names.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { NamespaceWatches } from './namespace-watches.ts';
-import { Paced } from './paced.ts';
-import type { SecretBundles, SecretsRead } from './secret-bundles.ts';
+import { MinInterval } from './min-interval.ts';
+import type { RouterSecretBundles, SecretsRead } from './router-secret-bundles.ts';
 import type { StoredResources } from './stored-resources.ts';
 import type { WatchedSecrets } from './watched-secrets.ts';
 
@@ -14,7 +14,7 @@ export interface ClusterSourceOptions {
   readonly watches: Pick<NamespaceWatches, 'pods' | 'services' | 'network' | 'attachedServers' | 'reachedAt'>;
   readonly stored: StoredResources;
   readonly secrets: Pick<WatchedSecrets, 'follow' | 'answered' | 'awaited'>;
-  readonly bundles: SecretBundles;
+  readonly bundles: RouterSecretBundles;
 }
 
 /** Milliseconds. What depends on the time happens by the first; a Secret that was named a moment ago is waited for so long. */
@@ -71,7 +71,7 @@ export class ClusterSource implements Source {
 
   follow(onChange: () => void): Disposable {
     // Each call is a follower of its own, also of a function that is there already.
-    const pace = new Paced(onChange, () => PACE + PACE_OF_EACH * this.#count);
+    const pace = new MinInterval(onChange, () => PACE + PACE_OF_EACH * this.#count);
     const own = (): void => pace.request();
     this.#followers.add(own);
     const poll = setInterval(bounded('look/namespace', own), POLL);

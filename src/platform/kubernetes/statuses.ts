@@ -5,18 +5,18 @@ import { askedToWait, isConflict, isNotFound, LeaseLostError } from '../../kube/
 import type { Resource } from '../../kube/resource.ts';
 import { writeStatus } from '../../kube/write-status.ts';
 import type { AnyStatus } from '../../site/observe/observe.ts';
-import { routersApart } from '../../site/observe/routers-apart.ts';
+import { partitionedRouters } from '../../site/observe/partitioned-routers.ts';
 import type { Kind, ResourceKey } from '../../site/resources.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import { reportResults } from '../../telemetry/queue-metrics.ts';
 import { WorkQueue } from '../../work/queue.ts';
-import { Credit } from '../../work/token-bucket.ts';
-import { HeldBack } from './held-back.ts';
+import { RateLimiter } from '../../work/rate-limiter.ts';
+import { FirstStatusDelay } from './first-status-delay.ts';
 import type { NamespaceWatches, StoredResource } from './namespace-watches.ts';
-import { LastingApart } from './lasting-apart.ts';
+import { PartitionDetector } from './partition-detector.ts';
 import { writeNetworkStatus } from './network-writer.ts';
-import { Paced } from './paced.ts';
+import { MinInterval } from './min-interval.ts';
 import { wantedStatuses, withStandingTimes } from './wanted-statuses.ts';
 
 export interface ClusterStatusesOptions {
@@ -59,13 +59,13 @@ const NETWORK = 'network';
  */
 export class ClusterStatuses implements StatusSink {
   readonly #options: ClusterStatusesOptions;
-  readonly #pace: Paced;
-  readonly #networkPace: Paced;
+  readonly #pace: MinInterval;
+  readonly #networkPace: MinInterval;
   readonly #queue: WorkQueue;
   readonly #settling: NodeJS.Timeout;
-  readonly #networkWrites = new Credit(NETWORK_WRITES);
-  readonly #apart = new LastingApart(() => performance.now());
-  readonly #heldBack: HeldBack;
+  readonly #networkWrites = new RateLimiter(NETWORK_WRITES);
+  readonly #apart = new PartitionDetector(() => performance.now());
+  readonly #heldBack: FirstStatusDelay;
   #settled = false;
   #report: Report | undefined;
   #wanted: ReadonlyMap<ResourceKey, AnyStatus> = new Map();
@@ -73,12 +73,12 @@ export class ClusterStatuses implements StatusSink {
   constructor(options: ClusterStatusesOptions) {
     const { round = ROUND, settling = SETTLING } = options;
     this.#options = options;
-    this.#heldBack = new HeldBack(options.grace);
-    this.#pace = new Paced(
+    this.#heldBack = new FirstStatusDelay(options.grace);
+    this.#pace = new MinInterval(
       () => this.#round(),
       () => round,
     );
-    this.#networkPace = new Paced(
+    this.#networkPace = new MinInterval(
       () => this.#queue.add(NETWORK),
       () => round,
     );
@@ -96,7 +96,7 @@ export class ClusterStatuses implements StatusSink {
         const left = this.#heldBack.left(key);
         if (left > 0) return { requeueAfter: left };
         if (key === NETWORK && this.#networkWrites.left(performance.now()) < 1) return { requeueAfter: ROUND };
-        await this.#bringAbout(key, signal).catch(leaveToOthers);
+        await this.#ensure(key, signal).catch(leaveToOthers);
         return undefined;
       },
       onResult: reportResults('statuses', options.log),
@@ -140,12 +140,12 @@ export class ClusterStatuses implements StatusSink {
     this.#networkPace.request();
   }
 
-  async #bringAbout(key: string, signal: AbortSignal): Promise<void> {
+  async #ensure(key: string, signal: AbortSignal): Promise<void> {
     const { client, watches, namespace } = this.#options;
     if (key === NETWORK) {
       const report = this.#report;
       if (report === undefined) return;
-      const apart = this.#toldApart(report);
+      const apart = this.#partitionReported(report);
       const how = { client, namespace, standing: watches.network, settled: this.#settled, apart, signal };
       if (await writeNetworkStatus(report, how)) this.#networkWrites.take(performance.now());
       return;
@@ -160,8 +160,8 @@ export class ClusterStatuses implements StatusSink {
     await writeStatus(of, object, withStandingTimes(status, object.status), { client, view: watches.resources(kind), signal });
   }
 
-  #toldApart({ router }: Report): readonly string[] {
-    const apart = router === undefined ? new Map<string, string>() : routersApart(router, this.#options.siblings.serving());
+  #partitionReported({ router }: Report): readonly string[] {
+    const apart = router === undefined ? new Map<string, string>() : partitionedRouters(router, this.#options.siblings.serving());
     const { told, again } = this.#apart.told(apart);
     if (again !== undefined) this.#queue.addAfter(NETWORK, again);
     return told;

@@ -9,12 +9,12 @@ import { messageOf } from '../../telemetry/log.ts';
 import type { PendingKeys } from '../../trust/stores.ts';
 import { createKey } from '../../x509/request.ts';
 import { textIn } from './secret-bundle.ts';
-import type { SecretBundles } from './secret-bundles.ts';
+import type { RouterSecretBundles } from './router-secret-bundles.ts';
 import type { WatchedSecrets } from './watched-secrets.ts';
 
 export interface ClusterStoresOptions {
   readonly secrets: Pick<WatchedSecrets, 'get'>;
-  readonly bundles: SecretBundles;
+  readonly bundles: RouterSecretBundles;
   readonly renewalRequests: RouterStores['renewalRequests'];
   /** The uid of the Site that this router is of, once it is known. */
   readonly site: () => string | undefined;

@@ -1,7 +1,7 @@
 import { kubernetes } from '../../site/cluster-platform.ts';
-import type { Ways } from '../resources.ts';
+import type { PlatformConventions } from '../resources.ts';
 
-export const ways: Ways = {
+export const ways: PlatformConventions = {
   platform: kubernetes,
   // The name of a Service.
   listenerHost: (name) => name,

@@ -1,6 +1,6 @@
 import { hostname, networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
 import type { Platform } from '../../site/capabilities.ts';
-import type { Reach } from '../../site/reach.ts';
+import type { Reach } from '../../site/site-endpoints.ts';
 import { isResourceName } from '../../text/names.ts';
 
 export const linux: Platform = {

@@ -3,7 +3,7 @@ import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import { markedStale } from '../../agent/stale-status.ts';
 import { validateResource } from '../../api/skupper/validate.ts';
 import { pause } from '../../work/pause.ts';
-import type { About, OfKind, Resources, Ways } from '../resources.ts';
+import type { About, OfKind, Resources, PlatformConventions } from '../resources.ts';
 import { readRevoked } from '../../trust/disk/ledger.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { commandIn, flagsOf } from '../../text/command-in.ts';
@@ -25,7 +25,7 @@ const LOOK_EVERY = 50;
 const SEARCH_EVERY = 1_000;
 const START_WITHIN = 15_000;
 
-const ways: Ways = {
+const ways: PlatformConventions = {
   platform: linux,
   // As Skupper has it without a cluster, where a listener's name is hardly ever the name of an address.
   listenerHost: () => '0.0.0.0',

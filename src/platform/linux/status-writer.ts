@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { removeFile, writeDurably } from '../../files/durable.ts';
 import { remedyOf } from '../../files/errno.ts';
 import { detached } from '../../telemetry/boundary.ts';
-import { Passes } from '../../work/passes.ts';
+import { Coalescer } from '../../work/coalescer.ts';
 import { pause } from '../../work/pause.ts';
-import { TimeShare } from '../../work/time-share.ts';
-import { Credit, type Rate } from '../../work/token-bucket.ts';
+import { CpuBudget } from '../../work/cpu-budget.ts';
+import { RateLimiter, type Rate } from '../../work/rate-limiter.ts';
 
 export interface WrittenFile {
   /** Its text, in parts that are put together when it is its turn. */
@@ -40,12 +40,12 @@ const TEXT_TIME = { part: 0.1, burst: 5, most: 50 } as const;
  */
 export class StatusWriter implements Disposable {
   readonly #options: StatusWriterOptions;
-  readonly #passes = new Passes(() => this.#work());
-  readonly #time = new TimeShare(TEXT_TIME.part, TEXT_TIME.burst, TEXT_TIME.most);
+  readonly #passes = new Coalescer(() => this.#work());
+  readonly #time = new CpuBudget(TEXT_TIME.part, TEXT_TIME.burst, TEXT_TIME.most);
   /** What is known to be on disk. */
   readonly #written = new Map<string, string>();
   /** By file. */
-  readonly #credits = new Map<string, Credit>();
+  readonly #credits = new Map<string, RateLimiter>();
   /** Some file has to wait for its next write. */
   #isLate = false;
   #wanted: ReadonlyMap<string, WrittenFile> = new Map();
@@ -86,7 +86,7 @@ export class StatusWriter implements Disposable {
   }
 
   async #work(): Promise<void> {
-    const failure = await this.#bringAbout();
+    const failure = await this.#ensure();
     if (this.#passes.ended) return;
     if (failure !== this.#trouble) {
       this.#trouble = failure;
@@ -97,7 +97,7 @@ export class StatusWriter implements Disposable {
   }
 
   /** Of each file what is wanted when it is its turn. @returns the first failure: one file does not keep the others back */
-  async #bringAbout(): Promise<string | undefined> {
+  async #ensure(): Promise<string | undefined> {
     const { directory, write = writeDurably } = this.#options;
     let failure: string | undefined;
     const attempt = async (name: string, step: (path: string) => Promise<void>): Promise<void> => {
@@ -113,7 +113,7 @@ export class StatusWriter implements Disposable {
       if (file === undefined) continue;
       const text = await this.#textOf(file.parts());
       if (this.#written.get(name) === text) continue;
-      const credit = this.#credits.getOrInsertComputed(name, () => new Credit(WRITES));
+      const credit = this.#credits.getOrInsertComputed(name, () => new RateLimiter(WRITES));
       if (credit.left(performance.now()) < 1 && !this.#closing.signal.aborted) {
         this.#isLate = true;
         continue;

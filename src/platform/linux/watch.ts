@@ -67,13 +67,13 @@ export class DirectoryWatch implements Disposable {
     const onChange = (event: string, name: string | Buffer | null): void => {
       // A directory that is itself moved or removed reports its own name; the watch is then of something else.
       if (event === 'rename' && name !== null && directory.endsWith(`/${String(name)}`)) this.#drop(directory, watcher);
-      this.#told();
+      this.#notified();
     };
     // What it would have told of, the poll finds.
     const drop = (): void => this.#drop(directory, watcher);
     const onError = (): void => {
       drop();
-      this.#told();
+      this.#notified();
     };
     watcher.on('change', bounded('look/watch-change', onChange, drop));
     watcher.on('error', bounded('look/watch-error', onError, drop));
@@ -84,7 +84,7 @@ export class DirectoryWatch implements Disposable {
     watcher.close();
   }
 
-  #told(): void {
+  #notified(): void {
     if (this.#ended) return;
     const { quiet, longest, onChange } = this.#options;
     const now = performance.now();

@@ -3,7 +3,7 @@
  * callbacks and counted bytes, not Node.js streams: an idle tunnel must cost little, a busy one no more than its copies.
  */
 import type { Buffer } from 'node:buffer';
-import type { Whose } from '../memory/nested-shares.ts';
+import type { ShareOwner } from '../memory/nested-fair-share.ts';
 
 /** Regular fields, lower-case names; pseudo-header fields are apart. */
 export type Fields = Readonly<Record<string, string>>;
@@ -63,12 +63,12 @@ export interface Stream {
 
 export interface RequestOptions {
   readonly end?: boolean;
-  readonly whose?: Whose;
+  readonly whose?: ShareOwner;
 }
 
 export interface Session {
   /** Whether one more stream for them leaves room for others, of those that the peer takes. */
-  hasRoom(whose: Whose): boolean;
+  hasRoom(whose: ShareOwner): boolean;
   /**
    * Opens a stream. Throws where the session is closing (see `state`); streams over the peer's limit wait.
    * @param options.whose part of the streams it is; left out, it is counted with nobody's

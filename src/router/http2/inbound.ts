@@ -10,8 +10,8 @@ import type { HeaderBlock } from './header-block.ts';
 import { faultOfTrailers, parseRequest, parseResponse } from './heads.ts';
 import type { FieldLine } from './heads.ts';
 import { HpackDecoder } from './hpack/decoder.ts';
-import { PastStreams } from './past-streams.ts';
-import type { PastStream } from './past-streams.ts';
+import { ClosedStreams } from './closed-streams.ts';
+import type { ClosedStream } from './closed-streams.ts';
 import { SessionStream } from './stream.ts';
 import { printableAscii } from '../../text/printable.ts';
 
@@ -22,7 +22,7 @@ export class Inbound implements FrameSink {
   readonly #core: SessionCore;
   readonly #blocks: HeaderBlockCollector;
   readonly #decoder = new HpackDecoder(HEADER_TABLE_BYTES);
-  readonly #past = new PastStreams();
+  readonly #past = new ClosedStreams();
   /** The first frame must be SETTINGS. */
   #greeted = false;
   #ready = false;
@@ -39,7 +39,7 @@ export class Inbound implements FrameSink {
     this.#blocks = new HeaderBlockCollector(core.limits.headerListBytes * 2);
   }
 
-  remember(streamId: number, how: PastStream): void {
+  remember(streamId: number, how: ClosedStream): void {
     this.#past.add(streamId, how);
   }
 
@@ -224,8 +224,8 @@ export class Inbound implements FrameSink {
     stream.promised = promised;
     if (whole.endStream && promised > 0) return this.#refuse(streamId, ErrorCode.PROTOCOL_ERROR);
     core.streams.set(streamId, stream);
-    if (parsed.head === undefined) return this.#turnAway(stream, whole, 431);
-    if (!core.limits.methods.includes(parsed.head.method)) return this.#turnAway(stream, whole, 405);
+    if (parsed.head === undefined) return this.#reject(stream, whole, 431);
+    if (!core.limits.methods.includes(parsed.head.method)) return this.#reject(stream, whole, 405);
     return this.#take(stream, whole, parsed.head, size);
   }
 
@@ -238,7 +238,7 @@ export class Inbound implements FrameSink {
     }
     stream.key = head.authority;
     this.#worked(REQUEST_READ);
-    if (!this.#core.beginInTurn(stream, size, () => this.#begin(stream, whole, head))) this.#turnAway(stream, whole, 503);
+    if (!this.#core.beginInTurn(stream, size, () => this.#begin(stream, whole, head))) this.#reject(stream, whole, 503);
   }
 
   #begin(stream: SessionStream, whole: HeaderBlock, head: RequestHead): void {
@@ -253,7 +253,7 @@ export class Inbound implements FrameSink {
   }
 
   /** A whole answer without the user's doing; what the client still sends is not wanted (section 8.1). */
-  #turnAway(stream: SessionStream, whole: HeaderBlock, status: number): void {
+  #reject(stream: SessionStream, whole: HeaderBlock, status: number): void {
     if (whole.endStream) stream.endedRemotely();
     stream.respond({ status, fields: {} }, { end: true });
     if (!stream.gone) stream.reset(ErrorCode.NO_ERROR);

@@ -203,7 +203,7 @@ export class Outbox {
       this.#writing = true;
       this.#socket.write(slab.subarray(0, length), () => this.#written(slab));
     }
-    this.#tell();
+    this.#notify();
     if (length === 0) this.#onIdle();
     else this.#onTaken();
   };
@@ -259,7 +259,7 @@ export class Outbox {
     return at + FRAME_HEADER_BYTES + length;
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const stream of this.#touched.splice(0)) stream.taken(false);
     for (const stream of this.#ended.splice(0)) stream.taken(true);
   }

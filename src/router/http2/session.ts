@@ -21,19 +21,19 @@ import {
 import { requestLines, responseLines } from './heads.ts';
 import { encodeHeaderBlock } from './hpack/encoder.ts';
 import { Inbound } from './inbound.ts';
-import { LaterWork } from './later-work.ts';
+import { DeferredWork } from './deferred-work.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
-import { Lingering } from './lingering.ts';
+import { HalfClosedStreams } from './half-closed-streams.ts';
 import type { SessionLimits } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import { Pings } from './pings.ts';
 import { ReceiveWindows } from './receive-windows.ts';
 import { SLAB_BYTES } from './slabs.ts';
 import { SessionStream } from './stream.ts';
-import { Turn } from './turn.ts';
+import { PeerLoopQuota } from './loop-quota.ts';
 import { STREAM_COST } from '../memory/costs.ts';
 import type { Memory } from '../memory/memory.ts';
-import { NestedShares, type Whose } from '../memory/nested-shares.ts';
+import { NestedFairShare, type ShareOwner } from '../memory/nested-fair-share.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
 import { printableAscii } from '../../text/printable.ts';
 import { FairQueue } from '../../work/fair-queue.ts';
@@ -43,7 +43,7 @@ export interface SessionOptions {
   readonly events: SessionEvents;
   readonly limits?: Partial<SessionLimits>;
   /** Of all sessions with the same peer; one of its own without. */
-  readonly turn?: Turn;
+  readonly turn?: PeerLoopQuota;
   /** Where requests count that their users have left and that the peer has still to answer: as part of the share of whose they were. */
   readonly memory?: Pick<Memory, 'charge'>;
   /** Milliseconds, monotonic; replaced in tests. */
@@ -67,7 +67,7 @@ class Http2Session implements Session, SessionCore {
   readonly outbox: Outbox;
   readonly windows: ReceiveWindows;
   /** Of streams that this end opened, of as many as the peer takes. */
-  readonly shares = new NestedShares(PEER_STREAMS);
+  readonly shares = new NestedFairShare(PEER_STREAMS);
   readonly streams = new Map<number, SessionStream>();
   readonly pings: Pings;
   readonly idleFrames: Budget;
@@ -80,20 +80,20 @@ class Http2Session implements Session, SessionCore {
   #state: 'open' | 'draining' | 'closed' = 'open';
   readonly #socket: Duplex;
   readonly #inbound: Inbound;
-  readonly #lingering: Lingering;
+  readonly #lingering: HalfClosedStreams;
   readonly #reader: FrameReader;
-  readonly #turn: Turn;
+  readonly #turn: PeerLoopQuota;
   readonly #memory: Pick<Memory, 'charge'> | undefined;
   /** Octets of the client's preface that the server has still to see. */
   #preface: number;
   /** Octets that have arrived and wait for a later turn of the event loop; the socket is paused meanwhile. */
   #unread: Buffer = EMPTY;
-  readonly #later: LaterWork;
+  readonly #later: DeferredWork;
   /** Requests that have not left, in turn of those for whom they are. */
   readonly #waiting = new FairQueue<WaitingRequest>();
   readonly #waitingOf = new Map<SessionStream, WaitingRequest>();
   /** Of the bytes of their heads. */
-  readonly #waitingShares = new NestedShares(REQUESTS_WAITING, true);
+  readonly #waitingShares = new NestedFairShare(REQUESTS_WAITING, true);
   #waitingBytes = 0;
   #nextId = 1;
   /** The last stream of ours that the peer takes. */
@@ -109,10 +109,10 @@ class Http2Session implements Session, SessionCore {
     this.events = options.events;
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.now = options.now ?? (() => performance.now());
-    this.#turn = options.turn ?? new Turn();
+    this.#turn = options.turn ?? new PeerLoopQuota();
     this.#memory = options.memory;
-    this.#lingering = new Lingering(this.limits.answeredDeadline, this.#turn.work, this.now);
-    this.#later = new LaterWork(this.#turn.work, this.limits.requestsWaiting, () => this.#fault());
+    this.#lingering = new HalfClosedStreams(this.limits.answeredDeadline, this.#turn.work, this.now);
+    this.#later = new DeferredWork(this.#turn.work, this.limits.requestsWaiting, () => this.#fault());
     this.outbox = new Outbox(socket, { onTaken: () => this.openWaiting(), onIdle: () => this.#closeIfDone(), onFault: this.#fault });
     this.pings = new Pings((frame) => this.outbox.control(frame), this.now);
     this.idleFrames = new Budget(this.limits.idleFrames, this.now);
@@ -165,7 +165,7 @@ class Http2Session implements Session, SessionCore {
     this.shares.most = most;
   }
 
-  hasRoom(whose: Whose): boolean {
+  hasRoom(whose: ShareOwner): boolean {
     return this.openStreams < this.peerConcurrentStreams && this.shares.hasRoom(whose, 1) && this.#waitingShares.hasRoom(whose, 1);
   }
 
@@ -286,7 +286,7 @@ class Http2Session implements Session, SessionCore {
 
   ready(): void {
     this.#armSettingsTimer();
-    this.#tell(() => this.events.onReady());
+    this.#notify(() => this.events.onReady());
   }
 
   settingsAcknowledged(): void {
@@ -298,7 +298,7 @@ class Http2Session implements Session, SessionCore {
 
   goaway(lastStreamId: number, reason: StreamReset): void {
     if (this.#state === 'open') this.#state = 'draining';
-    this.#tell(() => this.events.onGoaway(reason));
+    this.#notify(() => this.events.onGoaway(reason));
     this.#refuseWaiting();
     // Of those that an earlier one refused, each is on its way to be cut.
     const mostTaken = this.#mostTaken;
@@ -441,7 +441,7 @@ class Http2Session implements Session, SessionCore {
   }
 
   /** What its user throws ends the session, wherever it was told from. */
-  #tell(event: () => void): void {
+  #notify(event: () => void): void {
     try {
       event();
     } catch (error) {
@@ -562,8 +562,8 @@ class Http2Session implements Session, SessionCore {
       this.windows.released(stream);
       if (!stream.gone) stream.cut(reason);
     });
-    this.#letGo();
-    this.#tell(() => this.events.onClose(reason));
+    this.#release();
+    this.#notify(() => this.events.onClose(reason));
   }
 
   /** Each of them ends a connection with all that is behind it, so a few are ended in a turn. */
@@ -572,7 +572,7 @@ class Http2Session implements Session, SessionCore {
   }
 
   /** A peer that neither reads nor closes must not hold the socket. What it still sends is read and dropped, so that it sees the GOAWAY and no reset. */
-  #letGo(): void {
+  #release(): void {
     const socket = this.#socket;
     if (socket.destroyed) return;
     if (!socket.writableEnded) socket.end();
@@ -590,7 +590,7 @@ interface WaitingRequest {
   readonly stream: SessionStream;
   readonly block: Buffer;
   readonly end: boolean;
-  readonly whose: Whose | undefined;
+  readonly whose: ShareOwner | undefined;
 }
 
 const turnOf = ({ whose }: WaitingRequest): string => (whose === undefined ? '' : `${whose.owner}\n${whose.key ?? ''}`);

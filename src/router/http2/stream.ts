@@ -5,7 +5,7 @@ import { ErrorCode } from './errors.ts';
 import { Flag, FRAME_HEADER_BYTES, FrameType, writeFrameHeader } from './frames.ts';
 import type { Outbox, SendSide } from './outbox.ts';
 import type { ReceiveSide, ReceiveWindows } from './receive-windows.ts';
-import type { Whose } from '../memory/nested-shares.ts';
+import type { ShareOwner } from '../memory/nested-fair-share.ts';
 import { Pieces } from '../memory/pieces.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
@@ -61,7 +61,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   /** Octets that `content-length` promises and that have not come; -1 where nothing was promised. */
   promised = -1;
   /** Of a stream that this end opened: whose part of all of them it is. */
-  whose: Whose | undefined;
+  whose: ShareOwner | undefined;
   /** For whom it is opened: what is to be done for others is done in turn with it. */
   key = '';
   /** Its user has left, and the peer is told when it answers. */
@@ -162,7 +162,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   /** The peer's END_STREAM. */
   endedRemotely(): void {
     this.remoteEnded = true;
-    this.#tell('onEnd');
+    this.#notify('onEnd');
     if (this.#localEnded && !this.gone) this.#owner.streamEnded(this);
   }
 
@@ -177,7 +177,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     // Also of what has ended meanwhile: whoever brought it waits for that.
     if (this.#wantsDrain && (endSent || this.queued <= this.#most / 2)) {
       this.#wantsDrain = false;
-      this.#tell('onDrain');
+      this.#notify('onDrain');
     }
     if (endSent && !this.gone) this.endedLocally();
   }
@@ -238,7 +238,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     }
   }
 
-  #tell(event: 'onEnd' | 'onDrain'): void {
+  #notify(event: 'onEnd' | 'onDrain'): void {
     try {
       this.handler[event]();
     } catch (error) {

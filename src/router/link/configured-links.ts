@@ -83,7 +83,7 @@ export class ConfiguredLinks {
 
   linkUp(link: Link): void {
     this.#ended.delete(endKey(link.dialed, link.peer.site.id));
-    this.#tell(link);
+    this.#notify(link);
   }
 
   linkDown(link: Link): void {
@@ -135,11 +135,11 @@ export class ConfiguredLinks {
   #applyReachedAt({ reachedAt }: RouterConfig): void {
     if (isDeepStrictEqual(reachedAt, this.#reachedAt)) return;
     this.#reachedAt = reachedAt;
-    for (const link of this.#host.links.all) if (link.state === 'up') this.#tell(link);
+    for (const link of this.#host.links.all) if (link.state === 'up') this.#notify(link);
   }
 
   /** Where a site that has linked here finds this one from now on, in its own role; where nothing is known, it keeps to what it has. */
-  #tell(link: Link): void {
+  #notify(link: Link): void {
     if (link.dialed || link.peer.site.id === siteOf(this.#host.self)) return;
     const role = link.confined ? 'edge' : 'inter-router';
     const endpoints = (this.#reachedAt ?? []).filter((endpoint) => endpoint.role === role);

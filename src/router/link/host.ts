@@ -8,8 +8,8 @@ import type { Link, LinkEvents } from './link.ts';
 import type { Links } from './links.ts';
 import type { Liveness } from './session/liveness.ts';
 import type { Memory } from '../memory/memory.ts';
-import type { Lane, Turns } from '../http2/turn.ts';
-import type { TimeShares } from '../../work/time-share.ts';
+import type { LoopQuota, PeerLoopQuotas } from '../http2/loop-quota.ts';
+import type { KeyedCpuBudget } from '../../work/cpu-budget.ts';
 
 /** Who is at the other end of a connection. */
 export interface Peer extends Party {
@@ -25,11 +25,11 @@ export interface LinkHost {
   readonly links: Links;
   readonly liveness: Liveness;
   readonly memory: Memory;
-  readonly turns: Turns;
+  readonly turns: PeerLoopQuotas;
   /** For attempts to link. */
-  readonly dials: Lane;
+  readonly dials: LoopQuota;
   /** For messages of routing, by the owners of connections. */
-  readonly messageTime: TimeShares;
+  readonly messageTime: KeyedCpuBudget;
   readonly hooks: RouterHooks;
   readonly events: LinkEvents;
   /** It lets no new links in. */

@@ -1,6 +1,6 @@
 import { LinkError } from './link-errors.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
-import type { Whose } from '../memory/nested-shares.ts';
+import type { ShareOwner } from '../memory/nested-fair-share.ts';
 import type { RouterId } from '../routing/contract.ts';
 import type { Connection } from './session/connection.ts';
 import { routerOf, type Hello } from './session/hello.ts';
@@ -151,7 +151,7 @@ export class Link {
    * Opens a stream on the connection that has the least to do, of those that have room for it.
    * @param whose part of the streams it is. @throws LinkError `closed` where none is open, `busy` where as many are open for them as may be
    */
-  open(head: RequestHead, handler: StreamHandler, whose: Whose): Stream {
+  open(head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream {
     let isOpen = false;
     let best: Connection | undefined;
     for (const sender of this.#senders) {

@@ -2,7 +2,7 @@ import { LinkError } from './link-errors.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import type { RouteDestination, RouterId } from '../routing/contract.ts';
 import type { Link } from './link.ts';
-import type { Whose } from '../memory/nested-shares.ts';
+import type { ShareOwner } from '../memory/nested-fair-share.ts';
 
 /** All links of a router, by id. Two links between the same routers are two adjacencies. */
 export class Links {
@@ -36,7 +36,7 @@ export class Links {
   }
 
   /** Opens a stream over the first link to the next router that takes it: links come cheapest first. @throws LinkError where none does */
-  openFirst(to: RouteDestination, head: RequestHead, handler: StreamHandler, whose: Whose): Stream {
+  openFirst(to: RouteDestination, head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream {
     const up = to.links.flatMap((id) => this.#links.get(id) ?? []).filter(({ state }) => state === 'up');
     return openFirst(up, head, handler, whose) ?? notUp(to.path[0] ?? to.router);
   }
@@ -46,7 +46,7 @@ export class Links {
    * @param leaves the request goes on from that router's site to others
    * @throws LinkError
    */
-  openTo(next: RouterId, leaves: boolean, head: RequestHead, handler: StreamHandler, whose: Whose): Stream {
+  openTo(next: RouterId, leaves: boolean, head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream {
     const usable: Link[] = [];
     for (const link of this.#links.values()) {
       if (link.state === 'up' && link.router === next && !(leaves && link.confined)) usable.push(link);
@@ -57,7 +57,7 @@ export class Links {
 }
 
 /** @returns undefined where none is up any more. @throws LinkError where those that are have no room for it */
-function openFirst(links: readonly Link[], head: RequestHead, handler: StreamHandler, whose: Whose): Stream | undefined {
+function openFirst(links: readonly Link[], head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream | undefined {
   let busy: LinkError | undefined;
   for (const link of links) {
     try {

@@ -1,8 +1,8 @@
 import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../http2/contract.ts';
 import { ErrorCode } from '../http2/errors.ts';
 import type { Memory } from '../memory/memory.ts';
-import type { Whose } from '../memory/nested-shares.ts';
-import { Side, type ByteCount } from '../side.ts';
+import type { ShareOwner } from '../memory/nested-fair-share.ts';
+import { ConnectionHalf, type ByteCount } from '../connection-half.ts';
 import { LinkError } from './link-errors.ts';
 import { refuse } from './refusal.ts';
 
@@ -22,7 +22,7 @@ export interface LiveRelay {
 }
 
 /** Whose memory it takes. */
-interface Share extends Whose {
+interface Share extends ShareOwner {
   readonly memory: Pick<Memory, 'add' | 'delete'>;
 }
 
@@ -45,8 +45,8 @@ class Relay implements LiveRelay {
   readonly #counts: RelayCounts;
   readonly #memory: Pick<Memory, 'add' | 'delete'>;
   readonly #live: Set<LiveRelay>;
-  readonly #client = new Side();
-  readonly #server = new Side();
+  readonly #client = new ConnectionHalf();
+  readonly #server = new ConnectionHalf();
 
   constructor(from: Stream, head: RequestHead, counts: RelayCounts, share: Share, live: Set<LiveRelay>) {
     this.#from = from;
@@ -95,7 +95,7 @@ class Relay implements LiveRelay {
   #answer(answer: ResponseHead): void {
     if (answer.status >= 200 && answer.status < 300) {
       this.#from.respond(answer);
-      Side.join(this.#client, this.#server, { toServer: this.#counts, toClient: this.#counts }, () => this.#finish());
+      ConnectionHalf.join(this.#client, this.#server, { toServer: this.#counts, toClient: this.#counts }, () => this.#finish());
       return;
     }
     this.#server.abandon(ErrorCode.CANCEL);

@@ -1,34 +1,34 @@
 import type { Socket } from 'node:net';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { Destination, ListenerConfig } from '../contract.ts';
-import type { Whose } from '../memory/nested-shares.ts';
+import type { ShareOwner } from '../memory/nested-fair-share.ts';
 import type { RequestHead, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
 import { ErrorCode } from '../http2/errors.ts';
-import { LogRation } from '../../telemetry/log-ration.ts';
+import { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
 import { localMetrics } from './local-metrics.ts';
 import { observe } from '../observers/observe.ts';
 import { sitesPassed } from '../via.ts';
 import { CONNECTION_FIELD, ORIGIN_FIELD, ROUTE_FIELD, VIA_FIELD } from '../wire.ts';
 import type { RouteDestination, RouterId } from '../routing/contract.ts';
 import { siteOf } from '../routing/names.ts';
-import { candidatesInOrder, keysOf, type Candidate, type ChoiceView } from './choice.ts';
+import { candidatesInOrder, keysOf, type Candidate, type ChoiceView } from './destination-choice.ts';
 import { ConnectionIds, idGiven, originGiven } from './connection-id.ts';
 import type { Connectors } from './connectors.ts';
 import type { LocalLimits, LocalSideOptions } from './contract.ts';
-import type { DestinationMemory } from './destination-memory.ts';
+import type { DestinationHealth } from './destination-health.ts';
 import { failure, fieldsOf, statusOf, type Failure } from './failure.ts';
 import type { MetricsByKey, Role } from './key-metrics.ts';
 import { LiveConnections } from './live-connections.ts';
-import { Opening, type Candidates, type IsSilent, type OpeningContext } from './opening.ts';
-import { Side } from '../side.ts';
-import { resetSocket, SocketEnd } from './socket-end.ts';
+import { ConnectAttempt, type Candidates, type IsSilent, type ConnectAttemptContext } from './connect-attempt.ts';
+import { ConnectionHalf } from '../connection-half.ts';
+import { resetSocket, SocketEndpoint } from './socket-endpoint.ts';
 
 export interface ConnectionsOptions extends Pick<LocalSideOptions, 'log' | 'site' | 'open' | 'budget'> {
   readonly self: RouterId;
   readonly limits: LocalLimits;
   readonly connectors: Connectors;
   readonly metrics: MetricsByKey;
-  readonly memory: DestinationMemory;
+  readonly memory: DestinationHealth;
   readonly view: ChoiceView;
   readonly isSilent: IsSilent;
   /** How many have shares of the sockets here (`shareOf`), with connections or without. */
@@ -41,17 +41,17 @@ export interface ConnectionsOptions extends Pick<LocalSideOptions, 'log' | 'site
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
-  readonly #context: OpeningContext;
-  readonly #ration: LogRation;
+  readonly #context: ConnectAttemptContext;
+  readonly #ration: RateLimitedLog;
   readonly #ids = new ConnectionIds();
   readonly #live: LiveConnections;
-  readonly #openings = new Set<Opening>();
+  readonly #openings = new Set<ConnectAttempt>();
   #isRevoked: (path: readonly string[]) => boolean = () => false;
   #stopped = false;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    this.#ration = new LogRation(options.log);
+    this.#ration = new RateLimitedLog(options.log);
     const { limits, connectors, memory, open, view } = options;
     this.#live = new LiveConnections(options.budget, limits.sockets);
     this.#context = {
@@ -98,14 +98,14 @@ export class Connections {
   }
 
   /** A stream whose route ends here. @param whose share of memory it is part of */
-  accept(stream: Stream, head: RequestHead, whose: Whose): StreamHandler {
+  accept(stream: Stream, head: RequestHead, whose: ShareOwner): StreamHandler {
     const to: RouteDestination = { router: this.#options.self, cost: 0, connectors: 1, path: [], links: [] };
     const found = this.#options.connectors.has(head.authority) ? [{ routingKey: head.authority, to }] : [];
     return this.#fromStream(stream, head, whose, { found }, 'connector');
   }
 
   /** A stream without a route. */
-  enter(stream: Stream, head: RequestHead, whose: Whose): StreamHandler {
+  enter(stream: Stream, head: RequestHead, whose: ShareOwner): StreamHandler {
     const destination: Destination = { kind: 'key', routingKey: head.authority };
     return this.#fromStream(stream, head, whose, this.#candidates(destination), 'listener');
   }
@@ -124,8 +124,8 @@ export class Connections {
       localMetrics.clientsRefused.inc({ reason: refused.code });
       return;
     }
-    const client = new Side();
-    const end = new SocketEnd(socket, raw, client);
+    const client = new ConnectionHalf();
+    const end = new SocketEndpoint(socket, raw, client);
     client.end = end;
     client.owner = owner;
     this.#open({
@@ -155,8 +155,8 @@ export class Connections {
     });
   }
 
-  #fromStream(stream: Stream, head: RequestHead, { owner, key }: Whose, candidates: Candidates, role: Role): StreamHandler {
-    const client = new Side();
+  #fromStream(stream: Stream, head: RequestHead, { owner, key }: ShareOwner, candidates: Candidates, role: Role): StreamHandler {
+    const client = new ConnectionHalf();
     client.end = stream;
     client.owner = owner;
     client.key = key;
@@ -234,7 +234,7 @@ export class Connections {
         ...(via === undefined ? {} : { [VIA_FIELD]: via }),
       },
     });
-    const opening = new Opening(this.#context, client, request.candidates, headFor, {
+    const opening = new ConnectAttempt(this.#context, client, request.candidates, headFor, {
       onOpened: (server, candidate) => {
         this.#openings.delete(opening);
         const { routingKey, to } = candidate;
@@ -247,7 +247,7 @@ export class Connections {
         counted.connectTime.observe((performance.now() - begun) / 1000);
         if (logged) log.debug({ connection: id, routingKey, to: to.router, ...request.about() }, 'connection opened');
         request.opened(server, candidate);
-        Side.join(client, server, counted, (reason) => {
+        ConnectionHalf.join(client, server, counted, (reason) => {
           counted.open -= 1;
           this.#options.memory.closed(routingKey, to.router);
           this.#live.delete(client);
@@ -282,7 +282,7 @@ export class Connections {
 const REVOKED = { code: ErrorCode.CANCEL, reason: 'a site that it passes through has been revoked here' } as const;
 
 interface OpenRequest {
-  readonly client: Side;
+  readonly client: ConnectionHalf;
   /** Streams begin in the next turn: what a peer opens and resets in one go is to cost no server a connection (CVE-2023-44487). */
   begin(start: () => void): void;
   readonly candidates: Candidates;
@@ -298,7 +298,7 @@ interface OpenRequest {
   readonly via: string | undefined;
   /** For log lines, and asked for only then: the client's address is a system call. */
   about(): Readonly<Record<string, unknown>>;
-  opened(server: Side, candidate: Candidate): void;
+  opened(server: ConnectionHalf, candidate: Candidate): void;
   failed(why: Failure): void;
 }
 

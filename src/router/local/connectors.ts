@@ -3,7 +3,7 @@ import type { ConnectorConfig, ConnectorState, Problem } from '../contract.ts';
 import { failure, type Failure } from './failure.ts';
 import type { ClientTls, ServerResult } from './server-connection.ts';
 import { Target, type TargetHealth, type TargetLimits, type TargetOptions } from './target.ts';
-import { Slots } from '../../work/slots.ts';
+import { Semaphore } from '../../work/semaphore.ts';
 import { sameBundle } from '../../identity/tls-bundle.ts';
 import { secureContextOf } from '../tls-context.ts';
 
@@ -17,7 +17,7 @@ export class Connectors {
   /** `changed` is called when the health of a connector's servers changes. */
   constructor(limits: TargetLimits, random: () => number, changed: () => void) {
     this.#random = random;
-    this.#targetOptions = { limits, random, changed, firstProbes: new Slots(FIRST_PROBES, Infinity) };
+    this.#targetOptions = { limits, random, changed, firstProbes: new Semaphore(FIRST_PROBES, Infinity) };
   }
 
   apply(configs: readonly ConnectorConfig[]): void {

@@ -8,7 +8,7 @@
  *     local.routingChanged();                             // whenever `routing.version` has risen
  *     onRequest: (stream, head) => route is used up ? local.accept(stream, head) : no route ? local.enter(stream, head) : transit
  */
-import type { Whose } from '../memory/nested-shares.ts';
+import type { ShareOwner } from '../memory/nested-fair-share.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { ConnectorState, ListenerState } from '../contract.ts';
 import type { Memory } from '../memory/memory.ts';
@@ -26,7 +26,7 @@ export interface LocalSideOptions {
    * Opens a CONNECT stream to a router that is not this one. `head` is whole: key, route, origin and connection id.
    * Throws where no link leads there now; then the next candidate is tried.
    */
-  open(to: RouteDestination, head: RequestHead, handler: StreamHandler, whose: Whose): Stream;
+  open(to: RouteDestination, head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream;
   /** Of memory, for all that the router holds for others. */
   readonly budget: Memory;
   readonly limits?: Partial<LocalLimits>;

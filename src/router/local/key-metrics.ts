@@ -1,7 +1,7 @@
 import { Buckets } from '../../telemetry/buckets.ts';
 import { RequestMetrics, type Protocol } from '../observers/request-metrics.ts';
 import type { FailureCode } from './failure.ts';
-import type { ByteCount, Counts } from '../side.ts';
+import type { ByteCount, Counts } from '../connection-half.ts';
 
 /** Where a connection was: it came to a listener (or a link without a route) here, or went to a server here. */
 export type Role = 'listener' | 'connector';

@@ -117,7 +117,7 @@ class Listener {
   prepare(config: ListenerConfig, reopen: boolean): void {
     const before = this.config;
     this.config = config;
-    if (before.host !== config.host) this.#forgetAddresses();
+    if (before.host !== config.host) this.#dropAddresses();
     if (reopen || before.host !== config.host || before.port !== config.port) this.#closeSockets();
     if (!sameBundle(before.tls, config.tls)) this.#changeTls(before);
   }
@@ -155,7 +155,7 @@ class Listener {
   }
 
   close(): void {
-    this.#forgetAddresses();
+    this.#dropAddresses();
     this.#closeSockets();
   }
 
@@ -199,7 +199,7 @@ class Listener {
     });
   }
 
-  #forgetAddresses(): void {
+  #dropAddresses(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#asked = undefined;

@@ -6,13 +6,13 @@ import type { Problem, TlsBundle } from '../contract.ts';
 import { backoffDelay } from '../../work/backoff.ts';
 import { hostPort, type HostPort } from '../host-port.ts';
 import { codeOf, keepAlive } from './connect.ts';
-import { resetSocket } from './socket-end.ts';
-import type { FairPlaces } from '../../work/fair-places.ts';
-import { handshakeReads } from '../../work/handshake-reads.ts';
-import { endAtHandshakeAnew } from '../../work/handshakes-anew.ts';
-import { boundKeyUpdates } from '../../work/key-updates.ts';
-import { RawSockets } from '../../work/raw-sockets.ts';
-import { openTlsInput } from '../../work/tls-input.ts';
+import { resetSocket } from './socket-endpoint.ts';
+import type { AdmissionSlots } from '../../work/admission-slots.ts';
+import { handshakeScheduler } from '../../work/handshake-scheduler.ts';
+import { rejectRenegotiation } from '../../work/renegotiation.ts';
+import { limitKeyUpdates } from '../../work/key-updates.ts';
+import { TcpByTls } from '../../work/tcp-by-tls.ts';
+import { openTlsFeed } from '../../work/tls-feed.ts';
 import { networkOf } from '../../x509/network.ts';
 
 const BACKLOG = 1024;
@@ -23,7 +23,7 @@ export interface ListeningOptions {
   /** Milliseconds that a client has for the TLS handshake. */
   readonly handshake: number;
   /** Of TLS handshakes that are under way, at all listeners. */
-  readonly handshakes: FairPlaces<Socket>;
+  readonly handshakes: AdmissionSlots<Socket>;
   readonly first: number;
   readonly most: number;
   readonly random: () => number;
@@ -117,7 +117,7 @@ export class ListeningSocket {
   }
 
   #tlsServer(tls: TlsBundle): Server {
-    const raws = new RawSockets();
+    const raws = new TcpByTls();
     const { handshakes } = this.#options;
     const requestCert = tls.ca !== undefined;
     const server = createTlsServer({
@@ -128,8 +128,8 @@ export class ListeningSocket {
       requestCert,
       rejectUnauthorized: requestCert,
     });
-    openTlsInput(server);
-    boundKeyUpdates(server, (why) => this.#options.onRefused('handshake', why));
+    openTlsFeed(server);
+    limitKeyUpdates(server, (why) => this.#options.onRefused('handshake', why));
     const onRaw = (raw: Socket): void => {
       keepAlive(raw);
       const destroy = (): void => void raw.destroy();
@@ -139,8 +139,8 @@ export class ListeningSocket {
       const leave = (): void => this.#left(raw);
       raw.once('close', bounded('connection/tls-raw-close', leave, leave));
       const network = networkOf(raw.remoteAddress ?? '');
-      if (requestCert) handshakeReads.begin(raw, network);
-      else if (handshakes.size >= FEW_HANDSHAKES) handshakeReads.begin(raw, network, 'unknown');
+      if (requestCert) handshakeScheduler.begin(raw, network);
+      else if (handshakes.size >= FEW_HANDSHAKES) handshakeScheduler.begin(raw, network, 'unknown');
       const ended = handshakes.enter(raw, `${hostPort(this.address)} ${network}`);
       if (ended === undefined) return;
       this.#options.onRefused('busy', new Error('too many TLS handshakes are under way'));
@@ -153,8 +153,8 @@ export class ListeningSocket {
         return;
       }
       this.#left(raw);
-      endAtHandshakeAnew(socket, () => this.#options.onRefused('handshake', new Error('the client asks for another TLS handshake')));
-      handshakeReads.end(raw);
+      rejectRenegotiation(socket, () => this.#options.onRefused('handshake', new Error('the client asks for another TLS handshake')));
+      handshakeScheduler.end(raw);
       // OpenSSL tells of the end of a handshake in the midst of its work: who reset the connection there would free what it works on.
       const handOn = (): void => {
         if (raw.destroyed) return;

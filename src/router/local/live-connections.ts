@@ -1,19 +1,19 @@
 import type { StreamReset } from '../http2/contract.ts';
 import type { Memory } from '../memory/memory.ts';
-import { Shares } from '../memory/shares.ts';
-import type { Side } from '../side.ts';
+import { FairShare } from '../memory/fair-share.ts';
+import type { ConnectionHalf } from '../connection-half.ts';
 
 /** The connections that are there, each by its client's side, with the sockets that it has or may yet get. */
 export class LiveConnections {
-  readonly #sides = new Map<Side, { readonly share: string; readonly sockets: number }>();
+  readonly #sides = new Map<ConnectionHalf, { readonly share: string; readonly sockets: number }>();
   readonly #memory: Memory;
-  readonly #sockets: Shares;
+  readonly #sockets: FairShare;
   #empty: (() => void) | undefined;
 
   /** @param sockets that there may be in all */
   constructor(memory: Memory, sockets: number) {
     this.#memory = memory;
-    this.#sockets = new Shares(sockets);
+    this.#sockets = new FairShare(sockets);
   }
 
   get size(): number {
@@ -36,18 +36,18 @@ export class LiveConnections {
     return sockets === 0 || this.#sockets.hasRoom(share, sockets, others + 1 < shares);
   }
 
-  add(side: Side, share: string, sockets: number): void {
+  add(side: ConnectionHalf, share: string, sockets: number): void {
     this.#sides.set(side, { share, sockets });
     this.#sockets.change(share, sockets);
     this.#memory.add(side);
   }
 
   /** It has both its ends. */
-  joined(side: Side): void {
+  joined(side: ConnectionHalf): void {
     this.#memory.lookAt(side);
   }
 
-  delete(side: Side): void {
+  delete(side: ConnectionHalf): void {
     const known = this.#sides.get(side);
     if (known === undefined) return;
     this.#sides.delete(side);
@@ -67,7 +67,7 @@ export class LiveConnections {
     this.#empty = undefined;
   }
 
-  sever(isMeant: (side: Side) => boolean, reason: StreamReset): void {
+  sever(isMeant: (side: ConnectionHalf) => boolean, reason: StreamReset): void {
     for (const side of this.#sides.keys()) if (isMeant(side)) side.sever(reason);
   }
 

@@ -3,25 +3,25 @@ import { bounded, guard } from '../../telemetry/boundary.ts';
 import type { ConnectorConfig, ConnectorState, Destination, ListenerConfig, ListenerState } from '../contract.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import { ErrorCode } from '../http2/errors.ts';
-import { keysOf, reachableKeys, type ChoiceView } from './choice.ts';
+import { keysOf, reachableKeys, type ChoiceView } from './destination-choice.ts';
 import { Connections, shareOf, shareOfKey } from './connections.ts';
 import { Connectors } from './connectors.ts';
 import type { LocalLimits, LocalSideOptions, LocalState } from './contract.ts';
-import { DestinationMemory } from './destination-memory.ts';
+import { DestinationHealth } from './destination-health.ts';
 import type { OwnFacts } from '../routing/contract.ts';
 import { siteOf } from '../routing/names.ts';
 import { MetricsByKey } from './key-metrics.ts';
 import { hostPort } from '../host-port.ts';
-import { LogRation } from '../../telemetry/log-ration.ts';
+import { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
 import { Listeners } from './listeners.ts';
 import { LostConnectors } from './lost-connectors.ts';
 import { localMetrics, showLocalSide } from './local-metrics.ts';
 import { openFilesLimit, reserveWithin, socketsWithin } from '../../telemetry/open-files.ts';
-import type { Whose } from '../memory/nested-shares.ts';
+import type { ShareOwner } from '../memory/nested-fair-share.ts';
 import { MOST_COST } from '../wire.ts';
 import { portOwner } from './port-owner.ts';
-import { FairPlaces } from '../../work/fair-places.ts';
-import { hasSaid } from '../../work/tls-input.ts';
+import { AdmissionSlots } from '../../work/admission-slots.ts';
+import { hasSentData } from '../../work/tls-feed.ts';
 
 export const LOCAL_LIMITS: LocalLimits = {
   connect: 10_000,
@@ -48,7 +48,7 @@ export class LocalSide implements AsyncDisposable {
   readonly #connectors: Connectors;
   readonly #listeners: Listeners;
   readonly #metrics = new MetricsByKey();
-  readonly #memory = new DestinationMemory(undefined, () => this.#turned());
+  readonly #memory = new DestinationHealth(undefined, () => this.#turned());
   readonly #connections: Connections;
   readonly #view: ChoiceView;
   readonly #lost: LostConnectors;
@@ -85,10 +85,10 @@ export class LocalSide implements AsyncDisposable {
       linkEnd: (siteId) => options.linkEnd?.(siteId),
     });
     const handshakes = Math.min(limits.handshakes, options.budget.handshakes);
-    const ration = new LogRation(options.log);
+    const ration = new RateLimitedLog(options.log);
     this.#listeners = new Listeners({
       handshake: limits.handshake,
-      handshakes: new FairPlaces({ most: handshakes, mostOfGroup: handshakes }, hasSaid),
+      handshakes: new AdmissionSlots({ most: handshakes, mostOfGroup: handshakes }, hasSentData),
       first: limits.listenFirst,
       most: limits.listenMost,
       random,
@@ -166,12 +166,12 @@ export class LocalSide implements AsyncDisposable {
   }
 
   /** A CONNECT whose route ends at this router: a connector of its key takes it, or it is answered 404, 502 or 503. */
-  accept(stream: Stream, head: RequestHead, whose: Whose): StreamHandler {
+  accept(stream: Stream, head: RequestHead, whose: ShareOwner): StreamHandler {
     return this.#connections.accept(stream, head, whose);
   }
 
   /** A CONNECT without a route, of a standard client: this router chooses where it goes. */
-  enter(stream: Stream, head: RequestHead, whose: Whose): StreamHandler {
+  enter(stream: Stream, head: RequestHead, whose: ShareOwner): StreamHandler {
     return this.#connections.enter(stream, head, whose);
   }
 

@@ -5,7 +5,7 @@ import { hostPort, type HostPort } from '../host-port.ts';
 import { connectAny, type TcpResult } from './connect.ts';
 import { failure, type ServerFailure } from './failure.ts';
 import { tlsFailureOf } from './server-tls-failure.ts';
-import { boundOutgoingTls } from '../../work/outgoing-tls.ts';
+import { limitOutgoingTls } from '../../work/outgoing-tls.ts';
 
 export interface ClientTls {
   readonly context: SecureContext;
@@ -61,7 +61,7 @@ function secure(raw: Socket, server: HostPort, { context, verifyHostname }: Clie
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ...(verifyHostname ? {} : { checkServerIdentity: () => undefined }),
   });
-  boundOutgoingTls(socket, hostPort(server));
+  limitOutgoingTls(socket, hostPort(server));
   const onError = (error: NodeJS.ErrnoException): void => {
     raw.destroy();
     finish({ kind: 'failed', failure: tlsFailureOf(error, server) });

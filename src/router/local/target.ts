@@ -8,7 +8,7 @@ import { hostNames } from '../../work/host-names.ts';
 import { nameUnknown } from './connect.ts';
 import type { LocalLimits } from './contract.ts';
 import { backoffDelay } from '../../work/backoff.ts';
-import type { Slots } from '../../work/slots.ts';
+import type { Semaphore } from '../../work/semaphore.ts';
 
 export type TargetLimits = Pick<LocalLimits, 'connect' | 'setAsideFirst' | 'setAsideMost'>;
 
@@ -20,7 +20,7 @@ export interface TargetOptions {
   readonly changed: () => void;
   readonly probed: boolean;
   /** Shared by all targets of a router. */
-  readonly firstProbes: Slots;
+  readonly firstProbes: Semaphore;
   readonly tls: ClientTls | undefined;
 }
 
@@ -40,7 +40,7 @@ export class Target {
   readonly #limits: TargetLimits;
   readonly #random: () => number;
   readonly #changed: () => void;
-  readonly #firstProbes: Slots;
+  readonly #firstProbes: Semaphore;
   #tls: ClientTls | undefined;
   #failures = 0;
   #tried = false;

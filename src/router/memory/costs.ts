@@ -7,7 +7,7 @@ export const COST = { connection: 8_192, peer: 98_304 } as const;
 export const TLS_COST = 57_344;
 
 /** What it takes besides, at most, once much has come at once: OpenSSL's input is made of pages that are used when they are filled, and kept then. */
-export const TLS_INPUT = 65_536;
+export const TLS_FEED_COST = 65_536;
 
 /** A TLS handshake, of which OpenSSL has so much that it goes on. */
 export const HANDSHAKE_COST = 81_920;

@@ -1,14 +1,14 @@
 import type { Logger } from '../../telemetry/log.ts';
-import { LogRation } from '../../telemetry/log-ration.ts';
+import { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
 import { bounded, guard } from '../../telemetry/boundary.ts';
 import { COST, HANDSHAKE_COST } from './costs.ts';
-import { Holders, type Charged, type Holder } from './holders.ts';
+import { MemoryUsers, type ChargedUser, type MemoryUser } from './memory-users.ts';
 import { memoryMetrics, showMemory } from './memory-metrics.ts';
 import { afterReading, forgetReading } from './read-count.ts';
-import { NestedShares, type Whose } from './nested-shares.ts';
-import { Shares } from './shares.ts';
-import { finish, goOn, type Steps } from '../../work/steps.ts';
-import { TimeShare } from '../../work/time-share.ts';
+import { NestedFairShare, type ShareOwner } from './nested-fair-share.ts';
+import { FairShare } from './fair-share.ts';
+import { runToEnd, runSlice, type Sliced } from '../../work/sliced.ts';
+import { CpuBudget } from '../../work/cpu-budget.ts';
 
 /** Milliseconds between two looks, where somebody is to be refused, and the part of the time that those may take. */
 const LOOK_AGAIN = 100;
@@ -29,27 +29,27 @@ const EASE = 2;
  * Invariant: a holder's charge is part of its owner's share from `add` to `delete`.
  */
 export class Memory {
-  readonly #log: LogRation;
+  readonly #log: RateLimitedLog;
   readonly #now: () => number;
-  readonly #shares: NestedShares;
+  readonly #shares: NestedFairShare;
   /** Connections of peers: each takes a file. */
-  readonly #peers: Shares;
-  readonly #holders = new Holders();
+  readonly #peers: FairShare;
+  readonly #holders = new MemoryUsers();
   readonly #hideMetrics: () => void;
   /** Of owners for which room was found a short while ago. */
-  readonly #roomTime = new Map<string, TimeShare>();
-  #lookAgain = -Infinity;
+  readonly #roomTime = new Map<string, CpuBudget>();
+  #scanAgain = -Infinity;
   #easing: NodeJS.Immediate | undefined;
-  #eases: Steps<void> | undefined;
+  #eases: Sliced<void> | undefined;
 
   /** @param limits of all owners together */
   constructor(limits: { readonly bytes: number; readonly peers: number }, log: Logger, now: () => number = () => performance.now()) {
-    this.#log = new LogRation(log);
+    this.#log = new RateLimitedLog(log);
     this.#now = now;
     // Whoever has more than its share lets go of it where that is needed (`#ease`).
-    this.#shares = new NestedShares(limits.bytes, true);
+    this.#shares = new NestedFairShare(limits.bytes, true);
     // Of the files that are reserved for all else they are a part: each owner has an equal one, whoever came before.
-    this.#peers = new Shares(limits.peers, true);
+    this.#peers = new FairShare(limits.peers, true);
     const { owners } = this.#shares;
     this.#hideMetrics = showMemory({
       budget: limits.bytes,
@@ -67,13 +67,13 @@ export class Memory {
    * A link is worth more than what it carries: where an owner's own connections leave it no room, as many of them end as it takes.
    * @param count of those that need room together. @returns why there is no more for that; undefined where there is room
    */
-  refusal(kind: Holder['kind'], whose: Whose, count = 1): string | undefined {
+  refusal(kind: MemoryUser['kind'], whose: ShareOwner, count = 1): string | undefined {
     const { owner, key } = whose;
     const cost = COST[kind] * count;
     if (this.#shares.hasRoom(whose, cost)) return undefined;
     // What was held at the last look may have gone.
-    if (this.#now() >= this.#lookAgain) {
-      this.#look();
+    if (this.#now() >= this.#scanAgain) {
+      this.#scan();
       this.#easeWhereUsedUp();
     }
     if (this.#shares.hasRoom(whose, cost) || (kind === 'peer' && this.#makeRoom(owner, cost))) return undefined;
@@ -90,23 +90,23 @@ export class Memory {
   }
 
   /** Of what nobody can be made to let go. @param bytes more, or less where it is below zero */
-  charge(whose: Whose, bytes: number): void {
+  charge(whose: ShareOwner, bytes: number): void {
     this.#shares.change(whose, bytes);
   }
 
-  add(holder: Holder): void {
+  add(holder: MemoryUser): void {
     this.#shares.change(holder, this.#holders.add(holder));
     if (holder.kind === 'peer') this.#peers.change(holder.owner, 1);
   }
 
   /** At one that has got its other end, which may take much besides what is read (TLS). */
-  lookAt(holder: Holder): void {
+  lookAt(holder: MemoryUser): void {
     this.#shares.change(holder, this.#holders.lookAt(holder));
     this.#easeWhereUsedUp();
   }
 
   /** Also of one that is not there. */
-  delete(holder: Holder): void {
+  delete(holder: MemoryUser): void {
     const charge = this.#holders.delete(holder);
     if (charge === undefined) return;
     this.#shares.change(holder, -charge);
@@ -119,10 +119,10 @@ export class Memory {
     if (this.#holders.ofConnections(owner) < needed) return false;
     const began = this.#now();
     for (const [other, time] of this.#roomTime) if (time.isWhole(began)) this.#roomTime.delete(other);
-    const time = this.#roomTime.get(owner) ?? new TimeShare(ROOM_TIME.part, ROOM_TIME.burst);
+    const time = this.#roomTime.get(owner) ?? new CpuBudget(ROOM_TIME.part, ROOM_TIME.burst);
     if (time.wait(began) > 0) return false;
     const connections = this.#holders.heaviestOf(owner).filter(([{ kind }]) => kind === 'connection');
-    finish(this.#letGoOf(connections, owner, needed, `${owner} holds its share of this router's memory, and a link needs room`));
+    runToEnd(this.#letGoOf(connections, owner, needed, `${owner} holds its share of this router's memory, and a link needs room`));
     const ended = this.#now();
     time.spend(ended - began, ended);
     this.#roomTime.set(owner, time);
@@ -130,7 +130,7 @@ export class Memory {
   }
 
   /** Ends the first of them, as many as it takes. */
-  *#letGoOf(holders: readonly Charged[], owner: string, bytes: number, reason: string): Steps<void> {
+  *#letGoOf(holders: readonly ChargedUser[], owner: string, bytes: number, reason: string): Sliced<void> {
     const { owners, most } = this.#shares;
     const all = owners.total;
     let left = bytes;
@@ -172,7 +172,7 @@ export class Memory {
   readonly #onRead = bounded(
     'look/memory',
     () => {
-      this.#look();
+      this.#scan();
       this.#easeWhereUsedUp();
       this.#watch();
     },
@@ -182,7 +182,7 @@ export class Memory {
     this.#easing = undefined;
     const steps = this.#eases ?? this.#ease();
     this.#eases = undefined;
-    if (goOn(steps, EASE) !== undefined) return;
+    if (runSlice(steps, EASE) !== undefined) return;
     this.#eases = steps;
     this.#easing = setImmediate(this.#easeSoon);
   });
@@ -192,11 +192,11 @@ export class Memory {
     afterReading(Math.max(most / 16, (most - owners.total) / 4), this.#onRead);
   }
 
-  #look(): void {
+  #scan(): void {
     const began = this.#now();
     this.#holders.look((holder, amount) => this.#shares.change(holder, amount));
     const ended = this.#now();
-    this.#lookAgain = ended + Math.max(LOOK_AGAIN, (ended - began) / LOOK_PART);
+    this.#scanAgain = ended + Math.max(LOOK_AGAIN, (ended - began) / LOOK_PART);
   }
 
   /** Not now: what is being read, or let in, may be among those that end. */
@@ -206,8 +206,8 @@ export class Memory {
   }
 
   /** Those who hold most let go, first of what costs most. */
-  *#ease(): Steps<void> {
-    this.#look();
+  *#ease(): Sliced<void> {
+    this.#scan();
     const { owners, most } = this.#shares;
     if (owners.total <= most) return;
     for (const [owner, excess] of owners.excess(most * AFTER_EXCESS)) {

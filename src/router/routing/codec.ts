@@ -61,7 +61,7 @@
  */
 import { Buffer } from 'node:buffer';
 import type { RouterId } from './contract.ts';
-import { Cursor } from './cursor.ts';
+import { ByteCursor } from './byte-cursor.ts';
 import { RoutingError } from './errors.ts';
 import { LONGEST_RECORD } from './record.ts';
 import { readRouterId, routerIdBytes } from './names.ts';
@@ -100,7 +100,7 @@ export type Message =
 
 /** @throws RoutingError where the bytes are no message */
 export function readMessage(bytes: Buffer): Message {
-  const cursor = new Cursor(bytes, 'routing message');
+  const cursor = new ByteCursor(bytes, 'routing message');
   switch (cursor.number(1)) {
     case type.summary:
       return { kind: 'summary', sums: Array.from({ length: BUCKETS }, () => cursor.take(8).readBigUInt64BE()) };
@@ -200,7 +200,7 @@ const RECORDS_OF_PIECE = 8;
 
 const type = { summary: 1, digest: 2, request: 3, records: 4, done: 5 } as const;
 
-function readDigest(cursor: Cursor): Message {
+function readDigest(cursor: ByteCursor): Message {
   const wanted = cursor.number(1) === 1;
   const bits = cursor.take(8).readBigUInt64BE();
   const of = new Set<number>();
@@ -219,7 +219,7 @@ function readDigest(cursor: Cursor): Message {
   return { kind: 'digest', wanted, buckets: of, versions };
 }
 
-function readRequest(cursor: Cursor): Message {
+function readRequest(cursor: ByteCursor): Message {
   const parts: PartsOf[] = [];
   let total = 0;
   while (cursor.left > 0) {
@@ -234,7 +234,7 @@ function readRequest(cursor: Cursor): Message {
   return { kind: 'request', parts };
 }
 
-function readRecords(cursor: Cursor): Message {
+function readRecords(cursor: ByteCursor): Message {
   const records: AgedRecord[] = [];
   while (cursor.left > 0) {
     const age = cursor.number(2);

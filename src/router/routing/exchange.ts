@@ -5,7 +5,7 @@ import type { AgedRecord, Message, PartsOf, VersionsOf } from './codec.ts';
 import type { RouterId } from './contract.ts';
 import { RoutingError } from './errors.ts';
 import { answersOfLink, COMPARE_AT_LAST, COMPARE_EVERY, digestsOfLink, strangersOfLink } from './limits.ts';
-import { Credit } from '../../work/token-bucket.ts';
+import { RateLimiter } from '../../work/rate-limiter.ts';
 import type { RecordVersion } from './record.ts';
 
 /** What the exchange needs of its surroundings. */
@@ -52,9 +52,9 @@ export class Exchange {
       compared: this.#context.clock(),
       overflowed: false,
       deferred: undefined,
-      strangers: new Credit(strangersOfLink),
-      digests: new Credit(digestsOfLink),
-      answers: new Credit(answersOfLink),
+      strangers: new RateLimiter(strangersOfLink),
+      digests: new RateLimiter(digestsOfLink),
+      answers: new RateLimiter(answersOfLink),
     });
     if (begins) this.summarize(link);
   }
@@ -159,7 +159,7 @@ export class Exchange {
       }
       if (state.asked.length > 0 && this.#context.clock() - state.since > ANSWER_WITHIN) this.#release(state);
     }
-    this.#forgetAsked();
+    this.#dropAsked();
     this.#ask();
   }
 
@@ -188,7 +188,7 @@ export class Exchange {
     state.asked = [];
   }
 
-  #forgetAsked(): void {
+  #dropAsked(): void {
     for (const [name, { since }] of this.#asked) {
       // The first are the oldest.
       if (this.#context.clock() - since < ASKED_FOR) return;
@@ -266,9 +266,9 @@ interface LinkExchange {
   readonly every: number;
   /** What the peer requested more often than it is answered at once. */
   deferred: Extract<Message, { kind: 'request' }> | undefined;
-  readonly strangers: Credit;
-  readonly digests: Credit;
-  readonly answers: Credit;
+  readonly strangers: RateLimiter;
+  readonly digests: RateLimiter;
+  readonly answers: RateLimiter;
   /** The peer had more than `wanted` takes. */
   overflowed: boolean;
 }

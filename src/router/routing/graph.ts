@@ -5,7 +5,7 @@ import { MOST_COST } from '../wire.ts';
 import { EdgeList, type Edges } from './edges.ts';
 import { Heap } from './heap.ts';
 import { siteOf } from './names.ts';
-import { Stride, type Steps } from '../../work/steps.ts';
+import { SliceCounter, type Sliced } from '../../work/sliced.ts';
 
 /** A path's length is its cost, and then the number of its hops: as one number, of which the hops are less than this. */
 const HOPS = LONGEST_PATH + 1;
@@ -52,8 +52,8 @@ export function* findPaths(
   routers: ReadonlyMap<RouterId, KnownRouter>,
   ownEdges: readonly OwnEdge[],
   blocked: ReadonlySet<string> = new Set(),
-): Steps<Paths> {
-  const stride = new Stride();
+): Sliced<Paths> {
+  const stride = new SliceCounter();
   const graph = yield* readGraph(self, routers, ownEdges, blocked);
   const { edges, sites, confined } = graph;
   const size = graph.ids.length;
@@ -138,7 +138,7 @@ function* readGraph(
   routers: ReadonlyMap<RouterId, KnownRouter>,
   ownEdges: readonly OwnEdge[],
   blocked: ReadonlySet<string>,
-): Steps<Graph> {
+): Sliced<Graph> {
   const ids: RouterId[] = [self];
   const numbers = new Map<RouterId, number>([[self, 0]]);
   const nodes: (KnownRouter | undefined)[] = [routers.get(self)];
@@ -182,9 +182,9 @@ const costOf = (weight: number): number => (isConfined(weight) ? weight - MOST_C
 function* listings(
   nodes: readonly (KnownRouter | undefined)[],
   around: { readonly numbers: ReadonlyMap<RouterId, number>; readonly sites: readonly number[]; readonly ownEdges: readonly OwnEdge[] },
-): Steps<EdgeList> {
+): Sliced<EdgeList> {
   const { numbers, sites, ownEdges } = around;
-  const stride = new Stride();
+  const stride = new SliceCounter();
   const listed = new EdgeList();
   const places = new Int32Array(nodes.length).fill(-1);
   for (const [from, node] of nodes.entries()) {
@@ -215,8 +215,8 @@ function* mutual(
   listed: EdgeList,
   count: number,
   sites: readonly number[],
-): Steps<{ readonly found: EdgeList; readonly confined: readonly ConfinedEdge[] }> {
-  const stride = new Stride();
+): Sliced<{ readonly found: EdgeList; readonly confined: readonly ConfinedEdge[] }> {
+  const stride = new SliceCounter();
   const found = new EdgeList();
   const confined: ConfinedEdge[] = [];
   const [out, back] = [listed.of(count), listed.turned().of(count)];

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { RouterId } from './contract.ts';
-import type { Cursor } from './cursor.ts';
+import type { ByteCursor } from './byte-cursor.ts';
 import { RoutingError } from './errors.ts';
 import { SITE_ID_LENGTH, writeSiteId } from '../../identity/site-id.ts';
 import { firstBytes, isOneLine, quoted } from '../../text/printable.ts';
@@ -58,7 +58,7 @@ export function routerIdBytes(router: RouterId): Buffer {
 }
 
 /** The reverse. @param what names it, in a message @throws RoutingError where it is cut short, or no router can be named so */
-export function readRouterId(cursor: Cursor, what: string): RouterId {
+export function readRouterId(cursor: ByteCursor, what: string): RouterId {
   writeSiteId(cursor.bytes, cursor.skip(16), written);
   const size = cursor.number(1);
   const name = cursor.skip(size);

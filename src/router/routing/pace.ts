@@ -1,10 +1,10 @@
-import { Credit, type Rate } from '../../work/token-bucket.ts';
+import { RateLimiter, type Rate } from '../../work/rate-limiter.ts';
 
 /** A token bucket for each of many things, by name. Those that have used nothing lately cost nothing. */
 export class Pace {
   readonly #rate: Rate;
   readonly #most: number;
-  readonly #credits = new Map<string, Credit>();
+  readonly #credits = new Map<string, RateLimiter>();
 
   /** @param most things that are remembered: beyond that, those that came first are forgotten */
   constructor(rate: Rate, most = Infinity) {
@@ -19,7 +19,7 @@ export class Pace {
   take(name: string, clock: number): boolean {
     let credit = this.#credits.get(name);
     if (credit === undefined) {
-      credit = new Credit(this.#rate);
+      credit = new RateLimiter(this.#rate);
       // Its time begins now, at a full burst.
       credit.left(clock);
       this.#credits.set(name, credit);

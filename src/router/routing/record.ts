@@ -4,7 +4,7 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 import type { SiteKey } from '../contract.ts';
 import type { RouterId } from './contract.ts';
-import { Cursor } from './cursor.ts';
+import { ByteCursor } from './byte-cursor.ts';
 import { RoutingError } from './errors.ts';
 import { PARTS_OF_ROUTER } from './limits.ts';
 import { isRoutingKey, isText, readRouterId, routerId, routerIdBytes } from './names.ts';
@@ -93,7 +93,7 @@ export interface ReadHead extends RecordHead {
 export function readHead(bytes: Buffer): ReadHead {
   if (bytes.length > LONGEST_RECORD)
     throw new RoutingError('routing-message', `A record has ${bytes.length} bytes, ${LONGEST_RECORD} are allowed.`);
-  const cursor = new Cursor(bytes, 'record', 0, Math.max(0, bytes.length - SIGNATURE_BYTES));
+  const cursor = new ByteCursor(bytes, 'record', 0, Math.max(0, bytes.length - SIGNATURE_BYTES));
   const publicKey = cursor.take(PUBLIC_KEY_BYTES);
   const router = cursor.take(cursor.number(1)).toString('latin1');
   if (!isLabel(router))
@@ -160,8 +160,8 @@ export function findKey({ bytes, keys }: RouteRecord, key: Buffer): Omit<KeyCoun
 }
 
 /** The bytes of the entry whose value begins there: its length stands in front. */
-function keyCursor(bytes: Buffer, at: number): Cursor {
-  return new Cursor(bytes, 'key', at, at + bytes.readUInt16BE(at - 2));
+function keyCursor(bytes: Buffer, at: number): ByteCursor {
+  return new ByteCursor(bytes, 'key', at, at + bytes.readUInt16BE(at - 2));
 }
 
 /** Makes and signs a record. */
@@ -216,7 +216,7 @@ function writeField(number: number, value: Buffer): Buffer {
 }
 
 function readBody(bytes: Buffer, bodyStart: number, part: number): Pick<RouteRecord, 'about' | 'neighbours' | 'keys'> {
-  const cursor = new Cursor(bytes, 'body of a record', bodyStart, bytes.length - SIGNATURE_BYTES);
+  const cursor = new ByteCursor(bytes, 'body of a record', bodyStart, bytes.length - SIGNATURE_BYTES);
   const about = { name: '', namespace: '', platform: '', version: '', edge: false };
   const neighbours: Neighbour[] = [];
   const keys: number[] = [];
@@ -224,7 +224,7 @@ function readBody(bytes: Buffer, bodyStart: number, part: number): Pick<RouteRec
     const number = cursor.number(1);
     const size = cursor.number(2);
     const start = cursor.skip(size);
-    const inside = new Cursor(bytes, 'field of a record', start, start + size);
+    const inside = new ByteCursor(bytes, 'field of a record', start, start + size);
     switch (number) {
       case field.name:
         about.name = readText(inside, size);
@@ -254,11 +254,11 @@ function readBody(bytes: Buffer, bodyStart: number, part: number): Pick<RouteRec
   return part === 0 ? { about, neighbours, keys } : { neighbours, keys };
 }
 
-function readText(value: Cursor, size: number): string {
+function readText(value: ByteCursor, size: number): string {
   return size === 0 ? '' : checked(value.take(size), isText);
 }
 
-function readNeighbour(value: Cursor): Neighbour {
+function readNeighbour(value: ByteCursor): Neighbour {
   const router = readRouterId(value, 'neighbour');
   const cost = value.number(2);
   const link = readText(value, value.number(1));
@@ -267,7 +267,7 @@ function readNeighbour(value: Cursor): Neighbour {
   return { router, cost, link, ...(confined ? { confined } : {}) };
 }
 
-function readKey(value: Cursor): KeyCount {
+function readKey(value: ByteCursor): KeyCount {
   const connectors = value.number(2);
   const listeners = value.number(2);
   const routingKey = checked(value.take(value.number(1)), isRoutingKey);

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import type { RouterRecord } from '../contract.ts';
 import { AgeingClock } from './ageing-clock.ts';
-import { Answers } from './answers.ts';
+import { RouteTable } from './route-table.ts';
 import { readMessage, writeRecords } from './codec.ts';
 import type { AgedRecord } from './codec.ts';
 import type {
@@ -19,12 +19,12 @@ import type {
 import { Database } from './database.ts';
 import { RoutingError } from './errors.ts';
 import { Exchange } from './exchange.ts';
-import { Intake } from './intake.ts';
+import { RecordIntake } from './record-intake.ts';
 import { MOST_COST } from '../wire.ts';
 import { contestsAnswered, defaultLimits, FORGET_AFTER, ownReleases, REFRESH_EVERY, SENT_MESSAGE_BYTES, SWEEP_EVERY } from './limits.ts';
 import { fitText, isRoutingKey, routerId } from './names.ts';
 import { OwnRecords } from './own-records.ts';
-import { Credit } from '../../work/token-bucket.ts';
+import { RateLimiter } from '../../work/rate-limiter.ts';
 import { readRecord, signatureOf } from './record.ts';
 import type { ReadHead, RouteRecord } from './record.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
@@ -56,12 +56,12 @@ class LinkState implements Routing {
   readonly #read: typeof readCopy;
   readonly #own: OwnRecords;
   readonly #database: Database;
-  readonly #answers: Answers;
-  readonly #intake: Intake;
+  readonly #answers: RouteTable;
+  readonly #intake: RecordIntake;
   readonly #exchange: Exchange;
   readonly #clock = new AgeingClock();
-  readonly #releases = new Credit(ownReleases);
-  readonly #contests = new Credit(contestsAnswered);
+  readonly #releases = new RateLimiter(ownReleases);
+  readonly #contests = new RateLimiter(contestsAnswered);
   /** Links over which something is missing that was left for later. */
   readonly #behind = new Set<string>();
   #edge = false;
@@ -91,8 +91,8 @@ class LinkState implements Routing {
     this.#own = new OwnRecords(router, siteKey);
     this.#database = new Database(this.#limits);
     this.#stateAbout();
-    this.#answers = new Answers(this.self, this.#database.routers, this.#adjacencies, () => this.#clock.reading);
-    this.#intake = new Intake({
+    this.#answers = new RouteTable(this.self, this.#database.routers, this.#adjacencies, () => this.#clock.reading);
+    this.#intake = new RecordIntake({
       self: this.self,
       database: this.#database,
       verify: options.verify ?? verifySignature,

@@ -9,14 +9,14 @@ import type {
   SiteStatus,
 } from '../../api/skupper/index.ts';
 import { acceptsLinks, accessName, listAccesses, type Access } from '../plan/access.ts';
-import { endpointsOf } from '../reach.ts';
+import { endpointsOf } from '../site-endpoints.ts';
 import { keyOf } from '../resources.ts';
 import { listIncomingLinks } from './incoming-links.ts';
 import { networkOf } from './network.ts';
 import type { RouterFacts } from './router-facts.ts';
 import { configured, done, firstOf, inRouter, stateOf, statusOf, waiting } from './status.ts';
 import type { View } from './view.ts';
-import type { Progress } from './wording.ts';
+import type { Progress } from './message-format.ts';
 import { quoted } from '../../text/printable.ts';
 
 export function observeSiteObject(site: Site, view: View): SiteStatus {

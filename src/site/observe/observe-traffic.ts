@@ -14,7 +14,7 @@ import { linkOfRouters } from './link-of-routers.ts';
 import { configured, done, failed, firstOf, inRouter, stateOf, statusOf, waiting } from './status.ts';
 import { timeText } from './time-text.ts';
 import type { View } from './view.ts';
-import { NOT_OPERATIONAL, type Progress } from './wording.ts';
+import { NOT_OPERATIONAL, type Progress } from './message-format.ts';
 import { quoted } from '../../text/printable.ts';
 
 export function observeListener(listener: Listener, view: View): ListenerStatus {

@@ -12,7 +12,7 @@ import { timeText } from './time-text.ts';
 import { configured, done, failed, firstOf, statusOf, waiting } from './status.ts';
 import type { GrantFacts, TokenFacts } from './trust-facts.ts';
 import type { View } from './view.ts';
-import type { Progress } from './wording.ts';
+import type { Progress } from './message-format.ts';
 
 export function observeGrant(grant: AccessGrant, view: View): AccessGrantStatus {
   const facts = view.trust.grants.get(nameOf(grant));

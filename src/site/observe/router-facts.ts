@@ -1,6 +1,6 @@
 import type { Endpoint, IncomingLink, SiteRecord } from '../../api/skupper/index.ts';
 import type { ResourceKey } from '../resources.ts';
-import type { Progress } from './wording.ts';
+import type { Progress } from './message-format.ts';
 
 /** What is known of a site's routers by an observer that runs none of them. */
 export interface RouterFacts {

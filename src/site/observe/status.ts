@@ -2,7 +2,7 @@ import { mergeConditions, statusMessage, type Condition } from '../../api/condit
 import type { StatusWord } from '../../api/skupper/index.ts';
 import type { Problem } from '../../router/contract.ts';
 import type { OwnView } from './view.ts';
-import { conditionOf, problemWords, worded, type Progress } from './wording.ts';
+import { conditionOf, formatProblem, formatProgress, type Progress } from './message-format.ts';
 
 /** The fields that the status of every kind has. */
 export interface CommonStatus {
@@ -39,10 +39,10 @@ export function statusOf(
   { needs = [], notes = [] }: { readonly needs?: readonly Progress[]; readonly notes?: readonly string[] } = {},
 ): CommonStatus {
   const { wording, own } = view;
-  const all = Object.entries(conditions).map(([type, progress]) => [type, worded(progress, wording)] as const);
-  const ready = firstOf(...needs.map((progress) => worded(progress, wording)), ...all.map(([, progress]) => progress));
+  const all = Object.entries(conditions).map(([type, progress]) => [type, formatProgress(progress, wording)] as const);
+  const ready = firstOf(...needs.map((progress) => formatProgress(progress, wording)), ...all.map(([, progress]) => progress));
   const next = [...all, ['Ready', ready] as const].map(([type, progress]) => conditionOf(type, progress, wording));
-  const warnings = own.filter(({ severity }) => severity === 'warning').map((problem) => problemWords(problem, wording));
+  const warnings = own.filter(({ severity }) => severity === 'warning').map((problem) => formatProblem(problem, wording));
   return {
     status: ready.kind === 'done' ? 'Ready' : ready.kind === 'failed' ? 'Error' : 'Pending',
     message: statusMessage([ready.kind === 'done' ? 'OK' : ready.message, ...notes, ...warnings].join('; ')),
@@ -58,7 +58,7 @@ export function configured({ own, wording }: Pick<OwnView, 'own' | 'wording'>): 
   const errors = own.filter(({ severity }) => severity === 'error');
   const first = errors.find(({ code }) => !AWAITED.has(code)) ?? errors[0];
   if (first === undefined) return done;
-  const message = errors.map((problem) => problemWords(problem, wording)).join('; ');
+  const message = errors.map((problem) => formatProblem(problem, wording)).join('; ');
   return AWAITED.has(first.code) ? waiting(first.code, message) : failed({ code: first.code, message });
 }
 

@@ -3,11 +3,11 @@ import type { Learned, RouterState } from '../../router/contract.ts';
 import type { AccessRules } from '../capabilities.ts';
 import type { SitePlan } from '../plan/plan.ts';
 import type { ResourceProblem } from '../problem.ts';
-import type { Reach } from '../reach.ts';
+import type { Reach } from '../site-endpoints.ts';
 import type { Kind, SiteResources } from '../resources.ts';
 import type { RouterFacts } from './router-facts.ts';
 import type { TrustFacts } from './trust-facts.ts';
-import type { Wording } from './wording.ts';
+import type { MessageFormat } from './message-format.ts';
 
 export interface Observation {
   readonly resources: SiteResources;
@@ -16,7 +16,7 @@ export interface Observation {
   readonly plan: SitePlan;
   /** As `Material.remembered`. */
   readonly remembered?: ReadonlyMap<string, Learned>;
-  readonly wording: Wording;
+  readonly wording: MessageFormat;
   /** Found outside the plan: in files, by trust. */
   readonly problems: readonly ResourceProblem[];
   /** Undefined while no router runs. */
@@ -36,7 +36,7 @@ export interface Observation {
 export interface View extends Observation, OwnView {}
 
 export interface OwnView {
-  readonly wording: Wording;
+  readonly wording: MessageFormat;
   /** Of this object. */
   readonly own: readonly ResourceProblem[];
   readonly previous: readonly Condition[];

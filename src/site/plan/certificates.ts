@@ -1,6 +1,6 @@
 /** Which TLS bundles the site is to make for itself: pure. */
 import type { Site } from '../../api/skupper/index.ts';
-import { certificateHosts, type Reach } from '../reach.ts';
+import { certificateHosts, type Reach } from '../site-endpoints.ts';
 import { listAccesses } from './access.ts';
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { asCommonName } from '../../text/names.ts';

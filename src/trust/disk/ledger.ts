@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { InTurn } from '../../work/in-turn.ts';
+import { KeyedMutex } from '../../work/keyed-mutex.ts';
 import type { Clock } from '../contract.ts';
 import { TrustError } from '../errors.ts';
 import { planRevocation, refuseEntry, withoutRevoked, withRevoked, type NetworkSite } from '../revocation.ts';
@@ -58,9 +58,9 @@ class DirectoryLedger implements AnchoredLedger {
   readonly #clock: Clock;
   readonly #network: readonly NetworkSite[];
   readonly #disk: Disk;
-  readonly #turns = new InTurn();
+  readonly #turns = new KeyedMutex();
   readonly #onDamage: (damage: TrustError) => void;
-  readonly #toldOf = new Set<number>();
+  readonly #notifiedOf = new Set<number>();
   readonly #anchor: AnchorFile;
   #parsed: { readonly text: string; readonly list: RevocationList } | undefined;
   /** As the record was when `mend` looked through it. */
@@ -192,14 +192,14 @@ class DirectoryLedger implements AnchoredLedger {
       // A last line without its end was cut off by a crash: its certificate was not handed out.
       if (!isWhole) return;
       const entry = parseEntry(text);
-      if (entry === undefined) this.#tell(number);
+      if (entry === undefined) this.#notify(number);
       yield { entry, text };
     }
   }
 
-  #tell(line: number): void {
-    if (this.#toldOf.has(line)) return;
-    this.#toldOf.add(line);
+  #notify(line: number): void {
+    if (this.#notifiedOf.has(line)) return;
+    this.#notifiedOf.add(line);
     this.#onDamage(damagedEntry(this.#issued, line));
   }
 
@@ -213,7 +213,7 @@ class DirectoryLedger implements AnchoredLedger {
       for await (const _ of this.#kept(counts)) counts.kept += 1;
       if (counts.all >= COMPACT_AFTER && counts.kept <= counts.all / 2) {
         await writeDurably(this.#issued, this.#kept({ all: 0 }), 0o600, this.#disk);
-        this.#toldOf.clear();
+        this.#notifiedOf.clear();
       }
       this.#untilCompaction = Math.max(COMPACT_AFTER, counts.kept);
     } catch (error) {

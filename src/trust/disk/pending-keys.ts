@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { InTurn } from '../../work/in-turn.ts';
+import { KeyedMutex } from '../../work/keyed-mutex.ts';
 import { createKey, isKey } from '../../x509/request.ts';
 import { refuseName, type PendingKeys } from '../stores.ts';
 import type { Disk } from '../../files/disk.ts';
@@ -13,7 +13,7 @@ const MAX_KEY_BYTES = 16_384;
 export class DirectoryPendingKeys implements PendingKeys {
   readonly #directory: string;
   readonly #disk: Disk;
-  readonly #turns = new InTurn();
+  readonly #turns = new KeyedMutex();
 
   constructor(directory: string, disk: Disk = realDisk) {
     this.#directory = directory;

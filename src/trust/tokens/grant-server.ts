@@ -8,11 +8,11 @@ import type { GrantServer, GrantServerLimits, GrantServerOptions } from './contr
 import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
 import { RedemptionService } from './redemption-service.ts';
 import { REDEEM_PATH } from './redemption.ts';
-import { FairPlaces } from '../../work/fair-places.ts';
-import { handshakeReads } from '../../work/handshake-reads.ts';
+import { AdmissionSlots } from '../../work/admission-slots.ts';
+import { handshakeScheduler } from '../../work/handshake-scheduler.ts';
 import { HandshakePace } from '../../work/handshake-pace.ts';
-import { boundKeyUpdates } from '../../work/key-updates.ts';
-import { hasSaid, openTlsInput } from '../../work/tls-input.ts';
+import { limitKeyUpdates } from '../../work/key-updates.ts';
+import { hasSentData, openTlsFeed } from '../../work/tls-feed.ts';
 import { networkOf } from '../../x509/network.ts';
 
 /** Beyond the limit of open files nobody would get in at all. */
@@ -48,7 +48,7 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
     },
   );
   // Before anybody else listens for connections.
-  openTlsInput(server, true);
+  openTlsFeed(server, true);
   server.on(
     'request',
     bounded(
@@ -57,12 +57,12 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
       (_, __, response) => void response.destroy(),
     ),
   );
-  boundKeyUpdates(server, () => service.count('tls-failed'));
+  limitKeyUpdates(server, () => service.count('tls-failed'));
   server.headersTimeout = limits.requestMilliseconds / 2;
   server.requestTimeout = limits.requestMilliseconds;
   // Of one address handshakes begin so fast and no faster, and with each comes one request.
   server.maxRequestsPerSocket = 1;
-  const places = new FairPlaces<Socket>({ most: limits.connections, mostOfGroup: limits.connectionsOfAddress }, hasSaid);
+  const places = new AdmissionSlots<Socket>({ most: limits.connections, mostOfGroup: limits.connectionsOfAddress }, hasSentData);
   const pace = new HandshakePace<Socket>(options.monotonic);
   const open = new Set<Socket>();
   const onSocket = (socket: Socket): void => {
@@ -82,7 +82,7 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
     const shake = (): void => {
       server.emit('connection', socket);
       // All of it: a request in a great many pieces takes longer to read than a handshake.
-      handshakeReads.begin(socket, network, 'asking');
+      handshakeScheduler.begin(socket, network, 'asking');
     };
     pace.enter(
       socket,

@@ -7,9 +7,9 @@ import { checkBundle, isAboutDates } from '../../identity/bundle-check.ts';
 import { refuseAuthority } from '../received.ts';
 import type { RedeemOptions, Redeemed, Token } from './contract.ts';
 import { TrustError, type TrustCode } from '../errors.ts';
-import { Gathered } from '../../work/gathered.ts';
+import { BodyBuffer } from '../../work/body-buffer.ts';
 import { lookupKnown } from '../../work/host-names.ts';
-import { boundOutgoingTls } from '../../work/outgoing-tls.ts';
+import { limitOutgoingTls } from '../../work/outgoing-tls.ts';
 import { connectFailure, isAboutTime, type Validity } from './connect-failure.ts';
 import { decodeAnswer, encodeRedemption, type RedemptionAnswer } from './redemption.ts';
 import { createRequest } from '../../x509/request.ts';
@@ -86,7 +86,7 @@ function validityAt(url: URL): Promise<Validity | undefined> {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const name = isIP(host) === 0 ? { servername: host } : {};
   const socket = connect({ host, port: Number(url.port || '443'), lookup: lookupKnown, rejectUnauthorized: false, ...name });
-  boundOutgoingTls(socket, url.host);
+  limitOutgoingTls(socket, url.host);
   const onSecure = (): void => {
     const certificate = socket.getPeerX509Certificate();
     resolve(certificate === undefined ? undefined : { from: certificate.validFromDate, to: certificate.validToDate });
@@ -138,7 +138,7 @@ function post(url: URL, ca: string, body: string, milliseconds: number, signal: 
         'connect',
         bounded('request/redeem-connected', () => clearTimeout(connectTimer)),
       );
-      if (socket instanceof TLSSocket) boundOutgoingTls(socket, url.host);
+      if (socket instanceof TLSSocket) limitOutgoingTls(socket, url.host);
     };
     sent.once('socket', bounded('request/redeem-socket', onSocket, fail));
     let informed = 0;
@@ -164,7 +164,7 @@ function post(url: URL, ca: string, body: string, milliseconds: number, signal: 
 }
 
 function gather(response: IncomingMessage, url: URL, whole: (answer: HttpAnswer) => void, fail: (error: unknown) => void): void {
-  const answer = new Gathered(MOST_OF_ANSWER);
+  const answer = new BodyBuffer(MOST_OF_ANSWER);
   const onData = (piece: Buffer): void => {
     const excess = answer.add(piece);
     if (excess === undefined) return;

@@ -3,8 +3,8 @@ import type { ErrorCode, ShownAs } from '../../errors/catalogue.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { checkRequest, keyHashOf } from '../../x509/request.ts';
 import { attempt, bounded } from '../../telemetry/boundary.ts';
-import { Gathered } from '../../work/gathered.ts';
-import { Slots } from '../../work/slots.ts';
+import { BodyBuffer } from '../../work/body-buffer.ts';
+import { Semaphore } from '../../work/semaphore.ts';
 import { networkOf } from '../../x509/network.ts';
 import { TrustError, type TrustCode } from '../errors.ts';
 import { unknownGrant } from '../grants.ts';
@@ -22,7 +22,7 @@ export class RedemptionService {
   readonly #throttle: Throttle;
   readonly #repeats: Repeats;
   /** Of those that have shown a code: whoever has yet to say what he wants holds no place. */
-  readonly #turns: Slots;
+  readonly #turns: Semaphore;
   readonly #mayLog = createLogPace();
   readonly #counts = new Map<string, number>();
   readonly #running = new Set<Promise<void>>();
@@ -33,7 +33,7 @@ export class RedemptionService {
     const monotonic = options.monotonic ?? (() => performance.now());
     this.#throttle = new Throttle(monotonic);
     this.#repeats = new Repeats(monotonic);
-    this.#turns = new Slots(limits.redemptionsAtOnce, limits.connections);
+    this.#turns = new Semaphore(limits.redemptionsAtOnce, limits.connections);
   }
 
   get answered(): Readonly<Record<string, number>> {
@@ -200,7 +200,7 @@ function grantOf({ url = '', method }: IncomingMessage): string {
 function readBody(request: IncomingMessage, { bodyBytes }: GrantServerLimits): Promise<Buffer> {
   const tooLarge = new HttpRefusal(413, 'request-malformed', `the body may have ${bodyBytes} bytes`);
   if (Number(request.headers['content-length'] ?? 0) > bodyBytes) return Promise.reject(tooLarge);
-  const body = new Gathered({ bytes: bodyBytes, pieces: MOST_PIECES });
+  const body = new BodyBuffer({ bytes: bodyBytes, pieces: MOST_PIECES });
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const refuse = (refusal: HttpRefusal): void => {
     request.off('data', onData);

@@ -3,9 +3,9 @@ import type { Change, PlantedFaults } from '../change.ts';
 
 /** Without this change, a limit hides some of the other faults. */
 const COMES_AGAIN: Change = {
-  file: 'router/routing/intake.ts',
-  from: 'if (this.#isAway(head.id)) {',
-  to: 'if (this.#isAway(head.id) && false) {',
+  file: 'router/routing/record-intake.ts',
+  from: 'if (this.#isUnreachable(head.id)) {',
+  to: 'if (this.#isUnreachable(head.id) && false) {',
 };
 
 export const faults: PlantedFaults = {
@@ -25,7 +25,7 @@ export const faults: PlantedFaults = {
     firstSeed: 4,
     changes: [
       {
-        file: 'router/local/socket-end.ts',
+        file: 'router/local/socket-endpoint.ts',
         from: 'get stalled(): boolean {',
         to: 'get stalled(): boolean {\n    if (this.#paused) return false;',
       },
@@ -143,7 +143,7 @@ export const faults: PlantedFaults = {
     changes: [
       {
         file: 'router/link/configured-links.ts',
-        from: "for (const link of this.#host.links.all) if (link.state === 'up') this.#tell(link);",
+        from: "for (const link of this.#host.links.all) if (link.state === 'up') this.#notify(link);",
         to: '',
       },
     ],
@@ -154,7 +154,7 @@ export const faults: PlantedFaults = {
     changes: [
       {
         file: 'router/link/configured-links.ts',
-        from: 'linkUp(link: Link): void {\n    this.#ended.delete(endKey(link.dialed, link.peer.site.id));\n    this.#tell(link);',
+        from: 'linkUp(link: Link): void {\n    this.#ended.delete(endKey(link.dialed, link.peer.site.id));\n    this.#notify(link);',
         to: 'linkUp(link: Link): void {\n    this.#ended.delete(endKey(link.dialed, link.peer.site.id));',
       },
     ],
@@ -174,7 +174,7 @@ export const faults: PlantedFaults = {
     description: 'A new router is announced before the router to evict is known. `comes-again`, which limits the damage, is planted too.',
     firstSeed: 27,
     changes: [
-      { file: 'router/routing/intake.ts', from: 'if (isStranger && database.crowded) this.#onTrial.add(head.id);', to: '' },
+      { file: 'router/routing/record-intake.ts', from: 'if (isStranger && database.crowded) this.#provisional.add(head.id);', to: '' },
       COMES_AGAIN,
     ],
   },
@@ -188,7 +188,7 @@ export const faults: PlantedFaults = {
     foundBy: 'hostile-member.test.ts',
     changes: [
       {
-        file: 'router/routing/room.ts',
+        file: 'router/routing/eviction.ts',
         from: 'left.cost - right.cost || (left.router.id',
         to: 'left.cost - right.cost || (left.cost === UNREACHABLE ? right.router.made - left.router.made : 0) || (left.router.id',
       },
@@ -199,7 +199,11 @@ export const faults: PlantedFaults = {
     description: 'A socket is reset while it is being shut down, so Node.js never closes it.',
     firstSeed: 19,
     changes: [
-      { file: 'router/local/socket-end.ts', from: 'if (isEnding(socket)) resetAfterEnd(socket, raw);\n  else resetNow', to: 'resetNow' },
+      {
+        file: 'router/local/socket-endpoint.ts',
+        from: 'if (isEnding(socket)) resetAfterEnd(socket, raw);\n  else resetNow',
+        to: 'resetNow',
+      },
     ],
   },
   'closed-at-end': {
@@ -207,7 +211,7 @@ export const faults: PlantedFaults = {
     firstSeed: 2326,
     changes: [
       {
-        file: 'router/local/socket-end.ts',
+        file: 'router/local/socket-endpoint.ts',
         from: 'if (socket !== raw) setImmediate(',
         to: 'if (socket !== raw) ((run: () => void) => run())(',
       },
@@ -223,7 +227,7 @@ export const faults: PlantedFaults = {
     firstSeed: 218,
     changes: [
       {
-        file: 'router/routing/room.ts',
+        file: 'router/routing/eviction.ts',
         from: 'const lost = rest.filter(isLost).toReversed();',
         to:
           'const lost = [...rest.filter(isLost).toReversed(), ' +
@@ -235,7 +239,11 @@ export const faults: PlantedFaults = {
     description: 'A cost that changes while its link is being opened is forgotten.',
     firstSeed: 629,
     changes: [
-      { file: 'router/link/dial/dialer.ts', from: '    this.#tellCost();\n    if (old !== undefined)', to: '    if (old !== undefined)' },
+      {
+        file: 'router/link/dial/dialer.ts',
+        from: '    this.#announceCost();\n    if (old !== undefined)',
+        to: '    if (old !== undefined)',
+      },
     ],
   },
   'dead-peers': {
@@ -345,12 +353,14 @@ export const faults: PlantedFaults = {
   'let-go-halves': {
     description: "Where memory is used up, only the client's end of a connection is ended.",
     firstSeed: 820,
-    changes: [{ file: 'router/side.ts', from: 'this.onReset(why);\n  }\n\n  #waiting', to: '}\n\n  #waiting' }],
+    changes: [{ file: 'router/connection-half.ts', from: 'this.onReset(why);\n  }\n\n  #waiting', to: '}\n\n  #waiting' }],
   },
   'old-paths': {
     description: 'Paths that could not be computed in time are never computed later.',
     firstSeed: 129,
-    changes: [{ file: 'router/routing/answers.ts', from: 'if (this.isBehind && this.#time.wait(this.#clock()) === 0)', to: 'if (false)' }],
+    changes: [
+      { file: 'router/routing/route-table.ts', from: 'if (this.isBehind && this.#time.wait(this.#clock()) === 0)', to: 'if (false)' },
+    ],
   },
   'revoked-visitor': {
     description: 'A standard client whose site is revoked stays connected.',

@@ -5,7 +5,7 @@ import { sites } from '../../../src/api/skupper/index.ts';
 import { revokeInCluster, unrevokeInCluster } from '../../../src/cli/actions/cluster-revocations.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import { configMaps, secrets } from '../../../src/kube/resource.ts';
-import { site } from '../connection/support/trust-world.ts';
+import { site } from '../site-controller/support/trust-world.ts';
 import { PlayedApi } from '../exposure/support/played-api.ts';
 
 const EAST = '873f7632-3838-8275-8aad-abfcf2526e25';

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { ACCESS_TYPES } from '../../../src/connection/access/access-type.ts';
+import { ACCESS_TYPES } from '../../../src/site-controller/access/access-type.ts';
 import { NODE_DRIVER_FLAGS, NODE_FLAGS } from '../../../scripts/image/node-flags.ts';
 
 const CHART = path.resolve(import.meta.dirname, '../../../deploy/chart');

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { routerRights } from '../../../src/api/skupper/router-rights.ts';
 import { skupperResources } from '../../../src/api/skupper/index.ts';
-import { keptObjects } from '../../../src/connection/kept-objects.ts';
+import { keptObjects } from '../../../src/site-controller/kept-objects.ts';
 import type { PolicyRule } from '../../../src/kube/objects.ts';
 
 interface Manifest {

@@ -25,7 +25,7 @@ const DECIDING = [
   '*refusal*.ts',
   '*limits.ts',
   'route.ts',
-  'choice.ts',
+  'destination-choice.ts',
 ];
 
 describe('the documents', () => {

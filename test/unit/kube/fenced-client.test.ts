@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { LeaseLostError } from '../../../src/kube/errors.ts';
 import { FencedClient } from '../../../src/kube/lease/fenced-client.ts';
-import { Tenure } from '../../../src/kube/lease/tenure.ts';
+import { LeaseHold } from '../../../src/kube/lease/lease-hold.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import { resource } from '../../../src/kube/resource.ts';
 import { PlayedApi } from '../exposure/support/played-api.ts';
@@ -17,7 +17,7 @@ test('a leader that wakes from a freeze writes nothing, though no timer has run 
   const thing = api.put(things, { metadata: key });
   let now = 0;
   let lost = 0;
-  const tenure = new Tenure(
+  const tenure = new LeaseHold(
     { lease: { metadata: {} }, since: 0 },
     10_000,
     () => now,

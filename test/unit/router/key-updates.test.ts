@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:tls';
 import { test } from 'node:test';
-import { boundKeyUpdatesOf } from '../../../src/work/key-updates.ts';
+import { limitKeyUpdatesOf } from '../../../src/work/key-updates.ts';
 import { eventually } from '../../harness/wait.ts';
 import { freePort } from '../support/free-port.ts';
 import { testAuthority } from './support/certificates.ts';
@@ -89,7 +89,7 @@ test('a connection to a server that does so is ended', async (t) => {
   assert.ok(address !== null && typeof address === 'object');
   using client = await keyChanger(address.port);
   // What it would be told of a server's keys, it is told of its own.
-  boundKeyUpdatesOf(client.tls);
+  limitKeyUpdatesOf(client.tls);
   const line = Buffer.from('SERVER_TRAFFIC_SECRET_N 00 00\n');
   for (let times = 0; times < 200; times += 1) client.tls.emit('keylog', line);
   await eventually('it to be ended', () => client.tls.destroyed);

@@ -4,7 +4,7 @@ import type { ListenerStatus, SiteStatus } from '../../../src/api/skupper/index.
 import type { RouterRecord, RouterState } from '../../../src/router/contract.ts';
 import { noTrust, type TrustFacts } from '../../../src/site/observe/trust-facts.ts';
 import { observeSite, type AnyStatus } from '../../../src/site/observe/observe.ts';
-import type { Wording } from '../../../src/site/observe/wording.ts';
+import type { MessageFormat } from '../../../src/site/observe/message-format.ts';
 import type { Material } from '../../../src/site/material.ts';
 import { planSite } from '../../../src/site/plan/plan.ts';
 import type { ResourceKey, SiteObject } from '../../../src/site/resources.ts';
@@ -20,7 +20,7 @@ function observe(
     readonly now?: string;
     readonly trust?: TrustFacts;
     readonly material?: Partial<Material>;
-    readonly wording?: Wording;
+    readonly wording?: MessageFormat;
     readonly serving?: readonly string[];
   } = {},
 ): ReadonlyMap<ResourceKey, AnyStatus> {

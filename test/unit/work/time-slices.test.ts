@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { TimeSlices } from '../../../src/work/time-slices.ts';
-import { Turns } from '../../../src/work/turns.ts';
+import { RoundRobin } from '../../../src/work/round-robin.ts';
 
 const spin = (milliseconds: number): void => {
   for (const end = performance.now() + milliseconds; performance.now() < end;);
@@ -9,7 +9,7 @@ const spin = (milliseconds: number): void => {
 
 describe('TimeSlices', () => {
   test('let the event loop go on between two slices', async () => {
-    const slices = new TimeSlices(new Turns(), 'a');
+    const slices = new TimeSlices(new RoundRobin(), 'a');
     let iterations = 0;
     let isDone = false;
     const count = (): void => {
@@ -26,7 +26,7 @@ describe('TimeSlices', () => {
   });
 
   test('are given round-robin, however many one work asks for', async () => {
-    const turns = new Turns();
+    const turns = new RoundRobin();
     const order: string[] = [];
     const run = async (whose: string, many: number): Promise<void> => {
       const slices = new TimeSlices(turns, whose);
@@ -42,7 +42,7 @@ describe('TimeSlices', () => {
   });
 
   test('cost nothing while a slice lasts', async () => {
-    const slices = new TimeSlices(new Turns(), 'a');
+    const slices = new TimeSlices(new RoundRobin(), 'a');
     await slices.rest();
     let isInterrupted = false;
     setImmediate(() => (isInterrupted = true));

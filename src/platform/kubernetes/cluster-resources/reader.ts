@@ -18,7 +18,7 @@ export class ClusterReader {
   #end: AbortController | undefined;
   /** Of what is watched, since the last wait. */
   #hasChanged = false;
-  #tell: (() => void) | undefined;
+  #notify: (() => void) | undefined;
 
   constructor(client: KubeClient, namespace: string) {
     this.#client = client;
@@ -53,9 +53,9 @@ export class ClusterReader {
   async changed(milliseconds: number): Promise<void> {
     if (!this.#hasChanged) {
       const over = new AbortController();
-      this.#tell = () => over.abort();
+      this.#notify = () => over.abort();
       await pause(milliseconds, over.signal).catch(() => undefined);
-      this.#tell = undefined;
+      this.#notify = undefined;
     }
     this.#hasChanged = false;
   }
@@ -88,7 +88,7 @@ export class ClusterReader {
     await Promise.race([cache.synced, refused]);
     const onChange = (): void => {
       this.#hasChanged = true;
-      this.#tell?.();
+      this.#notify?.();
     };
     cache.onChange(bounded('look/resource-changed', onChange));
     return cache;

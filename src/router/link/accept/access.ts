@@ -7,8 +7,8 @@ import { deadlines } from '../../deadlines.ts';
 import { LinkError } from '../link-errors.ts';
 import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
 import { hostNames } from '../../../work/host-names.ts';
-import { boundKeyUpdates } from '../../../work/key-updates.ts';
-import { openTlsInput } from '../../../work/tls-input.ts';
+import { limitKeyUpdates } from '../../../work/key-updates.ts';
+import { openTlsFeed } from '../../../work/tls-feed.ts';
 import { openBundle, type LinkBundle } from '../bundle.ts';
 import { HandshakeLimit } from './handshake-limit.ts';
 import type { LinkHost } from '../host.ts';
@@ -16,7 +16,7 @@ import type { Link } from '../link.ts';
 import { Incoming } from './incoming.ts';
 import { listenError } from './listen-error.ts';
 import { sendGoaway } from '../session/goaway.ts';
-import { LogRation } from '../../../telemetry/log-ration.ts';
+import { RateLimitedLog } from '../../../telemetry/rate-limited-log.ts';
 import { isAboutDates } from '../../../identity/bundle-check.ts';
 import { sameBundle } from '../../../identity/tls-bundle.ts';
 import { linkMetrics } from '../link-metrics.ts';
@@ -72,7 +72,7 @@ export class Access {
   /** Of those that could be used. */
   readonly #revisions = new Revisions();
   readonly #handshakes: HandshakeLimit;
-  readonly #strangers: LogRation;
+  readonly #unauthenticated: RateLimitedLog;
   readonly #incoming = new Set<Incoming>();
 
   /**
@@ -84,7 +84,7 @@ export class Access {
     this.#siblingsOnly = siblingsOnly;
     this.#config = config;
     this.#sharesPort = sharesPort;
-    this.#strangers = new LogRation(host.log);
+    this.#unauthenticated = new RateLimitedLog(host.log);
     this.#handshakes = new HandshakeLimit(host.memory.handshakes);
     this.#listen();
   }
@@ -209,7 +209,7 @@ export class Access {
       // One that listens goes on as it is: an accept failed, for want of open files for example.
       if (this.#port !== undefined) {
         linkMetrics.refused.inc({ reason: 'busy' });
-        this.#strangers.warn({ access: this.#config.name, code: codeOf(error) }, `a peer could not be accepted (${codeOf(error)})`);
+        this.#unauthenticated.warn({ access: this.#config.name, code: codeOf(error) }, `a peer could not be accepted (${codeOf(error)})`);
         return;
       }
       this.#stopListening();
@@ -265,10 +265,10 @@ export class Access {
       ALPNProtocols: [FORWARD, REVERSE],
       handshakeTimeout: deadlines.step,
     });
-    openTlsInput(server, true);
-    boundKeyUpdates(server, ({ message }) => {
+    openTlsFeed(server, true);
+    limitKeyUpdates(server, ({ message }) => {
       linkMetrics.refused.inc({ reason: 'protocol' });
-      this.#strangers.warn({ access: this.#config.name, code: 'protocol', reason: message }, 'connection closed');
+      this.#unauthenticated.warn({ access: this.#config.name, code: 'protocol', reason: message }, 'connection closed');
     });
     this.#trusted = trusted;
     this.#revisions.apply(this.#config.tls);
@@ -376,7 +376,10 @@ export class Access {
     if (full !== undefined) return full;
     for (const incoming of ending) {
       const { address } = incoming;
-      this.#strangers.warn({ access: this.#config.name, address, siteId }, 'connection of an earlier link ended: its site makes a new one');
+      this.#unauthenticated.warn(
+        { access: this.#config.name, address, siteId },
+        'connection of an earlier link ended: its site makes a new one',
+      );
       incoming.giveWay();
     }
     return undefined;
@@ -408,7 +411,10 @@ export class Access {
     );
     if (address === undefined) return;
     linkMetrics.refused.inc({ reason: 'busy' });
-    this.#strangers.warn({ access: this.#config.name, address, code: 'busy' }, 'connection closed: too many TLS handshakes are under way');
+    this.#unauthenticated.warn(
+      { access: this.#config.name, address, code: 'busy' },
+      'connection closed: too many TLS handshakes are under way',
+    );
   }
 
   #handshakeFailed(error: Error, socket: TLSSocket): void {
@@ -441,7 +447,10 @@ export class Access {
       const error = refusal ?? new LinkError('tls-no-cert', 'No certificate was shown.');
       linkMetrics.refused.inc({ reason: error.code });
       const { code, message } = error;
-      this.#strangers.warn({ access: this.#config.name, address, serial: certificate?.serial, code, reason: message }, 'peer refused');
+      this.#unauthenticated.warn(
+        { access: this.#config.name, address, serial: certificate?.serial, code, reason: message },
+        'peer refused',
+      );
       sendGoaway(socket, error);
       return;
     }
@@ -456,7 +465,7 @@ export class Access {
       revision,
       edgeOnly: this.#config.role === 'edge',
       siblingsOnly,
-      ration: this.#strangers,
+      ration: this.#unauthenticated,
       onProved: () => this.#handshakes.end(socket),
       onClose: () => this.#incoming.delete(incoming),
     });

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { openFilesLimit, reserveWithin } from '../../../telemetry/open-files.ts';
-import { FairPlaces } from '../../../work/fair-places.ts';
-import { handshakeReads } from '../../../work/handshake-reads.ts';
+import { AdmissionSlots } from '../../../work/admission-slots.ts';
+import { handshakeScheduler } from '../../../work/handshake-scheduler.ts';
 import { HandshakePace } from '../../../work/handshake-pace.ts';
-import { RawSockets } from '../../../work/raw-sockets.ts';
-import { hasSaid } from '../../../work/tls-input.ts';
+import { TcpByTls } from '../../../work/tcp-by-tls.ts';
+import { hasSentData } from '../../../work/tls-feed.ts';
 import { networkOf } from '../../../x509/network.ts';
 import { bounded } from '../../../telemetry/boundary.ts';
 
@@ -18,16 +18,16 @@ const MOST_OF_ADDRESS = 64;
  * Invariant: who waits for its turn has a place, since nobody else closes a connection that waits.
  */
 export class HandshakeLimit {
-  readonly #places: FairPlaces<Socket>;
+  readonly #places: AdmissionSlots<Socket>;
   readonly #pace = new HandshakePace<Socket>();
-  readonly #raws = new RawSockets();
+  readonly #raws = new TcpByTls();
   /** Of each that has a place. */
   readonly #networks = new Map<Socket, string>();
 
   /** @param within how many there is memory for */
   constructor(within = Infinity) {
     const most = Math.min(MOST, within);
-    this.#places = new FairPlaces({ most, mostOfGroup: Math.min(MOST_OF_ADDRESS, most) }, hasSaid);
+    this.#places = new AdmissionSlots({ most, mostOfGroup: Math.min(MOST_OF_ADDRESS, most) }, hasSentData);
   }
 
   /**
@@ -45,7 +45,7 @@ export class HandshakeLimit {
     const closed = ended === undefined ? undefined : this.#close(ended);
     const shake = (): void => {
       start();
-      handshakeReads.begin(raw, network);
+      handshakeScheduler.begin(raw, network);
     };
     this.#pace.enter(raw, network, shake);
     return closed;
@@ -54,7 +54,7 @@ export class HandshakeLimit {
   /** TLS is done with the handshake of this connection, of which it has made a socket of its own. It keeps its place. */
   shaken(tls: Socket): void {
     const raw = this.#raws.below(tls);
-    if (raw !== undefined) handshakeReads.end(raw);
+    if (raw !== undefined) handshakeScheduler.end(raw);
   }
 
   /** The handshake is over, and all that it stands for. */
@@ -74,7 +74,7 @@ export class HandshakeLimit {
     const network = this.#networks.get(raw);
     if (network === undefined) return;
     this.#networks.delete(raw);
-    handshakeReads.end(raw);
+    handshakeScheduler.end(raw);
     this.#places.leave(raw);
     this.#pace.leave(raw, network);
   }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { bounded, detached } from '../../../telemetry/boundary.ts';
 import { LinkError } from '../link-errors.ts';
-import type { LogRation } from '../../../telemetry/log-ration.ts';
+import type { RateLimitedLog } from '../../../telemetry/rate-limited-log.ts';
 import type { RequestHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
 import { siteOf } from '../../routing/names.ts';
@@ -42,7 +42,7 @@ export interface IncomingOptions {
   /** Only routers of this site may, and it serves nothing until one has proved to be that. */
   readonly siblingsOnly: boolean;
   /** For what a peer can cause as often as it likes. */
-  readonly ration: LogRation;
+  readonly ration: RateLimitedLog;
   /** The peer has proved who it is. */
   readonly onProved?: () => void;
   readonly onClose: () => void;

@@ -1,7 +1,7 @@
 import { chmodSync, unlinkSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { bounded, detached } from '../../../telemetry/boundary.ts';
-import { LogRation } from '../../../telemetry/log-ration.ts';
+import { RateLimitedLog } from '../../../telemetry/rate-limited-log.ts';
 import { deadlines } from '../../deadlines.ts';
 import { LinkError } from '../link-errors.ts';
 import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
@@ -17,7 +17,7 @@ const RETRY: Backoff = { first: 200, max: 5_000 };
 export class SiblingAccess {
   readonly path: string;
   readonly #host: LinkHost;
-  readonly #ration: LogRation;
+  readonly #ration: RateLimitedLog;
   readonly #incoming = new Set<Incoming>();
   readonly #greeting = new Set<Socket>();
   #server: Server | undefined;
@@ -28,7 +28,7 @@ export class SiblingAccess {
   constructor(host: LinkHost, path: string) {
     this.#host = host;
     this.path = path;
-    this.#ration = new LogRation(host.log);
+    this.#ration = new RateLimitedLog(host.log);
     this.#listen();
   }
 

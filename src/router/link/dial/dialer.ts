@@ -65,7 +65,7 @@ export class Dialer {
   /** Where the site that the link is with, or was with last, says that it is reached. */
   #learned: Learned | undefined;
   /** It said so over this link, at some time. */
-  #wasTold = false;
+  #wasNotified = false;
   readonly #onLearned: (learned: Learned) => void;
   /** The peer's certificate is about to end. */
   #isEnding = false;
@@ -119,12 +119,12 @@ export class Dialer {
 
   /** What the site that it is with, or was with last, said over this link, or over one that had been told the same. */
   get told(): Learned | undefined {
-    return this.#wasTold ? this.#learned : undefined;
+    return this.#wasNotified ? this.#learned : undefined;
   }
 
   /** The site at the other end says where it is reached. */
   tell(learned: Learned): void {
-    this.#wasTold = true;
+    this.#wasNotified = true;
     this.learn(learned);
   }
 
@@ -141,7 +141,7 @@ export class Dialer {
     this.#revisions.apply(target.tls);
     this.#cutOutdated();
     if (!target.beginsAs(before)) this.#remember(undefined);
-    this.#tellCost();
+    this.#announceCost();
     const standby = this.#standby;
     if (standby !== undefined && !target.servedBy(standby.target, standby.peer)) this.#dropStandby();
     if (this.#fits() || target.equals(before)) return;
@@ -151,7 +151,7 @@ export class Dialer {
     this.#wake();
   }
 
-  #tellCost(): void {
+  #announceCost(): void {
     const { cost } = this.#target;
     for (const link of [this.opened?.link, this.#standby?.opened.link]) {
       if (link?.state !== 'up' || link.cost === cost) continue;
@@ -246,7 +246,7 @@ export class Dialer {
 
   #remember(learned: Learned | undefined): void {
     this.#learned = learned;
-    this.#wasTold = learned !== undefined;
+    this.#wasNotified = learned !== undefined;
   }
 
   get #carriesAny(): boolean {
@@ -330,7 +330,7 @@ export class Dialer {
       await this.#turn();
       if (attempt.signal.aborted) return;
       const [host, last, learned, onLearned, { signal }] = [this.#host, this.#silentPeer, this.#learned, this.#onLearned, attempt];
-      const onSlow = (peer: string): void => this.#tellSlow(peer);
+      const onSlow = (peer: string): void => this.#logSlow(peer);
       const { opened, peer } = await openFirst({ host, target, last, learned, onLearned, onSlow, signal });
       if (attempt.signal.aborted) {
         opened.link.cut(new LinkError('closed', 'The link was given up.'));
@@ -355,7 +355,7 @@ export class Dialer {
     }
   }
 
-  #tellSlow(peer: string): void {
+  #logSlow(peer: string): void {
     if (this.#problem !== undefined) return;
     const words = `No link over ${peer} within ${deadlines.slowAttempt / 1_000} s; the attempt goes on. Does a firewall drop its packets?`;
     this.#problem = { code: 'timeout', message: words };
@@ -381,7 +381,7 @@ export class Dialer {
     this.#isEnding = false;
     this.#problem = undefined;
     // It was opened for the cost of a moment ago.
-    this.#tellCost();
+    this.#announceCost();
     if (old !== undefined) this.#putAside(old, next.opened.link);
     // The peer may have been revoked since it was looked at last.
     this.dropRevoked();

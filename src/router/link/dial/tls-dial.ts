@@ -7,7 +7,7 @@ import { bounded } from '../../../telemetry/boundary.ts';
 import type { LinkEndpoint, ProxyConfig } from '../../contract.ts';
 import { hostPort } from '../../host-port.ts';
 import { lookupKnown } from '../../../work/host-names.ts';
-import { boundOutgoingTls } from '../../../work/outgoing-tls.ts';
+import { limitOutgoingTls } from '../../../work/outgoing-tls.ts';
 import { deadlines } from '../../deadlines.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LinkBundle } from '../bundle.ts';
@@ -58,7 +58,7 @@ function handshake(options: DialOptions, tunnel?: Socket): Promise<TLSSocket> {
     rejectUnauthorized: false,
     ...(options.sibling === true ? { checkServerIdentity: () => undefined } : {}),
   });
-  boundOutgoingTls(socket, peer);
+  limitOutgoingTls(socket, peer);
   const fail = (error: unknown): void => {
     socket.destroy();
     reject(error);

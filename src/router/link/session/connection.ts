@@ -4,9 +4,9 @@ import { bounded, reportInternalError } from '../../../telemetry/boundary.ts';
 import { LinkError } from '../link-errors.ts';
 import type { RequestHead, Session, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { createSession } from '../../http2/session.ts';
-import type { Turns } from '../../http2/turn.ts';
+import type { PeerLoopQuotas } from '../../http2/loop-quota.ts';
 import { COST } from '../../memory/costs.ts';
-import type { Holder } from '../../memory/holders.ts';
+import type { MemoryUser } from '../../memory/memory-users.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { Binding } from './hello.ts';
 import type { Liveness, Watched } from './liveness.ts';
@@ -32,12 +32,12 @@ export interface ConnectionOptions {
   readonly role: 'client' | 'server';
   /** Whose share of memory it is part of. */
   readonly owner: string;
-  readonly host: { readonly liveness: Liveness; readonly memory: Memory; readonly turns: Turns };
+  readonly host: { readonly liveness: Liveness; readonly memory: Memory; readonly turns: PeerLoopQuotas };
   readonly events: ConnectionEvents;
 }
 
 /** One HTTP/2 connection of a link, watched for life. */
-export class Connection implements Watched, Holder {
+export class Connection implements Watched, MemoryUser {
   readonly kind = 'peer';
   readonly owner: string;
   /** What routing has of it. */

@@ -37,12 +37,12 @@ export class Liveness implements Disposable {
   readonly #clock: () => number;
   readonly #watched = new Map<Watched, Pulse>();
   #timer: NodeJS.Timeout | undefined;
-  #lastLook: number;
+  #lastScan: number;
 
   constructor(limits: Partial<LivenessLimits> = {}, clock: () => number = () => performance.now()) {
     this.#limits = { ...LIMITS, ...limits };
     this.#clock = clock;
-    this.#lastLook = clock();
+    this.#lastScan = clock();
   }
 
   /** Other times from now on. */
@@ -62,7 +62,7 @@ export class Liveness implements Disposable {
       samples: [],
     });
     if (this.#timer !== undefined) return;
-    this.#lastLook = now;
+    this.#lastScan = now;
     this.#timer = setInterval(
       bounded('look/liveness', () => this.look()),
       this.#limits.look,
@@ -82,8 +82,8 @@ export class Liveness implements Disposable {
   /** One round; the timer's work. */
   look(): void {
     const now = this.#clock();
-    const stoodStill = Math.max(0, now - this.#lastLook - 2 * this.#limits.look);
-    this.#lastLook = now;
+    const stoodStill = Math.max(0, now - this.#lastScan - 2 * this.#limits.look);
+    this.#lastScan = now;
     for (const [connection, pulse] of this.#watched) {
       pulse.aliveAt += stoodStill;
       guard(

@@ -2,7 +2,7 @@
 import { messageOf, type Logger } from '../../../telemetry/log.ts';
 import type { IssuedCertificate, RouterHooks } from '../../contract.ts';
 import { EarlyRenewalError } from '../../../identity/issued.ts';
-import type { LogRation } from '../../../telemetry/log-ration.ts';
+import type { RateLimitedLog } from '../../../telemetry/rate-limited-log.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
 import { bounded, detached } from '../../../telemetry/boundary.ts';
@@ -113,7 +113,7 @@ export function serveRenewal(options: {
   readonly stream: Stream;
   readonly peer: { readonly certificate: Buffer; readonly siteId: string };
   readonly renew: NonNullable<RouterHooks['renew']>;
-  readonly ration: LogRation;
+  readonly ration: RateLimitedLog;
   readonly host: { readonly log: Logger };
   /** The request has been answered, or will not be. */
   onOver(): void;

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { bounded } from '../../../telemetry/boundary.ts';
-import type { Spender } from '../../../work/time-share.ts';
+import type { CpuBudgetUser } from '../../../work/cpu-budget.ts';
 import { LinkError } from '../link-errors.ts';
 import { piecesOf } from '../../routing/codec.ts';
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
@@ -45,13 +45,13 @@ export class RoutingStream implements StreamHandler {
   /** Of a message that is heeded piece by piece, those that are left. */
   #pieces: readonly Buffer[] = [];
   #unconsumed = 0;
-  readonly #time: Spender;
+  readonly #time: CpuBudgetUser;
   #budget: number;
   #budgetAt: number;
   #timer: NodeJS.Timeout | undefined;
 
   /** @param time in which messages are heeded, of all links of the peer */
-  constructor(events: RoutingStreamEvents, time: Spender, limits: Partial<RoutingStreamLimits> = {}) {
+  constructor(events: RoutingStreamEvents, time: CpuBudgetUser, limits: Partial<RoutingStreamLimits> = {}) {
     this.#events = events;
     this.#time = time;
     this.#limits = { ...LIMITS, ...limits };
@@ -168,12 +168,12 @@ export class RoutingStream implements StreamHandler {
       }
       const [first, ...rest] = this.#pieces;
       this.#pieces = rest;
-      if (first !== undefined) this.#heed(first);
+      if (first !== undefined) this.#process(first);
     }
     return at;
   }
 
-  #heed(message: Buffer): void {
+  #process(message: Buffer): void {
     const began = performance.now();
     try {
       this.#events.onMessage(message);

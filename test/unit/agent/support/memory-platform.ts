@@ -15,7 +15,7 @@ import { siteIdOf } from '../../../../src/identity/site-id.ts';
 import { generateSiteKey } from '../../../../src/identity/site-key.ts';
 import type { Revocations, TlsBundle } from '../../../../src/router/contract.ts';
 import type { AnyStatus } from '../../../../src/site/observe/observe.ts';
-import type { Reach } from '../../../../src/site/reach.ts';
+import type { Reach } from '../../../../src/site/site-endpoints.ts';
 import { keyOf, sortResources, type ResourceKey, type SiteObject } from '../../../../src/site/resources.ts';
 import { authorityOf } from '../../../../src/trust/authority.ts';
 import type { Authority } from '../../../../src/trust/contract.ts';

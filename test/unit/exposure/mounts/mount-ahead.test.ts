@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { listenerClasses, listeners, podListeners, type Listener } from '../../../../src/api/listeners/index.ts';
 import { LISTENER_CLASS_ANNOTATION, podLabelOf } from '../../../../src/api/listeners/names.ts';
 import { startClusterCaches, startPolicyCaches } from '../../../../src/exposure/cluster/caches.ts';
-import { wakeUps } from '../../../../src/exposure/wake-ups.ts';
+import { watchHandlers } from '../../../../src/exposure/watch-handlers.ts';
 import type { Pod } from '../../../../src/kube/objects.ts';
 import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '../../../../src/kube/resource.ts';
 import { startInformer } from '../../../../src/kube/watch/informer.ts';
@@ -267,7 +267,7 @@ test('of a Listener that 1,000 pods share, no mount is looked at when its endpoi
   const caches = startClusterCaches(startInformer, api, startPolicyCaches(startInformer, api, end.signal), end.signal);
   await Promise.all(Object.values(caches).map((cache) => cache.synced));
   const woken = new Set<string>();
-  const stop = wakeUps(caches, undefined, {
+  const stop = watchHandlers(caches, undefined, {
     listener: () => undefined,
     volume: () => undefined,
     claim: () => undefined,

@@ -8,8 +8,8 @@ import { ErrorCode } from '../../../../src/router/http2/errors.ts';
 import { Flag, FrameType, goawayFrame, PREFACE } from '../../../../src/router/http2/frames.ts';
 import type { SessionLimits } from '../../../../src/router/http2/limits.ts';
 import { createSession } from '../../../../src/router/http2/session.ts';
-import { Turn, Turns } from '../../../../src/router/http2/turn.ts';
-import type { Whose } from '../../../../src/router/memory/nested-shares.ts';
+import { PeerLoopQuota, PeerLoopQuotas } from '../../../../src/router/http2/loop-quota.ts';
+import type { ShareOwner } from '../../../../src/router/memory/nested-fair-share.ts';
 import { frame, headers } from '../../../fuzz/frames.ts';
 import { readSent } from '../../../fuzz/sent-frames.ts';
 import { Wire } from '../../../fuzz/wire.ts';
@@ -28,7 +28,7 @@ function victim(
   reads: boolean,
   limits: Partial<SessionLimits> = {},
   accept: (accepted: Accepted) => StreamHandler | undefined | void = () => {},
-  turn = new Turn(() => Infinity),
+  turn = new PeerLoopQuota(() => Infinity),
 ): Victim {
   const wire = new Wire(reads);
   const seen = new SessionRecorder(accept);
@@ -94,7 +94,7 @@ test('a peer that sends without end, and reads of no window that it gets, is cut
 test('a peer that says again and again that it takes no more streams has each of them cut once', async () => {
   const wire = new Wire(true);
   const seen = new SessionRecorder();
-  const turn = new Turn();
+  const turn = new PeerLoopQuota();
   const session = createSession(wire.socket, { role: 'client', events: seen, turn, now: () => 0 });
   wire.feed(frame(FrameType.SETTINGS, 0, 0, setting(3, 10_000)));
   await setImmediate();
@@ -111,7 +111,7 @@ test('a peer that says again and again that it takes no more streams has each of
 test('a peer that answers no ping is asked for the round trip once', async () => {
   let now = 0;
   const wire = new Wire(true);
-  const options = { role: 'server', turn: new Turn(() => Infinity), now: () => now } as const;
+  const options = { role: 'server', turn: new PeerLoopQuota(() => Infinity), now: () => now } as const;
   const session = createSession(wire.socket, { ...options, events: new SessionRecorder(take) });
   wire.feed(Buffer.concat([PREFACE, frame(FrameType.SETTINGS, 0, 0), connect(1)]));
   for (let second = 0; second < 100; second += 1) {
@@ -144,11 +144,11 @@ test('heads of requests that wait for a peer to read have a bound, each asker a 
   const session = createSession(wire.socket, {
     role: 'client',
     events: new SessionRecorder(),
-    turn: new Turn(() => Infinity),
+    turn: new PeerLoopQuota(() => Infinity),
     now: () => 0,
   });
   wire.feed(frame(FrameType.SETTINGS, 0, 0, setting(3, 32_768)));
-  const [greedy, modest]: readonly Whose[] = [
+  const [greedy, modest]: readonly ShareOwner[] = [
     { owner: 'greedy', key: 'key' },
     { owner: 'modest', key: 'key' },
   ];
@@ -217,7 +217,7 @@ test('changes of the window of many streams are rationed by what they cost', () 
 test('answers that cross the resets of very many streams are dropped', () => {
   const wire = new Wire(true);
   const seen = new SessionRecorder();
-  const session = createSession(wire.socket, { role: 'client', events: seen, turn: new Turn(() => Infinity), now: () => 0 });
+  const session = createSession(wire.socket, { role: 'client', events: seen, turn: new PeerLoopQuota(() => Infinity), now: () => 0 });
   wire.feed(frame(FrameType.SETTINGS, 0, 0, Buffer.concat([setting(3, 2_000)])));
   const streams = Array.from({ length: 1_000 }, () => session.request({ method: 'CONNECT', authority: 'key', fields: {} }, new Recorder()));
   for (const stream of streams) stream.reset(ErrorCode.CANCEL);
@@ -234,9 +234,9 @@ test('answers that cross the resets of very many streams are dropped', () => {
 
 test('requests that were left are given back once, in whatever turn the connection ends them', async () => {
   const wire = new Wire(true);
-  const memory = { charged: 0, charge: (_whose: Whose, bytes: number) => void (memory.charged += bytes) };
+  const memory = { charged: 0, charge: (_whose: ShareOwner, bytes: number) => void (memory.charged += bytes) };
   const limits = { earlyResets: { burst: 0, perSecond: 0 } };
-  const session = createSession(wire.socket, { role: 'client', events: new SessionRecorder(), limits, memory, turn: new Turn() });
+  const session = createSession(wire.socket, { role: 'client', events: new SessionRecorder(), limits, memory, turn: new PeerLoopQuota() });
   wire.feed(frame(FrameType.SETTINGS, 0, 0, setting(3, 2_000)));
   const ask = () => session.request({ method: 'CONNECT', authority: 'key', fields: {} }, new Recorder(), { whose: { owner: 'site' } });
   for (const stream of Array.from({ length: 100 }, ask)) stream.reset(ErrorCode.CANCEL);
@@ -250,9 +250,9 @@ test('requests that were left are given back once, in whatever turn the connecti
 
 test('of a connection that ends with very many streams a few are looked at in a turn', async () => {
   const wire = new Wire(true);
-  const memory = { given: 0, charge: (_whose: Whose, bytes: number) => void (memory.given += bytes < 0 ? 1 : 0) };
+  const memory = { given: 0, charge: (_whose: ShareOwner, bytes: number) => void (memory.given += bytes < 0 ? 1 : 0) };
   const limits = { earlyResets: { burst: 0, perSecond: 0 } };
-  const session = createSession(wire.socket, { role: 'client', events: new SessionRecorder(), limits, memory, turn: new Turn() });
+  const session = createSession(wire.socket, { role: 'client', events: new SessionRecorder(), limits, memory, turn: new PeerLoopQuota() });
   wire.feed(frame(FrameType.SETTINGS, 0, 0, setting(3, 2_000)));
   const ask = () => session.request({ method: 'CONNECT', authority: 'key', fields: {} }, new Recorder(), { whose: { owner: 'site' } });
   for (const stream of Array.from({ length: 1_000 }, ask)) stream.reset(ErrorCode.CANCEL);
@@ -328,8 +328,8 @@ test('bytes one by one, which nobody takes, end neither their streams nor those 
 });
 
 test('a thousand requests that arrive at once are taken in many turns, in their order, and others have theirs in between', async () => {
-  const { wire, session, seen } = victim(true, {}, refuse, new Turn());
-  const other = victim(true, {}, undefined, new Turn());
+  const { wire, session, seen } = victim(true, {}, refuse, new PeerLoopQuota());
+  const other = victim(true, {}, undefined, new PeerLoopQuota());
   await setImmediate();
   const ids = Array.from({ length: 1_000 }, (_, index) => 1 + 2 * index);
   wire.feed(Buffer.concat(ids.map((id) => connect(id, true))));
@@ -358,7 +358,7 @@ test('a thousand requests that arrive at once are taken in many turns, in their 
 });
 
 test('requests that wait for their turn are not taken once the session has ended', async () => {
-  const { wire, session, seen } = victim(true, {}, refuse, new Turn());
+  const { wire, session, seen } = victim(true, {}, refuse, new PeerLoopQuota());
   await setImmediate();
   wire.feed(Buffer.concat(Array.from({ length: 100 }, (_, index) => connect(1 + 2 * index, true))));
   session.destroy();
@@ -368,7 +368,7 @@ test('requests that wait for their turn are not taken once the session has ended
 });
 
 test('however many connections a peer has, they share its turns, and each gets on like the others', async () => {
-  const turn = new Turn();
+  const turn = new PeerLoopQuota();
   const all = Array.from({ length: 5 }, () => victim(true, {}, refuse, turn));
   await setImmediate();
   const ids = Array.from({ length: 100 }, (_, index) => 1 + 2 * index);
@@ -388,7 +388,7 @@ test('however many connections a peer has, they share its turns, and each gets o
 });
 
 test('a peer has shorter turns while another is linked as well, so that the other need not wait for it', async () => {
-  const turns = new Turns();
+  const turns = new PeerLoopQuotas();
   const { wire, seen } = victim(true, {}, refuse, turns.join('one'));
   await setImmediate();
   const feed = (from: number): void => wire.feed(Buffer.concat(Array.from({ length: 100 }, (_, index) => connect(from + 2 * index, true))));
@@ -412,7 +412,7 @@ test('a peer has shorter turns while another is linked as well, so that the othe
 });
 
 test('frames that ask for little are work too, and a flood of them is read in many turns', async () => {
-  const { wire, seen } = victim(true, {}, undefined, new Turn());
+  const { wire, seen } = victim(true, {}, undefined, new PeerLoopQuota());
   await setImmediate();
   wire.feed(connect(1));
   const crumb = frame(FrameType.DATA, 0, 1, Buffer.of(1));
@@ -429,7 +429,7 @@ test('frames that ask for little are work too, and a flood of them is read in ma
 });
 
 test('the streams of a connection that ends are ended in many turns, each once, whatever their users do meanwhile', async () => {
-  const { wire, session, seen } = victim(true, {}, undefined, new Turn());
+  const { wire, session, seen } = victim(true, {}, undefined, new PeerLoopQuota());
   const ids = Array.from({ length: 200 }, (_, index) => 1 + 2 * index);
   wire.feed(Buffer.concat(ids.map((id) => connect(id, true))));
   while (seen.accepted.length < ids.length) {
@@ -474,7 +474,7 @@ async function inManyTurns({ wire, session }: Victim, octets: readonly Buffer[],
 }
 
 async function withStreams(count: number): Promise<Victim> {
-  const all = victim(true, {}, undefined, new Turn());
+  const all = victim(true, {}, undefined, new PeerLoopQuota());
   await setImmediate();
   all.wire.feed(Buffer.concat(Array.from({ length: count }, (_, index) => connect(1 + 2 * index))));
   while (all.seen.accepted.length < count) {

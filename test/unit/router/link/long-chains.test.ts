@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { test } from 'node:test';
 import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
-import { boundOutgoingTls } from '../../../../src/work/outgoing-tls.ts';
+import { limitOutgoingTls } from '../../../../src/work/outgoing-tls.ts';
 import { freePort } from '../../support/free-port.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { hostileServer, longChain } from '../support/long-chain.ts';
@@ -93,7 +93,7 @@ test('who shows more certificates than anybody uses is ended before OpenSSL look
 test('nor are those of a server that shows more', async () => {
   await using hostile = await hostileServer(100);
   const socket = connectTls({ port: hostile.port, host: '127.0.0.1' });
-  boundOutgoingTls(socket, 'hostile');
+  limitOutgoingTls(socket, 'hostile');
   const [error] = await once(socket, 'error');
   assert.match(String(error), /more bytes/);
 });

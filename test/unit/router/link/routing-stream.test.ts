@@ -5,7 +5,7 @@ import type { Stream } from '../../../../src/router/http2/contract.ts';
 import { frameMessage } from '../../../../src/router/link/session/framing.ts';
 import { writeRecords } from '../../../../src/router/routing/codec.ts';
 import { messageTime } from '../../../../src/router/routing/limits.ts';
-import { TimeShares } from '../../../../src/work/time-share.ts';
+import { KeyedCpuBudget } from '../../../../src/work/cpu-budget.ts';
 import { RoutingStream, type RoutingStreamLimits } from '../../../../src/router/link/session/routing-stream.ts';
 
 class Peer implements Stream {
@@ -45,7 +45,7 @@ function open(
   limits: Partial<RoutingStreamLimits> = {},
   onMessage: (message: string) => void = () => {},
   // Whatever time there is: real, where the timers are not.
-  time = new TimeShares(1, Infinity).of('peer'),
+  time = new KeyedCpuBudget(1, Infinity).of('peer'),
 ): Heard {
   const peer = new Peer();
   const heard: Heard = {
@@ -149,7 +149,7 @@ describe('a routing stream', () => {
     const costly = (): void => {
       clock += 50;
     };
-    const { stream, peer, messages, faults } = open({}, costly, new TimeShares(messageTime.part, messageTime.burst).of('peer'));
+    const { stream, peer, messages, faults } = open({}, costly, new KeyedCpuBudget(messageTime.part, messageTime.burst).of('peer'));
     stream.onData(framed('me'));
     stream.start();
     const given = peer.given;
@@ -179,7 +179,7 @@ describe('a routing stream', () => {
     const costly = (): void => {
       clock += 4;
     };
-    const { stream, peer, messages, faults } = open({}, costly, new TimeShares(messageTime.part, messageTime.burst).of('peer'));
+    const { stream, peer, messages, faults } = open({}, costly, new KeyedCpuBudget(messageTime.part, messageTime.burst).of('peer'));
     stream.onData(framed('me'));
     stream.start();
     const records = Array.from({ length: 80 }, (_, age) => ({ age, bytes: Buffer.alloc(200) }));
@@ -208,7 +208,7 @@ describe('a routing stream', () => {
     t.after(() => mock.timers.reset());
     let clock = 0;
     t.mock.method(performance, 'now', () => clock);
-    const shares = new TimeShares(messageTime.part, messageTime.burst);
+    const shares = new KeyedCpuBudget(messageTime.part, messageTime.burst);
     const costly = (): void => {
       clock += 50;
     };
@@ -242,7 +242,7 @@ describe('a routing stream', () => {
     t.after(() => mock.timers.reset());
     let clock = 0;
     t.mock.method(performance, 'now', () => clock);
-    const shares = new TimeShares(messageTime.part, messageTime.burst);
+    const shares = new KeyedCpuBudget(messageTime.part, messageTime.burst);
     const begin = (count: number): Heard => {
       const costly = (): void => {
         clock += 4;

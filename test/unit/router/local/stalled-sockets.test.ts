@@ -4,9 +4,9 @@ import { connect, createServer, type Socket } from 'node:net';
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { describe, it, mock } from 'node:test';
 import type { StreamReset } from '../../../../src/router/http2/contract.ts';
-import { SocketEnd } from '../../../../src/router/local/socket-end.ts';
+import { SocketEndpoint } from '../../../../src/router/local/socket-endpoint.ts';
 import { forgetStalled, watchStalled } from '../../../../src/router/local/stalled-sockets.ts';
-import { Side } from '../../../../src/router/side.ts';
+import { ConnectionHalf } from '../../../../src/router/connection-half.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { listen } from './two-sides.ts';
@@ -28,7 +28,7 @@ interface Pair extends AsyncDisposable {
   readonly gone: () => StreamReset | undefined;
 }
 
-class CountingSide extends Side {
+class CountingSide extends ConnectionHalf {
   received = 0;
 
   override onData(chunk: Buffer): void {
@@ -47,7 +47,7 @@ function held(near: Socket, raw: Socket): Pick<Pair, 'side' | 'gone'> {
       gone = reason;
     },
   };
-  side.end = new SocketEnd(near, raw, side);
+  side.end = new SocketEndpoint(near, raw, side);
   return { side, gone: () => gone };
 }
 

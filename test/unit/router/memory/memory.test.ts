@@ -3,15 +3,15 @@ import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { COST } from '../../../../src/router/memory/costs.ts';
-import type { Holder } from '../../../../src/router/memory/holders.ts';
+import type { MemoryUser } from '../../../../src/router/memory/memory-users.ts';
 import { Memory } from '../../../../src/router/memory/memory.ts';
 import { countRead } from '../../../../src/router/memory/read-count.ts';
 import { metrics } from '../../../../src/telemetry/metrics.ts';
 
 const MIB = 1 << 20;
 
-class Held implements Holder {
-  readonly kind: Holder['kind'];
+class Held implements MemoryUser {
+  readonly kind: MemoryUser['kind'];
   readonly owner: string;
   held: number;
   ended: string | undefined;
@@ -23,7 +23,7 @@ class Held implements Holder {
     return held;
   }
 
-  constructor(memory: Memory, owner: string, held: number = COST.connection, kind: Holder['kind'] = 'connection') {
+  constructor(memory: Memory, owner: string, held: number = COST.connection, kind: MemoryUser['kind'] = 'connection') {
     this.#memory = memory;
     this.owner = owner;
     this.held = held;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Http1Observer } from '../../../../src/router/observers/http1.ts';
-import { Side } from '../../../../src/router/side.ts';
+import { ConnectionHalf } from '../../../../src/router/connection-half.ts';
 import { cutter, pass, Recorder, type Passing } from './recorder.ts';
 
 interface Case {
@@ -217,7 +217,7 @@ describe('the HTTP/1.1 observer', () => {
 
   it('says what it keeps in mind, and a connection that it reads off counts it', () => {
     const { fromClient, fromServer } = new Http1Observer(new Recorder());
-    const side = new Side();
+    const side = new ConnectionHalf();
     const before = side.held;
     side.tap = fromClient;
     assert.equal(side.held, before);

@@ -1,11 +1,11 @@
 import type { RouterConfig } from '../../../../src/router/contract.ts';
-import { Lane, Turns } from '../../../../src/router/http2/turn.ts';
+import { LoopQuota, PeerLoopQuotas } from '../../../../src/router/http2/loop-quota.ts';
 import type { LinkHost } from '../../../../src/router/link/host.ts';
 import { Links } from '../../../../src/router/link/links.ts';
 import { refuse } from '../../../../src/router/link/refusal.ts';
 import { Liveness } from '../../../../src/router/link/session/liveness.ts';
 import { messageTime } from '../../../../src/router/routing/limits.ts';
-import { TimeShares } from '../../../../src/work/time-share.ts';
+import { KeyedCpuBudget } from '../../../../src/work/cpu-budget.ts';
 import { roomy } from './memory.ts';
 import { quiet } from './site.ts';
 
@@ -19,9 +19,9 @@ export function linkHost({ site, siteKey, router, edge }: RouterConfig, changes:
     links: new Links(),
     liveness,
     memory: roomy(),
-    turns: new Turns(),
-    dials: new Lane(() => 1),
-    messageTime: new TimeShares(messageTime.part, messageTime.burst),
+    turns: new PeerLoopQuotas(),
+    dials: new LoopQuota(() => 1),
+    messageTime: new KeyedCpuBudget(messageTime.part, messageTime.burst),
     hooks: {},
     events: { onUp: () => {}, onDown: () => {}, onCost: () => {}, onSilence: () => {}, onLeaving: () => {} },
     draining: false,

@@ -1,0 +1,168 @@
+import type { Logger } from '../../telemetry/log.ts';
+import { bounded } from '../../telemetry/boundary.ts';
+import { CpuBudget } from '../../work/cpu-budget.ts';
+import { RoutingError } from '../routing/errors.ts';
+import type { Outgoing, OwnFacts, Routing } from '../routing/contract.ts';
+import type { Link } from './link.ts';
+import type { Links } from './links.ts';
+
+const TICK = 1_000;
+/** What has to wait goes as soon as it may: see `ownReleases`. Whoever waits for it may be without service until then. */
+const SOON = 200;
+/**
+ * Bytes that may wait for a peer and news still be told: it would come late behind more of that, and one that has news to tell without end could have all
+ * whose way is slower than its own cut off for not reading. What is left out is found when both ends compare, and of what changed often only the last.
+ */
+const MOST_WAITING = 262_144;
+/**
+ * Of all time, the part in which others are told of changes, and milliseconds of it at once: each time all listeners are looked at, and peers decide how
+ * often there is something new. A router that has just started, and compiled nothing yet, takes tens of milliseconds for each of the first, and is not ready
+ * before its listeners are open.
+ */
+const NOTICE_TIME = { part: 0.1, burst: 500, most: 50 } as const;
+
+export interface RoutingFeedOptions {
+  readonly log: Logger;
+  readonly routing: Routing;
+  readonly links: Links;
+  /** Routing answers otherwise than before. At most once in a turn of the event loop, and for a part of the time. */
+  readonly onChange: () => void;
+}
+
+/** Brings the world to routing, which is pure, and what it wants sent to the links. */
+export class RoutingDriver implements Disposable {
+  readonly #options: RoutingFeedOptions;
+  readonly #timer: NodeJS.Timeout;
+  #version: number;
+  /** Links for which news was left out. */
+  readonly #missed = new Set<string>();
+  readonly #noticeTime = new CpuBudget(NOTICE_TIME.part, NOTICE_TIME.burst, NOTICE_TIME.most);
+  /** Ends that one is to come. */
+  #endNotice: (() => void) | undefined;
+  #soon: NodeJS.Timeout | undefined;
+  #next: NodeJS.Immediate | undefined;
+  #disposed = false;
+
+  constructor(options: RoutingFeedOptions) {
+    this.#options = options;
+    this.#version = options.routing.version;
+    const tick = (): void => {
+      this.#logMissed();
+      this.#run((now) => options.routing.tick(now));
+    };
+    this.#timer = setInterval(bounded('look/routing-tick', tick), TICK);
+  }
+
+  setFacts(facts: OwnFacts): void {
+    this.#run((now) => this.#options.routing.setFacts(facts, now));
+  }
+
+  /** The link is up, its cost is another, or it begins or ceases to be silent. */
+  up(link: Link): void {
+    const { routing } = this.#options;
+    const { router, cost, confined, isSilent } = link;
+    const adjacency = { router, site: link.peer.site, link: link.id, cost, confined, isSilent };
+    this.#run((now) => routing.adjacencyUp(adjacency, now));
+  }
+
+  down(link: Link): void {
+    this.#run((now) => this.#options.routing.adjacencyDown(link.id, now));
+  }
+
+  /** From now on these sites count as unreachable. */
+  block(sites: ReadonlySet<string>): void {
+    this.#run(() => {
+      this.#options.routing.block(sites);
+      return [];
+    });
+  }
+
+  /** @throws RoutingError where the peer is to be cut off */
+  receive(link: Link, message: Buffer): void {
+    this.#run((now) => this.#options.routing.receive(link.id, message, now));
+  }
+
+  [Symbol.dispose](): void {
+    this.#disposed = true;
+    clearInterval(this.#timer);
+    this.#isReleased();
+    this.#endNotice?.();
+  }
+
+  #run(step: (now: number) => readonly Outgoing[]): void {
+    if (this.#disposed) return;
+    const { routing, log } = this.#options;
+    try {
+      for (const outgoing of step(Date.now())) this.#send(outgoing);
+    } catch (error) {
+      // What came with a bad message may have changed something too.
+      this.#notify();
+      if (!(error instanceof RoutingError)) log.error({ error }, 'routing failed');
+      throw error;
+    }
+    if (routing.version !== this.#version) this.#notify();
+    const { waiting } = routing;
+    if (waiting === 'a turn') this.#next ??= setImmediate(this.#release);
+    if (waiting === 'a while') this.#soon ??= setTimeout(this.#release, SOON);
+  }
+
+  #send({ link, message, isNews = false }: Outgoing): void {
+    const stream = this.#options.links.get(link)?.routing;
+    if (stream === undefined) return;
+    if (isNews && stream.queued > MOST_WAITING) this.#missed.add(link);
+    else stream.send(message);
+  }
+
+  #logMissed(): void {
+    const { links, routing } = this.#options;
+    for (const link of this.#missed) {
+      const stream = links.get(link)?.routing;
+      if (stream !== undefined && stream.queued > MOST_WAITING / 2) continue;
+      this.#missed.delete(link);
+      if (stream !== undefined) routing.missed(link);
+    }
+  }
+
+  /** Where it throws, the next tick releases. */
+  readonly #release = bounded(
+    'look/routing-release',
+    () => {
+      this.#isReleased();
+      this.#run((now) => this.#options.routing.release(now));
+    },
+    () => this.#isReleased(),
+  );
+
+  #isReleased(): void {
+    clearTimeout(this.#soon);
+    clearImmediate(this.#next);
+    this.#soon = undefined;
+    this.#next = undefined;
+  }
+
+  #notify(): void {
+    if (this.#endNotice !== undefined) return;
+    const tell = (): void => {
+      this.#endNotice = undefined;
+      this.#version = this.#options.routing.version;
+      const began = performance.now();
+      this.#options.onChange();
+      const now = performance.now();
+      this.#noticeTime.spend(now - began, now);
+    };
+    // Told with the next change, or a second later.
+    const failed = (): void => {
+      this.#endNotice = undefined;
+      this.#version = -1;
+    };
+    const notice = bounded('look/routing-change', tell, failed);
+    const wait = this.#noticeTime.wait(performance.now());
+    if (wait === 0) {
+      const next = setImmediate(notice);
+      this.#endNotice = () => clearImmediate(next);
+    } else {
+      const later = setTimeout(notice, wait);
+      this.#endNotice = () => clearTimeout(later);
+    }
+  }
+}

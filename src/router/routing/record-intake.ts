@@ -1,0 +1,209 @@
+import type { Buffer } from 'node:buffer';
+import { performance } from 'node:perf_hooks';
+import type { RouterId, RoutingCounters } from './contract.ts';
+import type { Change, Database } from './database.ts';
+import { RoutingError } from './errors.ts';
+import {
+  AT_A_TIME,
+  FORGET_AFTER,
+  looksForPlace,
+  MOST_RETURNING,
+  recordsOfLink,
+  recordsOfRouter,
+  returnsOfRouter,
+  roomTime,
+} from './limits.ts';
+import { CpuBudget } from '../../work/cpu-budget.ts';
+import { RateLimiter } from '../../work/rate-limiter.ts';
+import { Pace } from './pace.ts';
+import { readHead, signatureOf, signedBytes, type ReadHead } from './record.ts';
+import type { RouteRecord } from './record.ts';
+import { runSlice, type Sliced } from '../../work/sliced.ts';
+
+/** What the intake needs of its surroundings. */
+export interface IntakeContext {
+  readonly self: RouterId;
+  readonly database: Database;
+  readonly verify: (publicKey: Buffer, message: Buffer, signature: Buffer) => boolean;
+  /** Reads and keeps a record; the bytes are part of a whole message. */
+  readonly read: (bytes: Buffer, head: ReadHead) => RouteRecord | undefined;
+  /** On the ageing clock. */
+  clock(): number;
+  isAdjacent(router: RouterId): boolean;
+  /** Who is to be forgotten so that the limits hold again: of those that are known now. */
+  givesWay(): Sliced<readonly RouterId[]>;
+  /** Records changed. */
+  changed(change: Change): void;
+  /** A router that came while too much was held has its place: its records are to be passed on. */
+  admitted(router: RouterId): void;
+  /** Somebody made a record of this router in this epoch that this router has not made. */
+  contested(epoch: number): void;
+  /** A record of that link was left for later. */
+  postponed(link: string): void;
+}
+
+/**
+ * Decides on each record that a peer sends. Only what is new costs a signature check, and what one router or one link can
+ * make us check is rationed: the rest is fetched later, when a summary shows that it is missing.
+ */
+export class RecordIntake {
+  readonly #context: IntakeContext;
+  readonly #routers = new Pace(recordsOfRouter);
+  readonly #links = new Pace(recordsOfLink);
+  readonly #scans = new RateLimiter(looksForPlace);
+  readonly #roomTime = new CpuBudget(roomTime.part, roomTime.burst);
+  /**
+   * Routers that came while more was held than should be. Were they passed on before it is known who gives way, then two routers that
+   * cannot hold all would tell each other of whom they have just forgotten, as fast as they can.
+   */
+  #provisional = new Set<RouterId>();
+  /** Under way, and who was on trial when it began. */
+  #scan: { readonly steps: Sliced<readonly RouterId[]>; readonly onTrial: ReadonlySet<RouterId> } | undefined;
+  /**
+   * Of routers that gave way. Who gives way depends on who else is there, so that each of three may have to give way to the next: taken in whenever
+   * they are told of, they would go round among routers that have room for one.
+   */
+  readonly #returns = new Pace(returnsOfRouter, MOST_RETURNING);
+  readonly counters: { -readonly [Name in Exclude<keyof RoutingCounters, 'leftOut'>]: number } = {
+    accepted: 0,
+    stale: 0,
+    refused: 0,
+    malformed: 0,
+    postponed: 0,
+    contested: 0,
+  };
+
+  constructor(context: IntakeContext) {
+    this.#context = context;
+  }
+
+  /**
+   * @param age seconds
+   * @returns the record where it was taken and is to be passed on at once
+   * @throws RoutingError where no honest peer would have sent it
+   */
+  take(link: string, bytes: Buffer, age: number): RouteRecord | undefined {
+    const { database, verify, read, self } = this.#context;
+    const head = readHead(bytes);
+    const clock = this.#context.clock();
+    const made = clock - age * 1000;
+    const isNew = database.isNew(head.id, head);
+    if (!isNew) database.confirm(head, bytes, made);
+    // What is said of the age of a router that we know cannot be more than we know.
+    if (!isNew || clock - Math.max(made, database.routers.get(head.id)?.made ?? -Infinity) >= FORGET_AFTER) {
+      this.counters.stale += 1;
+      return undefined;
+    }
+    if (this.#isUnreachable(head.id)) {
+      this.counters.refused += 1;
+      return undefined;
+    }
+    if (!this.#links.take(link, clock) || !this.#routers.take(head.id, clock)) {
+      this.counters.postponed += 1;
+      this.#context.postponed(link);
+      return undefined;
+    }
+    if (!verify(head.publicKey, signedBytes(bytes), signatureOf(bytes))) {
+      throw new RoutingError('routing-forged', `A record of router ${head.id} does not have its site's signature.`);
+    }
+    if (head.id === self) {
+      this.counters.contested += 1;
+      this.#context.contested(head.epoch);
+      return undefined;
+    }
+    const record = read(bytes, head);
+    if (record === undefined) {
+      this.counters.malformed += 1;
+      return undefined;
+    }
+    if (!database.isAllowed(record) || !this.#hasPlace(link, head.id) || !this.#fits(link, record)) {
+      this.counters.refused += 1;
+      return undefined;
+    }
+    this.counters.accepted += 1;
+    const isStranger = !database.routers.has(head.id);
+    this.#context.changed(database.take(record, made));
+    if (isStranger && database.crowded) this.#provisional.add(head.id);
+    return this.#provisional.has(head.id) || this.#scan?.onTrial.has(head.id) === true ? undefined : record;
+  }
+
+  /** How many records of that router would be taken from that link now. */
+  room(link: string, router: RouterId): number {
+    const clock = this.#context.clock();
+    if (this.#isUnreachable(router)) return 0;
+    return Math.min(this.#links.left(link, clock), this.#routers.left(router, clock));
+  }
+
+  tick(): void {
+    this.#links.tick(this.#context.clock());
+    this.#routers.tick(this.#context.clock());
+    this.#returns.tick(this.#context.clock());
+    if (this.#context.database.crowded) this.#makeRoom();
+  }
+
+  /** Whether it is being found who gives way: `goOn` is to be called in the next turn of the event loop. */
+  get isLooking(): boolean {
+    return this.#scan !== undefined;
+  }
+
+  /** To be called now and then. */
+  goOn(): void {
+    if (this.#scan === undefined) return;
+    const { clock } = this.#context;
+    const began = performance.now();
+    const found = runSlice(this.#scan.steps, AT_A_TIME);
+    if (found !== undefined) this.#commit(found.value, this.#scan.onTrial);
+    this.#roomTime.spend(performance.now() - began, clock());
+  }
+
+  /** It has given way too often lately. A neighbour always finds room. */
+  #isUnreachable(router: RouterId): boolean {
+    const { database, isAdjacent, clock } = this.#context;
+    return this.#returns.left(router, clock()) === 0 && !database.routers.has(router) && !isAdjacent(router);
+  }
+
+  #hasPlace(link: string, router: RouterId): boolean {
+    const { database, isAdjacent, clock, postponed } = this.#context;
+    if (database.hasPlace(router) || isAdjacent(router)) return true;
+    if (this.#scans.take(clock())) this.#makeRoom();
+    if (database.hasPlace(router)) return true;
+    if (this.isLooking) postponed(link);
+    return false;
+  }
+
+  #fits(link: string, record: RouteRecord): boolean {
+    const { database, clock, postponed } = this.#context;
+    if (database.fits(record)) return true;
+    if (!database.crowded && !this.isLooking) return false;
+    const mayLook = this.#roomTime.wait(clock()) === 0;
+    if (mayLook) this.#makeRoom();
+    if (database.fits(record)) return true;
+    // There may be room for it in a second.
+    if (!mayLook || this.isLooking) postponed(link);
+    return false;
+  }
+
+  /** Not at each record of a flood: there is a little room above the limits, and what is there then is looked through at once. */
+  #makeRoom(): void {
+    if (this.#scan === undefined) {
+      this.#scan = { steps: this.#context.givesWay(), onTrial: this.#provisional };
+      // Whoever comes while it is looked is not looked at.
+      this.#provisional = new Set();
+      this.#context.database.settled();
+    }
+    this.goOn();
+  }
+
+  #commit(giveWay: readonly RouterId[], onTrial: ReadonlySet<RouterId>): void {
+    const { database, clock, changed, admitted } = this.#context;
+    this.#scan = undefined;
+    for (const router of giveWay) {
+      const change = database.forget(router);
+      if (change === undefined) continue;
+      this.counters.refused += change.before.length;
+      this.#returns.take(router, clock());
+      changed(change);
+    }
+    for (const router of onTrial) if (database.routers.has(router)) admitted(router);
+  }
+}

@@ -1,0 +1,16 @@
+import type { Endpoint } from '../../api/skupper/index.ts';
+import { keyOf, type ResourceKey } from '../../site/resources.ts';
+import type { NamespaceView } from '../namespace-view.ts';
+import { listCreatedAccess } from './created-access.ts';
+
+/** Where each SecuredAccess and each RouterAccess is reached, as far as that is known now. */
+export function accessEndpoints(view: NamespaceView): ReadonlyMap<ResourceKey, readonly Endpoint[]> {
+  const { asked, made } = listCreatedAccess(view);
+  const endpoints = new Map<ResourceKey, readonly Endpoint[]>();
+  for (const { access, endpoints: own } of made) endpoints.set(keyOf(access), own);
+  for (const { wish, by, group } of asked) {
+    const own = (endpoints.get(keyOf(wish.object)) ?? []).map((each) => ({ ...each, group }));
+    endpoints.set(by, [...(endpoints.get(by) ?? []), ...own]);
+  }
+  return endpoints;
+}

@@ -1,0 +1,70 @@
+/** What lets other sites reach this one: RouterAccess and SecuredAccess, and what each type of access is made of. */
+import { listeners } from '../../api/listeners/index.ts';
+import { annotation, label } from '../../api/skupper/cluster-names.ts';
+import { skupperResources, type SecuredAccess } from '../../api/skupper/index.ts';
+import type { KubeObject } from '../../kube/objects.ts';
+import { services, type Resource } from '../../kube/resource.ts';
+import { nameOf } from '../../site/resources.ts';
+import type { NamespaceView } from '../namespace-view.ts';
+import type { ObsoleteObject, DesiredObject, DesiredState } from '../desired-state.ts';
+import { certificatesOf } from './certificates.ts';
+import { earlyTlsRoutes, httpProxies, ingresses, isMade, routes, tlsRoutes } from './kinds.ts';
+import { listCreatedAccess } from './created-access.ts';
+import { isOfRouter } from './router-access.ts';
+
+export function accessObjects(view: NamespaceView): DesiredState {
+  const { asked, made, problems: ofRouters } = listCreatedAccess(view);
+  const certificates = certificatesOf(made, view);
+  const objects = [
+    ...asked.map(({ wish }) => wish),
+    ...made.flatMap((each) => each.objects),
+    ...certificates.flatMap((each) => each.objects),
+  ];
+  const ofAccesses = [...made.flatMap(({ problems }) => problems), ...certificates.flatMap((each) => each.problems)];
+  return { objects, unwanted: unwantedIn(view, objects), problems: [...ofRouters, ...ofAccesses] };
+}
+
+const kinds: readonly Resource[] = [services, ingresses, routes, httpProxies, tlsRoutes, earlyTlsRoutes, listeners];
+
+/** Made here or by an earlier controller, for what is no longer there or is made otherwise now. */
+function unwantedIn(view: NamespaceView, objects: readonly DesiredObject[]): readonly ObsoleteObject[] {
+  const wanted = new Set(objects.map(({ of, object }) => idOf(of, object)));
+  const isHeld = heldIn(view);
+  const left = (of: Resource, isOurs: (object: KubeObject) => boolean): readonly ObsoleteObject[] =>
+    view
+      .list(of)
+      .filter((object) => isOurs(object) && object.metadata.deletionTimestamp === undefined && !wanted.has(idOf(of, object)))
+      .filter((object) => !isHeld(object))
+      .map((object) => ({ of, object }));
+  // Two versions of one kind are the same objects.
+  const served = kinds.filter((of) => view.serves(of) && !(of === earlyTlsRoutes && view.serves(tlsRoutes)));
+  return [
+    ...served.flatMap((of) => left(of, isMade)),
+    ...left(skupperResources.SecuredAccess as Resource, (object) => isOfRouter(object as SecuredAccess)),
+    ...left(skupperResources.Certificate as Resource, isCertificateMade),
+  ];
+}
+
+/** Whether an object was made for a RouterAccess or SecuredAccess that cannot be read now. */
+function heldIn({ unreadable, list }: NamespaceView): (object: KubeObject) => boolean {
+  const isOwnedBy = (uids: ReadonlySet<string | undefined>, { metadata }: KubeObject): boolean =>
+    metadata.ownerReferences?.some(({ uid }) => uids.has(uid)) === true;
+  const uids = new Set(unreadable.map(({ metadata }) => metadata.uid));
+  const ofThose = list(skupperResources.SecuredAccess as Resource).filter((access) => uids.size > 0 && isOwnedBy(uids, access));
+  const all = new Set([...uids, ...ofThose.map(({ metadata }) => metadata.uid)]);
+  const names = new Set(unreadable.filter(({ kind }) => kind === 'SecuredAccess').map(nameOf));
+  return (object) => isOwnedBy(all, object) || names.has(object.metadata.labels?.[label.securedAccess] ?? '');
+}
+
+/** For SecuredAccesses, and for nothing else besides. */
+function isCertificateMade({ metadata: { annotations = {}, ownerReferences = [] } }: KubeObject): boolean {
+  return (
+    annotations[annotation.controlled] === 'true' &&
+    ownerReferences.length > 0 &&
+    ownerReferences.every(({ kind }) => kind === 'SecuredAccess')
+  );
+}
+
+function idOf({ plural, group }: Resource, { metadata }: KubeObject): string {
+  return `${plural}.${group}/${metadata.name}`;
+}

@@ -1,0 +1,33 @@
+import type { SecuredAccess } from '../../api/skupper/index.ts';
+import type { ResourceProblem } from '../../site/problem.ts';
+import { nameOf } from '../../site/resources.ts';
+import type { NamespaceView } from '../namespace-view.ts';
+import type { AccessPlan } from './access-parts.ts';
+import { askedByRouters, isOfRouter, type Asked } from './router-access.ts';
+import { makeAccess } from './secured-access.ts';
+
+export interface CreatedAccess {
+  readonly asked: readonly Asked[];
+  readonly made: readonly (AccessPlan & { readonly access: SecuredAccess })[];
+  /** Of RouterAccesses. */
+  readonly problems: readonly ResourceProblem[];
+}
+
+/** What each SecuredAccess of a namespace is made of. One that is about to go needs nothing more; nor does one that no RouterAccess asks for any longer. */
+export function listCreatedAccess(view: NamespaceView): CreatedAccess {
+  const { asked, problems } = askedByRouters(view);
+  const wanted = new Map(asked.map(({ wish }) => [nameOf(wish.object), wish.object]));
+  const unreadable = new Set(view.unreadable.map(({ metadata }) => metadata.uid));
+  const isAskedByUnreadable = ({ metadata: { ownerReferences = [] } }: SecuredAccess): boolean =>
+    ownerReferences.some(({ uid }) => unreadable.has(uid));
+  const alive = view.resources.SecuredAccess.filter(
+    (access) =>
+      access.metadata.deletionTimestamp === undefined && (!isOfRouter(access) || wanted.has(nameOf(access)) || isAskedByUnreadable(access)),
+  );
+  const made = alive.map((found) => {
+    // What a RouterAccess asks for now: the object follows with this same pass.
+    const access = { ...found, spec: wanted.get(nameOf(found))?.spec ?? found.spec };
+    return { access, ...makeAccess(access, view) };
+  });
+  return { asked, made, problems };
+}

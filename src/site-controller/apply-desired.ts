@@ -1,0 +1,238 @@
+import { createHash } from 'node:crypto';
+import { annotation } from '../api/skupper/cluster-names.ts';
+import { EarshotError } from '../errors/earshot-error.ts';
+import type { KubeClient } from '../kube/contract.ts';
+import { ApiError, isConflict, isNamespaceTerminating, isNotFound } from '../kube/errors.ts';
+import type { KubeObject } from '../kube/objects.ts';
+import { refusalAdvice } from '../kube/refusal.ts';
+import type { Resource } from '../kube/resource.ts';
+import { foreignController } from '../site/foreign-controller.ts';
+import type { ResourceProblem } from '../site/problem.ts';
+import { quoted } from '../text/printable.ts';
+import { mapConcurrent } from '../work/map-concurrent.ts';
+import type { TimeSlices } from '../work/time-slices.ts';
+import { hasMore, matchesDesired } from './matches-desired.ts';
+import type { SiteCaches } from './caches.ts';
+import { ABSENT, type Repairs } from './repairs.ts';
+import { orphanPolicy } from './orphan-policy.ts';
+import { heldAsApplied, isCreatedBySite, CREATED_MARK, markOf } from './created-objects.ts';
+import type { SettledObjects } from './settled-objects.ts';
+import type { ObsoleteObject, DesiredObject, DesiredState } from './desired-state.ts';
+
+export interface ApplyResult {
+  readonly problems: readonly ResourceProblem[];
+  /** Something was refused that may be taken later. */
+  readonly failed: unknown;
+  /** Milliseconds until a delayed repair is due, or the report of one is to be checked. */
+  readonly again?: number;
+}
+
+export interface ApplyOptions {
+  readonly namespace: string;
+  readonly caches: SiteCaches;
+  readonly client: KubeClient;
+  readonly repairs: Repairs;
+  readonly settled: SettledObjects;
+  /** The Site, in whose status repairs of deletions are reported. */
+  readonly site: DesiredObject['for'] | undefined;
+  readonly slices: TimeSlices;
+  readonly signal: AbortSignal;
+}
+
+/** Requests of one pass under way at once. */
+export const CONCURRENCY = 32;
+/** A binding is refused where its Role is not there, and the pods of a Deployment where their account is not. */
+const NEEDING_OTHERS: ReadonlySet<string> = new Set(['RoleBinding', 'Deployment']);
+
+/**
+ * Makes what is wanted, and takes away what is not. What is already as wanted costs nothing. One that fails is told in the status of what
+ * it was for, and keeps nothing else from being done, unless it is for the end of the namespace.
+ */
+export async function applyDesired(
+  { objects, unwanted }: Pick<DesiredState, 'objects' | 'unwanted'>,
+  options: ApplyOptions,
+): Promise<ApplyResult> {
+  const { namespace, repairs, site, slices, signal } = options;
+  const problems: ResourceProblem[] = [];
+  let failed: unknown;
+  let ends = false;
+  let again = Number.POSITIVE_INFINITY;
+  const attempt = async (what: string, resource: DesiredObject['for'] | undefined, work: () => Promise<number>): Promise<void> => {
+    // Nothing more is made in a namespace that ends, and what is left there goes with it.
+    if (ends) return;
+    await slices.next();
+    try {
+      const delay = await work();
+      if (delay > 0) again = Math.min(again, delay);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ForeignObjectError && resource !== undefined) {
+        problems.push({ resource, severity: 'error', code: error.code, message: `${error.message}.` });
+        return;
+      }
+      failed ??= error;
+      ends ||= isNamespaceTerminating(error);
+      // Somebody was quicker: the next pass sees what he did.
+      if (resource !== undefined && !ends && !isConflict(error)) problems.push(refused(resource, what, error));
+    }
+  };
+  const wishes = objects.map((wish) => ({ ...wish, object: { ...wish.object, metadata: { namespace, ...wish.object.metadata } } }));
+  const making = (some: readonly DesiredObject[]): readonly (() => Promise<void>)[] =>
+    some.map((wish) => () => attempt(nameOf(wish), wish.for, () => make(wish, options)));
+  const { first = [], later = [] } = Object.groupBy(wishes, ({ of }) => (NEEDING_OTHERS.has(of.kind) ? 'later' : 'first'));
+  const removing = unwanted.map((each) => () => attempt(nameOf(each), undefined, () => removeUnwanted({ ...each, for: site }, options)));
+  await mapConcurrent(CONCURRENCY, [...making(first), ...removing]);
+  await mapConcurrent(CONCURRENCY, making(later));
+  await slices.rest();
+  const reports = repairs.reports([...wishes, ...unwanted.map((each) => ({ ...each, for: site }))]);
+  again = Math.min(again, reports.again ?? again);
+  const changed = wishes.flatMap((wish) => changedByAdmission(wish, options));
+  return { problems: [...problems, ...reports.problems, ...changed], failed, ...(Number.isFinite(again) ? { again } : {}) };
+}
+
+/** Trying again changes nothing until somebody has renamed something. */
+class ForeignObjectError extends EarshotError<'object-foreign'> {
+  constructor(message: string) {
+    super('object-foreign', message);
+  }
+}
+
+/** @returns milliseconds after which it is to be tried, where something else keeps changing it back; 0: it is done */
+async function make(wish: DesiredObject, { caches, client, repairs, settled, signal }: ApplyOptions): Promise<number> {
+  const { of, object: wanted } = wish;
+  const view = caches.view(of);
+  const current = view.get(`${wanted.metadata.namespace}/${wanted.metadata.name}`);
+  const owner = current === undefined ? undefined : foreignController(current.metadata);
+  if (owner !== undefined) throw new ForeignObjectError(`${nameOf(wish)} exists and belongs to ${owner}; rename one of the two`);
+  const fate = current === undefined ? undefined : orphanPolicy(current, wanted);
+  // Its end brings the next pass.
+  if (fate === 'awaited') return 0;
+  const desired = digestOf(wanted);
+  const found = current === undefined ? ABSENT : (markOf(current)?.digest ?? '');
+  if (current !== undefined && fate === 'kept') {
+    const before = marked(wanted, `${markOf(current)?.how ?? ''}${desired}`);
+    if (matchesDesired(current, before) || settled.has(of, current, before)) return 0;
+  }
+  const delay = repairs.delay(wish, desired, found);
+  await repairs.investigate(wish, current, signal);
+  if (delay > 0) return delay;
+  if (current === undefined) {
+    // What is not known to be there may have been made meanwhile, also by the controller that led before: then this is refused.
+    const created = marked(wanted, `${CREATED_MARK}${desired}`);
+    const answer = await client.create(of, created, { strict: true, signal });
+    view.wrote(answer);
+    settled.record(of, answer, created);
+    repairs.wrote(wish, desired, found);
+    return 0;
+  }
+  if (fate === 'replaced') {
+    settled.forget(of, current);
+    if (await remove({ of, object: current }, client, signal)) repairs.wrote(wish, ABSENT, found);
+    return 0;
+  }
+  const held = isCreatedBySite(current) ? await heldAsApplied(of, current, client, signal) : current;
+  const applied = await apply(of, marked(wanted, desired), held, client, signal);
+  view.wrote(applied);
+  repairs.wrote(wish, desired, found);
+  const answer = hasMore(applied, wanted) ? await replaceSpec(of, marked(wanted, desired), applied, client, signal) : applied;
+  if (answer !== applied) view.wrote(answer);
+  settled.record(of, answer, marked(wanted, desired));
+  return 0;
+}
+
+/** What works all the same, but not as it was meant. */
+function changedByAdmission({ of, object, for: resource }: DesiredObject, { settled }: ApplyOptions): readonly ResourceProblem[] {
+  const changed = settled.changedIn(of, object);
+  if (changed.length === 0) return [];
+  const message =
+    `an admission policy or webhook of the cluster changes ${of.kind} ${object.metadata.name} (${changed.join(', ')}). ` +
+    'If that is not meant, exclude the requests of the controller of sites there.';
+  return [{ resource, severity: 'warning', code: 'changed-by-admission', message }];
+}
+
+async function removeUnwanted(
+  unwanted: ObsoleteObject & { readonly for: DesiredObject['for'] | undefined },
+  { client, repairs, settled, signal }: ApplyOptions,
+): Promise<number> {
+  const { metadata } = unwanted.object;
+  settled.forget(unwanted.of, unwanted.object);
+  // It waits for its finalizers, or is another controller's whatever marks it bears.
+  if (metadata.deletionTimestamp !== undefined || foreignController(metadata) !== undefined) return 0;
+  const delay = repairs.delay(unwanted, ABSENT);
+  await repairs.investigate(unwanted, undefined, signal);
+  if (delay > 0) return delay;
+  if (await remove(unwanted, client, signal)) repairs.wrote(unwanted, ABSENT);
+  return 0;
+}
+
+async function apply(of: Resource, wanted: KubeObject, current: KubeObject, client: KubeClient, signal: AbortSignal): Promise<KubeObject> {
+  try {
+    return await client.apply(of, at(current, wanted), { signal });
+  } catch (error) {
+    // It may be what others have put beside it that cannot stand there.
+    if (!(error instanceof ApiError && error.status === 422) || specOf(wanted) === undefined) throw error;
+    return client.apply(of, at(await replaceSpec(of, wanted, current, client, signal), wanted), { signal });
+  }
+}
+
+/** With each list as it is wanted, and whose it is to be: who has not said so by then may be forbidden to change it. */
+function replaceSpec(of: Resource, wanted: KubeObject, current: KubeObject, client: KubeClient, signal: AbortSignal): Promise<KubeObject> {
+  const { namespace, name = '' } = wanted.metadata;
+  const key = { ...(namespace === undefined ? {} : { namespace }), name };
+  const patch = { metadata: { ...ownersOf(wanted, current) }, spec: specOf(wanted) };
+  return client.patch(of, key, at(current, patch), { type: 'merge', signal });
+}
+
+/** Others' stay. */
+function ownersOf(
+  { metadata: { ownerReferences: wanted = [] } }: KubeObject,
+  current: KubeObject,
+): Pick<KubeObject['metadata'], 'ownerReferences'> {
+  const { ownerReferences: before = [] } = current.metadata;
+  const missing = wanted.filter(({ uid }) => !before.some((each) => each.uid === uid));
+  return missing.length === 0 ? {} : { ownerReferences: [...before, ...missing] };
+}
+
+/** As it was seen: where it is another one by now, or gone, this is refused. */
+function at<T extends Pick<KubeObject, 'metadata'>>({ metadata: { uid, resourceVersion } }: KubeObject, object: T): T {
+  const seen = { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  return { ...object, metadata: { ...object.metadata, ...seen } };
+}
+
+function specOf(object: KubeObject & { readonly spec?: unknown }): unknown {
+  return object.spec;
+}
+
+/** @returns false where it is gone, or another one by now: the watch shows which */
+async function remove({ of, object: { metadata } }: ObsoleteObject, client: KubeClient, signal: AbortSignal): Promise<boolean> {
+  const { namespace, name = '', uid } = metadata;
+  try {
+    await client.delete(of, { ...(namespace === undefined ? {} : { namespace }), name }, { ...(uid === undefined ? {} : { uid }), signal });
+    return true;
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+    return false;
+  }
+}
+
+/** With its digest, by which is seen later that something is no longer wanted in it. */
+function marked(object: KubeObject, mark: string): KubeObject {
+  const { annotations = {}, ...metadata } = object.metadata;
+  return { ...object, metadata: { ...metadata, annotations: { ...annotations, [annotation.applied]: mark } } };
+}
+
+function digestOf(object: KubeObject): string {
+  const { annotations = {}, ...metadata } = object.metadata;
+  const hash = createHash('sha256').update(JSON.stringify({ ...object, metadata: { ...metadata, annotations } }));
+  return hash.digest('base64url').slice(0, 16);
+}
+
+function refused(resource: DesiredObject['for'], what: string, error: unknown): ResourceProblem {
+  const words = error instanceof ApiError ? error.statusMessage : error instanceof Error ? error.message : String(error);
+  const message = `${what} cannot be made: ${quoted(words, 700)}.${refusalAdvice(error)} It is tried again.`;
+  return { resource, severity: 'error', code: 'object-refused', message };
+}
+
+function nameOf({ of, object }: ObsoleteObject): string {
+  return `${of.kind} ${object.metadata.name}`;
+}

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import { annotation, CONTROLLER_NAME, label } from '../../api/skupper/cluster-names.ts';
+import type { EndpointSlice } from '../../kube/objects.ts';
+import { endpointSlices } from '../../kube/resource.ts';
+import { writeNote } from '../../site/attached-slices.ts';
+import { foreignController } from '../../site/foreign-controller.ts';
+import type { SelectedPod } from '../../site/plan/selected-pods.ts';
+import { keyOf } from '../../site/resources.ts';
+import { ownerOf, type NamespaceView } from '../namespace-view.ts';
+import { emptyDesiredState, type DesiredObject, type DesiredState } from '../desired-state.ts';
+import { attachedConnectorsOf, type BoundServers } from './attached-connectors.ts';
+
+/** That the API server takes (discovery.k8s.io/v1, EndpointSlice.endpoints). */
+const MOST_ENDPOINTS = 1000;
+
+/** What the site's routers are told of connectors that other namespaces attach to it: the addresses of their pods, in EndpointSlices. */
+export function attachedObjects(view: NamespaceView): DesiredState {
+  const { servers, problems, unknown } = attachedConnectorsOf(view);
+  if (view.site === undefined) return { ...emptyDesiredState, problems };
+  const owner = ownerOf(view.site);
+  const objects = servers.flatMap((each) => slicesOf(each, owner));
+  // Of those whose pods are not known yet, all stands as it is.
+  const unreadable = view.unreadable.filter(({ kind }) => kind === 'AttachedConnectorBinding').map(keyOf);
+  const kept = new Set([...unknown, ...unreadable].map((key) => prefixOf(key.slice(key.indexOf('/') + 1))));
+  const wanted = new Set(objects.map(({ object }) => object.metadata.name));
+  const unwanted = view.list(endpointSlices).filter(({ metadata }) => {
+    const { name = '', annotations } = metadata;
+    if (annotations?.[annotation.controlled] !== 'true' || foreignController(metadata) !== undefined || wanted.has(name)) return false;
+    return !kept.has(name.slice(0, PREFIX_LENGTH));
+  });
+  return { objects, unwanted: unwanted.map((object) => ({ of: endpointSlices, object })), problems };
+}
+
+function slicesOf(servers: BoundServers, owner: ReturnType<typeof ownerOf>): readonly DesiredObject<EndpointSlice>[] {
+  const families = [
+    { addressType: 'IPv4', pods: servers.pods.filter(({ ip }) => !isIPv6(ip)) },
+    { addressType: 'IPv6', pods: servers.pods.filter(({ ip }) => isIPv6(ip)) },
+  ];
+  return families.flatMap(({ addressType, pods }) =>
+    chunks(pods).map((some, index): DesiredObject<EndpointSlice> => {
+      const object: EndpointSlice = {
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        metadata: {
+          name: `${prefixOf(servers.name)}${addressType.toLowerCase()}-${index}`,
+          labels: LABELS,
+          annotations: { [annotation.controlled]: 'true', [annotation.attached]: writeNote(servers) },
+          ownerReferences: [owner],
+        },
+        addressType,
+        ports: [{ name: '', port: servers.port, protocol: 'TCP' }],
+        endpoints: some.map(({ name, ip }) => ({
+          addresses: [ip],
+          conditions: { ready: true },
+          targetRef: { kind: 'Pod', namespace: servers.namespace, name },
+        })),
+      };
+      return { of: endpointSlices, object, for: servers.for };
+    }),
+  );
+}
+
+const LABELS = {
+  [label.attached]: 'true',
+  'endpointslice.kubernetes.io/managed-by': CONTROLLER_NAME,
+  // Of no Service: kube-proxy does not look at it.
+  'service.kubernetes.io/service-proxy-name': CONTROLLER_NAME,
+} as const;
+
+/** Names of AttachedConnectors may be as long as names can be. */
+function prefixOf(name: string): string {
+  return `skupper-attached-${createHash('sha256').update(name).digest('hex').slice(0, 16)}-`;
+}
+
+const PREFIX_LENGTH = prefixOf('').length;
+
+function chunks(pods: readonly SelectedPod[]): readonly (readonly SelectedPod[])[] {
+  return Array.from({ length: Math.ceil(pods.length / MOST_ENDPOINTS) }, (_, index) =>
+    pods.slice(index * MOST_ENDPOINTS, (index + 1) * MOST_ENDPOINTS),
+  );
+}

@@ -1,0 +1,108 @@
+/** The controller of sites: one queue, whose keys are namespaces. */
+import { performance } from 'node:perf_hooks';
+import { sites, skupperResources } from '../api/skupper/index.ts';
+import type { EventRecorder, KubeClient } from '../kube/contract.ts';
+import type { Controller } from '../kube/controller/leadership.ts';
+import { askedToWait } from '../kube/errors.ts';
+import { bounded } from '../telemetry/boundary.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { reportResults, showQueues } from '../telemetry/queue-metrics.ts';
+import { WorkQueue } from '../work/queue.ts';
+import { attachedNamespaces, concernedBy, sitesOf } from './attached/concerned.ts';
+import type { SiteCaches } from './caches.ts';
+import { gateways } from './access/kinds.ts';
+import { isRelevantChange } from './change-filter.ts';
+import { NamespaceReconciler } from './namespace-reconciler.ts';
+import type { ControllerSettings } from './settings.ts';
+import { concernsAllSites } from './site/shared-config.ts';
+
+export interface SiteControllerOptions {
+  readonly client: KubeClient;
+  readonly caches: SiteCaches;
+  readonly settings: ControllerSettings;
+  readonly events: EventRecorder;
+  readonly log: Logger;
+  /** Namespaces that are looked at at once. */
+  readonly concurrency: number;
+}
+
+const BACKOFF = { first: 100, max: 60_000 };
+/**
+ * Milliseconds for each resource of a namespace, from the beginning of one pass to that of the next: a pass looks at all of them, and hundreds
+ * may be made in a second.
+ */
+const PACE = 0.2;
+
+/** Starts once every cache is synced. Rejects when one is stopped before. */
+export async function startSiteController({
+  client,
+  caches,
+  settings,
+  events,
+  log,
+  concurrency,
+}: SiteControllerOptions): Promise<Controller> {
+  await caches.synced;
+  const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
+  /** When the next pass over a namespace may begin. */
+  const rests = new Map<string, number>();
+  const wake = (namespace: string): void => {
+    const rest = (rests.get(namespace) ?? 0) - performance.now();
+    if (rest > 0) queue.addAfter(namespace, rest);
+    else queue.add(namespace);
+  };
+  const keeper = new NamespaceReconciler({ client, caches, settings, events, log, now, wake });
+  const queue = new WorkQueue({
+    name: 'sites',
+    concurrency,
+    backoff: BACKOFF,
+    askedToWait,
+    reconcile: async (namespace, signal) => {
+      const many = caches.count(namespace);
+      if (many === 0) rests.delete(namespace);
+      else rests.set(namespace, performance.now() + PACE * many);
+      const requeueAfter = await keeper.pass(namespace, signal);
+      return requeueAfter === undefined ? undefined : { requeueAfter };
+    },
+    onResult: reportResults('sites', log),
+  });
+  // Changes come in hundreds, and each time all bindings of the cluster are looked through.
+  let following: NodeJS.Immediate | undefined;
+  const followPods = (): void => {
+    following = undefined;
+    caches.followPods(attachedNamespaces(caches));
+  };
+  const followSoon = (): void => void (following ??= setImmediate(bounded('pass/follow-pods', followPods)));
+  const stopPods = caches.onPods((namespace) => [namespace, ...sitesOf(caches, namespace)].forEach(wake));
+  const stopWatching = caches.onChange((of, change) => {
+    const { namespace } = change.object.metadata;
+    if (namespace !== undefined && isRelevantChange(of, change, () => caches.list(sites, namespace).length > 0)) wake(namespace);
+    if (concernsAllSites(of, change, settings)) caches.namespacesWith(sites).forEach(wake);
+    // Its address is part of the hosts of all that share it.
+    if (of === gateways) caches.namespacesWith(skupperResources.SecuredAccess).forEach(wake);
+    const others = concernedBy(of, change);
+    if (others.length === 0) return;
+    followSoon();
+    others.forEach(wake);
+  });
+  followPods();
+  const wakeAll = (): void => {
+    for (const of of Object.values(skupperResources)) caches.namespacesWith(of).forEach(wake);
+  };
+  const stopKinds = caches.onKind(wakeAll);
+  wakeAll();
+  // Also where it has none of these yet: the server for tokens is there.
+  wake(settings.namespace);
+  const shown = showQueues({ sites: queue });
+  return {
+    async stop(deadlineMilliseconds) {
+      clearImmediate(following);
+      stopWatching();
+      stopPods();
+      stopKinds();
+      await queue.stop(deadlineMilliseconds);
+      await keeper[Symbol.asyncDispose]();
+      shown[Symbol.dispose]();
+    },
+  };
+}

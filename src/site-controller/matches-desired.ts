@@ -1,0 +1,106 @@
+/** Whether an object in the cluster is what a rule wants, whatever else is in it. */
+import type { KubeObject } from '../kube/objects.ts';
+import { isRecord } from '../text/is-record.ts';
+
+/** All that is wanted is there, and nothing that was wanted before is wanted no more (then the hash would be another). */
+export function matchesDesired(current: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted)) {
+    return (
+      Array.isArray(current) && current.length === wanted.length && wanted.every((each, index) => matchesDesired(current[index], each))
+    );
+  }
+  if (isRecord(wanted)) {
+    if (!isRecord(current)) return Object.keys(wanted).length === 0 && current === undefined;
+    return Object.entries(wanted).every(([key, value]) => {
+      if (key === 'ownerReferences') return hasOwners(current[key], value);
+      if (key === 'selector' && hasOtherKeys(current[key], value)) return false;
+      return value === undefined || matchesDesired(current[key], value);
+    });
+  }
+  return current === wanted || (isEmpty(current) && isEmpty(wanted));
+}
+
+/** Others may own it as well. */
+function hasOwners(current: unknown, wanted: unknown): boolean {
+  if (!Array.isArray(wanted)) return true;
+  return Array.isArray(current) && wanted.every((owner) => current.some((each) => matchesDesired(each, owner)));
+}
+
+/** A label more, and other pods are selected. */
+function hasOtherKeys(current: unknown, wanted: unknown): boolean {
+  return isRecord(current) && isRecord(wanted) && Object.keys(current).some((key) => !Object.hasOwn(wanted, key));
+}
+
+/** The API server leaves out what is empty. */
+const isEmpty = (value: unknown): boolean => value === undefined || value === '' || value === false || value === 0 || value === null;
+
+/** `fieldsV1` of each manager, at one place of an object. */
+type Recorded = readonly Readonly<Record<string, unknown>>[];
+
+/**
+ * Server-side apply leaves in a list what another manager has put there, such as a port of a Service by an earlier controller. That can even
+ * be invalid beside what is wanted, as two ports of one name are. What is wanted is the whole list, and what admission adds to it: the API
+ * server records no manager of that, and removing it would bring it back.
+ */
+export function hasMore(current: KubeObject, wanted: KubeObject): boolean {
+  const entries = current.metadata.managedFields;
+  const recorded = entries?.map((entry) => (isRecord(entry) && isRecord(entry['fieldsV1']) ? entry['fieldsV1'] : {}));
+  return isLonger(specOf(current), specOf(wanted), recorded === undefined ? undefined : under(recorded, 'f:spec'));
+}
+
+function isLonger(current: unknown, wanted: unknown, recorded: Recorded | undefined): boolean {
+  if (Array.isArray(wanted)) {
+    if (!Array.isArray(current)) return false;
+    if (recorded === undefined) return current.length > wanted.length || wanted.some((each, at) => isLonger(current[at], each, undefined));
+    const keys = new Set(recorded.flatMap((fields) => Object.keys(fields).filter((key) => key.startsWith('k:'))));
+    if (current.filter((each) => [...keys].some((key) => isOfKey(each, key))).length > wanted.length) return true;
+    return wanted.some((each) => {
+      const key = [...keys].find((one) => isOfKey(each, one));
+      return (
+        key !== undefined &&
+        isLonger(
+          current.find((one) => isOfKey(one, key)),
+          each,
+          under(recorded, key),
+        )
+      );
+    });
+  }
+  if (!isRecord(wanted) || !isRecord(current)) return false;
+  return Object.entries(wanted).some(([key, value]) => isLonger(current[key], value, recorded && under(recorded, `f:${key}`)));
+}
+
+function under(recorded: Recorded, field: string): Recorded {
+  return recorded.map((fields) => fields[field]).filter(isRecord);
+}
+
+/** `k:{"name":"router"}` is how managed fields name an element of a list (structured-merge-diff, fieldpath). */
+function isOfKey(element: unknown, key: string): boolean {
+  const fields: unknown = JSON.parse(key.slice(2));
+  return isRecord(element) && isRecord(fields) && Object.entries(fields).every(([name, value]) => element[name] === value);
+}
+
+/** All that is wanted is there: what was added beside it does not matter, nor does an image that got its digest. */
+export function hasAll(current: unknown, wanted: unknown, field = ''): boolean {
+  if (field === 'ownerReferences') return hasOwners(current, wanted);
+  if (field === 'selector' && hasOtherKeys(current, wanted)) return false;
+  if (matchesDesired(current, wanted)) return true;
+  if (typeof wanted === 'string' && typeof current === 'string') return isPinned(current, wanted);
+  if (Array.isArray(wanted) && Array.isArray(current)) {
+    return wanted.every(
+      (each) => isRecord(each) && current.some((one) => isRecord(one) && one['name'] === each['name'] && hasAll(one, each)),
+    );
+  }
+  if (!isRecord(wanted) || !isRecord(current)) return false;
+  return Object.entries(wanted).every(([key, value]) => value === undefined || hasAll(current[key], value, key));
+}
+
+/** `repository:tag` and `repository:tag@sha256:…` or `repository@sha256:…`. */
+function isPinned(current: string, wanted: string): boolean {
+  const [image, digest] = current.split('@sha256:');
+  return digest !== undefined && (image === wanted || image === wanted.replace(/:[^:/@]+$/, ''));
+}
+
+function specOf(object: KubeObject & { readonly spec?: unknown }): unknown {
+  return object.spec;
+}

@@ -1,0 +1,26 @@
+import { conditionReason } from '../errors/condition-reason.ts';
+import type { EventRecorder } from '../kube/contract.ts';
+import type { ResourceProblem } from '../site/problem.ts';
+import { keyOf, type SiteObject } from '../site/resources.ts';
+import { isOfRouters } from './observe.ts';
+
+/**
+ * Records what the API server refuses, for resources whose statuses their routers write: those see only that it is not there. Fights over an
+ * object are recorded for every kind, since the status itself may be what something else changes back.
+ */
+export function reportRefusals(
+  resources: readonly SiteObject[],
+  problems: readonly ResourceProblem[],
+  events: Pick<EventRecorder, 'record'>,
+): void {
+  if (problems.length === 0) return;
+  const objects = new Map(resources.map((object) => [keyOf(object), object]));
+  for (const { resource, code, message } of problems) {
+    const object = objects.get(resource);
+    if (object === undefined || (code !== 'object-contested' && !isOfRouters(object.kind))) continue;
+    const { apiVersion, kind, metadata } = object;
+    const { name = '', namespace = '', uid = '' } = metadata;
+    const regarding = { apiVersion, kind, namespace, name, uid };
+    events.record({ regarding, type: 'Warning', reason: conditionReason(code), action: 'Make', note: message });
+  }
+}

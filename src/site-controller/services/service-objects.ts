@@ -1,0 +1,82 @@
+import { annotation, label, NETWORK_DATA, NETWORK_STATUS, ROUTER_SELECTOR } from '../../api/skupper/cluster-names.ts';
+import type { Service } from '../../kube/objects.ts';
+import { configMaps, services as serviceResource } from '../../kube/resource.ts';
+import type { NamespaceService } from '../../site/material.ts';
+import { namespaceService } from '../../site/namespace-service.ts';
+import { podKeysIn } from '../../site/pod-keys.ts';
+import { portNameOf } from '../../site/plan/service-names.ts';
+import { servicePorts, type WantedService } from '../../site/plan/service-ports.ts';
+import { keyOf, type ResourceKey, type SiteResources } from '../../site/resources.ts';
+import { ownerOf, type NamespaceView } from '../namespace-view.ts';
+import { emptyDesiredState, type DesiredObject, type DesiredState } from '../desired-state.ts';
+
+/**
+ * The Services of Listeners and MultiKeyListeners, and those of pods behind them. What is wrong with a listener is told by the router that
+ * leads its site, which plans by the same rule.
+ */
+export function serviceObjects(view: NamespaceView): DesiredState {
+  if (view.site === undefined) return emptyDesiredState;
+  const site = ownerOf(view.site);
+  const there = view.list(serviceResource);
+  const told = view.find(configMaps, NETWORK_STATUS);
+  const podKeys = podKeysIn(told?.data?.[NETWORK_DATA.podKeys]);
+  const material = { services: there.map(readService), podKeys: podKeys ?? [] };
+  const { services } = servicePorts(view.resources, material);
+  const held = new Set([
+    ...servicesWithPort(there, view.unreadable.filter(({ kind }) => kind === 'Listener' || kind === 'MultiKeyListener').map(keyOf)),
+    // Which pods there are is not known now.
+    ...(podKeys === undefined ? podServices(there, view.resources) : []),
+  ]);
+  const wanted = new Set([...services.map(({ name }) => name), ...held]);
+  const isOurs = (service: Service): boolean => {
+    const { label: value, controlled } = readService(service);
+    return value !== undefined && controlled;
+  };
+  return {
+    objects: services.filter(({ name }) => !held.has(name)).map((service) => wishFor(service, site)),
+    unwanted: there
+      .filter((service) => isOurs(service) && !wanted.has(service.metadata.name ?? ''))
+      .map((object) => ({ of: serviceResource, object })),
+    problems: [],
+  };
+}
+
+/** Each is read once while it stays as it is. */
+const read = new WeakMap<Service, NamespaceService>();
+
+function readService(service: Service): NamespaceService {
+  return read.getOrInsertComputed(service, () => namespaceService(service));
+}
+
+/** Services with a port of one of these listeners, which cannot be read now: they stay exactly as they are. */
+function servicesWithPort(there: readonly Service[], listeners: readonly ResourceKey[]): readonly string[] {
+  const ports = new Set(listeners.map(portNameOf));
+  const held = there.filter(({ spec }) => ports.size > 0 && (spec?.ports ?? []).some(({ name = '' }) => ports.has(name)));
+  return held.map(({ metadata }) => metadata.name ?? '');
+}
+
+function podServices(there: readonly Service[], { Listener }: SiteResources): readonly string[] {
+  const exposing = Listener.filter(({ spec }) => spec.exposePodsByName === true);
+  const ofHosts = new Set(Listener.map(({ spec }) => spec.host));
+  return servicesWithPort(there, exposing.map(keyOf)).filter((name) => !ofHosts.has(name));
+}
+
+/** Somebody else's keeps its owners, and does not go with the listeners. */
+function wishFor({ name, label: value, controlled, ports }: WantedService, site: ReturnType<typeof ownerOf>): DesiredObject<Service> {
+  const metadata = controlled ? { annotations: { [annotation.controlled]: 'true' }, ownerReferences: [site] } : {};
+  return {
+    of: serviceResource,
+    object: {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name, labels: { [label.listener]: value }, ...metadata },
+      spec: {
+        // Another's own Service keeps its families.
+        ...(controlled ? { ipFamilyPolicy: 'PreferDualStack' } : {}),
+        selector: ROUTER_SELECTOR,
+        ports: ports.map((each) => ({ name: each.name, port: each.port, protocol: 'TCP', targetPort: each.routerPort })),
+      },
+    },
+    for: ports[0].listener,
+  };
+}

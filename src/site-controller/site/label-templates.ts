@@ -1,0 +1,177 @@
+/** Labels and annotations that somebody wants on what sites are made of: those of ConfigMaps with a label of their own. */
+import { annotation, label, ROUTER, SECOND_ROUTER } from '../../api/skupper/cluster-names.ts';
+import type { ConfigMap, KubeObject, ObjectMeta, StringMap } from '../../kube/objects.ts';
+import { configMaps, secrets } from '../../kube/resource.ts';
+import { parseSelector, selects, type LabelSelector } from '../../site/plan/label-selector.ts';
+import { warningIn, type ResourceProblem } from '../../site/problem.ts';
+import { keyOf } from '../../site/resources.ts';
+import { quoted } from '../../text/printable.ts';
+import type { NamespaceView } from '../namespace-view.ts';
+import { runToEnd, type Sliced } from '../../work/sliced.ts';
+import type { DesiredObject, DesiredState } from '../desired-state.ts';
+import { isOurs } from './own-objects.ts';
+
+/** Templates of one namespace that count: each is compared with each object. */
+const MOST_TEMPLATES = 64;
+
+/** What goes onto the object of a kind beside what it has itself. */
+type Templates = (kind: string, metadata: ObjectMeta) => { readonly labels: StringMap; readonly annotations: StringMap };
+
+/** The last step over what all rules want. What no template wants any more is taken off again, since it is no longer applied. */
+export function withTemplates(view: NamespaceView, wishes: DesiredState): DesiredState {
+  return runToEnd(templateSteps(view, wishes));
+}
+
+export function* templateSteps(view: NamespaceView, wishes: DesiredState): Sliced<DesiredState> {
+  const { templates, problems } = readTemplates(view);
+  const more = templatesOf(templates);
+  const objects: DesiredObject[] = [];
+  for (const wish of wishes.objects) {
+    objects.push({ ...wish, object: decorated(wish.of.kind, wish.object, more) });
+    yield;
+  }
+  objects.push(...(yield* onSecrets(view, more)));
+  return { ...wishes, objects, problems: [...wishes.problems, ...problems] };
+}
+
+/** What is in the site's Secrets others write. Here is wanted what templates put on them, and nothing more. */
+function* onSecrets({ site, list }: NamespaceView, templates: Templates): Sliced<readonly DesiredObject[]> {
+  if (site === undefined) return [];
+  const wishes: DesiredObject[] = [];
+  for (const { metadata } of list(secrets)) {
+    yield;
+    if (!isOurs({ metadata })) continue;
+    const { name, uid, annotations = {} } = metadata;
+    const more = templates('Secret', metadata);
+    const isBare = Object.keys(more.labels).length + Object.keys(more.annotations).length === 0;
+    // One that has had some before is to lose them.
+    if (isBare && annotations[annotation.applied] === undefined) continue;
+    // With its uid: none is ever made by this.
+    const object = { apiVersion: 'v1', kind: 'Secret', metadata: { name, uid, ...more } } as KubeObject;
+    wishes.push({ of: secrets, object, for: keyOf(site) });
+  }
+  return wishes;
+}
+
+const KINDS: ReadonlySet<string> = new Set(
+  ['Deployment', 'Service', 'ConfigMap', 'Secret', 'Certificate', 'SecuredAccess', 'Route', 'Ingress', 'HTTPProxy', 'TLSRoute'].map(folded),
+);
+
+interface Template {
+  readonly name: string;
+  /** Folded; empty: any. */
+  readonly kind: string;
+  readonly selector: LabelSelector;
+  readonly labels: StringMap;
+  readonly annotations: StringMap;
+  /** Keys that are not copied, since other controllers write them. */
+  readonly managed: readonly string[];
+}
+
+function templatesOf(templates: readonly Template[]): Templates {
+  return (kind, { name = '', labels = {} }) => {
+    const matching = KINDS.has(folded(kind)) ? templates.filter((template) => isFor(template, folded(kind), name, labels)) : [];
+    return {
+      labels: Object.assign({}, ...matching.map((template) => template.labels)) as StringMap,
+      annotations: Object.assign({}, ...matching.map((template) => template.annotations)) as StringMap,
+    };
+  };
+}
+
+/** What an object has of itself counts more: it is found by that. */
+function decorated<T extends KubeObject>(kind: string, object: T, templates: Templates): T {
+  const { metadata } = object;
+  const { labels, annotations } = templates(kind, metadata);
+  if (Object.keys(labels).length + Object.keys(annotations).length === 0) return object;
+  return {
+    ...object,
+    metadata: { ...metadata, labels: { ...labels, ...metadata.labels }, annotations: { ...annotations, ...metadata.annotations } },
+  };
+}
+
+function isFor(template: Template, kind: string, name: string, labels: StringMap): boolean {
+  if (template.kind !== '' && template.kind !== kind) return false;
+  // The second router is the same to a person.
+  if (template.name !== '' && template.name !== name && !(template.name === ROUTER && name === SECOND_ROUTER)) return false;
+  return selects(template.selector, labels);
+}
+
+/** Those of the controller's namespace behind the namespace's own, since the last counts; by name, so that a controller that starts finds them so. */
+function readTemplates(view: NamespaceView): { readonly templates: readonly Template[]; readonly problems: readonly ResourceProblem[] } {
+  const { site, namespace, settings } = view;
+  const own = templatesIn(view.list(configMaps));
+  const shared = namespace === settings.namespace ? [] : templatesIn(view.elsewhere(configMaps, settings.namespace));
+  const templates: Template[] = [];
+  const problems: ResourceProblem[] = [];
+  if (own.length > MOST_TEMPLATES && site !== undefined) {
+    const message = `the namespace has ${own.length} label templates, and the first ${MOST_TEMPLATES} by name have effect; delete some.`;
+    problems.push(warningIn(keyOf(site), 'metadata', 'too-many', message));
+  }
+  for (const configMap of [...own.slice(0, MOST_TEMPLATES), ...shared.slice(0, MOST_TEMPLATES)]) {
+    const template = parsed.getOrInsertComputed(configMap, () => readTemplate(configMap));
+    if (!('wrong' in template)) {
+      templates.push(template);
+      const [first] = template.managed;
+      if (site === undefined || first === undefined) continue;
+      const message = `the label template ${configMap.metadata.name} does not copy ${quoted(first)}: other controllers write it; list it in exclude.`;
+      problems.push(warningIn(keyOf(site), 'metadata', 'bad-argument', message));
+    } else if (site !== undefined) {
+      const message = `the label template ${configMap.metadata.name} has no effect: its labelSelector ${template.wrong}.`;
+      problems.push(warningIn(keyOf(site), 'metadata', 'selector', message));
+    }
+  }
+  return { templates, problems };
+}
+
+/** Each is read once while it stays as it is. */
+const parsed = new WeakMap<ConfigMap, ReturnType<typeof readTemplate>>();
+
+/** By name. */
+function templatesIn(objects: readonly ConfigMap[]): readonly ConfigMap[] {
+  const nameOf = ({ metadata }: ConfigMap): string => metadata.name ?? '';
+  const found = objects.filter(({ metadata }) => metadata.labels?.[label.labelTemplate] !== undefined);
+  return found.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+}
+
+function readTemplate({ metadata, data = {} }: ConfigMap): Template | { readonly wrong: string } {
+  const { name = '', kind = '', labelSelector = '', exclude = '' } = data;
+  const selector = parseSelector(labelSelector);
+  if ('wrong' in selector) return selector;
+  const excluded = new Set(exclude.split(',').map((key) => key.trim()));
+  const kept = (from: StringMap = {}): StringMap =>
+    Object.fromEntries(Object.entries(from).filter(([key]) => !excluded.has(key) && !OURS.test(key) && !isManaged(key)));
+  const managed = [...Object.keys(metadata.labels ?? {}), ...Object.keys(metadata.annotations ?? {})].filter(
+    (key) => key !== NOTED && !excluded.has(key) && isManaged(key) && !OURS.test(key),
+  );
+  return {
+    name: name.trim(),
+    kind: folded(kind.trim()),
+    selector: selector.selector,
+    labels: kept(metadata.labels),
+    annotations: kept(metadata.annotations),
+    managed,
+  };
+}
+
+/** What a controller knows its own objects by. */
+const OURS = /^(?:(?:[^/]*\.)?skupper\.io\/.*|earshot\/.*)$/;
+
+/**
+ * Domains whose keys other controllers and tools write on the objects that they manage, such as `deployment.kubernetes.io/revision`: copied, they
+ * would be written by two for ever.
+ */
+const MANAGED = /^(?:[^/]*\.)?(?:kubernetes\.io|k8s\.io|stackable\.tech|argoproj\.io|fluxcd\.io|helm\.sh|cattle\.io)\//;
+/** Of those, what people write for controllers to read. */
+const SETTINGS =
+  /^(?:app|service(?:\.(?:alpha|beta))?|(?:[^/]*\.)?ingress|external-dns\.alpha|cluster-autoscaler|networking\.gke|cloud\.google)\.(?:kubernetes|k8s)\.io\//;
+
+/** kubectl writes it on whatever it applies: leaving it out needs no report. */
+const NOTED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+function isManaged(key: string): boolean {
+  return MANAGED.test(key) && !SETTINGS.test(key);
+}
+
+function folded(kind: string): string {
+  return kind.toLowerCase();
+}

@@ -1,0 +1,22 @@
+import type { Site } from '../../api/skupper/index.ts';
+import { LOCAL_CA, LOCAL_SERVER, ROUTER_LOCAL, SITE_CA } from '../../api/skupper/cluster-names.ts';
+import { keyOf, nameOf } from '../../site/resources.ts';
+import type { NamespaceView } from '../namespace-view.ts';
+import { certificateWish, type WantedCertificate } from '../trust/certificate-object.ts';
+import { mergeDesiredStates, type DesiredState } from '../desired-state.ts';
+
+/** The authorities of a site, and what its routers show each other. */
+export function siteCertificates(view: NamespaceView, site: Site): DesiredState {
+  const name = nameOf(site);
+  const service = `${ROUTER_LOCAL}.${view.namespace}`;
+  const local = [ROUTER_LOCAL, service, `${service}.svc.cluster.local`];
+  const wanted = (
+    hosts: readonly string[],
+    what: Pick<WantedCertificate, 'name' | 'ca' | 'subject' | 'signing' | 'server'>,
+  ): DesiredState => certificateWish(view, { ...what, owners: [{ owner: site, hosts }], for: keyOf(site) });
+  return mergeDesiredStates([
+    wanted([], { name: SITE_CA, ca: '', subject: `${name} site CA`, signing: true }),
+    wanted([], { name: LOCAL_CA, ca: '', subject: `${name} local CA`, signing: true }),
+    wanted(local, { name: LOCAL_SERVER, ca: LOCAL_CA, subject: ROUTER_LOCAL, server: true }),
+  ]);
+}

@@ -1,0 +1,130 @@
+import type { Site } from '../../api/skupper/index.ts';
+import {
+  label,
+  NETWORK_STATUS,
+  RENEWALS,
+  ROUTER,
+  ROUTER_DATA,
+  ROUTER_LOCAL,
+  ROUTER_PORTS,
+  ROUTER_SELECTOR,
+  SECOND_ROUTER,
+} from '../../api/skupper/cluster-names.ts';
+import { routerRights } from '../../api/skupper/router-rights.ts';
+import type { ConfigMap, KubeObject, PodDisruptionBudget, Service } from '../../kube/objects.ts';
+import { configMaps, deployments, podDisruptionBudgets, roleBindings, roles, serviceAccounts, services } from '../../kube/resource.ts';
+import { formatAnchor } from '../../trust/anchor.ts';
+import { keyOf, nameOf } from '../../site/resources.ts';
+import { ownerOf, type NamespaceView } from '../namespace-view.ts';
+import { mergeDesiredStates, emptyDesiredState, type DesiredState } from '../desired-state.ts';
+import { linkAccessObjects } from './link-access.ts';
+import { gone, own } from './own-objects.ts';
+import { ROUTER_LABELS, routerDeployment } from './router-deployment.ts';
+import { routerSecrets } from './router-secrets.ts';
+import { siteCertificates } from './site-certificates.ts';
+import { isTwofold, specProblems } from './site-spec.ts';
+import { sizeOf } from './size.ts';
+
+/** What the site itself needs in its namespace: routers, their accounts and rights, configuration, authorities. */
+export function siteObjects(view: NamespaceView): DesiredState {
+  const { site, settings } = view;
+  if (site === undefined) return emptyDesiredState;
+  return mergeDesiredStates([
+    { ...emptyDesiredState, problems: specProblems(site, settings.access) },
+    accounts(view, site),
+    configs(view, site),
+    siteCertificates(view, site),
+    own(view, services, localService(site), keyOf(site)),
+    linkAccessObjects(view, site),
+    routers(view, site),
+  ]);
+}
+
+function routers(view: NamespaceView, site: Site): DesiredState {
+  const { settings } = view;
+  const twofold = isTwofold(site);
+  const pods = {
+    serviceAccount: accountOf(site) ?? ROUTER,
+    resources: sizeOf(site, view.elsewhere(configMaps, settings.namespace)),
+    spread: site.spec.settings?.['disable-anti-affinity'] !== 'true',
+  };
+  const wanted = (group: string): DesiredState => own(view, deployments, routerDeployment(site, settings, { group, ...pods }), keyOf(site));
+  return mergeDesiredStates([
+    wanted(ROUTER),
+    twofold ? wanted(SECOND_ROUTER) : gone(view, deployments, SECOND_ROUTER),
+    twofold ? own(view, podDisruptionBudgets, disruptionBudget(site), keyOf(site)) : gone(view, podDisruptionBudgets, ROUTER),
+  ]);
+}
+
+/** A drain evicts one router only while the other is ready. One that is not ready may always go. */
+function disruptionBudget(site: Site): PodDisruptionBudget {
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name: ROUTER, labels: ROUTER_LABELS, ownerReferences: [ownerOf(site)] },
+    spec: { minAvailable: 1, selector: { matchLabels: ROUTER_SELECTOR }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+  };
+}
+
+/** A person's own ServiceAccount, whose rights are that person's to give. */
+function accountOf({ spec: { serviceAccount } }: Site): string | undefined {
+  return serviceAccount === '' ? undefined : serviceAccount;
+}
+
+function accounts(view: NamespaceView, site: Site): DesiredState {
+  if (accountOf(site) !== undefined) {
+    return mergeDesiredStates([roleBindings, roles, serviceAccounts].map((of) => gone(view, of, ROUTER)));
+  }
+  const metadata = { name: ROUTER, ownerReferences: [ownerOf(site)] };
+  const rbac = 'rbac.authorization.k8s.io';
+  const { read, renew, problems } = routerSecrets(view, site);
+  const wanted = <T extends KubeObject>(of: Parameters<typeof own<T>>[1], object: T): DesiredState => own(view, of, object, keyOf(site));
+  return mergeDesiredStates([
+    { ...emptyDesiredState, problems },
+    wanted(serviceAccounts, { apiVersion: 'v1', kind: 'ServiceAccount', metadata }),
+    wanted(roles, { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: routerRights(read, renew) }),
+    wanted(roleBindings, {
+      apiVersion: `${rbac}/v1`,
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: rbac, kind: 'Role', name: ROUTER },
+      subjects: [{ kind: 'ServiceAccount', name: ROUTER }],
+    }),
+  ]);
+}
+
+function configs(view: NamespaceView, site: Site): DesiredState {
+  const labels = { [label.routerConfig]: '' };
+  const told = view.find(configMaps, ROUTER)?.data;
+  const revoked = view.revoked === undefined ? told?.[ROUTER_DATA.revoked] : JSON.stringify(view.revoked);
+  const anchor = view.anchor === undefined ? told?.[ROUTER_DATA.anchor] : formatAnchor(view.anchor);
+  const data = {
+    [ROUTER_DATA.site]: JSON.stringify({ name: nameOf(site), uid: site.metadata.uid }),
+    ...(revoked === undefined ? {} : { [ROUTER_DATA.revoked]: revoked }),
+    [ROUTER_JSON]: '[]',
+  };
+  const wanted = (name: string, more: Partial<ConfigMap> = {}): DesiredState => {
+    const metadata = { name, ...(more.data === undefined ? {} : { labels }), ownerReferences: [ownerOf(site)] };
+    return own(view, configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata, ...more }, keyOf(site));
+  };
+  return mergeDesiredStates([
+    wanted(ROUTER, { data: { ...data, ...(anchor === undefined ? {} : { [ROUTER_DATA.anchor]: anchor }) } }),
+    isTwofold(site) ? wanted(SECOND_ROUTER, { data }) : gone(view, configMaps, SECOND_ROUTER),
+    // What is in these is the routers'.
+    wanted(NETWORK_STATUS),
+    wanted(RENEWALS),
+  ]);
+}
+
+/** What tools of Skupper look for: the configuration of its router, which has none here. */
+const ROUTER_JSON = 'skrouterd.json';
+
+function localService(site: Site): Service {
+  const port = { name: 'amqps', port: ROUTER_PORTS.siblings, protocol: 'TCP', targetPort: ROUTER_PORTS.siblings };
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: ROUTER_LOCAL, ownerReferences: [ownerOf(site)] },
+    spec: { ipFamilyPolicy: 'PreferDualStack', selector: ROUTER_LABELS, ports: [port] },
+  };
+}

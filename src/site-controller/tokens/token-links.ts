@@ -1,0 +1,96 @@
+/** Links that came of tokens, as objects of the cluster. */
+import type { TokenStore } from '../../agent/ports.ts';
+import { tokenMark } from '../../agent/tokens.ts';
+import { annotation } from '../../api/skupper/cluster-names.ts';
+import { accessTokens, links, type Link } from '../../api/skupper/index.ts';
+import type { KubeClient } from '../../kube/contract.ts';
+import { isNotFound } from '../../kube/errors.ts';
+import type { KubeObject, ObjectMeta, OwnerReference, Secret } from '../../kube/objects.ts';
+import { secrets } from '../../kube/resource.ts';
+import { TrustError } from '../../trust/errors.ts';
+import type { SiteCaches } from '../caches.ts';
+import { isOurs } from '../trust/site-secret-bundles.ts';
+
+export interface TokenLinksOptions {
+  readonly client: Pick<KubeClient, 'create' | 'apply' | 'delete'>;
+  readonly caches: Pick<SiteCaches, 'list' | 'view'>;
+  readonly namespace: string;
+  /** The Site: what came of its tokens goes with it. */
+  readonly owner: () => OwnerReference;
+}
+
+/** What a token has become is its status, so nothing else is kept of it. */
+export class TokenLinks implements TokenStore {
+  readonly #options: TokenLinksOptions;
+
+  constructor(options: TokenLinksOptions) {
+    this.#options = options;
+  }
+
+  redeemed(): Promise<ReadonlyMap<string, string>> {
+    const { caches, namespace } = this.#options;
+    const redeemed = caches.list(accessTokens, namespace).filter(({ status }) => status?.redeemed === true);
+    return Promise.resolve(new Map(redeemed.map((token) => [token.metadata.name ?? '', tokenMark(token)])));
+  }
+
+  setRedeemed(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** @throws TrustError `name-taken` where a Link of the name did not come of this site's tokens */
+  async putLink(link: Link): Promise<void> {
+    const { client, caches, namespace, owner } = this.#options;
+    const view = caches.view(links);
+    const object = { ...link, metadata: { ...link.metadata, namespace, ownerReferences: [owner()] } };
+    const there = view.get(`${namespace}/${object.metadata.name}`);
+    if (there === undefined) view.wrote(await client.create(links, object));
+    else if (isOfTokens(there, owner()))
+      view.wrote(await client.apply(links, { ...object, metadata: { ...object.metadata, ...seen(there) } }));
+    else throw new TrustError('name-taken', `Link ${object.metadata.name} exists, and this token did not make it: rename one of the two`);
+  }
+
+  madeBundles(): Promise<ReadonlySet<string>> {
+    return Promise.resolve(new Set(this.#ownBundles().map(({ metadata }) => metadata.name ?? '')));
+  }
+
+  async removeBundle(name: string): Promise<void> {
+    const { client, namespace } = this.#options;
+    const secret = this.#ownBundles().find(({ metadata }) => metadata.name === name);
+    if (secret === undefined) return;
+    const { uid } = secret.metadata;
+    try {
+      await client.delete(secrets, { namespace, name }, uid === undefined ? {} : { uid });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  #ownBundles(): readonly Secret[] {
+    const { caches, namespace, owner } = this.#options;
+    const isMarked = ({ metadata }: Secret): boolean => metadata.annotations?.[annotation.tokenBundle] === 'true';
+    return caches.list(secrets, namespace).filter((secret) => isMarked(secret) && isOurs(secret) && isOfTokens(secret, owner()));
+  }
+
+  async removeLink(name: string): Promise<void> {
+    const { client, caches, namespace, owner } = this.#options;
+    const made = caches.list(links, namespace).filter((link) => link.metadata.name === name && isOfTokens(link, owner()));
+    for (const { metadata } of made) {
+      if (metadata.name === undefined) continue;
+      try {
+        await client.delete(links, { namespace, name: metadata.name }, metadata.uid === undefined ? {} : { uid: metadata.uid });
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+    }
+  }
+}
+
+/** Whether a token of the Site made the Link: the Site owns it. */
+export function isOfTokens({ metadata: { ownerReferences = [] } }: KubeObject, { uid }: Pick<OwnerReference, 'uid'>): boolean {
+  return ownerReferences.some((owner) => owner.uid === uid);
+}
+
+/** Where it is another one by now, the write is refused. */
+function seen({ metadata: { uid, resourceVersion } }: KubeObject): Pick<ObjectMeta, 'uid' | 'resourceVersion'> {
+  return { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+}

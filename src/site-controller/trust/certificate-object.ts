@@ -1,0 +1,65 @@
+import { annotation, label } from '../../api/skupper/cluster-names.ts';
+import { API_VERSION } from '../../api/skupper/names.ts';
+import { skupperResources, type Certificate } from '../../api/skupper/index.ts';
+import type { KubeObject } from '../../kube/objects.ts';
+import { findNamed, type ResourceKey } from '../../site/resources.ts';
+import { foreignController } from '../../site/foreign-controller.ts';
+import { quoted } from '../../text/printable.ts';
+import { ownerOf, type NamespaceView } from '../namespace-view.ts';
+import { emptyDesiredState, type DesiredState } from '../desired-state.ts';
+
+export interface WantedCertificate {
+  readonly name: string;
+  /** The authority; empty: it signs itself. */
+  readonly ca: string;
+  readonly subject: string;
+  readonly server?: boolean;
+  readonly signing?: boolean;
+  /** Who wants it, each for its own hosts. It goes with the last of them. */
+  readonly owners: readonly { readonly owner: KubeObject; readonly hosts: readonly string[] }[];
+  /** In whose status it is told where it cannot be had. */
+  readonly for: ResourceKey;
+}
+
+/** A Certificate that the site needs itself. A person's of that name is left alone, and told. */
+export function certificateWish(view: Pick<NamespaceView, 'resources' | 'unreadable'>, wanted: WantedCertificate): DesiredState {
+  const there = certificateNamed(view, wanted.name);
+  if (there !== undefined && !isControlled(there)) {
+    const message = `certificate ${quoted(wanted.name)} exists but is not controlled by skupper: rename it, since the site needs the name`;
+    return { ...emptyDesiredState, problems: [{ resource: wanted.for, severity: 'error' as const, code: 'name-taken' as const, message }] };
+  }
+  return { ...emptyDesiredState, objects: [{ of: skupperResources.Certificate, object: certificateObject(wanted), for: wanted.for }] };
+}
+
+/** Of the resources of one pass that cannot be read. */
+const unreadableCertificates = new WeakMap<NamespaceView['unreadable'], NamespaceView['unreadable']>();
+
+/** Also one that cannot be read: its name, its owners and its marks are known. */
+export function certificateNamed(
+  { resources, unreadable }: Pick<NamespaceView, 'resources' | 'unreadable'>,
+  name: string,
+): Pick<Certificate, 'metadata'> | undefined {
+  const ofKind = unreadableCertificates.getOrInsertComputed(unreadable, () => unreadable.filter(({ kind }) => kind === 'Certificate'));
+  return findNamed(resources.Certificate, name) ?? findNamed(ofKind, name);
+}
+
+/** A controller of sites has made it. */
+export function isControlled({ metadata }: KubeObject): boolean {
+  return metadata.annotations?.[annotation.controlled] === 'true' && foreignController(metadata) === undefined;
+}
+
+function certificateObject({ name, ca, subject, server = false, signing = false, owners }: WantedCertificate): Certificate {
+  const hosts = [...new Set(owners.flatMap((one) => one.hosts))].sort();
+  const ofOwners = owners.map(({ owner, hosts: own }) => [`${annotation.hosts}-${owner.metadata.uid ?? ''}`, own.join(',')]);
+  return {
+    apiVersion: API_VERSION,
+    kind: 'Certificate',
+    metadata: {
+      name,
+      labels: { [label.certificate]: 'true' },
+      annotations: { [annotation.controlled]: 'true', ...Object.fromEntries(ofOwners) },
+      ownerReferences: owners.map(({ owner }) => ownerOf(owner)),
+    },
+    spec: { ca, subject, client: false, server, signing, ...(hosts.length === 0 ? {} : { hosts }) },
+  };
+}

@@ -1,0 +1,293 @@
+import { createPrivateKey, type X509Certificate } from 'node:crypto';
+import { annotation, LOCAL_CA } from '../../api/skupper/cluster-names.ts';
+import type { Certificate } from '../../api/skupper/index.ts';
+import { problemOf, type Problem } from '../../errors/problem.ts';
+import { purposeOf, type CertificatePurpose } from '../../identity/certificate-purpose.ts';
+import { sameBundle, type TlsBundle } from '../../identity/tls-bundle.ts';
+import type { Secret } from '../../kube/objects.ts';
+import type { CertificateState } from '../../site/observe/trust-facts.ts';
+import { checkAuthority, noAnchor, type Anchor, type AnchoredAuthority } from '../../trust/anchor.ts';
+import { authorityKeyOf } from '../../trust/authority.ts';
+import type { Authority, Clock } from '../../trust/contract.ts';
+import { TrustError } from '../../trust/errors.ts';
+import { issueBundle } from '../../trust/issue.ts';
+import { renewalDue } from '../../trust/renewal.ts';
+import type { Ledger } from '../../trust/stores.ts';
+import { CertificateError } from '../../x509/errors.ts';
+import { readCertificates } from '../../x509/facts.ts';
+import { RepairLimiter } from '../../work/repair-limiter.ts';
+import { ownerOf } from '../namespace-view.ts';
+import { Issuers, makeRoot, renewedRoot } from './issuers.ts';
+import { ANCHOR_LOCATION } from './router-anchor.ts';
+import { isOurs, refuseRecord, SiteSecretBundles, type BundleMarks } from './site-secret-bundles.ts';
+import { isOwned, type SiteSecrets } from './site-secrets.ts';
+import { isMadeAnew, refuseSettings, serves, type Standing, type WantedSecret } from './desired-secrets.ts';
+
+export interface SecretState {
+  /** Undefined: nothing can be said yet. */
+  readonly state: CertificateState | undefined;
+  /** When it is to be made anew. */
+  readonly due?: number;
+  readonly isWritten?: true;
+  /** What failed and may not fail the next time. */
+  readonly failed?: unknown;
+}
+
+/** Makes and renews the Secrets of Certificates, each certificate on record before it is there. */
+export class CertificateSecrets {
+  readonly #secrets: SiteSecrets;
+  readonly #bundles: SiteSecretBundles;
+  readonly #issuers: Issuers;
+  readonly #ledger: Ledger;
+  readonly #clock: Clock;
+  /** Read once for each bundle: passes come with every change. */
+  readonly #read = new WeakMap<TlsBundle, Standing | CertificateError>();
+  /** By which authority each was seen to be signed, or not. */
+  readonly #signed = new WeakMap<TlsBundle, { readonly authority: Authority; readonly isSigned: boolean }>();
+  /** Of those that are written. */
+  readonly #certificates = new Map<string, Certificate>();
+  /**
+   * Issued last, by the Certificate's uid. Where it could not be written, or something else overwrote it, the same one is written again and
+   * nothing more goes on record.
+   */
+  readonly #issued = new Map<string, { readonly authority: Authority; readonly bundle: TlsBundle; isWritten: boolean }>();
+  readonly #repairs = new RepairLimiter();
+
+  readonly #anchor: () => Anchor;
+  /** Self-signed authorities that stand, by name. */
+  readonly #authorities = new Map<string, AnchoredAuthority>();
+
+  constructor(secrets: SiteSecrets, ledger: Ledger, clock: Clock, anchor: () => Anchor = () => noAnchor) {
+    this.#secrets = secrets;
+    this.#ledger = ledger;
+    this.#clock = clock;
+    this.#anchor = anchor;
+    this.#bundles = new SiteSecretBundles(secrets, (name) => marksOf(this.#certificates.get(name)));
+    this.#issuers = new Issuers(this.#bundles, clock, ({ name, certificate }) => {
+      const known = this.#authorities.get(name) ?? this.#anchor().authorities[name];
+      if (known !== undefined) this.#checkAuthority(name, { ...known, key: authorityKeyOf(certificate) });
+    });
+  }
+
+  /** What the anchor is to hold: those that stand, and those that are missing and still wanted. */
+  authorities(wanted: (name: string) => boolean): Anchor['authorities'] {
+    const all = [...Object.entries(this.#anchor().authorities), ...this.#authorities];
+    return Object.fromEntries(all.filter(([name]) => wanted(name)));
+  }
+
+  get issuers(): Issuers {
+    return this.#issuers;
+  }
+
+  /** Brings one up to date. */
+  async ensure(wanted: WantedSecret, revoked: ReadonlySet<string>): Promise<SecretState> {
+    try {
+      refuseSettings(wanted);
+      // Before anything is on record for it.
+      refuseRecord(wanted.name);
+      const secret = this.#secrets.find(wanted.name);
+      if (secret !== undefined && isOfAnother(secret, wanted.certificate)) return { state: undefined };
+      const bundle = await this.#bundles.get(wanted.name);
+      if (secret !== undefined && !isOurs(secret)) return { state: this.#stateOfForeign(bundle, wanted) };
+      // Put back from a copy: it goes with its Certificate again.
+      if (secret !== undefined && bundle !== undefined && !isOwned(secret)) await this.#put(bundle, bundle, wanted);
+      return await this.#ensureOwn(bundle, wanted, revoked);
+    } catch (error) {
+      const state = { problem: problemOf(error) };
+      return error instanceof TrustError || error instanceof CertificateError ? { state } : { state, failed: error };
+    }
+  }
+
+  /** What was issued to others is no longer asked for. */
+  keepOnly(wanted: readonly WantedSecret[]): void {
+    const uids = new Set(wanted.map(({ certificate }) => certificate.metadata.uid));
+    for (const uid of this.#issued.keys()) if (!uids.has(uid)) this.#issued.delete(uid);
+  }
+
+  /** The serial number of what is there. */
+  async serialOf(name: string): Promise<string | undefined> {
+    const standing = this.#standingOf(await this.#bundles.get(name));
+    return standing === undefined || standing instanceof CertificateError ? undefined : standing.facts.serial;
+  }
+
+  async #ensureOwn(bundle: TlsBundle | undefined, wanted: WantedSecret, revoked: ReadonlySet<string>): Promise<SecretState> {
+    const now = this.#clock();
+    const standing = this.#standingOf(bundle);
+    if (wanted.signing && wanted.ca === undefined) return this.#ensureRoot(bundle, standing, wanted, now);
+    const isRead = standing !== undefined && !(standing instanceof CertificateError);
+    if (isRead && !isMadeAnew(standing, wanted, revoked, now) && !(await this.#hasOtherAuthority(bundle, wanted))) return stateOf(standing);
+    if (isRead && !wanted.keepsPurpose && takesBack(standing.purpose, wanted.purpose)) await this.#refuse(wanted, standing, revoked);
+    return this.#issue(
+      bundle,
+      wanted.keepsPurpose && isRead ? { ...wanted, purpose: standing.purpose ?? wanted.purpose } : wanted,
+      revoked,
+    );
+  }
+
+  /** An authority is never replaced by another: all that it has signed hangs on it. It goes on with its name and key. */
+  async #ensureRoot(
+    bundle: TlsBundle | undefined,
+    standing: Standing | CertificateError | undefined,
+    wanted: WantedSecret,
+    now: number,
+  ): Promise<SecretState> {
+    if (standing instanceof CertificateError) throw this.#damaged(wanted, standing.message);
+    const { uid = '' } = wanted.certificate.metadata;
+    const key = standing?.authorityKey;
+    if (bundle === undefined || standing !== undefined) this.#checkAuthority(wanted.name, { uid, ...(key === undefined ? {} : { key }) });
+    if (standing?.facts.isAuthority === false || bundle === undefined) {
+      const state = await this.#put(bundle, makeRoot(wanted.name, wanted.subject, wanted.days, now), wanted);
+      this.#stands(wanted.name, uid, this.#standingOf(await this.#bundles.get(wanted.name)));
+      return state;
+    }
+    this.#stands(wanted.name, uid, standing);
+    if (standing?.isWhole === false) throw this.#damaged(wanted, 'its certificate and its key do not belong together');
+    if (standing === undefined) throw this.#damaged(wanted, 'tls.crt or tls.key is missing');
+    if (renewalDue(standing.facts) > now) return stateOf(standing);
+    return this.#put(bundle, renewedRoot(bundle, wanted.days, now), wanted);
+  }
+
+  /** No other site depends on the local one: it is simply made again. */
+  #stands(name: string, uid: string, standing: Standing | CertificateError | undefined): void {
+    if (name === LOCAL_CA || standing === undefined || standing instanceof CertificateError || standing.authorityKey === undefined) return;
+    this.#authorities.set(name, { key: standing.authorityKey, uid });
+  }
+
+  /** Whoever is let in from now on knows the authority that is there now. While there is none, what was issued goes on. */
+  async #hasOtherAuthority(bundle: TlsBundle | undefined, { ca = '', name }: WantedSecret): Promise<boolean> {
+    const authority = await this.#issuers.find(ca).catch((error: unknown) => {
+      if (error instanceof TrustError) return undefined;
+      throw error;
+    });
+    if (authority === undefined || bundle === undefined) return false;
+    const known = this.#signed.get(bundle);
+    if (known?.authority === authority) return !known.isSigned;
+    const [{ x509 }] = readCertificates(bundle.cert ?? '', name);
+    // By its key alone: what it issues next is signed by that, whatever else is odd about it.
+    const isSigned = x509.verify(authority.certificate.publicKey);
+    this.#signed.set(bundle, { authority, isSigned });
+    return !isSigned;
+  }
+
+  async #issue(before: TlsBundle | undefined, wanted: WantedSecret, revoked: ReadonlySet<string>): Promise<SecretState> {
+    const { uid = '' } = wanted.certificate.metadata;
+    const authority = await this.#issuers.find(wanted.ca ?? '');
+    const last = this.#issued.get(uid);
+    // Deleting the Secret asks for another certificate; overwriting it does not.
+    const isOverwritten = last?.isWritten === true && before !== undefined && !sameBundle(before, last.bundle);
+    const mayStand = last?.authority === authority && (isOverwritten || last.isWritten === false);
+    const standing = mayStand ? this.#standingOf(last.bundle) : undefined;
+    const isGood =
+      standing !== undefined && !(standing instanceof CertificateError) && !isMadeAnew(standing, wanted, revoked, this.#clock());
+    const repair = { key: wanted.name, desired: uid, isOverwritten };
+    const wait = isOverwritten && isGood ? this.#repairs.delay(repair, performance.now()) : 0;
+    if (wait > 0) return { state: { problem: this.#contested(wanted) }, due: this.#clock() + wait };
+    const bundle = isGood && last !== undefined ? last.bundle : await this.#recorded(authority, wanted);
+    const issued = { authority, bundle, isWritten: false };
+    this.#issued.set(uid, issued);
+    const state = await this.#put(before, bundle, wanted);
+    issued.isWritten = true;
+    if (isOverwritten && isGood) this.#repairs.wrote(repair, performance.now());
+    return state;
+  }
+
+  #contested({ name }: WantedSecret): Problem {
+    const message = `${this.#secrets.locationOf(name)} is changed back by something else each time, so it is repaired less and less often: see what writes it`;
+    return { code: 'object-contested', message };
+  }
+
+  async #recorded(authority: Authority, { name, resource, subject, hosts, signing, purpose, days }: WantedSecret): Promise<TlsBundle> {
+    const uses = signing ? { signing } : { client: true, server: true, ...(purpose === undefined ? {} : { purpose }) };
+    const { serial, ...bundle } = issueBundle(authority, name, { subject, hosts, days, ...uses }, this.#clock);
+    const { notAfter } = readCertificates(bundle.cert, name)[0].facts;
+    await this.#ledger.record({ siteName: resource, serial, notAfter });
+    return bundle;
+  }
+
+  async #put(before: TlsBundle | undefined, bundle: TlsBundle, { name, certificate }: WantedSecret): Promise<SecretState> {
+    this.#certificates.set(name, certificate);
+    await this.#bundles.replace(before, bundle);
+    this.#certificates.delete(name);
+    const standing = this.#standingOf(await this.#bundles.get(name));
+    if (standing === undefined || standing instanceof CertificateError) return { state: undefined, isWritten: true };
+    return { ...stateOf(standing), isWritten: true };
+  }
+
+  /** One that is good for something else from now on. */
+  async #refuse({ resource }: WantedSecret, { facts: { serial, notAfter } }: Standing, revoked: ReadonlySet<string>): Promise<void> {
+    if (revoked.has(serial)) return;
+    await this.#ledger.record({ siteName: resource, serial, notAfter });
+    await this.#ledger.revoke(resource);
+  }
+
+  #stateOfForeign(bundle: TlsBundle | undefined, wanted: WantedSecret): CertificateState {
+    const standing = this.#standingOf(bundle);
+    const isRead = standing !== undefined && !(standing instanceof CertificateError);
+    const expires = isRead ? { expires: standing.facts.notAfter } : {};
+    if (isRead && serves(standing, wanted, this.#clock())) return expires;
+    const message =
+      `secret exists but is not controlled by skupper: ${this.#secrets.locationOf(wanted.name)} is used as it is, though its certificate ` +
+      'has other names or another subject than this asks for, or has ended. Put one there that has, or delete it';
+    return { ...expires, problem: { code: 'name-taken', message } };
+  }
+
+  /** @returns undefined where there is nothing to read, and what is wrong where it cannot be read */
+  #standingOf(bundle: TlsBundle | undefined): Standing | CertificateError | undefined {
+    if (bundle?.cert === undefined || bundle.key === undefined) return undefined;
+    const { name, cert, key } = bundle;
+    return this.#read.getOrInsertComputed(bundle, () => {
+      try {
+        const [{ facts, x509 }] = readCertificates(cert, `${this.#secrets.locationOf(name)}: tls.crt`);
+        const authority = facts.isAuthority ? { authorityKey: authorityKeyOf(x509) } : {};
+        return { facts, purpose: purposeOf(x509), isWhole: isKeyOf(x509, key), ...authority };
+      } catch (error) {
+        if (error instanceof CertificateError) return error;
+        throw error;
+      }
+    });
+  }
+
+  #checkAuthority(name: string, found: Partial<AnchoredAuthority>): void {
+    checkAuthority(this.#anchor(), name, found, this.#secrets.locationOf(name), ANCHOR_LOCATION);
+  }
+
+  #damaged({ name }: WantedSecret, what: string): TrustError {
+    return new TrustError(
+      'state-damaged',
+      `the certificate authority in ${this.#secrets.locationOf(name)} is damaged: ${what}. Restore it from a backup; or delete ` +
+        `${name === LOCAL_CA ? 'the Secret' : `the Secret and ${ANCHOR_LOCATION}`}: then a new authority is created, and all certificates are issued again`,
+    );
+  }
+}
+
+function isKeyOf(certificate: X509Certificate, pem: string): boolean {
+  try {
+    return certificate.checkPrivateKey(createPrivateKey(pem));
+  } catch {
+    // It is no key that can be read.
+    return false;
+  }
+}
+
+function stateOf({ facts }: Standing): SecretState {
+  return { state: { expires: facts.notAfter }, due: renewalDue(facts) };
+}
+
+/** What an earlier Certificate of this name gave goes with that, a moment later. */
+function isOfAnother({ metadata }: Secret, certificate: Certificate): boolean {
+  const owners = metadata.ownerReferences?.filter(({ kind }) => kind === 'Certificate') ?? [];
+  return owners.length > 0 && owners.every(({ uid }) => uid !== certificate.metadata.uid);
+}
+
+function marksOf(certificate: Certificate | undefined): BundleMarks {
+  if (certificate === undefined) return {};
+  return {
+    annotations: { [annotation.certificate]: 'true', [annotation.hosts]: (certificate.spec.hosts ?? []).join(',') },
+    ownerReferences: [ownerOf(certificate)],
+  };
+}
+
+/** Whether a certificate of before might do what the next one may not. A link's may have no mark, and so may that of a server. */
+function takesBack(before: CertificatePurpose | undefined, now: CertificatePurpose | undefined): boolean {
+  return now !== undefined && before !== now && (now !== 'link' || before === 'api');
+}

@@ -1,0 +1,164 @@
+import { X509Certificate } from 'node:crypto';
+import { RENEWALS } from '../../api/skupper/cluster-names.ts';
+import { readSettings } from '../../agent/settings.ts';
+import type { Site } from '../../api/skupper/index.ts';
+import type { IssuedCertificate } from '../../identity/issued.ts';
+import type { KubeClient } from '../../kube/contract.ts';
+import { isNotFound } from '../../kube/errors.ts';
+import { configMaps } from '../../kube/resource.ts';
+import { SETTING, settingOf } from '../../site/settings.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { Clock } from '../../trust/contract.ts';
+import { TrustError } from '../../trust/errors.ts';
+import { RenewalPace } from '../../trust/renewal-pace.ts';
+import { checkLinkOf, notALinks, renewFor } from '../../trust/renewal.ts';
+import { isResource } from '../../trust/revocation.ts';
+import type { IssuedEntry, Ledger } from '../../trust/stores.ts';
+import type { TimeSlices } from '../../work/time-slices.ts';
+import type { SiteCaches } from '../caches.ts';
+import type { NamespaceView } from '../namespace-view.ts';
+import type { CertificateSecrets } from './certificate-secrets.ts';
+import { answerKey, answerOf, readRequests, refusalOf, withAnswers, type AskedRenewal, type OpenRequest } from './renewal-requests.ts';
+import { defaultIssuerOf, type WantedSecret } from './desired-secrets.ts';
+
+export interface RenewalHandlerOptions {
+  readonly client: KubeClient;
+  readonly caches: SiteCaches;
+  readonly ledger: Ledger;
+  readonly certificates: CertificateSecrets;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
+
+/** Requests that one pass answers. */
+const MOST_ANSWERED = 8;
+
+/** What all requests of one pass are answered from. */
+interface Answering {
+  readonly site: Site;
+  readonly wanted: readonly WantedSecret[];
+  readonly view: NamespaceView;
+  readonly onRecord: ReadonlyMap<string, IssuedEntry>;
+  readonly slices: TimeSlices;
+}
+
+/**
+ * Renews certificates of links for other sites, as the site's routers ask for it. A router tells whom it has in front of it; whether that one may have
+ * a certificate is decided by the record alone, so that whoever has taken over a router gets none for a name that has none.
+ */
+export class RenewalHandler {
+  readonly #options: RenewalHandlerOptions;
+  readonly #pace = new RenewalPace();
+
+  constructor(options: RenewalHandlerOptions) {
+    this.#options = options;
+  }
+
+  async step(view: NamespaceView, site: Site, wanted: readonly WantedSecret[], slices: TimeSlices): Promise<void> {
+    const { client, caches, clock, log } = this.#options;
+    const { namespace } = view;
+    const object = view.find(configMaps, RENEWALS);
+    if (object?.data === undefined) return;
+    const { open, stale } = readRequests(object.data, clock());
+    if (open.length === 0) return;
+    const refusals: unknown[] = [];
+    const onRecord = await this.#readRecord(slices);
+    // An answer changes the ConfigMap, which brings the next pass: what is left is answered then.
+    const answers: Record<string, string> = {};
+    for (const asked of open.slice(0, MOST_ANSWERED)) {
+      await slices.next();
+      answers[answerKey(asked.id)] = await this.#answer(asked, { site, wanted, view, onRecord, slices }, refusals);
+    }
+    if (refusals.length > 0) {
+      // One line, however many a router asks for.
+      const facts = { namespace, refused: refusals.length, error: refusals[0] };
+      log.warn(facts, 'certificates of links are not renewed for other sites');
+    }
+    try {
+      const patch = { metadata: { uid: object.metadata.uid }, data: withAnswers(object.data, stale, answers) };
+      caches.view(configMaps).wrote(await client.patch(configMaps, { namespace, name: RENEWALS }, patch, { type: 'merge' }));
+    } catch (error) {
+      // Nobody waits for an answer.
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  /** By serial number; read once for all requests of a pass. */
+  async #readRecord(slices: TimeSlices): Promise<ReadonlyMap<string, IssuedEntry>> {
+    const entries = new Map<string, IssuedEntry>();
+    for await (const entry of this.#options.ledger.issued()) {
+      if (!entries.has(entry.serial)) entries.set(entry.serial, entry);
+      await slices.next();
+    }
+    return entries;
+  }
+
+  /** What is asked for by mistake or in bad faith is refused, and keeps no other from its answer. */
+  async #answer(asked: OpenRequest, about: Answering, refusals: unknown[]): Promise<string> {
+    const { clock, log } = this.#options;
+    try {
+      if ('malformed' in asked) throw new TrustError('request-malformed', `the request is malformed: ${asked.malformed}`);
+      const issued = await this.#renew(asked, about);
+      log.info({ namespace: about.view.namespace, site: asked.siteId }, 'certificate of a link renewed for another site');
+      return answerOf(issued, clock());
+    } catch (error) {
+      refusals.push(error);
+      return refusalOf(error, clock());
+    }
+  }
+
+  async #renew({ certificate, siteId, request }: AskedRenewal, about: Answering): Promise<IssuedCertificate> {
+    const { ledger, certificates, clock } = this.#options;
+    const shown = readShown(certificate);
+    const authority = await certificates.issuers.signerOf(shown, issuersOf(about.view, about.site), () => about.slices.next());
+    const holder = await this.#holderOf(shown, siteId, about);
+    const { certificateDays: days } = readSettings(about.site);
+    return renewFor(authority, { certificate, siteId }, request, {
+      ledger,
+      pace: this.#pace,
+      clock,
+      isLink: true,
+      ...(holder === undefined ? {} : { holder }),
+      ...(days === undefined ? {} : { days }),
+    });
+  }
+
+  /** @returns as whose the successor is on record; undefined: as that of the other site. @throws TrustError where it is no link's that is known here */
+  async #holderOf(shown: X509Certificate, siteId: string, { site, wanted, onRecord, slices }: Answering): Promise<string | undefined> {
+    const { certificates } = this.#options;
+    const serial = shown.serialNumber;
+    const entry = onRecord.get(serial);
+    if (entry !== undefined) {
+      if (!isResource(entry.siteName)) {
+        checkLinkOf(shown, siteId, entry, false);
+        return undefined;
+      }
+      // Its successors go with the Certificate as well.
+      if (wanted.some(({ resource, isGivenAway }) => resource === entry.siteName && isGivenAway)) return entry.siteName;
+      throw notALinks(shown, `${entry.siteName} is none, or no longer there`);
+    }
+    // Of before the move to this controller: nothing was recorded then.
+    for (const { name, resource, isGivenAway } of wanted) {
+      await slices.next();
+      if ((await certificates.serialOf(name)) !== serial) continue;
+      if (isGivenAway) return resource;
+      throw notALinks(shown, `it is that of ${resource}`);
+    }
+    checkLinkOf(shown, siteId, undefined, settingOf(site, SETTING.unmarked) !== 'refuse');
+    return undefined;
+  }
+}
+
+function readShown(der: Buffer): X509Certificate {
+  try {
+    return new X509Certificate(der);
+  } catch (error) {
+    throw new TrustError('request-malformed', 'the certificate that is to be renewed cannot be read', error);
+  }
+}
+
+/** Who signs for links. */
+function issuersOf({ resources }: NamespaceView, site: Site): ReadonlySet<string> {
+  const named = [...resources.RouterAccess, ...resources.AccessGrant].map(({ spec }) => spec.issuer ?? '');
+  return new Set([defaultIssuerOf(site), ...named.filter((name) => name !== '')]);
+}

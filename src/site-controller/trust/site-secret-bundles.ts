@@ -1,0 +1,142 @@
+import { Buffer } from 'node:buffer';
+import { annotation, RECORDS } from '../../api/skupper/cluster-names.ts';
+import { GROUP } from '../../api/skupper/names.ts';
+import type { ObjectMeta, OwnerReference, Secret } from '../../kube/objects.ts';
+import { sameBundle, type TlsBundle } from '../../identity/tls-bundle.ts';
+import { foreignController } from '../../site/foreign-controller.ts';
+import { TrustError } from '../../trust/errors.ts';
+import { refuseName, type Bundles, type BundleSet } from '../../trust/stores.ts';
+import { KeyedMutex } from '../../work/keyed-mutex.ts';
+import { dataOf, type SiteSecrets } from './site-secrets.ts';
+
+/** What stands on the Secret of a bundle, besides what it holds. */
+export type BundleMarks = Pick<ObjectMeta, 'labels' | 'annotations' | 'ownerReferences'>;
+
+const KEYS = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
+const TLS = 'kubernetes.io/tls';
+
+/**
+ * TLS bundles as the Secrets of a namespace, of Kubernetes' type for them. One that a person has made is read like any other, and never
+ * replaced.
+ */
+export class SiteSecretBundles implements Bundles {
+  readonly #secrets: SiteSecrets;
+  readonly #marksOf: (name: string) => BundleMarks;
+  /** As read last, by name. */
+  readonly #read = new Map<string, { readonly version: string; readonly bundle: TlsBundle | undefined }>();
+  readonly #turns = new KeyedMutex();
+  #latest: BundleSet = { bundles: new Map(), unreadable: new Map() };
+
+  /** @param marksOf of a bundle that is written; left out: it belongs to the Site */
+  constructor(secrets: SiteSecrets, marksOf: (name: string) => BundleMarks = () => ({ ownerReferences: [secrets.site] })) {
+    this.#secrets = secrets;
+    this.#marksOf = marksOf;
+  }
+
+  locationOf(name: string): string {
+    refuseName(name);
+    return this.#secrets.locationOf(name);
+  }
+
+  async get(name: string): Promise<TlsBundle | undefined> {
+    refuseName(name);
+    const secret = this.#secrets.find(name);
+    return secret === undefined ? undefined : this.#bundleOf(secret);
+  }
+
+  async list(): Promise<BundleSet> {
+    const all = this.#secrets.list();
+    const found = all.map((secret) => this.#bundleOf(secret)).filter((bundle) => bundle !== undefined);
+    const names = new Set(all.map(({ metadata }) => metadata.name));
+    for (const name of this.#read.keys()) if (!names.has(name)) this.#read.delete(name);
+    const { bundles } = this.#latest;
+    if (bundles.size === found.length && found.every((bundle) => bundles.get(bundle.name) === bundle)) return this.#latest;
+    this.#latest = { bundles: new Map(found.map((bundle) => [bundle.name, bundle])), unreadable: new Map() };
+    return this.#latest;
+  }
+
+  async put(bundle: TlsBundle): Promise<void> {
+    refuseName(bundle.name);
+    await this.#secrets.change(bundle.name, (current) => this.#secretOf(bundle, current));
+  }
+
+  /** Puts one where that one stood, or none; what somebody else has put there meanwhile stays. */
+  async replace(before: TlsBundle | undefined, bundle: TlsBundle): Promise<void> {
+    refuseName(bundle.name);
+    await this.#secrets.change(bundle.name, (current) => {
+      const standing = current === undefined ? undefined : this.#bundleOf(current);
+      return sameBundle(before, standing) ? this.#secretOf(bundle, current) : undefined;
+    });
+  }
+
+  async make(name: string, make: () => TlsBundle): Promise<TlsBundle> {
+    refuseName(name);
+    return this.#turns.run(name, async () => {
+      const plan = (current: Secret | undefined): Secret | undefined =>
+        current === undefined ? this.#secretOf(make(), undefined) : undefined;
+      const secret = await this.#secrets.change(name, plan);
+      return (secret === undefined ? undefined : this.#bundleOf(secret)) ?? { name };
+    });
+  }
+
+  #bundleOf(secret: Secret): TlsBundle | undefined {
+    const { name = '', uid = '', resourceVersion = '' } = secret.metadata;
+    const known = this.#read.get(name);
+    const version = `${uid} ${resourceVersion}`;
+    if (known?.version === version) return known.bundle;
+    const read = bundleIn(name, secret);
+    const bundle = sameBundle(known?.bundle, read) ? known?.bundle : read;
+    this.#read.set(name, { version, bundle });
+    return bundle;
+  }
+
+  #secretOf({ name, cert, key, ca }: TlsBundle, current: Secret | undefined): Secret {
+    refuseRecord(name);
+    if (current !== undefined && !isOurs(current)) {
+      throw new TrustError('name-taken', `${this.#secrets.locationOf(name)} is there already, and not Earshot's: it is not replaced`);
+    }
+    const { metadata, type = cert === undefined && key === undefined ? 'Opaque' : TLS } = current ?? {};
+    const marks = this.#marksOf(name);
+    // The type has both keys, also where there is nothing under them; and it is never changed.
+    const none = type === TLS ? { [KEYS.cert]: '', [KEYS.key]: '' } : {};
+    const parts = [cert === undefined ? {} : { [KEYS.cert]: cert }, key === undefined ? {} : { [KEYS.key]: key }];
+    return {
+      ...current,
+      metadata: {
+        ...metadata,
+        ...(marks.labels === undefined ? {} : { labels: { ...metadata?.labels, ...marks.labels } }),
+        annotations: { ...metadata?.annotations, ...marks.annotations, [annotation.controlled]: 'true' },
+        ownerReferences: withOwners(metadata?.ownerReferences, marks.ownerReferences),
+      },
+      type,
+      data: dataOf(Object.assign({ ...none }, ...parts, ca === undefined ? {} : { [KEYS.ca]: ca })),
+    };
+  }
+}
+
+/** @throws TrustError `name-taken` */
+export function refuseRecord(name: string): void {
+  if (!RECORDS.has(name)) return;
+  throw new TrustError('name-taken', `Secret ${name} is one of the site's own, with its key or its records: choose another name`);
+}
+
+/** A controller of sites has made it, this one or one before; any other is a person's. */
+export function isOurs({ metadata }: Secret): boolean {
+  if (foreignController(metadata) !== undefined) return false;
+  return (
+    metadata.annotations?.[annotation.controlled] === 'true' ||
+    metadata.ownerReferences?.some(({ apiVersion }) => apiVersion.startsWith(`${GROUP}/`)) === true
+  );
+}
+
+function bundleIn(name: string, { data = {} }: Secret): TlsBundle | undefined {
+  const parts = Object.entries(KEYS).flatMap(([part, key]) => {
+    const value = Object.hasOwn(data, key) ? data[key] : undefined;
+    return value === undefined || value === '' ? [] : [[part, Buffer.from(value, 'base64').toString('utf8')] as const];
+  });
+  return parts.length === 0 ? undefined : { name, ...Object.fromEntries(parts) };
+}
+
+function withOwners(before: readonly OwnerReference[] = [], wanted: readonly OwnerReference[] = []): readonly OwnerReference[] {
+  return [...before.filter(({ uid }) => !wanted.some((one) => one.uid === uid)), ...wanted];
+}

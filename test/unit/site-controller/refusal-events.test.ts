@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { reportRefusals } from '../../../src/site-controller/refusal-events.ts';
+import type { EventRecorder } from '../../../src/kube/contract.ts';
+import type { ResourceKey } from '../../../src/site/resources.ts';
+import { aListener, aRouterAccess, aSite } from '../site/fixtures.ts';
+
+test('what is refused for a listener is told in an event, and nothing for what has its words in its own status, or is gone', () => {
+  const told: Parameters<EventRecorder['record']>[0][] = [];
+  const listener = { ...aListener('web'), metadata: { name: 'web', namespace: 'west', uid: 'uid-web' } };
+  const refused = (resource: ResourceKey) => ({ resource, severity: 'error', code: 'object-refused', message: `of ${resource}` }) as const;
+  reportRefusals(
+    [aSite(), aRouterAccess('ra'), listener],
+    [refused('Site/west'), refused('RouterAccess/ra'), refused('Listener/gone'), refused('Listener/web')],
+    { record: (event) => void told.push(event) },
+  );
+  assert.deepEqual(told, [
+    {
+      regarding: { apiVersion: 'skupper.io/v2alpha1', kind: 'Listener', namespace: 'west', name: 'web', uid: 'uid-web' },
+      type: 'Warning',
+      reason: 'ObjectRefused',
+      action: 'Make',
+      note: 'of Listener/web',
+    },
+  ]);
+});

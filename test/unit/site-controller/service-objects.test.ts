@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { NETWORK_DATA, NETWORK_STATUS } from '../../../src/api/skupper/cluster-names.ts';
+import type { NamespaceView } from '../../../src/site-controller/namespace-view.ts';
+import { serviceObjects } from '../../../src/site-controller/services/service-objects.ts';
+import type { ConfigMap, KubeObject, Service } from '../../../src/kube/objects.ts';
+import type { Resource } from '../../../src/kube/resource.ts';
+import type { SiteObject } from '../../../src/site/resources.ts';
+import { aListener, aMultiKeyListener, aSite, resources } from '../site/fixtures.ts';
+
+const site = { ...aSite(), metadata: { name: 'west', uid: 'uid-west' } };
+const owner = { apiVersion: 'skupper.io/v2alpha1', kind: 'Site', name: 'west', uid: 'uid-west' };
+const selector = { application: 'skupper-router', 'skupper.io/component': 'router' };
+const controlled = { 'internal.skupper.io/controlled': 'true' };
+
+interface Given {
+  readonly services?: readonly Service[];
+  readonly podKeys?: string;
+  readonly hasSite?: boolean;
+}
+
+function wishes(objects: readonly SiteObject[], { services = [], podKeys, hasSite = true }: Given = {}): ReturnType<typeof serviceObjects> {
+  const status: ConfigMap = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: NETWORK_STATUS },
+    ...(podKeys === undefined ? {} : { data: { [NETWORK_DATA.podKeys]: podKeys } }),
+  };
+  const view = {
+    resources: resources(site, ...objects),
+    unreadable: [],
+    site: hasSite ? site : undefined,
+    list: (of: Resource): readonly KubeObject[] => (of.kind === 'Service' ? services : []),
+    find: (of: Resource, name: string): KubeObject | undefined => (of.kind === 'ConfigMap' && name === NETWORK_STATUS ? status : undefined),
+  };
+  // The rule reads no more of it.
+  return serviceObjects(view as unknown as NamespaceView);
+}
+
+function service(
+  name: string,
+  { label = 'web', annotations = controlled }: { label?: string; annotations?: Service['metadata']['annotations'] } = {},
+): Service {
+  const labels = label === '' ? {} : { 'internal.skupper.io/listener': label };
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, labels, ...(annotations === undefined ? {} : { annotations }) },
+    spec: { ports: [{ name: 'web', port: 8080, protocol: 'TCP', targetPort: 1024 }] },
+  };
+}
+
+const names = (all: readonly { readonly object: KubeObject }[]): readonly string[] => all.map(({ object }) => object.metadata.name ?? '');
+
+describe('Services of listeners', () => {
+  test('select the routers and nothing else, and belong to the Site', () => {
+    const { objects, unwanted, problems } = wishes([
+      aListener('web', { host: 'backend', port: 8080 }),
+      aMultiKeyListener('both', { host: 'backend', port: 8081 }),
+    ]);
+    assert.deepEqual(
+      objects.map(({ object }) => object),
+      [
+        {
+          apiVersion: 'v1',
+          kind: 'Service',
+          metadata: {
+            name: 'backend',
+            labels: { 'internal.skupper.io/listener': 'web' },
+            annotations: controlled,
+            ownerReferences: [owner],
+          },
+          spec: {
+            ipFamilyPolicy: 'PreferDualStack',
+            selector,
+            ports: [
+              { name: 'web', port: 8080, protocol: 'TCP', targetPort: 1024 },
+              { name: 'multiaddress-both', port: 8081, protocol: 'TCP', targetPort: 1025 },
+            ],
+          },
+        },
+      ],
+    );
+    assert.deepEqual([unwanted, problems], [[], []]);
+  });
+
+  test('go where no listener wants them any more, if they were made for one', () => {
+    const services = [
+      service('backend'),
+      service('other'),
+      service('labelled', { annotations: {} }),
+      service('router', { label: '' }),
+      service('users', { label: '', annotations: {} }),
+    ];
+    const { objects, unwanted } = wishes([aListener('web', { host: 'moved', port: 80 })], { services });
+    assert.deepEqual(names(objects), ['moved']);
+    assert.deepEqual(names(unwanted), ['backend', 'other']);
+  });
+
+  test('that somebody else labelled serve the listener, and stay his', () => {
+    const { objects } = wishes([aListener('web', { host: 'his' })], { services: [service('his', { annotations: {} })] });
+    assert.deepEqual(objects[0]?.object.metadata, { name: 'his', labels: { 'internal.skupper.io/listener': 'web' } });
+  });
+
+  test('of somebody else stay as they are, and the listener has none', () => {
+    const { objects, unwanted, problems } = wishes([aListener('web', { host: 'his' })], { services: [service('his', { label: '' })] });
+    assert.deepEqual([objects, unwanted, problems], [[], [], []]);
+  });
+
+  test('are made for the pods that the routers tell of, and go with them', () => {
+    const web = aListener('web', { host: 'web', port: 80, exposePodsByName: true });
+    const { objects } = wishes([web], { podKeys: '["web.pod-a", 7, "web.pod-b"]' });
+    assert.deepEqual(names(objects), ['web', 'pod-a', 'pod-b']);
+    assert.deepEqual(names(wishes([web], { services: [service('web'), service('pod-a')], podKeys: '[]' }).unwanted), ['pod-a']);
+  });
+
+  for (const text of ['', '{', '{"a": 1}', 'null']) {
+    test(`are made for no pod where what is told of pods is ${JSON.stringify(text)}`, () => {
+      assert.deepEqual(names(wishes([aListener('web', { host: 'web', exposePodsByName: true })], { podKeys: text }).objects), ['web']);
+    });
+  }
+
+  test("are nobody's business where the namespace has no Site", () => {
+    const { objects, unwanted } = wishes([aListener('web', { host: 'web' })], { services: [service('old')], hasSite: false });
+    assert.deepEqual([objects, unwanted], [[], []]);
+  });
+});

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { annotation, label } from '../../../../src/api/skupper/cluster-names.ts';
+import { certificateWish, type WantedCertificate } from '../../../../src/site-controller/trust/certificate-object.ts';
+import { certificate, site } from '../support/trust-world.ts';
+import { viewOf } from '../support/view.ts';
+
+const [one, other] = [site({}, 'a'), site({}, 'b')];
+const wanted: WantedCertificate = {
+  name: 'skupper-site-server',
+  ca: 'skupper-site-ca',
+  subject: 'skupper-router',
+  server: true,
+  owners: [
+    { owner: one, hosts: ['10.0.0.1', 'skupper-router'] },
+    { owner: other, hosts: ['10.0.0.1', 'another'] },
+  ],
+  for: 'Site/west',
+};
+
+test("a Certificate of the controller's own has the hosts of all its owners, each in an annotation of its own", () => {
+  const { objects, problems } = certificateWish(viewOf([one]), wanted);
+  const [wish] = objects;
+  assert.deepEqual(problems, []);
+  assert.deepEqual(wish?.object.metadata.annotations, {
+    [annotation.controlled]: 'true',
+    [`${annotation.hosts}-a`]: '10.0.0.1,skupper-router',
+    [`${annotation.hosts}-b`]: '10.0.0.1,another',
+  });
+  assert.deepEqual(wish?.object.metadata.labels, { [label.certificate]: 'true' });
+  assert.deepEqual(
+    wish?.object.metadata.ownerReferences?.map(({ kind, uid }) => [kind, uid]),
+    [
+      ['Site', 'a'],
+      ['Site', 'b'],
+    ],
+  );
+  assert.ok(wish !== undefined && 'spec' in wish.object);
+  assert.deepEqual(wish.object.spec, {
+    ca: 'skupper-site-ca',
+    subject: 'skupper-router',
+    client: false,
+    server: true,
+    signing: false,
+    hosts: ['10.0.0.1', 'another', 'skupper-router'],
+  });
+});
+
+test("a person's Certificate of the name is left alone, and told; one of an earlier controller is taken over", () => {
+  const { objects, problems } = certificateWish(viewOf([one, certificate('skupper-site-server')]), wanted);
+  assert.deepEqual(objects, []);
+  assert.match(problems[0]?.message ?? '', /^certificate "skupper-site-server" exists but is not controlled by skupper/);
+  assert.equal(problems[0]?.resource, 'Site/west');
+  const left = certificate('skupper-site-server', {}, { annotations: { [annotation.controlled]: 'true' } });
+  assert.equal(certificateWish(viewOf([one, left]), wanted).objects.length, 1);
+});
