@@ -1,4 +1,4 @@
-import type { RouterId } from '../routing/contract.ts';
+import type { RouteDestination, RouterId } from '../routing/contract.ts';
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
 
 /** Milliseconds for which a destination that refused comes after all others: first and at most, doubling in between. */
@@ -10,7 +10,12 @@ interface Entry {
   open: number;
   failures: number;
   avoidUntil: number;
+  /** Whether its router announced, when last asked, that its servers fail. */
+  wasFailing: boolean;
 }
+
+/** What routing says of the servers of a key at a router. Undefined if the router has none. */
+export type FindDestination = (routingKey: string, router: RouterId) => Pick<RouteDestination, 'failing'> | undefined;
 
 /** What this router has seen of the destinations of its own connections: how many it has there, and who refused of late. */
 export class DestinationHealth {
@@ -18,11 +23,13 @@ export class DestinationHealth {
   #count = 0;
   readonly #now: () => number;
   readonly #onTurn: () => void;
+  readonly #find: FindDestination;
 
   /** @param onTurn a destination begins to refuse, or takes connections again */
-  constructor(now: () => number = () => performance.now(), onTurn: () => void = () => {}) {
+  constructor(now: () => number = () => performance.now(), onTurn: () => void = () => {}, find: FindDestination = () => undefined) {
     this.#now = now;
     this.#onTurn = onTurn;
+    this.#find = find;
   }
 
   /** It refused, and has taken nothing since. */
@@ -60,9 +67,28 @@ export class DestinationHealth {
     // Connections that were on their way together are one failure.
     if (entry.failures > 0 && entry.avoidUntil > now) return;
     entry.failures += 1;
+    entry.wasFailing = this.#find(routingKey, router)?.failing === true;
     // Without chance: nobody comes back at its end, others only come first until then.
     entry.avoidUntil = now + backoffDelay(AVOID, entry.failures, 0);
     if (entry.failures === 1) this.#onTurn();
+  }
+
+  /** Forgets the failures of routers that are gone, and of those whose announcement changes from failing to working. */
+  routingChanged(): void {
+    for (const [routingKey, routers] of this.#byKey)
+      for (const [router, entry] of routers) {
+        if (entry.failures === 0) continue;
+        const found = this.#find(routingKey, router);
+        if (found === undefined || (entry.wasFailing && found.failing === false)) this.#forgetFailures(routingKey, router, entry);
+        else entry.wasFailing = found.failing === true;
+      }
+  }
+
+  #forgetFailures(routingKey: string, router: RouterId, entry: Entry): void {
+    entry.failures = 0;
+    entry.avoidUntil = 0;
+    if (entry.open <= 0) this.#forget(routingKey, router);
+    this.#onTurn();
   }
 
   #entry(routingKey: string, router: RouterId): Entry {
@@ -70,7 +96,7 @@ export class DestinationHealth {
     const known = routers.get(router);
     if (known !== undefined) return known;
     if (this.#count >= MOST_ENTRIES) this.#evictIdle();
-    const made = { open: 0, failures: 0, avoidUntil: 0 };
+    const made = { open: 0, failures: 0, avoidUntil: 0, wasFailing: false };
     routers.set(router, made);
     this.#byKey.set(routingKey, routers);
     this.#count += 1;

@@ -48,7 +48,11 @@ export class LocalSide implements AsyncDisposable {
   readonly #connectors: Connectors;
   readonly #listeners: Listeners;
   readonly #metrics = new MetricsByKey();
-  readonly #memory = new DestinationHealth(undefined, () => this.#turned());
+  readonly #memory = new DestinationHealth(
+    undefined,
+    () => this.#turned(),
+    (key, router) => this.#options.routing.destinations(key).find((to) => to.router === router),
+  );
   readonly #connections: Connections;
   readonly #view: ChoiceView;
   readonly #lost: LostConnectors;
@@ -155,6 +159,7 @@ export class LocalSide implements AsyncDisposable {
 
   /** Routing answers otherwise than before: opens and closes sockets, brings `state` up to date. */
   routingChanged(): void {
+    this.#memory.routingChanged();
     this.#listeners.refresh();
     this.#connections.routingChanged();
     this.#findLost();
@@ -260,12 +265,12 @@ export class LocalSide implements AsyncDisposable {
     return { listeners: Object.fromEntries(listeners), connectors: Object.fromEntries(connectors) };
   }
 
-  /** A router that announces how its servers are knows better than what the last connection showed. */
+  /** A router that announces working servers is not believed while it refuses this router's own connections. */
   #refusedBy(destination: Destination): readonly string[] {
     const { routing } = this.#options;
     const all = keysOf(destination).flatMap((key) => routing.destinations(key).map((to) => ({ key, to })));
     const refuses = ({ key, to: { router, failing } }: (typeof all)[number]): boolean =>
-      router === routing.self ? this.#connectors.isFailing(key) : (failing ?? this.#memory.refuses(key, router));
+      router === routing.self ? this.#connectors.isFailing(key) : failing === true || this.#memory.refuses(key, router);
     return all.every(refuses) ? [...new Set(all.map(({ to: { router } }) => siteOf(router)))] : [];
   }
 

@@ -116,6 +116,44 @@ describe('a listener', () => {
     assert.equal(stateOf(local)?.refusedBy, undefined);
   });
 
+  for (const [what, announced] of [
+    ['announces nothing of its servers', undefined],
+    ['announces that its servers work', false],
+    ['announces that its servers fail', true],
+  ] as const)
+    it(`reports a router that refuses its connections and ${what}, until it is gone or announces a recovery`, async () => {
+      await using sides = await twoSides();
+      const { local, routing } = sides.west;
+      const [port, closed] = [await freePort(), await freePort()];
+      sides.east.routing.byKey.set('key', [here(EAST_ROUTER)]);
+      sides.east.local.apply([], [connector(closed, 'key')]);
+      const announce = (failing?: boolean): void => {
+        routing.byKey.set('key', [{ ...there(EAST_ROUTER), ...(failing === undefined ? {} : { failing }) }]);
+        local.routingChanged();
+      };
+      const withdraw = (): void => {
+        routing.byKey.delete('key');
+        local.routingChanged();
+      };
+      const recover = (): void => {
+        announce(true);
+        announce(false);
+      };
+      local.apply([listener(port, 'key')], []);
+      for (const end of [withdraw, recover]) {
+        announce(announced);
+        await listening(local);
+        const client = dial(port);
+        await eventually('the client is turned away', () => client.socket.destroyed);
+        await eventually('it is reported', () => stateOf(local)?.refusedBy !== undefined);
+        local.routingChanged();
+        assert.deepEqual(stateOf(local)?.refusedBy, [EAST], 'another change of routing is not a recovery');
+        end();
+        announce(false);
+        assert.equal(stateOf(local)?.refusedBy, undefined);
+      }
+    });
+
   it('prefers a destination whose servers work, and tries the others nevertheless', async () => {
     using server = await serve(({ socket }) => socket.write('here'));
     const { local, routing } = oneSide(WEST_ROUTER);
