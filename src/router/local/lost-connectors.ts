@@ -55,7 +55,7 @@ export class LostConnectors {
     const sites = new Set<string>();
     for (const { router, connectors } of this.#view.destinations(routingKey)) {
       const site = router.slice(0, router.indexOf('/'));
-      if (connectors > 0 && site !== this.#ownSite && sites.size < MOST_SITES) sites.add(site);
+      if (connectors > 0 && site !== this.#ownSite) sites.add(site);
     }
     for (const siteId of present) {
       if (sites.has(siteId)) continue;
@@ -65,8 +65,8 @@ export class LostConnectors {
       if (lost.size > MOST_SITES) for (const oldest of lost.keys().take(1)) lost.delete(oldest);
     }
     for (const siteId of sites) {
-      present.add(siteId);
       lost.delete(siteId);
+      if (present.size < MOST_SITES) present.add(siteId);
     }
   }
 

@@ -76,3 +76,19 @@ test('of many lost sites the most recent are kept', () => {
     [18, 17, 16, 15, 14, 13, 12, 11].map((number) => `site-${number}`),
   );
 });
+
+test('a site among more than are followed is lost only once it has no connector, however the sites are ordered', () => {
+  const it = world();
+  const sites = Array.from({ length: 12 }, (_, number) => `site-${number}`);
+  for (let turn = 0; turn < sites.length; turn += 1) {
+    it.sites = [...sites.slice(turn), ...sites.slice(0, turn)];
+    it.update(turn);
+    assert.deepEqual(it.lost.of('web'), []);
+  }
+  it.sites = sites.slice(1);
+  it.update(20);
+  assert.deepEqual(
+    it.lost.of('web').map(({ siteId }) => siteId),
+    ['site-0'],
+  );
+});
