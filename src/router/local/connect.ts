@@ -35,6 +35,23 @@ export function connectAny(server: HostPort, done: (result: TcpResult) => void):
 /** Of all servers of this process. */
 const failedAddresses = new FailedAddresses();
 
+interface AddressFailure {
+  readonly address: string;
+  readonly failure: ServerFailure;
+}
+
+/** Which failure says most about a server. The order of the attempts changes, and the message must not change with it. */
+const TELLING = ['refused', 'timeout', 'connect-failed', 'unreachable'];
+
+/** One failure for all addresses of a server, whatever their order. */
+export function commonFailure(failures: readonly AddressFailure[]): ServerFailure {
+  const rank = ({ failure: { code } }: AddressFailure): number => TELLING.indexOf(code);
+  const [first, ...others] = failures.toSorted((a, b) => rank(a) - rank(b) || (a.address < b.address ? -1 : 1));
+  if (first === undefined) return failure('connect-failed', 'The server has no address.');
+  if (others.length === 0) return first.failure;
+  return failure(first.failure.code, `${first.failure.message} Its other addresses failed too.`);
+}
+
 class Race {
   readonly #server: HostPort;
   readonly #done: (result: TcpResult) => void;
@@ -43,7 +60,7 @@ class Race {
   #waiting: string[] = [];
   #over = false;
   #timer: NodeJS.Timeout | undefined;
-  #first: ServerFailure | undefined;
+  readonly #failures: AddressFailure[] = [];
 
   constructor(server: HostPort, done: (result: TcpResult) => void) {
     this.#server = server;
@@ -74,7 +91,7 @@ class Race {
     if (this.#over) return;
     const address = this.#waiting.shift();
     if (address === undefined) {
-      if (this.#running.size === 0 && this.#first !== undefined) this.fail(this.#first);
+      if (this.#running.size === 0 && this.#failures.length > 0) this.fail(commonFailure(this.#failures));
       return;
     }
     this.#attempt(address);
@@ -96,7 +113,7 @@ class Race {
       socket.destroy();
       this.#running.delete(socket);
       failedAddresses.failed(address, port);
-      this.#first ??= failureOf(error, address, this.#server);
+      this.#failures.push({ address, failure: failureOf(error, address, this.#server) });
       this.#next();
     };
     const onError = bounded('connection/address-error', failed, failed);

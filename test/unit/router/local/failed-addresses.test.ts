@@ -73,6 +73,29 @@ it('of a name with a dead address among good ones only the first connection trie
   assert.deepEqual(tried, ['127.77.0.1', '127.0.0.1', '127.0.0.1', '127.0.0.1']);
 });
 
+it('the failure of a name reads the same, whichever of its dead addresses is tried first', async (t) => {
+  let addresses = ['127.77.0.1', '127.77.0.2', '127.77.0.3'];
+  t.mock.method(hostNames, 'resolve', (_: string, done: (found: readonly object[]) => void) => {
+    setImmediate(
+      done,
+      addresses.map((address) => ({ address, family: 4 })),
+    );
+    return () => {};
+  });
+  const messages = new Set<string>();
+  for (let count = 0; count < 6; count += 1) {
+    const { promise, resolve } = Promise.withResolvers<TcpResult>();
+    connectAny({ host: 'dead.example', port: 1 }, resolve);
+    const result = await promise;
+    messages.add(result.kind === 'failed' ? result.failure.message : 'connected');
+    addresses = [...addresses.slice(1), ...addresses.slice(0, 1)];
+  }
+  assert.deepEqual(
+    [...messages],
+    ['Connection refused: nothing is listening at 127.77.0.1:1 (dead.example). Its other addresses failed too.'],
+  );
+});
+
 it('a client or server that is idle is asked for life so rarely that a pause of 10 s ends nothing', (t) => {
   const socket = new Socket();
   const { mock } = t.mock.method(socket, 'setKeepAlive', () => socket);
