@@ -99,6 +99,42 @@ describe('earshot status', () => {
     assert.equal(out, 'one\n---\ntwo\n---\nthree\n');
   });
 
+  it('goes on with --watch after a failure, which it writes once to standard error, but not where the first read fails', async () => {
+    await using west = await Namespace.make();
+    const until = new AbortController();
+    const screens = ['one', 'no answer.', 'no answer.', 'refused.', 'one', 'one', 'two'];
+    const written: string[] = [];
+    const terminal = {
+      out: (text: string) => void written.push(text),
+      note: (text: string) => void written.push(`stderr: ${text}`),
+      input: async () => '',
+    };
+    const waits = { failures: 1 };
+    const wait = async (): Promise<void> => {
+      if (waits.failures-- > 0) throw new Error('no answer.');
+    };
+    const context = { resources: { ...directoryResources(west.layout), wait }, terminal };
+    const show = async ({ terminal: shown }: typeof context): Promise<void> => {
+      const screen = screens.shift() ?? '';
+      if (screens.length === 0) until.abort();
+      if (screen.endsWith('.')) throw new Error(screen);
+      shown.out(`${screen}\n`);
+    };
+    const pace = { until: until.signal, every: 1, retryAfter: 1 };
+    await watchOutput(context, undefined, show, pace);
+    assert.deepEqual(written, [
+      'one\n',
+      'stderr: earshot: no answer. Trying again.\n',
+      'stderr: earshot: refused. Trying again.\n',
+      '---\n',
+      'one\n',
+      '---\n',
+      'two\n',
+    ]);
+    screens.push('not found.');
+    await assert.rejects(watchOutput(context, undefined, show, { every: 1, retryAfter: 1 }), /not found/);
+  });
+
   it('cannot both end with a check and go on', async () => {
     await using west = await Namespace.make();
     assert.equal((await west.earshot(['status', '--check', '--watch'])).code, 2);
