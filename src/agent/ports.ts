@@ -126,7 +126,7 @@ export interface Identity {
 }
 
 export interface TokenStore {
-  /** For each token that was redeemed, what tells it from another of its name. Lost, a used token is tried again, and refused. */
+  /** Marks of redeemed tokens, by name. A mark differs from that of another token of the same name. */
   redeemed(): Promise<ReadonlyMap<string, string>>;
   setRedeemed(redeemed: ReadonlyMap<string, string>): Promise<void>;
   /** Makes the Link, or replaces it: it is among the resources from then on. */

@@ -34,7 +34,7 @@ export interface RouterConfig {
   readonly accesses: readonly AccessConfig[];
   readonly revoked: Revocations;
   readonly siblings?: SiblingConfig;
-  /** Left out: the defaults of `session/liveness-rule.ts`. */
+  /** Left out: `DEFAULT_LIVENESS`. */
   readonly liveness?: LivenessConfig;
   /** Where other sites reach this one, as their links are told. Left out: they keep to what they have. */
   readonly reachedAt?: readonly SiteEndpoint[];
@@ -47,6 +47,12 @@ export interface LivenessConfig {
   /** Then the link is given up, and the connections on it end. */
   readonly deadAfter?: number;
 }
+
+/**
+ * TCP doubles the time between two attempts: after a pause of 10 s it may be silent for another 10 s, and then a round trip passes.
+ * See ADR 23.
+ */
+export const DEFAULT_LIVENESS: Required<LivenessConfig> = { suspectAfter: 2_000, deadAfter: 30_000 };
 
 /** Binds a local host and port to routing keys. */
 export interface ListenerConfig {

@@ -1,7 +1,14 @@
 import { performance } from 'node:perf_hooks';
 import type { Logger } from '../telemetry/log.ts';
 import { bounded, guard } from '../telemetry/boundary.ts';
-import type { IssuedCertificate, Router, RouterConfig, RouterHooks, RouterState } from './contract.ts';
+import {
+  DEFAULT_LIVENESS,
+  type IssuedCertificate,
+  type Router,
+  type RouterConfig,
+  type RouterHooks,
+  type RouterState,
+} from './contract.ts';
 import { LinkError } from './link/link-errors.ts';
 import type { RequestHead, Stream, StreamHandler } from './http2/contract.ts';
 import { authorityOf, keyIn } from './link/authority.ts';
@@ -17,7 +24,6 @@ import { budgetWithin, memoryLimit } from './memory/limit.ts';
 import { KeyedRateLimitedLog } from '../telemetry/keyed-rate-limited-log.ts';
 import { openFilesLimit, reserveWithin } from '../telemetry/open-files.ts';
 import { Liveness } from './link/session/liveness.ts';
-import { DEFAULT_LIVENESS } from './link/session/liveness-rule.ts';
 import { linkMetrics, showMetrics } from './link/link-metrics.ts';
 import { refuse } from './link/refusal.ts';
 import { SiblingLinks } from './link/sibling-links.ts';

@@ -13,6 +13,15 @@ export function nearest(text: string, candidates: readonly string[]): string | u
   return best?.candidate;
 }
 
+/** Sorted by distance to the text, then by name; by name alone if the text is empty or too long to be compared. */
+export function sortByDistance(text: string, candidates: Iterable<string>): readonly string[] {
+  const sorted = [...candidates].toSorted();
+  if (text === '' || text.length > MOST_CHARACTERS) return sorted;
+  const wanted = text.toLowerCase();
+  const distances = new Map(sorted.map((candidate) => [candidate, editDistance(wanted, candidate.toLowerCase())]));
+  return sorted.toSorted((one, other) => (distances.get(one) ?? 0) - (distances.get(other) ?? 0));
+}
+
 /** `; did you mean port?`, or nothing. */
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const meant = nearest(text, candidates);

@@ -19,6 +19,8 @@ export interface Anchor {
   readonly lost?: RecordMark;
   /** Milliseconds since 1970, when the list of revoked sites was last put back from here. */
   readonly restored?: number;
+  /** On a machine: marks of redeemed tokens, by name. */
+  readonly redeemed?: Readonly<Record<string, string>>;
 }
 
 export interface AnchoredAuthority {
@@ -131,7 +133,7 @@ export function parseAnchor(text: string | undefined): Anchor {
   try {
     const value: unknown = JSON.parse(text ?? '');
     if (!isRecord(value) || value['version'] !== 1) return noAnchor;
-    const { siteId, authorities, revocations, issued, lost, restored } = value;
+    const { siteId, authorities, revocations, issued, lost, restored, redeemed } = value;
     return {
       ...(typeof siteId === 'string' ? { siteId } : {}),
       authorities: isRecord(authorities) ? Object.fromEntries(Object.entries(authorities).filter(isAuthority)) : {},
@@ -139,10 +141,16 @@ export function parseAnchor(text: string | undefined): Anchor {
       ...(isMark(issued) ? { issued } : {}),
       ...(isMark(lost) ? { lost } : {}),
       ...(typeof restored === 'number' ? { restored } : {}),
+      ...(isRecord(redeemed) ? { redeemed: textsIn(redeemed) } : {}),
     };
   } catch {
     return noAnchor;
   }
+}
+
+/** The entries of an object whose values are texts. */
+export function textsIn(value: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 }
 
 function listIn(value: unknown): Required<RevocationList> {

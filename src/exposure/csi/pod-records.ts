@@ -19,13 +19,14 @@ export class PodRecords {
     this.#pods = pods;
   }
 
-  /** With what an earlier process left. */
+  /** Reads what an earlier process left. Entries that are not records are removed, so that a record can take their place. */
   static async open(folder: string): Promise<PodRecords> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const pods = new Map<string, PodIdentity>();
     for (const uid of await readdir(folder)) {
       const pod = parse(uid, await readlink(join(folder, uid)).catch(() => ''));
       if (pod !== undefined) pods.set(uid, pod);
+      else await ignoring(['ENOENT', 'EISDIR', 'EPERM'], () => unlink(join(folder, uid)));
     }
     return new PodRecords(folder, pods);
   }
@@ -38,15 +39,17 @@ export class PodRecords {
     return this.#pods.get(uid);
   }
 
-  /** Nothing is written where it stands already: a pod's uid, name and namespace never change. */
+  /** Writes nothing if it is recorded already. A pod's name and namespace never change, so another record is wrong and is replaced. */
   async add(pod: PodIdentity): Promise<void> {
-    if (this.#pods.has(pod.uid) || parse(pod.uid, textOf(pod)) === undefined) return;
-    await ignoring('EEXIST', () => symlink(textOf(pod), join(this.#folder, pod.uid)));
+    const known = this.#pods.get(pod.uid);
+    if ((known !== undefined && textOf(known) === textOf(pod)) || parse(pod.uid, textOf(pod)) === undefined) return;
+    if (known !== undefined) await this.remove(pod.uid);
+    await ignoring(['EEXIST'], () => symlink(textOf(pod), join(this.#folder, pod.uid)));
     this.#pods.set(pod.uid, pod);
   }
 
   async remove(uid: string): Promise<void> {
-    if (this.#pods.delete(uid)) await ignoring('ENOENT', () => unlink(join(this.#folder, uid)));
+    if (this.#pods.delete(uid)) await ignoring(['ENOENT'], () => unlink(join(this.#folder, uid)));
   }
 }
 
@@ -59,10 +62,10 @@ function parse(uid: string, text: string): PodIdentity | undefined {
   return isLabel(uid) && isLabel(namespace) && isResourceName(name) && rest.length === 0 ? { namespace, name, uid } : undefined;
 }
 
-async function ignoring(code: string, act: () => Promise<void>): Promise<void> {
+async function ignoring(codes: readonly string[], act: () => Promise<void>): Promise<void> {
   try {
     await act();
   } catch (error) {
-    if (!hasCode(error, code)) throw error;
+    if (!hasCode(error, ...codes)) throw error;
   }
 }

@@ -107,7 +107,8 @@ async function takeUp(
     return pod === undefined ? volume : { ...volume, pod };
   });
   published.follow(known);
-  for (const volume of known) standing.add(volume);
+  // Without the recorded pod: it may be wrong.
+  for (const volume of found) standing.add(volume);
   const uids = new Set(known.map(({ target }) => target.podUid));
   for (const uid of records.uids()) if (!uids.has(uid)) await records.remove(uid);
 }

@@ -109,9 +109,11 @@ export class StandingRequests {
         await records.remove(uidOf(name));
         return undefined;
       }
-      // A volume that was found, of a driver that kept no records: its object tells, as long as there is one.
-      const object = podListeners.isSynced ? findPodListeners(podListeners, volume) : undefined;
-      const pod = volume.pod ?? records.get(volume.target.podUid) ?? (object === undefined ? undefined : podOf(object));
+      // The record may be missing or damaged. The object names the pod too, as long as there is one.
+      const recorded = volume.pod ?? records.get(volume.target.podUid);
+      const sought = recorded === undefined ? volume : { ...volume, pod: recorded };
+      const object = podListeners.isSynced ? findPodListeners(podListeners, sought) : undefined;
+      const pod = volume.pod ?? (object === undefined ? undefined : podOf(object)) ?? recorded;
       if (pod !== undefined) await records.add(pod);
       return pod;
     } catch (error) {

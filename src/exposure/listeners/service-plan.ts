@@ -7,7 +7,7 @@ import { unreadableText } from '../cluster/readable.ts';
 import { namePorts } from './port-names.ts';
 import { applyOverrides } from './service-overrides.ts';
 import { recordIntent } from './service-patch.ts';
-import { nearest } from '../../text/nearest.ts';
+import { nearest, sortByDistance } from '../../text/nearest.ts';
 import { printable, shownValue } from '../../text/printable.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
 
@@ -101,14 +101,15 @@ function withoutEffect({ metadata, spec }: ListenerClass): readonly string[] {
   return [`ListenerClass ${metadata.name} has pinnedNodePorts, which counts only with serviceType NodePort: nothing is pinned.`];
 }
 
-/** With the one that was probably meant, where something was named. */
+/** The classes most similar to the given name come first. */
 function thereAre(classes: Iterable<string>, named = ''): string {
-  const names = [...classes].toSorted();
+  const names = sortByDistance(named.trim(), classes);
   if (names.length === 0) return 'There is none yet.';
-  const meant = nearest(named.trim(), names);
+  const shown = names.slice(0, MOST_CLASSES);
+  const meant = nearest(named.trim(), shown);
   const guess = meant === undefined ? '' : `Did you mean ${meant}? `;
   const more = names.length > MOST_CLASSES ? ` and ${names.length - MOST_CLASSES} more` : '';
-  return `${guess}There are: ${names.slice(0, MOST_CLASSES).join(', ')}${more}.`;
+  return `${guess}There are: ${shown.join(', ')}${more}.`;
 }
 
 function refuse(reason: Refusal['reason'], message: string): ServicePlan {

@@ -1,9 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Stores, TokenStore } from '../../agent/ports.ts';
 import { knownGrant } from '../../agent/grants.ts';
 import type { Link } from '../../api/skupper/index.ts';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
+import { textsIn, type AnchorStore } from '../../trust/anchor.ts';
 import { AnchorFile } from '../../trust/disk/anchor-file.ts';
 import { openGrantStore } from '../../trust/disk/grant-store.ts';
 import { openLedger } from '../../trust/disk/ledger.ts';
@@ -30,7 +32,7 @@ export function openStores(layout: NamespaceLayout, bundles: DirectoryBundles, l
     // What is in `bundles` may be called as another site likes: it hides nothing of the person's own.
     issuers: [new DirectoryBundles(input.issuers), new DirectoryBundles(input.certs), bundles],
     pendingKeys: new DirectoryPendingKeys(join(internal.root, 'pending')),
-    tokens: new TokenFiles(layout, bundles),
+    tokens: new TokenFiles(layout, bundles, anchor),
     renewalRequests: new RenewalRequestFiles(layout),
     ledger: () => openLedger(internal.root, { onDamage: ({ code, message }) => log?.error({ code }, message) }),
     grants: async (ledger) => openGrantStore(internal.grants, { ledger, known: await grantsBefore(layout) }),
@@ -52,27 +54,40 @@ class TokenFiles implements TokenStore {
   readonly #links: string;
   readonly #record: string;
   readonly #bundles: DirectoryBundles;
+  readonly #anchor: AnchorStore;
 
-  constructor({ internal }: NamespaceLayout, bundles: DirectoryBundles) {
+  constructor({ internal }: NamespaceLayout, bundles: DirectoryBundles, anchor: AnchorStore) {
     this.#bundles = bundles;
+    this.#anchor = anchor;
     this.#links = internal.links;
     this.#record = join(internal.root, 'redeemed.json');
   }
 
+  /** What only one of record and anchor has is written to the other. */
   async redeemed(): Promise<ReadonlyMap<string, string>> {
-    const text = await readText(this.#record, { bytes: 4 * 1024 * 1024 });
-    try {
-      const value: unknown = JSON.parse(text ?? '{}');
-      return new Map(
-        Object.entries(isRecord(value) ? value : {}).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-      );
-    } catch {
-      return new Map();
-    }
+    const record = await this.#readRecord();
+    const anchored = (await this.#anchor.get()).redeemed ?? {};
+    const all = { ...anchored, ...record };
+    const redeemed = new Map(Object.entries(all));
+    if (!isDeepStrictEqual(all, record) || !isDeepStrictEqual(all, anchored)) await this.setRedeemed(redeemed);
+    return redeemed;
   }
 
-  async setRedeemed(redeemed: ReadonlyMap<string, string>): Promise<void> {
-    await writeDurably(this.#record, JSON.stringify(Object.fromEntries(redeemed)), 0o600);
+  async setRedeemed(marks: ReadonlyMap<string, string>): Promise<void> {
+    const redeemed = Object.fromEntries(marks);
+    await writeDurably(this.#record, JSON.stringify(redeemed), 0o600);
+    await this.#anchor.change((anchor) => ({ ...anchor, redeemed }));
+  }
+
+  /** Empty if the file is missing or is not JSON. */
+  async #readRecord(): Promise<Readonly<Record<string, string>>> {
+    const text = await readText(this.#record, { bytes: 4 * 1024 * 1024 });
+    try {
+      const value: unknown = JSON.parse(text ?? '');
+      return isRecord(value) ? textsIn(value) : {};
+    } catch {
+      return {};
+    }
   }
 
   async putLink(link: Link): Promise<void> {
@@ -86,7 +101,7 @@ class TokenFiles implements TokenStore {
 
   async madeBundles(): Promise<ReadonlySet<string>> {
     const { bundles, unreadable } = await this.#bundles.list();
-    const redeemed = [...(await this.redeemed()).keys()];
+    const redeemed = Object.keys(await this.#readRecord());
     return new Set(redeemed.filter((name) => bundles.has(name) || unreadable.has(name)));
   }
 

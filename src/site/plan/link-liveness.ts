@@ -1,5 +1,5 @@
 import type { Site } from '../../api/skupper/index.ts';
-import type { LivenessConfig } from '../../router/contract.ts';
+import { DEFAULT_LIVENESS, type LivenessConfig } from '../../router/contract.ts';
 import { warningIn, type ResourceProblem } from '../problem.ts';
 import { keyOf } from '../resources.ts';
 import { SETTING, settingOf, silenceIn } from '../settings.ts';
@@ -12,10 +12,18 @@ export function livenessOf(site: Site): LivenessConfig | undefined {
   return { ...(suspectAfter === undefined ? {} : { suspectAfter }), ...(deadAfter === undefined ? {} : { deadAfter }) };
 }
 
-/** Each of the two settings is usable, and both together are not. */
+/** Each of the two settings is valid, but together, or with the default of the other, they are not. */
 export function livenessConflict(site: Site): readonly ResourceProblem[] {
-  const { suspectAfter, deadAfter } = livenessOf(site) ?? {};
-  if (suspectAfter === undefined || deadAfter === undefined || deadAfter >= suspectAfter) return [];
-  const message = `is shorter than ${SETTING.suspectAfter}, so a link is given up as soon as it is suspect; make it longer.`;
-  return [warningIn(keyOf(site), `spec.settings.${SETTING.deadAfter}`, 'setting', message)];
+  const given = livenessOf(site) ?? {};
+  const { suspectAfter, deadAfter } = { ...DEFAULT_LIVENESS, ...given };
+  if (deadAfter >= suspectAfter) return [];
+  const warn = (setting: string, message: string): readonly ResourceProblem[] => [
+    warningIn(keyOf(site), `spec.settings.${setting}`, 'setting', message),
+  ];
+  const effect = 'so a link is given up as soon as it is suspect';
+  if (given.deadAfter === undefined) {
+    return warn(SETTING.suspectAfter, `is longer than ${SETTING.deadAfter} (default: ${deadAfter / 1_000}s), ${effect}; set that one too.`);
+  }
+  const other = `${SETTING.suspectAfter}${given.suspectAfter === undefined ? ` (default: ${suspectAfter / 1_000}s)` : ''}`;
+  return warn(SETTING.deadAfter, `is shorter than ${other}, ${effect}; make it longer.`);
 }

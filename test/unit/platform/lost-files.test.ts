@@ -9,6 +9,7 @@ import { startSite } from '../../../src/platform/linux/site.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { openLedger } from '../../../src/trust/disk/ledger.ts';
 import { formatGrant, parseGrant } from '../../../src/trust/disk/grant-file.ts';
+import { startGranting, type GrantingSite } from '../trust/support/grant-server.ts';
 import { FakeRouter } from '../agent/support/fake-router.ts';
 import { freePort } from '../support/free-port.ts';
 import { aDirectory, aNamespace, until } from './support.ts';
@@ -40,23 +41,28 @@ async function run(layout: NamespaceLayout, condition: (router: FakeRouter) => b
   return router;
 }
 
-const hasStatus = (layout: NamespaceLayout, file: string, matches: (status: Status) => boolean) => async (): Promise<boolean> =>
-  matches(await statusOf(layout, file));
+const hasStatus =
+  (layout: NamespaceLayout, matches: (status: Status) => boolean) =>
+  async (name: string): Promise<boolean> =>
+    matches(await statusOf(layout, `${name}.yaml`));
 
-/** A namespace before east was revoked and a grant was used up, and after that. */
-async function world(t: TestContext): Promise<{ readonly before: NamespaceLayout; readonly after: NamespaceLayout }> {
+/** A namespace before east was revoked, a grant was used up and a second token of `peer` was redeemed, and after that. */
+async function world(t: TestContext, peer: GrantingSite): Promise<{ readonly before: NamespaceLayout; readonly after: NamespaceLayout }> {
   const layout = await aNamespace(t);
   const put = (kind: string, name: string, spec: object): Promise<void> => {
     const text = JSON.stringify({ apiVersion: 'skupper.io/v2alpha1', kind, metadata: { name }, spec });
     return writeFile(join(layout.input.resources, `${kind}-${name}.yaml`), text);
   };
+  const putToken = async (name: string): Promise<void> => {
+    const { url, code, ca } = await peer.issue({ redemptionsAllowed: 10 });
+    return put('AccessToken', name, { url, code, ca });
+  };
+  const isReady = hasStatus(layout, ({ status }) => status === 'Ready');
   await put('Site', 'west', { settings: { 'grant-port': `${await freePort()}` } });
   await put('AccessGrant', 'grant', { code: 'my-own' });
+  await putToken('one');
   await put('Certificate', 'app', { ca: 'earshot-site-ca', server: true, subject: 'app', hosts: ['app'] });
-  await run(
-    layout,
-    hasStatus(layout, 'Certificate-app.yaml', ({ status }) => status === 'Ready'),
-  );
+  await run(layout, async () => (await isReady('Certificate-app')) && isReady('AccessToken-one'));
   const before = layoutOf('west', await aDirectory(t));
   await cp(layout.root, before.root, { recursive: true, verbatimSymlinks: true });
   await (await openLedger(layout.internal.root)).revoke(EAST);
@@ -66,10 +72,8 @@ async function world(t: TestContext): Promise<{ readonly before: NamespaceLayout
   const redeemedBy = [{ siteId: EAST, siteName: 'east', at: 0 }];
   await writeFile(path, formatGrant({ ...record, redemptions: 1, redeemedBy, keyHashes: ['hash'] }));
   await put('Certificate', 'later', { ca: 'earshot-site-ca', server: true, subject: 'later', hosts: ['later'] });
-  await run(
-    layout,
-    hasStatus(layout, 'Certificate-later.yaml', ({ status }) => status === 'Ready'),
-  );
+  await putToken('two');
+  await run(layout, async () => (await isReady('Certificate-later')) && isReady('AccessToken-two'));
   return { before, after: layout };
 }
 
@@ -106,11 +110,15 @@ describe('A file that is lost', () => {
     for (const how of damages) {
       if (path === 'site/ca' && (how === 'cut off' || how === 'unreadable')) continue;
       test(`is not taken for empty: ${path} ${how}`, async (t) => {
-        const { before, after } = await world(t);
+        await using peer = await startGranting();
+        const { before, after } = await world(t, peer);
+        assert.equal(peer.store.get('g')?.redemptions, 2);
+        // The statuses below are those of the next process.
+        for (const name of ['one', 'two']) await rm(join(after.runtime.resources, `AccessToken-${name}.yaml`));
         const key = await textOf(after.internal.identityKey);
         const cert = await textOf(join(after.internal.certs, 'app/tls.crt'));
         const hadPath = (await textOf(join(after.internal.root, path))) !== undefined || path === 'site/ca';
-        if (!hadPath) return;
+        assert.ok(hadPath);
         await damage(join(before.internal.root, path), join(after.internal.root, path), how);
         const expected = told[how];
         const router = new FakeRouter();
@@ -122,6 +130,16 @@ describe('A file that is lost', () => {
           return expected === undefined ? message.startsWith('OK') || unready !== '' : expected.test(message) || expected.test(unready);
         }, `${path} ${how} is told`);
         for (const { revoked } of router.configs) assert.deepEqual(revoked.sites, [EAST]);
+        if (site.unready === undefined) {
+          const ofTokens = async (): Promise<readonly Status[]> =>
+            Promise.all(['one', 'two'].map((name) => statusOf(after, `AccessToken-${name}.yaml`)));
+          await until(
+            async () => (await ofTokens()).every(({ status }) => status !== undefined && status !== 'Pending'),
+            'tokens are judged',
+          );
+          for (const { status, message = '' } of await ofTokens()) assert.equal(status, 'Ready', message);
+        }
+        assert.equal(peer.store.get('g')?.redemptions, 2, 'no token is redeemed twice');
         const grant = await statusOf(after, 'AccessGrant-grant.yaml');
         assert.ok((grant.redemptions ?? 1) === 1 || grant.status === 'Error', JSON.stringify(grant));
         const record = parseGrant((await textOf(join(after.internal.grants, 'grant.json'))) ?? '', 'grant');

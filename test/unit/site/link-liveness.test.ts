@@ -43,11 +43,17 @@ describe('how long a link may be silent', () => {
       }
     });
 
-  test('to be given up is not less than to be avoided', () => {
-    const given = site({ 'link-suspect-after': '10s', 'link-dead-after': '5s' });
-    const [problem] = problemsOf(given);
-    assert.match(problem?.message ?? '', /shorter than link-suspect-after/);
-  });
+  for (const [settings, field, expected] of [
+    [{ 'link-suspect-after': '10s', 'link-dead-after': '5s' }, 'link-dead-after', /is shorter than link-suspect-after, so/],
+    [{ 'link-dead-after': '1s' }, 'link-dead-after', /is shorter than link-suspect-after \(default: 2s\), so/],
+    [{ 'link-suspect-after': '31s' }, 'link-suspect-after', /is longer than link-dead-after \(default: 30s\), so/],
+  ] as const)
+    test(`before a link is given up is not less than before it is avoided: ${JSON.stringify(settings)}`, () => {
+      const [problem, ...others] = problemsOf(site(settings));
+      assert.deepEqual(others, []);
+      assert.equal(problem?.field, `spec.settings.${field}`);
+      assert.match(problem.message, expected);
+    });
 
   test('is the default where a site has no settings, or inherits them', () => {
     assert.equal(livenessOf(site()), undefined);

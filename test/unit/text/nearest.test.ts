@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nearest } from '../../../src/text/nearest.ts';
+import { nearest, sortByDistance } from '../../../src/text/nearest.ts';
 
 const kinds = ['Site', 'Listener', 'MultiKeyListener', 'Connector', 'Link'];
 
@@ -17,4 +17,15 @@ for (const [text, meant] of [
   ['x'.repeat(100_000), undefined],
 ] as const) {
   test(`${text.slice(0, 20)} may mean ${meant ?? 'nothing'}`, () => assert.equal(nearest(text, kinds), meant));
+}
+
+for (const [text, expected] of [
+  ['web-internl', ['web-internal', 'web-external', 'a']],
+  ['WEB-EXTERNAL', ['web-external', 'web-internal', 'a']],
+  ['', ['a', 'web-external', 'web-internal']],
+  ['x'.repeat(100_000), ['a', 'web-external', 'web-internal']],
+] as const) {
+  test(`the names that are most similar to ${text.slice(0, 20) || 'an empty text'} come first`, () => {
+    assert.deepEqual(sortByDistance(text, ['web-internal', 'web-external', 'a']), expected);
+  });
 }

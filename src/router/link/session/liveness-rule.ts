@@ -1,16 +1,7 @@
-/** How long a peer may be silent before a link avoids it, and before the link is given up. All numbers in milliseconds. */
-export interface LivenessTimes {
-  /** After so long without a byte, new connections use other paths. */
-  readonly suspectAfter: number;
-  /** After so long without a byte, the connection is given up, with all that it carries. */
-  readonly deadAfter: number;
-}
+import type { LivenessConfig } from '../../contract.ts';
 
-/**
- * TCP doubles the time between two attempts: after a pause of 10 s it may be silent for another 10 s, and then a round trip passes.
- * See ADR 23.
- */
-export const DEFAULT_LIVENESS: LivenessTimes = { suspectAfter: 2_000, deadAfter: 30_000 };
+/** How long a peer may be silent before a link avoids it, and before the link is given up. All numbers in milliseconds. */
+export type LivenessTimes = Required<LivenessConfig>;
 
 /** An answer cannot come within one round trip. So many of them may pass, whatever the times are. */
 const [SUSPECT_ROUND_TRIPS, DEAD_ROUND_TRIPS] = [2, 4];

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { bounded, detached, guard } from '../../../telemetry/boundary.ts';
-import { addRoundTrip, DEFAULT_LIVENESS, judgeSilence, roundTripOf, type LivenessTimes } from './liveness-rule.ts';
+import { DEFAULT_LIVENESS } from '../../contract.ts';
+import { addRoundTrip, judgeSilence, roundTripOf, type LivenessTimes } from './liveness-rule.ts';
 
 /** A connection whose peer answers pings as long as it lives. */
 export interface Watched {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { addRoundTrip, DEFAULT_LIVENESS, judgeSilence, roundTripOf } from '../../../../src/router/link/session/liveness-rule.ts';
+import { DEFAULT_LIVENESS } from '../../../../src/router/contract.ts';
+import { addRoundTrip, judgeSilence, roundTripOf } from '../../../../src/router/link/session/liveness-rule.ts';
 
 describe('silence on a link', () => {
   for (const [silence, roundTrip, expected] of [
