@@ -1,11 +1,13 @@
 import { isIP, type Socket } from 'node:net';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { ListenerConfig, Problem } from '../contract.ts';
-import { hostPort } from '../host-port.ts';
+import { hostPort, type HostPort } from '../host-port.ts';
 import { hostNames } from '../../work/host-names.ts';
-import { EVERYWHERE, ListeningSocket, type ListeningOptions } from './listening-socket.ts';
+import { ListeningSocket, type ListeningOptions } from './listening-socket.ts';
+import { EVERYWHERE } from './listening-table.ts';
 import { sameBundle } from '../../identity/tls-bundle.ts';
 import { secureContextOf } from '../tls-context.ts';
+import { WaitingPorts } from './waiting-ports.ts';
 
 export interface ListenersOptions extends Omit<ListeningOptions, 'onSocket' | 'onRefused' | 'shared'> {
   /** Whether the listener has anywhere to send a connection now. */
@@ -21,11 +23,14 @@ export interface ListenersOptions extends Omit<ListeningOptions, 'onSocket' | 'o
 export class Listeners {
   readonly #options: ListenersOptions;
   readonly #byName = new Map<string, Listener>();
+  readonly #waitingPorts: WaitingPorts;
   #shared = false;
   #closed = false;
 
   constructor(options: ListenersOptions) {
     this.#options = options;
+    const { portOwner, most, onChange } = options;
+    this.#waitingPorts = new WaitingPorts({ every: most, portOwner, onChange });
   }
 
   apply(configs: readonly ListenerConfig[], shared: boolean): void {
@@ -50,7 +55,12 @@ export class Listeners {
   refresh(): void {
     if (this.#closed) return;
     const taken = new Map<string, string>();
-    for (const listener of this.#byName.values()) listener.follow(taken, this.#shared);
+    const waiting = new Map<string, readonly HostPort[]>();
+    for (const [name, listener] of this.#byName) {
+      const addresses = listener.follow(taken, this.#shared);
+      if (addresses.length > 0) waiting.set(name, addresses);
+    }
+    this.#waitingPorts.update(waiting, this.#shared);
   }
 
   names(): IterableIterator<string> {
@@ -61,12 +71,15 @@ export class Listeners {
     return [...this.#byName.values()].map(({ config }) => config);
   }
 
-  get(name: string): Pick<Listener, 'config' | 'listening' | 'problem'> | undefined {
-    return this.#byName.get(name);
+  get(name: string): Pick<Listener, 'listening' | 'problem'> | undefined {
+    const listener = this.#byName.get(name);
+    if (listener === undefined) return undefined;
+    return { listening: listener.listening, problem: listener.problem ?? this.#waitingPorts.problem(name) };
   }
 
   close(): void {
     this.#closed = true;
+    this.#waitingPorts.close();
     for (const listener of this.#byName.values()) listener.close();
   }
 
@@ -122,8 +135,11 @@ class Listener {
     if (!sameBundle(before.tls, config.tls)) this.#changeTls(before);
   }
 
-  /** `taken` says who has which address. */
-  follow(taken: Map<string, string>, shared: boolean): void {
+  /**
+   * Opens and closes its sockets. @param taken which listener has which address
+   * @returns the addresses where it would listen if a connector could be reached
+   */
+  follow(taken: Map<string, string>, shared: boolean): readonly HostPort[] {
     this.#conflict = undefined;
     const addresses = this.#resolved();
     const wanted = addresses.map((host) => ({ host, port: this.config.port }));
@@ -134,14 +150,14 @@ class Listener {
         message: `${taken.get(conflict)} has ${conflict} already. Choose another host or port for ${this.config.name}.`,
       };
       this.#closeSockets();
-      return;
+      return [];
     }
     for (const address of wanted) taken.set(hostPort(address), this.config.name);
     if (!this.#options.reachable(this.config)) {
       this.#closeSockets();
-      return;
+      return wanted;
     }
-    if (this.#tlsProblem !== undefined) return;
+    if (this.#tlsProblem !== undefined) return [];
     const kept = new Set(wanted.map(hostPort));
     for (const [key, socket] of this.#sockets) {
       if (kept.has(key)) continue;
@@ -152,6 +168,7 @@ class Listener {
       if (this.#sockets.has(hostPort(address))) continue;
       this.#sockets.set(hostPort(address), new ListeningSocket(address, this.config.tls, this.#socketOptions(shared)));
     }
+    return [];
   }
 
   close(): void {

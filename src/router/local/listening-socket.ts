@@ -6,6 +6,7 @@ import type { Problem, TlsBundle } from '../contract.ts';
 import { backoffDelay } from '../../work/backoff.ts';
 import { hostPort, type HostPort } from '../host-port.ts';
 import { codeOf, keepAlive } from './connect.ts';
+import { EVERYWHERE } from './listening-table.ts';
 import { resetSocket } from './socket-endpoint.ts';
 import type { AdmissionSlots } from '../../work/admission-slots.ts';
 import { handshakeScheduler } from '../../work/handshake-scheduler.ts';
@@ -16,8 +17,6 @@ import { openTlsFeed } from '../../work/tls-feed.ts';
 import { networkOf } from '../../x509/network.ts';
 
 const BACKLOG = 1024;
-/** In the place of a host: all addresses, of IPv6 as well where the system has it. */
-export const EVERYWHERE = '';
 
 export interface ListeningOptions {
   /** Milliseconds that a client has for the TLS handshake. */
@@ -233,8 +232,7 @@ export class ListeningSocket {
         if (!look && before !== undefined) return before;
         const owner = this.#options.portOwner(port);
         this.#owner = owner;
-        const by = owner === undefined ? 'another process' : owner;
-        return { code: 'port-in-use', message: `The port of ${where} is in use by ${by}. Stop it or choose another port.` };
+        return portInUse(this.address, owner);
       }
       case 'EACCES':
         return {
@@ -251,6 +249,10 @@ export class ListeningSocket {
         return { code: 'listen-failed', message: `Listening on ${where} failed (${code}). It is tried again.` };
     }
   }
+}
+
+export function portInUse(address: HostPort, owner = 'another process'): Problem {
+  return { code: 'port-in-use', message: `The port of ${hostPort(address)} is in use by ${owner}. Stop it or choose another port.` };
 }
 
 /** Of those that show no certificate so many at once are not read in turn: each would take some milliseconds longer, and together they take little. */

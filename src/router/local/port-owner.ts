@@ -1,13 +1,12 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { printableAscii } from '../../text/printable.ts';
+import { readListeningTable } from './listening-table.ts';
 
 /** Milliseconds that one search may take: it runs on the event loop, only after a port was found taken. */
 const MOST_TIME = 50;
 /** Where the last search was when its time was up: the next begins there, so that a few find who a busy machine hides from one. */
 let resumeAt = 0;
-/** RFC 793's LISTEN as the kernel numbers it (include/net/tcp_states.h). */
-const LISTEN = '0A';
 
 /**
  * The process that listens on a TCP port of this network namespace, as `name (pid N)`. Only its own user may look at its descriptors, and root where
@@ -16,7 +15,7 @@ const LISTEN = '0A';
  * @param mostTime milliseconds
  */
 export function portOwner(port: number, proc = '/proc', mostTime = MOST_TIME): string | undefined {
-  const sockets = ['net/tcp', 'net/tcp6'].flatMap((table) => listeningSockets(readText(join(proc, table)), port));
+  const sockets = readListeningTable(proc).filter((row) => row.port === port);
   const inodes = new Set(sockets.map(({ inode }) => inode));
   const [first] = sockets;
   if (first === undefined) return undefined;
@@ -39,19 +38,6 @@ export function portOwner(port: number, proc = '/proc', mostTime = MOST_TIME): s
 /** One in another network namespace holds none of this one's ports, or hardly ever; most processes of a machine with containers are. */
 function isIn(network: string, process: string): boolean {
   return network === '' || readLink(join(process, 'ns/net')) === network;
-}
-
-/** Rows of /proc/net/tcp: `sl local_address rem_address st … uid … inode`, address and port in hex (Documentation/networking/proc_net_tcp). */
-export function listeningSockets(table: string, port: number): readonly { readonly inode: string; readonly uid: string }[] {
-  return table
-    .split('\n')
-    .slice(1)
-    .flatMap((row) => {
-      const fields = row.trim().split(/\s+/);
-      const [local, state, uid, inode] = [fields[1], fields[3], fields[7], fields[9]];
-      if (local === undefined || state !== LISTEN || uid === undefined || inode === undefined) return [];
-      return Number.parseInt(local.slice(local.indexOf(':') + 1), 16) === port ? [{ inode, uid }] : [];
-    });
 }
 
 function holdsAny(folder: string, inodes: ReadonlySet<string>): boolean {

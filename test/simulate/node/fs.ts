@@ -5,6 +5,7 @@ function missing(path: string): never {
   throw Object.assign(new Error(`ENOENT: no such file or directory, open '${path}'`), { code: 'ENOENT' });
 }
 
+export const openSync = missing;
 export const readFileSync = missing;
 export const readdirSync = missing;
 export const readlinkSync = missing;

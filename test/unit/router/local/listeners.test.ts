@@ -185,6 +185,44 @@ describe('a listener', () => {
     (await connected(port)).socket.destroy();
   });
 
+  it('says that its port is taken and by whom before a connector comes, and leaves the port alone', async () => {
+    const other = createServer();
+    const port = await listen(other, await freePort());
+    const { local, routing } = oneSide(WEST_ROUTER, { portOwner: () => 'thief (pid 7)' });
+    await using _ = local;
+    local.apply([listener(port, 'key'), listener(await freePort(), 'free')], []);
+    const expected = {
+      code: 'port-in-use',
+      message: `The port of 127.0.0.1:${port} is in use by thief (pid 7). Stop it or choose another port.`,
+    };
+    assert.deepEqual(stateOf(local)?.problem, expected);
+    assert.equal(stateOf(local, 'free')?.problem, undefined);
+    other.close();
+    await eventually('the port is free', () => stateOf(local)?.problem === undefined);
+    const later = createServer();
+    await listen(later, port);
+    await eventually('the port is taken again', () => stateOf(local)?.problem !== undefined);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
+    local.routingChanged();
+    assert.deepEqual(await problem(local, 'port-in-use'), expected);
+    later.close();
+    await listening(local);
+    routing.byKey.delete('key');
+    local.routingChanged();
+    assert.equal(stateOf(local)?.problem, undefined, 'its own socket is closed');
+  });
+
+  it('allows another router of the site to have its port while it waits for a connector, if they share ports', async () => {
+    const port = await freePort();
+    const [first, second] = [oneSide(), oneSide()];
+    first.routing.byKey.set('key', [here(WEST_ROUTER)]);
+    first.local.apply([listener(port, 'key')], [], true);
+    await listening(first.local);
+    second.local.apply([listener(port, 'key')], [], true);
+    assert.equal(stateOf(second.local)?.problem, undefined);
+    for (const { local } of [first, second]) await local[Symbol.asyncDispose]();
+  });
+
   it('without a host listens at all addresses', async () => {
     using server = await echo();
     const { local, routing } = oneSide();
