@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { basename, dirname, join, normalize } from 'node:path';
+import { dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { customResourceDefinitions } from '../../../src/api/listeners/crds.ts';
@@ -14,19 +14,6 @@ import { anchorOf, codeLines, codeSpans, documents, headings, relativeLinks, roo
 const all = documents();
 const code = (document: Document): readonly string[] => [...codeLines(document), ...codeSpans(document)];
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-
-/** Files whose names say that they decide: what should be, what is told, when something is tried again or refused. */
-const DECIDING = [
-  'plan*.ts',
-  '*-plan.ts',
-  'observe*.ts',
-  '*-reconciler.ts',
-  '*retry*.ts',
-  '*refusal*.ts',
-  '*limits.ts',
-  'route.ts',
-  'destination-choice.ts',
-];
 
 describe('the documents', () => {
   it('are found', () => {
@@ -86,17 +73,6 @@ describe('the documents', () => {
     });
     assert.notEqual(tables.length, 0);
     for (const { plural, head } of tables) assert.deepEqual(head, columnsOf.get(plural));
-  });
-
-  it('say in CONTRIBUTING.md of each file that decides which question it answers', () => {
-    const tables = read('CONTRIBUTING.md');
-    const named = new Set([...tables.matchAll(/`([\w./-]+)`/g)].map(([, name = '']) => name));
-    const deciding = globSync(`src/**/{${DECIDING.join(',')}}`, { cwd: root });
-    assert.ok(deciding.length > 20, deciding.join(' '));
-    assert.deepEqual(
-      deciding.filter((file) => !named.has(file) && !named.has(basename(file))),
-      [],
-    );
   });
 
   it('name only make targets that there are', () => {

@@ -1,13 +1,13 @@
 /**
- * The modules of src/ and what each may import, as the table "Where things are" in CONTRIBUTING.md has them.
- * `node scripts/rooms.ts` lists the imports that the table forbids; `npm run check` runs it.
+ * The modules of src/ and what each may import, as the table of ARCHITECTURE.md has them.
+ * `node scripts/modules.ts` lists the imports that the table forbids; `npm run check` runs it.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { argumentsOf } from './arguments.ts';
 
 /** A row of the table. */
-export interface Room {
+export interface Module {
   /** Below src/, as `trust` or `exposure/csi`. A file belongs to the longest path that its own begins with. */
   readonly path: string;
   /** Modules, and single files such as `router/contract.ts`; undefined: all. */
@@ -25,7 +25,7 @@ export interface Import {
 }
 
 const ROOT = join(import.meta.dirname, '..');
-const TABLE = 'CONTRIBUTING.md';
+const TABLE = 'ARCHITECTURE.md';
 const ROW = /^\| `src\/([^`]+?)\/?` \|([^|]*)\|([^|]*)\|([^|]*)\|$/gm;
 const IN_CODE = /`([^`]+)`/g;
 const SPECIFIER = /(?:\bfrom |\bimport\(|^import )'([^']+)'/gm;
@@ -41,7 +41,7 @@ const IMPURE: ReadonlySet<string> = new Set([
   'node:tls',
 ]);
 
-export function readRooms(table: string = readFileSync(join(ROOT, TABLE), 'utf8')): readonly Room[] {
+export function readModules(table: string = readFileSync(join(ROOT, TABLE), 'utf8')): readonly Module[] {
   return [...table.matchAll(ROW)].map(([, path = '', holds = '', imports = '', packages = '']) => ({
     path,
     imports: imports.trim() === 'all' ? undefined : namesIn(imports),
@@ -53,8 +53,8 @@ export function readRooms(table: string = readFileSync(join(ROOT, TABLE), 'utf8'
 const namesIn = (cell: string): readonly string[] => [...cell.matchAll(IN_CODE)].map(([, name = '']) => name);
 
 /** The module of a file, whose path is below src/. */
-export function roomOf(file: string, rooms: readonly Room[]): Room | undefined {
-  return rooms
+export function moduleOf(file: string, modules: readonly Module[]): Module | undefined {
+  return modules
     .filter(({ path }) => file === path || file.startsWith(`${path}/`))
     .toSorted((a, b) => b.path.length - a.path.length)
     .at(0);
@@ -76,27 +76,27 @@ export function targetOf({ file, specifier }: Import): string | undefined {
 }
 
 /** One line for each import that the table forbids. */
-export function findForbiddenImports(imports: readonly Import[], rooms: readonly Room[]): readonly string[] {
+export function findForbiddenImports(imports: readonly Import[], modules: readonly Module[]): readonly string[] {
   return imports.flatMap((each) => {
-    const from = roomOf(each.file, rooms);
-    const reason = from === undefined ? `${TABLE} has no row for it` : reasonAgainst(from, each, rooms);
+    const from = moduleOf(each.file, modules);
+    const reason = from === undefined ? `${TABLE} has no row for it` : reasonAgainst(from, each, modules);
     return reason === undefined ? [] : [`src/${each.file} may not import ${each.specifier}: ${reason}.`];
   });
 }
 
-function reasonAgainst(from: Room, imported: Import, rooms: readonly Room[]): string | undefined {
+function reasonAgainst(from: Module, imported: Import, modules: readonly Module[]): string | undefined {
   const { specifier } = imported;
   const target = targetOf(imported);
   if (target !== undefined) {
     const isData = !target.endsWith('.ts');
-    return isData || mayImport(from, target, rooms) ? undefined : `the row of src/${from.path} in ${TABLE} does not name it`;
+    return isData || mayImport(from, target, modules) ? undefined : `the row of src/${from.path} in ${TABLE} does not name it`;
   }
   if (specifier.startsWith('node:')) return from.pure && IMPURE.has(specifier) ? `src/${from.path} is pure` : undefined;
   return from.packages.includes(packageOf(specifier)) ? undefined : `the row of src/${from.path} in ${TABLE} does not name the package`;
 }
 
-function mayImport(from: Room, file: string, rooms: readonly Room[]): boolean {
-  const to = roomOf(file, rooms);
+function mayImport(from: Module, file: string, modules: readonly Module[]): boolean {
+  const to = moduleOf(file, modules);
   if (to === undefined) return false;
   return from.imports === undefined || to === from || from.imports.includes(to.path) || from.imports.includes(file);
 }
@@ -108,8 +108,8 @@ const packageOf = (specifier: string): string =>
     .join('/');
 
 if (import.meta.main) {
-  argumentsOf('node scripts/rooms.ts', {});
-  const forbidden = findForbiddenImports(importsOf(sourceFiles()), readRooms());
+  argumentsOf('node scripts/modules.ts', {});
+  const forbidden = findForbiddenImports(importsOf(sourceFiles()), readModules());
   for (const line of forbidden) console.error(line);
   if (forbidden.length > 0) process.exitCode = 1;
 }

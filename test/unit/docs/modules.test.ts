@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { findForbiddenImports, importsOf, readRooms, roomOf, sourceFiles, targetOf } from '../../../scripts/rooms.ts';
+import { findForbiddenImports, importsOf, readModules, moduleOf, sourceFiles, targetOf } from '../../../scripts/modules.ts';
 
-const rooms = readRooms();
+const modules = readModules();
 const files = sourceFiles();
 const imports = importsOf(files);
 const inside = imports.flatMap((each) => {
@@ -10,38 +10,38 @@ const inside = imports.flatMap((each) => {
   return to?.endsWith('.ts') === true ? [{ file: each.file, to }] : [];
 });
 
-describe('the rooms of src/', () => {
-  it('are all in the table of CONTRIBUTING.md, and each row is a room', () => {
+describe('the modules of src/', () => {
+  it('are all in the table of ARCHITECTURE.md, and each row is a module', () => {
     assert.deepEqual(
-      files.filter((file) => roomOf(file, rooms) === undefined),
+      files.filter((file) => moduleOf(file, modules) === undefined),
       [],
     );
-    const inhabited = new Set(files.map((file) => roomOf(file, rooms)));
+    const inhabited = new Set(files.map((file) => moduleOf(file, modules)));
     assert.deepEqual(
-      rooms.filter((room) => !inhabited.has(room)),
+      modules.filter((module) => !inhabited.has(module)),
       [],
     );
   });
 
   it('import only the modules and packages of their rows', () => {
     assert.ok(inside.length > 1000, `${inside.length} imports`);
-    assert.deepEqual(findForbiddenImports(imports, rooms), []);
+    assert.deepEqual(findForbiddenImports(imports, modules), []);
   });
 
   it('have rows that name nothing they do not import', () => {
-    const unused = rooms.flatMap((room) => {
-      const used = inside.filter(({ file }) => roomOf(file, rooms) === room).map(({ to }) => to);
-      return (room.imports ?? [])
-        .filter((name) => !used.some((to) => to === name || roomOf(to, rooms)?.path === name))
-        .map((name) => `${room.path}: ${name}`);
+    const unused = modules.flatMap((module) => {
+      const used = inside.filter(({ file }) => moduleOf(file, modules) === module).map(({ to }) => to);
+      return (module.imports ?? [])
+        .filter((name) => !used.some((to) => to === name || moduleOf(to, modules)?.path === name))
+        .map((name) => `${module.path}: ${name}`);
     });
     assert.deepEqual(unused, []);
   });
 
   it('have no row that a lower one needs: arrows between them point one way', () => {
-    const needs = new Map(rooms.map((room) => [room.path, new Set<string>()]));
+    const needs = new Map(modules.map((module) => [module.path, new Set<string>()]));
     for (const { file, to } of inside) {
-      const [from, target] = [roomOf(file, rooms)?.path ?? '', roomOf(to, rooms)?.path ?? ''];
+      const [from, target] = [moduleOf(file, modules)?.path ?? '', moduleOf(to, modules)?.path ?? ''];
       if (from !== target) needs.get(from)?.add(target);
     }
     assert.deepEqual(circleIn(needs), undefined);
@@ -55,7 +55,7 @@ describe('the rooms of src/', () => {
 });
 
 describe('findForbiddenImports', () => {
-  const table = readRooms(
+  const table = readModules(
     ['| `src/low/` | rules: pure | | |', '| `src/high/` | actions | `low/one.ts` | `yaml` |', '| `src/cli/` | commands | all | |'].join(
       '\n',
     ),
