@@ -20,7 +20,11 @@ export async function runBatch(files: readonly string[], options: FileOptions): 
   try {
     const counted = join(folder, 'counts');
     const reporter = [`--test-reporter=${COUNT_BY_FILE}`, `--test-reporter-destination=${counted}`];
-    const { output, code } = await runTests([...reporter, TOGETHER, ...files], `a batch of ${files.length} files`, options);
+    const { output, code } = await runTests(
+      ['--expose-internals', ...reporter, TOGETHER, ...files],
+      `a batch of ${files.length} files`,
+      options,
+    );
     const lines = (await readFile(counted, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
     // Written by count-by-file.ts, and by nothing else.
     const counts = new Map(lines.map((line) => JSON.parse(line) as FileCounts).map((each) => [each.file, each]));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { callOf, NOTHING, sum, type Tally } from '../../../bench/cluster/audit-calls.ts';
+import { callOf, type Tally } from '../../../bench/cluster/audit-calls.ts';
 
 interface Said {
   readonly verb: string;
@@ -58,25 +58,4 @@ it('keeps leases apart, whoever asks for them and however', () => {
     assert.deepEqual(countsOf({ verb, resource: 'leases', agent: 'earshot-lease' }), { leases: 1 });
   }
   assert.deepEqual(countsOf({ verb: 'update', resource: 'leases', agent: 'csi-provisioner/v6.3.0' }), { leases: 1 });
-});
-
-it('says in words what was asked', () => {
-  const said = JSON.stringify({
-    stage: 'ResponseComplete',
-    verb: 'patch',
-    requestURI: '/x',
-    userAgent: 'earshot-controller',
-    objectRef: { resource: 'listeners', subresource: 'status', namespace: 'default', name: 'web' },
-    responseStatus: { code: 404 },
-  });
-  assert.equal(callOf(said)?.text, 'controller: patch listeners/status default/web → 404');
-  assert.equal(callOf(said)?.kind, 'controller: patch listeners/status');
-  const bare = JSON.stringify({ stage: 'ResponseComplete', verb: 'get', requestURI: '/version', userAgent: 'earshot-csi-node' });
-  assert.equal(callOf(bare)?.text, 'csi-node: get /version → no answer');
-});
-
-it('adds tallies up field by field', () => {
-  const tally: Tally = { writes: 1, events: 2, reads: 3, lists: 4, watches: 5, leases: 6 };
-  assert.deepEqual(sum(tally, tally), { writes: 2, events: 4, reads: 6, lists: 8, watches: 10, leases: 12 });
-  assert.deepEqual(sum(tally, NOTHING), tally);
 });

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { figuresOf, timesHaproxy, verdictOf, type Figure } from '../../../bench/connection/figures.ts';
+import { timesHaproxy, verdictOf, type Figure } from '../../../bench/connection/figures.ts';
 import { readIperf3, readWrk } from '../../../bench/connection/loads.ts';
-import { FULL, isFull, parseOptions, SCENARIOS } from '../../../bench/connection/options.ts';
-import { report } from '../../../bench/connection/report.ts';
 import { outageOf, readProbes } from '../../../bench/connection/scenarios/failover.ts';
 
 const bulk: Figure = { id: 'bulk', scenario: 'bulk', what: 'iperf3', unit: 'Gbit/s', aim: { kind: 'times-haproxy', least: 0.5 } };
@@ -20,53 +18,11 @@ describe('a figure of a connection', () => {
     assert.equal(verdictOf(memory, { earshot: [101] }).kind, 'missed');
   });
 
-  it('says by what share of its aim it is missed', () => {
-    assert.deepEqual(verdictOf(bulk, { earshot: [3], haproxy: [8] }), { kind: 'missed', by: 0.25 });
-    assert.deepEqual(verdictOf(memory, { earshot: [150] }), { kind: 'missed', by: 0.5 });
-  });
-
   it('is not measured without what it is compared with', () => {
     assert.equal(verdictOf(bulk, { earshot: [6] }).kind, 'not-measured');
     assert.equal(verdictOf(bulk, { haproxy: [6] }).kind, 'not-measured');
     assert.equal(timesHaproxy({ earshot: [6] }), '');
     assert.equal(timesHaproxy({ earshot: [6], haproxy: [8] }), '0.75 ×');
-  });
-
-  it('has an id of its own, and a scenario that exists', () => {
-    const figures = figuresOf(FULL);
-    assert.equal(new Set(figures.map(({ id }) => id)).size, figures.length);
-    for (const { scenario } of figures) assert.ok(SCENARIOS.includes(scenario));
-  });
-});
-
-describe('the report on connections', () => {
-  it('shows medians with their spread, the verdict, and what failed', () => {
-    const text = report(
-      [
-        { figure: bulk, samples: { haproxy: [7, 8, 9], earshot: [2, 3, 4] } },
-        { figure: memory, samples: {} },
-      ],
-      ['haproxy', 'earshot'],
-      new Map([['idle', 'no room\nat all']]),
-      {
-        date: '2026-01-31',
-        commit: 'abc1234',
-        cpu: 'Example CPU',
-        cores: 2,
-        memoryGigabytes: 24,
-        kernel: '6.1',
-        node: '26.10.0',
-        command: 'node main.ts',
-        loadBefore: 0.1,
-        versions: { wrk: '4.1.0' },
-        rounds: 3,
-        seconds: 4,
-      },
-    );
-    assert.match(text, /\| iperf3, Gbit\/s \| ≥ 0\.5 × HAProxy \| 8 \(7 to 9\) \| 3 \(2 to 4\) \| 0\.375 × \| missed by 25 % \|/);
-    assert.doesNotMatch(text, /memory, MB/);
-    assert.match(text, /^0 met, 1 missed\.$/m);
-    assert.match(text, /^- idle: no room$/m);
   });
 });
 
@@ -111,22 +67,5 @@ describe('an outage', () => {
 
   it('is none where no connection failed, and knows nothing of failures long before', () => {
     assert.deepEqual(outageOf(readProbes('900.0 0\n1005.0 1\n'), 1_000), { milliseconds: 0, lost: 0 });
-  });
-});
-
-describe('the options of the figures of connections', () => {
-  it('are whole by default, and anything less is not', () => {
-    const options = parseOptions([]);
-    assert.ok(options !== undefined && isFull(options));
-    for (const args of [['--quick'], ['--only', 'bulk'], ['--systems', 'earshot'], ['--rounds', '4']]) {
-      const fewer = parseOptions(args);
-      assert.ok(fewer !== undefined && !isFull(fewer), args.join(' '));
-    }
-  });
-
-  it('refuse what they do not know', () => {
-    assert.throws(() => parseOptions(['--only', 'bulk,nothing']), /nothing: there are/);
-    assert.throws(() => parseOptions(['--rounds', '0']), /whole number/);
-    assert.equal(parseOptions(['--help']), undefined);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { momentOf } from '../../../bench/exposure/audit-moments.ts';
-import { describeStart, paceOf, startsOf, stragglersOf, type Moment, type PodStart } from '../../../bench/exposure/pod-start.ts';
+import { paceOf, startsOf, type Moment } from '../../../bench/exposure/pod-start.ts';
 
 const SPACE = 'bench-pods-1';
 const T0 = Date.parse('2026-01-31T12:00:00.000000Z');
@@ -78,27 +78,6 @@ it('takes the last writing of a claim that the scheduler waited for, and the fir
     { pod: 'web-0', moments: { created: 1, 'claim bound': 3, scheduled: 4, 'mount asked for': 5, running: 7 } },
     { pod: 'web-1', moments: { running: 8 } },
   ]);
-});
-
-describe('a pod that came late', () => {
-  const usual = Array.from({ length: 10 }, (_, index): PodStart => {
-    const moments = { created: 0.1 * index, scheduled: 1 + 0.1 * index, 'mount asked for': 1.5 + 0.1 * index, running: 2 + 0.1 * index };
-    return { pod: `web-${index}`, moments };
-  });
-
-  it('is one that takes half as long again as half of them, and two seconds, and is told with the stage that took longer than usual', () => {
-    const slow = { pod: 'web-10', moments: { created: 0.5, scheduled: 1.5, 'mount asked for': 12, running: 12.5 } };
-    const [straggler, ...others] = stragglersOf([...usual, slow]);
-    assert.ok(straggler !== undefined && others.length === 0);
-    assert.equal(
-      describeStart(straggler),
-      'web-10: created 0.5, scheduled 1.5, mount asked for 12.0 (10.0 s more than usual), running 12.5',
-    );
-  });
-
-  it('is none where all come in their turn', () => {
-    assert.deepEqual(stragglersOf(usual), []);
-  });
 });
 
 it('says when half, nine of ten and all of the pods run, and how far behind the last but two the last is', () => {

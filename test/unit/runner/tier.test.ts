@@ -20,9 +20,6 @@ const CRASHES = 'process.exit(0);';
 const FAILS_LATE = `${BEGIN}test('good', () => { setTimeout(() => { throw new Error('late'); }, 10); });`;
 const STAYS = `${BEGIN}test('good', () => { setInterval(() => {}, 1000); });`;
 
-/** Its two outputs come as they like, and one of them ends no line. */
-const MUTTERS = `${BEGIN}test('good', () => {}); test('bad', () => { throw new Error('always'); }); process.stderr.write('muttered');`;
-
 interface Ran extends TierResult {
   readonly shown: readonly string[];
   readonly dir: string;
@@ -58,16 +55,6 @@ test('files are counted, in their order, and what they say is shown', async (t) 
   assert.match(ran.shown.join('\n'), /▶ good\.test\.mjs\n✔ good/);
   const [failure = ''] = ran.files.slice(0, 1).flatMap(failuresIn);
   assert.match(failure, /test at .*bad\.test\.mjs.*\n.*bad.*\n.*always/);
-});
-
-test("what one output says without a line's end hides nothing of the other", async (t) => {
-  const ran = await run(t, { mutters: MUTTERS }, { chances: 0, concurrency: 1 });
-  assert.deepEqual(counts(ran), [[1, 1, 0]]);
-  assert.ok(
-    ran.shown.some((line) => line.startsWith('✔ good')),
-    ran.shown.join('\n'),
-  );
-  assert.ok(ran.shown.includes('muttered'));
 });
 
 test('a file that fails runs once more, alone, after the others; if it passes then, it is flaky, and how it failed is kept', async (t) => {
@@ -162,20 +149,6 @@ test('files that run together share a process, and are shown, counted and tried 
   );
   assert.match(ran.shown.join('\n'), /▶ one\.test\.mjs\n[^]*✔ good[^]*▶ two\.test\.mjs\n[^]*✔ good/);
   assert.match(ran.flaky.flatMap(failuresIn).join('\n'), /flaky\.test\.mjs[^]*the first time/);
-});
-
-test('files that take longest begin first, as they are named, then those that run together, and are told in their order', async (t) => {
-  const of = (file: string): string | undefined => (file.startsWith('long') ? undefined : 'all');
-  const first = ['longest.test.mjs', 'long.test.mjs'];
-  const ran = await run(t, { good: GOOD, long: GOOD, longest: GOOD, other: GOOD }, { concurrency: 1, together: of, first });
-  const begun = ran.shown.join('\n').matchAll(/▶ (\w+)\.test/g);
-  assert.deepEqual(
-    [[...begun].map(([, name]) => name), names(ran.files)],
-    [
-      ['longest', 'long', 'good', 'other'],
-      ['good', 'long', 'longest', 'other'],
-    ],
-  );
 });
 
 test('where one of them ends the process, breaks it or keeps it from ending, all of them have failed', async (t) => {
