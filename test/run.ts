@@ -67,7 +67,9 @@ const LONGEST: readonly string[] = [
 ];
 /** Parts of a room that are as large as others, and rooms that are small. */
 const LARGE: ReadonlySet<string> = new Set(['exposure/csi', 'router/link', 'router/routing']);
-const SMALL: ReadonlySet<string> = new Set('api bench deploy docs errors files harness identity site telemetry text work x509'.split(' '));
+const SMALL: ReadonlySet<string> = new Set(
+  'api bench deploy docs errors files harness identity limits site telemetry text work x509'.split(' '),
+);
 /** Most of what some tests take is waiting for a disk. */
 const MEMORY_DISK = '/dev/shm';
 /** Files of a run that may fail and then pass. */

@@ -1,20 +1,19 @@
+import { RateLimiter, type Rate } from '../limits/rate-limiter.ts';
 import type { Logger } from './log.ts';
 
-const BURST = 20;
-const PER_SECOND = 1;
+const LINES: Rate = { burst: 20, perSecond: 1 };
 
-/** Lets only so many lines through that anybody can cause: who connects to an open port must not fill a disk. */
+/** Limits log lines that any client can cause: a client of an open port must not fill a disk. */
 export class RateLimitedLog {
   readonly #log: Logger;
   readonly #clock: () => number;
-  #left = BURST;
-  #at: number;
+  readonly #lines = new RateLimiter(LINES);
+  /** Lines dropped since the last one that was written. */
   #withheld = 0;
 
   constructor(log: Logger, clock: () => number = Date.now) {
     this.#log = log;
     this.#clock = clock;
-    this.#at = clock();
   }
 
   warn(fields: Readonly<Record<string, unknown>>, message: string): void {
@@ -29,25 +28,16 @@ export class RateLimitedLog {
     this.#say('info', fields, message);
   }
 
-  /** It is as one that has just been made. */
-  get isWhole(): boolean {
-    this.#refill();
-    return this.#left === BURST && this.#withheld === 0;
-  }
-
-  #refill(): void {
-    const now = this.#clock();
-    this.#left = Math.min(BURST, this.#left + (Math.max(0, now - this.#at) / 1_000) * PER_SECOND);
-    this.#at = now;
+  /** Whether it has a full burst, and no dropped lines to report. */
+  get isIdle(): boolean {
+    return this.#withheld === 0 && this.#lines.isFull(this.#clock());
   }
 
   #say(level: 'error' | 'warn' | 'info', fields: Readonly<Record<string, unknown>>, message: string): void {
-    this.#refill();
-    if (this.#left < 1) {
+    if (!this.#lines.take(this.#clock())) {
       this.#withheld += 1;
       return;
     }
-    this.#left -= 1;
     this.#log[level](this.#withheld === 0 ? fields : { ...fields, withheld: this.#withheld }, message);
     this.#withheld = 0;
   }

@@ -1,10 +1,12 @@
+import { KeyedLimits } from '../limits/keyed-limits.ts';
+import { RateLimiter, type Rate } from '../limits/rate-limiter.ts';
 import { bounded } from '../telemetry/boundary.ts';
 
-/** Milliseconds between two of one group, after the first few: what is asked for of one address takes a tenth or two of the loop's time. */
+/** Milliseconds between two handshakes of one group: they take a tenth or two of the event loop's time. */
 const EVERY = 10;
-/** They come in one turn of the loop, in which nobody else is served. */
-const AT_ONCE = 4;
-/** Groups above which those are forgotten that may start as many at once as one that nobody has seen. */
+/** The burst starts in one event-loop iteration, in which no other client is served. */
+const RATE: Rate = { burst: 4, perSecond: 1_000 / EVERY };
+/** Number of groups from which on idle ones are evicted. */
 const MANY = 1_024;
 
 interface Waiting<T> {
@@ -13,29 +15,33 @@ interface Waiting<T> {
 }
 
 interface Group<T> {
-  /** The last that came is the last. */
+  readonly rate: RateLimiter;
+  /** The newest last. */
   readonly waiting: Waiting<T>[];
-  /** How many may start at once. */
-  left: number;
-  at: number;
   timer: NodeJS.Timeout | undefined;
 }
 
 /**
- * How fast handshakes begin: each takes a millisecond or two of the loop's time, so whoever asks for more than a few at once gets them one
- * by one, each group by itself. The last that came is the first, since the oldest are those that lose their place to newcomers.
+ * Limits how fast handshakes start, separately for each group: each takes a millisecond or two of the event loop's time. The newest starts
+ * first, since admission evicts the oldest.
  */
 export class HandshakePace<T> {
-  readonly #groups = new Map<string, Group<T>>();
+  readonly #groups: KeyedLimits<Group<T>>;
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
+    this.#groups = new KeyedLimits<Group<T>>({
+      create: () => ({ rate: new RateLimiter(RATE), waiting: [], timer: undefined }),
+      isIdle: ({ rate, waiting }, clock) => waiting.length === 0 && rate.isFull(clock),
+      most: MANY,
+    });
   }
 
   enter(member: T, of: string, start: () => void): void {
-    const group = this.#groups.get(of) ?? this.#add(of);
-    if (this.#takes(group)) {
+    const now = this.#now();
+    const group = this.#groups.of(of, now);
+    if (group.rate.take(now)) {
       start();
       return;
     }
@@ -43,32 +49,11 @@ export class HandshakePace<T> {
     this.#resumeLater(group);
   }
 
-  /** Also of one that does not wait. */
+  /** No-op for a member that does not wait. */
   leave(member: T, of: string): void {
-    const waiting = this.#groups.get(of)?.waiting ?? [];
+    const waiting = this.#groups.find(of)?.waiting ?? [];
     const at = waiting.findIndex((one) => one.member === member);
     if (at >= 0) waiting.splice(at, 1);
-  }
-
-  #add(of: string): Group<T> {
-    const group = { waiting: [], left: AT_ONCE, at: this.#now(), timer: undefined };
-    if (this.#groups.size >= MANY)
-      for (const [name, old] of this.#groups) if (old.waiting.length === 0 && this.#refill(old) >= AT_ONCE) this.#groups.delete(name);
-    this.#groups.set(of, group);
-    return group;
-  }
-
-  #refill(group: Group<T>): number {
-    const now = this.#now();
-    group.left = Math.min(AT_ONCE, group.left + Math.max(0, now - group.at) / EVERY);
-    group.at = now;
-    return group.left;
-  }
-
-  #takes(group: Group<T>): boolean {
-    if (this.#refill(group) < 1) return false;
-    group.left -= 1;
-    return true;
   }
 
   #resumeLater(group: Group<T>): void {
@@ -84,7 +69,7 @@ export class HandshakePace<T> {
 
   #resume(group: Group<T>): void {
     group.timer = undefined;
-    const next = group.waiting.length > 0 && this.#takes(group) ? group.waiting.pop() : undefined;
+    const next = group.waiting.length > 0 && group.rate.take(this.#now()) ? group.waiting.pop() : undefined;
     if (group.waiting.length > 0) this.#resumeLater(group);
     next?.start();
   }

@@ -3,7 +3,7 @@ import type { Server, TLSSocket } from 'node:tls';
 import { EarshotError } from '../errors/earshot-error.ts';
 import { bounded } from '../telemetry/boundary.ts';
 import { readHandleOf } from './read-handle.ts';
-import { RateLimiter, type Rate } from './rate-limiter.ts';
+import { RateLimiter, type Rate } from '../limits/rate-limiter.ts';
 
 /** Why a connection ends whose peer does without end what is bounded here. */
 export class EndlessTlsError extends EarshotError<'protocol'> {

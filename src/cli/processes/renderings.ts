@@ -1,4 +1,4 @@
-import { RateLimiter, type Rate } from '../../work/rate-limiter.ts';
+import { RateLimiter, type Rate } from '../../limits/rate-limiter.ts';
 
 /** A scraper comes every few seconds; whoever else reaches the port may come as often as it likes. */
 const RATE: Rate = { burst: 10, perSecond: 10 };

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
 import { pause } from '../../work/pause.ts';
-import { RateLimiter, type Rate } from '../../work/rate-limiter.ts';
+import { KeyedRateLimiter, RateLimiter, type Rate } from '../../limits/rate-limiter.ts';
 import type { EventRecorder, KubeClient } from '../contract.ts';
 import { ApiError, isAlreadyExists, isNotFound } from '../errors.ts';
 import { eventKey, eventObject, events, objectKey, seriesPatch, shownNote } from './event-record.ts';
@@ -56,7 +56,7 @@ interface Known {
 class Recorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #known = new Map<string, Known>();
-  readonly #budgets = new Map<string, RateLimiter>();
+  readonly #each = new KeyedRateLimiter(EACH, MOST_KNOWN);
   readonly #all = new RateLimiter(ALL);
   #queue: Known[] = [];
   #worker: Promise<void> | undefined;
@@ -83,7 +83,7 @@ class Recorder implements EventRecorder {
       if (!known.busy && known.timer === undefined) this.#countLater(known);
       return;
     }
-    if (this.#queue.length >= MOST_QUEUED || !this.#budgetOf(input).take(now)) {
+    if (this.#queue.length >= MOST_QUEUED || !this.#each.take(objectKey(input.regarding), now)) {
       this.#options.onResult?.('dropped');
       return;
     }
@@ -122,7 +122,7 @@ class Recorder implements EventRecorder {
 
   async #work(): Promise<void> {
     for (let known = this.#queue.shift(); known !== undefined && !this.#stop.signal.aborted; known = this.#queue.shift()) {
-      const wait = this.#closing ? 0 : this.#all.wait(performance.now());
+      const wait = this.#closing ? 0 : this.#all.reserve(performance.now());
       if (wait > 0) await pause(wait, this.#stop.signal).catch(() => undefined);
       const written = await this.#write(known);
       known.busy = false;
@@ -182,15 +182,6 @@ class Recorder implements EventRecorder {
     }
     known.written = count;
     return 'counted';
-  }
-
-  #budgetOf(input: EventInput): RateLimiter {
-    const key = objectKey(input.regarding);
-    const bucket = this.#budgets.get(key) ?? new RateLimiter(EACH);
-    this.#budgets.delete(key);
-    this.#budgets.set(key, bucket);
-    if (this.#budgets.size > MOST_KNOWN) this.#budgets.delete(this.#budgets.keys().next().value ?? key);
-    return bucket;
   }
 
   #evictOldest(): void {

@@ -11,7 +11,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import { reportResults } from '../../telemetry/queue-metrics.ts';
 import { WorkQueue } from '../../work/queue.ts';
-import { RateLimiter } from '../../work/rate-limiter.ts';
+import { RateLimiter } from '../../limits/rate-limiter.ts';
 import { FirstStatusDelay } from './first-status-delay.ts';
 import type { NamespaceWatches, StoredResource } from './namespace-watches.ts';
 import { PartitionDetector } from './partition-detector.ts';

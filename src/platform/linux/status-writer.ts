@@ -6,7 +6,7 @@ import { detached } from '../../telemetry/boundary.ts';
 import { Coalescer } from '../../work/coalescer.ts';
 import { pause } from '../../work/pause.ts';
 import { CpuBudget } from '../../work/cpu-budget.ts';
-import { RateLimiter, type Rate } from '../../work/rate-limiter.ts';
+import { KeyedRateLimiter, type Rate } from '../../limits/rate-limiter.ts';
 
 export interface WrittenFile {
   /** Its text, in parts that are put together when it is its turn. */
@@ -45,7 +45,7 @@ export class StatusWriter implements Disposable {
   /** What is known to be on disk. */
   readonly #written = new Map<string, string>();
   /** By file. */
-  readonly #credits = new Map<string, RateLimiter>();
+  readonly #writes = new KeyedRateLimiter(WRITES);
   /** Some file has to wait for its next write. */
   #isLate = false;
   #wanted: ReadonlyMap<string, WrittenFile> = new Map();
@@ -113,22 +113,21 @@ export class StatusWriter implements Disposable {
       if (file === undefined) continue;
       const text = await this.#textOf(file.parts());
       if (this.#written.get(name) === text) continue;
-      const credit = this.#credits.getOrInsertComputed(name, () => new RateLimiter(WRITES));
-      if (credit.left(performance.now()) < 1 && !this.#closing.signal.aborted) {
+      if (this.#writes.left(name, performance.now()) < 1 && !this.#closing.signal.aborted) {
         this.#isLate = true;
         continue;
       }
       await attempt(name, async (path) => {
         await write(path, text, file.mode);
         this.#written.set(name, text);
-        for (let bytes = text.length; bytes >= 0; bytes -= BYTES_OF_WRITE) credit.wait(performance.now());
+        for (let bytes = text.length; bytes >= 0; bytes -= BYTES_OF_WRITE) this.#writes.reserve(name, performance.now());
       });
     }
     for (const name of [...this.#written.keys()].filter((known) => !this.#wanted.has(known))) {
       await attempt(name, async (path) => {
         await removeFile(path);
         this.#written.delete(name);
-        this.#credits.delete(name);
+        this.#writes.delete(name);
       });
     }
     return failure;

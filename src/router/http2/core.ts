@@ -1,6 +1,6 @@
 import type { Buffer } from 'node:buffer';
 
-import type { Budget } from './budget.ts';
+import type { RateLimiter } from '../../limits/rate-limiter.ts';
 import type { SessionEvents, StreamReset } from './contract.ts';
 import type { SessionLimits } from './limits.ts';
 import type { Pings } from './pings.ts';
@@ -13,8 +13,8 @@ export interface SessionCore extends StreamOwner {
   readonly events: SessionEvents;
   readonly streams: Map<number, SessionStream>;
   readonly pings: Pings;
-  readonly idleFrames: Budget;
-  readonly earlyResets: Budget;
+  readonly idleFrames: RateLimiter;
+  readonly earlyResets: RateLimiter;
   /** New streams' send window: the peer's SETTINGS_INITIAL_WINDOW_SIZE. */
   peerInitialWindow: number;
   peerConcurrentStreams: number;

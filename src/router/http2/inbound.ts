@@ -431,12 +431,12 @@ export class Inbound implements FrameSink {
 
   /** Streams opened and reset again cost us more than the peer, whoever resets them (CVE-2023-44487, CVE-2025-8671). */
   #spendReset({ headSent }: SessionStream): void {
-    if (this.#core.role === 'client' || headSent || this.#core.earlyResets.take()) return;
+    if (this.#core.role === 'client' || headSent || this.#core.earlyResets.take(this.#core.now())) return;
     throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'too many streams are reset before they were answered');
   }
 
   #spend(what: string): void {
-    if (!this.#core.idleFrames.take()) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, `too many ${what}`);
+    if (!this.#core.idleFrames.take(this.#core.now())) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, `too many ${what}`);
   }
 
   /** For frames that make us look at every stream. */

@@ -1,3 +1,5 @@
+import type { Rate } from '../../limits/rate-limiter.ts';
+
 /** Bounds on what a peer can make this end hold or do. All sizes in bytes. */
 export interface SessionLimits {
   /** Methods that reach `onRequest`; others are answered 405. */
@@ -26,9 +28,9 @@ export interface SessionLimits {
   /** Until the peer ends a request that was answered whole before, milliseconds. */
   readonly answeredDeadline: number;
   /** Frames that ask for work and bring none (SETTINGS, PING, empty DATA, …): at once, and for each second. */
-  readonly idleFrames: { readonly burst: number; readonly perSecond: number };
+  readonly idleFrames: Rate;
   /** Streams that the peer resets, or makes us reset, before they were answered, beyond those that ended well: at once, and for each second. */
-  readonly earlyResets: { readonly burst: number; readonly perSecond: number };
+  readonly earlyResets: Rate;
 }
 
 export const DEFAULT_LIMITS: SessionLimits = {

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import type { Duplex } from 'node:stream';
 
 import { bounded } from '../../telemetry/boundary.ts';
-import { Budget } from './budget.ts';
+import { RateLimiter } from '../../limits/rate-limiter.ts';
 import type { SessionCore } from './core.ts';
 import type { RequestHead, RequestOptions, ResponseHead, Session, SessionEvents, Stream, StreamHandler, StreamReset } from './contract.ts';
 import { ConnectionError, ErrorCode, nameOfErrorCode, MOST_WORDS, sessionClosed } from './errors.ts';
@@ -70,10 +70,10 @@ class Http2Session implements Session, SessionCore {
   readonly shares = new NestedFairShare(PEER_STREAMS);
   readonly streams = new Map<number, SessionStream>();
   readonly pings: Pings;
-  readonly idleFrames: Budget;
-  readonly earlyResets: Budget;
+  readonly idleFrames: RateLimiter;
+  readonly earlyResets: RateLimiter;
   /** Of streams that this end opened. */
-  readonly #ownEarlyResets: Budget;
+  readonly #ownEarlyResets: RateLimiter;
   readonly now: () => number;
   peerInitialWindow = DEFAULT_WINDOW;
   queued = 0;
@@ -115,10 +115,10 @@ class Http2Session implements Session, SessionCore {
     this.#later = new DeferredWork(this.#turn.work, this.limits.requestsWaiting, () => this.#fault());
     this.outbox = new Outbox(socket, { onTaken: () => this.openWaiting(), onIdle: () => this.#closeIfDone(), onFault: this.#fault });
     this.pings = new Pings((frame) => this.outbox.control(frame), this.now);
-    this.idleFrames = new Budget(this.limits.idleFrames, this.now);
-    this.earlyResets = new Budget(this.limits.earlyResets, this.now);
+    this.idleFrames = new RateLimiter(this.limits.idleFrames);
+    this.earlyResets = new RateLimiter(this.limits.earlyResets);
     const { burst, perSecond } = this.limits.earlyResets;
-    this.#ownEarlyResets = new Budget({ burst: burst / 2, perSecond: perSecond / 2 }, this.now);
+    this.#ownEarlyResets = new RateLimiter({ burst: burst / 2, perSecond: perSecond / 2 });
     this.windows = new ReceiveWindows(
       this.limits,
       {
@@ -225,8 +225,8 @@ class Http2Session implements Session, SessionCore {
     // What its user ends now does not leave any more: it is about to be told so.
     if (this.#state === 'closed') return;
     stream.gone = true;
-    this.earlyResets.earn();
-    this.#ownEarlyResets.earn();
+    this.earlyResets.giveBack();
+    this.#ownEarlyResets.giveBack();
     this.#forget(stream, 'ended');
   }
 
@@ -236,7 +236,7 @@ class Http2Session implements Session, SessionCore {
    */
   streamLeft(stream: SessionStream, code: number): void {
     const isEarly = this.role === 'client' && this.#state !== 'closed' && stream.id !== 0 && !stream.headReceived;
-    if (!isEarly || this.#ownEarlyResets.take()) return this.streamReset(stream, code);
+    if (!isEarly || this.#ownEarlyResets.take(this.now())) return this.streamReset(stream, code);
     stream.resetWhenAnswered(code);
     return this.#charge(stream, STREAM_COST);
   }

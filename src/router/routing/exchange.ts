@@ -5,7 +5,7 @@ import type { AgedRecord, Message, PartsOf, VersionsOf } from './codec.ts';
 import type { RouterId } from './contract.ts';
 import { RoutingError } from './errors.ts';
 import { answersOfLink, COMPARE_AT_LAST, COMPARE_EVERY, digestsOfLink, strangersOfLink } from './limits.ts';
-import { RateLimiter } from '../../work/rate-limiter.ts';
+import { RateLimiter } from '../../limits/rate-limiter.ts';
 import type { RecordVersion } from './record.ts';
 
 /** What the exchange needs of its surroundings. */

@@ -1,5 +1,5 @@
 import type { RoutingLimits } from './contract.ts';
-import type { Rate } from '../../work/rate-limiter.ts';
+import type { Rate } from '../../limits/rate-limiter.ts';
 
 /** What a router takes by default. The numbers of the wire format are in `codec.ts` and `record.ts`. */
 export const defaultLimits: RoutingLimits = {

@@ -14,8 +14,7 @@ import {
   roomTime,
 } from './limits.ts';
 import { CpuBudget } from '../../work/cpu-budget.ts';
-import { RateLimiter } from '../../work/rate-limiter.ts';
-import { Pace } from './pace.ts';
+import { KeyedRateLimiter, RateLimiter } from '../../limits/rate-limiter.ts';
 import { readHead, signatureOf, signedBytes, type ReadHead } from './record.ts';
 import type { RouteRecord } from './record.ts';
 import { runSlice, type Sliced } from '../../work/sliced.ts';
@@ -48,8 +47,8 @@ export interface IntakeContext {
  */
 export class RecordIntake {
   readonly #context: IntakeContext;
-  readonly #routers = new Pace(recordsOfRouter);
-  readonly #links = new Pace(recordsOfLink);
+  readonly #routers = new KeyedRateLimiter(recordsOfRouter);
+  readonly #links = new KeyedRateLimiter(recordsOfLink);
   readonly #scans = new RateLimiter(looksForPlace);
   readonly #roomTime = new CpuBudget(roomTime.part, roomTime.burst);
   /**
@@ -63,7 +62,7 @@ export class RecordIntake {
    * Of routers that gave way. Who gives way depends on who else is there, so that each of three may have to give way to the next: taken in whenever
    * they are told of, they would go round among routers that have room for one.
    */
-  readonly #returns = new Pace(returnsOfRouter, MOST_RETURNING);
+  readonly #returns = new KeyedRateLimiter(returnsOfRouter, MOST_RETURNING);
   readonly counters: { -readonly [Name in Exclude<keyof RoutingCounters, 'leftOut'>]: number } = {
     accepted: 0,
     stale: 0,
@@ -135,9 +134,9 @@ export class RecordIntake {
   }
 
   tick(): void {
-    this.#links.tick(this.#context.clock());
-    this.#routers.tick(this.#context.clock());
-    this.#returns.tick(this.#context.clock());
+    this.#links.evictFull(this.#context.clock());
+    this.#routers.evictFull(this.#context.clock());
+    this.#returns.evictFull(this.#context.clock());
     if (this.#context.database.crowded) this.#makeRoom();
   }
 

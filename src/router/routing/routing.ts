@@ -24,7 +24,7 @@ import { MOST_COST } from '../wire.ts';
 import { contestsAnswered, defaultLimits, FORGET_AFTER, ownReleases, REFRESH_EVERY, SENT_MESSAGE_BYTES, SWEEP_EVERY } from './limits.ts';
 import { fitText, isRoutingKey, routerId } from './names.ts';
 import { OwnRecords } from './own-records.ts';
-import { RateLimiter } from '../../work/rate-limiter.ts';
+import { RateLimiter } from '../../limits/rate-limiter.ts';
 import { readRecord, signatureOf } from './record.ts';
 import type { ReadHead, RouteRecord } from './record.ts';
 import { siteIdOf } from '../../identity/site-id.ts';

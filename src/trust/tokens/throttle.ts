@@ -1,5 +1,6 @@
 import type { Clock } from '../contract.ts';
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
+import { RateLimiter, type Rate } from '../../limits/rate-limiter.ts';
 import { networkOf } from '../../x509/network.ts';
 
 /** Slips of the pen and a token pasted twice. */
@@ -8,9 +9,8 @@ const WAIT: Backoff = { first: 1_000, max: 900_000 };
 /** An address that has not guessed for so long starts anew. */
 const FORGET_AFTER = 3_600_000;
 const MAX_ADDRESSES = 4_096;
-/** For all addresses together, where a person made the code: so many at once, and then so many a second. */
-const BURST = 200;
-const REFILL_EACH_SECOND = 2;
+/** Wrong guesses of all addresses together at codes that a person made. */
+const SHARED: Rate = { burst: 200, perSecond: 2 };
 
 /**
  * Slows down who guesses codes. Each address waits twice as long after each wrong guess as before. All addresses together have
@@ -21,13 +21,11 @@ export class Throttle {
   readonly #clock: Clock;
   /** Who has not guessed for longest comes first. */
   readonly #guessers = new Map<string, Guesser>();
-  #supply = BURST;
-  #supplied: number;
+  readonly #shared = new RateLimiter(SHARED);
 
   /** @param clock milliseconds, monotonic */
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#supplied = clock();
   }
 
   /**
@@ -35,15 +33,16 @@ export class Throttle {
    * @param code who made the one that is to be tried
    */
   waitFor(address: string, code: CodeOrigin): number {
-    const now = this.#refill();
-    const shared = code === 'ours' || this.#supply >= 1 ? 0 : ((1 - this.#supply) / REFILL_EACH_SECOND) * 1_000;
+    const now = this.#clock();
+    this.#shared.refill(now);
+    const shared = code === 'ours' ? 0 : this.#shared.timeUntil(1);
     return Math.max(shared, (this.#guessers.get(networkOf(address))?.until ?? now) - now, 0);
   }
 
   /** A try that may have been a guess. */
   guessed(address: string, code: CodeOrigin): void {
-    const now = this.#refill();
-    if (code === "person's") this.#supply = Math.max(0, this.#supply - 1);
+    const now = this.#clock();
+    if (code === "person's") this.#shared.charge(Math.min(1, this.#shared.refill(now)));
     const network = networkOf(address);
     const before = this.#guessers.get(network);
     const count = (before === undefined || now - before.last > FORGET_AFTER ? 0 : before.count) + 1;
@@ -51,13 +50,6 @@ export class Throttle {
     this.#guessers.delete(network);
     this.#guessers.set(network, { count, last: now, until: now + wait });
     if (this.#guessers.size > MAX_ADDRESSES) for (const first of this.#guessers.keys()) return void this.#guessers.delete(first);
-  }
-
-  #refill(): number {
-    const now = this.#clock();
-    this.#supply = Math.min(BURST, this.#supply + ((now - this.#supplied) / 1_000) * REFILL_EACH_SECOND);
-    this.#supplied = now;
-    return now;
   }
 }
 

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { bounded } from '../../../telemetry/boundary.ts';
+import { RateLimiter } from '../../../limits/rate-limiter.ts';
 import type { CpuBudgetUser } from '../../../work/cpu-budget.ts';
 import { LinkError } from '../link-errors.ts';
 import { piecesOf } from '../../routing/codec.ts';
@@ -46,8 +47,8 @@ export class RoutingStream implements StreamHandler {
   #pieces: readonly Buffer[] = [];
   #unconsumed = 0;
   readonly #time: CpuBudgetUser;
-  #budget: number;
-  #budgetAt: number;
+  /** A token is a byte. */
+  readonly #arrivals: RateLimiter;
   #timer: NodeJS.Timeout | undefined;
 
   /** @param time in which messages are heeded, of all links of the peer */
@@ -55,8 +56,7 @@ export class RoutingStream implements StreamHandler {
     this.#events = events;
     this.#time = time;
     this.#limits = { ...LIMITS, ...limits };
-    this.#budget = this.#limits.burst;
-    this.#budgetAt = Date.now();
+    this.#arrivals = new RateLimiter({ burst: this.#limits.burst, perSecond: this.#limits.rate });
   }
 
   /** The stream that this handles: known only after the handler was given away. */
@@ -152,7 +152,7 @@ export class RoutingStream implements StreamHandler {
   /** @returns how many of the bytes were read */
   #read(bytes: Buffer): number {
     let at = 0;
-    this.#refill();
+    this.#arrivals.refill(Date.now());
     while (this.#pieces.length > 0 ? this.#hasTime() : at < bytes.length && this.#mayRead()) {
       if (this.#pieces.length === 0) {
         const read = this.#reader.read(bytes, at);
@@ -163,7 +163,7 @@ export class RoutingStream implements StreamHandler {
           this.#events.onHello(read.message);
           continue;
         }
-        this.#budget -= read.message.length + MESSAGE_PRICE;
+        this.#arrivals.charge(read.message.length + MESSAGE_PRICE);
         this.#pieces = piecesOf(read.message);
       }
       const [first, ...rest] = this.#pieces;
@@ -183,7 +183,7 @@ export class RoutingStream implements StreamHandler {
   }
 
   #mayRead(): boolean {
-    return this.#state === 'hello' || (this.#budget > 0 && this.#hasTime());
+    return this.#state === 'hello' || (this.#arrivals.tokens > 0 && this.#hasTime());
   }
 
   #hasTime(): boolean {
@@ -191,7 +191,7 @@ export class RoutingStream implements StreamHandler {
   }
 
   #wait(): void {
-    const wait = Math.ceil(Math.max(((1 - this.#budget) / this.#limits.rate) * 1_000, this.#time.wait(performance.now())));
+    const wait = Math.ceil(Math.max(this.#arrivals.timeUntil(1), this.#time.wait(performance.now())));
     this.#timer ??= setTimeout(
       bounded(
         'link/routing-wait',
@@ -207,13 +207,6 @@ export class RoutingStream implements StreamHandler {
 
   #isDone(): boolean {
     return this.#state === 'done';
-  }
-
-  #refill(): void {
-    const now = Date.now();
-    const passed = Math.max(0, now - this.#budgetAt);
-    this.#budgetAt = now;
-    this.#budget = Math.min(this.#limits.burst, this.#budget + (passed * this.#limits.rate) / 1_000);
   }
 
   #fail(error: unknown): void {
