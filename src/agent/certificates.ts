@@ -112,6 +112,7 @@ export class Certificates {
       }
       const own = await siteAuthority(this.#bundles, name, {
         siteName: order.subject,
+        anchoredAs: resource,
         ...(this.#anchor === undefined ? {} : { anchor: this.#anchor }),
       });
       return this.#factsOf(name, own.certificate.toString());

@@ -15,6 +15,8 @@ export interface SiteAuthorityOptions {
   readonly siteName: string;
   readonly clock?: Clock;
   readonly anchor?: AnchorStore;
+  /** Its name in the anchor, if bundles of another directory may have the same name (default: the bundle's). */
+  readonly anchoredAs?: string;
 }
 
 /**
@@ -23,16 +25,16 @@ export interface SiteAuthorityOptions {
  * @param name of its bundle
  */
 export async function siteAuthority(bundles: Bundles, name: string, options: SiteAuthorityOptions): Promise<Authority> {
-  const { anchor } = options;
+  const { anchor, anchoredAs = name } = options;
   if (anchor === undefined) return openAuthority(bundles, name, options);
   const known = await anchor.get();
-  const check = (found: Partial<AnchoredAuthority>): void => checkAuthority(known, name, found, bundles.locationOf(name), anchor.location);
+  const check = (found: Partial<AnchoredAuthority>): void => checkAuthority(known, anchoredAs, found, bundles.locationOf(name), anchor.location);
   if ((await bundles.get(name)) === undefined) check({});
   const authority = await openAuthority(bundles, name, options);
   const key = authorityKeyOf(authority.certificate);
   check({ key });
-  if (known.authorities[name]?.key !== key) {
-    await anchor.change((before) => ({ ...before, authorities: { ...before.authorities, [name]: { key } } }));
+  if (known.authorities[anchoredAs]?.key !== key) {
+    await anchor.change((before) => ({ ...before, authorities: { ...before.authorities, [anchoredAs]: { key } } }));
   }
   return authority;
 }
