@@ -28,7 +28,8 @@ export async function siteAuthority(bundles: Bundles, name: string, options: Sit
   const { anchor, anchoredAs = name } = options;
   if (anchor === undefined) return openAuthority(bundles, name, options);
   const known = await anchor.get();
-  const check = (found: Partial<AnchoredAuthority>): void => checkAuthority(known, anchoredAs, found, bundles.locationOf(name), anchor.location);
+  const check = (found: Partial<AnchoredAuthority>): void =>
+    checkAuthority(known, anchoredAs, found, bundles.locationOf(name), anchor.location);
   if ((await bundles.get(name)) === undefined) check({});
   const authority = await openAuthority(bundles, name, options);
   const key = authorityKeyOf(authority.certificate);

@@ -12,6 +12,7 @@ import type { OpenedLink } from './outgoing.ts';
 import { retryDelay } from './retry.ts';
 import { waysOn } from '../refusal.ts';
 import { Revisions } from '../revisions.ts';
+import { SiblingTarget } from './sibling-target.ts';
 import { expiredError } from '../tls-errors.ts';
 import { openFirst, type DialTarget } from './dial-endpoints.ts';
 import { CONNECTIONS_OF_PEER, PLACES_OF_LINK } from '../accept/places.ts';
@@ -347,7 +348,9 @@ export class Dialer {
       linkMetrics.attempts.inc({ outcome: reason.code });
       this.#failures += 1;
       this.#nextAt = performance.now() + retryDelay(reason.code, this.#failures, Math.random());
-      if (this.#problem?.message !== reason.message) this.#host.log.warn({ linkName: this.name, error: reason }, 'link not open');
+      // Another router of the site may only have to start, or be stopped for good.
+      const level = target instanceof SiblingTarget ? 'info' : 'warn';
+      if (this.#problem?.message !== reason.message) this.#host.log[level]({ linkName: this.name, error: reason }, 'link not open');
       this.#problem = problemOf(reason);
       this.#host.changed();
     } finally {
