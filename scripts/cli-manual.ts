@@ -31,10 +31,10 @@ function nameOf(command: Command): string {
 const meanings: readonly (readonly [code: number, meaning: string])[] = [
   [0, 'done'],
   [exitCodes.failed, 'it failed; standard error says why'],
-  [exitCodes.usage, 'what was typed, or a resource that was given, is wrong; nothing was changed'],
-  [exitCodes['not-ready'], 'what was waited for did not come about within `--timeout`; it may still'],
-  [exitCodes['not-found'], 'what was named is not there'],
-  [exitCodes.exists, 'what was to be made is there already'],
+  [exitCodes.usage, 'the command line or a given resource is invalid; nothing was changed'],
+  [exitCodes['not-ready'], 'timed out (`--timeout`); the operation may still complete'],
+  [exitCodes['not-found'], 'the named object does not exist'],
+  [exitCodes.exists, 'the object to create exists already'],
   [exitCodes['not-running'], 'no process runs the namespace'],
 ];
 
@@ -43,51 +43,49 @@ const before = `
 
 # The command line
 
-\`earshot COMMAND --help\` shows what stands here. Commands of the connection half work on a *namespace*: one of a cluster, or one of this
+\`earshot COMMAND --help\` prints these texts. Commands of the connection half work on a *namespace* of a cluster or of this
 machine, see [below](#machines-and-clusters). On a machine it is a directory below
 \`/var/lib/earshot/namespaces\` for root and below \`$XDG_DATA_HOME/earshot/namespaces\` (usually
 \`~/.local/share/earshot/namespaces\`) for others; \`EARSHOT_HOME\` names another base. \`-n\` or \`EARSHOT_NAMESPACE\` says which
 namespace; it may stand before the command or after it.
 
-A command that makes or changes something edits a YAML file below \`input/resources/\` of the namespace, with the comments and the other
-documents that are in it, and nothing else: an editor does as well. \`earshot run\` sees it within a second and writes back, below
-\`runtime/resources/\`, what has become of it; \`--wait\` waits for that. Where nothing runs the namespace, commands do not wait unless
-they are told to. A command right after \`earshot run &\` waits until the site has started.
+A command that creates or changes something edits a YAML file below \`input/resources/\` of the namespace. It keeps comments and the other
+documents in that file. An editor works as well. \`earshot run\` reads the change within a second and writes the result below
+\`runtime/resources/\`; \`--wait\` waits for that. If nothing runs the namespace, commands wait only on request. A command right after \`earshot run &\` waits until the site has started.
 
-Without \`sudo\`, a user does not see root's sites. Where root has the namespace and the user has none of that name, commands refuse and say
-so, except \`site create\`, which creates a site of the user's own; the same goes for root where the user who typed \`sudo\` has it.
-Boolean options take a value too: \`--enable-link-access=false\`.
+Without \`sudo\`, a user does not see root's sites. If only root has the namespace, a user's commands refuse and say so. The same holds for
+root if only the user of \`sudo\` has it. \`site create\` is the exception: it creates a site of the user's own. Boolean options accept a value: \`--enable-link-access=false\`.
 
 Results go to standard output, progress and advice to standard error. \`-o json\` and \`-o yaml\` are for programs.
 
 ## Machines and clusters
 
-The same commands work on both. Which is meant, the first of these says:
+The same commands work on both. The first of these that is set selects the platform:
 
-1. \`--platform kubernetes\` or \`--platform linux\`; \`--context\` and \`--kubeconfig\` mean a cluster, too
-2. \`EARSHOT_PLATFORM\`, or \`SKUPPER_PLATFORM\`; where \`EARSHOT_HOME\` is set, this machine
-3. what is found: this machine where it has a directory of that namespace, or no kubeconfig; else the cluster
+1. \`--platform kubernetes\` or \`--platform linux\`; \`--context\` and \`--kubeconfig\` also select a cluster
+2. \`EARSHOT_PLATFORM\`, or \`SKUPPER_PLATFORM\`; this machine if \`EARSHOT_HOME\` is set
+3. detection: this machine if it has a directory of that namespace, or no kubeconfig; otherwise the cluster
 
-\`earshot site create\` says which it is where nobody has said it and both are there.
+If nothing is set and both are available, \`earshot site create\` says which one it uses.
 
-A cluster is found as kubectl finds it: \`--kubeconfig\`, the files of \`KUBECONFIG\`, \`~/.kube/config\`, or the account of the pod that
-the command runs in; \`--context\`, or the current one. The namespace is that of \`-n\`, \`EARSHOT_NAMESPACE\`, or the context.
+A cluster is found as kubectl finds it: \`--kubeconfig\`, the files of \`KUBECONFIG\`, \`~/.kube/config\`, or the account of the pod in
+which the command runs. The context is \`--context\`, or the current one. The namespace is that of \`-n\`, \`EARSHOT_NAMESPACE\`, or the context.
 \`earshot status\` and \`earshot version\` say which cluster it is.
 
-In a cluster commands write resources with the rights of whoever types: those of the role \`edit\` in the namespace, and all on its
-\`skupper.io\`, are enough. \`--wait\` watches what becomes of them; where a resource is not in order, it waits until \`--timeout\`, since
-pods and Secrets may still come. What differs besides:
+In a cluster commands write resources with the user's rights. Those of the role \`edit\` in the namespace, and all on its
+\`skupper.io\`, are enough. \`--wait\` watches the resources. It waits until \`--timeout\` for one in error, since pods and Secrets may still
+appear. Other differences:
 
 | | on a machine | in a cluster |
 | --- | --- | --- |
-| \`listener create NAME\` without \`--host\` | listens on all IPv4 addresses | makes a Service of that name |
+| \`listener create NAME\` without \`--host\` | listens on all IPv4 addresses | creates a Service of that name |
 | \`connector create NAME\` without a server | connects to a host of that name | to pods with the label \`app=NAME\`; \`--selector\`, \`--workload\` |
-| \`--tls-credentials NAME\` | a directory below \`input/certs\`, also later | a Secret, which must be there |
+| \`--tls-credentials NAME\` | a directory below \`input/certs\`, also later | a Secret, which must exist |
 | \`link generate\` | one Link, with a certificate for it | a Certificate \`link-SITE\`, and a Link \`link-SITE-GROUP\` for each group of routers; deleting the Certificate ends them |
 | \`token issue\` | redeemed at the site's addresses | redeemed at the controller |
 | \`apply\` of a file that names another namespace | is applied here, with a warning | is refused |
-| \`debug dump\` | files, journal and metrics | objects, events and logs of the site's pods and of the controller, as far as one's rights reach |
-| \`system\` | | not there |
+| \`debug dump\` | files, journal and metrics | objects, events and logs of the site's pods and of the controller, as far as your rights allow |
+| \`system\` | | not available |
 
 ## Exit codes
 
@@ -95,9 +93,9 @@ pods and Secrets may still come. What differs besides:
 | --- | --- |
 ${meanings.map(([code, meaning]) => `| ${code} | ${meaning} |`).join('\n')}
 
-Skupper's command line has two: 1 for what fails or does not come about in time (here 1, 3 and 6), 2 for what is refused beforehand, also since
-it is there already or is not there (here 2, 4 and 5). A script that only asks whether a command has done its work needs no change.
+Skupper's command line has two exit codes for failures. 1 means that a command failed or timed out (here 1, 3 and 6). 2 means that it was refused
+beforehand, also because an object exists already or is missing (here 2, 4 and 5). Scripts that only check for success need no change.
 
-On a machine a resource whose status is \`Error\` for three seconds while a command waits for it ends the command with 1; in a cluster one
-whose status is \`Error\` at the end of \`--timeout\`.
+On a machine, a waiting command ends with 1 when its resource has been in status \`Error\` for three seconds. In a cluster it does so when the
+status is \`Error\` at the end of \`--timeout\`.
 `.trim();

@@ -40,14 +40,14 @@ const INTRODUCTION = `
 
 # Codes of errors and conditions
 
-One fault has one code, wherever it is found. The message beside a code says which object, file or address it is about.
+One fault has one code everywhere. The message beside a code names the object, file or address.
 
 | shown | as |
 | --- | --- |
 | condition | the reason of a condition, in CamelCase: \`tls-no-key\` is \`TlsNoKey\`; the same in \`status.mounts\` of a PodListeners |
 | event | the reason of an event, spelled like that of a condition |
 | metric | \`reason\` of \`earshot_router_peers_refused_total\`, \`earshot_router_connections_failed_total\` and \`earshot_router_clients_refused_total\`, \`outcome\` of \`earshot_router_link_attempts_total\`; \`code\` of \`earshot_api_requests_total\`, there in capitals: \`KUBE_TIMEOUT\` |
-| answer | what another site is told: see [the protocol](../protocol.md#9-errors); or the error of a call of the kubelet's, whose message an event of the pod has |
+| answer | the answer to another site: see [the protocol](../protocol.md#9-errors). Or the error of a call of the kubelet, whose message is in an event of the pod |
 | exit | the exit status of a command: see [the command line](cli.md#exit-codes) |
-| log | only \`code\` in log lines, where all others stand as well |
+| log | only \`code\` in log lines, which have all other codes too |
 `;

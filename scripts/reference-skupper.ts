@@ -7,12 +7,12 @@ export const beforeKinds = `
 # The resources of ${API_VERSION}
 
 A [Site](#site) takes part in a network of sites. [Listeners](#listener) are what clients at a site connect to,
-[Connectors](#connector) lead to servers, and both find each other by their routing key. [Links](#link) join two sites; they come
-of [AccessGrants](#accessgrant) and [AccessTokens](#accesstoken).
+[Connectors](#connector) lead to servers, and both find each other by their routing key. [Links](#link) join two sites;
+[AccessGrants](#accessgrant) and [AccessTokens](#accesstoken) create them.
 
 In the tables \`*\` marks a field that must be given, \`[]\` an entry of a list, and \`.*\` a value of a map. Every object has a
 \`status\` with \`status\`, \`message\` and conditions. Without a cluster each object is a document in a YAML file below
-\`input/resources/\` of its namespace, and what comes back is below \`runtime/resources/\`; see [the command line](cli.md).
+\`input/resources/\` of its namespace, and its status is below \`runtime/resources/\`. See [the command line](cli.md).
 `;
 
 const metadata = (name: string) => `metadata:\n  name: ${name}\n`;
@@ -156,7 +156,7 @@ For shares instead of an order give \`strategy: {weighted: {routingKeys: {backen
 become one of the other kind.
 `,
   AccessGrant: `
-The count and the end are kept exactly, also over a restart. The code is a secret: whoever has it can link to the site.
+The count and the end are kept exactly, also over a restart. The code is a secret: its holder can link to the site.
 `,
 };
 

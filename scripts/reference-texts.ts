@@ -15,9 +15,8 @@ export const beforeKinds = `
 
 # The resources of ${API_VERSION}
 
-Three kinds say which pods are exposed and how, and tell back at which addresses: a [ListenerClass](#listenerclass) is a
-policy, a [Listener](#listener) is a set of pods exposed by a policy, and [PodListeners](#podlisteners) is what one pod sees of
-its Listeners. Pods take part by [mounting a volume](#volumes).
+Three kinds say which pods are exposed and how, and report the addresses. A [ListenerClass](#listenerclass) is a policy. A
+[Listener](#listener) is a set of pods exposed by a policy. [PodListeners](#podlisteners) is one pod's view of its Listeners. Pods take part by [mounting a volume](#volumes).
 
 In the tables \`*\` marks a field that must be given, \`[]\` an entry of a list, and \`.*\` a value of a map. "or null" means
 that \`null\` is kept as it is and counts as left out; in other fields it is dropped. \`kubectl explain lsn.spec\` shows the same in a terminal. Where another API group
@@ -86,15 +85,15 @@ spec:
 const remarks: Readonly<Record<string, string>> = {
   ListenerClass: `
 Overrides are merged over the Service that is built: first the class's \`serviceOverrides\`, then the Listener's
-\`objectOverrides\` in their order. Maps merge by key, \`spec.ports\` by \`port\` (and by \`protocol\` where several share a
-port), \`spec.selector\` and other lists are replaced whole, and \`null\` removes a field. The Service's name, namespace, kind,
-owners, finalizers and status stay as they are; whatever had no effect is named in the Listener's \`Accepted\` condition.
+\`objectOverrides\` in their order. Maps merge by key, \`spec.ports\` by \`port\` (and by \`protocol\` if several share a
+port). \`spec.selector\` and other lists are replaced, and \`null\` removes a field. The Service's name, namespace, kind,
+owners, finalizers and status stay as they are; what had no effect is named in the Listener's \`Accepted\` condition.
 (A \`null\` reaches the cluster with \`kubectl create\` and \`kubectl apply --server-side\`; the client-side \`kubectl apply\`
 leaves it out.) With \`objectOverridesPolicy: WithinClass\`, what a Listener's overrides say beyond the free fields is left out.
 `,
   Listener: `
-What cannot work (a port out of range, a class that does not exist, an override without effect) is not refused when it is
-written: the conditions say what is the matter and what to do.
+A Listener that cannot work is not refused when it is written. Examples are a port out of range, a class that does not exist
+and an override without effect. The conditions name the problem and the remedy.
 `,
 };
 
@@ -117,7 +116,7 @@ The claim has exactly one of two annotations:
 | annotation | the volume is of |
 | --- | --- |
 | \`${LISTENER_NAME_ANNOTATION}\` | the Listener of that name, in the same namespace |
-| \`${LISTENER_CLASS_ANNOTATION}\` | a Listener of its own, of that class, made for this claim: it has the claim's name and labels and the ports of the pod's containers |
+| \`${LISTENER_CLASS_ANNOTATION}\` | its own Listener of that class, created for this claim. It has the claim's name and labels and the ports of the pod's containers |
 
 \`\`\`yaml
 apiVersion: apps/v1
@@ -179,9 +178,9 @@ The files, with no newline at their end:
 
 ## What an earlier system left behind
 
-Definitions and objects of the same API that are in the cluster already are taken over: the definitions are replaced by
-server-side apply, and no object is deleted or rewritten. The schema admits what earlier ones admitted, \`null\` for left-out fields
-included. Where a stored value should be outside the schema after all, Kubernetes 1.33 and later (validation ratcheting) still accept
+Existing definitions and objects of the same API stay in use. The definitions are replaced by server-side apply, and no object
+is deleted or rewritten. The schema admits what earlier ones admitted, \`null\` for left-out fields
+included. If a stored value is outside the schema after all, Kubernetes 1.33 and later (validation ratcheting) still accept
 changes to the object's other fields.
 
 Stored but not supported:

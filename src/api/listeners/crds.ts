@@ -29,7 +29,7 @@ const definitions: readonly Definition[] = [
       column('Pinned', '.spec.pinnedNodePorts', 'Whether a volume keeps its pod on its node.', 'boolean'),
       column('Addresses', '.spec.preferredAddressType', 'Preferred kind of address.'),
       { ...column('Traffic', '.spec.serviceExternalTrafficPolicy', 'External traffic policy.'), priority: 1 },
-      { ...column('NodeLoss', '.spec.nodeLossPolicy', "What becomes of a deleted node's address."), priority: 1 },
+      { ...column('NodeLoss', '.spec.nodeLossPolicy', 'Policy for the addresses of a deleted node.'), priority: 1 },
       age,
     ],
   },

@@ -21,16 +21,12 @@ export const listenerClassSpec = object('The policy.', {
     ),
   ),
   serviceAnnotations: optional(
-    mapOf(
-      text('The value of the annotation.'),
-      'Annotations for the Service, for instance those by which a load balancer is told its options.',
-      { default: {} },
-    ),
+    mapOf(text('The value of the annotation.'), 'Annotations for the Service, for instance options of a load balancer.', { default: {} }),
   ),
   serviceExternalTrafficPolicy: nullableChoice(
     ['Cluster', 'Local'],
-    'What becomes of traffic from outside that arrives at a node: `Local` gives it only to pods on that node and ' +
-      "keeps the client's address; `Cluster` gives it to any of the pods. Left out: Kubernetes decides. " +
+    'Routing of outside traffic that arrives at a node. `Local` gives it only to pods on that node and ' +
+      "keeps the client's address. `Cluster` gives it to any of the pods. Left out: Kubernetes decides. " +
       'Ignored for `ClusterIP`.',
   ),
   preferredAddressType: optional(
@@ -50,9 +46,9 @@ export const listenerClassSpec = object('The policy.', {
   ),
   serviceOverrides: optional(
     anyObject(
-      'Any part of a Service, merged over the one that is built: maps by key, `spec.ports` by `port` (and `protocol` ' +
-        'where several share it), `spec.selector` and other lists replaced whole, `null` removes. What the Listener ' +
-        "stands on (the Service's identity, its owners, its status) is left as it is.",
+      'Any part of a Service, merged over the generated one. Maps merge by key, `spec.ports` by `port` (and `protocol` ' +
+        'if several share it). `spec.selector` and other lists are replaced, and `null` removes a field. ' +
+        "The Service's identity, owners and status cannot be changed.",
       { default: {} },
     ),
   ),
@@ -61,8 +57,8 @@ export const listenerClassSpec = object('The policy.', {
       ['Any', 'WithinClass'],
       "What a Listener's `objectOverrides` may change. `Any`: every part of the Service, so a Listener may leave what the class " +
         'decides. `WithinClass`: only `spec.ports` (but no node ports), `publishNotReadyAddresses`, `sessionAffinity`, ' +
-        '`sessionAffinityConfig`, `internalTrafficPolicy` and `trafficDistribution`, each where `serviceOverrides` does not set it; the ' +
-        "rest is left out, and a condition says so. For clusters whose namespaces are not the administrator's.",
+        '`sessionAffinityConfig`, `internalTrafficPolicy` and `trafficDistribution`, if `serviceOverrides` does not set it. The ' +
+        "rest is ignored, and a condition says so. For clusters whose namespaces are not the administrator's.",
       { default: 'Any' },
     ),
   ),
@@ -70,7 +66,7 @@ export const listenerClassSpec = object('The policy.', {
   nodeLossPolicy: optional(
     choice(
       ['Keep', 'Release'],
-      'What becomes of a pinned address whose Node is deleted. `Keep`: the pod waits for the node to come back. ' +
+      'Policy for a pinned address whose Node is deleted. `Keep`: the pod waits for the node to come back. ' +
         '`Release`: the address is given up, and the pod starts on another node with a new one.',
       { default: 'Keep' },
     ),

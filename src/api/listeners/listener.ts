@@ -29,9 +29,9 @@ export const listenerSpec = object('What to expose, and by which policy.', {
   objectOverrides: optional(
     listOf(
       anyObject('An object with `apiVersion`, `kind`, `metadata.name`, and what is to be different.'),
-      'Parts of objects, each merged over the object of the same `apiVersion`, `kind` and `metadata.name` that is ' +
-        "built for this Listener (the Service `v1`, of the Listener's name), after the class's `serviceOverrides` " +
-        'and by the same rules.',
+      'Parts of objects, each merged over the generated object of the same `apiVersion`, `kind` and `metadata.name`. That is ' +
+        "the Service `v1` of the Listener's name. They apply after the class's `serviceOverrides`, " +
+        'by the same rules.',
       { default: [] },
     ),
   ),

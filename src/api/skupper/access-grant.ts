@@ -12,7 +12,7 @@ export const accessGrantSpec = object('What is granted: to link to this site, so
     }),
   ),
   code: optional(text('The secret that a token must hold. Left out: one is made, which is safer.', { format: 'password' })),
-  issuer: optional(text("The certificate authority that signs for whoever redeems a token. Left out: the site's `defaultIssuer`.")),
+  issuer: optional(text("The certificate authority that signs for sites that redeem a token. Left out: the site's `defaultIssuer`.")),
   settings,
 });
 

@@ -10,7 +10,7 @@ export const accessTokenSpec = object('What is needed to get a link to another s
   settings: optional(
     mapOf(
       text('The value of the setting.'),
-      'Further settings by name. `other-urls`: where else the token can be redeemed, URLs with spaces between them, tried in turn where `url` leads nowhere.',
+      'Further settings by name. `other-urls`: further URLs for the redemption, separated by spaces, tried in this order if `url` is unreachable.',
     ),
   ),
 });

@@ -64,7 +64,7 @@ const described: Readonly<Record<SkupperKind, Described>> = {
     status: listenerStatus,
   },
   MultiKeyListener: {
-    description: 'A Listener with several routing keys, of which a strategy chooses one for each connection.',
+    description: 'A Listener with several routing keys. A strategy chooses one for each connection.',
     spec: multiKeyListenerSpec,
     status: multiKeyListenerStatus,
   },

@@ -21,8 +21,8 @@ export const linkSpec = object('The way to another site.', {
   settings: optional(
     mapOf(
       text('The value of the setting.'),
-      'Further settings by name. `proxy-configuration`: the name of a Secret of type `kubernetes.io/basic-auth` with `host` and `port` of an HTTP proxy through which the ' +
-        'endpoints are reached, and `username` and `password` where it asks for them.',
+      'Further settings by name. `proxy-configuration`: the name of a Secret of type `kubernetes.io/basic-auth` with `host` and `port` of an HTTP proxy for the ' +
+        'endpoints. `username` and `password` are needed if the proxy requires them.',
     ),
   ),
 });
@@ -33,7 +33,7 @@ export const linkStatus = statusWith('`Configured`: the router has the link. `Op
   endpoints: optional(
     listOf(
       endpoint,
-      'Where the site at the other end says that it is reached. When the link is opened anew, these come before what else `spec.endpoints` has.',
+      'Endpoints that the other site announces. When the link is opened again, these come before the rest of `spec.endpoints`.',
     ),
   ),
 });

@@ -22,8 +22,8 @@ export const listenerSpec = object('What clients connect to, and where that lead
   tlsCredentials: optional(tlsCredentials('that clients are shown.')),
   requireClientCert: optional(
     flag(
-      `${requireClientCert} Left out: on Kubernetes they need not, since each Secret that is issued there has a \`ca.crt\`; without a ` +
-        'cluster they must where there is one.',
+      `${requireClientCert} Left out: on Kubernetes they need not, since each issued Secret has a \`ca.crt\`. Without a ` +
+        'cluster they must if there is one.',
     ),
   ),
   type,

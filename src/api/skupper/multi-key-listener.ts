@@ -12,7 +12,7 @@ const priority = object('One key takes all, the next one only where it cannot be
 const weighted = object('Keys share connections by weight.', {
   routingKeys: mapOf(
     integer('int32', 'The share of the key.', { minimum: 0, maximum: 1_000_000 }),
-    'Weights by routing key. The keys that can be reached share new connections in these proportions; a key of weight 0 ' +
+    'Weights by routing key. Reachable keys share new connections in these proportions. A key of weight 0 ' +
       'gets some only while no other can be reached.',
     { minProperties: 1, maxProperties: 256 },
   ),
@@ -25,7 +25,7 @@ const strategy = object(
     exactlyOne('priority', 'weighted'),
     {
       rule: 'has(self.priority) == has(oldSelf.priority)',
-      message: 'the kind of strategy cannot change: delete this object and create it anew',
+      message: 'the kind of strategy cannot change: delete this object and create it again',
     },
   ],
 );

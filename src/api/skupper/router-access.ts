@@ -13,9 +13,9 @@ const role = object('One port for links.', {
 
 export const accessType = optional(
   text(
-    'By what it can be reached on Kubernetes: `local` (inside the cluster only), `loadbalancer`, `nodeport`, `route`, `ingress`, ' +
-      '`ingress-nginx`, `contour-http-proxy`, `gateway`, as far as the controller has them enabled, or `listenerclass:NAME`. Left out, or ' +
-      '`default`: as is usual on the platform.',
+    'How others reach it on Kubernetes: `local` (inside the cluster only), `loadbalancer`, `nodeport`, `route`, `ingress`, ' +
+      '`ingress-nginx`, `contour-http-proxy`, `gateway` or `listenerclass:NAME`. The controller may have only some enabled. Left out, or ' +
+      '`default`: the default of the platform.',
   ),
 );
 
