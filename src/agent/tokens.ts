@@ -15,7 +15,7 @@ import { redeemToken, ServerBusyError } from '../trust/tokens/redeem.ts';
 import { retryOf } from '../trust/tokens/retry.ts';
 import { parseToken } from '../trust/tokens/token.ts';
 import { KeyedMutex } from '../work/keyed-mutex.ts';
-import { Semaphore } from '../work/semaphore.ts';
+import { Semaphore } from '../limits/loop/semaphore.ts';
 import { CertificateError } from '../x509/errors.ts';
 import { readCertificates } from '../x509/facts.ts';
 import type { Identity, Stores } from './ports.ts';

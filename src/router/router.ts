@@ -19,7 +19,7 @@ import type { LinkHost, Peer } from './link/host.ts';
 import type { Link } from './link/link.ts';
 import { Links } from './link/links.ts';
 import { Memory } from './memory/memory.ts';
-import { LoopQuota, PeerLoopQuotas } from './http2/loop-quota.ts';
+import { LoopQuota, PeerLoopQuotas } from '../limits/loop/loop-quota.ts';
 import { budgetWithin, memoryLimit } from './memory/limit.ts';
 import { KeyedRateLimitedLog } from '../telemetry/keyed-rate-limited-log.ts';
 import { openFilesLimit, reserveWithin } from '../telemetry/open-files.ts';
@@ -43,7 +43,7 @@ import { EarshotError } from '../errors/earshot-error.ts';
 import { revokedOf, revokedSets, type Party } from '../identity/revocation.ts';
 import { printableAscii } from '../text/printable.ts';
 import { pause } from '../work/pause.ts';
-import { KeyedCpuBudget } from '../work/cpu-budget.ts';
+import { KeyedCpuBudget } from '../limits/cpu-budget.ts';
 
 /**
  * Starts a router: the local side, routing and links, joined. What does not work (a port in use, a link that cannot be

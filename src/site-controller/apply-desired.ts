@@ -10,7 +10,7 @@ import { foreignController } from '../site/foreign-controller.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { quoted } from '../text/printable.ts';
 import { mapConcurrent } from '../work/map-concurrent.ts';
-import type { TimeSlices } from '../work/time-slices.ts';
+import type { TimeSlices } from '../limits/loop/time-slices.ts';
 import { hasMore, matchesDesired } from './matches-desired.ts';
 import type { SiteCaches } from './caches.ts';
 import { ABSENT, type Repairs } from './repairs.ts';

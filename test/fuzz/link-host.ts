@@ -5,7 +5,7 @@ import type { RequestHead, Stream, StreamHandler } from '../../src/router/http2/
 import type { Hello } from '../../src/router/link/session/hello.ts';
 import type { LinkHost } from '../../src/router/link/host.ts';
 import type { Link } from '../../src/router/link/link.ts';
-import { LoopQuota, PeerLoopQuotas } from '../../src/router/http2/loop-quota.ts';
+import { LoopQuota, PeerLoopQuotas } from '../../src/limits/loop/loop-quota.ts';
 import { Links } from '../../src/router/link/links.ts';
 import { Memory } from '../../src/router/memory/memory.ts';
 import type { Liveness } from '../../src/router/link/session/liveness.ts';
@@ -18,7 +18,7 @@ import type { Outgoing, Routing } from '../../src/router/routing/contract.ts';
 import { createRouting } from '../../src/router/routing/routing.ts';
 import { logInternalErrors, seam } from '../../src/telemetry/boundary.ts';
 import { messageTime } from '../../src/router/routing/limits.ts';
-import { KeyedCpuBudget } from '../../src/work/cpu-budget.ts';
+import { KeyedCpuBudget } from '../../src/limits/cpu-budget.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { SITES } from './link-words.ts';
 import { StreamUser } from './session-user.ts';

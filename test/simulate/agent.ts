@@ -10,7 +10,7 @@ import type { Logger } from '../../src/telemetry/log.ts';
 import { TrustError } from '../../src/trust/errors.ts';
 import { noAnchor } from '../../src/trust/anchor.ts';
 import type { AnchoredLedger, Bundles, BundleSet } from '../../src/trust/stores.ts';
-import { Coalescer } from '../../src/work/coalescer.ts';
+import { Coalescer } from '../../src/limits/loop/coalescer.ts';
 import { createKey } from '../../src/x509/request.ts';
 import { wallClock, wallClockOf } from './current.ts';
 import type { TestBundle } from './certificates.ts';

@@ -10,7 +10,7 @@ import { bounded } from '../../telemetry/boundary.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
 import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
-import { AdmissionSlots } from '../../work/admission-slots.ts';
+import { AdmissionSlots } from '../../limits/admission-slots.ts';
 import { handshakeScheduler } from '../../work/handshake-scheduler.ts';
 import { limitKeyUpdates } from '../../work/key-updates.ts';
 import { TcpByTls } from '../../work/tcp-by-tls.ts';

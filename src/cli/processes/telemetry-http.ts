@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type RequestListener, type Server a
 import { once } from 'node:events';
 import { createServer as createDoor, type Server, type Socket } from 'node:net';
 import { duplexPair, type Duplex } from 'node:stream';
-import { AdmissionSlots } from '../../work/admission-slots.ts';
-import { RoundRobin } from '../../work/round-robin.ts';
+import { AdmissionSlots } from '../../limits/admission-slots.ts';
+import { RoundRobin } from '../../limits/loop/round-robin.ts';
 import { networkOf } from '../../x509/network.ts';
 import { bounded, detached } from '../../telemetry/boundary.ts';
 import { metrics } from '../../telemetry/metrics.ts';

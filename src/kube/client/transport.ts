@@ -7,7 +7,7 @@ import type { ConfigSource, Connection } from './connection.ts';
 import { TransportError } from '../errors.ts';
 import { exchange } from './exchange.ts';
 import type { Answer, Exchange } from './exchange.ts';
-import { Semaphore } from '../../work/semaphore.ts';
+import { Semaphore } from '../../limits/loop/semaphore.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
 export interface TransportOptions {

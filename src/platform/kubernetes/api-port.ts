@@ -5,7 +5,7 @@ import { checkBundle } from '../../identity/bundle-check.ts';
 import type { Revocations } from '../../identity/issued.ts';
 import { sameBundle, type IssuedBundle, type TlsBundle } from '../../identity/tls-bundle.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
-import { Coalescer } from '../../work/coalescer.ts';
+import { Coalescer } from '../../limits/loop/coalescer.ts';
 
 export interface ApiPortOptions {
   readonly api: RouterApi;

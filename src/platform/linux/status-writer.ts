@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { removeFile, writeDurably } from '../../files/durable.ts';
 import { remedyOf } from '../../files/errno.ts';
 import { detached } from '../../telemetry/boundary.ts';
-import { Coalescer } from '../../work/coalescer.ts';
+import { Coalescer } from '../../limits/loop/coalescer.ts';
 import { pause } from '../../work/pause.ts';
-import { CpuBudget } from '../../work/cpu-budget.ts';
+import { CpuBudget } from '../../limits/cpu-budget.ts';
 import { KeyedRateLimiter, type Rate } from '../../limits/rate-limiter.ts';
 
 export interface WrittenFile {

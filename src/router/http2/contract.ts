@@ -3,7 +3,7 @@
  * callbacks and counted bytes, not Node.js streams: an idle tunnel must cost little, a busy one no more than its copies.
  */
 import type { Buffer } from 'node:buffer';
-import type { ShareOwner } from '../memory/nested-fair-share.ts';
+import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 
 /** Regular fields, lower-case names; pseudo-header fields are apart. */
 export type Fields = Readonly<Record<string, string>>;

@@ -1,8 +1,8 @@
 import { bounded } from '../../telemetry/boundary.ts';
-import { FairQueue } from '../../work/fair-queue.ts';
-import { FairShare } from '../memory/fair-share.ts';
+import { FairQueue } from '../../limits/fair-queue.ts';
+import { FairShare } from '../../limits/fair-share.ts';
 import type { SessionStream } from './stream.ts';
-import type { LoopQuota } from './loop-quota.ts';
+import type { LoopQuota } from '../../limits/loop/loop-quota.ts';
 
 /**
  * What a session has to do about what it read, in turns of its peer, and within those for one routing key after the other: however many requests of

@@ -1,7 +1,7 @@
 import { bounded } from '../../telemetry/boundary.ts';
 import { ErrorCode } from './errors.ts';
 import type { SessionStream } from './stream.ts';
-import type { LoopQuota } from './loop-quota.ts';
+import type { LoopQuota } from '../../limits/loop/loop-quota.ts';
 
 /** Streams that were answered whole before their requests ended: a peer that never ends them is not to have them for ever. */
 export class HalfClosedStreams {

@@ -30,13 +30,13 @@ import { Pings } from './pings.ts';
 import { ReceiveWindows } from './receive-windows.ts';
 import { SLAB_BYTES } from './slabs.ts';
 import { SessionStream } from './stream.ts';
-import { PeerLoopQuota } from './loop-quota.ts';
+import { PeerLoopQuota } from '../../limits/loop/loop-quota.ts';
 import { STREAM_COST } from '../memory/costs.ts';
 import type { Memory } from '../memory/memory.ts';
-import { NestedFairShare, type ShareOwner } from '../memory/nested-fair-share.ts';
+import { NestedFairShare, type ShareOwner } from '../../limits/nested-fair-share.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
 import { printableAscii } from '../../text/printable.ts';
-import { FairQueue } from '../../work/fair-queue.ts';
+import { FairQueue } from '../../limits/fair-queue.ts';
 
 export interface SessionOptions {
   readonly role: 'client' | 'server';

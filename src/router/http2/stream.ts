@@ -5,7 +5,7 @@ import { ErrorCode } from './errors.ts';
 import { Flag, FRAME_HEADER_BYTES, FrameType, writeFrameHeader } from './frames.ts';
 import type { Outbox, SendSide } from './outbox.ts';
 import type { ReceiveSide, ReceiveWindows } from './receive-windows.ts';
-import type { ShareOwner } from '../memory/nested-fair-share.ts';
+import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 import { Pieces } from '../memory/pieces.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 

@@ -8,8 +8,8 @@ import type { Link, LinkEvents } from './link.ts';
 import type { Links } from './links.ts';
 import type { Liveness } from './session/liveness.ts';
 import type { Memory } from '../memory/memory.ts';
-import type { LoopQuota, PeerLoopQuotas } from '../http2/loop-quota.ts';
-import type { KeyedCpuBudget } from '../../work/cpu-budget.ts';
+import type { LoopQuota, PeerLoopQuotas } from '../../limits/loop/loop-quota.ts';
+import type { KeyedCpuBudget } from '../../limits/cpu-budget.ts';
 
 /** Who is at the other end of a connection. */
 export interface Peer extends Party {

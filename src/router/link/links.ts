@@ -2,7 +2,7 @@ import { LinkError } from './link-errors.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import type { RouteDestination, RouterId } from '../routing/contract.ts';
 import type { Link } from './link.ts';
-import type { ShareOwner } from '../memory/nested-fair-share.ts';
+import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 
 /** All links of a router, by id. Two links between the same routers are two adjacencies. */
 export class Links {

@@ -1,6 +1,6 @@
 import type { Logger } from '../../telemetry/log.ts';
 import { bounded } from '../../telemetry/boundary.ts';
-import { CpuBudget } from '../../work/cpu-budget.ts';
+import { CpuBudget } from '../../limits/cpu-budget.ts';
 import { RoutingError } from '../routing/errors.ts';
 import type { Outgoing, OwnFacts, Routing } from '../routing/contract.ts';
 import type { Link } from './link.ts';

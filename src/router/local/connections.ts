@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { Destination, ListenerConfig } from '../contract.ts';
-import type { ShareOwner } from '../memory/nested-fair-share.ts';
+import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 import type { RequestHead, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
 import { ErrorCode } from '../http2/errors.ts';
 import { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';

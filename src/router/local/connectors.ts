@@ -3,7 +3,7 @@ import type { ConnectorConfig, ConnectorState, Problem } from '../contract.ts';
 import { failure, type Failure } from './failure.ts';
 import type { ClientTls, ServerResult } from './server-connection.ts';
 import { Target, type TargetHealth, type TargetLimits, type TargetOptions } from './target.ts';
-import { Semaphore } from '../../work/semaphore.ts';
+import { Semaphore } from '../../limits/loop/semaphore.ts';
 import { sameBundle } from '../../identity/tls-bundle.ts';
 import { secureContextOf } from '../tls-context.ts';
 

@@ -8,7 +8,7 @@
  *     local.routingChanged();                             // whenever `routing.version` has risen
  *     onRequest: (stream, head) => route is used up ? local.accept(stream, head) : no route ? local.enter(stream, head) : transit
  */
-import type { ShareOwner } from '../memory/nested-fair-share.ts';
+import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { ConnectorState, ListenerState } from '../contract.ts';
 import type { Memory } from '../memory/memory.ts';

@@ -8,7 +8,7 @@ import { hostPort, type HostPort } from '../host-port.ts';
 import { codeOf, keepAlive } from './connect.ts';
 import { EVERYWHERE } from './listening-table.ts';
 import { resetSocket } from './socket-endpoint.ts';
-import type { AdmissionSlots } from '../../work/admission-slots.ts';
+import type { AdmissionSlots } from '../../limits/admission-slots.ts';
 import { handshakeScheduler } from '../../work/handshake-scheduler.ts';
 import { rejectRenegotiation } from '../../work/renegotiation.ts';
 import { limitKeyUpdates } from '../../work/key-updates.ts';

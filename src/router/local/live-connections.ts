@@ -1,6 +1,6 @@
 import type { StreamReset } from '../http2/contract.ts';
 import type { Memory } from '../memory/memory.ts';
-import { FairShare } from '../memory/fair-share.ts';
+import { FairShare } from '../../limits/fair-share.ts';
 import type { ConnectionHalf } from '../connection-half.ts';
 
 /** The connections that are there, each by its client's side, with the sockets that it has or may yet get. */

@@ -17,10 +17,10 @@ import { Listeners } from './listeners.ts';
 import { LostConnectors } from './lost-connectors.ts';
 import { localMetrics, showLocalSide } from './local-metrics.ts';
 import { openFilesLimit, reserveWithin, socketsWithin } from '../../telemetry/open-files.ts';
-import type { ShareOwner } from '../memory/nested-fair-share.ts';
+import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 import { MOST_COST } from '../wire.ts';
 import { portOwner } from './port-owner.ts';
-import { AdmissionSlots } from '../../work/admission-slots.ts';
+import { AdmissionSlots } from '../../limits/admission-slots.ts';
 import { hasSentData } from '../../work/tls-feed.ts';
 
 export const LOCAL_LIMITS: LocalLimits = {

@@ -8,7 +8,7 @@ import { hostNames } from '../../work/host-names.ts';
 import { nameUnknown } from './connect.ts';
 import type { LocalLimits } from './contract.ts';
 import { backoffDelay } from '../../work/backoff.ts';
-import type { Semaphore } from '../../work/semaphore.ts';
+import type { Semaphore } from '../../limits/loop/semaphore.ts';
 
 export type TargetLimits = Pick<LocalLimits, 'connect' | 'setAsideFirst' | 'setAsideMost'>;
 

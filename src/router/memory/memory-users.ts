@@ -1,5 +1,5 @@
 import { COST } from './costs.ts';
-import type { ShareOwner } from './nested-fair-share.ts';
+import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 
 /** What holds memory for somebody, and can be made to let go of it. */
 export interface MemoryUser extends ShareOwner {

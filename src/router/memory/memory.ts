@@ -5,16 +5,18 @@ import { COST, HANDSHAKE_COST } from './costs.ts';
 import { MemoryUsers, type ChargedUser, type MemoryUser } from './memory-users.ts';
 import { memoryMetrics, showMemory } from './memory-metrics.ts';
 import { afterReading, forgetReading } from './read-count.ts';
-import { NestedFairShare, type ShareOwner } from './nested-fair-share.ts';
-import { FairShare } from './fair-share.ts';
-import { runToEnd, runSlice, type Sliced } from '../../work/sliced.ts';
-import { CpuBudget } from '../../work/cpu-budget.ts';
+import { NestedFairShare, type ShareOwner } from '../../limits/nested-fair-share.ts';
+import { FairShare } from '../../limits/fair-share.ts';
+import { runToEnd, runSlice, type Sliced } from '../../limits/sliced.ts';
+import { CpuBudget } from '../../limits/cpu-budget.ts';
+import { KeyedLimits } from '../../limits/keyed-limits.ts';
 
 /** Milliseconds between two looks, where somebody is to be refused, and the part of the time that those may take. */
 const LOOK_AGAIN = 100;
 const LOOK_PART = 0.05;
 /** Of the time, the part that may go into finding who lets go for one owner's links, and milliseconds of that at once: a peer can ask for links without end. */
 const ROOM_TIME = { part: 0.05, burst: 50 };
+const ROOM_TIME_OWNERS = 1_024;
 /** Of the budget, what handshakes may take besides it, and how many there may be in any case. */
 const [OF_HANDSHAKES, FEW_HANDSHAKES] = [1 / 8, 16];
 /** What is left after some had to let go. */
@@ -23,7 +25,7 @@ const AFTER_EXCESS = 7 / 8;
 const EASE = 2;
 
 /**
- * The memory that a router holds for others, in shares (`Shares`). Nothing is counted where bytes pass. What is held is what all holders
+ * The memory that a router holds for others, in shares (`NestedFairShare`). Nothing is counted where bytes pass. What is held is what all holders
  * say when they are looked at: after as many bytes have been read as could make a difference, and before anybody is refused.
  *
  * Invariant: a holder's charge is part of its owner's share from `add` to `delete`.
@@ -36,8 +38,12 @@ export class Memory {
   readonly #peers: FairShare;
   readonly #holders = new MemoryUsers();
   readonly #hideMetrics: () => void;
-  /** Of owners for which room was found a short while ago. */
-  readonly #roomTime = new Map<string, CpuBudget>();
+  /** By owner. */
+  readonly #roomTime = new KeyedLimits<CpuBudget>({
+    create: () => new CpuBudget(ROOM_TIME.part, ROOM_TIME.burst),
+    isIdle: (time, clock) => time.isWhole(clock),
+    most: ROOM_TIME_OWNERS,
+  });
   #scanAgain = -Infinity;
   #easing: NodeJS.Immediate | undefined;
   #eases: Sliced<void> | undefined;
@@ -118,14 +124,12 @@ export class Memory {
     const needed = cost - this.#shares.room(owner);
     if (this.#holders.ofConnections(owner) < needed) return false;
     const began = this.#now();
-    for (const [other, time] of this.#roomTime) if (time.isWhole(began)) this.#roomTime.delete(other);
-    const time = this.#roomTime.get(owner) ?? new CpuBudget(ROOM_TIME.part, ROOM_TIME.burst);
+    const time = this.#roomTime.of(owner, began);
     if (time.wait(began) > 0) return false;
     const connections = this.#holders.heaviestOf(owner).filter(([{ kind }]) => kind === 'connection');
     runToEnd(this.#letGoOf(connections, owner, needed, `${owner} holds its share of this router's memory, and a link needs room`));
     const ended = this.#now();
     time.spend(ended - began, ended);
-    this.#roomTime.set(owner, time);
     return true;
   }
 

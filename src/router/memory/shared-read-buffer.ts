@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { countRead } from './read-count.ts';
-import { limitShortRecords } from '../../work/short-records.ts';
+import { shortRecordLimiter } from '../../work/short-records.ts';
 import { networkOf } from '../../x509/network.ts';
 
 /** What libuv offers by itself is as large. */
@@ -22,7 +22,7 @@ let shared = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
  * So the same is done to a socket that is there. Where its parts are not found, chunks come as Node.js makes them.
  */
 export function receive(socket: Duplex, handler: (chunk: Buffer) => void): void {
-  const countRecord = limitShortRecords(socket, whoseOf);
+  const countRecord = shortRecordLimiter.limit(socket, whoseOf);
   const onChunk = (chunk: Buffer): void => {
     countRead(chunk.length);
     countRecord?.(chunk.length);

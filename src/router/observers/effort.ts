@@ -1,40 +1,50 @@
 import { bounded } from '../../telemetry/boundary.ts';
 
-/** In one chunk, 64 KiB at most, and so many in any case. Nobody who uses HTTP brings so much at once. */
+/** Lines in one chunk of at most 64 KiB; and the number that is always allowed. Ordinary HTTP never has so many. */
 const [MOST, FEW] = [4_096, 256];
-/** In a turn of the event loop, of all connections: some milliseconds. */
+/** Lines of all connections in an event-loop iteration: some milliseconds. */
 const MOST_OF_ALL = 32_768;
 
-let inTurn = 0;
-let isEnding = false;
+/** Counts lines of all connections of this process in an event-loop iteration. */
+class IterationCount {
+  #lines = 0;
+  #isEnding = false;
+  readonly #begin = (): void => {
+    this.#lines = 0;
+    this.#isEnding = false;
+  };
+  readonly #end = bounded('look/observed', this.#begin, this.#begin);
 
-const beginAnew = (): void => {
-  inTurn = 0;
-  isEnding = false;
-};
-const endTurn = bounded('look/observed', beginAnew, beginAnew);
+  /** @returns lines of this iteration so far */
+  add(lines: number): number {
+    this.#lines += lines;
+    // A callback for each request would cost more than reading it.
+    if (this.#lines > FEW && !this.#isEnding) {
+      this.#isEnding = true;
+      setImmediate(this.#end);
+    }
+    return this.#lines;
+  }
+}
+
+const ofProcess = new IterationCount();
 
 /**
- * What it takes to understand what one direction of a connection brings, in lines of heads, or fields, a fifth of a microsecond each.
- * Hundreds of connections may bring 64 KiB of them in one turn of the event loop, which is a second and more. Such connections are observed no more.
+ * Limits the work of parsing one direction of a connection, in header lines or fields of a fifth of a microsecond each. Hundreds of connections
+ * may bring 64 KiB of them in one event-loop iteration, which takes more than a second. Such connections are no longer observed.
  */
 export class Effort {
   #ofChunk = 0;
 
-  /** Of the next chunk. */
+  /** Begins the next chunk. */
   begin(): void {
     this.#ofChunk = 0;
   }
 
-  /** @returns false where it is too much */
-  take(more: number): boolean {
-    this.#ofChunk += more;
-    inTurn += more;
-    // Not in each turn that brings a request: it would cost more than what is read.
-    if (inTurn > FEW && !isEnding) {
-      isEnding = true;
-      setImmediate(endTurn);
-    }
-    return this.#ofChunk <= FEW || (this.#ofChunk <= MOST && inTurn <= MOST_OF_ALL);
+  /** @returns false if it is too much */
+  take(lines: number): boolean {
+    this.#ofChunk += lines;
+    const inIteration = ofProcess.add(lines);
+    return this.#ofChunk <= FEW || (this.#ofChunk <= MOST && inIteration <= MOST_OF_ALL);
   }
 }

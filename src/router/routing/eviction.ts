@@ -1,7 +1,7 @@
 import type { RouterId, RoutingLimits } from './contract.ts';
 import type { KnownRouter } from './database.ts';
 import type { Graph, Paths } from './graph.ts';
-import { SliceCounter, type Sliced } from '../../work/sliced.ts';
+import { SliceCounter, type Sliced } from '../../limits/sliced.ts';
 
 /** What is held, and how it hangs together. */
 export interface Held {

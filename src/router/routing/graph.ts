@@ -5,7 +5,7 @@ import { MOST_COST } from '../wire.ts';
 import { EdgeList, type Edges } from './edges.ts';
 import { Heap } from './heap.ts';
 import { siteOf } from './names.ts';
-import { SliceCounter, type Sliced } from '../../work/sliced.ts';
+import { SliceCounter, type Sliced } from '../../limits/sliced.ts';
 
 /** A path's length is its cost, and then the number of its hops: as one number, of which the hops are less than this. */
 const HOPS = LONGEST_PATH + 1;

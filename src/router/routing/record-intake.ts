@@ -13,11 +13,11 @@ import {
   returnsOfRouter,
   roomTime,
 } from './limits.ts';
-import { CpuBudget } from '../../work/cpu-budget.ts';
+import { CpuBudget } from '../../limits/cpu-budget.ts';
 import { KeyedRateLimiter, RateLimiter } from '../../limits/rate-limiter.ts';
 import { readHead, signatureOf, signedBytes, type ReadHead } from './record.ts';
 import type { RouteRecord } from './record.ts';
-import { runSlice, type Sliced } from '../../work/sliced.ts';
+import { runSlice, type Sliced } from '../../limits/sliced.ts';
 
 /** What the intake needs of its surroundings. */
 export interface IntakeContext {

@@ -10,8 +10,8 @@ import { MOST_COST } from '../wire.ts';
 import { siteOf } from './names.ts';
 import { eachKey, type KeyCount, type Neighbour, type RouteRecord } from './record.ts';
 import { givesWay } from './eviction.ts';
-import { runToEnd, runSlice, type Sliced } from '../../work/sliced.ts';
-import { CpuBudget } from '../../work/cpu-budget.ts';
+import { runToEnd, runSlice, type Sliced } from '../../limits/sliced.ts';
+import { CpuBudget } from '../../limits/cpu-budget.ts';
 
 /**
  * What the records mean for this router. Everything is worked out when it is asked for, and kept until a change of the records

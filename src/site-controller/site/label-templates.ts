@@ -7,7 +7,7 @@ import { warningIn, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf } from '../../site/resources.ts';
 import { quoted } from '../../text/printable.ts';
 import type { NamespaceView } from '../namespace-view.ts';
-import { runToEnd, type Sliced } from '../../work/sliced.ts';
+import { runToEnd, type Sliced } from '../../limits/sliced.ts';
 import type { DesiredObject, DesiredState } from '../desired-state.ts';
 import { isOurs } from './own-objects.ts';
 

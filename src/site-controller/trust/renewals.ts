@@ -14,7 +14,7 @@ import { RenewalPace } from '../../trust/renewal-pace.ts';
 import { checkLinkOf, notALinks, renewFor } from '../../trust/renewal.ts';
 import { isResource } from '../../trust/revocation.ts';
 import type { IssuedEntry, Ledger } from '../../trust/stores.ts';
-import type { TimeSlices } from '../../work/time-slices.ts';
+import type { TimeSlices } from '../../limits/loop/time-slices.ts';
 import type { SiteCaches } from '../caches.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import type { CertificateSecrets } from './certificate-secrets.ts';

@@ -15,7 +15,7 @@ import type { TrustError } from '../../trust/errors.ts';
 import { revocationsOf } from '../../trust/revocation.ts';
 import type { SiteCaches } from '../caches.ts';
 import { mapConcurrent } from '../../work/map-concurrent.ts';
-import type { TimeSlices } from '../../work/time-slices.ts';
+import type { TimeSlices } from '../../limits/loop/time-slices.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import type { GrantService } from '../tokens/grant-service.ts';
 import { openSecretGrants } from '../tokens/secret-grants.ts';

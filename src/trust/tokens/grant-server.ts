@@ -8,7 +8,7 @@ import type { GrantServer, GrantServerLimits, GrantServerOptions } from './contr
 import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
 import { RedemptionService } from './redemption-service.ts';
 import { REDEEM_PATH } from './redemption.ts';
-import { AdmissionSlots } from '../../work/admission-slots.ts';
+import { AdmissionSlots } from '../../limits/admission-slots.ts';
 import { handshakeScheduler } from '../../work/handshake-scheduler.ts';
 import { HandshakePace } from '../../work/handshake-pace.ts';
 import { limitKeyUpdates } from '../../work/key-updates.ts';

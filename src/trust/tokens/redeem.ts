@@ -7,7 +7,7 @@ import { checkBundle, isAboutDates } from '../../identity/bundle-check.ts';
 import { refuseAuthority } from '../received.ts';
 import type { RedeemOptions, Redeemed, Token } from './contract.ts';
 import { TrustError, type TrustCode } from '../errors.ts';
-import { BodyBuffer } from '../../work/body-buffer.ts';
+import { BodyBuffer } from '../../limits/body-buffer.ts';
 import { lookupKnown } from '../../work/host-names.ts';
 import { limitOutgoingTls } from '../../work/outgoing-tls.ts';
 import { connectFailure, isAboutTime, type Validity } from './connect-failure.ts';

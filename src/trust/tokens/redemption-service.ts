@@ -3,8 +3,8 @@ import type { ErrorCode, ShownAs } from '../../errors/catalogue.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { checkRequest, keyHashOf } from '../../x509/request.ts';
 import { attempt, bounded } from '../../telemetry/boundary.ts';
-import { BodyBuffer } from '../../work/body-buffer.ts';
-import { Semaphore } from '../../work/semaphore.ts';
+import { BodyBuffer } from '../../limits/body-buffer.ts';
+import { Semaphore } from '../../limits/loop/semaphore.ts';
 import { networkOf } from '../../x509/network.ts';
 import { TrustError, type TrustCode } from '../errors.ts';
 import { unknownGrant } from '../grants.ts';
@@ -98,7 +98,7 @@ export class RedemptionService {
       }
       throw error;
     }
-    const turn = await this.#turns.take({ signal, deadline: this.#limits.requestMilliseconds, whose: networkOf(address) });
+    const turn = await this.#turns.take({ signal, deadline: this.#limits.requestMilliseconds, owner: networkOf(address) });
     if (turn !== 'granted') throw new HttpRefusal(503, 'server-busy', 'too many redemptions at once: come back in a second', 1);
     try {
       return await this.#certify(name, wanted, address, realm);

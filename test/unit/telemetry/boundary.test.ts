@@ -48,7 +48,7 @@ test('it is logged with its stack, and cannot fill a disk', () => {
 });
 
 /** Rooms that serve many at once, in one process. */
-const ROOMS = ['router', 'agent', 'trust', 'platform/linux', 'work', 'files', 'telemetry'];
+const ROOMS = ['router', 'agent', 'trust', 'platform/linux', 'limits', 'work', 'files', 'telemetry'];
 /** What hands a handler to the world; after it, the handler. */
 const REGISTRATION = new RegExp(
   [

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { receive } from '../../../src/router/memory/shared-read-buffer.ts';
 import { readHandleOf } from '../../../src/work/read-handle.ts';
-import { limitShortRecords } from '../../../src/work/short-records.ts';
+import { shortRecordLimiter } from '../../../src/work/short-records.ts';
 import { eventually } from '../../harness/wait.ts';
 import { listen } from '../router/local/two-sides.ts';
 import { testAuthority } from '../router/support/certificates.ts';
@@ -121,7 +121,7 @@ describe('short records of TLS', () => {
     await using all = await connections(1);
     const [[client], [socket]] = [all.clients, all.accepted];
     assert.ok(client !== undefined && socket !== undefined);
-    const count = limitShortRecords(socket, () => 'all');
+    const count = shortRecordLimiter.limit(socket, () => 'all');
     let heard = '';
     socket.on('data', (chunk: Buffer) => {
       count?.(chunk.length);

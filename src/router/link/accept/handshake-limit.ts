@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { openFilesLimit, reserveWithin } from '../../../telemetry/open-files.ts';
-import { AdmissionSlots } from '../../../work/admission-slots.ts';
+import { AdmissionSlots } from '../../../limits/admission-slots.ts';
 import { handshakeScheduler } from '../../../work/handshake-scheduler.ts';
 import { HandshakePace } from '../../../work/handshake-pace.ts';
 import { TcpByTls } from '../../../work/tcp-by-tls.ts';

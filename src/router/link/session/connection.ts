@@ -4,7 +4,7 @@ import { bounded, reportInternalError } from '../../../telemetry/boundary.ts';
 import { LinkError } from '../link-errors.ts';
 import type { RequestHead, Session, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { createSession } from '../../http2/session.ts';
-import type { PeerLoopQuotas } from '../../http2/loop-quota.ts';
+import type { PeerLoopQuotas } from '../../../limits/loop/loop-quota.ts';
 import { COST } from '../../memory/costs.ts';
 import type { MemoryUser } from '../../memory/memory-users.ts';
 import type { Memory } from '../../memory/memory.ts';

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { bounded } from '../../../telemetry/boundary.ts';
 import { RateLimiter } from '../../../limits/rate-limiter.ts';
-import type { CpuBudgetUser } from '../../../work/cpu-budget.ts';
+import type { CpuBudgetUser } from '../../../limits/cpu-budget.ts';
 import { LinkError } from '../link-errors.ts';
 import { piecesOf } from '../../routing/codec.ts';
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';

@@ -5,7 +5,7 @@ import type { Stream } from '../../../../src/router/http2/contract.ts';
 import { frameMessage } from '../../../../src/router/link/session/framing.ts';
 import { writeRecords } from '../../../../src/router/routing/codec.ts';
 import { messageTime } from '../../../../src/router/routing/limits.ts';
-import { KeyedCpuBudget } from '../../../../src/work/cpu-budget.ts';
+import { KeyedCpuBudget } from '../../../../src/limits/cpu-budget.ts';
 import { RoutingStream, type RoutingStreamLimits } from '../../../../src/router/link/session/routing-stream.ts';
 
 class Peer implements Stream {

@@ -7,7 +7,7 @@ import { writeRecords } from '../../../../src/router/routing/codec.ts';
 import { writeAbout, writeKey, writeNeighbour, writeRecord } from '../../../../src/router/routing/record.ts';
 import { bottlenecks } from '../../../../src/router/routing/eviction.ts';
 import { createRouting } from '../../../../src/router/routing/routing.ts';
-import { runToEnd } from '../../../../src/work/sliced.ts';
+import { runToEnd } from '../../../../src/limits/sliced.ts';
 import { testKey, testSite, testVerify } from './support/network.ts';
 
 /** A router with a view of its own, in which `site/router` names all others. */

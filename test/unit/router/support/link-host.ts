@@ -1,11 +1,11 @@
 import type { RouterConfig } from '../../../../src/router/contract.ts';
-import { LoopQuota, PeerLoopQuotas } from '../../../../src/router/http2/loop-quota.ts';
+import { LoopQuota, PeerLoopQuotas } from '../../../../src/limits/loop/loop-quota.ts';
 import type { LinkHost } from '../../../../src/router/link/host.ts';
 import { Links } from '../../../../src/router/link/links.ts';
 import { refuse } from '../../../../src/router/link/refusal.ts';
 import { Liveness } from '../../../../src/router/link/session/liveness.ts';
 import { messageTime } from '../../../../src/router/routing/limits.ts';
-import { KeyedCpuBudget } from '../../../../src/work/cpu-budget.ts';
+import { KeyedCpuBudget } from '../../../../src/limits/cpu-budget.ts';
 import { roomy } from './memory.ts';
 import { quiet } from './site.ts';
 

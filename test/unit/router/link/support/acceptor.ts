@@ -7,7 +7,7 @@ import { OneMessage } from '../../../../../src/router/link/session/one-message.t
 import { RoutingStream } from '../../../../../src/router/link/session/routing-stream.ts';
 import { LinkError } from '../../../../../src/router/link/link-errors.ts';
 import { ATTACH_PATH, AUTHORITY, EXPORTER_BYTES, REVERSE } from '../../../../../src/router/wire.ts';
-import { KeyedCpuBudget } from '../../../../../src/work/cpu-budget.ts';
+import { KeyedCpuBudget } from '../../../../../src/limits/cpu-budget.ts';
 import { loopback, type Loopback } from '../../http2/support/loopback.ts';
 import { siteConfig } from '../../support/site.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { BodyBuffer } from '../../../src/work/body-buffer.ts';
+import { BodyBuffer } from '../../../src/limits/body-buffer.ts';
 
 describe('What is gathered', () => {
   it('is put together in order, up to so many bytes', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { FairQueue } from '../../../src/work/fair-queue.ts';
+import { FairQueue } from '../../../src/limits/fair-queue.ts';
 
 const all = (queue: FairQueue<string>): readonly string[] => Array.from({ length: queue.size }, () => queue.take() ?? '');
 

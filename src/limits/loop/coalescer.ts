@@ -1,4 +1,4 @@
-import { attempt, bounded } from '../telemetry/boundary.ts';
+import { attempt, bounded } from '../../telemetry/boundary.ts';
 
 /** Runs passes one at a time: what is asked for while one runs makes one more, however often it was. */
 export class Coalescer {

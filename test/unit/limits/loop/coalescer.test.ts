@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Coalescer } from '../../../src/work/coalescer.ts';
+import { Coalescer } from '../../../../src/limits/loop/coalescer.ts';
 
 test('what is asked for while a pass runs makes one more, and one only', async () => {
   let running = 0;

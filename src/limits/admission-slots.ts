@@ -1,59 +1,57 @@
 export interface AdmissionLimits {
-  /** In all. */
+  /** Number of members. */
   readonly most: number;
-  /** For one group. */
+  /** Number of members of one group. */
   readonly mostOfGroup: number;
 }
 
 interface Group<T> {
   /** The oldest first. */
   readonly members: Set<T>;
-  /** Those of them who had said nothing when they were looked at last. */
+  /** Members that had sent nothing when they were checked last. */
   readonly silent: Set<T>;
 }
 
 /**
- * A bounded number of places for what strangers hold open. A newcomer always gets one: where all are taken, the oldest of the group that
- * has most of them gives way, and where only those of its own group are taken, the oldest of that group. So nobody is kept out by those
- * who sit still, and who takes many places loses them first.
+ * Bounded slots for unauthenticated connections. New connections are always admitted. When all slots are taken, the oldest member of the
+ * largest group is evicted; when those of its own group are, the oldest of that group.
  *
- * Of groups that have as many, one gives way whose member has said nothing, while half of all are such: who comes fast from a great many
- * addresses, and says nothing, has half of the places, and not those of all who are in the midst of something. Nor do these have all, as each newcomer is silent
- * at first.
+ * Among groups of equal size, silent members are evicted first while they are at least half of all. So silent connections from many
+ * addresses take half of the slots at most, and active ones cannot take all, since each new one is silent at first.
  */
 export class AdmissionSlots<T> {
   readonly #limits: AdmissionLimits;
-  readonly #hasSaid: (member: T) => boolean;
+  readonly #hasSent: (member: T) => boolean;
   readonly #groupOf = new Map<T, string>();
   readonly #groups = new Map<string, Group<T>>();
-  /** Members of all groups that count as silent. */
+  /** Number of silent members of all groups. */
   #silent = 0;
 
-  /** @param hasSaid whether anything has come of it */
-  constructor(limits: AdmissionLimits, hasSaid: (member: T) => boolean = () => false) {
+  /** @param hasSent whether the member has sent anything */
+  constructor(limits: AdmissionLimits, hasSent: (member: T) => boolean = () => false) {
     this.#limits = limits;
-    this.#hasSaid = hasSaid;
+    this.#hasSent = hasSent;
   }
 
   get size(): number {
     return this.#groupOf.size;
   }
 
-  /** @returns who has lost its place to the newcomer */
-  enter(newcomer: T, group: string): T | undefined {
+  /** @returns the member that is evicted for it */
+  enter(member: T, group: string): T | undefined {
     const own = this.#groups.get(group);
     const isMuch = own !== undefined && own.members.size >= this.#limits.mostOfGroup;
     const oldest = isMuch ? firstOf(own.members) : this.#isFull() ? this.#greediest() : undefined;
     if (oldest !== undefined) this.leave(oldest);
-    this.#groupOf.set(newcomer, group);
+    this.#groupOf.set(member, group);
     const { members, silent } = this.#groups.get(group) ?? this.#add(group);
-    members.add(newcomer);
-    silent.add(newcomer);
+    members.add(member);
+    silent.add(member);
     this.#silent += 1;
     return oldest;
   }
 
-  /** Also of who has none. */
+  /** No-op if absent. */
   leave(member: T): void {
     const group = this.#groupOf.get(member);
     if (group === undefined) return;
@@ -65,9 +63,9 @@ export class AdmissionSlots<T> {
   }
 
   #add(name: string): Group<T> {
-    const made = { members: new Set<T>(), silent: new Set<T>() };
-    this.#groups.set(name, made);
-    return made;
+    const created = { members: new Set<T>(), silent: new Set<T>() };
+    this.#groups.set(name, created);
+    return created;
   }
 
   #isFull(): boolean {
@@ -81,7 +79,7 @@ export class AdmissionSlots<T> {
       if (group === undefined || !areSilent || group.silent.size === 0) return firstOf(group?.members ?? []);
       const silent = this.#silentOf(group);
       if (silent !== undefined) return silent;
-      // It has spoken since, and so may all others have: each is seen to have once, and then it may be another's turn.
+      // The whole group has sent something by now, and other groups may have: after all are checked, another group may be the largest.
       for (const each of this.#groups.values()) this.#silentOf(each);
     }
   }
@@ -98,7 +96,7 @@ export class AdmissionSlots<T> {
 
   #silentOf({ silent }: Group<T>): T | undefined {
     for (const member of silent) {
-      if (!this.#hasSaid(member)) return member;
+      if (!this.#hasSent(member)) return member;
       silent.delete(member);
       this.#silent -= 1;
     }

@@ -1,12 +1,12 @@
 import { performance } from 'node:perf_hooks';
 
-/** Work on as much as a whole network, which leaves off now and then, so that others have their turns in between. */
+/** Work on up to a whole network. It yields now and then, so that other work can run in between. */
 export type Sliced<T> = Generator<undefined, T, undefined>;
 
-/** Nodes or edges between two steps: some tenths of a millisecond. */
+/** Nodes or edges between two yields: some tenths of a millisecond. */
 const STEP = 1_024;
 
-/** Counts what is done, and says when it is time to leave off. */
+/** Counts work, and says when to yield. */
 export class SliceCounter {
   #done = 0;
 
@@ -19,7 +19,7 @@ export class SliceCounter {
   }
 }
 
-/** Does what is left of it at once. */
+/** Does all that is left at once. */
 export function runToEnd<T>(steps: Sliced<T>): T {
   for (;;) {
     const step = steps.next();
@@ -27,10 +27,7 @@ export function runToEnd<T>(steps: Sliced<T>): T {
   }
 }
 
-/**
- * Goes on for so many milliseconds, and a step.
- * @returns undefined where it is not done
- */
+/** Continues for so many milliseconds, and one step. @returns undefined if work is left */
 export function runSlice<T>(steps: Sliced<T>, milliseconds: number): { readonly value: T } | undefined {
   const until = performance.now() + milliseconds;
   for (;;) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Amounts } from '../../../../src/router/memory/amounts.ts';
+import { Amounts } from '../../../src/limits/amounts.ts';
 
 const amountsOf = (held: Readonly<Record<string, number>>): Amounts => {
   const amounts = new Amounts();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { FairShare } from '../../../../src/router/memory/fair-share.ts';
+import { FairShare } from '../../../src/limits/fair-share.ts';
 
 interface Case {
   readonly what: string;

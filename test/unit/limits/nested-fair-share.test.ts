@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { NestedFairShare, type ShareOwner } from '../../../../src/router/memory/nested-fair-share.ts';
+import { NestedFairShare, type ShareOwner } from '../../../src/limits/nested-fair-share.ts';
 
 /** How much they can take, one by one, up to so much. */
 function takenBy(shares: NestedFairShare, whose: ShareOwner, most = Infinity): number {

@@ -1,31 +1,31 @@
-import { bounded } from '../telemetry/boundary.ts';
-import { FairQueue } from './fair-queue.ts';
+import { bounded } from '../../telemetry/boundary.ts';
+import { FairQueue } from '../fair-queue.ts';
 
 export interface Asker {
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds that it is willing to wait. */
+  /** Milliseconds that it waits at most. */
   readonly deadline: number;
-  /** Those of each have a slot in turn. Left out: all are one's. */
-  readonly whose?: string;
+  /** Slots are granted round-robin by owner. If absent: one owner for all. */
+  readonly owner?: string;
 }
 
-/** Only who is `granted` a slot has to give it back. `full`: too many wait already. `late`: none was free by the deadline. */
+/** Only a `granted` slot is given back. `full`: too many wait already. `late`: no slot was free by the deadline. */
 export type Answer = 'granted' | 'full' | 'late';
 
-/** A fixed number of slots. Those of one asker are given out in the order in which they were asked for, and those of several in turn. */
+/** A fixed number of slots, granted round-robin by owner, and to each owner in order. */
 export class Semaphore {
   #free: number;
   readonly #limit: number;
   readonly #waiting = new FairQueue<() => void>();
 
-  /** `limit`: how many may wait. */
+  /** @param limit number that may wait */
   constructor(slots: number, limit: number) {
     this.#free = slots;
     this.#limit = limit;
   }
 
-  /** Rejects, with none taken, with the signal's reason. */
-  take({ signal, deadline, whose = '' }: Asker): Promise<Answer> {
+  /** Rejects with the signal's reason, and takes no slot then. */
+  take({ signal, deadline, owner = '' }: Asker): Promise<Answer> {
     if (this.#free > 0) {
       this.#free--;
       return GRANTED;
@@ -35,7 +35,7 @@ export class Semaphore {
       const leave = (): void => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', onAbort);
-        this.#waiting.delete(whose, grant);
+        this.#waiting.delete(owner, grant);
       };
       const grant = (): void => {
         leave();
@@ -52,7 +52,7 @@ export class Semaphore {
       };
       const timer = setTimeout(bounded('request/slot-late', late, late), deadline);
       signal?.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.add(whose, grant);
+      this.#waiting.add(owner, grant);
     });
   }
 

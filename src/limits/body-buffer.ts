@@ -1,4 +1,4 @@
-/** Of one body. */
+/** Limits of one body. */
 export interface BodyLimits {
   readonly bytes: number;
   readonly pieces: number;
@@ -7,8 +7,8 @@ export interface BodyLimits {
 const FIRST = 4_096;
 
 /**
- * What a stranger sends, put together as it comes. Each piece is an object of some hundred bytes, whatever is in it, and takes microseconds:
- * of pieces of one byte each, a few hundred kilobytes of a body would take a hundred megabytes. So none is kept, and they are counted, too.
+ * Assembles the body of an untrusted peer. Each piece is an object of some hundred bytes: a body of a few hundred kilobytes in pieces of one
+ * byte would take a hundred megabytes. So pieces are copied, and counted.
  */
 export class BodyBuffer {
   readonly #limits: BodyLimits;
@@ -25,7 +25,7 @@ export class BodyBuffer {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** @returns what there is too much of; that is not taken */
+  /** @returns the limit that the piece exceeds; it is not added then */
   add(piece: Uint8Array): keyof BodyLimits | undefined {
     const { bytes, pieces } = this.#limits;
     const length = this.#length + piece.length;

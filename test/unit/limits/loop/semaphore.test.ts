@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Semaphore } from '../../../src/work/semaphore.ts';
+import { Semaphore } from '../../../../src/limits/loop/semaphore.ts';
 
 const PATIENT = { deadline: 3_600_000 };
 
@@ -23,7 +23,7 @@ test('those of several askers are given in turn', async () => {
   await slots.take(PATIENT);
   const seen: string[] = [];
   const waiting = ['a', 'a', 'a', 'b'].map(async (whose) => {
-    await slots.take({ ...PATIENT, whose });
+    await slots.take({ ...PATIENT, owner: whose });
     seen.push(whose);
     slots.giveBack();
   });

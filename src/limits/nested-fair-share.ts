@@ -1,34 +1,35 @@
 import { Amounts } from './amounts.ts';
 import { FairShare } from './fair-share.ts';
 
-/** Who has a part of something: a peer or a routing key; and of a peer, one of the routing keys that it asks for. */
+/** A peer or a routing key; and for a peer, one of the routing keys that it uses. */
 export interface ShareOwner {
   readonly owner: string;
   readonly key?: string | undefined;
 }
 
 /**
- * Shares of owners, and within those, shares of the keys that an owner asks for. An owner claims a third more than its keys have, and claims are
- * what has shares (`Shares`). What is claimed and not held is for those keys of the owner that have little, however many other owners come
- * meanwhile: of N keys each may have as much as an equal part of that, and one that has nothing is let in as long as there is any.
+ * Fair shares of owners, and within each, of its keys. An owner claims a third more than its keys hold, and `FairShare` divides claims. The
+ * claimed rest is for keys with little, however many other owners come meanwhile: each of N keys may hold an equal part of it, and a new key is
+ * admitted while there is any.
  *
- * Invariants: an owner's claim is what it holds, and up to a third more than that of what its keys hold. As long as each asks before it takes, claims
- * never exceed what there is; and while an owner has N keys and nothing else, 1 / (3 (N + 1)) of its claim, but for what each was let in with, or more,
- * is free for the next.
+ * Invariants:
+ * - An owner's claim is what it holds, and up to a third of what its keys hold.
+ * - While each asks before it takes, claims never exceed what there is.
+ * - While an owner has N keys and nothing else, 1 / (3 (N + 1)) of its claim is free for the next key, less what each was admitted with.
  */
 export class NestedFairShare {
-  /** What owners hold. */
+  /** Amounts of owners. */
   readonly owners = new Amounts();
-  /** Of that, what their keys hold. */
+  /** Amounts of keys, by owner. */
   readonly #keys = new Map<string, Amounts>();
   readonly #claims: FairShare;
 
-  /** As of `Shares`. */
+  /** The parameters of a `FairShare`. */
   constructor(most: number, lends = false) {
     this.#claims = new FairShare(most, lends);
   }
 
-  /** Of all owners together. */
+  /** Amount for all owners together. */
   get most(): number {
     return this.#claims.most;
   }
@@ -48,19 +49,19 @@ export class NestedFairShare {
     return free >= ofKeys / 3 || (ofKey + amount) * keys.owners <= free;
   }
 
-  /** How much more the owner may have for what is no key's. */
+  /** Amount that the owner may take outside of its keys. */
   room(owner: string): number {
     return this.#claimFor(owner, Infinity, 0) - this.owners.of(owner);
   }
 
-  /** @param amount below zero where less is held than before */
+  /** @param amount below zero to hold less */
   change({ owner, key }: ShareOwner, amount: number): void {
     this.owners.change(owner, amount);
     if (key !== undefined) this.#changeKey(owner, key, amount);
     const held = this.owners.of(owner);
     const ofKeys = this.#keysOf(owner).total;
     const claim = Math.min(wantedFor(held, ofKeys), this.#claimFor(owner, held, ofKeys));
-    // What was let in may have grown beyond it.
+    // An amount that was admitted may have grown beyond the claim.
     this.#claims.change(owner, Math.max(held, claim) - this.#claims.held.of(owner));
   }
 
@@ -75,7 +76,7 @@ export class NestedFairShare {
     return this.#keys.get(owner) ?? NONE;
   }
 
-  /** What it claims, or may claim once it holds so much. */
+  /** Its claim, or the claim that it may have once it holds so much. */
   #claimFor(owner: string, held: number, ofKeys: number): number {
     const claimed = this.#claims.held.of(owner);
     return Math.max(claimed, Math.min(wantedFor(held, ofKeys), claimed + Math.floor(this.#claims.room(owner))));

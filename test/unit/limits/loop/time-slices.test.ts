@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { TimeSlices } from '../../../src/work/time-slices.ts';
-import { RoundRobin } from '../../../src/work/round-robin.ts';
+import { TimeSlices } from '../../../../src/limits/loop/time-slices.ts';
+import { RoundRobin } from '../../../../src/limits/loop/round-robin.ts';
 
 const spin = (milliseconds: number): void => {
   for (const end = performance.now() + milliseconds; performance.now() < end;);

@@ -7,12 +7,12 @@ export class Amounts {
     return this.#total;
   }
 
-  /** How many hold something. */
+  /** Number of owners that hold something. */
   get owners(): number {
     return this.#held.size;
   }
 
-  /** What the one holds that holds most. */
+  /** Amount of the owner that holds most. */
   get largest(): number {
     return this.#held.values().reduce((largest, held) => Math.max(largest, held), 0);
   }
@@ -21,7 +21,7 @@ export class Amounts {
     return this.#held.get(owner) ?? 0;
   }
 
-  /** @param amount below zero where less is held than before */
+  /** @param amount below zero to hold less */
   change(owner: string, amount: number): void {
     if (amount === 0) return;
     const held = this.of(owner) + amount;
@@ -30,13 +30,13 @@ export class Amounts {
     else this.#held.set(owner, held);
   }
 
-  /** What each owner has to let go of so that all together have no more than this: who has least keeps all of it, and nobody is brought below another that has to let go. */
+  /** Amount that each owner has to release until all together hold no more than `target`. The largest owners come down to one level. */
   excess(target: number): ReadonlyMap<string, number> {
     const byHeld = [...this.#held].sort(([, one], [, other]) => other - one);
     let left = this.#total - target;
     const excess = new Map<string, number>();
     for (let count = 1; left > 0 && count <= byHeld.length; count += 1) {
-      // The first so many come down to the level of the next.
+      // The first `count` come down to the level of the next.
       const level = byHeld[count]?.[1] ?? 0;
       const top = byHeld.slice(0, count);
       const above = top.reduce((sum, [owner, held]) => sum + held - (excess.get(owner) ?? 0) - level, 0);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { RoundRobin } from '../../../src/work/round-robin.ts';
+import { RoundRobin } from '../../../../src/limits/loop/round-robin.ts';
 
 it('does one piece in a turn of the loop, for one after the other, and what was given up never', async () => {
   const turns = new RoundRobin();

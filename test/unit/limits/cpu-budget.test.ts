@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CpuBudget, KeyedCpuBudget } from '../../../src/work/cpu-budget.ts';
+import { CpuBudget, KeyedCpuBudget } from '../../../src/limits/cpu-budget.ts';
 
 test('a share of the time is spent when more was taken than it gives, and comes back with time', () => {
   const share = new CpuBudget(0.1, 50);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AdmissionSlots } from '../../../src/work/admission-slots.ts';
+import { AdmissionSlots } from '../../../src/limits/admission-slots.ts';
 
 describe('fair places', () => {
   it('take a newcomer without anybody losing a place while there is room', () => {
