@@ -17,6 +17,7 @@ import type { SiteCaches } from './caches.ts';
 import { applyDesired, CONCURRENCY } from './apply-desired.ts';
 import type { NamespaceView } from './namespace-view.ts';
 import { isOfRouters, observeNamespace } from './observe.ts';
+import { AwaitedSecrets } from './awaited-secrets.ts';
 import { Repairs } from './repairs.ts';
 import { reportRefusals } from './refusal-events.ts';
 import { serviceObjects } from './services/service-objects.ts';
@@ -64,6 +65,8 @@ export class NamespaceReconciler implements AsyncDisposable {
   readonly #repairs: Repairs;
   /** By namespace, while it has a Site. */
   readonly #settled = new Map<string, SettledObjects>();
+  /** By namespace, while it has a Site. */
+  readonly #awaited = new Map<string, AwaitedSecrets>();
   /** Of all namespaces: however much work one makes, each of the others gets its turn. */
   readonly #turns = new RoundRobin();
   #opened: Promise<void> | undefined;
@@ -106,7 +109,9 @@ export class NamespaceReconciler implements AsyncDisposable {
     const carried = await applyDesired(wishes, { namespace, caches, client, repairs, settled, site, slices, signal });
     const { problems: refused, failed } = carried;
     reportRefusals(allOf(view.resources), [...rivals, ...refused], events);
-    const problems = [...ofTrust, ...wishes.problems, ...rivals, ...refused];
+    const awaited = this.#awaited.getOrInsertComputed(namespace, () => new AwaitedSecrets(this.#options.clock));
+    const judged = awaited.judge(wishes.problems, allOf(view.resources));
+    const problems = [...ofTrust, ...judged.problems, ...rivals, ...refused];
     await slices.rest();
     const statuses = observeNamespace(view, { problems, trust: facts }, now());
     await slices.rest();
@@ -121,7 +126,7 @@ export class NamespaceReconciler implements AsyncDisposable {
     const error = failed ?? failedTrust;
     // Nothing more is made in a namespace that ends, however often it is tried.
     if (error !== undefined && !isNamespaceTerminating(error)) throw error;
-    return soonest(again, carried.again, againStatuses);
+    return soonest(again, judged.again, carried.again, againStatuses);
   }
 
   /** It is open before the first grant is looked at: by its status a grant would lose its address for a moment with each new leader. */
@@ -213,6 +218,7 @@ export class NamespaceReconciler implements AsyncDisposable {
     const trust = this.#trust.get(namespace);
     this.#trust.delete(namespace);
     this.#settled.delete(namespace);
+    this.#awaited.delete(namespace);
     await trust?.[Symbol.asyncDispose]();
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listeners, sites } from '../../../src/api/skupper/index.ts';
+import { routerAccesses, sites, listeners } from '../../../src/api/skupper/index.ts';
 import { API_VERSION } from '../../../src/api/skupper/names.ts';
 import { NamespaceReconciler, type NamespaceReconcilerOptions } from '../../../src/site-controller/namespace-reconciler.ts';
 import { ApiError } from '../../../src/kube/errors.ts';
@@ -65,4 +65,30 @@ test('a namespace that ends is left to end: after the first refusal nothing is a
   // Those that were under way together, and those of the site's certificates.
   assert.ok(refused.length < 50, `${refused.length} were refused`);
   assert.deepEqual(told, []);
+});
+
+test('a RouterAccess whose Secret is applied a moment later is Pending and not Error, and Error if the Secret stays away', async () => {
+  using cluster = await playedCluster();
+  const { api, caches } = cluster;
+  const clock = { now: Date.now() };
+  await using keeper = new NamespaceReconciler({ ...optionsWith(api, caches), clock: () => clock.now });
+  const metadata = (name: string) => ({ namespace: 'west', name, uid: name, generation: 1 });
+  const spec = { roles: [{ name: 'inter-router', port: 55671 }], tlsCredentials: 'later' };
+  api.put(sites, { apiVersion: API_VERSION, kind: 'Site', metadata: metadata('west'), spec: {} });
+  api.put(routerAccesses, { apiVersion: API_VERSION, kind: 'RouterAccess', metadata: metadata('access'), spec });
+  const status = async (): Promise<readonly [string | undefined, string | undefined]> => {
+    await keeper.pass('west', cluster.signal);
+    const { status: found } = (await api.find(routerAccesses, { namespace: 'west', name: 'access' })) ?? {};
+    return [found?.status, found?.message];
+  };
+  const [first, message] = await status();
+  assert.equal(first, 'Pending');
+  assert.match(message ?? '', /Secret|secret "later" not found/);
+  const again = await keeper.pass('west', cluster.signal);
+  assert.ok(again !== undefined && again <= 3_000, `${again} ms until the next pass`);
+  clock.now += 3_000;
+  assert.equal((await status())[0], 'Error');
+  await using next = new NamespaceReconciler({ ...optionsWith(api, caches), clock: () => clock.now });
+  await next.pass('west', cluster.signal);
+  assert.equal((await status())[0], 'Error', 'another controller knows it from the status');
 });
