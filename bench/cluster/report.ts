@@ -23,7 +23,7 @@ export function report(results: readonly Result[], on: Circumstances, remarks: r
     `${machineLine(on)},`,
     `Kubernetes ${on.kubernetes}, Node.js ${on.node}; load of the machine before: ${on.loadBefore.toFixed(2)}. Command: \`${on.command}\``,
     '',
-    ...table(['what', 'reach', 'measured', 'spread (samples)', ''], aims.map(rowOfAim)),
+    ...table(['what', 'goal', 'measured', 'spread (samples)', ''], aims.map(rowOfAim)),
     '',
     missed === 0 ? `All ${aims.length} are met.` : `${aims.length - missed} of ${aims.length} are met.`,
     '',

@@ -37,7 +37,7 @@ export function report(
     `Medians of ${on.rounds} interleaved rounds of ${on.seconds} s a measurement; in brackets the least and the most. Command: \`${on.command}\``,
     '',
     ...table(
-      ['what', 'reach', ...systems.map((system) => TITLES[system]), 'Earshot to HAProxy', ''],
+      ['what', 'goal', ...systems.map((system) => TITLES[system]), 'Earshot to HAProxy', ''],
       shown.map(({ figure, samples }) => [
         `${figure.what}, ${figure.unit}`,
         reach(figure.aim),

@@ -96,7 +96,7 @@ export const faults: PlantedFaults = {
   },
   'openssl-freed': {
     description: 'Connections are handed on, and reset, while OpenSSL is still finishing their handshake.',
-    firstSeed: 1,
+    firstSeed: 60,
     changes: [
       {
         file: 'router/local/listening-socket.ts',
