@@ -48,6 +48,7 @@ const ALONE: ReadonlySet<string> = new Set([
   'played',
   'simulate',
   'cli/where-it-runs',
+  'site-controller/unused-objects',
   'router/boundary',
   'router/edge-access',
   'router/fair-memory',

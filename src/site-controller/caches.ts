@@ -8,9 +8,12 @@ import type { Resource } from '../kube/resource.ts';
 import { WriteThroughCache } from '../kube/watch/write-through-cache.ts';
 import type { SelectablePod } from '../site/material.ts';
 import { NamespacePods } from './attached/namespace-pods.ts';
-import { keptObjects, type Kept } from './kept-objects.ts';
+import { keptObjects, withoutManagement, type Kept } from './kept-objects.ts';
 
 const NAMESPACE = 'namespace';
+
+const ownKinds: readonly Kept[] = Object.values(skupperResources).map((of) => ({ of, project: withoutManagement }));
+const allKept: readonly Kept[] = [...ownKinds, ...keptObjects];
 
 export interface SiteCachesOptions {
   readonly start: StartInformer;
@@ -46,8 +49,7 @@ export class SiteCaches {
     };
     this.#options = options;
     this.#pods = new NamespacePods({ start, client, signal, onChange });
-    const resources = Object.values(skupperResources).map((of): Kept => ({ of }));
-    for (const kept of [...resources, ...keptObjects]) {
+    for (const kept of allKept) {
       if (kept.optional !== true || served.has(nameOf(kept.of))) this.#keep(kept.of, this.#start(kept));
     }
   }
@@ -57,8 +59,7 @@ export class SiteCaches {
    * are not late alike: what is there without its cause would be taken away.
    */
   async renew(): Promise<void> {
-    const all = [...Object.values(skupperResources).map((of): Kept => ({ of })), ...keptObjects];
-    const started = all.filter(({ of }) => this.has(of)).map((kept) => ({ of: kept.of, started: this.#start(kept) }));
+    const started = allKept.filter(({ of }) => this.has(of)).map((kept) => ({ of: kept.of, started: this.#start(kept) }));
     await Promise.all(started.map((each) => listed(each.started)));
     for (const each of started) {
       if (!('unserved' in each.started)) this.#keep(each.of, each.started);

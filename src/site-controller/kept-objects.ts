@@ -1,8 +1,17 @@
 /** The kinds that the controller of sites keeps besides Earshot's own, each cut down to what rules read. */
-import { label } from '../api/skupper/cluster-names.ts';
+import {
+  annotation,
+  CONTROL_CONFIG,
+  label,
+  NETWORK_STATUS,
+  RECORDS,
+  RENEWALS,
+  ROUTER,
+  SECOND_ROUTER,
+} from '../api/skupper/cluster-names.ts';
+import { GROUP } from '../api/skupper/names.ts';
 import { accessKinds, ofAccess } from './access/kinds.ts';
-import { isBundleType } from './site/bundle-type.ts';
-import type { KubeObject, Secret } from '../kube/objects.ts';
+import type { ConfigMap, KubeObject, ObjectMeta, Pod, Secret, Service, StringMap } from '../kube/objects.ts';
 import {
   configMaps,
   deployments,
@@ -16,6 +25,12 @@ import {
   services,
   type Resource,
 } from '../kube/resource.ts';
+import { withoutData } from './secret-data.ts';
+import { isBundleType } from './site/bundle-type.ts';
+import { TEMPLATE_KEYS } from './site/label-templates.ts';
+import { isOurs } from './site/own-objects.ts';
+import { SITE_UID } from './site/router-deployment.ts';
+import { SIZE_KEYS } from './site/size.ts';
 
 export interface Kept {
   readonly of: Resource;
@@ -26,55 +41,127 @@ export interface Kept {
   readonly optional?: true;
 }
 
-/** What a site has of these is called so. */
-const OURS = 'skupper';
-
-/** Labels by which rules find an object of any name. */
-const USED = [label.labelTemplate, label.siteSizing, label.component, label.routerConfig] as const;
-
+/**
+ * An editor of one namespace chooses names, labels and content. An object that no rule reads is not kept, or costs less than 1 KiB
+ * (`test/unit/site-controller/unused-objects.test.ts`).
+ */
 export const keptObjects: readonly Kept[] = [
-  { of: deployments, labelSelector: `${label.component}=router` },
-  { of: services },
-  { of: pods, labelSelector: `${label.component}=router` },
-  { of: secrets, project: (object) => withoutForeignData(object as Secret) },
-  { of: configMaps, project: named },
-  { of: endpointSlices, labelSelector: label.attached },
-  { of: serviceAccounts, project: named },
-  { of: roles, project: named },
-  { of: roleBindings, project: named },
-  { of: podDisruptionBudgets, project: named },
+  { of: deployments, labelSelector: `${label.component}=router`, project: named(ROUTER, SECOND_ROUTER) },
+  // Each project function gets objects of its own kind.
+  { of: services, project: (object) => keptService(object) },
+  { of: pods, labelSelector: `${label.component}=router`, project: (object) => routerPod(object as Pod) },
+  { of: secrets, project: (object) => keptSecret(object as Secret) },
+  { of: configMaps, project: (object) => keptConfigMap(object as ConfigMap) },
+  {
+    of: endpointSlices,
+    labelSelector: label.attached,
+    project: (object) => (object.metadata.annotations?.[annotation.controlled] === 'true' ? withoutManagement(object) : undefined),
+  },
+  { of: serviceAccounts, project: named(ROUTER) },
+  { of: roles, project: named(ROUTER) },
+  { of: roleBindings, project: named(ROUTER) },
+  { of: podDisruptionBudgets, project: named(ROUTER) },
   ...accessKinds.map((of): Kept => ({ of, optional: true, project: ofAccess })),
 ];
 
-/** A Secret that is neither for TLS nor a site's is kept without its data, and only where its type tells that no router may read it. */
-function withoutForeignData(object: Secret): KubeObject | undefined {
-  const { type, data = {} } = object;
-  if (type === 'kubernetes.io/tls' || data['ca.crt'] !== undefined || data['tls.crt'] !== undefined) return whole(object);
-  return named(object) ?? (isBundleType(type) ? undefined : typeOnly(object));
+/** kubectl's copy of the object. */
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Drops what is long and never read. */
+export function withoutManagement<T extends KubeObject>(object: T): T {
+  const { managedFields: _, annotations, ...metadata } = object.metadata;
+  if (annotations === undefined) return { ...object, metadata };
+  const { [LAST_APPLIED]: _copy, ...others } = annotations;
+  return { ...object, metadata: { ...metadata, annotations: others } };
 }
 
-function typeOnly({ apiVersion, kind, type, metadata }: Secret): KubeObject {
-  const { namespace, name, uid, resourceVersion } = metadata;
+function named(...names: readonly string[]): (object: KubeObject) => KubeObject | undefined {
+  return (object) => (names.includes(object.metadata.name ?? '') ? withoutManagement(object) : undefined);
+}
+
+/** Another's Service counts by its name and owner, unless a label gives it to listeners. That of an exposed Listener leads to the pods of an access. */
+function keptService(object: Service): Service {
+  const { labels = {}, ownerReferences, deletionTimestamp } = object.metadata;
+  if (isOurs(object) || labels[label.listener] !== undefined) return withoutManagement(object);
+  const selector = ownerReferences?.some(({ kind }) => kind === 'Listener') === true ? object.spec?.selector : undefined;
+  return {
+    metadata: {
+      ...identityOf(object.metadata),
+      ...(ownerReferences === undefined ? {} : { ownerReferences }),
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    },
+    ...(selector === undefined ? {} : { spec: { selector } }),
+  };
+}
+
+/** Keeps its state and the UID of its Site. */
+function routerPod({ metadata, spec, status }: Pod): Pod | undefined {
+  const { labels, deletionTimestamp } = metadata;
+  if (labels?.[label.type] !== 'site') return undefined;
+  const { phase, conditions, containerStatuses } = status ?? {};
+  const containers = (spec?.containers ?? []).map(({ name, env = [] }) => ({ name, env: env.filter((each) => each.name === SITE_UID) }));
+  return {
+    metadata: {
+      ...identityOf(metadata),
+      labels: only(labels, [label.type]),
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    },
+    spec: { containers: containers.filter(({ env }) => env.length > 0) },
+    status: {
+      ...(phase === undefined ? {} : { phase }),
+      ...(conditions === undefined ? {} : { conditions }),
+      ...(containerStatuses === undefined ? {} : { containerStatuses }),
+    },
+  };
+}
+
+/**
+ * With its data only where that is read in every pass: a site's records, and the Secrets of Certificates. `loadSecret` reads the others when they
+ * are used. Of another's Secret only the owners count, and its type, by which routers may read it or not.
+ */
+function keptSecret(object: Secret): KubeObject | undefined {
+  const { apiVersion, kind, type, data = {}, metadata } = object;
+  const { name = '', ownerReferences } = metadata;
+  const isOfCertificate = ownerReferences?.some((owner) => owner.kind === 'Certificate' && owner.name === name && isOfGroup(owner));
+  if (RECORDS.has(name) || isOfCertificate === true) return withoutManagement(object);
+  if (isOurs(object)) return withoutData(withoutManagement(object));
+  const mayHoldBundle = type === 'kubernetes.io/tls' || data['ca.crt'] !== undefined || data['tls.crt'] !== undefined;
+  // No type in the cache means that a router may read it.
+  if (!mayHoldBundle && isBundleType(type)) return undefined;
   const kept: Secret = {
     ...(apiVersion === undefined ? {} : { apiVersion }),
     ...(kind === undefined ? {} : { kind }),
-    metadata: {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(name === undefined ? {} : { name }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    },
     ...(type === undefined ? {} : { type }),
+    metadata: { ...identityOf(metadata), ...(ownerReferences === undefined ? {} : { ownerReferences }) },
   };
+  return withoutData(kept);
+}
+
+function isOfGroup({ apiVersion }: { readonly apiVersion: string }): boolean {
+  return apiVersion.startsWith(`${GROUP}/`);
+}
+
+const CONFIG_MAPS: ReadonlySet<string> = new Set([CONTROL_CONFIG, ROUTER, SECOND_ROUTER, NETWORK_STATUS, RENEWALS]);
+
+/** Label templates and sizes have any name, and a few keys that are read. */
+function keptConfigMap(object: ConfigMap): KubeObject | undefined {
+  const { name = '', labels = {} } = object.metadata;
+  if (CONFIG_MAPS.has(name)) return withoutManagement(object);
+  if (labels[label.labelTemplate] === undefined && labels[label.siteSizing] === undefined) return undefined;
+  const { metadata } = withoutManagement(object);
+  const kept: ConfigMap = { metadata, data: only(object.data ?? {}, [...TEMPLATE_KEYS, ...SIZE_KEYS]) };
   return kept;
 }
 
-function named(object: KubeObject): KubeObject | undefined {
-  const { name = '', labels = {} } = object.metadata;
-  return name.startsWith(OURS) || USED.some((key) => labels[key] !== undefined) ? whole(object) : undefined;
+function only(map: StringMap, keys: readonly string[]): StringMap {
+  return Object.fromEntries(keys.flatMap((key) => (map[key] === undefined ? [] : [[key, map[key]]])));
 }
 
-function whole(object: KubeObject): KubeObject {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
+function identityOf({ name, namespace, uid, resourceVersion }: ObjectMeta): ObjectMeta {
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
 }

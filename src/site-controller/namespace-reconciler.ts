@@ -25,11 +25,12 @@ import type { ControllerSettings } from './settings.ts';
 import { activeSite } from './site/active-site.ts';
 import { isControlled } from './site/control.ts';
 import { templateSteps } from './site/label-templates.ts';
+import { loadSecret } from './secret-data.ts';
 import { SettledObjects } from './settled-objects.ts';
 import { siteObjects } from './site/site-objects.ts';
 import { repairedStatus, writeStatus } from './statuses.ts';
 import { bounded, listInvalid, invalidStatus, listValid, surplusProblem, type InvalidResource } from './stored-resources.ts';
-import { GrantService } from './tokens/grant-service.ts';
+import { GrantService, type GrantServiceOptions } from './tokens/grant-service.ts';
 import { grantServerObjects } from './tokens/grant-server-objects.ts';
 import { SiteTrust } from './trust/site-trust.ts';
 import { mergeDesiredStates, resolveConflicts, type DesiredState } from './desired-state.ts';
@@ -76,7 +77,8 @@ export class NamespaceReconciler implements AsyncDisposable {
     const { client, settings, log, caches, wake, clock } = options;
     this.#repairs = new Repairs({ client, ...(clock === undefined ? {} : { clock }) });
     const onChange = (): void => caches.namespacesWith(accessGrants).forEach(wake);
-    this.#desk = new GrantService({ settings: settings.grants, log, onChange });
+    const load: GrantServiceOptions['load'] = (secret) => loadSecret(client, secret);
+    this.#desk = new GrantService({ settings: settings.grants, log, load, onChange });
   }
 
   /** @returns milliseconds until something is due, where anything is */

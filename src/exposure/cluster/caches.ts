@@ -103,18 +103,8 @@ export function startPolicyCaches(start: StartInformer, client: KubeClient, sign
 export function startClusterCaches(start: StartInformer, client: KubeClient, policy: PolicyCaches, signal: AbortSignal): ClusterCaches {
   return {
     ...policy,
-    services: new WriteThroughCache(start(client, services, { signal, labelSelector: LISTENER_NAME_LABEL })),
-    otherServices: start(client, services, {
-      signal,
-      labelSelector: `!${LISTENER_NAME_LABEL}`,
-      project: ({ metadata: { ownerReferences, deletionTimestamp, finalizers, ...metadata } }) => ({
-        metadata: {
-          ...identityOf(metadata),
-          ...(ownerReferences === undefined ? {} : { ownerReferences }),
-          ...(deletionTimestamp === undefined ? {} : { deletionTimestamp, finalizers: finalizers ?? [] }),
-        },
-      }),
-    }),
+    services: new WriteThroughCache(start(client, services, { signal, labelSelector: LISTENER_NAME_LABEL, project: listenersService })),
+    otherServices: start(client, services, { signal, labelSelector: `!${LISTENER_NAME_LABEL}`, project: standingService }),
     endpoints: start<EndpointSlice, EndpointNodes>(client, endpointSlices, {
       signal,
       // The EndpointSlice controller copies a Service's labels.
@@ -195,6 +185,24 @@ function annotationOf({ metadata }: KubeObject, name: string): readonly string[]
 function withoutManagement<T extends KubeObject>(object: T): T {
   const { managedFields: _managedFields, annotations: _annotations, ...metadata } = object.metadata;
   return { ...object, metadata };
+}
+
+/** Anyone can write the label: without the owner a Service only stands in the way. */
+function listenersService(service: Service): Service {
+  const { managedFields: _managedFields, ...metadata } = service.metadata;
+  const isListeners = metadata.ownerReferences?.some(({ kind }) => kind === listeners.kind) === true;
+  return isListeners ? { ...service, metadata } : standingService(service);
+}
+
+/** What decides whether it can be a Listener's. */
+function standingService({ metadata: { ownerReferences, deletionTimestamp, finalizers, ...metadata } }: Service): Service {
+  return {
+    metadata: {
+      ...identityOf(metadata),
+      ...(ownerReferences === undefined ? {} : { ownerReferences }),
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp, finalizers: finalizers ?? [] }),
+    },
+  };
 }
 
 /** Of annotations only who made it. */

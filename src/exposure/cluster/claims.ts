@@ -1,6 +1,6 @@
 /** What a PersistentVolumeClaim tells by itself, in annotations that are Kubernetes' own (component-helpers, storage/volume). */
 import { LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION } from '../../api/listeners/names.ts';
-import type { PersistentVolume, PersistentVolumeClaim, StringMap } from '../../kube/objects.ts';
+import type { ObjectMeta, PersistentVolume, PersistentVolumeClaim, StringMap } from '../../kube/objects.ts';
 
 /** The node that the scheduler chose for the pod which waits for the claim. */
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
@@ -59,21 +59,32 @@ export function volumeNameFor({ metadata }: PersistentVolumeClaim): string {
  */
 export function keptClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim | undefined {
   if (claim.status?.phase === 'Lost') return undefined;
-  const { managedFields: _managedFields, labels: _labels, ownerReferences: _owners, annotations = {}, ...metadata } = claim.metadata;
+  const { name, namespace, uid, resourceVersion, annotations = {}, deletionTimestamp } = claim.metadata;
+  const metadata: ObjectMeta = {
+    ...(name === undefined ? {} : { name }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
   if (!isBound(claim)) {
-    const kept = Object.keys(annotations).filter((key) => KEPT.has(key) || MISTYPED.test(key));
-    return { ...claim, metadata: { ...metadata, annotations: only(annotations, kept) } };
+    // Of some only that they are there.
+    const mistyped = Object.keys(annotations).filter((key) => MISTYPED.test(key));
+    const kept = { ...Object.fromEntries(mistyped.map((key) => [key, ''])), ...only(annotations, [...KEPT]) };
+    const { selector, ...spec } = claim.spec ?? {};
+    const { phase } = claim.status ?? {};
+    return {
+      metadata: {
+        ...metadata,
+        ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+        ...(Object.keys(kept).length === 0 ? {} : { annotations: kept }),
+      },
+      spec: { ...spec, ...(selector === undefined || selector === null ? {} : { selector: {} }) },
+      ...(phase === undefined ? {} : { status: { phase } }),
+    };
   }
   if (NAMING.every((key) => annotations[key] === undefined)) return undefined;
-  const { name, namespace, uid, resourceVersion } = metadata;
   return {
-    metadata: {
-      ...(name === undefined ? {} : { name }),
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      annotations: only(annotations, [...NAMING, BIND_COMPLETED]),
-    },
+    metadata: { ...metadata, annotations: only(annotations, [...NAMING, BIND_COMPLETED]) },
     spec: { volumeName: claim.spec?.volumeName ?? '' },
     status: { phase: 'Bound' },
   };

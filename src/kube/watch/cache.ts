@@ -109,7 +109,9 @@ export class CacheWriter<S extends KubeObject, T extends KubeObject> {
     if (projected === undefined) return undefined;
     const { uid, resourceVersion } = object.metadata;
     try {
-      const indexed = Object.entries(this.#options.indexes ?? {}).map(([name, of]) => [name, of(projected)] as const);
+      const all = Object.entries(this.#options.indexes ?? {}).map(([name, of]) => [name, of(projected)] as const);
+      // `filter` reserves more than it needs, and this is kept for each object.
+      const indexed = all.filter(([, values]) => values.length > 0).slice();
       return { object: projected, uid, resourceVersion, indexed };
     } catch (error) {
       this.#options.onCallbackError(error);

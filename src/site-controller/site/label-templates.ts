@@ -14,6 +14,9 @@ import { isOurs } from './own-objects.ts';
 /** Templates of one namespace that count: each is compared with each object. */
 const MOST_TEMPLATES = 64;
 
+/** The keys of a template that are read. */
+export const TEMPLATE_KEYS = ['name', 'kind', 'labelSelector', 'exclude'] as const;
+
 /** What goes onto the object of a kind beside what it has itself. */
 type Templates = (kind: string, metadata: ObjectMeta) => { readonly labels: StringMap; readonly annotations: StringMap };
 

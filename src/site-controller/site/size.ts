@@ -30,13 +30,26 @@ export function sizeOf({ spec }: Site, sizes: readonly ConfigMap[]): ContainerRe
 
 const RESOURCES = ['cpu', 'memory'] as const;
 
+/** The keys of a size that are read. */
+export const SIZE_KEYS = RESOURCES.flatMap((resource) => [limitKey(resource), requestKey(resource)]);
+
+type SizedResource = (typeof RESOURCES)[number];
+
+function limitKey(resource: SizedResource): string {
+  return `router-${resource}-limit`;
+}
+
+function requestKey(resource: SizedResource): string {
+  return `router-${resource}-request`;
+}
+
 /** What is no amount is left out, and so is a request above its limit: the API server would take no pod with it. */
 function resourcesOf(data: NonNullable<ConfigMap['data']>): ContainerResources {
   const requests: [string, string][] = [];
   const limits: [string, string][] = [];
   for (const resource of RESOURCES) {
-    const limit = quantity(data[`router-${resource}-limit`] ?? '');
-    const request = quantity(data[`router-${resource}-request`] ?? '');
+    const limit = quantity(data[limitKey(resource)] ?? '');
+    const request = quantity(data[requestKey(resource)] ?? '');
     if (limit !== undefined) limits.push([resource, limit.text]);
     if (request !== undefined && (limit === undefined || request.amount <= limit.amount)) requests.push([resource, request.text]);
   }

@@ -18,6 +18,8 @@ export type GrantAddress = { readonly url: (grant: string) => string; readonly c
 export interface GrantServiceOptions {
   readonly settings: GrantSettings;
   readonly log: Logger;
+  /** Reads a Secret that may be cached without its data. */
+  readonly load: (secret: Secret) => Promise<Secret | undefined>;
   /** The address is another by now: what grants' statuses say has changed. */
   readonly onChange: () => void;
 }
@@ -57,7 +59,9 @@ export class GrantService implements AsyncDisposable {
     const endpoints = access?.status?.endpoints ?? [];
     this.#hosts = endpoints.flatMap(({ host, port }) => (host === undefined || port === undefined ? [] : [{ host, port }]));
     try {
-      await this.#listen(bundleOf(view.find(secrets, this.#options.settings.tlsCredentials)));
+      const { settings, load } = this.#options;
+      const found = view.find(secrets, settings.tlsCredentials);
+      await this.#listen(bundleOf(found === undefined ? undefined : await load(found)));
       this.#problem = undefined;
     } catch (error) {
       this.#problem = problemOf(error);

@@ -40,15 +40,16 @@ export class SiteSecretBundles implements Bundles {
 
   async get(name: string): Promise<TlsBundle | undefined> {
     refuseName(name);
-    const secret = this.#secrets.find(name);
+    const secret = await this.#secrets.load(name);
     return secret === undefined ? undefined : this.#bundleOf(secret);
   }
 
   async list(): Promise<BundleSet> {
-    const all = this.#secrets.list();
+    const names = this.#secrets.list().map(({ metadata }) => metadata.name ?? '');
+    const all = (await Promise.all(names.map((name) => this.#secrets.load(name)))).filter((secret) => secret !== undefined);
     const found = all.map((secret) => this.#bundleOf(secret)).filter((bundle) => bundle !== undefined);
-    const names = new Set(all.map(({ metadata }) => metadata.name));
-    for (const name of this.#read.keys()) if (!names.has(name)) this.#read.delete(name);
+    const standing = new Set(names);
+    for (const name of this.#read.keys()) if (!standing.has(name)) this.#read.delete(name);
     const { bundles } = this.#latest;
     if (bundles.size === found.length && found.every((bundle) => bundles.get(bundle.name) === bundle)) return this.#latest;
     this.#latest = { bundles: new Map(found.map((bundle) => [bundle.name, bundle])), unreadable: new Map() };

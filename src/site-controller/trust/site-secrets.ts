@@ -7,6 +7,7 @@ import type { OwnerReference, Secret, StringMap } from '../../kube/objects.ts';
 import { secrets, type Resource } from '../../kube/resource.ts';
 import { TrustError } from '../../trust/errors.ts';
 import { difference } from '../../kube/merge-patch.ts';
+import { loadSecret } from '../secret-data.ts';
 
 /** Where Secrets are as they were seen last: with the controller, its caches. */
 export interface SecretCaches {
@@ -57,6 +58,7 @@ export class SiteSecrets {
     return `Secret ${this.#options.namespace}/${name}`;
   }
 
+  /** Metadata and type; for the data see `load`. */
   find(name: string): Secret | undefined {
     const { caches, namespace } = this.#options;
     return caches.view(secrets).get(`${namespace}/${name}`);
@@ -67,10 +69,16 @@ export class SiteSecrets {
     return caches.list(secrets, namespace);
   }
 
+  /** With its data, which the cache need not have. */
+  async load(name: string): Promise<Secret | undefined> {
+    const found = this.find(name);
+    return found === undefined ? undefined : loadSecret(this.#options.client, found);
+  }
+
   /** @returns the Secret as it is then */
   async change(name: string, plan: SecretPlan): Promise<Secret | undefined> {
     const { client, namespace, caches } = this.#options;
-    let current = this.find(name);
+    let current = await this.load(name);
     for (let tries = 1; ; tries += 1) {
       const wanted = await plan(current);
       if (wanted === undefined) return current;

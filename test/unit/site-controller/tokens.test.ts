@@ -47,7 +47,7 @@ describe('Tokens of a cluster', () => {
     const { cert, key, ca } = issueBundle(authority, 'x', { subject: 'x', hosts: ['127.0.0.1'], server: true });
     let changes = 0;
     const grants = { ...settings.grants, port };
-    await using desk = new GrantService({ settings: grants, log, onChange: () => void changes++ });
+    await using desk = new GrantService({ settings: grants, log, load: async () => secret, onChange: () => void changes++ });
     const secret = {
       apiVersion: 'v1',
       kind: 'Secret',
@@ -91,7 +91,12 @@ describe('Tokens of a cluster', () => {
   });
 
   it('cannot be had where grants are not enabled', async () => {
-    const desk = new GrantService({ settings: { ...settings.grants, enabled: false }, log, onChange: () => {} });
+    const desk = new GrantService({
+      settings: { ...settings.grants, enabled: false },
+      log,
+      load: async (secret) => secret,
+      onChange: () => {},
+    });
     const ledger = new MemoryLedger();
     const store = new MemoryGrantStore({ ledger });
     const grants = new SiteGrants({ desk, store, ledger, siteId: '', authority: () => Promise.reject(new Error('none')) });

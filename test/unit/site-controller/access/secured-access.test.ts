@@ -319,7 +319,10 @@ describe('a SecuredAccess', () => {
     const confinedService = {
       apiVersion: 'v1',
       kind: 'Service',
-      metadata: { name: 'a' },
+      metadata: {
+        name: 'a',
+        ownerReferences: [{ apiVersion: 'listeners.stackable.tech/v1alpha1', kind: 'Listener', name: 'a', uid: 'a' }],
+      },
       spec: { selector: { 'listener.stackable.tech/mnt.1': 'a' } },
     };
     const [confined] = problems(seen([anAccess('listenerclass:outside')], { there: [listener({}), confinedService as KubeObject] }));

@@ -48,7 +48,12 @@ export async function trustWorld({
   const played = cluster ?? (await playedCluster());
   const { api, caches } = played;
   const log = createLogger({ level: 'silent', component: 'test' });
-  const desk = new GrantService({ settings: { ...settings.grants, enabled: grants }, log, onChange: () => {} });
+  const desk = new GrantService({
+    settings: { ...settings.grants, enabled: grants },
+    log,
+    load: async (secret) => secret,
+    onChange: () => {},
+  });
   const options = { client: client ?? api, caches, log, desk, wake: () => {}, clock };
   const trusts = new Map<string, SiteTrust>();
   const texts = (name: string): Readonly<Record<string, string>> =>

@@ -134,12 +134,12 @@ describe('the trust of a site in a cluster', () => {
     const authority = authorityIn(world, SITE_CA);
     put(world, 'fits', issueBundle(authority, 'fits', { subject: 'fits', hosts: ['a'], server: true }, world.clock));
     put(world, 'not', issueBundle(authority, 'not', { subject: 'not', hosts: ['b'], server: true }, world.clock));
-    const before = world.cluster.api.calls.length;
+    const before = world.cluster.api.writes.length;
     const { facts } = await world.step([site(), siteCa, certificate('fits', { hosts: ['a'] }), certificate('not', { hosts: ['a'] })]);
     assert.equal(facts.certificates.get('fits')?.problem, undefined);
     assert.equal(facts.certificates.get('fits')?.expires, world.leaf('fits').validToDate.getTime());
     assert.match(facts.certificates.get('not')?.problem?.message ?? '', /^secret exists but is not controlled by skupper/);
-    assert.equal(world.cluster.api.calls.length, before);
+    assert.equal(world.cluster.api.writes.length, before);
   });
 
   it('goes on with the RSA authority and the Secrets that an earlier controller has left', async () => {

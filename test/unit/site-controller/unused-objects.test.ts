@@ -1,0 +1,142 @@
+/** What a controller does not use costs it at most 1 KiB of memory each, whatever an editor of a namespace writes into it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { GROUP } from '../../../src/api/skupper/names.ts';
+import { listeners } from '../../../src/api/listeners/index.ts';
+import { SiteCaches } from '../../../src/site-controller/caches.ts';
+import { keptObjects } from '../../../src/site-controller/kept-objects.ts';
+import { startClusterCaches, startPolicyCaches, startProvisionCaches } from '../../../src/exposure/cluster/caches.ts';
+import type { WatchEvent, WatchOptions } from '../../../src/kube/contract.ts';
+import type { KubeObject } from '../../../src/kube/objects.ts';
+import { apiVersionOf, type Resource } from '../../../src/kube/resource.ts';
+import { startInformer } from '../../../src/kube/watch/informer.ts';
+import { nameOf } from '../../../src/site-controller/caches.ts';
+import { PlayedApi } from '../exposure/support/played-api.ts';
+
+const COUNT = 5_000;
+const MOST_BYTES = 1_024;
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+/** Labels and names that rules look for, on objects that are nobody's: an editor of a namespace can write them. */
+const LABELS = {
+  'skupper.io/component': 'router',
+  'skupper.io/type': 'other',
+  'internal.skupper.io/attached': 'x',
+  'internal.skupper.io/router-config': '',
+  'example.skupper.io/skupper.io': '',
+  'listeners.stackable.tech/listener-name': 'x',
+  'kubernetes.io/service-name': 'x',
+};
+
+function planted(of: Resource, index: number): string {
+  const long = (label: string): string => `${label} ${index} ${'x'.repeat(1_000)}`;
+  const isOwn = of.group === GROUP || of.group === listeners.group;
+  return JSON.stringify({
+    apiVersion: apiVersionOf(of),
+    kind: of.kind,
+    metadata: {
+      name: `skupper-${of.plural}-${index}`,
+      namespace: 'crowd',
+      uid: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+      resourceVersion: String(1_000_000 + index),
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      annotations: {
+        'kubectl.kubernetes.io/last-applied-configuration': long('copy'),
+        ...(isOwn ? {} : { 'example.com/note': long('note') }),
+      },
+      managedFields: [{ manager: 'kubectl', fieldsV1: { [`f:${index}`]: long('fields') } }],
+      ...(isOwn ? {} : { labels: { ...LABELS, [`l-${index}`]: 'x'.repeat(63), ...manyLabels(index) } }),
+    },
+    ...(isOwn ? { spec: {} } : filled(of, index, long)),
+  });
+}
+
+function manyLabels(index: number): object {
+  return Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`label-${at}`, `${index}-${'x'.repeat(50)}`]));
+}
+
+function filled({ kind }: Resource, index: number, long: (label: string) => string): object {
+  if (kind === 'PersistentVolumeClaim') {
+    return { spec: { storageClassName: 'other', selector: { matchLabels: manyLabels(index) } }, status: { phase: 'Pending' } };
+  }
+  return {
+    ...(kind === 'Secret' ? { type: 'kubernetes.io/tls' } : {}),
+    data: { 'tls.crt': long('crt'), 'tls.key': long('key'), 'ca.crt': long('ca') },
+    rules: [{ resources: [long('rule')] }],
+    spec: {
+      ports: [{ name: 'a', port: 80 }],
+      selector: manyLabels(index),
+      text: long('spec'),
+      containers: [{ name: 'a', args: [long('arg')] }],
+    },
+    status: { phase: 'Pending', conditions: [{ type: 'Ready', status: 'False', message: long('status') }] },
+    endpoints: [{ addresses: [long('address')] }],
+  };
+}
+
+/** Watches bring objects of one kind, as text that is parsed one by one. */
+class CrowdedApi extends PlayedApi {
+  readonly #kind: string;
+  /** Names of kinds that were watched and that an editor of one namespace can write. */
+  readonly watched = new Set<string>();
+
+  constructor(kind: string) {
+    super();
+    this.#kind = kind;
+  }
+
+  override async watch<T extends KubeObject>(of: Resource<T>, options: WatchOptions<T>): Promise<void> {
+    if (of.namespaced) this.watched.add(nameOf(of));
+    const { onEvent, labelSelector = '' } = options;
+    const send = onEvent as (event: WatchEvent<KubeObject>) => void; // Only told of its own kind.
+    const isSelected = !labelSelector.startsWith('!');
+    const count = nameOf(of) === this.#kind && isSelected ? COUNT : 0;
+    for (let index = 0; index < count; index += 1) send({ type: 'ADDED', object: JSON.parse(planted(of, index)) as KubeObject });
+    return super.watch(of, options);
+  }
+}
+
+async function grownBy(kind: string, start: (api: PlayedApi, signal: AbortSignal) => Promise<unknown>): Promise<number> {
+  const stop = new AbortController();
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  const caches = await start(new CrowdedApi(kind), stop.signal);
+  collect();
+  const grown = process.memoryUsage().heapUsed - before;
+  assert.ok(caches !== undefined);
+  stop.abort();
+  return grown;
+}
+
+const controllers: Readonly<Record<string, (api: PlayedApi, signal: AbortSignal) => Promise<unknown>>> = {
+  sites: async (client, signal) => {
+    const served = new Set(keptObjects.map(({ of }) => nameOf(of)));
+    const caches = new SiteCaches({ start: startInformer, client, served, signal });
+    await caches.synced;
+    return caches;
+  },
+  exposure: async (client, signal) => {
+    const policy = startPolicyCaches(startInformer, client, signal);
+    const caches = { ...startClusterCaches(startInformer, client, policy, signal), ...startProvisionCaches(startInformer, client, signal) };
+    await Promise.all(Object.values(caches).map(({ synced }) => synced));
+    return caches;
+  },
+};
+
+for (const [controller, start] of Object.entries(controllers)) {
+  const seen = new CrowdedApi('');
+  const stop = new AbortController();
+  await start(seen, stop.signal);
+  stop.abort();
+  for (const kind of seen.watched) {
+    test(`the controller of ${controller} keeps at most 1 KiB of each of ${kind} that it does not use`, async () => {
+      const empty = await grownBy('', start);
+      const each = ((await grownBy(kind, start)) - Math.max(0, empty)) / COUNT;
+      assert.ok(each <= MOST_BYTES, `${each.toFixed(0)} bytes each`);
+    });
+  }
+}
