@@ -101,7 +101,9 @@ export function ledgerFindings(
     findings.push({ severity: 'error', code: 'state-missing', message: missing(what, anchor).message });
   }
   if (restored !== undefined && now - restored < DAY) {
-    const message = `who is revoked was put back at ${new Date(restored).toISOString()}, since ${location} was deleted or is an older copy`;
+    const cause = `${location} was deleted, is an older copy, or was changed by hand or by an earlier version`;
+    const remedy = 'To let a site in again, use `earshot site unrevoke` of this version';
+    const message = `the list of revoked sites was put back at ${new Date(restored).toISOString()}: ${cause}. ${remedy}`;
     findings.push({ severity: 'warning', code: 'state-missing', message });
   }
   return findings;

@@ -55,8 +55,8 @@ export const multiKeyListenerStatus = statusWith(
     hasDestination: optional(flag('Whether at least one of the routing keys can be reached.')),
     strategy: optional(
       object('How the strategy stands.', {
-        priority: optional(object('Of a strategy by priority.', byPriority)),
-        weighted: optional(object('Of a strategy by weight.', byWeight)),
+        priority: optional(object('Status of the strategy by priority.', byPriority)),
+        weighted: optional(object('Status of the strategy by weight.', byWeight)),
       }),
     ),
   },

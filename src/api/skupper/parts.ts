@@ -83,7 +83,7 @@ export const hasMatchingListener = optional(flag('Whether at least one listener 
 
 /** Of fields of later versions that narrow what others may do: pruned, they would leave everything open. */
 export const REFUSED =
-  'Of a later version of this API: it narrows what other sites may do, which this version cannot, so the object is refused.';
+  'Field of a later version of this API. It narrows what other sites may do, which this version cannot, so the object is refused.';
 
 export const routingKeys = optional(
   listOf(text('A routing key.'), `The only routing keys that may be used over it. ${REFUSED}`, { maxItems: 4096 }),

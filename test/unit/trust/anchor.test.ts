@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { currentRevocations, noAnchor, type Anchor } from '../../../src/trust/anchor.ts';
+import { currentRevocations, ledgerFindings, noAnchor, type Anchor } from '../../../src/trust/anchor.ts';
 import type { RevocationList } from '../../../src/trust/disk/ledger-files.ts';
 
 const revoked = (...names: readonly string[]): RevocationList['revoked'] =>
@@ -25,4 +25,14 @@ describe('currentRevocations', () => {
       assert.equal(found.isRestored, isRestored);
     });
   }
+});
+
+test('a list that was put back says that an earlier version may have changed it, and how to let a site in again', () => {
+  const now = Date.parse('2026-01-01T12:00:00Z');
+  const [finding] = ledgerFindings({ ...noAnchor, restored: now }, { location: 'revoked.yaml', anchor: 'anchor.json', now });
+  assert.equal(finding?.severity, 'warning');
+  assert.match(
+    finding.message,
+    /^the list of revoked sites was put back at 2026-01-01T12:00:00\.000Z: .*by an earlier version\..*site unrevoke/,
+  );
 });
