@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { bounded } from '../telemetry/boundary.ts';
-import { readHandleOf } from './read-handle.ts';
+import { readHandleOf } from '../net/node-internals.ts';
 import { beginsHarmlessly, feedOf, type Feed } from './tls-feed.ts';
 
 /** Milliseconds until the next connection is looked at, where none of those that wait has brought anything; the second where that has been so for a while. */

@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import type { Server, TLSSocket } from 'node:tls';
 import { EarshotError } from '../errors/earshot-error.ts';
 import { bounded } from '../telemetry/boundary.ts';
-import { readHandleOf } from './read-handle.ts';
+import { readHandleOf } from '../net/node-internals.ts';
 import { RateLimiter, type Rate } from '../limits/rate-limiter.ts';
 
 /** Why a connection ends whose peer does without end what is bounded here. */

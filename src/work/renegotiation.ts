@@ -1,15 +1,7 @@
 import type { TLSSocket } from 'node:tls';
+import { tlsHandshakesOf } from '../net/node-internals.ts';
 import { bounded } from '../telemetry/boundary.ts';
 import { boundOf, endLater, type EndlessTlsError } from './key-updates.ts';
-
-/** What does TLS on a connection, below streams. Not in the types since it is not documented; whether it is there is looked at. */
-interface TlsHandle {
-  /** OpenSSL begins another handshake, and is at work on it. */
-  onhandshakestart: () => void;
-  /** One is over. */
-  onhandshakedone: () => void;
-  setVerifyMode(request: boolean, reject: boolean): void;
-}
 
 /**
  * Ends a connection of a server as soon as its client asks for another handshake, which TLS has before 1.3 (RFC 5246 section 7.4.1.2). To be
@@ -20,7 +12,7 @@ interface TlsHandle {
  * bound. So the server has to allow for them all.
  */
 export function rejectRenegotiation(socket: TLSSocket, onEnd: () => void): void {
-  const handle = tlsHandleOf(socket);
+  const handle = tlsHandshakesOf(socket);
   if (handle === undefined) {
     socket.disableRenegotiation();
     return;
@@ -40,15 +32,10 @@ export function rejectRenegotiation(socket: TLSSocket, onEnd: () => void): void 
  * over.
  */
 export function limitRenegotiation(socket: TLSSocket): void {
-  const handle = tlsHandleOf(socket);
+  const handle = tlsHandshakesOf(socket);
   if (handle === undefined) return;
   const ended = (why: EndlessTlsError): void => endLater(socket, why);
   handle.onhandshakestart = bounded('connection/handshake-asked', boundOf('asks for TLS handshakes', ended), () => endLater(socket));
   // It is told of one that was refused as well, and all that follows upon the first would follow again.
   handle.onhandshakedone = () => {};
-}
-
-function tlsHandleOf(socket: TLSSocket): TlsHandle | undefined {
-  const { _handle: handle } = socket as unknown as { readonly _handle?: Partial<TlsHandle> | null };
-  return typeof handle?.onhandshakestart === 'function' && typeof handle.setVerifyMode === 'function' ? (handle as TlsHandle) : undefined;
 }

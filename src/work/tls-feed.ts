@@ -1,33 +1,17 @@
-import { createHook } from 'node:async_hooks';
 import { Buffer } from 'node:buffer';
 import { readSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Server } from 'node:tls';
 import { bounded } from '../telemetry/boundary.ts';
-import { readHandleOf } from './read-handle.ts';
-
-/** What does TLS on a connection, below streams. Not in the types since it is not documented; whether it is there is looked at. */
-interface TlsHandle {
-  /** As if the bytes had come just now. */
-  receive(bytes: Buffer): void;
-}
+import { readHandleOf, takeWithTlsInput, tlsInputOf, type TlsInput } from '../net/node-internals.ts';
 
 /** Gives TLS what has come of a connection, up to so many bytes. @returns how many; undefined where it has ended, or broken */
 export type Feed = (most: number) => number | undefined;
 
-const inputs = new WeakMap<Socket, { readonly tls: TlsHandle; readonly only13: boolean }>();
+const inputs = new WeakMap<Socket, { readonly tls: TlsInput; readonly only13: boolean }>();
 /** Of whom something was taken: nobody else counts it. */
 const taken = new WeakSet<Socket>();
 const piece = Buffer.allocUnsafeSlow(16_384);
-
-/** What is made while this is on. */
-let made: unknown;
-const watch = createHook({
-  init: (_, type, __, resource) => {
-    if (type === 'TLSWRAP') made = resource;
-  },
-  trackPromises: false,
-});
 
 /**
  * Has the server's connections read by `takerOf`, too. To be called before anybody else listens for them.
@@ -37,15 +21,8 @@ const watch = createHook({
 export function openTlsFeed(server: Server, only13 = false): void {
   for (const begin of server.listeners('connection')) {
     const beginSeen = (raw: Socket): void => {
-      made = undefined;
-      watch.enable();
-      try {
-        begin.call(server, raw);
-      } finally {
-        watch.disable();
-      }
-      if (isTlsHandle(made)) inputs.set(raw, { tls: made, only13 });
-      made = undefined;
+      const tls = takeWithTlsInput(begin as (this: Server, raw: Socket) => void, server, raw);
+      if (tls !== undefined) inputs.set(raw, { tls, only13 });
     };
     server.off('connection', begin as () => void);
     server.on(
@@ -67,8 +44,7 @@ export const beginsHarmlessly = (raw: Socket): boolean => inputs.get(raw)?.only1
  */
 export function feedOf(raw: Socket): Feed | undefined {
   // Where this end has connected, the socket is that of TLS.
-  const { _handle: own } = raw as unknown as { readonly _handle?: unknown };
-  const tls = inputs.get(raw)?.tls ?? (isTlsHandle(own) ? own : undefined);
+  const tls = inputs.get(raw)?.tls ?? tlsInputOf(raw);
   const { fd } = readHandleOf(raw) ?? {};
   if (tls === undefined || fd === undefined || fd < 0) return undefined;
   return (most) => {
@@ -94,8 +70,4 @@ function readNow(fd: number, most: number): number | undefined {
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EAGAIN' ? 0 : undefined;
   }
-}
-
-function isTlsHandle(value: unknown): value is TlsHandle {
-  return typeof value === 'object' && value !== null && 'receive' in value && typeof value.receive === 'function';
 }

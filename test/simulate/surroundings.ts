@@ -15,7 +15,7 @@ export const STANDINS: ReadonlyMap<string, URL> = new Map([
 ]);
 
 /** Each router takes less memory than any machine has, of which `node:os` reports. Worlds have loggers of their own, which look for no terminal. */
-const KEPT = new Set([...PURE, 'node:os', 'node:tty']);
+const KEPT = new Set([...PURE, 'node:async_hooks', 'node:os', 'node:tty']);
 
 export const aroundRouters = (faults: readonly Change[]): Replacements => ({
   standins: STANDINS,

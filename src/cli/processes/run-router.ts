@@ -5,6 +5,7 @@ import { LOCAL_SERVER } from '../../api/skupper/cluster-names.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { startInformer } from '../../kube/watch/informer.ts';
 import { ApiPort, type ApiPortOptions } from '../../platform/kubernetes/api-port.ts';
+import { reportMissingInternals } from '../../net/node-internals.ts';
 import { clusterPlatform, type ClusterPlatform } from '../../platform/kubernetes/platform.ts';
 import { memoryLimit } from '../../router/memory/limit.ts';
 import { startRouter } from '../../router/router.ts';
@@ -56,6 +57,7 @@ export async function runRouter(options: RouterCommand, until: AbortSignal): Pro
   logInternalErrors(log);
   using resort = createCrashHandler(log, until);
   registerProcessMetrics(VERSION);
+  reportMissingInternals(log);
   using _collector = followMemory(memoryLimit(options.memory));
   void widenFileTable();
   let unready: () => string | undefined = () => 'starting';

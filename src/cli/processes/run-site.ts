@@ -15,6 +15,7 @@ import { startRouter } from '../../router/router.ts';
 import { bounded, logInternalErrors } from '../../telemetry/boundary.ts';
 import { serveTelemetry } from './telemetry-http.ts';
 import { createLogger, type LogLevel, type Logger } from '../../telemetry/log.ts';
+import { reportMissingInternals } from '../../net/node-internals.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { aborted } from '../../work/pause.ts';
 import { followMemory } from './gc-policy.ts';
@@ -45,6 +46,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   const asked = new AbortController();
   using resort = createCrashHandler(log, AbortSignal.any([until, asked.signal]));
   registerProcessMetrics(VERSION);
+  reportMissingInternals(log);
   using _collector = followMemory(memoryLimit(options.memory));
   void widenFileTable();
   await makeNamespace(layout);

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { countRead } from './read-count.ts';
+import { canReadInto, onReadInto, readInto } from '../../net/node-internals.ts';
 import { shortRecordLimiter } from '../../work/short-records.ts';
 import { networkOf } from '../../x509/network.ts';
 
@@ -17,9 +18,7 @@ let shared = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
 /**
  * Hands on what a socket reads, from now on. A chunk is valid during the call only: no buffer of the heap is made for it, of which
  * there would be tens of thousands a second, and the collector would never stop (docs/adr/0008-own-http2-session.md has what that costs).
- *
- * Node.js documents how a socket is made that reads into a given buffer (`onread` of net.Socket), but a server makes its sockets itself.
- * So the same is done to a socket that is there. Where its parts are not found, chunks come as Node.js makes them.
+ * Without the internal parts of Node.js that this needs, chunks come as Node.js makes them.
  */
 export function receive(socket: Duplex, handler: (chunk: Buffer) => void): void {
   const countRecord = shortRecordLimiter.limit(socket, whoseOf);
@@ -37,32 +36,23 @@ export function receive(socket: Duplex, handler: (chunk: Buffer) => void): void 
 /** At one port, of one address. */
 const whoseOf = ({ localPort, remoteAddress = '' }: Socket): string => `${localPort} ${networkOf(remoteAddress)}`;
 
-/** Whether sockets of this Node.js can be made to read into one buffer, as far as is known. */
-export function canShareReads(): boolean {
-  return slots !== undefined && !nested;
-}
-
 /** Whose chunk is being handled. */
 let reader: { overwritten: boolean } | undefined;
 /** It has happened that one read began within another. */
 let nested = false;
 
+/** Whether sockets still share the buffer: false once one read began within another. */
+export const canShareReads = (): boolean => !nested;
+
 function readIntoShared(socket: Socket, onChunk: (chunk: Buffer) => void): void {
-  // Not in the types since it is not documented; whether it is there is looked at.
-  const { _handle: handle } = socket as unknown as { readonly _handle?: { useUserBuffer?: (buffer: Buffer) => void } | null };
-  if (slots === undefined || nested || typeof handle?.useUserBuffer !== 'function') return;
+  if (nested || !canReadInto(socket)) return;
   const self = { overwritten: false };
-  const { buffer, callback } = slots;
-  const readInto = (where: Buffer): void => {
-    handle.useUserBuffer?.(where);
-    Reflect.set(socket, buffer, where);
-  };
   let first = FIRST_READS_BYTES;
-  readInto(shared.subarray(0, FIRST_READ_BYTES));
-  Reflect.set(socket, callback, (length: number): boolean => {
+  readInto(socket, shared.subarray(0, FIRST_READ_BYTES));
+  onReadInto(socket, (length) => {
     if (first > 0) {
       first -= length;
-      if (first <= 0 && !nested) readInto(shared);
+      if (first <= 0 && !nested) readInto(socket, shared);
     }
     const outer = reader;
     if (outer !== undefined) overwrite(outer);
@@ -88,21 +78,3 @@ function overwrite(outer: { overwritten: boolean }): void {
   // What Node.js knows is its address, which stays.
   shared = Buffer.from(shared.buffer.transfer());
 }
-
-interface Slots {
-  readonly buffer: symbol;
-  readonly callback: symbol;
-}
-
-/** Where a socket that was made with `onread` keeps the buffer and the callback. */
-function findSlots(): Slots | undefined {
-  const callback = (): boolean => true;
-  const probe = new Socket({ onread: { buffer: shared, callback } });
-  const keyOf = (value: unknown): symbol | undefined =>
-    Object.getOwnPropertySymbols(probe).find((key) => Reflect.get(probe, key) === value);
-  const found = { buffer: keyOf(shared), callback: keyOf(callback) };
-  probe.destroy();
-  return found.buffer === undefined || found.callback === undefined ? undefined : { buffer: found.buffer, callback: found.callback };
-}
-
-const slots = findSlots();

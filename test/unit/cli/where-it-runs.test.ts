@@ -51,6 +51,7 @@ describe('a router', { concurrency: true }, () => {
     await site.start(pipe.writer);
     closeSync(pipe.writer);
     const metric = (what: string, pattern: RegExp) => site.until(what, async () => pattern.test(await site.metrics()));
+    await metric('this Node.js has all that is used', /^earshot_node_internals_missing\{part="tls-input"\} 0/m);
     await metric('the log waits for its reader', /^earshot_log_bytes_waiting [1-9]/m);
     await site.until('there is room for the files of a crowd', () => Promise.resolve(site.roomForFiles() >= 1_024));
     using steady = await site.connects();

@@ -5,7 +5,7 @@ import { afterEach, test } from 'node:test';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { createServer } from 'node:tls';
 import { HandshakeScheduler } from '../../../src/work/handshake-scheduler.ts';
-import { readHandleOf } from '../../../src/work/read-handle.ts';
+import { readHandleOf } from '../../../src/net/node-internals.ts';
 import { openTlsFeed, type Feed } from '../../../src/work/tls-feed.ts';
 
 /** A connection that has a handle, as Node.js keeps it, and that brings something whenever it is looked at. */

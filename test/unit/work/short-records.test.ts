@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { receive } from '../../../src/router/memory/shared-read-buffer.ts';
-import { readHandleOf } from '../../../src/work/read-handle.ts';
+import { readHandleOf } from '../../../src/net/node-internals.ts';
 import { shortRecordLimiter } from '../../../src/work/short-records.ts';
 import { eventually } from '../../harness/wait.ts';
 import { listen } from '../router/local/two-sides.ts';
