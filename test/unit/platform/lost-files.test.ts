@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, test, type TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { parse } from 'yaml';
 import { layoutOf, type NamespaceLayout } from '../../../src/platform/linux/layout.ts';
 import { startSite } from '../../../src/platform/linux/site.ts';
@@ -46,8 +46,13 @@ const hasStatus =
   async (name: string): Promise<boolean> =>
     matches(await statusOf(layout, `${name}.yaml`));
 
+interface World {
+  readonly before: NamespaceLayout;
+  readonly after: NamespaceLayout;
+}
+
 /** A namespace before east was revoked, a grant was used up and a second token of `peer` was redeemed, and after that. */
-async function world(t: TestContext, peer: GrantingSite): Promise<{ readonly before: NamespaceLayout; readonly after: NamespaceLayout }> {
+async function createWorld(t: TestContext, peer: GrantingSite): Promise<World> {
   const layout = await aNamespace(t);
   const put = (kind: string, name: string, spec: object): Promise<void> => {
     const text = JSON.stringify({ apiVersion: 'skupper.io/v2alpha1', kind, metadata: { name }, spec });
@@ -63,8 +68,7 @@ async function world(t: TestContext, peer: GrantingSite): Promise<{ readonly bef
   await putToken('one');
   await put('Certificate', 'app', { ca: 'earshot-site-ca', server: true, subject: 'app', hosts: ['app'] });
   await run(layout, async () => (await isReady('Certificate-app')) && isReady('AccessToken-one'));
-  const before = layoutOf('west', await aDirectory(t));
-  await cp(layout.root, before.root, { recursive: true, verbatimSymlinks: true });
+  const before = await copyOf(layout, t);
   await (await openLedger(layout.internal.root)).revoke(EAST);
   const path = join(layout.internal.grants, 'grant.json');
   const record = parseGrant((await textOf(path)) ?? '', 'grant');
@@ -75,6 +79,12 @@ async function world(t: TestContext, peer: GrantingSite): Promise<{ readonly bef
   await putToken('two');
   await run(layout, async () => (await isReady('Certificate-later')) && isReady('AccessToken-two'));
   return { before, after: layout };
+}
+
+async function copyOf(layout: NamespaceLayout, t: TestContext): Promise<NamespaceLayout> {
+  const copy = layoutOf('west', await aDirectory(t));
+  await cp(layout.root, copy.root, { recursive: true, verbatimSymlinks: true });
+  return copy;
 }
 
 const damages = ['deleted', 'older', 'cut off', 'unreadable'] as const;
@@ -105,13 +115,15 @@ const states: readonly (readonly [path: string, told: { readonly [D in Damage]?:
   ['redeemed.json', {}],
 ];
 
-describe('A file that is lost', () => {
+test('A file that is lost', async (t) => {
+  await using peer = await startGranting();
+  const world = await createWorld(t, peer);
   for (const [path, told] of states) {
     for (const how of damages) {
       if (path === 'site/ca' && (how === 'cut off' || how === 'unreadable')) continue;
-      test(`is not taken for empty: ${path} ${how}`, async (t) => {
-        await using peer = await startGranting();
-        const { before, after } = await world(t, peer);
+      await t.test(`is not taken for empty: ${path} ${how}`, async (inner) => {
+        const { before } = world;
+        const after = await copyOf(world.after, inner);
         assert.equal(peer.store.get('g')?.redemptions, 2);
         // The statuses below are those of the next process.
         for (const name of ['one', 'two']) await rm(join(after.runtime.resources, `AccessToken-${name}.yaml`));

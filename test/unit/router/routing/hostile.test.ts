@@ -562,7 +562,7 @@ test('a message longer than allowed ends the link', () => {
 });
 
 test('noise, mutants and lies are refused with a routing error or taken within bounds', () => {
-  const { cases, cut, accepted, mostOutgoing } = fuzz(20_000, 7);
-  assert.equal(cases, 20_000);
-  assert.ok(cut > 1000 && accepted > 100 && mostOutgoing > 0, 'each kind of outcome was met');
+  const { cases, cut, accepted, mostOutgoing } = fuzz(5_000, 7);
+  assert.equal(cases, 5_000);
+  assert.ok(cut > 250 && accepted > 25 && mostOutgoing > 0, 'each kind of outcome was met');
 });
