@@ -42,7 +42,7 @@ const QUICK: readonly string[] = [
     (name) => `test/e2e/${name}.test.ts`,
   ),
 ];
-/** Files with a process of their own: they look at all of it (memory, errors that nobody caught), or take long. */
+/** Files with a process of their own: they look at all of it (memory, uncaught errors), take long, or race with their peer (handshakes-anew). */
 const ALONE: ReadonlySet<string> = new Set([
   'fuzz',
   'played',
@@ -53,6 +53,7 @@ const ALONE: ReadonlySet<string> = new Set([
   'router/edge-access',
   'router/fair-memory',
   'router/fault-injection',
+  'router/handshakes-anew',
   'runner/tier',
 ]);
 /** Begun first, in this order, with what shares a process with them: they work or wait for longest, and nobody is to wait for them in the end. */
