@@ -16,7 +16,10 @@ export function plantedFaultReference(): string {
 function table(faults: PlantedFaults): string {
   const rows = Object.entries(faults)
     .toSorted(([, left], [, right]) => (left.firstSeed ?? Infinity) - (right.firstSeed ?? Infinity))
-    .map(([name, { description, firstSeed, foundBy }]) => `| \`${name}\` | ${description} | ${firstSeed ?? `\`${foundBy}\``} |`);
+    .map(
+      ([name, { description, firstSeed, foundBy }]) =>
+        `| \`${name}\` | ${description} | ${firstSeed ?? (foundBy === undefined ? 'none of 200 seeds' : `\`${foundBy}\``)} |`,
+    );
   return ['| fault | what goes wrong | first found by |', '| --- | --- | --- |', ...rows].join('\n');
 }
 

@@ -10,7 +10,7 @@ export interface Change {
 export interface PlantedFault {
   /** What goes wrong; one sentence. */
   readonly description: string;
-  /** First seed, counted from 1, that found it when this was last measured. */
+  /** First seed, counted from 1, that found it when this was last measured; absent if none of 200 did. */
   readonly firstSeed?: number;
   /** Unit test that finds it, where no seed is known. */
   readonly foundBy?: string;

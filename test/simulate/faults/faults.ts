@@ -114,7 +114,6 @@ export const faults: PlantedFaults = {
   },
   'late-handshake': {
     description: 'A client whose TLS handshake ends after the Listener was removed is accepted.',
-    firstSeed: 11,
     changes: [
       { file: 'router/local/listening-socket.ts', from: "if (this.#state.kind === 'closed') socket.destroy();", to: 'if (false) {}' },
     ],
