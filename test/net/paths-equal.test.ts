@@ -94,13 +94,13 @@ test('where two equal ways lead to a server, service goes on when a site on one 
 
   await t.test('silent: it is found by ping, and what waited meanwhile goes the other way', async () => {
     const [victim] = await inUse(t, diamond);
-    const before = requests.results.length;
     await victim.host.silence();
-    await requests.next(100);
-    const since = requests.results.slice(before);
-    const longest = Math.max(...since.map(({ seconds }) => seconds));
+    // The request that was under way may have its connection already: that goes on when the path does.
+    await using later = await startRequests(client, 'http://127.0.0.1:8080/', { perSecond: 100 });
+    await later.next(100);
+    const longest = Math.max(...later.results.map(({ seconds }) => seconds));
     t.diagnostic(`the longest request took ${longest.toFixed(1)} s`);
-    assert.ok(failuresOf(since).length <= 1, failuresOf(since).join('\n'));
+    assert.deepEqual(failuresOf(later.results), []);
     // Three seconds are meant; the bench measures it, on a machine with nothing else to do.
     assert.ok(longest < 12, `${longest} s`);
     assert.equal((await west.status('Listener', 'web'))?.status, 'Ready');

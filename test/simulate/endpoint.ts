@@ -122,7 +122,7 @@ export class Endpoint {
       this.#flying = [];
       this.#bytesFlying = 0;
       // What is not answered is sent again, but for a reset.
-      if (!this.#path.isHeldFor(this.peer.machine)) this.#send('rst', 0);
+      if (!this.#path.isHeldFor(this.peer.machine, this.peer)) this.#send('rst', 0);
     }
     this.#forget();
   }
@@ -172,7 +172,7 @@ export class Endpoint {
     const first = this.#flying[0];
     if (this.#moving || first === undefined) return;
     this.#moving = true;
-    this.#path.deliver(first.at, this.peer.machine, () => this.#arrive());
+    this.#path.deliver(first.at, this.peer.machine, () => this.#arrive(), this.peer);
   }
 
   #arrive(): void {
@@ -214,7 +214,7 @@ export class Endpoint {
   #answerRst(): void {
     this.#flying = [];
     this.#bytesFlying = 0;
-    if (!this.#path.isHeldFor(this.peer.machine)) this.#send('rst', 0);
+    if (!this.#path.isHeldFor(this.peer.machine, this.peer)) this.#send('rst', 0);
   }
 
   /** The peer may write again. */

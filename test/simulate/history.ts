@@ -20,6 +20,8 @@ export type Happening =
   | { readonly kind: 'leave'; readonly talk: number; readonly end: 'client' | 'server'; readonly how: 'reset' | 'close' }
   /** Nothing passes between two machines for a while, or nothing to one of them. */
   | { readonly kind: 'hold'; readonly one: number; readonly other: number; readonly lasts: number; readonly deaf?: number }
+  /** The same of the connections that they have: new ones work. TCP waits before it sends again, as after a pause. */
+  | { readonly kind: 'stall'; readonly one: number; readonly other: number; readonly lasts: number; readonly isOneWay: boolean }
   /** Nothing passes between two machines ever again. */
   | { readonly kind: 'part'; readonly one: number; readonly other: number }
   /** A machine loses its power, and is an hour behind when it is back. */
@@ -110,14 +112,7 @@ function drawSlowHistory(plan: WorldPlan, { part }: SlowPaths, random: Random): 
   for (const [site, { listeners }] of plan.sites.entries()) {
     const key = random.pick(listeners);
     if (key === undefined) continue;
-    const client: Part = { sends: random.scaled(10_000, 40_000), chunk: 1_000, pause: 1_500, ends: false, reads: { kind: 'all' } };
-    events.push({
-      at: random.int(0, SPAN),
-      kind: 'talk',
-      site,
-      key,
-      talks: [{ id: talkers.next++, client, server: { ...client, sends: 'echo', pause: 0 } }],
-    });
+    events.push({ at: random.int(0, SPAN), kind: 'talk', site, key, talks: [lasting(talkers.next++, random)] });
   }
   for (const { from: one, to: other } of plan.links) {
     let at = random.int(0, SPAN);
@@ -127,9 +122,36 @@ function drawSlowHistory(plan: WorldPlan, { part }: SlowPaths, random: Random): 
       at += lasts + BETWEEN_PAUSES + random.int(0, SPAN);
     }
   }
+  if (random.chance(0.3)) events.push(...pausesInRow(plan, talkers, random));
   const link = part ? random.pick(plan.links) : undefined;
   if (link !== undefined) events.push({ at: SPAN + random.int(0, 30_000), kind: 'part', one: link.from, other: link.to });
   return events.sort((one, other) => one.at - other.at);
+}
+
+function lasting(id: number, random: Random): Talk {
+  const client: Part = { sends: random.scaled(10_000, 40_000), chunk: 1_000, pause: 1_500, ends: false, reads: { kind: 'all' } };
+  return { id, client, server: { ...client, sends: 'echo', pause: 0 } };
+}
+
+/** What a link has open stands still again and again, and each time clients come that stay. */
+function pausesInRow({ links: drawn, sites }: WorldPlan, talkers: { next: number }, random: Random): Event[] {
+  const link = random.pick(drawn);
+  if (link === undefined) return [];
+  const { from: one, to: other } = link;
+  const asking = [one, other].flatMap((site) => {
+    const { listeners = [], connectors = [] } = sites[site] ?? {};
+    return listeners.filter((key) => !connectors.includes(key)).map((key) => ({ site, key }));
+  });
+  const events: Event[] = [];
+  let at = SPAN;
+  for (let left = random.int(3, 20); left > 0; left -= 1) {
+    const lasts = random.int(3_000, 10_000);
+    events.push({ at, kind: 'stall', one, other, lasts, isOneWay: random.chance(0.3) });
+    for (const client of asking)
+      events.push({ at: at + random.int(1_000, lasts), kind: 'talk', ...client, talks: [lasting(talkers.next++, random)] });
+    at += lasts + random.int(500, 4_000);
+  }
+  return events;
 }
 
 /** Routers that leave in order, stand still or come back in the past, and machines between which nothing passes any more. */

@@ -23,6 +23,8 @@ export class Path {
   readonly #cuts: number;
   /** Addresses at which nothing arrives. */
   #deaf: ReadonlySet<string> = NOBODY;
+  /** Ends of connections at which nothing arrives. */
+  #stalled: ReadonlySet<object> = NOTHING;
   #isGone = false;
   /** What becomes of connections of which one end is made, if the other never hears of it. */
   readonly halfMade = new Set<() => void>();
@@ -38,9 +40,9 @@ export class Path {
     this.#cuts = random.pick([0, 0.1, 0.5]);
   }
 
-  /** Nothing gets through to it. */
-  isHeldFor({ host }: Hearer): boolean {
-    return this.#isGone || this.#deaf.has(host);
+  /** Nothing gets through to it. @param end of a connection of it */
+  isHeldFor({ host }: Hearer, end?: object): boolean {
+    return this.#isGone || this.#deaf.has(host) || (end !== undefined && this.#stalled.has(end));
   }
 
   /** Where bytes are cut in two; 0 where they are not. */
@@ -53,9 +55,10 @@ export class Path {
     return this.#network.loop.now + this.#delay + this.#network.random.unit() * this.#jitter + length * this.#perByte;
   }
 
-  deliver(at: number, owner: Hearer, run: () => void): void {
+  /** @param end of a connection at the owner */
+  deliver(at: number, owner: Hearer, run: () => void, end?: object): void {
     this.#network.loop.at(at, owner, () => {
-      if (!this.isHeldFor(owner)) run();
+      if (!this.isHeldFor(owner, end)) run();
       else if (!this.#isGone) this.#waiting.push({ owner, run });
     });
   }
@@ -63,6 +66,11 @@ export class Path {
   /** From now on nothing gets through to these. */
   hold(deaf: readonly Hearer[]): void {
     this.#deaf = new Set(deaf.map(({ host }) => host));
+  }
+
+  /** From now on nothing gets through to these ends of connections: TCP waits before it sends again. */
+  stall(ends: Iterable<object>): void {
+    this.#stalled = new Set(ends);
   }
 
   /** Nothing will ever get through again. */
@@ -80,8 +88,10 @@ export class Path {
   release(): void {
     if (this.#isGone) return;
     this.#deaf = NOBODY;
+    this.#stalled = NOTHING;
     for (const { owner, run } of this.#waiting.splice(0)) this.deliver(this.arrival(0), owner, run);
   }
 }
 
 const NOBODY: ReadonlySet<string> = new Set();
+const NOTHING: ReadonlySet<object> = new Set();

@@ -44,6 +44,14 @@ export function perform(world: World, happening: Happening): void {
     case 'leave':
       leave(world.conversations.get(happening.talk), happening.end, happening.how);
       break;
+    case 'stall':
+      between(sites[happening.one], sites[happening.other], (one, other) => {
+        const path = network.path(one.machine, other.machine);
+        const ofPair = [...one.machine.endpoints].filter(({ peer }) => peer.machine.host === other.machine.host);
+        path.stall(ofPair.flatMap((endpoint) => (happening.isOneWay ? [endpoint] : [endpoint, endpoint.peer])));
+        after(happening.lasts, () => path.release());
+      });
+      break;
     case 'hold':
     case 'part':
     case 'cut':

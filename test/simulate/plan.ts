@@ -139,7 +139,9 @@ function withSlowPaths(plan: WorldPlan, random: Random): WorldPlan {
   if (plan.sites.some(({ sibling }) => sibling !== undefined)) return plan;
   const { keys, sharesReads, tls } = plan;
   const sites = plan.sites.map(({ edge, listeners, connectors }) => ({ edge, listeners, connectors }));
-  const slowPaths = { delay: random.int(50, 1_500), part: random.chance(0.3) };
+  const [slowest, part] = [random.int(50, 1_500), random.chance(0.3)];
+  // Where they only pause, links open between two pauses.
+  const slowPaths = { delay: random.chance(0.4) ? random.int(5, 60) : slowest, part };
   const plain = plan.links.map(({ name, from, to, cost, role }) => ({ name, from, to, cost, role }));
   return { sites, links: plain, keys, sharesReads, scarcity: 1, tls, slowPaths };
 }

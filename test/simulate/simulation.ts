@@ -135,7 +135,7 @@ const isPeaceful = ({ sites, isScarce, plan }: World, events: readonly Event[]):
   !isScarce &&
   plan.priorRevisions === undefined &&
   plan.renewal?.foreign === undefined &&
-  events.every(({ kind }) => PEACEFUL.has(kind) || (kind === 'hold' && plan.slowPaths !== undefined)) &&
+  events.every(({ kind }) => PEACEFUL.has(kind) || ((kind === 'hold' || kind === 'stall') && plan.slowPaths !== undefined)) &&
   sites.every(({ plan: { lies, slow, sibling } }) => lies === undefined && slow === undefined && sibling === undefined);
 
 /** What holds whenever nothing happens any more. */

@@ -258,6 +258,11 @@ export const faults: PlantedFaults = {
       { file: 'router/link/session/liveness-rule.ts', from: '= [2, 4];', to: '= [0, 0];' },
     ],
   },
+  'links-beside': {
+    description: 'Each silence opens another link beside the silent ones, until the earliest is cut with its connections.',
+    firstSeed: 826,
+    changes: [{ file: 'router/link/dial/dialer.ts', from: 'else if (!this.#hasRoomBeside()) await', to: 'else if (false) await' }],
+  },
   'short-steps': {
     description: 'Each step of opening a link has only 5 s, too short for round trips of 2 s.',
     firstSeed: 327,

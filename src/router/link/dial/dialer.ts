@@ -33,6 +33,10 @@ const FAREWELL = 12_000;
  * those before carry something is for it to say.
  */
 const MOST_REPLACED = CONNECTIONS_OF_PEER - PLACES_OF_LINK;
+/** Connections with which no link is opened beside a silent one: half of what an access keeps of a site, which may have two routers. */
+const MOST_BESIDE_SILENT = CONNECTIONS_OF_PEER / 2;
+/** Milliseconds between two looks whether there are fewer. */
+const RECHECK = 1_000;
 /** What connections may take to finish when their link is taken away. */
 const CLOSE_DEADLINE = 60_000;
 
@@ -42,7 +46,7 @@ const CLOSE_DEADLINE = 60_000;
  *
  * Invariants: at most one attempt runs at a time, that of `#run`; what an aborted one opens nevertheless is cut. `#current` is replaced
  * by a link that came up, and by nothing else; those before it are in `#replaced` as long as they carry something. Once stopped it makes no
- * attempt, and `#current` stays. `#standby` is up and silent, or was until the last event.
+ * attempt, and `#current` stays. `#standby` is up; it is silent, or `#settling` is set.
  */
 export class Dialer {
   readonly name: string;
@@ -51,6 +55,8 @@ export class Dialer {
   #current: Current | undefined;
   /** A silent link whose place another took: it comes back if it recovers, since open connections are on it. */
   #standby: Current | undefined;
+  /** Takes one of two links down that work. */
+  #settling: NodeJS.Timeout | undefined;
   #timesOpened = 0;
   #problem: Problem | undefined;
   /** Where the last link fell silent. */
@@ -165,32 +171,60 @@ export class Dialer {
   /** A link begins or ceases to be silent: perhaps this one's. */
   linkSilence(link: Link): void {
     if (this.#stop.signal.aborted) return;
-    if (this.#standby?.opened.link === link && !link.isSilent) this.#takeBack(this.#standby);
-    const current = this.#current;
-    if (current === undefined || current.opened.link !== link) return;
-    if (link.isSilent) {
-      // Another endpoint may work, or another connection to the same: then new connections use it.
-      this.#silentPeer = current.peer;
-      this.#planNext(current);
-    } else if (this.#fits()) {
-      this.#attempt?.abort();
-      this.#problem = undefined;
-    }
+    if (link === this.#standby?.opened.link) this.#standbySilence(this.#standby);
+    else if (link === this.#current?.opened.link) this.#currentSilence(this.#current);
+    else return;
     this.#wake();
   }
 
-  /** Of two links the one that carries more stays: a link that is taken down carries its connections on, but a bounded number of such links is kept. */
-  #takeBack(standby: Current): void {
-    const current = this.#current;
-    this.#standby = undefined;
-    if (current === undefined || current.opened.link.state !== 'up') {
-      this.#current = standby;
-    } else if (this.#fits() && current.opened.link.openStreams > standby.opened.link.openStreams) {
-      this.#retire(standby, current.opened.link);
+  #standbySilence(standby: Current): void {
+    clearTimeout(this.#settling);
+    if (standby.opened.link.isSilent) return;
+    if (this.opened === undefined || this.opened.link.isSilent) this.#swap();
+    else this.#settleLater(standby);
+  }
+
+  #currentSilence(current: Current): void {
+    const { link } = current.opened;
+    if (!link.isSilent) {
+      if (!this.#fits()) return;
+      this.#attempt?.abort();
+      this.#problem = undefined;
+    } else if (this.#standby?.opened.link.isSilent === false) {
+      this.#swap();
     } else {
+      // Another endpoint may work, or another connection to the same: then new connections use it.
+      this.#silentPeer = current.peer;
+      this.#planNext(current);
+    }
+  }
+
+  /** The standby is better than the current link. */
+  #swap(): void {
+    const current = this.#current;
+    clearTimeout(this.#settling);
+    this.#current = this.#standby;
+    this.#standby = current?.opened.link.state === 'up' ? current : undefined;
+    if (this.#fits()) this.#attempt?.abort();
+    this.#host.changed();
+  }
+
+  /** Both links work here. The other end may still take one of them for silent: then no path would lead here if the other went at once. */
+  #settleLater(recovered: Current): void {
+    const settle = bounded('link/handover', () => this.#commit());
+    this.#settling = setTimeout(settle, handoverOf(recovered.opened.link)).unref();
+  }
+
+  /** The link that carries more stays: a link that is taken down carries its connections on, but a bounded number of such links is kept. */
+  #commit(): void {
+    const [current, standby] = [this.#current, this.#standby];
+    if (current === undefined || standby === undefined || this.#stop.signal.aborted) return;
+    if (this.#fits() && current.opened.link.openStreams >= standby.opened.link.openStreams) {
+      this.#dropStandby();
+    } else {
+      this.#standby = undefined;
       this.#current = standby;
-      if (current.opened.link.isSilent) this.#standby = current;
-      else this.#retire(current, standby.opened.link);
+      this.#retire(current, standby.opened.link);
     }
     this.#host.changed();
     this.#wake();
@@ -205,8 +239,7 @@ export class Dialer {
     this.#problem = { code: 'lost', message: `The link to ${current.peer} ended: ${link.reason ?? 'no reason is known'}.` };
     this.#silentPeer = current.opened.silent ? current.peer : undefined;
     if (this.#standby !== undefined) {
-      this.#current = this.#standby;
-      this.#standby = undefined;
+      this.#swap();
       this.#keep(current);
     }
     this.#host.log.warn({ linkName: this.name, link: link.id, reason: link.reason }, 'link lost');
@@ -294,6 +327,14 @@ export class Dialer {
     return link.state === 'up' && !link.leaving && !link.isSilent && this.#target.servedBy(current.target, current.peer);
   }
 
+  /** A silent link may recover, and so may those before it. None of them is cut for the next: its connections may go on soon. */
+  #hasRoomBeside(): boolean {
+    if (this.opened?.link.isSilent !== true) return true;
+    let open = PLACES_OF_LINK;
+    for (const { link } of this.#opened()) open += link.connections.size;
+    return open <= MOST_BESIDE_SILENT;
+  }
+
   /** One in the place of this. */
   #planNext({ upAt }: Current): void {
     const steady = performance.now() - upAt >= STEADY;
@@ -318,6 +359,7 @@ export class Dialer {
       const wait = this.#nextAt - performance.now();
       if (this.#fits()) await this.#woken();
       else if (wait > 0) await this.#woken(wait);
+      else if (!this.#hasRoomBeside()) await this.#woken(RECHECK);
       else await this.#try();
     }
   }
@@ -414,6 +456,7 @@ export class Dialer {
   #dropStandby(): void {
     const standby = this.#standby;
     this.#standby = undefined;
+    clearTimeout(this.#settling);
     if (standby === undefined) return;
     standby.opened.link.retire('another link has taken its place');
     this.#keep(standby);

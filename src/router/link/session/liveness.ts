@@ -11,7 +11,7 @@ export interface Watched {
   ping(deadline: number): Promise<number>;
   /** Nothing has arrived for so many milliseconds: new requests should go another way. */
   suspect(milliseconds: number): void;
-  /** Something has arrived again. */
+  /** The peer has answered again. */
   recover(): void;
   /** Nothing has arrived for so long that the connection has to end. */
   giveUp(milliseconds: number): void;
@@ -108,8 +108,9 @@ export class Liveness implements Disposable {
       this.#giveUp(connection, pulse, now);
       return;
     }
+    // Bytes from the peer do not prove that it receives ours: its TCP and ours back off independently. An answer proves both.
+    const isSuspect = found === 'suspect' || (pulse.isSuspect && pulse.waiting);
     if (!pulse.waiting && now - pulse.pingedAt >= this.#limits.ping) this.#ping(connection, pulse, now);
-    const isSuspect = found === 'suspect';
     if (isSuspect === pulse.isSuspect) return;
     pulse.isSuspect = isSuspect;
     if (isSuspect) connection.suspect(Math.round(silence));

@@ -74,15 +74,17 @@ describe('liveness', () => {
     assert.deepEqual(peer.told, ['suspect after 2000']);
   });
 
-  test('a suspect peer that sends anything is used again at once', () => {
+  test('a suspect peer is used again once it answers; bytes alone only put off its end', async () => {
     const peer = new Peer();
     using liveness = watch(peer);
     pass(liveness, 12_000);
     peer.bytesRead += 1;
+    pass(liveness, 29_000);
+    assert.deepEqual(peer.told, ['suspect after 2000'], 'bytes from a peer do not prove that it receives any');
+    assert.equal(peer.deadAfter, undefined);
+    await peer.answer();
     pass(liveness, 100);
     assert.deepEqual(peer.told, ['suspect after 2000', 'recovered']);
-    pass(liveness, 29_000);
-    assert.equal(peer.deadAfter, undefined);
   });
 
   for (const roundTrip of [0.1, 600, 3_000, 5_000])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { StreamHandler, StreamReset } from '../../../../src/router/http2/contract.ts';
 import { openFirst, type DialTarget } from '../../../../src/router/link/dial/dial-endpoints.ts';
 import { Dialer } from '../../../../src/router/link/dial/dialer.ts';
 import { LinkError } from '../../../../src/router/link/link-errors.ts';
@@ -18,6 +19,8 @@ const targetOf = (...endpoints: ReturnType<DialTarget['endpoints']>): DialTarget
   beginsAs: () => true,
   equals: () => true,
 });
+
+const QUIET: StreamHandler = { onResponse() {}, onData() {}, onEnd() {}, onDrain() {}, onReset() {} };
 
 interface Opened extends AsyncDisposable {
   readonly dialer: Dialer;
@@ -95,22 +98,90 @@ describe('a link that is silent', () => {
   });
 
   for (const [what, streams, kept] of [
-    ['the first where that carries as much', [0, 0], 0],
+    ['the newer where both carry as much', [0, 0], 1],
     ['the first where that carries more', [2, 1], 0],
-    ['the other where that carries more', [1, 2], 1],
+    ['the newer where that carries more', [1, 2], 1],
   ] as const)
-    it(`and another beside it become one when it recovers: ${what}`, async (t) => {
+    it(`and another beside it become one a while after it recovers: ${what}`, async (t) => {
       await using world = await opened();
       const { dialer, up } = world;
       connectionOf(up[0]).suspect(2_000);
       await eventually('another link', () => dialer.opened?.link === up[1] && up.length === 2);
       for (const [index, count] of streams.entries()) t.mock.getter(up[index] as Link, 'openStreams', () => count);
+      t.mock.timers.enable({ apis: ['setTimeout'] });
       connectionOf(up[0]).recover();
+      t.mock.timers.tick(999);
+      assert.deepEqual([up[0]?.state, up[1]?.state], ['up', 'up'], 'the other end may still take the first for silent');
+      t.mock.timers.tick(1);
+      t.mock.timers.reset();
       assert.equal(dialer.opened?.link, up[kept]);
-      await eventually('the other is taken down', () => up[1 - kept]?.state === 'down');
-      assert.equal(dialer.opened?.link, up[kept]);
+      assert.equal(up[1 - kept]?.state, 'down');
       assert.equal(up.length, 2, 'no third is opened');
     });
+
+  it('that recovers and is silent again leaves the other as it is', async (t) => {
+    await using world = await opened();
+    const { dialer, up } = world;
+    connectionOf(up[0]).suspect(2_000);
+    await eventually('another link', () => dialer.opened?.link === up[1] && up.length === 2);
+    t.mock.getter(up[0] as Link, 'openStreams', () => 2);
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    connectionOf(up[0]).recover();
+    t.mock.timers.tick(500);
+    connectionOf(up[0]).suspect(2_000);
+    t.mock.timers.tick(60_000);
+    assert.deepEqual([up[0]?.state, up[1]?.state], ['up', 'up']);
+    assert.equal(dialer.opened?.link, up[1]);
+  });
+
+  it('has its place taken by one that recovered, and no third is opened', async (t) => {
+    await using world = await opened();
+    const { dialer, up, attempts } = world;
+    connectionOf(up[0]).suspect(2_000);
+    await eventually('another link', () => dialer.opened?.link === up[1] && up.length === 2);
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    connectionOf(up[0]).recover();
+    connectionOf(up[1]).suspect(2_000);
+    assert.equal(dialer.opened?.link, up[0]);
+    t.mock.timers.tick(60_000);
+    await new Promise(setImmediate);
+    assert.deepEqual([up[0]?.state, up[1]?.state, attempts()], ['up', 'up', 2]);
+    connectionOf(up[1]).recover();
+    t.mock.timers.tick(1_000);
+    assert.equal(dialer.opened?.link, up[0]);
+    assert.equal(up[1]?.state, 'down');
+  });
+
+  it('has others beside it, but never so many that one with open streams is cut', async (t) => {
+    await using world = await opened();
+    const { dialer, up, attempts, acceptor } = world;
+    const { now } = performance;
+    let later = 0;
+    t.mock.method(performance, 'now', () => now.call(performance) + later);
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const attemptsLater = async (): Promise<number> => {
+      for (let seconds = 0; seconds < 10; seconds += 1) {
+        later += 1_000;
+        t.mock.timers.tick(1_000);
+        for (let iterations = 0; iterations < 20; iterations += 1) await new Promise(setImmediate);
+      }
+      return attempts();
+    };
+    const reset: string[] = [];
+    const silenceNext = async (): Promise<number> => {
+      const link = dialer.opened?.link;
+      const handler = { ...QUIET, onReset: ({ reason }: StreamReset) => void reset.push(reason) };
+      link?.open({ method: 'CONNECT', authority: 'key:1', fields: {} }, handler, { owner: 'test' });
+      connectionOf(link).suspect(2_000);
+      return attemptsLater();
+    };
+    let most = 1;
+    for (let found = await silenceNext(); found > most; found = await silenceNext()) most = found;
+    assert.ok(most >= 3 && acceptor.open <= 8, `${most} attempts, ${acceptor.open} connections`);
+    assert.deepEqual(reset, []);
+    up[1]?.cut(new LinkError('silent', 'It was given up.'));
+    assert.equal(await attemptsLater(), most + 1, 'another is opened once one of them has ended');
+  });
 
   it('that dies leaves the other in its place', async () => {
     await using world = await opened();
