@@ -254,7 +254,7 @@ export const faults: PlantedFaults = {
     description: 'A link is given up after 2.1 s of silence on every path, as if all paths were fast.',
     firstSeed: 52,
     changes: [
-      { file: 'router/link/session/liveness-rule.ts', from: 'deadAfter: 30_000', to: 'deadAfter: 2_100' },
+      { file: 'router/contract.ts', from: 'deadAfter: 30_000', to: 'deadAfter: 2_100' },
       { file: 'router/link/session/liveness-rule.ts', from: '= [2, 4];', to: '= [0, 0];' },
     ],
   },
