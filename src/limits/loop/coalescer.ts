@@ -1,15 +1,24 @@
+import { performance } from 'node:perf_hooks';
 import { attempt, bounded } from '../../telemetry/boundary.ts';
 
-/** Runs passes one at a time: what is asked for while one runs makes one more, however often it was. */
+/**
+ * Runs something one at a time. Requests during a run cause one more, however many there are. Without a minimum interval, a run begins within
+ * the request.
+ */
 export class Coalescer {
-  readonly #pass: () => Promise<void>;
+  readonly #run: () => Promise<void>;
+  readonly #minInterval: (() => number) | undefined;
   #running: Promise<void> | undefined;
-  #again = false;
+  #isRequested = false;
   #ended = false;
   #later: NodeJS.Timeout | undefined;
+  /** When the last run began. */
+  #last = Number.NEGATIVE_INFINITY;
 
-  constructor(pass: () => Promise<void>) {
-    this.#pass = pass;
+  /** @param minInterval current number of milliseconds from the begin of one run to that of the next */
+  constructor(run: () => Promise<void>, minInterval?: () => number) {
+    this.#run = run;
+    this.#minInterval = minInterval;
   }
 
   get ended(): boolean {
@@ -22,37 +31,49 @@ export class Coalescer {
 
   request(): void {
     if (this.#ended) return;
-    this.#again = true;
-    this.#running ??= this.#run();
+    if (this.#minInterval !== undefined && this.#running === undefined) {
+      this.requestIn(Math.max(0, this.#last + this.#minInterval() - performance.now()));
+      return;
+    }
+    this.#begin();
   }
 
-  /** Unless one is to come later already. Keeps no process alive. */
+  /** Requests a run for later, unless one is already. Keeps no process alive. */
   requestIn(milliseconds: number): void {
     if (this.#ended) return;
-    const pass = (): void => {
+    const begin = (): void => {
       this.#later = undefined;
-      this.request();
+      this.#begin();
     };
-    this.#later ??= setTimeout(bounded('pass/later', pass, pass), milliseconds).unref();
+    this.#later ??= setTimeout(bounded('pass/later', begin, begin), milliseconds).unref();
   }
 
-  /** Resolves when none runs, or is to come at once. */
+  /** Resolves when none runs or begins at once. */
   async idle(): Promise<void> {
     await this.#running;
   }
 
-  /** None begins any more. Resolves when the one that runs has ended. */
+  /** No run begins any more. Resolves when the current one has ended. */
   end(): Promise<void> {
     this.#ended = true;
     clearTimeout(this.#later);
     return this.idle();
   }
 
-  async #run(): Promise<void> {
-    while (this.#again && !this.#ended) {
-      this.#again = false;
-      await attempt('pass/one', this.#pass);
+  #begin(): void {
+    if (this.#ended) return;
+    this.#isRequested = true;
+    this.#running ??= this.#runAll();
+  }
+
+  async #runAll(): Promise<void> {
+    while (this.#isRequested && !this.#ended) {
+      this.#isRequested = false;
+      this.#last = performance.now();
+      await attempt('pass/one', this.#run);
+      if (this.#minInterval !== undefined) break;
     }
     this.#running = undefined;
+    if (this.#isRequested) this.request();
   }
 }

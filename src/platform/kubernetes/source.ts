@@ -3,9 +3,9 @@ import { NETWORK_DATA } from '../../api/skupper/cluster-names.ts';
 import { podKeysIn } from '../../site/pod-keys.ts';
 import { allOf, nameOf } from '../../site/resources.ts';
 import { secretNames } from '../../site/secret-names.ts';
-import { bounded } from '../../telemetry/boundary.ts';
+import { Coalescer } from '../../limits/loop/coalescer.ts';
+import { bounded, detached } from '../../telemetry/boundary.ts';
 import type { NamespaceWatches } from './namespace-watches.ts';
-import { MinInterval } from './min-interval.ts';
 import type { RouterSecretBundles, SecretsRead } from './router-secret-bundles.ts';
 import type { StoredResources } from './stored-resources.ts';
 import type { WatchedSecrets } from './watched-secrets.ts';
@@ -71,7 +71,10 @@ export class ClusterSource implements Source {
 
   follow(onChange: () => void): Disposable {
     // Each call is a follower of its own, also of a function that is there already.
-    const pace = new MinInterval(onChange, () => PACE + PACE_OF_EACH * this.#count);
+    const pace = new Coalescer(
+      async () => onChange(),
+      () => PACE + PACE_OF_EACH * this.#count,
+    );
     const own = (): void => pace.request();
     this.#followers.add(own);
     const poll = setInterval(bounded('look/namespace', own), POLL);
@@ -79,7 +82,7 @@ export class ClusterSource implements Source {
     return {
       [Symbol.dispose]: () => {
         clearInterval(poll);
-        pace[Symbol.dispose]();
+        detached('look/namespace-end', () => pace.end());
         this.#followers.delete(own);
       },
     };

@@ -8,15 +8,15 @@ import type { AnyStatus } from '../../site/observe/observe.ts';
 import { partitionedRouters } from '../../site/observe/partitioned-routers.ts';
 import type { Kind, ResourceKey } from '../../site/resources.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { bounded } from '../../telemetry/boundary.ts';
+import { bounded, detached } from '../../telemetry/boundary.ts';
 import { reportResults } from '../../telemetry/queue-metrics.ts';
 import { WorkQueue } from '../../work/queue.ts';
+import { Coalescer } from '../../limits/loop/coalescer.ts';
 import { RateLimiter } from '../../limits/rate-limiter.ts';
 import { FirstStatusDelay } from './first-status-delay.ts';
 import type { NamespaceWatches, StoredResource } from './namespace-watches.ts';
 import { PartitionDetector } from './partition-detector.ts';
 import { writeNetworkStatus } from './network-writer.ts';
-import { MinInterval } from './min-interval.ts';
 import { wantedStatuses, withStandingTimes } from './wanted-statuses.ts';
 
 export interface ClusterStatusesOptions {
@@ -59,8 +59,8 @@ const NETWORK = 'network';
  */
 export class ClusterStatuses implements StatusSink {
   readonly #options: ClusterStatusesOptions;
-  readonly #pace: MinInterval;
-  readonly #networkPace: MinInterval;
+  readonly #pace: Coalescer;
+  readonly #networkPace: Coalescer;
   readonly #queue: WorkQueue;
   readonly #settling: NodeJS.Timeout;
   readonly #networkWrites = new RateLimiter(NETWORK_WRITES);
@@ -74,12 +74,12 @@ export class ClusterStatuses implements StatusSink {
     const { round = ROUND, settling = SETTLING } = options;
     this.#options = options;
     this.#heldBack = new FirstStatusDelay(options.grace);
-    this.#pace = new MinInterval(
-      () => this.#round(),
+    this.#pace = new Coalescer(
+      async () => this.#round(),
       () => round,
     );
-    this.#networkPace = new MinInterval(
-      () => this.#queue.add(NETWORK),
+    this.#networkPace = new Coalescer(
+      async () => this.#queue.add(NETWORK),
       () => round,
     );
     const settle = (): void => {
@@ -124,8 +124,7 @@ export class ClusterStatuses implements StatusSink {
   /** What is left then, whoever leads next writes. */
   async close(): Promise<void> {
     clearTimeout(this.#settling);
-    this.#pace[Symbol.dispose]();
-    this.#networkPace[Symbol.dispose]();
+    detached('pass/statuses-stop', () => Promise.all([this.#pace.end(), this.#networkPace.end()]));
     await this.#queue.stop(CLOSE_DEADLINE);
     this.#options.onClose();
   }

@@ -39,3 +39,38 @@ test('a pass may ask for a later one, and none begins after the end', async () =
   await new Promise((resolve) => setTimeout(resolve, 5));
   assert.equal(ran, 3);
 });
+
+test('a minimum interval separates the begins of runs, and joins what is requested in between', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const begins: number[] = [];
+  const advance = async (milliseconds: number): Promise<void> => {
+    now += milliseconds;
+    t.mock.timers.tick(milliseconds);
+    await new Promise(setImmediate);
+  };
+  const coalescer = new Coalescer(
+    async () => {
+      begins.push(now);
+      // A request during a run is for the next one.
+      if (begins.length === 2) coalescer.request();
+    },
+    () => 100,
+  );
+  coalescer.request();
+  assert.deepEqual(begins, [], 'never within the request');
+  await advance(0);
+  await advance(10);
+  for (let count = 0; count < 3; count += 1) coalescer.request();
+  await advance(89);
+  assert.deepEqual(begins, [0]);
+  await advance(1);
+  assert.deepEqual(begins, [0, 100]);
+  await advance(100);
+  assert.deepEqual(begins, [0, 100, 200]);
+  coalescer.request();
+  await coalescer.end();
+  await advance(1_000);
+  assert.deepEqual(begins, [0, 100, 200]);
+});
