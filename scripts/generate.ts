@@ -11,6 +11,7 @@ import type { CustomResourceDefinition } from '../src/api/crd.ts';
 import { skupperDefinitions } from '../src/api/skupper/crds.ts';
 import { cliManual } from './cli-manual.ts';
 import { plantedFaultReference } from './fault-reference.ts';
+import { limitReference } from './limit-reference.ts';
 import { errorReference } from './error-reference.ts';
 import { reference } from './reference.ts';
 import * as skupperTexts from './reference-skupper.ts';
@@ -29,6 +30,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ['docs/reference/skupper.md', reference(skupper, skupperTexts)],
     ['docs/reference/cli.md', cliManual()],
     ['docs/reference/errors.md', errorReference()],
+    ['docs/reference/limits.md', limitReference()],
     ['docs/reference/planted-faults.md', plantedFaultReference()],
     ['src/api/generated/spec-shapes.ts', specShapes()],
   ]);

@@ -20,6 +20,7 @@ import { CertificateError } from '../x509/errors.ts';
 import { readCertificates } from '../x509/facts.ts';
 import type { Identity, Stores } from './ports.ts';
 import { UnusedBundles } from './unused-bundles.ts';
+import { limitTable } from '../limits/table.ts';
 
 export interface TokensOptions {
   readonly stores: Pick<Stores, 'bundles' | 'pendingKeys' | 'tokens'>;
@@ -30,7 +31,7 @@ export interface TokensOptions {
 }
 
 /** Whom they lead to, whoever wrote them says: thousands that lead to nobody must not have all the sockets of a process. */
-const AT_ONCE = 8;
+const AT_ONCE = limitTable.redemptionAttempts.value;
 /** Milliseconds, the most that a timer takes. */
 const FOREVER = 2 ** 31 - 1;
 

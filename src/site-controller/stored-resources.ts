@@ -10,20 +10,21 @@ import { apiVersionOf, type Resource } from '../kube/resource.ts';
 import { observePlanned, type AnyStatus } from '../site/observe/observe.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { keyOf, type SiteObject } from '../site/resources.ts';
+import { limitTable } from '../limits/table.ts';
 
 /**
  * Resources of a kind that one namespace may have: all rules of all namespaces share one process. The oldest count, so that a new one takes
  * nothing away from them.
  */
 const MOST: Readonly<Record<string, number>> = {
-  Site: 16,
-  RouterAccess: 64,
-  SecuredAccess: 256,
-  Certificate: 4_096,
-  Listener: 4_096,
-  Connector: 4_096,
+  Site: limitTable.sites.value,
+  RouterAccess: limitTable.routerAccesses.value,
+  SecuredAccess: limitTable.securedAccesses.value,
+  Certificate: limitTable.certificates.value,
+  Listener: limitTable.listeners.value,
+  Connector: limitTable.connectors.value,
 };
-const MOST_OF_OTHERS = 1_024;
+const MOST_OF_OTHERS = limitTable.otherResources.value;
 
 /** Those of one namespace that count, by name, and those that are too many. */
 export function bounded<T extends KubeObject>(

@@ -5,6 +5,7 @@ import { isRecord } from '../text/is-record.ts';
 import { isHost, isSiteId } from '../text/names.ts';
 import { parsePort } from './plan/fields.ts';
 import { nameOf } from './resources.ts';
+import { limitTable } from '../limits/table.ts';
 
 /** A Link as it stands with its status, whoever wrote that. */
 export interface StandingLink {
@@ -14,7 +15,7 @@ export interface StandingLink {
 }
 
 /** As many as a site tells of. */
-const MOST_ENDPOINTS = 64;
+const MOST_ENDPOINTS = limitTable.announcedEndpoints.value;
 
 /**
  * What routers of this site were told, before this one began, of where the site at a link's other end is reached. It stands in the Link's

@@ -1,9 +1,10 @@
 import { KeyedLimits } from '../limits/keyed-limits.ts';
 import type { Logger } from './log.ts';
 import { RateLimitedLog } from './rate-limited-log.ts';
+import { limitTable } from '../limits/table.ts';
 
 /** Far more than there are linked sites at once. */
-const MOST = 1_024;
+const MOST = limitTable.logPeers.value;
 
 /** A rate-limited log for each peer that can cause lines. Peers beyond `MOST` that logged lately share one. */
 export class KeyedRateLimitedLog {

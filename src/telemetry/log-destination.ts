@@ -1,4 +1,5 @@
 import { fstatSync, write } from 'node:fs';
+import { limitTable } from '../limits/table.ts';
 
 /** The one of this process: standard output. */
 export function standardOutput(): LogDestination {
@@ -19,7 +20,7 @@ export interface Sink {
 }
 
 /** Bytes that wait for a full disk or a reader that stands still; what is logged beyond them is dropped and counted. */
-const MOST = 1_048_576;
+const MOST = limitTable.logBytes.value;
 /** Milliseconds until what could not be written is tried again. */
 const AGAIN = 1_000;
 /** Nobody will ever read again. */

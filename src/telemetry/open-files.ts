@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { limitTable } from '../limits/table.ts';
 
 /**
  * How many files and sockets this process may have open (RLIMIT_NOFILE); undefined where it cannot be known. Node.js raises the soft
@@ -27,7 +28,7 @@ export function socketsWithin(openFiles: number | undefined): number {
 /** What the rest is divided into, so that nobody who holds sockets open takes all of it. What is left over is for listeners and files. */
 export function reserveWithin(openFiles: number | undefined): Reserve {
   const reserve = openFiles === undefined ? Infinity : reserveOf(openFiles);
-  return { peers: reserve / 4, strangers: Math.ceil(reserve / 8) };
+  return { peers: reserve / limitTable.filesOfLinks.value, strangers: Math.ceil(reserve / limitTable.filesOfUnauthenticated.value) };
 }
 
 export interface Reserve {
@@ -37,4 +38,5 @@ export interface Reserve {
   readonly strangers: number;
 }
 
-const reserveOf = (openFiles: number): number => Math.max(128, Math.ceil(openFiles / 20));
+const reserveOf = (openFiles: number): number =>
+  Math.max(limitTable.reservedFilesLeast.value, Math.ceil(openFiles / limitTable.reservedFiles.value));

@@ -1,7 +1,8 @@
-import { RateLimiter, type Rate } from '../limits/rate-limiter.ts';
+import { RateLimiter } from '../limits/rate-limiter.ts';
 import type { Logger } from './log.ts';
+import { limitTable } from '../limits/table.ts';
 
-const LINES: Rate = { burst: 20, perSecond: 1 };
+const LINES = limitTable.logLines.value;
 
 /** Limits log lines that any client can cause: a client of an open port must not fill a disk. */
 export class RateLimitedLog {

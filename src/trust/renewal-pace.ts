@@ -1,10 +1,11 @@
 import { EarlyRenewalError } from '../identity/issued.ts';
+import { limitTable } from '../limits/table.ts';
 
 /** Milliseconds. Of a certificate that lasts for minutes only, a sixteenth of its life. */
-const SPACING = 60_000;
+const SPACING = limitTable.renewalSpacing.value;
 const SHARE_OF_LIFE = 1 / 16;
 /** Each further renewal of one certificate, and each further one of a site that was not due, waits twice as long as the one before, up to so many times the first. */
-const MOST_SPACINGS = 1_440;
+const MOST_SPACINGS = limitTable.repeatedRenewalPause.value;
 
 /**
  * How often certificates are renewed: each at one time once, and a site's one after the other. What a renewal costs (a signature, a

@@ -1,11 +1,12 @@
 import { KeyedLimits } from '../limits/keyed-limits.ts';
-import { RateLimiter, type Rate } from '../limits/rate-limiter.ts';
+import { RateLimiter } from '../limits/rate-limiter.ts';
 import { bounded } from '../telemetry/boundary.ts';
+import { limitTable } from '../limits/table.ts';
 
-/** Milliseconds between two handshakes of one group: they take a tenth or two of the event loop's time. */
-const EVERY = 10;
 /** The burst starts in one event-loop iteration, in which no other client is served. */
-const RATE: Rate = { burst: 4, perSecond: 1_000 / EVERY };
+const RATE = limitTable.handshakeStarts.value;
+/** Milliseconds between two handshakes of one group: they take a tenth or two of the event loop's time. */
+const EVERY = 1_000 / RATE.perSecond;
 /** Number of groups from which on idle ones are evicted. */
 const MANY = 1_024;
 

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { bounded } from '../telemetry/boundary.ts';
 import { readHandleOf } from '../net/node-internals.ts';
 import { beginsHarmlessly, feedOf, type Feed } from './tls-feed.ts';
+import { limitTable } from '../limits/table.ts';
 
 /** Milliseconds until the next connection is looked at, where none of those that wait has brought anything; the second where that has been so for a while. */
 const PAUSE = 2;
@@ -13,10 +14,10 @@ const LOOKS = 16;
 /** Milliseconds after which one that has brought nothing counts as silent. */
 const SILENCE = 1_000;
 /** Milliseconds of work that any handshake may take. */
-const USUAL = 5;
+const USUAL = limitTable.handshakeWork.value;
 /** So many times as long as the rest took whoever caused it waits, and at most so many milliseconds. All others wait as long as it took. */
 const WAIT = 10;
-const LONGEST_WAIT = 10_000;
+const LONGEST_WAIT = limitTable.handshakePause.value;
 
 /** As they are when this is loaded: where a test stops the time of others, handshakes go on. */
 const [nextTurn, timer] = [setImmediate, setTimeout];
@@ -43,7 +44,12 @@ interface Group {
 type Groups = Map<string, Group>;
 
 /** Bytes that a peer may bring until its handshake is over, or in all. Certificates that people use are a quarter of that; servers may name all authorities that they trust. */
-const MOST_BYTES: { readonly [side in Side]: number } = { incoming: 16_384, outgoing: 32_768, asking: 32_768, unknown: 16_384 };
+const MOST_BYTES: { readonly [side in Side]: number } = {
+  incoming: limitTable.handshakeBytes.value,
+  outgoing: limitTable.dialedHandshakeBytes.value,
+  asking: limitTable.dialedHandshakeBytes.value,
+  unknown: limitTable.handshakeBytes.value,
+};
 
 const WHAT: { readonly [side in Side]: string } = { incoming: 'handshake', outgoing: 'handshake', asking: 'request', unknown: 'handshake' };
 

@@ -1,6 +1,7 @@
 import { lookup as askSystem, type LookupAddress, type LookupAllOptions } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { bounded, guard } from '../telemetry/boundary.ts';
+import { limitTable } from '../limits/table.ts';
 
 export type Resolved = (addresses: readonly LookupAddress[], error?: string) => void;
 
@@ -19,7 +20,7 @@ export const MOST_AGE = 86_400_000;
 /** A name with more addresses than this is not a server but a list. */
 const MOST_ADDRESSES = 16;
 /** Those that a configuration, or a linked site that says where it is reached, no longer has are forgotten beyond that. */
-const MOST_NAMES = 1_024;
+const MOST_NAMES = limitTable.hostNames.value;
 /** Of names for which the resolver did not answer in time: libuv looks up two names at once, and one place is for the others. */
 const MOST_SLOW = 1;
 /** Answers that there is no such name. Whatever else fails says nothing about it. */

@@ -3,7 +3,8 @@ import type { Server, TLSSocket } from 'node:tls';
 import { EarshotError } from '../errors/earshot-error.ts';
 import { bounded } from '../telemetry/boundary.ts';
 import { readHandleOf } from '../net/node-internals.ts';
-import { RateLimiter, type Rate } from '../limits/rate-limiter.ts';
+import { RateLimiter } from '../limits/rate-limiter.ts';
+import { limitTable } from '../limits/table.ts';
 
 /** Why a connection ends whose peer does without end what is bounded here. */
 export class EndlessTlsError extends EarshotError<'protocol'> {
@@ -17,7 +18,7 @@ export class EndlessTlsError extends EarshotError<'protocol'> {
 }
 
 /** Whoever keeps to RFC 8446 section 5.5 changes his keys after hundreds of gigabytes. */
-const RATE: Rate = { burst: 64, perSecond: 1 };
+const RATE = limitTable.keyUpdates.value;
 /** Of the label of a line that tells of changed keys, as against those of a handshake. */
 const CHANGED = /^(?:CLIENT|SERVER)_TRAFFIC_SECRET_N /;
 const LABEL_BYTES = 24;

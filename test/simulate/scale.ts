@@ -11,32 +11,20 @@ export const SCALES: readonly Change[] = [
   { file: 'router/routing/limits.ts', from: 'const REFRESH_EVERY = 600_000;', to: 'const REFRESH_EVERY = 6_000;' },
   { file: 'router/routing/limits.ts', from: 'const FORGET_AFTER = 1_800_000;', to: 'const FORGET_AFTER = 18_000;' },
   { file: 'router/routing/limits.ts', from: 'const SWEEP_EVERY = 10_000;', to: 'const SWEEP_EVERY = 1_000;' },
-  { file: 'router/routing/limits.ts', from: 'const COMPARE_EVERY = 30_000;', to: 'const COMPARE_EVERY = 12_000;' },
-  { file: 'router/routing/limits.ts', from: '{ burst: 8, perSecond: 0.1 }', to: '{ burst: 8, perSecond: 1 }' },
+  { file: 'router/routing/limits.ts', from: 'limitTable.comparison.value', to: '12_000' },
+  { file: 'router/routing/limits.ts', from: 'limitTable.returnsOfRouter.value', to: '{ burst: 8, perSecond: 1 }' },
   { file: 'router/routing/limits.ts', from: 'const COMPARE_AT_LAST = 40_000;', to: 'const COMPARE_AT_LAST = 16_000;' },
   // A crowd comes to as much as many thousands do.
-  {
-    file: 'router/http2/limits.ts',
-    from: 'idleFrames: { burst: 10_000, perSecond: 5_000 }',
-    to: 'idleFrames: { burst: 50, perSecond: 25 }',
-  },
-  {
-    file: 'router/http2/limits.ts',
-    from: 'earlyResets: { burst: 10_000, perSecond: 2_000 }',
-    to: 'earlyResets: { burst: 10, perSecond: 2 }',
-  },
-  { file: 'router/http2/limits.ts', from: 'concurrentStreams: 32_768,', to: 'concurrentStreams: 96,' },
+  { file: 'router/http2/limits.ts', from: 'limitTable.idleFrames.value', to: '{ burst: 50, perSecond: 25 }' },
+  { file: 'router/http2/limits.ts', from: 'limitTable.earlyResets.value', to: '{ burst: 10, perSecond: 2 }' },
+  { file: 'router/http2/limits.ts', from: 'limitTable.concurrentStreams.value', to: '96' },
   { file: 'router/http2/closed-streams.ts', from: 'const MOST = 512;', to: 'const MOST = 8;' },
   // Members that lie invent more than that.
-  { file: 'router/routing/limits.ts', from: 'routers: 4096,', to: 'routers: 12,' },
-  { file: 'router/routing/limits.ts', from: 'routersOfSite: 16,', to: 'routersOfSite: 4,' },
-  { file: 'router/routing/limits.ts', from: 'databaseBytes: 64 * 1024 * 1024,', to: 'databaseBytes: 48 * 1024,' },
+  { file: 'router/routing/limits.ts', from: 'limitTable.routers.value', to: '12' },
+  { file: 'router/routing/limits.ts', from: 'limitTable.routersOfSite.value', to: '4' },
+  { file: 'router/routing/limits.ts', from: 'limitTable.routingRecordBytes.value', to: '48 * 1024' },
   // Slow machines have less time than they need for that.
-  {
-    file: 'router/routing/limits.ts',
-    from: 'const messageTime = { part: 0.25, burst: 3 }',
-    to: 'const messageTime = { part: 0.05, burst: 2 }',
-  },
-  { file: 'router/routing/limits.ts', from: 'const pathTime = { part: 0.1, burst: 4 }', to: 'const pathTime = { part: 0.05, burst: 2 }' },
-  { file: 'router/routing/limits.ts', from: 'const roomTime = { part: 0.05, burst: 10 }', to: 'const roomTime = { part: 0.05, burst: 2 }' },
+  { file: 'router/routing/limits.ts', from: 'limitTable.messageTime.value', to: '{ part: 0.05, burst: 2 }' },
+  { file: 'router/routing/limits.ts', from: 'limitTable.pathTime.value', to: '{ part: 0.05, burst: 2 }' },
+  { file: 'router/routing/limits.ts', from: 'limitTable.evictionTime.value', to: '{ part: 0.05, burst: 2 }' },
 ];

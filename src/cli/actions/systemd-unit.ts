@@ -1,3 +1,5 @@
+import { limitTable } from '../../limits/table.ts';
+
 /** The systemd unit of a namespace, as text (systemd.unit(5), systemd.service(5)). */
 export interface UnitOptions {
   readonly namespace: string;
@@ -35,7 +37,7 @@ TimeoutStopSec=${drainSeconds + 10}
 SyslogIdentifier=earshot
 UMask=0077
 NoNewPrivileges=true
-LimitNOFILE=1048576
+LimitNOFILE=${limitTable.openFiles.value}
 ${user ? '' : hardening(home)}
 [Install]
 WantedBy=${user ? 'default.target' : 'multi-user.target'}

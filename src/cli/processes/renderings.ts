@@ -1,7 +1,8 @@
-import { RateLimiter, type Rate } from '../../limits/rate-limiter.ts';
+import { RateLimiter } from '../../limits/rate-limiter.ts';
+import { limitTable } from '../../limits/table.ts';
 
 /** A scraper comes every few seconds; whoever else reaches the port may come as often as it likes. */
-const RATE: Rate = { burst: 10, perSecond: 10 };
+const RATE = limitTable.renderings.value;
 
 /**
  * A text that takes time to make, for whoever asks, and memory, which all share: one is made at a time, for all who ask meanwhile, and who

@@ -10,6 +10,7 @@ import { metrics } from '../../telemetry/metrics.ts';
 import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
 import { renderMetrics } from './render-metrics.ts';
 import { Renderings } from './renderings.ts';
+import { limitTable } from '../../limits/table.ts';
 
 /** Why a probe fails, in words for `kubectl describe`; undefined when all is well. */
 export type Probe = () => string | undefined;
@@ -19,12 +20,12 @@ export interface TelemetryServer extends AsyncDisposable {
 }
 
 /** Connections at the port, in all and of one address: whoever reaches it needs no certificate, and is not to have the files of others. */
-const MOST = Math.min(64, Math.ceil(reserveWithin(openFilesLimit()).strangers / 2));
-const MOST_OF_ADDRESS = Math.min(16, MOST);
+const MOST = Math.min(limitTable.telemetryConnections.value, Math.ceil(reserveWithin(openFilesLimit()).strangers / 2));
+const MOST_OF_ADDRESS = Math.min(limitTable.telemetryConnectionsOfAddress.value, MOST);
 /** Of one connection, which is closed then: what asks for more at once, without waiting for answers, costs others their turns. */
-const MOST_REQUESTS = 256;
+const MOST_REQUESTS = limitTable.telemetryRequests.value;
 /** Bytes. Who asks for metrics or probes sends several hundred. */
-const MOST_AT_ONCE = 4_096;
+const MOST_AT_ONCE = limitTable.telemetryBytes.value;
 const TOO_LONG = `HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`;
 /** Milliseconds: longer than from one look of Prometheus to the next. */
 const IDLE = 65_000;

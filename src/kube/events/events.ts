@@ -3,11 +3,12 @@ import { performance } from 'node:perf_hooks';
 
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
 import { pause } from '../../work/pause.ts';
-import { KeyedRateLimiter, RateLimiter, type Rate } from '../../limits/rate-limiter.ts';
+import { KeyedRateLimiter, RateLimiter } from '../../limits/rate-limiter.ts';
 import type { EventRecorder, KubeClient } from '../contract.ts';
 import { ApiError, isAlreadyExists, isNotFound } from '../errors.ts';
 import { eventKey, eventObject, events, objectKey, seriesPatch, shownNote } from './event-record.ts';
 import type { EventInput, Reporter } from './event-record.ts';
+import { limitTable } from '../../limits/table.ts';
 
 export interface EventRecorderOptions extends Reporter {
   readonly client: Pick<KubeClient, 'create' | 'patch'>;
@@ -26,11 +27,11 @@ const SERIES_ENDS = 6 * 60_000;
 /** Repeats are counted for this long before the count is written. */
 const SERIES_DELAY = 10_000;
 const MOST_KNOWN = 1_000;
-const MOST_QUEUED = 1_000;
+const MOST_QUEUED = limitTable.eventsQueued.value;
 /** Of all events: a burst, then so many a second. Events are for people; the API server has better things to do. */
-const ALL: Rate = { burst: 50, perSecond: 20 };
+const ALL = limitTable.events.value;
 /** Of different events of one object: what flaps must not fill etcd. */
-const EACH: Rate = { burst: 10, perSecond: 1 / 60 };
+const EACH = limitTable.eventsOfObject.value;
 const RETRY: Backoff = { first: 1_000, max: 2_000 };
 const DISPOSE_DEADLINE = 2_000;
 

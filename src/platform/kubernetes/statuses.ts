@@ -18,6 +18,7 @@ import type { NamespaceWatches, StoredResource } from './namespace-watches.ts';
 import { PartitionDetector } from './partition-detector.ts';
 import { writeNetworkStatus } from './network-writer.ts';
 import { wantedStatuses, withStandingTimes } from './wanted-statuses.ts';
+import { limitTable } from '../../limits/table.ts';
 
 export interface ClusterStatusesOptions {
   /** It writes only while this router leads. */
@@ -49,7 +50,7 @@ const CONCURRENCY = 8;
  * Writes of what the routers see of the network. Each becomes a write of the Site's status, and any other site can cause them: a site that is
  * set up is reported at once, and one that keeps changing every ten seconds.
  */
-const NETWORK_WRITES = { burst: 10, perSecond: 0.1 };
+const NETWORK_WRITES = limitTable.networkStatusWrites.value;
 /** No resource's key. */
 const NETWORK = 'network';
 

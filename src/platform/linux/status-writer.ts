@@ -6,7 +6,8 @@ import { detached } from '../../telemetry/boundary.ts';
 import { Coalescer } from '../../limits/loop/coalescer.ts';
 import { pause } from '../../work/pause.ts';
 import { CpuBudget } from '../../limits/cpu-budget.ts';
-import { KeyedRateLimiter, type Rate } from '../../limits/rate-limiter.ts';
+import { KeyedRateLimiter } from '../../limits/rate-limiter.ts';
+import { limitTable } from '../../limits/table.ts';
 
 export interface WrittenFile {
   /** Its text, in parts that are put together when it is its turn. */
@@ -26,7 +27,7 @@ export interface StatusWriterOptions {
 const RETRY = 2_000;
 
 /** How often one file is written: others decide how often some of what it tells changes. A long one counts as several. */
-const WRITES: Rate = { burst: 8, perSecond: 1 };
+const WRITES = limitTable.statusFileWrites.value;
 const BYTES_OF_WRITE = 65_536;
 /** Milliseconds after which what had to wait is looked at again. */
 const LATER = 1_000;

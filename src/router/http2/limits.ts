@@ -1,4 +1,5 @@
 import type { Rate } from '../../limits/rate-limiter.ts';
+import { limitTable } from '../../limits/table.ts';
 
 /** Bounds on what a peer can make this end hold or do. All sizes in bytes. */
 export interface SessionLimits {
@@ -35,18 +36,18 @@ export interface SessionLimits {
 
 export const DEFAULT_LIMITS: SessionLimits = {
   methods: ['CONNECT', 'POST'],
-  concurrentStreams: 32_768,
-  requestsWaiting: 1 << 20,
-  headerListBytes: 16_384,
+  concurrentStreams: limitTable.concurrentStreams.value,
+  requestsWaiting: limitTable.requestsWaiting.value,
+  headerListBytes: limitTable.headerListBytes.value,
   frameBytes: 65_535,
   streamWindow: 65_535,
   streamWindowMost: 8 << 20,
   growth: 16 << 20,
-  unconsumed: 24 << 20,
-  answersQueued: 256 << 10,
-  controlQueued: 4 << 20,
+  unconsumed: limitTable.unconsumedBytes.value,
+  answersQueued: limitTable.answersQueued.value,
+  controlQueued: limitTable.controlQueued.value,
   settingsDeadline: 30_000,
   answeredDeadline: 30_000,
-  idleFrames: { burst: 10_000, perSecond: 5_000 },
-  earlyResets: { burst: 10_000, perSecond: 2_000 },
+  idleFrames: limitTable.idleFrames.value,
+  earlyResets: limitTable.earlyResets.value,
 };

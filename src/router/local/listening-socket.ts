@@ -15,6 +15,7 @@ import { limitKeyUpdates } from '../../work/key-updates.ts';
 import { TcpByTls } from '../../work/tcp-by-tls.ts';
 import { openTlsFeed } from '../../work/tls-feed.ts';
 import { networkOf } from '../../x509/network.ts';
+import { limitTable } from '../../limits/table.ts';
 
 const BACKLOG = 1024;
 
@@ -256,7 +257,7 @@ export function portInUse(address: HostPort, owner = 'another process'): Problem
 }
 
 /** Of those that show no certificate so many at once are not read in turn: each would take some milliseconds longer, and together they take little. */
-const FEW_HANDSHAKES = 16;
+const FEW_HANDSHAKES = limitTable.unscheduledHandshakes.value;
 
 /**
  * A session that is resumed lets its client in without a look at its certificate, and each goes on in another: where clients need one, there are none.

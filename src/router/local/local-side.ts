@@ -22,6 +22,7 @@ import { MOST_COST } from '../wire.ts';
 import { portOwner } from './port-owner.ts';
 import { AdmissionSlots } from '../../limits/admission-slots.ts';
 import { hasSentData } from '../../work/tls-feed.ts';
+import { limitTable } from '../../limits/table.ts';
 
 export const LOCAL_LIMITS: LocalLimits = {
   connect: 10_000,
@@ -30,7 +31,7 @@ export const LOCAL_LIMITS: LocalLimits = {
   setAsideFirst: 500,
   setAsideMost: 30_000,
   handshake: 30_000,
-  handshakes: Math.min(1_024, reserveWithin(openFilesLimit()).strangers),
+  handshakes: Math.min(limitTable.listenerHandshakes.value, reserveWithin(openFilesLimit()).strangers),
   listenFirst: 200,
   listenMost: 5_000,
   sockets: socketsWithin(openFilesLimit()),

@@ -1,3 +1,5 @@
+import { limitTable } from '../../limits/table.ts';
+
 /** What things cost in memory while they are idle, in bytes, about. */
 
 /** A connection with its two ends, sockets or streams; a peer's TLS connection. */
@@ -7,7 +9,7 @@ export const COST = { connection: 8_192, peer: 98_304 } as const;
 export const TLS_COST = 57_344;
 
 /** What it takes besides, at most, once much has come at once: OpenSSL's input is made of pages that are used when they are filled, and kept then. */
-export const TLS_FEED_COST = 65_536;
+export const TLS_FEED_COST = limitTable.tlsBuffer.value;
 
 /** A TLS handshake, of which OpenSSL has so much that it goes on. */
 export const HANDSHAKE_COST = 81_920;

@@ -1,11 +1,10 @@
 import { totalmem } from 'node:os';
-
-const MIB = 1 << 20;
+import { limitTable } from '../../limits/table.ts';
 
 /** What a router needs for itself: the program, its own buffers, and what the collector has not collected yet. */
-const OWN = 128 * MIB;
+const OWN = limitTable.uncountedMemory.value;
 /** Of what is left, the part that is counted: allocators and the collector need the rest. */
-const COUNTED = 0.5;
+const COUNTED_PARTS = limitTable.countedMemory.value;
 
 /**
  * Bytes that this process may use: what the machine has or its control group allows (`memory.max`, `memory.high`), or less where somebody
@@ -19,5 +18,5 @@ export function memoryLimit(said = Infinity): number {
 
 /** Of such a limit, what connections and peers may hold together. */
 export function budgetWithin(limit: number): number {
-  return Math.max(limit - OWN, limit / 4) * COUNTED;
+  return Math.max(limit - OWN, limit / 4) / COUNTED_PARTS;
 }

@@ -10,15 +10,16 @@ import { FairShare } from '../../limits/fair-share.ts';
 import { runToEnd, runSlice, type Sliced } from '../../limits/sliced.ts';
 import { CpuBudget } from '../../limits/cpu-budget.ts';
 import { KeyedLimits } from '../../limits/keyed-limits.ts';
+import { limitTable } from '../../limits/table.ts';
 
 /** Milliseconds between two looks, where somebody is to be refused, and the part of the time that those may take. */
 const LOOK_AGAIN = 100;
 const LOOK_PART = 0.05;
 /** Of the time, the part that may go into finding who lets go for one owner's links, and milliseconds of that at once: a peer can ask for links without end. */
-const ROOM_TIME = { part: 0.05, burst: 50 };
+const ROOM_TIME = limitTable.memorySearchTime.value;
 const ROOM_TIME_OWNERS = 1_024;
 /** Of the budget, what handshakes may take besides it, and how many there may be in any case. */
-const [OF_HANDSHAKES, FEW_HANDSHAKES] = [1 / 8, 16];
+const [PARTS, FEW_HANDSHAKES] = [limitTable.handshakeMemory.value, 16];
 /** What is left after some had to let go. */
 const AFTER_EXCESS = 7 / 8;
 /** Milliseconds of that in a turn of the event loop: thousands may have to, and each has two ends that are closed in the next one. */
@@ -92,7 +93,7 @@ export class Memory {
 
   /** TLS handshakes that may be under way at once at a port, or at all Listeners: of people who are nobody yet, so that they count for none. */
   get handshakes(): number {
-    return Math.max(FEW_HANDSHAKES, Math.floor((this.#shares.most * OF_HANDSHAKES) / HANDSHAKE_COST));
+    return Math.max(FEW_HANDSHAKES, Math.floor(this.#shares.most / PARTS / HANDSHAKE_COST));
   }
 
   /** Of what nobody can be made to let go. @param bytes more, or less where it is below zero */

@@ -10,9 +10,10 @@ import type { NamespaceView } from '../namespace-view.ts';
 import { runToEnd, type Sliced } from '../../limits/sliced.ts';
 import type { DesiredObject, DesiredState } from '../desired-state.ts';
 import { isOurs } from './own-objects.ts';
+import { limitTable } from '../../limits/table.ts';
 
 /** Templates of one namespace that count: each is compared with each object. */
-const MOST_TEMPLATES = 64;
+const MOST_TEMPLATES = limitTable.labelTemplates.value;
 
 /** The keys of a template that are read. */
 export const TEMPLATE_KEYS = ['name', 'kind', 'labelSelector', 'exclude'] as const;

@@ -14,15 +14,16 @@ import { HandshakePace } from '../../work/handshake-pace.ts';
 import { limitKeyUpdates } from '../../work/key-updates.ts';
 import { hasSentData, openTlsFeed } from '../../work/tls-feed.ts';
 import { networkOf } from '../../x509/network.ts';
+import { limitTable } from '../../limits/table.ts';
 
 /** Beyond the limit of open files nobody would get in at all. */
-const CONNECTIONS = Math.min(512, reserveWithin(openFilesLimit()).strangers);
+const CONNECTIONS = Math.min(limitTable.grantConnections.value, reserveWithin(openFilesLimit()).strangers);
 const defaultLimits: GrantServerLimits = {
-  bodyBytes: 16_384,
+  bodyBytes: limitTable.grantBodyBytes.value,
   requestMilliseconds: 30_000,
-  redemptionsAtOnce: 8,
+  redemptionsAtOnce: limitTable.redemptionsAtOnce.value,
   connections: CONNECTIONS,
-  connectionsOfAddress: Math.min(128, CONNECTIONS),
+  connectionsOfAddress: Math.min(limitTable.grantConnectionsOfAddress.value, CONNECTIONS),
 };
 
 /** The `url` of a grant's status and of its tokens. */
@@ -61,7 +62,7 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
   server.headersTimeout = limits.requestMilliseconds / 2;
   server.requestTimeout = limits.requestMilliseconds;
   // Of one address handshakes begin so fast and no faster, and with each comes one request.
-  server.maxRequestsPerSocket = 1;
+  server.maxRequestsPerSocket = limitTable.grantRequests.value;
   const places = new AdmissionSlots<Socket>({ most: limits.connections, mostOfGroup: limits.connectionsOfAddress }, hasSentData);
   const pace = new HandshakePace<Socket>(options.monotonic);
   const open = new Set<Socket>();

@@ -14,11 +14,12 @@ import { connectFailure, isAboutTime, type Validity } from './connect-failure.ts
 import { decodeAnswer, encodeRedemption, type RedemptionAnswer } from './redemption.ts';
 import { createRequest } from '../../x509/request.ts';
 import { refusalOf } from './refusal.ts';
+import { limitTable } from '../../limits/table.ts';
 
 /** Milliseconds for the whole exchange, and until TCP is there: on slow paths each takes some round trips. */
-const [TIMEOUT, CONNECT] = [30_000, 10_000];
+const [TIMEOUT, CONNECT] = [limitTable.redemptionTime.value, 10_000];
 const PROBE = 10_000;
-const MOST_OF_ANSWER = { bytes: 1_048_576, pieces: 4_096 };
+const MOST_OF_ANSWER = { bytes: limitTable.redemptionAnswer.value, pieces: 4_096 };
 /** Before the answer (1xx, RFC 9110 section 15.2): each is a whole head to read. */
 const MOST_INFORMATION = 32;
 

@@ -4,6 +4,7 @@ import { TrustError } from '../errors.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { isHost, isSiteName, isUuid } from '../../text/names.ts';
+import { limitTable } from '../../limits/table.ts';
 
 /** Behind it stands the grant's name. */
 export const REDEEM_PATH = '/v1/redeem/';
@@ -110,7 +111,7 @@ function bytesOf(fields: Fields, name: string, length: number): Buffer {
 
 const malformed = (why: string): TrustError => new TrustError('request-malformed', `the redemption is malformed: ${why}`);
 
-const MAX_ENDPOINTS = 64;
+const MAX_ENDPOINTS = limitTable.announcedEndpoints.value;
 
 /** @throws TrustError `server-failed`, saying which field */
 export function decodeAnswer(text: string): RedemptionAnswer {

@@ -2,6 +2,7 @@ import type { TrustCode } from '../errors.ts';
 import { TrustError } from '../errors.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { printable } from '../../text/printable.ts';
+import { limitTable } from '../../limits/table.ts';
 
 /** What a grant server may tell us, in its words, by its code. */
 const known: ReadonlySet<string> = new Set<TrustCode>([
@@ -39,7 +40,10 @@ function parse(body: string): { readonly code?: string; readonly message?: strin
     const value: unknown = JSON.parse(body);
     if (!isRecord(value)) return {};
     const { code, message } = value;
-    return { ...(typeof code === 'string' ? { code } : {}), ...(typeof message === 'string' ? { message: printable(message, 500) } : {}) };
+    return {
+      ...(typeof code === 'string' ? { code } : {}),
+      ...(typeof message === 'string' ? { message: printable(message, limitTable.answerMessage.value) } : {}),
+    };
   } catch {
     return {};
   }

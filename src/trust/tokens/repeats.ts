@@ -1,9 +1,10 @@
 import type { Clock } from '../contract.ts';
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
+import { limitTable } from '../../limits/table.ts';
 
 /** An answer may be lost on its way more than once. */
-const FREE = 5;
-const WAIT: Backoff = { first: 1_000, max: 86_400_000 };
+const FREE = limitTable.repeatedAnswers.value;
+const WAIT: Backoff = limitTable.repeatedAnswerPause.value;
 /** Milliseconds for which a redemption is remembered beyond its last wait: as long as certificates last, as a rule. */
 const KEPT = 30 * 86_400_000;
 const SWEEP = 3_600_000;

@@ -1,16 +1,17 @@
 import type { Clock } from '../contract.ts';
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
-import { RateLimiter, type Rate } from '../../limits/rate-limiter.ts';
+import { RateLimiter } from '../../limits/rate-limiter.ts';
 import { networkOf } from '../../x509/network.ts';
+import { limitTable } from '../../limits/table.ts';
 
 /** Slips of the pen and a token pasted twice. */
-const FREE_GUESSES = 5;
-const WAIT: Backoff = { first: 1_000, max: 900_000 };
+const FREE_GUESSES = limitTable.wrongCodes.value;
+const WAIT: Backoff = limitTable.wrongCodePause.value;
 /** An address that has not guessed for so long starts anew. */
 const FORGET_AFTER = 3_600_000;
-const MAX_ADDRESSES = 4_096;
+const MAX_ADDRESSES = limitTable.guessers.value;
 /** Wrong guesses of all addresses together at codes that a person made. */
-const SHARED: Rate = { burst: 200, perSecond: 2 };
+const SHARED = limitTable.wrongCodesOfAll.value;
 
 /**
  * Slows down who guesses codes. Each address waits twice as long after each wrong guess as before. All addresses together have

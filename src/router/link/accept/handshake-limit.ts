@@ -7,10 +7,11 @@ import { TcpByTls } from '../../../work/tcp-by-tls.ts';
 import { hasSentData } from '../../../work/tls-feed.ts';
 import { networkOf } from '../../../x509/network.ts';
 import { bounded } from '../../../telemetry/boundary.ts';
+import { limitTable } from '../../../limits/table.ts';
 
 /** TLS handshakes under way at once, of all and of one address: they are the work that anybody can ask for. */
-const MOST = Math.min(512, reserveWithin(openFilesLimit()).strangers);
-const MOST_OF_ADDRESS = 64;
+const MOST = Math.min(limitTable.accessHandshakes.value, reserveWithin(openFilesLimit()).strangers);
+const MOST_OF_ADDRESS = limitTable.accessHandshakesOfAddress.value;
 
 /**
  * Lets only so many handshakes run at once: for one more, the oldest of the address that has most of them is ended.

@@ -1,5 +1,7 @@
+import { limitTable } from '../../../limits/table.ts';
+
 /** Connections that may be open with one peer, from one site. */
-export const CONNECTIONS_OF_PEER = 16;
+export const CONNECTIONS_OF_PEER = limitTable.connectionsOfPeer.value;
 /** Of these, both connections of a link. */
 export const PLACES_OF_LINK = 2;
 

@@ -6,9 +6,10 @@ import type { GroupEndpoint } from '../../contract.ts';
 import { ENDPOINTS } from '../../wire.ts';
 import { LinkError } from '../link-errors.ts';
 import { messageOfType } from './framing.ts';
+import { limitTable } from '../../../limits/table.ts';
 
 /** As many as a Link has. */
-export const MOST_ENDPOINTS = 64;
+export const MOST_ENDPOINTS = limitTable.announcedEndpoints.value;
 
 export function writeEndpoints(endpoints: readonly GroupEndpoint[]): Buffer {
   const told = endpoints

@@ -7,6 +7,7 @@ import { piecesOf } from '../../routing/codec.ts';
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { Backlog } from './backlog.ts';
 import { frameMessage, MessageReader } from './framing.ts';
+import { limitTable } from '../../../limits/table.ts';
 
 export interface RoutingStreamEvents {
   /** The first message. @throws LinkError to cut the peer off */
@@ -27,7 +28,11 @@ export interface RoutingStreamLimits {
   readonly rate: number;
 }
 
-const LIMITS: RoutingStreamLimits = { queued: 33_554_432, burst: 67_108_864, rate: 8_388_608 };
+const LIMITS: RoutingStreamLimits = {
+  queued: limitTable.routingQueued.value,
+  burst: limitTable.routingArrivals.value.burst,
+  rate: limitTable.routingArrivals.value.perSecond,
+};
 /** What a message costs of burst and rate besides its bytes: most of its price is not its length. */
 const MESSAGE_PRICE = 1_024;
 
