@@ -430,7 +430,7 @@ export const faults: PlantedFaults = {
   'own-early-resets': {
     description: 'Clients that come and go at once make the next router take this router for one that resets streams without end.',
     firstSeed: 199,
-    changes: [{ file: 'router/http2/session.ts', from: 'if (!isEarly || this.#ownEarlyResets.take())', to: 'if (true)' }],
+    changes: [{ file: 'router/http2/session.ts', from: 'if (!isEarly || this.#ownEarlyResets.take(this.now()))', to: 'if (true)' }],
   },
   'idle-ends': {
     description: 'The empty frames that end many short streams count as frames without data.',
