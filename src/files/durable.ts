@@ -58,6 +58,11 @@ export async function writeDurably(path: string, content: Content, mode: number,
 export const draftFor = (path: string): string =>
   join(dirname(path), `.${basename(path).slice(0, 200)}.${randomBytes(6).toString('hex')}.tmp`);
 
+/** The file or directory that a draft, or one generation of a bundle, is for: a message with its random name would change each time. */
+export function pathInMessages(path: string): string {
+  return path.replace(/\/\.\.[0-9a-f]{16}(?:\.link)?(?:\/[^/]*)?$/, '').replace(/\/\.([^/]+)\.[0-9a-f]{12}\.tmp$/, '/$1');
+}
+
 /** What a crash has left of writing. Only for who has the directory, or the file, to itself. */
 export async function removeDrafts(directory: string, disk: Disk, file?: string): Promise<void> {
   for (const name of await disk.names(directory)) {
@@ -66,9 +71,13 @@ export async function removeDrafts(directory: string, disk: Disk, file?: string)
   }
 }
 
-/** Makes the directory with its parents; the mode holds for those that are new. */
+/** Makes the directory with its parents; the mode holds for those that are new. @throws FileError */
 export async function makeDirectory(path: string, mode: number): Promise<void> {
-  await mkdir(path, { recursive: true, mode });
+  try {
+    await mkdir(path, { recursive: true, mode });
+  } catch (error) {
+    throw new FileError('failed', `${path} cannot be made ${remedyOf(error, 'made')}`, error);
+  }
 }
 
 export const removeFile = (path: string): Promise<void> => realDisk.remove(path);

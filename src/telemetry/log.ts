@@ -45,8 +45,12 @@ function describeError(error: unknown): unknown {
   };
 }
 
-/** The message of anything that was thrown, with its causes, on one line. */
+/** The message of anything that was thrown, on one line, with the causes that it does not name itself. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? `${error.message}: ${messageOf(error.cause)}` : error.message;
+  const { message, cause } = error;
+  if (!(cause instanceof Error)) return message;
+  const why = messageOf(cause);
+  const isNamed = message.includes(why) || ('code' in cause && message.includes(`(${String(cause.code)})`));
+  return isNamed ? message : `${message}: ${why}`;
 }

@@ -7,7 +7,7 @@ import { join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, type Document } from 'yaml';
 import { EarshotError } from '../../errors/earshot-error.ts';
-import { hasCode } from '../../files/errno.ts';
+import { hasCode, remedyOf } from '../../files/errno.ts';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { resourceFileName, type NamespaceLayout } from './layout.ts';
 import type { Manifest, Written } from '../resources.ts';
@@ -99,7 +99,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
     return (await readdir(folder)).filter((name) => /^[^.#].*\.(ya?ml|json)$/.test(name)).sort();
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return [];
-    throw new EarshotError('failed', `${folder} cannot be read; look at who owns it.`, error);
+    throw new EarshotError('failed', `${folder} cannot be read ${remedyOf(error, 'read')}.`, error);
   }
 }
 

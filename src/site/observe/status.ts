@@ -58,7 +58,9 @@ export function configured({ own, wording }: Pick<OwnView, 'own' | 'wording'>): 
   const errors = own.filter(({ severity }) => severity === 'error');
   const first = errors.find(({ code }) => !AWAITED.has(code)) ?? errors[0];
   if (first === undefined) return done;
-  const message = errors.map((problem) => formatProblem(problem, wording)).join('; ');
+  const all = [...new Set(errors.map((problem) => formatProblem(problem, wording)))];
+  // One cause may stop several certificates of a Site: it is named once.
+  const message = all.filter((text) => !all.some((other) => other !== text && text.endsWith(other))).join('; ');
   return AWAITED.has(first.code) ? waiting(first.code, message) : failed({ code: first.code, message });
 }
 

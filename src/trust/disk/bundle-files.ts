@@ -3,7 +3,7 @@ import { readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TlsBundle } from '../../identity/tls-bundle.ts';
 import type { Disk } from '../../files/disk.ts';
-import { hasCode } from '../../files/errno.ts';
+import { hasCode, remedyOf } from '../../files/errno.ts';
 import { realDisk } from './disk.ts';
 import { TrustError } from '../errors.ts';
 
@@ -42,11 +42,7 @@ async function currentOf(directory: string): Promise<string | undefined> {
   } catch (error) {
     // No link stands there, or nothing at all.
     if (hasCode(error, 'ENOENT', 'EINVAL', 'ENOTDIR')) return undefined;
-    throw new TrustError(
-      'state-unavailable',
-      `${directory} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      error,
-    );
+    throw new TrustError('state-unavailable', `${directory} cannot be read ${remedyOf(error, 'read')}`, error);
   }
 }
 

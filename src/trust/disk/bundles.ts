@@ -170,7 +170,7 @@ async function namesIn(directory: string): Promise<readonly string[]> {
       if (names.length === MOST_BUNDLES) break;
     }
   } catch (error) {
-    if (!hasCode(error, 'ENOENT', 'ENOTDIR', 'EACCES')) throw error;
+    if (!hasCode(error, 'ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP')) throw error;
   }
   return names.sort();
 }

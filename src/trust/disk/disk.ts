@@ -1,5 +1,6 @@
 /** The disk as this room sees it: its failures are TrustErrors `state-unavailable`. */
 import { realDisk as plain, type Disk } from '../../files/disk.ts';
+import { pathInMessages } from '../../files/durable.ts';
 import { remedyOf } from '../../files/errno.ts';
 import { FileError } from '../../files/errors.ts';
 import { TrustError } from '../errors.ts';
@@ -33,6 +34,6 @@ async function naming<T>(path: string, done: string, step: Promise<T>): Promise<
     return await step;
   } catch (error) {
     if (error instanceof FileError) throw new TrustError('state-unavailable', error.message, error);
-    throw new TrustError('state-unavailable', `${path} cannot be ${done} ${remedyOf(error, done)}`, error);
+    throw new TrustError('state-unavailable', `${pathInMessages(path)} cannot be ${done} ${remedyOf(error, done)}`, error);
   }
 }
