@@ -23,6 +23,7 @@ import { LoopQuota, PeerLoopQuotas } from '../limits/loop/loop-quota.ts';
 import { budgetWithin, memoryLimit } from './memory/limit.ts';
 import { KeyedRateLimitedLog } from '../telemetry/keyed-rate-limited-log.ts';
 import { openFilesLimit, reserveWithin } from '../telemetry/open-files.ts';
+import { createClosingSlots } from './link/session/connection.ts';
 import { Liveness } from './link/session/liveness.ts';
 import { linkMetrics, showMetrics } from './link/link-metrics.ts';
 import { refuse } from './link/refusal.ts';
@@ -76,6 +77,7 @@ class JoinedRouter implements Router, LinkHost {
   readonly liveness = new Liveness();
   readonly memory: Memory;
   readonly turns = new PeerLoopQuotas();
+  readonly closing = createClosingSlots();
   readonly dials = new LoopQuota(() => 1);
   readonly messageTime = new KeyedCpuBudget(messageTime.part, messageTime.burst);
   /** Whoever is let in may link as often as it likes, and be gone again. */

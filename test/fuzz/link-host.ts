@@ -8,6 +8,7 @@ import type { Link } from '../../src/router/link/link.ts';
 import { LoopQuota, PeerLoopQuotas } from '../../src/limits/loop/loop-quota.ts';
 import { Links } from '../../src/router/link/links.ts';
 import { Memory } from '../../src/router/memory/memory.ts';
+import { createClosingSlots } from '../../src/router/link/session/connection.ts';
 import type { Liveness } from '../../src/router/link/session/liveness.ts';
 import { refuse } from '../../src/router/link/refusal.ts';
 import { isVia, writeVia } from '../../src/router/via.ts';
@@ -40,6 +41,7 @@ export class FuzzedHost implements LinkHost {
   readonly liveness: Liveness;
   readonly memory = new Memory({ bytes: Infinity, peers: Infinity }, quiet);
   readonly turns = new PeerLoopQuotas();
+  readonly closing = createClosingSlots();
   readonly dials = new LoopQuota(() => 1);
   readonly messageTime = new KeyedCpuBudget(messageTime.part, messageTime.burst);
   readonly hooks = {};

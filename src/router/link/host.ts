@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Logger } from '../../telemetry/log.ts';
 import type { RouterHooks, SiteKey } from '../contract.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
@@ -8,6 +9,7 @@ import type { Link, LinkEvents } from './link.ts';
 import type { Links } from './links.ts';
 import type { Liveness } from './session/liveness.ts';
 import type { Memory } from '../memory/memory.ts';
+import type { AdmissionSlots } from '../../limits/admission-slots.ts';
 import type { LoopQuota, PeerLoopQuotas } from '../../limits/loop/loop-quota.ts';
 import type { KeyedCpuBudget } from '../../limits/cpu-budget.ts';
 
@@ -26,6 +28,8 @@ export interface LinkHost {
   readonly liveness: Liveness;
   readonly memory: Memory;
   readonly turns: PeerLoopQuotas;
+  /** Sockets of closed sessions. */
+  readonly closing: AdmissionSlots<Socket>;
   /** For attempts to link. */
   readonly dials: LoopQuota;
   /** For messages of routing, by the owners of connections. */

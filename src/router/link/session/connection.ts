@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { bounded, reportInternalError } from '../../../telemetry/boundary.ts';
+import { CONNECTIONS_OF_PEER } from '../accept/places.ts';
 import { LinkError } from '../link-errors.ts';
 import type { RequestHead, Session, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { createSession } from '../../http2/session.ts';
+import { AdmissionSlots } from '../../../limits/admission-slots.ts';
 import type { PeerLoopQuotas } from '../../../limits/loop/loop-quota.ts';
 import { COST } from '../../memory/costs.ts';
 import type { MemoryUser } from '../../memory/memory-users.ts';
@@ -32,8 +34,18 @@ export interface ConnectionOptions {
   readonly role: 'client' | 'server';
   /** Whose share of memory it is part of. */
   readonly owner: string;
-  readonly host: { readonly liveness: Liveness; readonly memory: Memory; readonly turns: PeerLoopQuotas };
+  readonly host: {
+    readonly liveness: Liveness;
+    readonly memory: Memory;
+    readonly turns: PeerLoopQuotas;
+    readonly closing: AdmissionSlots<Socket>;
+  };
   readonly events: ConnectionEvents;
+}
+
+/** Slots for sockets whose session is closed, and which still pass on their last frames. No other limit counts them. */
+export function createClosingSlots(): AdmissionSlots<Socket> {
+  return new AdmissionSlots({ most: 256, mostOfGroup: CONNECTIONS_OF_PEER });
 }
 
 /** One HTTP/2 connection of a link, watched for life. */
@@ -59,7 +71,7 @@ export class Connection implements Watched, MemoryUser {
 
   constructor(options: ConnectionOptions) {
     const { socket, dialed, events } = options;
-    const { liveness, memory, turns } = options.host;
+    const { liveness, memory, turns, closing } = options.host;
     this.owner = options.owner;
     this.#socket = socket;
     this.#events = events;
@@ -88,6 +100,7 @@ export class Connection implements Watched, MemoryUser {
           memory.delete(this);
           turns.leave(this.owner);
           this.#counted();
+          this.#occupy(closing);
           events.onClose(reason, this.#error);
         },
         onInternalError: (part, error) => reportInternalError(`${part}/http2`, error),
@@ -96,6 +109,16 @@ export class Connection implements Watched, MemoryUser {
     liveness.watch(this);
     memory.add(this);
     this.#counted = countTraffic(this);
+  }
+
+  #occupy(closing: AdmissionSlots<Socket>): void {
+    const socket = this.#socket;
+    if (socket.destroyed) return;
+    closing.enter(socket, this.owner)?.destroy();
+    socket.once(
+      'close',
+      bounded('session/closing-ended', () => closing.leave(socket)),
+    );
   }
 
   get held(): number {

@@ -3,6 +3,7 @@ import { LoopQuota, PeerLoopQuotas } from '../../../../src/limits/loop/loop-quot
 import type { LinkHost } from '../../../../src/router/link/host.ts';
 import { Links } from '../../../../src/router/link/links.ts';
 import { refuse } from '../../../../src/router/link/refusal.ts';
+import { createClosingSlots } from '../../../../src/router/link/session/connection.ts';
 import { Liveness } from '../../../../src/router/link/session/liveness.ts';
 import { messageTime } from '../../../../src/router/routing/limits.ts';
 import { KeyedCpuBudget } from '../../../../src/limits/cpu-budget.ts';
@@ -20,6 +21,7 @@ export function linkHost({ site, siteKey, router, edge }: RouterConfig, changes:
     liveness,
     memory: roomy(),
     turns: new PeerLoopQuotas(),
+    closing: createClosingSlots(),
     dials: new LoopQuota(() => 1),
     messageTime: new KeyedCpuBudget(messageTime.part, messageTime.burst),
     hooks: {},
