@@ -1,4 +1,4 @@
-import type { RouterConfig, RouterState } from '../router/contract.ts';
+import type { RouterConfig, RouterRecord, RouterState } from '../router/contract.ts';
 import { keysOf } from '../site/observe/network-status.ts';
 
 /** Milliseconds: a link whose other end is gone must not keep a router from serving what it can. */
@@ -52,8 +52,12 @@ function missingIn({ site, links, listeners, revoked }: RouterConfig, state: Rou
   if (link !== undefined) return `starting: the link ${link.name} is not up yet`;
   // What a router says of itself comes before what it knows of others, and only by that listeners are opened.
   const known = new Set([...state.network.map((record) => record.site.id), ...revoked.sites]);
-  const beyond = others.flatMap((name) => siblings.get(name)?.links ?? []).find(({ siteId }) => !known.has(siteId));
-  if (beyond !== undefined) return `starting: the site ${beyond.siteId}, to which others of this site are linked, is not reached yet`;
+  const beyond = unreached(
+    others.flatMap((name) => siblings.get(name) ?? []),
+    state.network,
+    known,
+  );
+  if (beyond !== undefined) return `starting: the site ${beyond}, which others of this site reach, is not reached yet`;
   // It knows who serves them a moment before they are open, and on a busy machine a long one.
   const shut = listeners.filter(({ name }) => state.listeners[name]?.listening !== true && state.listeners[name]?.problem === undefined);
   const wanted = new Set(shut.flatMap(({ destination }) => keysOf(destination)));
@@ -62,4 +66,17 @@ function missingIn({ site, links, listeners, revoked }: RouterConfig, state: Rou
     for (const { routingKey, connectors } of keys) if (connectors > 0 && wanted.has(routingKey)) served.add(routingKey);
   const first = shut.find(({ destination }) => keysOf(destination).some((key) => served.has(key)));
   return first === undefined ? undefined : `starting: ${first.name} does not listen yet`;
+}
+
+/** A site to which the routers are linked, directly or over others, and whose record has not arrived. */
+function unreached(from: readonly RouterRecord[], network: readonly RouterRecord[], known: ReadonlySet<string>): string | undefined {
+  const bySite = Map.groupBy(network, ({ site }) => site.id);
+  const passed = new Set(from);
+  for (const { links } of passed) {
+    for (const { siteId } of links) {
+      if (!known.has(siteId)) return siteId;
+      for (const record of bySite.get(siteId) ?? []) passed.add(record);
+    }
+  }
+  return undefined;
 }

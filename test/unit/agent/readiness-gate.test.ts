@@ -45,6 +45,23 @@ test('a router waits until it reaches the sites that the others are linked to', 
   assert.equal(new ReadinessGate(() => 0).waitsFor(alone, { ...ending, network: [...ending.network, serving] }, ['old']), undefined);
 });
 
+test('a router waits until it reaches the sites beyond those that the others are linked to', () => {
+  const [middle, east] = [siteConfig('middle').site, siteConfig('east').site];
+  const linkTo = ({ id }: typeof east) => ({ name: 'link', siteId: id, siteName: '', cost: 1 });
+  const record = (router: string, site: typeof east, ...to: readonly (typeof east)[]): RouterState['network'][number] => {
+    return { router, site, edge: false, links: to.map(linkTo), keys: [] };
+  };
+  const heard = {
+    ...state([], true),
+    network: [record('old', config.site, middle), record('new', config.site, middle), record('main', middle, east)],
+  };
+  const waitsFor = (now: RouterState, revoked: readonly string[] = []): string | undefined =>
+    new ReadinessGate(() => 0).waitsFor({ ...config, links: [], revoked: { sites: revoked, serials: [] } }, now, ['old']);
+  assert.match(waitsFor(heard) ?? '', new RegExp(`site ${east.id}`), 'its servers may be there');
+  assert.equal(waitsFor({ ...heard, network: [...heard.network, record('main', east, middle)] }), undefined);
+  assert.equal(waitsFor(heard, [east.id]), undefined, 'a revoked site is never reached');
+});
+
 test('a network is looked through once, however often it is asked what it waits for', () => {
   const listener = { name: 'Listener/web', port: 1, destination: { kind: 'key', routingKey: 'web' }, observer: 'none' } as const;
   const here = { ...config, links: [], listeners: [listener] };
