@@ -193,6 +193,21 @@ const linked = {
     beyond: 'for a new link, those that earlier links left behind end; otherwise refused',
     metric: PEERS_REFUSED,
   },
+  connectionsBesideSilent: {
+    name: 'connections with which a link is opened beside a silent one',
+    unit: 'count',
+    value: 8,
+    of: 'one Link at its dialing side',
+    beyond: 'none is opened until one recovers or ends',
+  },
+  closingSockets: {
+    name: 'sockets of closed sessions, for at most 10 s',
+    unit: 'count',
+    value: 256,
+    of: 'a router',
+    beyond: 'the oldest of the site with the most ends',
+  },
+  closingSocketsOfPeer: { name: '', unit: 'count', value: 16, of: 'one site', beyond: 'the oldest ends' },
   announcedEndpoints: { name: 'announced endpoints', unit: 'count', value: 64, of: 'one site', beyond: 'the others are ignored' },
   renewalSpacing: {
     name: 'time between renewals',

@@ -4,6 +4,7 @@ import { bounded, detached } from '../../../telemetry/boundary.ts';
 import type { Learned, LinkState, Problem } from '../../contract.ts';
 import { deadlines } from '../../deadlines.ts';
 import { LinkError } from '../link-errors.ts';
+import { limitTable } from '../../../limits/table.ts';
 import type { LinkHost } from '../host.ts';
 import { writeCost } from '../session/hello.ts';
 import type { Link } from '../link.ts';
@@ -34,7 +35,7 @@ const FAREWELL = 12_000;
  */
 const MOST_REPLACED = CONNECTIONS_OF_PEER - PLACES_OF_LINK;
 /** Connections with which no link is opened beside a silent one: half of what an access keeps of a site, which may have two routers. */
-const MOST_BESIDE_SILENT = CONNECTIONS_OF_PEER / 2;
+const MOST_BESIDE_SILENT = limitTable.connectionsBesideSilent.value;
 /** Milliseconds between two looks whether there are fewer. */
 const RECHECK = 1_000;
 /** What connections may take to finish when their link is taken away. */

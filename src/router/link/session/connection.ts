@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { bounded, reportInternalError } from '../../../telemetry/boundary.ts';
-import { CONNECTIONS_OF_PEER } from '../accept/places.ts';
 import { LinkError } from '../link-errors.ts';
 import type { RequestHead, Session, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { createSession } from '../../http2/session.ts';
 import { AdmissionSlots } from '../../../limits/admission-slots.ts';
+import { limitTable } from '../../../limits/table.ts';
 import type { PeerLoopQuotas } from '../../../limits/loop/loop-quota.ts';
 import { COST } from '../../memory/costs.ts';
 import type { MemoryUser } from '../../memory/memory-users.ts';
@@ -45,7 +45,7 @@ export interface ConnectionOptions {
 
 /** Slots for sockets whose session is closed, and which still pass on their last frames. No other limit counts them. */
 export function createClosingSlots(): AdmissionSlots<Socket> {
-  return new AdmissionSlots({ most: 256, mostOfGroup: CONNECTIONS_OF_PEER });
+  return new AdmissionSlots({ most: limitTable.closingSockets.value, mostOfGroup: limitTable.closingSocketsOfPeer.value });
 }
 
 /** One HTTP/2 connection of a link, watched for life. */
