@@ -33,7 +33,7 @@ import { requestRenewal } from './link/session/renewal.ts';
 import { nextStep } from './link/route.ts';
 import { RoutingDriver } from './link/routing-driver.ts';
 import { LocalSide } from './local/local-side.ts';
-import { hostNames } from '../work/host-names.ts';
+import { hostNames } from '../net/host-names.ts';
 import { isVia, passedOthers, pathOf, writeVia } from './via.ts';
 import type { Routing } from './routing/contract.ts';
 import { messageTime } from './routing/limits.ts';

@@ -11,7 +11,7 @@ export const STANDINS: ReadonlyMap<string, URL> = new Map([
   ['x509/facts.ts', new URL('./node/facts.ts', import.meta.url)],
   ['identity/site-id.ts', new URL('./node/site-id.ts', import.meta.url)],
   ['router/memory/limit.ts', new URL('./node/memory-limit.ts', import.meta.url)],
-  ['work/tls-feed.ts', new URL('./node/tls-feed.ts', import.meta.url)],
+  ['net/tls-feed.ts', new URL('./node/tls-feed.ts', import.meta.url)],
 ]);
 
 /** Each router takes less memory than any machine has, of which `node:os` reports. Worlds have loggers of their own, which look for no terminal. */

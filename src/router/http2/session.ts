@@ -34,7 +34,7 @@ import { PeerLoopQuota } from '../../limits/loop/loop-quota.ts';
 import { STREAM_COST } from '../memory/costs.ts';
 import type { Memory } from '../memory/memory.ts';
 import { NestedFairShare, type ShareOwner } from '../../limits/nested-fair-share.ts';
-import { receive } from '../memory/shared-read-buffer.ts';
+import { receive } from '../../net/shared-read-buffer.ts';
 import { printableAscii } from '../../text/printable.ts';
 import { FairQueue } from '../../limits/fair-queue.ts';
 

@@ -3,7 +3,7 @@ import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { LinkError, type LinkCode } from './link-errors.ts';
 import { printableAscii } from '../../text/printable.ts';
-import { EndlessTlsError } from '../../work/key-updates.ts';
+import { EndlessTlsError } from '../../net/key-updates.ts';
 
 /** A certificate that was not accepted. */
 export interface RejectedCertificate {

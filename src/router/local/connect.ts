@@ -3,7 +3,7 @@ import { isIP, Socket } from 'node:net';
 import { bounded } from '../../telemetry/boundary.ts';
 import { messageOf } from '../../telemetry/log.ts';
 import { hostPort, type HostPort } from '../host-port.ts';
-import { hostNames } from '../../work/host-names.ts';
+import { hostNames } from '../../net/host-names.ts';
 import { FailedAddresses } from './failed-addresses.ts';
 import { failure, type ServerFailure } from './failure.ts';
 

@@ -9,11 +9,11 @@ import { codeOf, keepAlive } from './connect.ts';
 import { EVERYWHERE } from './listening-table.ts';
 import { resetSocket } from './socket-endpoint.ts';
 import type { AdmissionSlots } from '../../limits/admission-slots.ts';
-import { handshakeScheduler } from '../../work/handshake-scheduler.ts';
-import { rejectRenegotiation } from '../../work/renegotiation.ts';
-import { limitKeyUpdates } from '../../work/key-updates.ts';
-import { TcpByTls } from '../../work/tcp-by-tls.ts';
-import { openTlsFeed } from '../../work/tls-feed.ts';
+import { handshakeScheduler } from '../../net/handshake-scheduler.ts';
+import { rejectRenegotiation } from '../../net/renegotiation.ts';
+import { limitKeyUpdates } from '../../net/key-updates.ts';
+import { TcpByTls } from '../../net/tcp-by-tls.ts';
+import { openTlsFeed } from '../../net/tls-feed.ts';
 import { networkOf } from '../../x509/network.ts';
 import { limitTable } from '../../limits/table.ts';
 

@@ -21,7 +21,7 @@ import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 import { MOST_COST } from '../wire.ts';
 import { portOwner } from './port-owner.ts';
 import { AdmissionSlots } from '../../limits/admission-slots.ts';
-import { hasSentData } from '../../work/tls-feed.ts';
+import { hasSentData } from '../../net/tls-feed.ts';
 import { limitTable } from '../../limits/table.ts';
 
 export const LOCAL_LIMITS: LocalLimits = {

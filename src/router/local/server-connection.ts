@@ -5,7 +5,7 @@ import { hostPort, type HostPort } from '../host-port.ts';
 import { connectAny, type TcpResult } from './connect.ts';
 import { failure, type ServerFailure } from './failure.ts';
 import { tlsFailureOf } from './server-tls-failure.ts';
-import { limitOutgoingTls } from '../../work/outgoing-tls.ts';
+import { limitOutgoingTls } from '../../net/outgoing-tls.ts';
 
 export interface ClientTls {
   readonly context: SecureContext;

@@ -4,7 +4,7 @@ import type { ServerHealth } from '../contract.ts';
 import type { HostPort } from '../host-port.ts';
 import type { ServerFailure } from './failure.ts';
 import { connectServer, type ClientTls, type ServerResult } from './server-connection.ts';
-import { hostNames } from '../../work/host-names.ts';
+import { hostNames } from '../../net/host-names.ts';
 import { nameUnknown } from './connect.ts';
 import type { LocalLimits } from './contract.ts';
 import { backoffDelay } from '../../work/backoff.ts';

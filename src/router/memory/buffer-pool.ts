@@ -6,7 +6,7 @@
 import { bounded } from '../../telemetry/boundary.ts';
 import { Buffer } from 'node:buffer';
 import { SHORT } from './pieces.ts';
-import { READ_BUFFER_BYTES } from './shared-read-buffer.ts';
+import { READ_BUFFER_BYTES } from '../../net/shared-read-buffer.ts';
 
 /** Whoever keeps a byte keeps all that it is a slice of: Node.js's own pool is cut from 64 KiB, which a connection that stands still would hold. */
 const SMALL_BUFFER = 4_096;

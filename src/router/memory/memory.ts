@@ -4,7 +4,7 @@ import { bounded, guard } from '../../telemetry/boundary.ts';
 import { COST, HANDSHAKE_COST } from './costs.ts';
 import { MemoryUsers, type ChargedUser, type MemoryUser } from './memory-users.ts';
 import { memoryMetrics, showMemory } from './memory-metrics.ts';
-import { afterReading, forgetReading } from './read-count.ts';
+import { afterReading, forgetReading } from '../../net/read-count.ts';
 import { NestedFairShare, type ShareOwner } from '../../limits/nested-fair-share.ts';
 import { FairShare } from '../../limits/fair-share.ts';
 import { runToEnd, runSlice, type Sliced } from '../../limits/sliced.ts';

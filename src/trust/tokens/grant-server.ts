@@ -9,10 +9,10 @@ import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
 import { RedemptionService } from './redemption-service.ts';
 import { REDEEM_PATH } from './redemption.ts';
 import { AdmissionSlots } from '../../limits/admission-slots.ts';
-import { handshakeScheduler } from '../../work/handshake-scheduler.ts';
-import { HandshakePace } from '../../work/handshake-pace.ts';
-import { limitKeyUpdates } from '../../work/key-updates.ts';
-import { hasSentData, openTlsFeed } from '../../work/tls-feed.ts';
+import { handshakeScheduler } from '../../net/handshake-scheduler.ts';
+import { HandshakePace } from '../../net/handshake-pace.ts';
+import { limitKeyUpdates } from '../../net/key-updates.ts';
+import { hasSentData, openTlsFeed } from '../../net/tls-feed.ts';
 import { networkOf } from '../../x509/network.ts';
 import { limitTable } from '../../limits/table.ts';
 

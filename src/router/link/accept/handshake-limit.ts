@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { openFilesLimit, reserveWithin } from '../../../telemetry/open-files.ts';
 import { AdmissionSlots } from '../../../limits/admission-slots.ts';
-import { handshakeScheduler } from '../../../work/handshake-scheduler.ts';
-import { HandshakePace } from '../../../work/handshake-pace.ts';
-import { TcpByTls } from '../../../work/tcp-by-tls.ts';
-import { hasSentData } from '../../../work/tls-feed.ts';
+import { handshakeScheduler } from '../../../net/handshake-scheduler.ts';
+import { HandshakePace } from '../../../net/handshake-pace.ts';
+import { TcpByTls } from '../../../net/tcp-by-tls.ts';
+import { hasSentData } from '../../../net/tls-feed.ts';
 import { networkOf } from '../../../x509/network.ts';
 import { bounded } from '../../../telemetry/boundary.ts';
 import { limitTable } from '../../../limits/table.ts';

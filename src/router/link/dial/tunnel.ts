@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { bounded } from '../../../telemetry/boundary.ts';
 import type { LinkEndpoint, ProxyConfig } from '../../contract.ts';
 import { hostPort } from '../../host-port.ts';
-import { lookupKnown } from '../../../work/host-names.ts';
+import { lookupKnown } from '../../../net/host-names.ts';
 import { LinkError } from '../link-errors.ts';
 import { codeOf } from '../tls-errors.ts';
 

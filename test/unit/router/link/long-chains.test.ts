@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { test } from 'node:test';
 import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
-import { limitOutgoingTls } from '../../../../src/work/outgoing-tls.ts';
+import { limitOutgoingTls } from '../../../../src/net/outgoing-tls.ts';
 import { freePort } from '../../support/free-port.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { hostileServer, longChain } from '../support/long-chain.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import { connectAny, keepAlive, type TcpResult } from '../../../../src/router/local/connect.ts';
 import { FailedAddresses } from '../../../../src/router/local/failed-addresses.ts';
-import { hostNames } from '../../../../src/work/host-names.ts';
+import { hostNames } from '../../../../src/net/host-names.ts';
 
 describe('addresses of a name', () => {
   const make = () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { PooledChunks } from '../../../../src/router/memory/buffer-pool.ts';
-import { READ_BUFFER_BYTES } from '../../../../src/router/memory/shared-read-buffer.ts';
+import { READ_BUFFER_BYTES } from '../../../../src/net/shared-read-buffer.ts';
 
 describe('chunks of the pool', () => {
   const filled = (byte: number, length: number): Buffer => Buffer.alloc(length, byte);

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { COST } from '../../../../src/router/memory/costs.ts';
 import type { MemoryUser } from '../../../../src/router/memory/memory-users.ts';
 import { Memory } from '../../../../src/router/memory/memory.ts';
-import { countRead } from '../../../../src/router/memory/read-count.ts';
+import { countRead } from '../../../../src/net/read-count.ts';
 import { metrics } from '../../../../src/telemetry/metrics.ts';
 
 const MIB = 1 << 20;

@@ -1,5 +1,5 @@
 import type { TLSSocket } from 'node:tls';
-import { tlsHandshakesOf } from '../net/node-internals.ts';
+import { tlsHandshakesOf } from './node-internals.ts';
 import { bounded } from '../telemetry/boundary.ts';
 import { boundOf, endLater, type EndlessTlsError } from './key-updates.ts';
 

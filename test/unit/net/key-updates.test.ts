@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:tls';
 import { test } from 'node:test';
-import { limitKeyUpdatesOf } from '../../../src/work/key-updates.ts';
+import { limitKeyUpdatesOf } from '../../../src/net/key-updates.ts';
 import { eventually } from '../../harness/wait.ts';
 import { freePort } from '../support/free-port.ts';
-import { testAuthority } from './support/certificates.ts';
-import { keyChanger, keyChangingServer, ticketServer } from './support/key-updates.ts';
-import { access, accessPort, connector, echoServer, link, listener, siteConfig, start, until } from './support/site.ts';
+import { testAuthority } from '../router/support/certificates.ts';
+import { keyChanger, keyChangingServer, ticketServer } from '../router/support/key-updates.ts';
+import { access, accessPort, connector, echoServer, link, listener, siteConfig, start, until } from '../router/support/site.ts';
 
 const authority = await testAuthority();
 const { cert = '', key = '' } = await authority.issue();

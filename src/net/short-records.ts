@@ -1,7 +1,7 @@
 import { TLSSocket } from 'node:tls';
 import { bounded, guard } from '../telemetry/boundary.ts';
 import { FairQueue } from '../limits/fair-queue.ts';
-import { readHandleOf } from '../net/node-internals.ts';
+import { readHandleOf } from './node-internals.ts';
 
 /** Bytes below which a record costs about as much as one byte does. */
 const SHORT = 1_024;

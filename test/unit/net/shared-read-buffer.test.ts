@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import manifest from '../../../../package.json' with { type: 'json' };
-import { receive, type canShareReads } from '../../../../src/router/memory/shared-read-buffer.ts';
-import { eventually } from '../../../harness/wait.ts';
-import { Peer } from '../local/peers.ts';
-import { listen } from '../local/two-sides.ts';
+import manifest from '../../../package.json' with { type: 'json' };
+import { receive, type canShareReads } from '../../../src/net/shared-read-buffer.ts';
+import { eventually } from '../../harness/wait.ts';
+import { Peer } from '../router/local/peers.ts';
+import { listen } from '../router/local/two-sides.ts';
 
 /** An accepted socket and its client. */
 async function pair(t: TestContext): Promise<{ readonly socket: Socket; readonly client: Peer }> {
@@ -109,7 +109,7 @@ describe('a read within a read', () => {
 
   it('brings its bytes, and wrong ones to nobody: the outer one loses its socket, and no further socket shares', async (t) => {
     // Of its own, since from then on it shares nothing.
-    const { href } = new URL('../../../../src/router/memory/shared-read-buffer.ts?nested', import.meta.url);
+    const { href } = new URL('../../../src/net/shared-read-buffer.ts?nested', import.meta.url);
     const fresh: { readonly canShareReads: typeof canShareReads; readonly receive: typeof receive } = await import(href);
     const [outer, inner, later] = [await pair(t), await pair(t), await pair(t)];
     const got = { outer: '', inner: '', later: '' };

@@ -3,7 +3,7 @@ import dns, { type LookupAddress, type LookupAllOptions } from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AGAIN, HostNames, MOST_AGE, PATIENCE } from '../../../src/work/host-names.ts';
+import { AGAIN, HostNames, MOST_AGE, PATIENCE } from '../../../src/net/host-names.ts';
 import { freePort } from '../support/free-port.ts';
 import { testAuthority } from '../router/support/certificates.ts';
 import { access, accessPort, ask, connector, echoServer, link, listener, siteConfig, start, until } from '../router/support/site.ts';

@@ -4,9 +4,9 @@ import { connect, createServer as createDoor, Socket, type AddressInfo } from 'n
 import { afterEach, test } from 'node:test';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { createServer } from 'node:tls';
-import { HandshakeScheduler } from '../../../src/work/handshake-scheduler.ts';
+import { HandshakeScheduler } from '../../../src/net/handshake-scheduler.ts';
 import { readHandleOf } from '../../../src/net/node-internals.ts';
-import { openTlsFeed, type Feed } from '../../../src/work/tls-feed.ts';
+import { openTlsFeed, type Feed } from '../../../src/net/tls-feed.ts';
 
 /** A connection that has a handle, as Node.js keeps it, and that brings something whenever it is looked at. */
 class Raw extends Socket {

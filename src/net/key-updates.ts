@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import type { Server, TLSSocket } from 'node:tls';
 import { EarshotError } from '../errors/earshot-error.ts';
 import { bounded } from '../telemetry/boundary.ts';
-import { readHandleOf } from '../net/node-internals.ts';
+import { readHandleOf } from './node-internals.ts';
 import { RateLimiter } from '../limits/rate-limiter.ts';
 import { limitTable } from '../limits/table.ts';
 

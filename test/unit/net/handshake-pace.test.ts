@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { HandshakePace } from '../../../src/work/handshake-pace.ts';
+import { HandshakePace } from '../../../src/net/handshake-pace.ts';
 
 function paced(t: TestContext): {
   readonly enter: (name: string, group: string) => void;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { bounded } from '../telemetry/boundary.ts';
-import { readHandleOf } from '../net/node-internals.ts';
+import { readHandleOf } from './node-internals.ts';
 import { beginsHarmlessly, feedOf, type Feed } from './tls-feed.ts';
 import { limitTable } from '../limits/table.ts';
 

@@ -3,7 +3,7 @@ import { readSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Server } from 'node:tls';
 import { bounded } from '../telemetry/boundary.ts';
-import { readHandleOf, takeWithTlsInput, tlsInputOf, type TlsInput } from '../net/node-internals.ts';
+import { readHandleOf, takeWithTlsInput, tlsInputOf, type TlsInput } from './node-internals.ts';
 
 /** Gives TLS what has come of a connection, up to so many bytes. @returns how many; undefined where it has ended, or broken */
 export type Feed = (most: number) => number | undefined;

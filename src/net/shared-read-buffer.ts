@@ -2,9 +2,9 @@ import { Buffer } from 'node:buffer';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { countRead } from './read-count.ts';
-import { canReadInto, onReadInto, readInto } from '../../net/node-internals.ts';
-import { shortRecordLimiter } from '../../work/short-records.ts';
-import { networkOf } from '../../x509/network.ts';
+import { canReadInto, onReadInto, readInto } from './node-internals.ts';
+import { shortRecordLimiter } from './short-records.ts';
+import { networkOf } from '../x509/network.ts';
 
 /** What libuv offers by itself is as large. */
 export const READ_BUFFER_BYTES = 65_536;
