@@ -1,8 +1,6 @@
 import { constants } from 'node:crypto';
-import { once } from 'node:events';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
 import { TLSSocket, type TlsOptions } from 'node:tls';
 import type { Revocations } from '../../identity/issued.ts';
 import type { IssuedBundle } from '../../identity/tls-bundle.ts';
@@ -11,11 +9,8 @@ import type { Logger } from '../../telemetry/log.ts';
 import { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
 import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
 import { AdmissionSlots } from '../../limits/admission-slots.ts';
-import { handshakeScheduler } from '../../net/handshake-scheduler.ts';
-import { limitKeyUpdates } from '../../net/key-updates.ts';
-import { TcpByTls } from '../../net/tcp-by-tls.ts';
-import { hasSentData, openTlsFeed } from '../../net/tls-feed.ts';
-import { networkOf } from '../../x509/network.ts';
+import { hasSentData } from '../../net/tls-feed.ts';
+import { listenForTls, TlsAcceptor } from '../../net/tls-acceptor.ts';
 import { refusalOfClient } from './client-check.ts';
 import type { RouterApi } from './router-api.ts';
 import { answerWith } from './serve.ts';
@@ -58,8 +53,8 @@ const usual: ApiServerLimits = {
 };
 
 /**
- * Serves a router's API by mutual TLS 1.3 to whoever shows a certificate for that. Who has not shown one of the authority yet keeps nobody out
- * who has: each has places of its own, of which the newcomer gets one.
+ * Serves a router's API by mutual TLS 1.3 to clients whose certificate permits it. Connections in their handshakes and connections with a
+ * certificate of the authority have separate slots, so the former cannot keep the latter out.
  */
 export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOptions): Promise<ApiServer> {
   const limits = { ...usual, ...options.limits };
@@ -76,13 +71,17 @@ export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOpti
     keepAliveTimeout: limits.milliseconds / 2,
     maxHeaderSize: 8_192,
   });
-  openTlsFeed(server);
+  const ration = new RateLimitedLog(options.log);
+  const acceptor = new TlsAcceptor({
+    slots: new AdmissionSlots({ most: limits.handshakes, mostOfGroup: limits.handshakesOfAddress }, hasSentData),
+    holds: 'handshake',
+    side: () => 'incoming',
+    only13: false,
+    onEndless: ({ message }, { remoteAddress }) => ration.warn({ address: remoteAddress, reason: message }, 'connection closed'),
+  });
+  acceptor.protect(server);
   server.timeout = limits.milliseconds;
   server.maxRequestsPerSocket = 256;
-  const ration = new RateLimitedLog(options.log);
-  limitKeyUpdates(server, ({ message }, { remoteAddress }) =>
-    ration.warn({ address: remoteAddress, reason: message }, 'connection closed'),
-  );
   const serve: RequestListener = (request, response) => {
     const refusal = refusalOfClient(certificateOf(request), options.revoked());
     if (refusal !== undefined) ration.warn({ address: request.socket.remoteAddress, refusal: refusal.body }, 'not let in to the API');
@@ -94,78 +93,26 @@ export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOpti
     'request',
     bounded('request/api-by-tls', serve, (_, __, response) => void response.destroy()),
   );
-  const places = new Places(limits);
-  const end = (_: unknown, socket: Socket): void => void socket.destroy();
-  server.on(
-    'connection',
-    bounded('connection/api-begin', (socket: Socket) => places.begin(socket), end),
-  );
+  const clients = new AdmissionSlots<TLSSocket>({ most: limits.connections, mostOfGroup: limits.connectionsOfClient });
+  const onSecure = (socket: TLSSocket): void => {
+    const closed = (): void => clients.leave(socket);
+    socket.once('close', bounded('connection/api-closed', closed, closed));
+    clients.enter(socket, socket.getPeerX509Certificate()?.fingerprint256 ?? '')?.destroy();
+  };
   server.on(
     'secureConnection',
-    bounded('connection/api-secure', (socket: TLSSocket) => places.secure(socket), end),
+    bounded('connection/api-secure', onSecure, (_, socket) => void socket.destroy()),
   );
-  server.listen({ port: options.port, ...(options.host === undefined ? {} : { host: options.host }) });
-  await once(server, 'listening');
-  // One accept that fails, for want of open files for example.
-  server.on('error', () => {});
+  const { port, close } = await listenForTls(acceptor, server, { ...options, onNotAccepted: () => {} });
   return {
-    // A TCP server that listens has an address and a port.
-    port: (server.address() as AddressInfo).port,
+    port,
     setTls: (tls) => server.setSecureContext(tlsOptions(tls)),
     async [Symbol.asyncDispose]() {
-      server.close();
-      places.endHandshakes();
+      const closed = close();
       server.closeAllConnections();
-      if (server.listening) await once(server, 'close');
+      await closed;
     },
   };
-}
-
-/** Who is in the middle of a handshake, and who has shown a certificate of the authority. */
-class Places {
-  readonly #raws = new TcpByTls();
-  readonly #handshakes: AdmissionSlots<Socket>;
-  readonly #shaking = new Set<Socket>();
-  readonly #clients: AdmissionSlots<TLSSocket>;
-
-  constructor({ handshakes, handshakesOfAddress, connections, connectionsOfClient }: ApiServerLimits) {
-    this.#handshakes = new AdmissionSlots({ most: handshakes, mostOfGroup: handshakesOfAddress }, hasSentData);
-    this.#clients = new AdmissionSlots({ most: connections, mostOfGroup: connectionsOfClient });
-  }
-
-  begin(raw: Socket): void {
-    if (!this.#raws.add(raw)) return;
-    const closed = (): void => this.#leave(raw);
-    raw.once('close', bounded('connection/api-handshake-closed', closed, closed));
-    const network = networkOf(raw.remoteAddress ?? '');
-    handshakeScheduler.begin(raw, network);
-    const ended = this.#handshakes.enter(raw, network);
-    this.#shaking.add(raw);
-    if (ended === undefined) return;
-    this.#leave(ended);
-    ended.destroy();
-  }
-
-  secure(socket: TLSSocket): void {
-    const raw = this.#raws.below(socket);
-    if (raw !== undefined) {
-      this.#leave(raw);
-      handshakeScheduler.end(raw);
-    }
-    const closed = (): void => this.#clients.leave(socket);
-    socket.once('close', bounded('connection/api-closed', closed, closed));
-    this.#clients.enter(socket, socket.getPeerX509Certificate()?.fingerprint256 ?? '')?.destroy();
-  }
-
-  /** Handshakes, which a server of HTTP does not know of yet. */
-  endHandshakes(): void {
-    for (const raw of this.#shaking) raw.destroy();
-  }
-
-  #leave(raw: Socket): void {
-    this.#shaking.delete(raw);
-    this.#handshakes.leave(raw);
-  }
 }
 
 const tlsOptions = ({ cert, key, ca }: IssuedBundle): TlsOptions => ({

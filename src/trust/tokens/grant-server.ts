@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { createServer } from 'node:https';
-import { createServer as createDoor, type AddressInfo, type Socket } from 'node:net';
 import type { TlsOptions } from 'node:tls';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { IssuedBundle } from '../../identity/tls-bundle.ts';
@@ -9,11 +7,9 @@ import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
 import { RedemptionService } from './redemption-service.ts';
 import { REDEEM_PATH } from './redemption.ts';
 import { AdmissionSlots } from '../../limits/admission-slots.ts';
-import { handshakeScheduler } from '../../net/handshake-scheduler.ts';
 import { HandshakePace } from '../../net/handshake-pace.ts';
-import { limitKeyUpdates } from '../../net/key-updates.ts';
-import { hasSentData, openTlsFeed } from '../../net/tls-feed.ts';
-import { networkOf } from '../../x509/network.ts';
+import { hasSentData } from '../../net/tls-feed.ts';
+import { listenForTls, TlsAcceptor } from '../../net/tls-acceptor.ts';
 import { limitTable } from '../../limits/table.ts';
 
 /** Beyond the limit of open files nobody would get in at all. */
@@ -48,8 +44,17 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
       connectionsCheckingInterval: limits.requestMilliseconds / 4,
     },
   );
-  // Before anybody else listens for connections.
-  openTlsFeed(server, true);
+  const acceptor = new TlsAcceptor({
+    slots: new AdmissionSlots({ most: limits.connections, mostOfGroup: limits.connectionsOfAddress }, hasSentData),
+    // A request in a great many pieces takes longer to read than a handshake.
+    holds: 'connection',
+    side: () => 'asking',
+    only13: true,
+    pace: new HandshakePace(options.monotonic),
+    onEvicted: () => service.count('server-busy'),
+    onEndless: () => service.count('tls-failed'),
+  });
+  acceptor.protect(server);
   server.on(
     'request',
     bounded(
@@ -58,71 +63,24 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
       (_, __, response) => void response.destroy(),
     ),
   );
-  limitKeyUpdates(server, () => service.count('tls-failed'));
   server.headersTimeout = limits.requestMilliseconds / 2;
   server.requestTimeout = limits.requestMilliseconds;
   // Of one address handshakes begin so fast and no faster, and with each comes one request.
   server.maxRequestsPerSocket = limitTable.grantRequests.value;
-  const places = new AdmissionSlots<Socket>({ most: limits.connections, mostOfGroup: limits.connectionsOfAddress }, hasSentData);
-  const pace = new HandshakePace<Socket>(options.monotonic);
-  const open = new Set<Socket>();
-  const onSocket = (socket: Socket): void => {
-    const network = networkOf(socket.remoteAddress ?? '');
-    open.add(socket);
-    const leave = (): void => {
-      open.delete(socket);
-      places.leave(socket);
-      pace.leave(socket, network);
-    };
-    socket.once('close', bounded('connection/grant-closed', leave, leave));
-    const ended = places.enter(socket, network);
-    if (ended !== undefined) {
-      service.count('server-busy');
-      ended.destroy();
-    }
-    const shake = (): void => {
-      server.emit('connection', socket);
-      // All of it: a request in a great many pieces takes longer to read than a handshake.
-      handshakeScheduler.begin(socket, network, 'asking');
-    };
-    pace.enter(
-      socket,
-      network,
-      bounded('connection/grant-shake', shake, () => void socket.destroy()),
-    );
-  };
-  // The HTTPS server gets each connection when its handshake is to begin, and listens nowhere itself.
-  const door = createDoor({ pauseOnConnect: true, noDelay: true });
-  door.on(
-    'connection',
-    bounded('connection/grant-begin', onSocket, (_, socket) => void socket.destroy()),
-  );
   // Failed handshakes are the everyday life of an open port.
   server.on(
     'tlsClientError',
     bounded('connection/grant-tls-failed', () => service.count('tls-failed')),
   );
-  door.listen(options.port, options.host);
-  await once(door, 'listening');
-  // From now on HTTP looks at its timeouts.
-  server.emit('listening');
-  // One accept that fails, for want of open files for example.
-  door.on(
-    'error',
-    bounded('connection/grant-not-accepted', () => service.count('server-busy')),
-  );
+  const { port, close } = await listenForTls(acceptor, server, { ...options, onNotAccepted: () => service.count('server-busy') });
   return {
-    // A TCP server that listens has an address and a port.
-    port: (door.address() as AddressInfo).port,
+    port,
     get answered() {
       return service.answered;
     },
     setTls: (bundle) => server.setSecureContext(tlsOptions(bundle)),
     [Symbol.asyncDispose]: async () => {
-      // It ends the looking at timeouts, and what it has of connections.
-      server.close();
-      for (const socket of open) socket.destroy();
-      if (door.listening) await once(door.close(), 'close');
+      await close();
       // What was being redeemed is written down whole: whoever disposes of this closes the store next.
       await service.idle();
     },

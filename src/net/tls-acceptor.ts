@@ -1,0 +1,167 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { Server as TlsServer, TLSSocket } from 'node:tls';
+import type { AdmissionSlots } from '../limits/admission-slots.ts';
+import { bounded } from '../telemetry/boundary.ts';
+import { networkOf } from '../x509/network.ts';
+import type { HandshakePace } from './handshake-pace.ts';
+import { handshakeScheduler, type Side } from './handshake-scheduler.ts';
+import { limitKeyUpdates, type EndlessTlsError } from './key-updates.ts';
+import { rejectRenegotiation } from './renegotiation.ts';
+import { TcpByTls } from './tcp-by-tls.ts';
+import { openTlsFeed } from './tls-feed.ts';
+
+export interface TlsAcceptorOptions {
+  /** Slots of connections; several ports may share them. */
+  readonly slots: AdmissionSlots<Socket>;
+  /** Name of this port in the slots' groups. Default: an address has one group at all ports. */
+  readonly port?: string;
+  /** What a connection holds its slot for; it may give it back earlier (`release`). */
+  readonly holds: 'handshake' | 'connection';
+  /** How the scheduler reads a new connection's handshake; undefined: the system reads it. */
+  readonly side: () => Side | undefined;
+  /** The servers speak no TLS before 1.3. */
+  readonly only13: boolean;
+  /** Limits how fast handshakes of one address start. Default: they start at once. */
+  readonly pace?: HandshakePace<Socket>;
+  /** A connection of this address is closed, since a new one gets its slot. */
+  onEvicted?(address: string): void;
+  /** A connection ends because its client updates keys without end. */
+  onEndless(why: EndlessTlsError, socket: TLSSocket): void;
+  /** A connection ends because its client asks for another handshake. Required if the servers speak TLS before 1.3. */
+  onRenegotiation?(): void;
+}
+
+/**
+ * Takes a port's connections to the end of their TLS handshakes: slot → pace → handshake, read by the scheduler → `secureConnection` of a TLS
+ * server. The server gets a connection when its handshake starts, and does not listen itself.
+ *
+ * Invariant: a connection that waits for its handshake has a slot, since nothing else closes it.
+ */
+export class TlsAcceptor {
+  readonly #options: TlsAcceptorOptions;
+  readonly #raws = new TcpByTls();
+  /** Network of each connection that has a slot. */
+  readonly #networks = new Map<Socket, string>();
+
+  constructor(options: TlsAcceptorOptions) {
+    this.#options = options;
+  }
+
+  /** Limits what clients of the server may do. To be called before other listeners are added to it. */
+  protect(server: TlsServer): void {
+    const { only13, holds, onEndless, onRenegotiation } = this.#options;
+    openTlsFeed(server, only13);
+    limitKeyUpdates(server, onEndless);
+    const onSecure = (socket: TLSSocket): void => {
+      if (onRenegotiation !== undefined) rejectRenegotiation(socket, onRenegotiation);
+      if (holds === 'handshake') this.release(socket);
+    };
+    server.on(
+      'secureConnection',
+      bounded('connection/acceptor-secure', onSecure, (_, socket) => void socket.destroy()),
+    );
+  }
+
+  /** @param server starts the handshake, now or soon, unless the connection ends before */
+  accept(raw: Socket, server: TlsServer): void {
+    if (!this.#raws.add(raw)) return;
+    const { slots, port, side, pace } = this.#options;
+    const network = networkOf(raw.remoteAddress ?? '');
+    const read = side();
+    this.#networks.set(raw, network);
+    const closed = (): void => this.#leave(raw);
+    raw.once('close', bounded('connection/acceptor-closed', closed, closed));
+    const evicted = slots.enter(raw, port === undefined ? network : `${port} ${network}`);
+    if (evicted !== undefined) this.#evict(evicted);
+    const start = (): void => {
+      server.emit('connection', raw);
+      if (read !== undefined) handshakeScheduler.begin(raw, network, read);
+    };
+    if (pace === undefined) start();
+    else
+      pace.enter(
+        raw,
+        network,
+        bounded('connection/acceptor-start', start, () => void raw.destroy()),
+      );
+  }
+
+  /** The TCP connection below a TLS socket; undefined once it has closed. */
+  below(socket: TLSSocket): Socket | undefined {
+    return this.#raws.below(socket);
+  }
+
+  /** Its handshake is over: the system reads it. */
+  endHandshake(socket: TLSSocket): void {
+    const raw = this.below(socket);
+    if (raw !== undefined) handshakeScheduler.end(raw);
+  }
+
+  /** Ends its handshake, and frees its slot. */
+  release(socket: TLSSocket): void {
+    const raw = this.below(socket);
+    if (raw === undefined) return;
+    this.#leave(raw);
+    handshakeScheduler.end(raw);
+  }
+
+  /** Closes all connections that have a slot. */
+  closeUnreleased(): void {
+    for (const raw of this.#networks.keys()) raw.destroy();
+  }
+
+  #evict(raw: Socket): void {
+    this.#options.onEvicted?.(raw.remoteAddress ?? '');
+    raw.destroy();
+    this.#leave(raw);
+  }
+
+  /** Frees its slot. No-op if absent. */
+  #leave(raw: Socket): void {
+    const network = this.#networks.get(raw);
+    if (network === undefined) return;
+    this.#networks.delete(raw);
+    this.#options.slots.leave(raw);
+    this.#options.pace?.leave(raw, network);
+  }
+}
+
+export interface TlsPort {
+  readonly port: number;
+  /** Stops listening, and closes all connections that have a slot. */
+  close(): Promise<void>;
+}
+
+/**
+ * Listens for the connections of one TLS server.
+ *
+ * @param onNotAccepted the system could not accept one, for example because no file is left
+ * @throws what the system has against the port
+ */
+export async function listenForTls(
+  acceptor: TlsAcceptor,
+  server: TlsServer,
+  { port, host, onNotAccepted }: { readonly port: number; readonly host?: string; onNotAccepted(): void },
+): Promise<TlsPort> {
+  const listening: Server = createServer({ pauseOnConnect: true, noDelay: true });
+  const begin = (raw: Socket): void => acceptor.accept(raw, server);
+  listening.on(
+    'connection',
+    bounded('connection/acceptor-begin', begin, (_, raw) => void raw.destroy()),
+  );
+  listening.listen(port, host);
+  await once(listening, 'listening');
+  // A server of HTTP checks its timeouts from now on.
+  server.emit('listening');
+  listening.on('error', bounded('connection/acceptor-not-accepted', onNotAccepted));
+  return {
+    // A TCP server that listens has an address and a port.
+    port: (listening.address() as AddressInfo).port,
+    async close() {
+      server.close();
+      acceptor.closeUnreleased();
+      if (listening.listening) await once(listening.close(), 'close');
+    },
+  };
+}
