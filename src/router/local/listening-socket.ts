@@ -1,6 +1,6 @@
 import { constants } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
+import { createServer as createTlsServer, type SecureContextOptions, type Server as TlsServer, type TLSSocket } from 'node:tls';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { Problem, TlsBundle } from '../contract.ts';
 import { backoffDelay } from '../../work/backoff.ts';
@@ -9,12 +9,7 @@ import { codeOf, keepAlive } from './connect.ts';
 import { EVERYWHERE } from './listening-table.ts';
 import { resetSocket } from './socket-endpoint.ts';
 import type { AdmissionSlots } from '../../limits/admission-slots.ts';
-import { handshakeScheduler } from '../../net/handshake-scheduler.ts';
-import { rejectRenegotiation } from '../../net/renegotiation.ts';
-import { limitKeyUpdates } from '../../net/key-updates.ts';
-import { TcpByTls } from '../../net/tcp-by-tls.ts';
-import { openTlsFeed } from '../../net/tls-feed.ts';
-import { networkOf } from '../../x509/network.ts';
+import { TlsAcceptor } from '../../net/tls-acceptor.ts';
 import { limitTable } from '../../limits/table.ts';
 
 const BACKLOG = 1024;
@@ -38,8 +33,14 @@ export interface ListeningOptions {
   onChange(): void;
 }
 
+/** TLS of one port: the server does handshakes, and listens nowhere itself. */
+interface TlsSide {
+  readonly server: TlsServer;
+  readonly acceptor: TlsAcceptor;
+}
+
 type State =
-  | { readonly kind: 'opening' | 'listening'; readonly server: Server }
+  | { readonly kind: 'opening' | 'listening'; readonly server: Server; readonly tls: TlsSide | undefined }
   | { readonly kind: 'waiting'; readonly timer: NodeJS.Timeout }
   | { readonly kind: 'closed' };
 
@@ -50,8 +51,6 @@ export class ListeningSocket {
   #tls: TlsBundle | undefined;
   #state: State = { kind: 'closed' };
   #failures = 0;
-  /** Clients in their handshakes. */
-  readonly #begun = new Set<Socket>();
   #problem: Problem | undefined;
   /** Who has the port, when it was last looked for. */
   #owner: string | undefined;
@@ -76,9 +75,7 @@ export class ListeningSocket {
     this.#tls = tls;
     const state = this.#state;
     if (state.kind !== 'opening' && state.kind !== 'listening') return;
-    if ('setSecureContext' in state.server && typeof state.server.setSecureContext === 'function') {
-      state.server.setSecureContext(contextOptions(tls));
-    }
+    state.tls?.server.setSecureContext(contextOptions(tls));
   }
 
   /** Stops listening; connections stay. Who is still in a handshake would come too late: a process that ends is not to wait for that. */
@@ -86,13 +83,18 @@ export class ListeningSocket {
     const state = this.#state;
     this.#state = { kind: 'closed' };
     if (state.kind === 'waiting') clearTimeout(state.timer);
-    else if (state.kind !== 'closed') state.server.close();
-    for (const raw of this.#begun) raw.destroy();
+    else if (state.kind !== 'closed') {
+      state.server.close();
+      state.tls?.acceptor.closeUnreleased();
+    }
   }
 
   #open(): void {
-    const server = this.#tls === undefined ? this.#plainServer() : this.#tlsServer(this.#tls);
-    this.#state = { kind: 'opening', server };
+    const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true });
+    const tls = this.#tls === undefined ? undefined : this.#createTls(this.#tls);
+    if (tls === undefined) this.#acceptPlain(server);
+    else acceptTls(server, tls);
+    this.#state = { kind: 'opening', server, tls };
     const failed = (error: unknown): void => this.#failed(server, error);
     server.on('error', bounded('listener/error', failed, failed));
     server.once(
@@ -103,8 +105,7 @@ export class ListeningSocket {
     server.listen({ ...(host === EVERYWHERE ? {} : { host }), port, backlog: BACKLOG, reusePort: this.#options.shared });
   }
 
-  #plainServer(): Server {
-    const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true });
+  #acceptPlain(server: Server): void {
     const onSocket = (socket: Socket): void => {
       keepAlive(socket);
       this.#options.onSocket(socket, socket);
@@ -113,48 +114,36 @@ export class ListeningSocket {
       'connection',
       bounded('connection/accepted', onSocket, (_, socket) => resetSocket(socket, socket)),
     );
-    return server;
   }
 
-  #tlsServer(tls: TlsBundle): Server {
-    const raws = new TcpByTls();
+  #createTls(tls: TlsBundle): TlsSide {
     const { handshakes } = this.#options;
+    const onRefused: ListeningOptions['onRefused'] = (reason, error) => this.#options.onRefused(reason, error);
     const requestCert = tls.ca !== undefined;
     const server = createTlsServer({
       ...contextOptions(tls),
       allowHalfOpen: true,
-      noDelay: true,
       handshakeTimeout: this.#options.handshake,
       requestCert,
       rejectUnauthorized: requestCert,
     });
-    openTlsFeed(server);
-    limitKeyUpdates(server, (why) => this.#options.onRefused('handshake', why));
-    const onRaw = (raw: Socket): void => {
-      keepAlive(raw);
-      const destroy = (): void => void raw.destroy();
-      raw.on('error', bounded('connection/tls-raw-error', destroy, destroy));
-      if (!raws.add(raw)) return;
-      this.#begun.add(raw);
-      const leave = (): void => this.#left(raw);
-      raw.once('close', bounded('connection/tls-raw-close', leave, leave));
-      const network = networkOf(raw.remoteAddress ?? '');
-      if (requestCert) handshakeScheduler.begin(raw, network);
-      else if (handshakes.size >= FEW_HANDSHAKES) handshakeScheduler.begin(raw, network, 'unknown');
-      const ended = handshakes.enter(raw, `${hostPort(this.address)} ${network}`);
-      if (ended === undefined) return;
-      this.#options.onRefused('busy', new Error('too many TLS handshakes are under way'));
-      ended.destroy();
-    };
+    const acceptor = new TlsAcceptor({
+      slots: handshakes,
+      port: hostPort(this.address),
+      holds: 'handshake',
+      side: () => (requestCert ? 'incoming' : handshakes.size >= FEW_HANDSHAKES ? 'unknown' : undefined),
+      only13: false,
+      onEvicted: () => onRefused('busy', new Error('too many TLS handshakes are under way')),
+      onEndless: (why) => onRefused('handshake', why),
+      onRenegotiation: () => onRefused('handshake', new Error('the client asks for another TLS handshake')),
+    });
+    acceptor.protect(server);
     const onSecure = (socket: TLSSocket): void => {
-      const raw = raws.below(socket);
+      const raw = acceptor.below(socket);
       if (raw === undefined) {
         socket.destroy();
         return;
       }
-      this.#left(raw);
-      rejectRenegotiation(socket, () => this.#options.onRefused('handshake', new Error('the client asks for another TLS handshake')));
-      handshakeScheduler.end(raw);
       // OpenSSL tells of the end of a handshake in the midst of its work: who reset the connection there would free what it works on.
       const handOn = (): void => {
         if (raw.destroyed) return;
@@ -170,10 +159,6 @@ export class ListeningSocket {
       socket.destroy();
     };
     server.on(
-      'connection',
-      bounded('connection/tls-begin', onRaw, (_, raw) => void raw.destroy()),
-    );
-    server.on(
       'secureConnection',
       bounded('connection/tls-secure', onSecure, (_, socket) => void socket.destroy()),
     );
@@ -181,18 +166,12 @@ export class ListeningSocket {
       'tlsClientError',
       bounded('connection/tls-failed', onFailure, (_, __, socket) => void socket.destroy()),
     );
-    return server;
-  }
-
-  /** Its handshake is over, one way or another. */
-  #left(raw: Socket): void {
-    this.#begun.delete(raw);
-    this.#options.handshakes.leave(raw);
+    return { server, acceptor };
   }
 
   #opened(server: Server): void {
     if (this.#state.kind !== 'opening' || this.#state.server !== server) return;
-    this.#state = { kind: 'listening', server };
+    this.#state = { ...this.#state, kind: 'listening' };
     this.#failures = 0;
     this.#problem = undefined;
     this.#options.onChange();
@@ -250,6 +229,19 @@ export class ListeningSocket {
         return { code: 'listen-failed', message: `Listening on ${where} failed (${code}). It is tried again.` };
     }
   }
+}
+
+function acceptTls(port: Server, { server, acceptor }: TlsSide): void {
+  const onRaw = (raw: Socket): void => {
+    keepAlive(raw);
+    const destroy = (): void => void raw.destroy();
+    raw.on('error', bounded('connection/tls-raw-error', destroy, destroy));
+    acceptor.accept(raw, server);
+  };
+  port.on(
+    'connection',
+    bounded('connection/tls-begin', onRaw, (_, raw) => void raw.destroy()),
+  );
 }
 
 export function portInUse(address: HostPort, owner = 'another process'): Problem {

@@ -9,7 +9,8 @@ import { REDEEM_PATH } from './redemption.ts';
 import { AdmissionSlots } from '../../limits/admission-slots.ts';
 import { HandshakePace } from '../../net/handshake-pace.ts';
 import { hasSentData } from '../../net/tls-feed.ts';
-import { listenForTls, TlsAcceptor } from '../../net/tls-acceptor.ts';
+import { TlsAcceptor } from '../../net/tls-acceptor.ts';
+import { listenForTls } from '../../net/tls-port.ts';
 import { limitTable } from '../../limits/table.ts';
 
 /** Beyond the limit of open files nobody would get in at all. */

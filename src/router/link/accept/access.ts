@@ -7,10 +7,9 @@ import { deadlines } from '../../deadlines.ts';
 import { LinkError } from '../link-errors.ts';
 import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
 import { hostNames } from '../../../net/host-names.ts';
-import { limitKeyUpdates } from '../../../net/key-updates.ts';
-import { openTlsFeed } from '../../../net/tls-feed.ts';
+import type { TlsAcceptor } from '../../../net/tls-acceptor.ts';
 import { openBundle, type LinkBundle } from '../bundle.ts';
-import { HandshakeLimit } from './handshake-limit.ts';
+import { linkAcceptor } from './link-acceptor.ts';
 import type { LinkHost } from '../host.ts';
 import type { Link } from '../link.ts';
 import { Incoming } from './incoming.ts';
@@ -71,7 +70,7 @@ export class Access {
   #trusted: readonly X509Certificate[] = [];
   /** Of those that could be used. */
   readonly #revisions = new Revisions();
-  readonly #handshakes: HandshakeLimit;
+  readonly #acceptor: TlsAcceptor;
   readonly #unauthenticated: RateLimitedLog;
   readonly #incoming = new Set<Incoming>();
 
@@ -85,7 +84,13 @@ export class Access {
     this.#config = config;
     this.#sharesPort = sharesPort;
     this.#unauthenticated = new RateLimitedLog(host.log);
-    this.#handshakes = new HandshakeLimit(host.memory.handshakes);
+    this.#acceptor = linkAcceptor({
+      most: host.memory.handshakes,
+      // Routers of this site hold their slots until their hello is verified.
+      holds: siblingsOnly ? 'connection' : 'handshake',
+      onEvicted: (address) => this.#evicted(address),
+      onEndless: ({ message }) => this.#endless(message),
+    });
     this.#listen();
   }
 
@@ -246,7 +251,7 @@ export class Access {
       'connection',
       bounded(
         'connection/access-begin',
-        (socket: Socket) => this.#begin(server, socket),
+        (socket: Socket) => this.#acceptor.accept(socket, server.tls),
         (_, socket) => void socket.destroy(),
       ),
     );
@@ -265,11 +270,7 @@ export class Access {
       ALPNProtocols: [FORWARD, REVERSE],
       handshakeTimeout: deadlines.step,
     });
-    openTlsFeed(server, true);
-    limitKeyUpdates(server, ({ message }) => {
-      linkMetrics.refused.inc({ reason: 'protocol' });
-      this.#unauthenticated.warn({ access: this.#config.name, code: 'protocol', reason: message }, 'connection closed');
-    });
+    this.#acceptor.protect(server);
     this.#trusted = trusted;
     this.#revisions.apply(this.#config.tls);
     const revision = this.#revisions.now;
@@ -403,13 +404,7 @@ export class Access {
     return [...this.#incoming].filter(({ owner, isLeft }) => isLeft && owner === peer).length;
   }
 
-  #begin(server: Listening, socket: Socket): void {
-    const shake = (): boolean => server.tls.emit('connection', socket);
-    const address = this.#handshakes.begin(
-      socket,
-      bounded('connection/access-shake', shake, () => void socket.destroy()),
-    );
-    if (address === undefined) return;
+  #evicted(address: string): void {
     linkMetrics.refused.inc({ reason: 'busy' });
     this.#unauthenticated.warn(
       { access: this.#config.name, address, code: 'busy' },
@@ -417,8 +412,13 @@ export class Access {
     );
   }
 
+  #endless(reason: string): void {
+    linkMetrics.refused.inc({ reason: 'protocol' });
+    this.#unauthenticated.warn({ access: this.#config.name, code: 'protocol', reason }, 'connection closed');
+  }
+
   #handshakeFailed(error: Error, socket: TLSSocket): void {
-    this.#handshakes.end(socket);
+    this.#acceptor.release(socket);
     linkMetrics.refused.inc({ reason: 'tls-failed' });
     // Anybody can cause these: at debug, so that no port scan fills a log.
     this.#host.log.debug({ access: this.#config.name, address: socket.remoteAddress, error: codeOf(error) }, 'TLS handshake failed');
@@ -428,8 +428,7 @@ export class Access {
   /** @param revision of the port's bundles, the one that it was shown */
   #accept(socket: TLSSocket, revision: number): void {
     const siblingsOnly = this.#siblingsOnly;
-    if (siblingsOnly) this.#handshakes.shaken(socket);
-    else this.#handshakes.end(socket);
+    if (siblingsOnly) this.#acceptor.endHandshake(socket);
     // Its handshake began while there was an access: nobody would end it later.
     if (this.#closed) {
       socket.destroy();
@@ -466,7 +465,7 @@ export class Access {
       edgeOnly: this.#config.role === 'edge',
       siblingsOnly,
       ration: this.#unauthenticated,
-      onProved: () => this.#handshakes.end(socket),
+      onProved: () => this.#acceptor.release(socket),
       onClose: () => this.#incoming.delete(incoming),
     });
     this.#incoming.add(incoming);
