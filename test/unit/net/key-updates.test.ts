@@ -8,7 +8,7 @@ import { eventually } from '../../harness/wait.ts';
 import { freePort } from '../support/free-port.ts';
 import { testAuthority } from '../router/support/certificates.ts';
 import { keyChanger, keyChangingServer, ticketServer } from '../router/support/key-updates.ts';
-import { access, accessPort, connector, echoServer, link, listener, siteConfig, start, until } from '../router/support/site.ts';
+import { connector, echoServer, link, listener, siteConfig, start, until } from '../router/support/site.ts';
 
 const authority = await testAuthority();
 const { cert = '', key = '' } = await authority.issue();
@@ -25,27 +25,6 @@ async function withListener(): Promise<AsyncDisposable & { readonly port: number
   const parts = stack.move();
   return { port, [Symbol.asyncDispose]: () => parts.disposeAsync() };
 }
-
-test('a client of a Listener with TLS is ended, and others are served', async () => {
-  await using west = await withListener();
-  const { port } = west;
-  using other = await keyChanger(port, { cert, key });
-  using greedy = await keyChanger(port, { cert, key });
-  assert.equal(greedy.tls.destroyed, false);
-  greedy.change(ENDLESS);
-  await eventually('it to be ended', () => greedy.tls.destroyed);
-  other.tls.write('still there');
-  const [said] = await once(other.tls, 'data');
-  assert.equal(String(said), 'still there');
-});
-
-test('a peer at an access is ended', async () => {
-  await using west = await start({ ...siteConfig('west'), accesses: [access(await authority.issue())] });
-  using greedy = await keyChanger(await accessPort(west), { cert, key, ALPNProtocols: ['h2'] });
-  assert.equal(greedy.tls.destroyed, false);
-  greedy.change(ENDLESS);
-  await eventually('it to be ended', () => greedy.tls.destroyed);
-});
 
 for (const [title, make, said] of [
   [

@@ -182,36 +182,6 @@ describe('a listener with TLS', () => {
     assert.ok(most <= 20, `${most} were answered in one turn`);
   });
 
-  it('lets go of those who are in their handshakes when it listens no more', async (t) => {
-    using server = await serve();
-    const { local, port } = await tlsListener(withoutCa, server, { handshake: 600_000 });
-    await using _ = local;
-    await listening(local);
-    const silent = dial(port);
-    const known = dialTls(port);
-    t.after(() => [silent, known].forEach(({ socket }) => socket.destroy()));
-    known.socket.write('question');
-    await eventually('the server has a connection', () => server.peers[0]?.text === 'question');
-    local.apply([], []);
-    await eventually('the one is closed', () => silent.ended || silent.closed);
-    assert.equal(known.closed, false);
-  });
-
-  it('takes a client while as many as there may be stop in their handshakes, in the place of the oldest', async () => {
-    using server = await serve();
-    const { local, port } = await tlsListener(withoutCa, server, { handshakes: 3 });
-    await using _ = local;
-    await listening(local);
-    const silent = Array.from({ length: 5 }, () => dial(port));
-    await eventually('the first two to be closed', () => silent.filter(({ ended }) => ended).length === 2);
-    const client = dialTls(port);
-    client.socket.end('question');
-    const peer = await eventually('the server has a connection', () => server.peers[0]);
-    await eventually('the question has ended', () => peer.ended);
-    assert.equal(peer.text, 'question');
-    for (const { socket } of silent) socket.destroy();
-  });
-
   it('has no more handshakes under way than a part of its memory has room for', async (t) => {
     using server = await serve();
     using budget = new Memory({ bytes: 16 << 20, peers: 10 }, createLogger({ level: 'silent', component: 'test' }));
