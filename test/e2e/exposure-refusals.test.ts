@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ListenerClassSpec } from '../../src/api/listeners/index.ts';
+import type { KubeObject } from '../../src/kube/objects.ts';
 import { API } from './support/manifests.ts';
-import { conditionOf, useNamespace } from './support/namespace.ts';
+import { conditionOf, openNamespace, useNamespace } from './support/namespace.ts';
+
+interface Quota extends KubeObject {
+  readonly status?: { readonly used?: object };
+}
 
 const PORTS = [{ name: 'http', port: 8080 }];
 
@@ -150,5 +155,23 @@ describe('bad input', { timeout: 400_000, concurrency: 4 }, () => {
     const again = await namespace.ready('in-use');
     assert.deepEqual(again.status?.ingressAddresses, good.status?.ingressAddresses);
     assert.equal((await namespace.service('in-use')).metadata.resourceVersion, service.metadata.resourceVersion);
+  });
+
+  it('a Service that the API server will not have for now (a quota) is tried again by itself', async () => {
+    await using tight = await openNamespace(namespace.cluster, 'quota');
+    await tight.create({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none' }, spec: { hard: { services: '0' } } });
+    await tight.until<Quota>(
+      { apiVersion: 'v1', kind: 'ResourceQuota', name: 'none' },
+      'to be in force',
+      ({ status }) => status?.used !== undefined,
+    );
+    const className = await tight.class('quota', { serviceType: 'ClusterIP' });
+    await tight.listener('limited', { className, ports: PORTS });
+    assert.match(
+      (await tight.condition('limited', 'Accepted', 'False', 'ServiceRejected')).message,
+      /The API server refuses the Service: .*exceeded quota: none/,
+    );
+    await tight.remove('v1', 'ResourceQuota', 'none');
+    await tight.ready('limited');
   });
 });

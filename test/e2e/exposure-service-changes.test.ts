@@ -81,23 +81,6 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
     assert.equal(service.spec?.ports?.[0]?.nodePort, httpPort, 'the port that stays keeps its node port');
   });
 
-  it('loses an annotation that the class loses, and keeps those of others', async () => {
-    const className = await namespace.exposed('loses', { serviceType: 'ClusterIP', serviceAnnotations: { kept: 'yes', dropped: 'yes' } });
-    await liveService(namespace, 'loses');
-    await namespace.patch('v1', 'Service', 'loses', { metadata: { annotations: { 'somebody.example/else': 'theirs' } } });
-    await namespace.patch(API, 'ListenerClass', className, { spec: { serviceAnnotations: { dropped: null, added: 'yes' } } });
-    const { metadata } = await namespace.untilService(
-      'loses',
-      'to have the new annotation',
-      (service) => service.metadata.annotations?.['added'] === 'yes',
-    );
-    assert.deepEqual(pick(metadata.annotations, ['kept', 'dropped', 'somebody.example/else']), {
-      kept: 'yes',
-      dropped: undefined,
-      'somebody.example/else': 'theirs',
-    });
-  });
-
   it('loses what an override no longer sets: fields, and those of single ports', async () => {
     const serviceOverrides = {
       spec: {
@@ -180,18 +163,6 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
     assert.equal(service.spec?.selector?.['app'], undefined);
   });
 
-  it('comes back when somebody deletes it, and the status names its new address', async () => {
-    await namespace.exposed('deleted', { serviceType: 'ClusterIP', preferredAddressType: 'IP' });
-    const { metadata } = await liveService(namespace, 'deleted');
-    await namespace.remove('v1', 'Service', 'deleted');
-    const { spec } = await namespace.untilService('deleted', 'to be another one', (service) => service.metadata.uid !== metadata.uid);
-    await namespace.untilListener(
-      'deleted',
-      'to name the new address',
-      ({ status }) => status?.ingressAddresses?.[0]?.address === spec?.clusterIP,
-    );
-  });
-
   it('changes its type with the class, to node ports and back', async () => {
     const className = await namespace.exposed('type', { serviceType: 'ClusterIP' });
     await liveService(namespace, 'type');
@@ -206,25 +177,6 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
     );
     assert.equal(narrow.status?.nodePorts, undefined);
     assert.equal((await namespace.service('type')).spec?.ports?.[0]?.nodePort, undefined);
-  });
-
-  it('moves to another class when the Listener names one', async () => {
-    const [first, second] = [
-      await namespace.class('first', { serviceType: 'ClusterIP', serviceAnnotations: { from: 'first' } }),
-      await namespace.class('second', { serviceType: 'ClusterIP', serviceAnnotations: { from: 'second' }, preferredAddressType: 'IP' }),
-    ];
-    await namespace.listener('moves', { className: first, ports: HTTP });
-    const { spec } = await liveService(namespace, 'moves');
-    await namespace.patch(API, 'Listener', 'moves', { spec: { className: second } });
-    const { status } = await namespace.untilListener(
-      'moves',
-      'to have an IP',
-      (listener) => listener.status?.ingressAddresses?.[0]?.addressType === 'IP',
-    );
-    const service = await namespace.service('moves');
-    assert.equal(service.metadata.annotations?.['from'], 'second');
-    assert.equal(service.spec?.clusterIP, spec.clusterIP, 'the Service is the same one');
-    assert.equal(status?.ingressAddresses?.[0]?.address, spec.clusterIP);
   });
 });
 

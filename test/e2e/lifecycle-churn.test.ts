@@ -1,4 +1,4 @@
-/** Two hundred pods come and go, each with a Listener of its own: nothing of them is left over, in the API or on the nodes. */
+/** Sixty pods come and go, each with a Listener of its own: nothing of them is left over, in the API or on the nodes. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { before, describe, it } from 'node:test';
@@ -10,10 +10,10 @@ import { API, byClass, pod } from './support/manifests.ts';
 import { useNamespace } from './support/namespace.ts';
 import { untilCollected, VOLUME } from './support/replicas.ts';
 
-const WAVES = 5;
-const WAVE = 40;
+const WAVES = 3;
+const WAVE = 20;
 
-describe('two hundred pods that come and go', { timeout: 900_000 }, () => {
+describe('sixty pods that come and go', { timeout: 900_000 }, () => {
   const cluster = connectCluster();
   before(() => untilInstalled(cluster));
   const namespace = useNamespace('churn', { internal: { serviceType: 'ClusterIP' } }, cluster);
