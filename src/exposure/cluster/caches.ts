@@ -20,7 +20,6 @@ import type {
   EndpointSlice,
   KubeObject,
   Node,
-  ObjectMeta,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
@@ -28,6 +27,7 @@ import type {
   StorageClass,
 } from '../../kube/objects.ts';
 import { endpointSlices, nodes, persistentVolumeClaims, persistentVolumes, pods, services, storageClasses } from '../../kube/resource.ts';
+import { identityOf } from './identity.ts';
 import { isBound, keptClaim, only, selectedNodeOf, storageClassOf } from './claims.ts';
 import { readableClass, readableListener } from './readable.ts';
 import { claimsOf, requestKeyOf, startingPod, STARTING_PODS } from './starting-pods.ts';
@@ -230,14 +230,5 @@ function endpointNodesOf(slice: EndpointSlice): EndpointNodes {
     nodes: [...new Set(ready.flatMap(({ nodeName }) => (nodeName === undefined ? [] : [nodeName])))].sort(),
     unreadyPods: unready.flatMap(({ targetRef }) => targetRef?.name ?? []).sort(),
     podUids: endpoints.flatMap(({ targetRef }) => targetRef?.uid ?? []),
-  };
-}
-
-function identityOf({ name, namespace, uid, resourceVersion }: ObjectMeta): ObjectMeta {
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
 }

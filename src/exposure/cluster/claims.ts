@@ -1,6 +1,7 @@
 /** What a PersistentVolumeClaim tells by itself, in annotations that are Kubernetes' own (component-helpers, storage/volume). */
 import { LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION } from '../../api/listeners/names.ts';
-import type { ObjectMeta, PersistentVolume, PersistentVolumeClaim, StringMap } from '../../kube/objects.ts';
+import { identityOf } from './identity.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StringMap } from '../../kube/objects.ts';
 
 /** The node that the scheduler chose for the pod which waits for the claim. */
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
@@ -59,13 +60,8 @@ export function volumeNameFor({ metadata }: PersistentVolumeClaim): string {
  */
 export function keptClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim | undefined {
   if (claim.status?.phase === 'Lost') return undefined;
-  const { name, namespace, uid, resourceVersion, annotations = {}, deletionTimestamp } = claim.metadata;
-  const metadata: ObjectMeta = {
-    ...(name === undefined ? {} : { name }),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-  };
+  const { annotations = {}, deletionTimestamp } = claim.metadata;
+  const metadata = identityOf(claim.metadata);
   if (!isBound(claim)) {
     // Of some only that they are there.
     const mistyped = Object.keys(annotations).filter((key) => MISTYPED.test(key));

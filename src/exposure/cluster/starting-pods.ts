@@ -1,5 +1,6 @@
 /** What is kept of a pod that has not started yet, and what it says about its volumes. */
 import { podListenersName } from '../../api/listeners/names.ts';
+import { identityOf } from './identity.ts';
 import type { KeyString } from '../../kube/contract.ts';
 import type { Container, Pod, PodVolume } from '../../kube/objects.ts';
 
@@ -11,16 +12,13 @@ export const STARTING_PODS = 'status.phase=Pending';
 
 /** Undefined for one that mounts no claim, or has started. */
 export function startingPod(pod: Pod): Pod | undefined {
-  const { name, namespace, uid, resourceVersion, labels, deletionTimestamp } = pod.metadata;
+  const { labels, deletionTimestamp } = pod.metadata;
   const { nodeName, containers = [], initContainers = [], volumes = [] } = pod.spec ?? {};
   const claimed = volumes.filter((volume) => claimNameOf(volume, '') !== undefined);
   if (claimed.length === 0 || (pod.status?.phase ?? 'Pending') !== 'Pending') return undefined;
   return {
     metadata: {
-      ...(name === undefined ? {} : { name }),
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...identityOf(pod.metadata),
       ...(labels === undefined ? {} : { labels }),
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     },
