@@ -11,12 +11,13 @@ import { Network as Sockets } from '../simulate/network.ts';
 import { hashOf, Random } from '../simulate/random.ts';
 import { ApiServer } from './api-server.ts';
 import { enterCluster, type Current } from './current.ts';
+import { Delays } from './delays.ts';
 import { Disk } from './disk.ts';
 import { keepEndpoints } from './kube/endpoints.ts';
 import { playBinder } from './kube/binder.ts';
 import { collectGarbage } from './kube/garbage-collector.ts';
 import { Kubelet, KUBELET_DIR } from './kube/kubelet.ts';
-import { playLoadBalancers } from './kube/load-balancers.ts';
+import { playLoadBalancers, type LoadBalancers } from './kube/load-balancers.ts';
 import { playVolumes } from './kube/volumes.ts';
 import { Network } from './network.ts';
 import { countOrphans } from './orphans.ts';
@@ -63,9 +64,12 @@ export class Cluster implements Current {
   readonly #sidecar: boolean;
   /** What users would have seen of claims that were bound too early. */
   mishaps: readonly string[] = [];
+  #loadBalancers: LoadBalancers | undefined;
+  /** In worlds in which pods wait for an address, and nothing else happens. */
+  readonly #delays: Delays | undefined;
   #addresses = 0;
 
-  constructor(seed: number, plan: Pick<ClusterPlan, 'replicas' | 'streams' | 'usual' | 'others' | 'grantsWishes' | 'sidecar'>) {
+  constructor(seed: number, plan: Pick<ClusterPlan, 'replicas' | 'streams' | 'usual' | 'others' | 'grantsWishes' | 'sidecar' | 'waits'>) {
     const random = new Random(seed, 2);
     this.#random = random;
     this.#others = plan.others;
@@ -87,6 +91,7 @@ export class Cluster implements Current {
     seam.seen = (error, name) => this.faults.push(`${name} threw: ${error instanceof Error ? error.stack : String(error)}`);
     Object.assign(globalThis, { playedWish: this.#wish });
     this.#play();
+    if (plan.waits) this.#delays = new Delays({ loop, store, others: plan.others, faults: this.faults });
     this.controllers = Array.from({ length: plan.replicas }, (_, index) => this.#controller(`controller-${index}`, plan.replicas > 1));
     for (const controller of this.controllers) controller.start();
   }
@@ -164,6 +169,17 @@ export class Cluster implements Current {
     this.#wishes.length = 0;
   }
 
+  /** Whether load balancers give no addresses. */
+  setAddressesHeld(isHeld: boolean): void {
+    this.#loadBalancers?.setHeld(isHeld);
+    this.#delays?.setHeld(isHeld);
+  }
+
+  /** Pods that another one's wait has delayed, as long as they are late. */
+  get late(): readonly string[] {
+    return this.#delays?.late ?? [];
+  }
+
   get wishes(): number {
     return this.#wishes.filter(({ process }) => !process.gone).length;
   }
@@ -185,7 +201,7 @@ export class Cluster implements Current {
     const parts = { loop, network, store, resources, delay, random: this.#random };
     collectGarbage(parts);
     keepEndpoints(parts);
-    playLoadBalancers(parts);
+    this.#loadBalancers = playLoadBalancers(parts);
     playVolumes({ ...parts, sidecar: this.#sidecar, controller: () => this.#serving() });
     if (!this.#sidecar) this.mishaps = playBinder(parts);
     store.onChange(({ plural, type, object }) => {

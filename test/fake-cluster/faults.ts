@@ -4,7 +4,7 @@ import type { PlantedFaults } from '../simulate/change.ts';
 export const faults: PlantedFaults = {
   'service-of-mount': {
     description: "A Service that appears after its Listener's status does not enqueue the mount, which waits for ten seconds.",
-    firstSeed: 230,
+    firstSeed: 176,
     changes: [
       {
         file: 'exposure/watch-handlers.ts',
@@ -36,7 +36,7 @@ export const faults: PlantedFaults = {
   },
   'service-of-the-past': {
     description: 'A deleted Listener gets its Service again, until the watch reports the deletion.',
-    firstSeed: 18,
+    firstSeed: 117,
     changes: [
       {
         file: 'exposure/listeners/listener-reconciler.ts',
@@ -47,7 +47,7 @@ export const faults: PlantedFaults = {
   },
   'bind-early': {
     description: 'A claim is bound before kube-controller-manager knows its volume, and is then reported as lost.',
-    firstSeed: 1,
+    firstSeed: 2,
     changes: [
       {
         file: 'exposure/provision/claim-step.ts',
@@ -76,6 +76,39 @@ export const faults: PlantedFaults = {
         file: 'exposure/watch-handlers.ts',
         from: 'listener: (change) => (listeners.isEcho(change) ? [] : [keyOf(change.object)]),',
         to: 'listener: (change) => [keyOf(change.object)],',
+      },
+    ],
+  },
+  'held-volume': {
+    description: 'A mount that waits keeps the volume from the other pods of its claim.',
+    firstSeed: 271,
+    changes: [
+      {
+        file: 'exposure/csi/node-service.ts',
+        from: 'if (this.#uses.findConflict(request) !== undefined) timer ??= setTimeout(yieldIfNeeded, YIELD_MILLISECONDS);',
+        to: '',
+      },
+    ],
+  },
+  'deleted-waits': {
+    description: 'A mount goes on waiting after its pod was deleted.',
+    firstSeed: 50,
+    changes: [
+      {
+        file: 'exposure/csi/node-service.ts',
+        from: "if (isEnding(object, handle)) throw new CsiError('csi-superseded', mountStatusOf(object, handle)?.message ?? '');",
+        to: '',
+      },
+    ],
+  },
+  'retained-forever': {
+    description: 'A Listener whose volume is retained is never given to the next volume of its claim.',
+    firstSeed: 63,
+    changes: [
+      {
+        file: 'exposure/mounts/mount-plan.ts',
+        from: "if (isOfClaim && policy === 'Delete' && phase !== 'Failed') {",
+        to: 'if (isOfClaim) {',
       },
     ],
   },

@@ -29,6 +29,12 @@ export type Happening =
       readonly conflicts: number;
     }
   | { readonly kind: 'down'; readonly lasts: number }
+  /** A pod is deleted without waiting for its kubelet. */
+  | { readonly kind: 'force-delete-pod'; readonly name: number; readonly again: boolean }
+  /** Load balancers give no addresses and take away those that they gave, or give them again. */
+  | { readonly kind: 'addresses'; readonly held: boolean }
+  /** The volume of the pod's first claim is retained. Pod and claim are deleted and created again. */
+  | { readonly kind: 'retain'; readonly name: number; readonly volumes: readonly VolumeDraw[] }
   /** Something changes back what the controller writes of one kind. */
   | { readonly kind: 'fight'; readonly plural: Fought; readonly after: number; readonly lasts: number };
 
@@ -50,7 +56,8 @@ export interface ListenerDraw {
 }
 
 export interface VolumeDraw {
-  readonly by: 'class' | 'listener';
+  /** `claim`: the first claim of the pod of that name. */
+  readonly by: 'class' | 'listener' | 'claim';
   readonly name: number;
   readonly ephemeral: boolean;
 }
@@ -91,6 +98,47 @@ export function drawFight(random: Random): readonly Event[] {
   if (!random.chance(0.05)) return [];
   const plural = random.pick(['services', 'listeners', 'podlisteners'] as const);
   return [{ at: random.scaled(1, 5_000), kind: 'fight', plural, after: random.scaled(1, 2_000), lasts: random.int(70_000, 240_000) }];
+}
+
+/** Since load balancers have been at work, in milliseconds. */
+const AT_REST = 3_000;
+/** What a pod does before the address comes. An ended one was running or waiting before. */
+const STATES = ['waits', 'waits', 'runs', 'ends', 'is forced to end'] as const;
+
+/** Pods of one claim on one node: some run, some wait for an address, some of both end. Then the address comes. */
+export function drawWaiting({ others }: ClusterPlan, random: Random): readonly Event[] {
+  const pause = AT_REST + 20 * others;
+  const events: Event[] = [
+    { at: 0, kind: 'class', name: 0, spec: { ...drawClass(random), serviceType: 'LoadBalancer', preferredAddressType: 'IP' } },
+    { at: 1, kind: 'listener', name: 0, spec: { className: 0, ports: [8_000], publishNotReady: true } },
+  ];
+  const own: VolumeDraw = { by: random.pick(['class', 'listener']), name: 0, ephemeral: false };
+  const shared: VolumeDraw = { by: 'claim', name: 0, ephemeral: false };
+  const pods = Array.from({ length: random.int(1, 3) }, (_, name) => ({
+    name,
+    state: random.pick(STATES),
+    ranBefore: random.chance(0.3),
+    again: random.chance(0.5),
+    volumes: [name === 0 ? own : shared],
+  }));
+  const withdrawn = pause;
+  const [ending, given] = [withdrawn + pause, withdrawn + 2 * pause + random.scaled(1, 60_000)];
+  events.push({ at: withdrawn, kind: 'addresses', held: true });
+  for (const { name, state, ranBefore, again, volumes } of pods) {
+    const runs = state === 'runs' || ranBefore;
+    events.push({ at: (runs ? 2 : withdrawn + 100) + random.int(0, 200), kind: 'pod', name, volumes });
+    const at = ending + (random.chance(0.5) ? random.int(0, 30) : random.int(0, given - ending));
+    if (state === 'ends') events.push({ at, kind: 'delete-pod', name, again });
+    if (state === 'is forced to end') events.push({ at, kind: 'force-delete-pod', name, again });
+  }
+  events.push({ at: given, kind: 'addresses', held: false });
+  return events.toSorted((one, other) => one.at - other.at);
+}
+
+/** In some worlds. Drawn by itself, like a fight. */
+export function drawRetained(plan: ClusterPlan, random: Random): readonly Event[] {
+  if (!random.chance(0.05)) return [];
+  return [{ at: random.scaled(1_000, 20_000), kind: 'retain', name: random.int(0, plan.names - 1), volumes: drawVolumes(plan, random) }];
 }
 
 /** A pod is pinned to a node that goes, and somebody moves its Listener to a class that lets it go. */

@@ -7,7 +7,7 @@ import {
 } from '../../src/api/listeners/names.ts';
 import type { Listener, ListenerClass } from '../../src/api/listeners/index.ts';
 import { keyOf } from '../../src/kube/key.ts';
-import type { KubeObject, Node, PersistentVolumeClaim, Pod, Service } from '../../src/kube/objects.ts';
+import type { KubeObject, Node, PersistentVolume, PersistentVolumeClaim, Pod, Service } from '../../src/kube/objects.ts';
 import { CALM } from './api-server.ts';
 import type { Cluster } from './cluster.ts';
 import type { Happening, VolumeDraw } from './history.ts';
@@ -79,6 +79,38 @@ const does: { readonly [K in Happening['kind']]: (cluster: Cluster, event: Of<K>
       else if (now === undefined) resources.create<Pod>('pods', { metadata: { name: podName ?? '', namespace: namespace ?? '' }, spec });
     };
     if (again) whenGone();
+  },
+
+  'force-delete-pod'(cluster, { name, again }) {
+    const { store, resources } = cluster;
+    const pod = store.get<Pod>('pods', `${NAMESPACE}/pod-${name}`);
+    if (pod === undefined) return;
+    store.remove('pods', keyOf(pod));
+    const { nodeName: _node, ...spec } = { containers: [], ...pod.spec };
+    if (again) resources.create<Pod>('pods', { metadata: { name: `pod-${name}`, namespace: NAMESPACE }, spec });
+  },
+
+  addresses(cluster, { held }) {
+    cluster.setAddressesHeld(held);
+  },
+
+  retain(cluster, { name, volumes }) {
+    const { store, resources, loop } = cluster;
+    const [podKey, claimKey] = [`${NAMESPACE}/pod-${name}`, `${NAMESPACE}/data0-pod-${name}`];
+    const { volumeName = '' } = store.get<PersistentVolumeClaim>('persistentvolumeclaims', claimKey)?.spec ?? {};
+    if (volumeName === '') return;
+    resources.change<PersistentVolume>('persistentvolumes', volumeName, (before) => ({
+      ...before,
+      spec: { ...before.spec, persistentVolumeReclaimPolicy: 'Retain' },
+    }));
+    remove(resources, 'persistentvolumeclaims', claimKey);
+    remove(resources, 'pods', podKey);
+    const whenGone = (): void => {
+      const isThere = store.get('pods', podKey) !== undefined || store.get('persistentvolumeclaims', claimKey) !== undefined;
+      if (isThere) loop.after(100, undefined, whenGone);
+      else makePod(cluster, name, volumes);
+    };
+    whenGone();
   },
 
   'delete-claim'({ resources }, { name }) {
@@ -182,6 +214,7 @@ function makePod({ resources, store }: Cluster, name: number, volumes: readonly 
   const made = volumes.map((draw, index): EphemeralVolume => {
     const annotations = { [draw.by === 'class' ? LISTENER_CLASS_ANNOTATION : LISTENER_NAME_ANNOTATION]: `${draw.by}-${draw.name}` };
     if (draw.ephemeral) return { name: `volume${index}`, ephemeral: { annotations } };
+    if (draw.by === 'claim') return { name: `volume${index}`, persistentVolumeClaim: { claimName: `data0-pod-${draw.name}` } };
     const claimName = `data${index}-pod-${name}`;
     if (store.get('persistentvolumeclaims', `${NAMESPACE}/${claimName}`) === undefined) {
       resources.create<PersistentVolumeClaim>('persistentvolumeclaims', {

@@ -18,11 +18,13 @@ export interface ClusterPlan {
   readonly long: boolean;
   /** Whether external-provisioner makes volumes, and not the controller. */
   readonly sidecar: boolean;
+  /** Whether pods of one claim wait for an address on one node, and nothing else happens. */
+  readonly waits: boolean;
 }
 
-export function drawPlan(random: Random, more: Random): ClusterPlan {
+export function drawPlan(random: Random, more: Random, waiting: Random): ClusterPlan {
   const replicas = random.chance(0.2) ? 2 : 1;
-  return {
+  const plan = {
     nodes: random.int(1, 3),
     replicas,
     classes: 3,
@@ -34,5 +36,7 @@ export function drawPlan(random: Random, more: Random): ClusterPlan {
     // A lease is renewed a thousand times in an hour.
     long: replicas === 1 && random.chance(0.04),
     sidecar: more.chance(0.3),
+    waits: waiting.chance(0.1),
   };
+  return plan.waits ? { ...plan, nodes: 1, others: plan.others / 10 } : plan;
 }

@@ -3,9 +3,9 @@ import type { Listener } from '../../src/api/listeners/index.ts';
 import { Random } from '../simulate/random.ts';
 import { CALM } from './api-server.ts';
 import { Cluster } from './cluster.ts';
-import { drawFight, drawHistory, type Event } from './history.ts';
+import { drawFight, drawHistory, drawRetained, drawWaiting, type Event } from './history.ts';
 import { perform } from './perform.ts';
-import { drawPlan } from './plan.ts';
+import { drawPlan, type ClusterPlan } from './plan.ts';
 import { CONTEST, wrongs } from './rules.ts';
 
 export interface Outcome {
@@ -43,8 +43,8 @@ export interface PlayOptions {
 }
 
 export async function play(seed: number, options: PlayOptions = {}): Promise<Outcome> {
-  const plan = drawPlan(new Random(seed, 0), new Random(seed, 3));
-  const events = options.events ?? [...drawHistory(plan, new Random(seed, 1)), ...drawFight(new Random(seed, 4))];
+  const plan = drawPlan(new Random(seed, 0), new Random(seed, 3), new Random(seed, 5));
+  const events = options.events ?? drawEvents(seed, plan);
   const cluster = new Cluster(seed, plan);
   cluster.onTrace = options.onTrace;
   const onError = (error: unknown): void => void cluster.loop.thrown.push(error);
@@ -59,6 +59,11 @@ export async function play(seed: number, options: PlayOptions = {}): Promise<Out
     process.off('unhandledRejection', onError);
     cluster.leave();
   }
+}
+
+function drawEvents(seed: number, plan: ClusterPlan): readonly Event[] {
+  if (plan.waits) return drawWaiting(plan, new Random(seed, 1));
+  return [...drawHistory(plan, new Random(seed, 1)), ...drawFight(new Random(seed, 4)), ...drawRetained(plan, new Random(seed, 6))];
 }
 
 async function live(cluster: Cluster, events: readonly Event[], long: boolean): Promise<readonly string[]> {
@@ -136,6 +141,7 @@ function broken(cluster: Cluster): readonly string[] {
     ...spins,
     ...past,
     ...fights,
+    ...cluster.late,
     ...loop.thrown.map((error) => `thrown: ${error instanceof Error ? error.stack : String(error)}`),
   ];
 }

@@ -117,9 +117,12 @@ function endpointsOf(store: Cluster['store'], service: string): Pick<Surrounding
 }
 
 /** Each volume has its claim, and no other has that; they are bound to each other. */
-function bindingWrongs({ store }: Cluster, { metadata, spec }: PersistentVolume): readonly string[] {
+function bindingWrongs({ store }: Cluster, { metadata, spec, status }: PersistentVolume): readonly string[] {
   const { namespace, name, uid } = spec?.claimRef ?? {};
   const claim = store.get<PersistentVolumeClaim>('persistentvolumeclaims', `${namespace}/${name}`);
+  if (claim?.metadata.uid !== uid && spec?.persistentVolumeReclaimPolicy === 'Retain') {
+    return status?.phase === 'Released' ? [] : [`PersistentVolume ${metadata.name} is retained, and not Released`];
+  }
   if (claim === undefined || claim.metadata.uid !== uid) return [`PersistentVolume ${metadata.name} is left without its claim`];
   return isBound(claim) && claim.spec?.volumeName === metadata.name ? [] : [`Claim ${keyOf(claim)} is not bound to ${metadata.name}`];
 }

@@ -20,10 +20,20 @@ const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 16_000;
 
 interface Mount {
+  /** Key of its pod. */
+  readonly pod: string;
   readonly handle: string;
   readonly folder: string;
   /** `uncertain`: it failed, and something may be there. */
   state: 'absent' | 'publishing' | 'uncertain' | 'there' | 'removing';
+}
+
+type Method = 'nodePublishVolume' | 'nodeUnpublishVolume';
+
+/** The kubelet runs one operation at a time on a volume, and pauses after a failed one before the next of its kind (nestedpendingoperations.go). */
+interface Operations {
+  method: Method;
+  isRunning: boolean;
   failures: number;
   /** Not before that time. */
   notBefore: number;
@@ -46,6 +56,8 @@ export class Kubelet {
   readonly #looks: Looks;
   /** By uid of the pod, by name of the volume. */
   readonly #mounts = new Map<string, Map<string, Mount>>();
+  /** By volume handle. */
+  readonly #operations = new Map<string, Operations>();
   #gone = false;
 
   constructor(name: string, parts: KubeletParts) {
@@ -109,14 +121,14 @@ export class Kubelet {
         if (pod.metadata.deletionTimestamp === undefined) return undefined;
         continue;
       }
-      mounts.set(volume.name, { handle, folder: Kubelet.folderOf(uid, handle), state: 'absent', failures: 0, notBefore: 0 });
+      mounts.set(volume.name, { pod: keyOf(pod), handle, folder: Kubelet.folderOf(uid, handle), state: 'absent' });
     }
     this.#mounts.set(uid, mounts);
     return mounts;
   }
 
   #ask(pod: Pod, mount: Mount): void {
-    if ((mount.state !== 'absent' && mount.state !== 'uncertain') || this.#parts.loop.now < mount.notBefore) return;
+    if ((mount.state !== 'absent' && mount.state !== 'uncertain') || !this.#mayRun(mount, 'nodePublishVolume')) return;
     const { disk, store } = this.#parts;
     const { name = '', namespace = '', uid = '' } = pod.metadata;
     const { handle, folder } = mount;
@@ -138,26 +150,49 @@ export class Kubelet {
   }
 
   #takeAway(pod: Pod, mount: Mount): void {
-    if (mount.state === 'absent' || mount.state === 'removing' || this.#parts.loop.now < mount.notBefore) return;
+    if (mount.state === 'absent' || mount.state === 'removing' || mount.state === 'publishing') return;
+    if (!this.#mayRun(mount, 'nodeUnpublishVolume')) return;
     mount.state = 'removing';
     this.#call('nodeUnpublishVolume', pod, mount, { volumeId: mount.handle, targetPath: `${mount.folder}/mount` });
   }
 
-  #call(method: string, pod: Pod, mount: Mount, request: unknown): void {
+  #mayRun({ handle }: Mount, method: Method): boolean {
+    const operations = this.#operations.get(handle);
+    if (operations === undefined) return true;
+    return !operations.isRunning && (operations.method !== method || this.#parts.loop.now >= operations.notBefore);
+  }
+
+  #call(method: Method, pod: Pod, mount: Mount, request: unknown): void {
     const process = this.#parts.driver();
-    const { state } = mount;
+    const { state, handle } = mount;
+    const before = this.#operations.get(handle);
+    const failures = before?.method === method ? before.failures : 0;
+    const operations: Operations = { method, isRunning: true, failures, notBefore: 0 };
+    this.#operations.set(handle, operations);
     callService(this.#parts, { process, service: 'csi.v1.Node', method }, { request, limit: LIMIT }, (error) => {
-      // A volume that is taken away meanwhile is nobody's any more.
-      if (this.#gone || mount.state !== state) return;
-      const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** mount.failures);
-      mount.failures = error === undefined ? 0 : mount.failures + 1;
-      mount.notBefore = error === undefined ? 0 : this.#parts.loop.now + pause;
-      if (error !== undefined) mount.state = 'uncertain';
-      else mount.state = state === 'publishing' ? 'there' : 'absent';
-      if (error === undefined) this.#looks.ask(keyOf(pod));
-      // A look that is asked for already may come before the pause is over.
-      else this.#parts.loop.after(pause, undefined, () => this.#looks.ask(keyOf(pod), 0), 'timer');
+      operations.isRunning = false;
+      if (this.#gone) return;
+      if (error === undefined) {
+        this.#operations.delete(handle);
+        mount.state = state === 'publishing' ? 'there' : 'absent';
+      } else {
+        mount.state = 'uncertain';
+        const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** operations.failures);
+        operations.failures += 1;
+        operations.notBefore = this.#parts.loop.now + pause;
+        // A look that is asked for already may come before the pause is over.
+        this.#parts.loop.after(pause, undefined, () => this.#askAll(handle, 0), 'timer');
+      }
+      this.#looks.ask(keyOf(pod));
+      this.#askAll(handle);
     });
+  }
+
+  /** All pods that mount the volume here. */
+  #askAll(handle: string, pause?: number): void {
+    for (const mounts of this.#mounts.values()) {
+      for (const mount of mounts.values()) if (mount.handle === handle) this.#looks.ask(mount.pod, pause);
+    }
   }
 
   #run(pod: Pod): void {

@@ -207,7 +207,9 @@ function bind({ store, resources }: VolumeParts, name: string): void {
   const key = `${claimRef.namespace}/${claimRef.name}`;
   const claim = store.get<PersistentVolumeClaim>('persistentvolumeclaims', key);
   if (claim?.metadata.uid !== claimRef.uid) {
-    store.remove('persistentvolumes', name);
+    if (volume?.spec?.persistentVolumeReclaimPolicy !== 'Retain') store.remove('persistentvolumes', name);
+    else
+      resources.change<PersistentVolume>('persistentvolumes', name, (before) => ({ ...before, status: { phase: 'Released' } }), 'status');
     return;
   }
   resources.change<PersistentVolume>('persistentvolumes', name, (before) => ({ ...before, status: { phase: 'Bound' } }), 'status');
