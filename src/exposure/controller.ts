@@ -65,7 +65,8 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const damped = dampWrites(client, repairs);
   const listeners = new ListenerReconciler({ client, repairs, caches, events, clusterDomain, now, clock });
   const mounts = new MountReconciler({ client: damped, caches, events, clock });
-  const claims = provision === undefined ? undefined : new ClaimReconciler({ client: damped, caches: { ...caches, ...provision }, events });
+  const claims =
+    provision === undefined ? undefined : new ClaimReconciler({ client: damped, caches: { ...caches, ...provision }, events, clock });
   const queues = {
     listeners: queue('listeners', (key, signal) => listeners.reconcile(key, signal)),
     mounts: queue('mounts', (key, signal) => mounts.reconcile(key, signal)),

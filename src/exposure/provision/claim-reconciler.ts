@@ -17,7 +17,9 @@ import {
   BIND_COMPLETED,
   BOUND_BY_CONTROLLER,
   isBound,
+  provisionerOf,
   SELECTED_NODE,
+  selectedNodeOf,
   storageClassOf,
   volumeNameFor,
 } from '../cluster/claims.ts';
@@ -30,6 +32,8 @@ export interface ClaimReconcilerOptions {
   readonly client: KubeClient;
   readonly caches: ClusterCaches & ProvisionCaches;
   readonly events: EventRecorder;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
 }
 
 /**
@@ -37,6 +41,12 @@ export interface ClaimReconcilerOptions {
  * hour and which counts as the same one for six minutes. In milliseconds.
  */
 const REMINDER = 5 * 60_000;
+
+/**
+ * Milliseconds for kube-controller-manager to write its annotation. Where many claims come at once it takes longer, and is spared
+ * that write if the volume has been named by then.
+ */
+const LONGEST_WAIT = 150;
 
 /** Of a Node. */
 const LONGEST_NAME = 253;
@@ -52,9 +62,14 @@ interface Decision {
 
 export class ClaimReconciler {
   readonly #options: ClaimReconcilerOptions;
+  /** When the volume's name is written at the latest, by UID of the claim. */
+  readonly #awaited = new Map<string, number>();
 
   constructor(options: ClaimReconcilerOptions) {
     this.#options = options;
+    options.caches.claims.onChange(({ type, object }) => {
+      if (type === 'deleted' || isBound(object)) this.#awaited.delete(object.metadata.uid ?? '');
+    });
   }
 
   async reconcile(key: KeyString, signal: AbortSignal): Promise<ReconcileResult | undefined> {
@@ -68,9 +83,32 @@ export class ClaimReconciler {
     const storageClass = storageClasses.get(storageClassOf(claim));
     const step = nextStep(claim, { storageClass, volume: volumes.get(volumeNameFor(claim)), pods: startingPods.by('claim', key) });
     if (step.do === 'provision') return this.#provision(claim, key, step, signal);
-    if (step.do !== 'nothing') await this.#name(claim, key, step.volume, signal);
-    if (step.do === 'bind') await this.#bind(claim, key, step.volume, signal);
+    if (step.do === 'nothing') return undefined;
+    if (step.do === 'name') return this.#nameInTime(claim, key, step.volume, signal);
+    await this.#name(claim, key, step.volume, signal);
+    await this.#bind(claim, key, step.volume, signal);
     return undefined;
+  }
+
+  /** kube-controller-manager reports ProvisioningFailed if its own write of the claim meets this one. */
+  async #nameInTime(
+    claim: PersistentVolumeClaim,
+    key: KeyString,
+    volume: PersistentVolume,
+    signal: AbortSignal,
+  ): Promise<ReconcileResult | undefined> {
+    const isAwaited = selectedNodeOf(claim) !== undefined && provisionerOf(claim) === undefined;
+    const left = isAwaited ? this.#timeLeft(claim) : 0;
+    if (left > 0) return { requeueAfter: left };
+    await this.#name(claim, key, volume, signal);
+    return undefined;
+  }
+
+  #timeLeft({ metadata: { uid = '' } }: PersistentVolumeClaim): number {
+    const now = this.#options.clock();
+    const end = this.#awaited.get(uid) ?? now + LONGEST_WAIT;
+    this.#awaited.set(uid, end);
+    return end - now;
   }
 
   /** A claim is followed until it is bound. What is changed then has no effect, and nothing else would say so. */
@@ -104,8 +142,9 @@ export class ClaimReconciler {
       return { requeueAfter: REMINDER };
     }
     const volume = await this.#create(claim, planVolume(claim, { storageClass, ...decision }), signal);
-    if (volume !== undefined) await this.#name(claim, key, volume, signal);
-    return undefined;
+    const current = this.#options.caches.claims.get(key);
+    if (volume === undefined || current === undefined || current.metadata.uid !== claim.metadata.uid) return undefined;
+    return this.#nameInTime(current, key, volume, signal);
   }
 
   /** Or why not, for whoever wrote the claim. */

@@ -37,7 +37,7 @@ describe('a claim', () => {
   it('gets its volume at once, and is bound in two writes once kube-controller-manager has the volume', async () => {
     const api = world();
     await using controller = await play(api);
-    api.put(persistentVolumeClaims, aClaim());
+    api.put(persistentVolumeClaims, aClaim({ [PROVISIONER]: 'listeners.stackable.tech' }));
     await controller.settle();
     assert.deepEqual(api.writes, ['create persistentvolumes pvc-c1', 'patch persistentvolumeclaims shop/data-web-0']);
     assert.equal(api.read(persistentVolumeClaims, 'shop/data-web-0')?.status?.phase, 'Pending', 'it is not bound before');
@@ -50,6 +50,31 @@ describe('a claim', () => {
     assert.equal(claim.metadata.annotations?.['pv.kubernetes.io/bound-by-controller'], 'yes');
     assert.deepEqual({ ...claim.status }, { phase: 'Bound', accessModes: ['ReadWriteOnce'], capacity: { storage: '1' } });
     assert.deepEqual(controller.events, []);
+  });
+
+  it('is not written while kube-controller-manager writes it, which would report a conflict', async () => {
+    const api = world();
+    await using controller = await playController(api, { provisions: true, clock: () => 0 });
+    api.put(persistentVolumeClaims, aClaim());
+    await controller.settle();
+    assert.deepEqual(api.writes, ['create persistentvolumes pvc-c1']);
+    api.put(persistentVolumeClaims, aClaim({ [PROVISIONER]: 'listeners.stackable.tech' }));
+    await controller.settle();
+    assert.deepEqual(api.writes.slice(1), ['patch persistentvolumeclaims shop/data-web-0']);
+  });
+
+  it('is written without the annotation of kube-controller-manager if that does not come soon', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    let now = 0;
+    const api = world();
+    await using controller = await playController(api, { provisions: true, clock: () => now });
+    api.put(persistentVolumeClaims, aClaim());
+    await controller.settle();
+    assert.deepEqual(api.writes, ['create persistentvolumes pvc-c1']);
+    now = 150;
+    t.mock.timers.tick(150);
+    await controller.settle();
+    assert.deepEqual(api.writes.slice(1), ['patch persistentvolumeclaims shop/data-web-0']);
   });
 
   for (const [what, annotations, expected] of [
@@ -219,10 +244,10 @@ describe('a claim', () => {
       if (replaced || verb !== 'patch' || plural !== 'persistentvolumeclaims') return;
       replaced = true;
       api.remove(persistentVolumeClaims, 'shop/data-web-0');
-      api.put(persistentVolumeClaims, aClaim({}, {}, { uid: 'c2' }));
+      api.put(persistentVolumeClaims, aClaim({ [PROVISIONER]: 'listeners.stackable.tech' }, {}, { uid: 'c2' }));
     };
     await using controller = await play(api);
-    api.put(persistentVolumeClaims, aClaim());
+    api.put(persistentVolumeClaims, aClaim({ [PROVISIONER]: 'listeners.stackable.tech' }));
     await controller.settle();
     know(api, 'pvc-c1');
     await controller.settle();
