@@ -88,7 +88,10 @@ interface PlayedPod {
   isKnown: boolean;
 }
 
-/** The kubelet's loop over the operations of one volume (nestedpendingoperations.go), without its pauses, and a controller. */
+/**
+ * The kubelet's loop over the operations of one volume (nestedpendingoperations.go), without its pauses, and a controller. A mount that
+ * is held to its end lasts longer than `until` does. Seconds are compared in simulated time (test/fake-cluster/delays.ts).
+ */
 class OneVolume implements AsyncDisposable {
   readonly #pods: PlayedPod[] = [];
   readonly #stopped = new AbortController();
@@ -117,16 +120,11 @@ class OneVolume implements AsyncDisposable {
   }
 
   until(what: string, condition: () => boolean): Promise<void> {
-    return until(
-      Object.assign(
-        () => {
-          this.#answer();
-          return condition();
-        },
-        { toString: () => what },
-      ),
-      3_000,
-    );
+    const look = (): boolean => {
+      this.#answer();
+      return condition();
+    };
+    return until(Object.assign(look, { toString: () => what }));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
