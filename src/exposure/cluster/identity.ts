@@ -1,6 +1,6 @@
 import type { ObjectMeta } from '../../kube/objects.ts';
 
-/** The metadata by which an object and its version are told apart from others. */
+/** The metadata that identify an object and its version. */
 export function identityOf({ name, namespace, uid, resourceVersion }: ObjectMeta): ObjectMeta {
   return {
     ...(name === undefined ? {} : { name }),
