@@ -12,10 +12,12 @@ const STEPS = 16;
 export class Delays {
   readonly #loop: Loop;
   readonly #most: number;
-  /** Since when a pod has what it needs, or is to end, by uid. */
-  readonly #since = new Map<string, number>();
-  #isHeld = false;
+  /** Since when a pod is to end, by UID. */
+  readonly #ending = new Map<string, number>();
+  /** Since when a pod has what it needs to start, by UID. */
   readonly #starting = new Map<string, number>();
+  /** Whether load balancers give no addresses. */
+  #isHeld = false;
 
   constructor({
     loop,
@@ -48,7 +50,7 @@ export class Delays {
     const starting = this.#isHeld ? [] : [...this.#starting].filter(([, since]) => isLate(since));
     return [
       ...starting.map(([uid, since]) => `pod ${uid} has not started ${Math.round(now - since)} ms after its address was given`),
-      ...[...this.#since]
+      ...[...this.#ending]
         .filter(([, since]) => isLate(since))
         .map(([uid, since]) => `pod ${uid} has not ended after ${Math.round(now - since)} ms`),
     ];
@@ -59,14 +61,14 @@ export class Delays {
     const { now } = this.#loop;
     const isEnding = deletionTimestamp !== undefined;
     if (type === 'DELETED') {
-      const took = now - (this.#since.get(uid) ?? now);
-      this.#since.delete(uid);
+      const took = now - (this.#ending.get(uid) ?? now);
+      this.#ending.delete(uid);
       this.#starting.delete(uid);
       return took > this.#most ? [`pod ${keyOf(object)} took ${Math.round(took)} ms to end`] : [];
     }
     if (isEnding) {
       this.#starting.delete(uid);
-      if (!this.#since.has(uid)) this.#since.set(uid, now);
+      if (!this.#ending.has(uid)) this.#ending.set(uid, now);
       return [];
     }
     if ((object as Pod).status?.phase !== 'Running') {

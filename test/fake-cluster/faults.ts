@@ -18,8 +18,8 @@ export const faults: PlantedFaults = {
       },
       {
         file: 'exposure/cluster/caches.ts',
-        from: 'services: new WriteThroughCache(start(client, services, { signal, labelSelector: LISTENER_NAME_LABEL })),',
-        to: 'services: new WriteThroughCache(start(client, services, { signal, labelSelector: LISTENER_NAME_LABEL, indexes: { name: (service) => [`${service.metadata.namespace}/${service.metadata.name}`] } })),',
+        from: 'services: new WriteThroughCache(start(client, services, { signal, labelSelector: LISTENER_NAME_LABEL, project: listenersService })),',
+        to: 'services: new WriteThroughCache(start(client, services, { signal, labelSelector: LISTENER_NAME_LABEL, project: listenersService, indexes: { name: (service) => [`${service.metadata.namespace}/${service.metadata.name}`] } })),',
       },
     ],
   },
