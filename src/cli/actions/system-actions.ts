@@ -3,7 +3,7 @@ import { access, readdir, realpath, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { makeDirectory, removeFile, writeDurably } from '../../files/durable.ts';
+import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { baseDirectory, layoutOf, namespacesDirectory, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { directoryResources } from '../../platform/linux/resources.ts';
 import { tellRouter } from '../../platform/linux/router-api.ts';
@@ -13,7 +13,7 @@ import { isLabel } from '../../text/names.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, structured, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { unitName, unitText } from './systemd-unit.ts';
+import { unitName, unitsOf, unitText } from './systemd-unit.ts';
 import { waitUntil } from './waiting.ts';
 
 const run = promisify(execFile);
@@ -53,11 +53,27 @@ export async function uninstall(namespace: string, terminal: Terminal): Promise<
   layoutOf(namespace);
   await requireSystemd(namespace);
   await requireUnit(namespace);
-  await systemctl('disable', '--now', unitName(namespace));
-  await removeFile(join(unitFolder(), unitName(namespace)));
+  const units = new Set([unitName(namespace), ...unitsOf(namespace, await unitTexts())]);
+  for (const unit of units) {
+    await systemctl('disable', '--now', unit);
+    await removeFile(join(unitFolder(), unit));
+  }
   await systemctl('daemon-reload');
-  terminal.out(`${unitName(namespace)} is ended and removed. The namespace's files stay, in ${layoutOf(namespace).root}.\n`);
+  for (const unit of units) terminal.out(`${unit} is ended and removed.\n`);
+  terminal.out(`The namespace's files stay, in ${layoutOf(namespace).root}.\n`);
 }
+
+/** All units with names like ours, by file name. */
+async function unitTexts(): Promise<ReadonlyMap<string, string>> {
+  const names = (await readdir(unitFolder())).filter((name) => /^earshot-[a-z0-9-]+\.service$/.test(name)).toSorted();
+  const read = async (name: string): Promise<readonly [string, string]> => [
+    name,
+    (await readText(join(unitFolder(), name), { bytes: MOST_UNIT_BYTES })) ?? '',
+  ];
+  return new Map(await Promise.all(names.map(read)));
+}
+
+const MOST_UNIT_BYTES = 65_536;
 
 /** Every namespace of this user: its service and its processes end, and its directory is deleted. */
 export async function uninstallAll(terminal: Terminal): Promise<void> {

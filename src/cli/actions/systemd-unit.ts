@@ -16,6 +16,17 @@ export function unitName(namespace: string): string {
   return `earshot-${namespace}.service`;
 }
 
+/**
+ * The units that run a router of the namespace: its first, and those of further routers, which people copy from it under a name of their
+ * own. The command line decides: `earshot-west-second.service` may as well be the unit of a namespace `west-second`.
+ * @param texts of units, by file name
+ */
+export function unitsOf(namespace: string, texts: ReadonlyMap<string, string>): readonly string[] {
+  const runs = (text: string): boolean =>
+    text.split('\n').some((line) => line.startsWith('ExecStart=') && ` ${line} `.includes(` -n ${namespace} run `));
+  return [...texts].filter(([name, text]) => name.startsWith(`earshot-${namespace}`) && runs(text)).map(([name]) => name);
+}
+
 export function unitText({ namespace, command, home, user, drainSeconds }: UnitOptions): string {
   const [program = '', ...words] = [...command, '-n', namespace, 'run', '--drain-timeout', `${drainSeconds}s`];
   // Variables are for the words after the program only.
