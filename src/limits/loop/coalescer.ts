@@ -69,7 +69,7 @@ export class Coalescer {
   async #runAll(): Promise<void> {
     while (this.#isRequested && !this.#ended) {
       this.#isRequested = false;
-      this.#last = performance.now();
+      if (this.#minInterval !== undefined) this.#last = performance.now();
       await attempt('pass/one', this.#run);
       if (this.#minInterval !== undefined) break;
     }
