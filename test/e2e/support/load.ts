@@ -28,6 +28,7 @@ const SERVER = `
 const CLIENT = `
   const http = require('node:http');
   const HOST = process.env.TARGET;
+  const PATIENCE = Number(process.env.PATIENCE);
   const ask = (way, path, agent, timeout, then = () => {}) => {
     const began = Date.now();
     let told = false;
@@ -45,13 +46,13 @@ const CLIENT = `
     request.setTimeout(timeout, () => request.destroy(new Error('timeout')));
     request.on('error', (error) => tell(error.code ?? error.message));
   };
-  setInterval(() => ask('new', '/', false, 5000), 50);
-  setInterval(() => ask('long', '/long', false, 15000), 200);
+  setInterval(() => ask('new', '/', false, PATIENCE), 50);
+  setInterval(() => ask('long', '/long', false, 10000 + PATIENCE), 200);
   // One request after the other over a connection that its client closes after two seconds.
   const keep = () => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
     const until = Date.now() + 2000;
-    const next = () => (Date.now() < until ? setTimeout(() => ask('kept', '/', agent, 5000, next), 50) : (agent.destroy(), keep()));
+    const next = () => (Date.now() < until ? setTimeout(() => ask('kept', '/', agent, PATIENCE, next), 50) : (agent.destroy(), keep()));
     next();
   };
   keep();
@@ -63,12 +64,21 @@ const program = (image: string, script: string): object => ({ image, command: ['
 /** Where it is to be. */
 type On = { readonly node?: string };
 
+type ClientOptions = On & {
+  /** Milliseconds after which a request without an answer counts as failed: more where the machine itself may be busy for seconds. */
+  readonly patience?: number;
+};
+
 export function loadServer(name: string, image: string, on: On = {}): Manifest {
   return pod(name, { ...program(image, SERVER), ...on, labels: { app: name }, ports: [{ containerPort: 8080 }] });
 }
 
-export function loadClient(name: string, image: string, target: string, on: On = {}): Manifest {
-  return pod(name, { ...program(image, CLIENT), ...on, container: { env: [{ name: 'TARGET', value: target }] } });
+export function loadClient(name: string, image: string, target: string, { patience = 5_000, ...on }: ClientOptions = {}): Manifest {
+  const env = [
+    { name: 'TARGET', value: target },
+    { name: 'PATIENCE', value: String(patience) },
+  ];
+  return pod(name, { ...program(image, CLIENT), ...on, container: { env } });
 }
 
 /** Those that began since then and have ended. */

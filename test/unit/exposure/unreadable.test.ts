@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { listenerClasses, listeners, podListeners, type Listener, type ListenerClass } from '../../../src/api/listeners/index.ts';
+import {
+  listenerClasses,
+  listeners,
+  podListeners,
+  type Listener,
+  type ListenerClass,
+  type PodListeners,
+} from '../../../src/api/listeners/index.ts';
 import { LISTENER_CLASS_ANNOTATION } from '../../../src/api/listeners/names.ts';
 import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '../../../src/kube/resource.ts';
 import { aClass, aListener, aNode } from './listeners/fixtures.ts';
@@ -106,6 +113,26 @@ describe('objects that cannot be read', () => {
       { numRuns: 60 },
     );
   });
+
+  for (const spec of [undefined, null, {}, { nodeName: 7, mounts: 7, listeners: 7 }, { nodeName: 'n1', listeners: { x: 7 }, mounts: [] }]) {
+    test(`nothing is deleted for PodListeners whose spec is ${JSON.stringify(spec)}`, async () => {
+      const api = await settledWorld();
+      const [key = ''] = [...api.objects.keys()].flatMap((id) =>
+        id.startsWith('podlisteners ') ? [id.slice('podlisteners '.length)] : [],
+      );
+      const object = api.read(podListeners, key);
+      assert.ok(object !== undefined);
+      const before = api.calls.length;
+      await using controller = await playController(api, { provisions: true });
+      await controller.settle();
+      api.put(podListeners, { ...object, spec } as unknown as PodListeners);
+      await controller.settle();
+      assert.deepEqual(
+        api.calls.slice(before).filter((call) => call.startsWith('delete ')),
+        [],
+      );
+    });
+  }
 
   test('a pod that starts with one is told which object and field', async () => {
     const api = await settledWorld();
