@@ -3,14 +3,16 @@
  * was written under other definitions may hold anything. It is not absent: nothing may be deleted, moved or created because of it.
  */
 import { structural, type Structural } from '../../api/crd.ts';
-import type { Listener, ListenerClass } from '../../api/listeners/index.ts';
+import type { Listener, ListenerClass, PodListeners } from '../../api/listeners/index.ts';
 import { listenerClassSpec } from '../../api/listeners/listener-class.ts';
 import { listenerSpec, listenerStatus } from '../../api/listeners/listener.ts';
+import { podListenersSpec } from '../../api/listeners/pod-listeners.ts';
 import { checkValue } from '../../api/skupper/check.ts';
 
 const listenerShape = structural(listenerSpec);
 const statusShape = structural(listenerStatus);
 const classShape = structural(listenerClassSpec);
+const podListenersShape = structural(podListenersSpec);
 
 /** With an empty spec and the reason where its spec cannot be read, and without a status that cannot be read. */
 export function readableListener(listener: Listener): Listener {
@@ -25,6 +27,11 @@ export function readableListener(listener: Listener): Listener {
 export function readableClass(listenerClass: ListenerClass): ListenerClass {
   const unreadable = problemIn(classShape, listenerClass.spec, 'spec');
   return unreadable === undefined ? listenerClass : { ...listenerClass, spec: { serviceType: 'ClusterIP' }, unreadable };
+}
+
+/** @returns why the spec of a PodListeners cannot be read; undefined: it can */
+export function findUnreadable({ spec }: PodListeners): string | undefined {
+  return problemIn(podListenersShape, spec, 'spec');
 }
 
 /** For people: which object cannot be read, why, and what to do. */

@@ -21,6 +21,7 @@ import { refuseName } from '../listeners/service-plan.ts';
 import { MountAnswers, type MountState } from './mount-answers.ts';
 import { checkAsker, checkClaim, checkMount, endOf, ownerOf, planEntry, requestOf, type Waiting } from './mount-plan.ts';
 import { claimsOf, requestKeyOf } from '../cluster/starting-pods.ts';
+import { findUnreadable, unreadableText } from '../cluster/readable.ts';
 import { targetOf } from '../cluster/volumes.ts';
 import { MountPreparation, type Mounted } from './mount-preparation.ts';
 import { MountProgress, type Prepared } from './mount-progress.ts';
@@ -89,6 +90,11 @@ export class MountReconciler {
     const request = this.#options.caches.podListeners.get(key);
     if (request === undefined) return this.#prepareAhead(key, signal);
     if (request.metadata.deletionTimestamp !== undefined) return undefined;
+    const unreadable = findUnreadable(request);
+    if (unreadable !== undefined) {
+      this.#answers.warn(request, 'Invalid', unreadableText(`PodListeners ${key}`, unreadable));
+      return undefined;
+    }
     const visit = this.#visit(request, signal);
     if (request.spec.nodeName === undefined) return this.#adopt(visit);
     if (await this.#isForged(visit)) return undefined;
