@@ -70,7 +70,8 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 /** Drops what is long and never read. */
 export function withoutManagement<T extends KubeObject>(object: T): T {
   const { managedFields: _, annotations, ...metadata } = object.metadata;
-  if (annotations === undefined) return { ...object, metadata };
+  if (annotations?.[LAST_APPLIED] === undefined)
+    return { ...object, metadata: { ...metadata, ...(annotations === undefined ? {} : { annotations }) } };
   const { [LAST_APPLIED]: _copy, ...others } = annotations;
   return { ...object, metadata: { ...metadata, annotations: others } };
 }

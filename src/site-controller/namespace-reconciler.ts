@@ -20,7 +20,7 @@ import { isOfRouters, observeNamespace } from './observe.ts';
 import { AwaitedSecrets } from './awaited-secrets.ts';
 import { Repairs } from './repairs.ts';
 import { reportRefusals } from './refusal-events.ts';
-import { serviceObjects } from './services/service-objects.ts';
+import { planServiceObjects } from './services/service-objects.ts';
 import type { ControllerSettings } from './settings.ts';
 import { activeSite } from './site/active-site.ts';
 import { isControlled } from './site/control.ts';
@@ -55,7 +55,7 @@ const kinds = Object.values(skupperResources) as unknown as readonly Resource<Si
 const MOST_TOLD = 100;
 
 /** What each rule wants, in no order: every pass brings all of it about as far as it can. */
-const RULES = [siteObjects, accessObjects, serviceObjects, attachedObjects, grantServerObjects];
+const RULES = [siteObjects, accessObjects, attachedObjects, grantServerObjects];
 
 /** Keeps what is in each namespace in line with its resources. A pass looks at all of a namespace, and changes what differs. */
 export class NamespaceReconciler implements AsyncDisposable {
@@ -102,6 +102,8 @@ export class NamespaceReconciler implements AsyncDisposable {
       planned.push(rule(view));
       await slices.rest();
     }
+    planned.push(await slices.run(planServiceObjects(view)));
+    await slices.rest();
     const { rivals, ...wanted } = resolveConflicts(mergeDesiredStates(planned));
     await slices.rest();
     const wishes = await slices.run(templateSteps(view, wanted));

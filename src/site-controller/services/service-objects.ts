@@ -1,11 +1,12 @@
 import { annotation, label, NETWORK_DATA, NETWORK_STATUS, ROUTER_SELECTOR } from '../../api/skupper/cluster-names.ts';
 import type { Service } from '../../kube/objects.ts';
 import { configMaps, services as serviceResource } from '../../kube/resource.ts';
+import { runToEnd, type Sliced } from '../../limits/sliced.ts';
 import type { NamespaceService } from '../../site/material.ts';
 import { namespaceService } from '../../site/namespace-service.ts';
 import { podKeysIn } from '../../site/pod-keys.ts';
 import { portNameOf } from '../../site/plan/service-names.ts';
-import { servicePorts, type WantedService } from '../../site/plan/service-ports.ts';
+import { planServicePorts, type WantedService } from '../../site/plan/service-ports.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../../site/resources.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import { emptyDesiredState, type DesiredObject, type DesiredState } from '../desired-state.ts';
@@ -15,18 +16,26 @@ import { emptyDesiredState, type DesiredObject, type DesiredState } from '../des
  * leads its site, which plans by the same rule.
  */
 export function serviceObjects(view: NamespaceView): DesiredState {
+  return runToEnd(planServiceObjects(view));
+}
+
+/** The same with pauses. */
+export function* planServiceObjects(view: NamespaceView): Sliced<DesiredState> {
   if (view.site === undefined) return emptyDesiredState;
   const site = ownerOf(view.site);
   const there = view.list(serviceResource);
   const told = view.find(configMaps, NETWORK_STATUS);
   const podKeys = podKeysIn(told?.data?.[NETWORK_DATA.podKeys]);
   const material = { services: there.map(readService), podKeys: podKeys ?? [] };
-  const { services } = servicePorts(view.resources, material);
+  yield;
+  const { services } = yield* planServicePorts(view.resources, material);
+  yield;
   const held = new Set([
     ...servicesWithPort(there, view.unreadable.filter(({ kind }) => kind === 'Listener' || kind === 'MultiKeyListener').map(keyOf)),
     // Which pods there are is not known now.
     ...(podKeys === undefined ? podServices(there, view.resources) : []),
   ]);
+  yield;
   const wanted = new Set([...services.map(({ name }) => name), ...held]);
   const isOurs = (service: Service): boolean => {
     const { label: value, controlled } = readService(service);

@@ -15,6 +15,9 @@ import { limitTable } from '../../limits/table.ts';
 /** Templates of one namespace that count: each is compared with each object. */
 const MOST_TEMPLATES = limitTable.labelTemplates.value;
 
+/** Of the selector and the excluded keys of a template: they are parsed at once, for each version. */
+const MOST_CHARACTERS = 8_192;
+
 /** The keys of a template that are read. */
 export const TEMPLATE_KEYS = ['name', 'kind', 'labelSelector', 'exclude'] as const;
 
@@ -120,7 +123,7 @@ function readTemplates(view: NamespaceView): { readonly templates: readonly Temp
       const message = `the label template ${configMap.metadata.name} does not copy ${quoted(first)}: other controllers write it; list it in exclude.`;
       problems.push(warningIn(keyOf(site), 'metadata', 'bad-argument', message));
     } else if (site !== undefined) {
-      const message = `the label template ${configMap.metadata.name} has no effect: its labelSelector ${template.wrong}.`;
+      const message = `the label template ${configMap.metadata.name} has no effect: its ${template.wrong}.`;
       problems.push(warningIn(keyOf(site), 'metadata', 'selector', message));
     }
   }
@@ -139,8 +142,11 @@ function templatesIn(objects: readonly ConfigMap[]): readonly ConfigMap[] {
 
 function readTemplate({ metadata, data = {} }: ConfigMap): Template | { readonly wrong: string } {
   const { name = '', kind = '', labelSelector = '', exclude = '' } = data;
+  if (labelSelector.length + exclude.length > MOST_CHARACTERS) {
+    return { wrong: `labelSelector and exclude have more than ${MOST_CHARACTERS} characters` };
+  }
   const selector = parseSelector(labelSelector);
-  if ('wrong' in selector) return selector;
+  if ('wrong' in selector) return { wrong: `labelSelector ${selector.wrong}` };
   const excluded = new Set(exclude.split(',').map((key) => key.trim()));
   const kept = (from: StringMap = {}): StringMap =>
     Object.fromEntries(Object.entries(from).filter(([key]) => !excluded.has(key) && !OURS.test(key) && !isManaged(key)));

@@ -39,24 +39,41 @@ export interface WantedService {
 /** What of a site's resources has a say in its Services. */
 export type ServiceSources = Pick<SiteResources, 'Listener' | 'MultiKeyListener' | 'RouterAccess' | 'SecuredAccess'>;
 
-export function servicePorts(resources: ServiceSources, { services, podKeys }: ServiceMaterial): ServicePlan {
+export function servicePorts(resources: ServiceSources, material: ServiceMaterial): ServicePlan {
+  const steps = planServicePorts(resources, material);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** The same with pauses: each part takes some milliseconds for thousands of listeners. */
+export function* planServicePorts(
+  resources: ServiceSources,
+  { services, podKeys }: ServiceMaterial,
+): Generator<undefined, ServicePlan, undefined> {
   const known = new Map(services.map((service) => [service.name, service]));
   const problems: ResourceProblem[] = [];
   const refuse = refusals(resources, known);
   const { claims, problems: ofClaims } = serviceClaims(resources, podKeys);
+  yield;
   const named = claims.filter((claim) => {
     const problem = refuse(claim);
     if (problem !== undefined) problems.push(problem);
     return problem === undefined;
   });
+  yield;
   const before: PortsBefore = new Map(
     [...new Set(named.map(({ service }) => service))].flatMap((name) =>
       (known.get(name)?.ports ?? []).map((port) => [`${name}/${port.name}`, port] as const),
     ),
   );
+  yield;
   const { winners, problems: ofLosers } = oneEach(named, before);
+  yield;
   const ofListeners = services.filter(({ label }) => label !== undefined).flatMap((service) => service.ports);
   const { ports, problems: ofPorts } = assign(winners, before, ofListeners, new RouterPorts(resources));
+  yield;
   const wanted = [...Map.groupBy(ports, ({ service }) => service)].flatMap(([name, [first, ...others]]) =>
     first === undefined ? [] : [serviceOf(name, [first, ...others], known.get(name))],
   );

@@ -14,8 +14,21 @@ import { settings } from './support/view.ts';
 const COUNT = 1_500;
 /** Each takes a signature. */
 const COUNT_OF_SIGNED = 400;
-/** Milliseconds of CPU time of this thread: 50 on a quiet machine, with room for one that is busy and for the collection of garbage. */
-const MOST_AT_ONCE = 150;
+/** Milliseconds of CPU time of this thread. */
+const MOST_AT_ONCE = 50;
+/** Milliseconds that another namespace may wait: less than its Listener takes in an idle cluster, which is 200 to 500. */
+const MOST_ADDED = 200;
+/** Worlds that are tried: a collection of garbage or a busy machine disturbs one of them, and a slow rule all of them. */
+const ATTEMPTS = 4;
+
+/** The least of what several worlds take, as soon as it is below the bound. */
+async function leastOf(bound: number, measure: () => Promise<number>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < ATTEMPTS && least >= bound; attempt += 1) least = Math.min(least, await measure());
+  return least;
+}
+
+const countOf = (what: string): number => (what === 'Certificate' ? COUNT_OF_SIGNED : COUNT);
 
 /** Other work on the machine does not count. */
 function cpuTime(): number {
@@ -75,31 +88,63 @@ async function keeping(crowd: Crowd, count = COUNT): Promise<Keeping> {
 describe('A namespace with thousands of', () => {
   for (const [what, crowd] of Object.entries(crowds)) {
     test(`${what}: no rule holds the event loop up`, async () => {
-      await using kept = await keeping(crowd, what === 'Certificate' ? COUNT_OF_SIGNED : COUNT);
-      for (const pass of ['first', 'second', 'third']) {
-        const longest = await longestStretch(() => kept.pass('west'));
-        assert.ok(longest < MOST_AT_ONCE, `${pass} pass: ${longest.toFixed(0)} ms at once`);
-      }
+      const longest = await leastOf(MOST_AT_ONCE, async () => {
+        await using kept = await keeping(crowd, countOf(what));
+        const passes: number[] = [];
+        for (let pass = 0; pass < 3; pass += 1) passes.push(await longestStretch(() => kept.pass('west')));
+        return Math.max(...passes);
+      });
+      assert.ok(longest < MOST_AT_ONCE, `${longest.toFixed(0)} ms at once`);
     });
   }
+
+  test('Listeners that change all the time: no rule holds the event loop up', async () => {
+    const longest = await leastOf(MOST_AT_ONCE, async () => {
+      await using kept = await keeping(crowds['Listener'] ?? assert.fail());
+      const { api } = kept.cluster;
+      await kept.pass('west');
+      return longestStretch(async () => {
+        const state = { isDone: false };
+        const passing = kept.pass('west').finally(() => (state.isDone = true));
+        for (let round = 0; !state.isDone; round += 1) {
+          const name = `listener-${round % COUNT}`;
+          const spec = { routingKey: `key-${round}`, host: `host-${round % COUNT}`, port: 1024 + (round % 100) };
+          api.put(skupperResources.Listener as Resource, resource('Listener', 'west', name, spec));
+          await setImmediate();
+        }
+        await passing;
+      });
+    });
+    assert.ok(longest < MOST_AT_ONCE, `${longest.toFixed(0)} ms at once`);
+  });
 });
 
 describe('Another namespace', () => {
-  for (const what of ['Listener', 'Certificate', 'label template', 'damaged revocations']) {
+  for (const what of [
+    'Listener',
+    'Certificate',
+    'Secret',
+    'label template with a huge selector',
+    'damaged revocations',
+    'invalid resource',
+  ]) {
     test(`gets the Service of its Listener while one has thousands of ${what}`, async () => {
       const crowd = crowds[what] ?? assert.fail(what);
-      await using kept = await keeping(crowd, what === 'Certificate' ? COUNT_OF_SIGNED : COUNT);
-      const { api } = kept.cluster;
-      const crowded = kept.pass('west');
-      api.put(sites, resource('Site', 'east', 'east', {}) as never);
-      api.put(skupperResources.Listener as Resource, resource('Listener', 'east', 'web', { routingKey: 'web', host: 'web', port: 80 }));
-      const before = cpuTime();
-      await kept.pass('east');
-      const took = cpuTime() - before;
-      assert.ok(api.read(services, 'east/web') !== undefined);
+      const took = await leastOf(MOST_ADDED, async () => {
+        await using kept = await keeping(crowd, countOf(what));
+        const { api } = kept.cluster;
+        const crowded = kept.pass('west');
+        api.put(sites, resource('Site', 'east', 'east', {}) as never);
+        api.put(skupperResources.Listener as Resource, resource('Listener', 'east', 'web', { routingKey: 'web', host: 'web', port: 80 }));
+        const before = cpuTime();
+        await kept.pass('east');
+        const after = cpuTime();
+        assert.ok(api.read(services, 'east/web') !== undefined);
+        await crowded;
+        return after - before;
+      });
       // All of the crowded namespace takes seconds; each of the other's slices waits for one of its.
-      assert.ok(took < 1_000, `${took.toFixed(0)} ms`);
-      await crowded;
+      assert.ok(took < MOST_ADDED, `${took.toFixed(0)} ms`);
     });
   }
 });

@@ -41,6 +41,37 @@ function plain(of: Resource, objectOf: (index: number) => object, prefix = ''): 
   };
 }
 
+/** Shared by all objects of a test, so that thousands of them fit into memory. */
+const HUGE = 'x, '.repeat(60_000);
+const MANY_LABELS: Readonly<Record<string, string>> = Object.fromEntries(
+  Array.from({ length: 2_000 }, (_, index) => [`example.com/label-${index}`, 'x'.repeat(63)]),
+);
+
+/** Few of them are enough, each as large as the API server takes. */
+function few(crowd: Crowd, most: number): Crowd {
+  return (api, count, namespace) => crowd(api, Math.min(count, most), namespace);
+}
+
+/** Stored under other definitions, or with a schema that was removed. */
+function invalid(spec: unknown): Crowd {
+  return (api, count, namespace) => {
+    const kinds = Object.keys(skupperResources).filter((kind) => kind !== 'Site') as readonly (keyof typeof skupperResources)[];
+    for (let index = 0; index < count; index += 1) {
+      const kind = kinds[index % kinds.length] ?? 'Listener';
+      api.put(skupperResources[kind] as Resource, resource(kind, namespace, `${kind.toLowerCase()}-${index}`, spec as object));
+    }
+  };
+}
+
+function labelled(kind: keyof typeof skupperResources, spec: object): Crowd {
+  return (api, count, namespace) => {
+    for (let index = 0; index < count; index += 1) {
+      const more = { labels: MANY_LABELS, annotations: MANY_LABELS };
+      api.put(skupperResources[kind] as Resource, resource(kind, namespace, `${kind.toLowerCase()}-${index}`, spec, more));
+    }
+  };
+}
+
 /** What an editor of a namespace can write thousands of, by name. */
 export const crowds: Readonly<Record<string, Crowd>> = {
   Listener: each('Listener', (index) => ({
@@ -144,6 +175,35 @@ export const crowds: Readonly<Record<string, Crowd>> = {
     api.put(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name: ROUTER }, data } as KubeObject);
   },
   'damaged revocations': record({ 'revoked.yaml': `- {name: x, siteIds: [${'"aaaa", '.repeat(60_000)}` }),
+  'Listener with many labels': labelled('Listener', { routingKey: 'key', host: 'host', port: 80 }),
+  'Listener with huge texts': each('Listener', () => ({
+    routingKey: HUGE,
+    host: HUGE,
+    port: 80,
+    tlsCredentials: HUGE,
+    settings: { a: HUGE },
+  })),
+  'Connector with a huge selector': few(
+    each('Connector', (index) => ({ routingKey: `key-${index}`, selector: `app in (${HUGE}${index})`, port: 80 })),
+    100,
+  ),
+  'AttachedConnector with a huge selector': few(
+    each('AttachedConnector', (index) => ({ siteNamespace: 'west', selector: `app in (${HUGE}${index})`, port: 80 })),
+    100,
+  ),
+  'label template with a huge selector': few(
+    plain(configMaps, (index) => ({
+      metadata: { labels: { 'skupper.io/label-template': '', ...MANY_LABELS } },
+      data: { labelSelector: `a in (${HUGE}${index})`, exclude: HUGE },
+    })),
+    64,
+  ),
+  'Secret with many labels': plain(secrets, () => ({
+    metadata: { labels: MANY_LABELS, annotations: { 'internal.skupper.io/controlled': 'true', ...MANY_LABELS } },
+    type: 'kubernetes.io/tls',
+  })),
+  'invalid resource': invalid('spec'),
+  'resource with invalid fields': invalid({ hosts: 7, host: [7], roles: 7, selector: {}, url: 7, endpoints: 7, [HUGE]: HUGE }),
   'long record': record({
     'issued.jsonl': Array.from({ length: 7_000 }, (_, index) =>
       JSON.stringify({
