@@ -19,10 +19,10 @@ export interface SiteOptions extends Omit<AgentOptions, 'platform'> {
 
 /** Resolves after the first pass, whether the site runs by then or not. */
 export async function startSite(options: SiteOptions): Promise<Agent> {
-  const { layout, log } = options;
+  const { log } = options;
   const agent = new Agent({ ...options, platform: linuxPlatform(options) });
   await agent.start();
-  if (agent.unready !== undefined) log.info({ namespace: layout.namespace }, `not ready: ${agent.unready}`);
+  if (agent.unready !== undefined) log.info(`not ready: ${agent.unready}`);
   return agent;
 }
 
