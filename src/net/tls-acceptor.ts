@@ -73,17 +73,16 @@ export class TlsAcceptor {
     raw.once('close', bounded('connection/acceptor-closed', closed, closed));
     const evicted = slots.enter(raw, port === undefined ? network : `${port} ${network}`);
     if (evicted !== undefined) this.#evict(evicted);
-    const start = (): void => {
-      server.emit('connection', raw);
-      if (read !== undefined) handshakeScheduler.begin(raw, network, read);
-    };
-    if (pace === undefined) start();
-    else
-      pace.enter(
-        raw,
-        network,
-        bounded('connection/acceptor-start', start, () => void raw.destroy()),
-      );
+    if (pace === undefined) {
+      this.#start(raw, server, network, read);
+      return;
+    }
+    const start = (): void => this.#start(raw, server, network, read);
+    pace.enter(
+      raw,
+      network,
+      bounded('connection/acceptor-start', start, () => void raw.destroy()),
+    );
   }
 
   /** The TCP connection below a TLS socket; undefined once it has closed. */
@@ -108,6 +107,11 @@ export class TlsAcceptor {
   /** Closes all connections that have a slot. */
   closeUnreleased(): void {
     for (const raw of this.#networks.keys()) raw.destroy();
+  }
+
+  #start(raw: Socket, server: TlsServer, network: string, side: Side | undefined): void {
+    server.emit('connection', raw);
+    if (side !== undefined) handshakeScheduler.begin(raw, network, side);
   }
 
   #evict(raw: Socket): void {
