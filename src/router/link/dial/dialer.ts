@@ -212,7 +212,7 @@ export class Dialer {
 
   /** Both links work here. The other end may still take one of them for silent: then no path would lead here if the other went at once. */
   #settleLater(recovered: Current): void {
-    const settle = bounded('link/handover', () => this.#commit());
+    const settle = bounded('link/settled', () => this.#commit());
     this.#settling = setTimeout(settle, handoverOf(recovered.opened.link)).unref();
   }
 
