@@ -141,7 +141,7 @@ async function met(holds: () => boolean, within = 10_000): Promise<boolean> {
 /** All handlers of the router, by their names in its sources. */
 const names = readdirSync(ROUTER, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
-  .concat('../net/host-names.ts', '../net/tls-acceptor.ts')
+  .concat('../net/host-names.ts', '../net/tls-acceptor.ts', '../limits/loop/loop-quota.ts')
   .flatMap((file) => [
     ...readFileSync(join(ROUTER, file), 'utf8').matchAll(/\b(?:bounded|guard|detached|attempt)\(\s*'([a-z]+\/[a-z0-9-]+)'/g),
   ])
@@ -164,6 +164,7 @@ const UNREACHED: ReadonlySet<string> = new Set([
   'look/name-subscriber',
   'connection/socket-written',
   'link/handover',
+  'link/settled',
   'link/routing-wait',
   'listener/access-drain-deadline',
   'look/memory-holder',
