@@ -102,7 +102,7 @@ export function ledgerFindings(
   }
   if (restored !== undefined && now - restored < DAY) {
     const cause = `${location} was deleted, is an older copy, or was changed by hand or by an earlier version`;
-    const remedy = 'To let a site in again, use `earshot site unrevoke` of this version';
+    const remedy = 'To let a site in again, use `earshot site unrevoke SITE` of this version';
     const message = `the list of revoked sites was put back at ${new Date(restored).toISOString()}: ${cause}. ${remedy}`;
     findings.push({ severity: 'warning', code: 'state-missing', message });
   }

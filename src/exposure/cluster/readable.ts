@@ -8,6 +8,7 @@ import { listenerClassSpec } from '../../api/listeners/listener-class.ts';
 import { listenerSpec, listenerStatus } from '../../api/listeners/listener.ts';
 import { podListenersSpec } from '../../api/listeners/pod-listeners.ts';
 import { checkValue } from '../../api/skupper/check.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 const listenerShape = structural(listenerSpec);
 const statusShape = structural(listenerStatus);
@@ -29,9 +30,13 @@ export function readableClass(listenerClass: ListenerClass): ListenerClass {
   return unreadable === undefined ? listenerClass : { ...listenerClass, spec: { serviceType: 'ClusterIP' }, unreadable };
 }
 
-/** @returns why the spec of a PodListeners cannot be read; undefined: it can */
+/**
+ * The controller writes `listeners` itself, so fields of its entries do not count: it corrects them.
+ * @returns why the spec of a PodListeners cannot be read; undefined: it can
+ */
 export function findUnreadable({ spec }: PodListeners): string | undefined {
-  return problemIn(podListenersShape, spec, 'spec');
+  const areEntries = isRecord(spec) && isRecord(spec.listeners) && Object.values(spec.listeners).every(isRecord);
+  return problemIn(podListenersShape, areEntries ? { ...spec, listeners: {} } : spec, 'spec');
 }
 
 /** For people: which object cannot be read, why, and what to do. */

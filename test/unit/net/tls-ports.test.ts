@@ -1,8 +1,8 @@
 /** The contract of each port whose TLS a `TlsAcceptor` accepts. */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { serveRouterApiByTls } from '../../../src/agent/api/serve-tls.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
@@ -108,18 +108,30 @@ async function isServed(t: TestContext, port: number, protocol: string | undefin
   await once(client, 'data');
 }
 
-/** Event-loop iterations in which a port has read what came. */
-const READ_TURNS = 32;
-
-/** Sends 112 KiB of a ClientHello of 128 KiB, in records of 16 KiB. Ports for TLS 1.3 only do not count what the system reads first. */
-async function sendEndlessHello(client: Client): Promise<void> {
+/**
+ * Sends 112 KiB of a ClientHello of 128 KiB, in records of 16 KiB. Ports for TLS 1.3 only do not count what they read first, so each record
+ * waits until the one before it has been read.
+ */
+async function sendEndlessHello(client: Client, port: number): Promise<void> {
   const record = Buffer.concat([Buffer.from('1603014000', 'hex'), Buffer.alloc(16_384, 1)]);
   const first = Buffer.from(record);
   Buffer.from('0101ffff0303', 'hex').copy(first, 5);
+  await once(client.socket, 'connect');
+  const from = client.socket.localPort ?? 0;
   for (const bytes of [first, ...Array.from({ length: 6 }, () => record)]) {
     client.socket.write(bytes);
-    for (let turn = 0; turn < READ_TURNS; turn += 1) await setImmediate();
+    await eventually('the record has been read', () => client.isClosed || unreadBytes(port, from) === 0);
   }
+}
+
+/** Bytes that the process at `port` has not read of the connection from port `from` (proc(5), `rx_queue`). */
+function unreadBytes(port: number, from: number): number {
+  const [to, of] = [port, from].map((each) => each.toString(16).toUpperCase().padStart(4, '0'));
+  const rows = ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/self/net/${table}`, 'utf8').split('\n'));
+  const row = rows
+    .map((each) => each.trim().split(/\s+/))
+    .find(([, local, remote]) => local?.endsWith(`:${to}`) && remote?.endsWith(`:${of}`));
+  return Number.parseInt(row?.[4]?.split(':')[1] ?? '0', 16);
 }
 
 for (const { name, slots, endsHandshakes, protocol, open } of KINDS)
@@ -143,7 +155,7 @@ for (const { name, slots, endsHandshakes, protocol, open } of KINDS)
     it('ends a handshake that has more bytes than it needs', async (t) => {
       await using opened = await open();
       const wordy = dial(t, opened.port);
-      await sendEndlessHello(wordy);
+      await sendEndlessHello(wordy, opened.port);
       await eventually('it is ended', () => wordy.isClosed, { timeoutMs: 5_000 });
     });
 
