@@ -97,17 +97,27 @@ export interface KubeClient extends ListWatch, AsyncDisposable {
   delete(of: Resource, key: Key, options?: DeleteOptions): Promise<void>;
 }
 
-/** What people ask of pods. */
-export interface PodLogs {
+/** Requests to one pod, for people. */
+export interface PodAccess {
   /** The last lines that a container of the pod wrote. */
   log(pod: Key, options: LogOptions): Promise<string>;
   /** The same, and each further line until the container or the signal ends it. */
   followLog(pod: Key, options: LogOptions, onLine: (line: string) => void): Promise<void>;
+  /** The body that the pod's HTTP server at `port` answers with, whatever its status. Takes the right to `get` `pods/proxy`. */
+  getFromPod(pod: Key, options: PodRequest): Promise<string>;
 }
 
 export interface LogOptions extends RequestOptions {
   readonly container: string;
   readonly lines: number;
+  /** Of the container's run before its last restart. */
+  readonly previous?: true;
+}
+
+export interface PodRequest extends RequestOptions {
+  readonly port: number;
+  /** Last segment of the path: `metrics`. */
+  readonly page: string;
 }
 
 export interface Change<T> {

@@ -1,7 +1,7 @@
 /** What `debug dump` has of a site in a cluster. Each part says for itself why it is missing, where it is. */
 import { annotation, CONTROLLER_NAME, NETWORK_STATUS, ROUTER, ROUTER_LOCAL, SECOND_ROUTER } from '../../api/skupper/cluster-names.ts';
 import { skupperResources } from '../../api/skupper/index.ts';
-import type { KubeClient, PodLogs, Selection } from '../../kube/contract.ts';
+import type { KubeClient, PodAccess, Selection } from '../../kube/contract.ts';
 import type { KubeObject, Pod } from '../../kube/objects.ts';
 import { configMaps, deployments, pods, resource, roleBindings, roles, secrets, services, type Resource } from '../../kube/resource.ts';
 import { controllerOf } from '../../platform/kubernetes/cluster-resources/controller-runs.ts';
@@ -85,7 +85,7 @@ function textOf(path: string, { objects, problem }: Listed, isMeant: (object: Ku
   return { path, content: `${documents.join('')}${problem === undefined ? '' : `could not be read: ${problem}\n`}` };
 }
 
-async function logsOf(client: PodLogs, of: readonly KubeObject[], folder: string): Promise<readonly ArchiveFile[]> {
+async function logsOf(client: PodAccess, of: readonly KubeObject[], folder: string): Promise<readonly ArchiveFile[]> {
   const asked = of.flatMap((pod: Pod) =>
     (pod.spec?.containers ?? []).map(async ({ name }) => {
       const key = { name: pod.metadata.name ?? '', ...(pod.metadata.namespace === undefined ? {} : { namespace: pod.metadata.namespace }) };

@@ -1,4 +1,14 @@
-import type { DeleteOptions, Key, LogOptions, PageOptions, PatchOptions, Selection, WatchOptions, WriteOptions } from '../contract.ts';
+import type {
+  DeleteOptions,
+  Key,
+  LogOptions,
+  PageOptions,
+  PatchOptions,
+  PodRequest,
+  Selection,
+  WatchOptions,
+  WriteOptions,
+} from '../contract.ts';
 import type { Exchange } from './exchange.ts';
 import type { KubeObject } from '../objects.ts';
 import { keyString } from '../key.ts';
@@ -19,6 +29,8 @@ export interface Call {
   readonly contentType?: string;
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
+  /** A pod answers, so an error that is not a Status is the pod's answer. */
+  readonly isProxied?: true;
 }
 
 /** Objects of a list page, where the caller does not say. */
@@ -107,12 +119,24 @@ export function deleteCall(of: Resource, key: Key, options: DeleteOptions): Call
   };
 }
 
-export function logCall(key: Key, { container, lines, signal }: LogOptions, follow?: true): Call {
+export function logCall(key: Key, { container, lines, previous, signal }: LogOptions, follow?: true): Call {
   return {
     ...objectCall('get', pods, key, 'log'),
     method: 'GET',
-    path: withQuery(objectPath(pods, key, 'log'), { container, tailLines: lines, follow }),
+    path: withQuery(objectPath(pods, key, 'log'), { container, tailLines: lines, previous, follow }),
     signal,
+  };
+}
+
+/** Forwarded by the API server, without the caller's credentials. */
+export function proxyCall(pod: Key, { port, page, signal }: PodRequest): Call {
+  const server = { ...pod, name: `${pod.name}:${port}` };
+  return {
+    ...objectCall('get', pods, server, 'proxy'),
+    method: 'GET',
+    path: `${objectPath(pods, server, 'proxy')}/${page}`,
+    signal,
+    isProxied: true,
   };
 }
 

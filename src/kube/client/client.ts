@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 
 import { pause } from '../../work/pause.ts';
-import { applyCall, createCall, deleteCall, getCall, logCall, pageCall, patchCall, watchCall } from './call.ts';
+import { applyCall, createCall, deleteCall, getCall, logCall, pageCall, patchCall, proxyCall, watchCall } from './call.ts';
 import type { Call } from './call.ts';
 import type { ConfigSource } from './connection.ts';
 import type {
@@ -11,7 +11,7 @@ import type {
   Page,
   PageOptions,
   PatchOptions,
-  PodLogs,
+  PodAccess,
   RequestOptions,
   Selection,
   WatchOptions,
@@ -50,7 +50,7 @@ export interface ClientOptions {
   readonly refreshPause?: number;
 }
 
-export function createClient(options: ClientOptions): KubeClient & PodLogs {
+export function createClient(options: ClientOptions): KubeClient & PodAccess {
   return new Client(options);
 }
 
@@ -63,7 +63,7 @@ const WATCH_GRACE = 15_000;
 /** Milliseconds: a day. */
 const LOG_FOLLOWED = 86_400_000;
 
-class Client implements KubeClient, PodLogs {
+class Client implements KubeClient, PodAccess {
   readonly #options: ClientOptions;
   readonly #transport: Transport;
   readonly #headers: readonly string[];
@@ -138,11 +138,15 @@ class Client implements KubeClient, PodLogs {
     await this.#send(deleteCall(of, key, options));
   }
 
-  async log(...asked: Parameters<PodLogs['log']>): Promise<string> {
+  async log(...asked: Parameters<PodAccess['log']>): Promise<string> {
     return (await this.#send(logCall(...asked))).body.toString('utf8');
   }
 
-  async followLog(...[key, options, onLine]: Parameters<PodLogs['followLog']>): Promise<void> {
+  async getFromPod(...asked: Parameters<PodAccess['getFromPod']>): Promise<string> {
+    return (await this.#send(proxyCall(...asked))).body.toString('utf8');
+  }
+
+  async followLog(...[key, options, onLine]: Parameters<PodAccess['followLog']>): Promise<void> {
     const lines = new LineDecoder(BODY_LIMIT, onLine);
     // A log may be silent for as long as its container runs.
     await this.#attempt(logCall(key, options, true), LOG_FOLLOWED, { idle: LOG_FOLLOWED, onChunk: (chunk) => lines.push(chunk) });
@@ -207,7 +211,9 @@ class Client implements KubeClient, PodLogs {
       );
       count(answer.status);
       if (answer.status >= 200 && answer.status < 300) return answer;
-      throw apiErrorOf(name, answer.status, answer.retryAfter, answer.body.toString('utf8'));
+      const error = apiErrorOf(name, answer.status, answer.retryAfter, answer.body.toString('utf8'));
+      if (call.isProxied === true && error.reason === '') return answer;
+      throw error;
     } catch (error) {
       count(error instanceof TransportError ? labelOf(error.code) : 'aborted');
       throw error;

@@ -100,6 +100,32 @@ describe('the client: what it sends', () => {
     });
   }
 
+  it('gets logs of pods, also those of the run before, and pages of their HTTP servers', async () => {
+    await using server = await RawServer.start((_request, socket) => answer(socket, 200, {}));
+    await using client = server.client();
+    await client.log(key, { container: 'c', lines: 5 });
+    await client.log(key, { container: 'c', lines: 5, previous: true });
+    await client.getFromPod(key, { port: 9090, page: 'metrics' });
+    assert.deepEqual(
+      server.requests.map(({ path, query }) => `${decodeURIComponent(path)}?${query}`),
+      [
+        '/api/v1/namespaces/default/pods/a/log?container=c&tailLines=5',
+        '/api/v1/namespaces/default/pods/a/log?container=c&tailLines=5&previous=true',
+        '/api/v1/namespaces/default/pods/a:9090/proxy/metrics?',
+      ],
+    );
+  });
+
+  it('takes an error of a pod for its answer, and an error of the API server for an error', async () => {
+    const refused = failure(403, 'Forbidden', 'cannot get resource "pods/proxy"');
+    const notReady: RawHandler = (_request, socket) => answer(socket, 503, 'no link is up');
+    await using server = await RawServer.start(inTurn(notReady, (_request, socket) => answer(socket, 403, refused)));
+    await using client = server.client();
+    const asked = { port: 9090, page: 'readyz' };
+    assert.equal(await client.getFromPod(key, asked), 'no link is up');
+    await assert.rejects(client.getFromPod(key, asked), /cannot get resource "pods\/proxy"/);
+  });
+
   it('escapes what a name or a selector holds', async () => {
     const emptyList: RawHandler = (_request, socket) => answer(socket, 200, { metadata: { resourceVersion: '1' }, items: [] });
     await using server = await RawServer.start(inTurn(ok, emptyList));

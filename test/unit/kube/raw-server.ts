@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:tls';
 
 import { createClient, type ClientOptions } from '../../../src/kube/client/client.ts';
 import { fixedConfig } from '../../../src/kube/client/connection.ts';
-import type { KubeClient } from '../../../src/kube/contract.ts';
+import type { KubeClient, PodAccess } from '../../../src/kube/contract.ts';
 import type { Certificate } from '../support/certificate.ts';
 
 /** What came in, with nothing between the test and the bytes. */
@@ -61,7 +61,7 @@ export class RawServer implements AsyncDisposable {
     return this.#connections;
   }
 
-  client(options: Partial<ClientOptions> = {}): KubeClient {
+  client(options: Partial<ClientOptions> = {}): KubeClient & PodAccess {
     return createClient({ config: fixedConfig({ server: this.url }), userAgent: 'test/1', fieldManager: 'tester', ...options });
   }
 
