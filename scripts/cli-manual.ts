@@ -84,7 +84,7 @@ appear. Other differences:
 | \`link generate\` | one Link, with a certificate for it | a Certificate \`link-SITE\`, and a Link \`link-SITE-GROUP\` for each group of routers; deleting the Certificate ends them |
 | \`token issue\` | redeemed at the site's addresses | redeemed at the controller |
 | \`apply\` of a file that names another namespace | is applied here, with a warning | is refused |
-| \`debug dump\` | files, journal and metrics | objects, events and logs of the site's pods and of the controller, as far as your rights allow |
+| \`debug dump\` | files, journal and metrics | objects, certificates' dates, events, logs of the site's pods and of the controller, and each router's metrics, as far as your rights allow |
 | \`system\` | | not available |
 
 ## Exit codes

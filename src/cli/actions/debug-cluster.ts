@@ -1,13 +1,36 @@
 /** What `debug dump` has of a site in a cluster. Each part says for itself why it is missing, where it is. */
-import { annotation, CONTROLLER_NAME, NETWORK_STATUS, ROUTER, ROUTER_LOCAL, SECOND_ROUTER } from '../../api/skupper/cluster-names.ts';
-import { skupperResources } from '../../api/skupper/index.ts';
-import type { KubeClient, PodAccess, Selection } from '../../kube/contract.ts';
-import type { KubeObject, Pod } from '../../kube/objects.ts';
-import { configMaps, deployments, pods, resource, roleBindings, roles, secrets, services, type Resource } from '../../kube/resource.ts';
+import {
+  annotation,
+  label,
+  NETWORK_STATUS,
+  RENEWALS,
+  ROUTER,
+  ROUTER_LOCAL,
+  ROUTER_PORTS,
+  SECOND_ROUTER,
+  SITE_LEADER,
+} from '../../api/skupper/cluster-names.ts';
+import { sites, skupperResources } from '../../api/skupper/index.ts';
+import type { Key, KubeClient, PodAccess, Selection } from '../../kube/contract.ts';
+import { leases } from '../../kube/lease/lease-record.ts';
+import type { KubeObject, Pod, Secret } from '../../kube/objects.ts';
+import {
+  configMaps,
+  deployments,
+  endpointSlices,
+  pods,
+  resource,
+  roleBindings,
+  roles,
+  secrets,
+  services,
+  type Resource,
+} from '../../kube/resource.ts';
 import { controllerOf } from '../../platform/kubernetes/cluster-resources/controller-runs.ts';
 import { messageOf } from '../../telemetry/log.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
 import { VERSION } from '../../version.ts';
+import { certificateFacts } from '../output/certificate-facts.ts';
 import type { ArchiveFile } from '../output/tar.ts';
 import type { Cluster } from '../resources.ts';
 import type { Collected, ParsedResources } from '../output/collected.ts';
@@ -20,40 +43,59 @@ const LOG_LINES = 20_000;
 
 /** Of each kind, what of it belongs to the site or to the controller, and holds no secret. */
 const SITE_OBJECTS: readonly (readonly [of: Resource, isOfSite: (object: KubeObject) => boolean])[] = [
-  [configMaps, named(ROUTER, SECOND_ROUTER, NETWORK_STATUS, 'skupper')],
-  [services, (object) => named(ROUTER, SECOND_ROUTER, ROUTER_LOCAL)(object) || isControlled(object)],
+  [configMaps, named(ROUTER, SECOND_ROUTER, NETWORK_STATUS, RENEWALS, 'skupper')],
+  [services, (object) => isRouterService(object.metadata.name) || isControlled(object) || hasLabel(object, label.listener)],
+  [endpointSlices, isSliceOfSite],
   [deployments, named(ROUTER, SECOND_ROUTER)],
   [replicaSets, isOfRouter],
   [pods, isOfRouter],
   [roles, named(ROUTER)],
   [roleBindings, named(ROUTER)],
+  [leases, named(SITE_LEADER)],
   [events, () => true],
 ];
 const CONTROLLER_OBJECTS: readonly Resource[] = [deployments, replicaSets, pods];
 
+const ROUTER_PAGES = ['metrics', 'readyz'] as const;
+const API_NOT_ASKED = `The API of the routers was not asked. It takes a client certificate of the site, and this command creates none.
+The metrics of each router name its links, the sites that it reaches and its certificates.
+ConfigMap ${NETWORK_STATUS} has the network, the routing keys and the incoming links, as the leading router sees them.
+To ask one router, create a Certificate with the setting "purpose: api". The reference of the router API shows how.
+`;
+
 export async function collectCluster({ client, place }: Cluster): Promise<Collected> {
   const { namespace, cluster, server } = place;
-  const resources: ParsedResources[] = [];
+  const resources: (ParsedResources & { readonly values: readonly KubeObject[] })[] = [];
+  const problems: ArchiveFile[] = [];
+  const pathOf = ({ kind }: Resource): string => `resources/${kind}.yaml`;
   for (const of of [...Object.values(skupperResources), secrets]) {
-    const found = await listed(client, of, { namespace });
-    resources.push({ path: `resources/${of.kind}.yaml`, values: found.objects.length === 0 ? [] : found.objects });
+    const { objects, problem } = await listed(client, of, { namespace });
+    resources.push({ path: pathOf(of), values: objects });
+    if (problem !== undefined) problems.push({ path: `resources/${of.kind}.problem.txt`, content: textOfProblem(problem) });
   }
-  const sites = resources.find(({ path }) => path === 'resources/Site.yaml')?.values ?? [];
-  // What was listed of Sites are objects.
-  const controller = controllerOf(sites as readonly KubeObject[]);
+  const valuesOf = (of: Resource): readonly KubeObject[] => resources.find(({ path }) => path === pathOf(of))?.values ?? [];
+  const controller = controllerOf(valuesOf(sites));
   const texts: ArchiveFile[] = [
     {
       path: 'about.yaml',
       content: writeYaml({ earshot: VERSION, node: process.version, at: new Date().toISOString(), cluster, server, namespace, controller }),
     },
+    ...problems,
+    { path: 'certificates.yaml', content: writeYaml(certificatesIn(valuesOf(secrets))) },
   ];
   for (const [of, isOfSite] of SITE_OBJECTS) {
     const found = await listed(client, of, { namespace });
     texts.push(textOf(`objects/${of.kind}.yaml`, found, isOfSite));
-    if (of === pods) texts.push(...(await logsOf(client, found.objects.filter(isOfRouter), 'logs')));
+    if (of === pods) {
+      const routers = found.objects.filter(isOfRouter);
+      texts.push(...(await logsOf(client, routers, 'logs')), ...(await pagesOf(client, routers)));
+    }
   }
+  texts.push({ path: 'routers/api.txt', content: API_NOT_ASKED });
+  const controllerLeases = await listed(client, leases, { namespace: controller.namespace });
+  texts.push(textOf('controller/Lease.yaml', controllerLeases, named(controller.name)));
   for (const of of CONTROLLER_OBJECTS) {
-    const found = await listed(client, of, { namespace: controller.namespace, labelSelector: `application=${CONTROLLER_NAME}` });
+    const found = await listed(client, of, { namespace: controller.namespace, labelSelector: `application=${controller.name}` });
     texts.push(textOf(`controller/${of.kind}.yaml`, found, () => true));
     if (of === pods) texts.push(...(await logsOf(client, found.objects, 'controller/logs')));
   }
@@ -82,20 +124,57 @@ async function listed(client: KubeClient, of: Resource, selection: Selection): P
 
 function textOf(path: string, { objects, problem }: Listed, isMeant: (object: KubeObject) => boolean): ArchiveFile {
   const documents = objects.filter(isMeant).map((object) => `---\n${writeYaml(object)}`);
-  return { path, content: `${documents.join('')}${problem === undefined ? '' : `could not be read: ${problem}\n`}` };
+  return { path, content: `${documents.join('')}${problem === undefined ? '' : textOfProblem(problem)}` };
 }
 
 async function logsOf(client: PodAccess, of: readonly KubeObject[], folder: string): Promise<readonly ArchiveFile[]> {
   const asked = of.flatMap((pod: Pod) =>
-    (pod.spec?.containers ?? []).map(async ({ name }) => {
-      const key = { name: pod.metadata.name ?? '', ...(pod.metadata.namespace === undefined ? {} : { namespace: pod.metadata.namespace }) };
-      const content = await client
-        .log(key, { container: name, lines: LOG_LINES })
-        .catch((error: unknown) => `could not be read: ${messageOf(error)}\n`);
-      return { path: `${folder}/${key.name}-${name}.txt`, content };
+    (pod.spec?.containers ?? []).flatMap(({ name: container }) => {
+      const key = keyOf(pod);
+      const path = `${folder}/${key.name}-${container}`;
+      const options = { container, lines: LOG_LINES };
+      const now = fileOf(`${path}.txt`, client.log(key, options));
+      return hasRunBefore(pod, container) ? [now, fileOf(`${path}.previous.txt`, client.log(key, { ...options, previous: true }))] : [now];
     }),
   );
   return Promise.all(asked);
+}
+
+/** As a router on a machine is asked. */
+async function pagesOf(client: PodAccess, routers: readonly KubeObject[]): Promise<readonly ArchiveFile[]> {
+  const asked = routers
+    .map(keyOf)
+    .flatMap((key) =>
+      ROUTER_PAGES.map((page) => fileOf(`routers/${key.name}/${page}.txt`, client.getFromPod(key, { port: ROUTER_PORTS.http, page }))),
+    );
+  return Promise.all(asked);
+}
+
+async function fileOf(path: string, text: Promise<string>): Promise<ArchiveFile> {
+  return { path, content: await text.catch((error: unknown) => textOfProblem(messageOf(error))) };
+}
+
+function textOfProblem(problem: string): string {
+  return `could not be read: ${problem}\n`;
+}
+
+/** The facts of the certificates in Secrets, and no key. */
+function certificatesIn(found: readonly Secret[]): readonly object[] {
+  return found.flatMap(({ metadata, data = {} }) =>
+    ['tls.crt', 'ca.crt'].flatMap((key) => {
+      const encoded = data[key];
+      if (encoded === undefined) return [];
+      return [{ secret: metadata.name, key, ...certificateFacts(Buffer.from(encoded, 'base64').toString('utf8')) }];
+    }),
+  );
+}
+
+function hasRunBefore({ status }: Pod, container: string): boolean {
+  return (status?.containerStatuses ?? []).some(({ name, lastState }) => name === container && lastState?.terminated !== undefined);
+}
+
+function keyOf({ metadata: { name = '', namespace } }: KubeObject): Key {
+  return { name, ...(namespace === undefined ? {} : { namespace }) };
 }
 
 function named(...names: readonly string[]): (object: KubeObject) => boolean {
@@ -104,6 +183,20 @@ function named(...names: readonly string[]): (object: KubeObject) => boolean {
 
 function isControlled({ metadata }: KubeObject): boolean {
   return metadata.annotations?.[annotation.controlled] === 'true';
+}
+
+function isRouterService(name: string | undefined): boolean {
+  return name === ROUTER || name === SECOND_ROUTER || name === ROUTER_LOCAL;
+}
+
+/** The slices of a Service have its labels. */
+function isSliceOfSite(object: KubeObject): boolean {
+  const service = object.metadata.labels?.['kubernetes.io/service-name'];
+  return hasLabel(object, label.attached) || hasLabel(object, label.listener) || isRouterService(service);
+}
+
+function hasLabel({ metadata }: KubeObject, name: string): boolean {
+  return metadata.labels?.[name] !== undefined;
 }
 
 function isOfRouter({ metadata }: KubeObject): boolean {

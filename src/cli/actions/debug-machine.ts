@@ -1,6 +1,5 @@
 /** What `debug dump` has of a site on this machine. Each part says for itself why it is missing, where it is. */
 import { execFile } from 'node:child_process';
-import { X509Certificate } from 'node:crypto';
 import { lstat, readdir } from 'node:fs/promises';
 import { cpus, release, totalmem, type as systemName } from 'node:os';
 import { join, relative } from 'node:path';
@@ -13,6 +12,7 @@ import { askRouter } from '../../platform/linux/router-api.ts';
 import { runningRouters } from '../../platform/linux/routers.ts';
 import { readProblems } from '../../platform/linux/runtime-resources.ts';
 import { messageOf } from '../../telemetry/log.ts';
+import { certificateFacts } from '../output/certificate-facts.ts';
 import type { ArchiveFile } from '../output/tar.ts';
 import type { Collected, ParsedResources } from '../output/collected.ts';
 import { unitName } from './systemd-unit.ts';
@@ -119,19 +119,10 @@ async function certificates(layout: NamespaceLayout): Promise<readonly object[]>
   const facts = await Promise.all(
     found.map(async (path) => {
       const text = await readText(path, { bytes: 1024 * 1024 }).catch(() => undefined);
-      return text === undefined ? [] : [{ file: relative(layout.root, path), ...factsOf(text) }];
+      return text === undefined ? [] : [{ file: relative(layout.root, path), ...certificateFacts(text) }];
     }),
   );
   return facts.flat();
-}
-
-function factsOf(pem: string): object {
-  try {
-    const { subject, issuer, validFrom, validTo, serialNumber, subjectAltName, ca } = new X509Certificate(pem);
-    return { subject, issuer, validFrom, validTo, serialNumber, subjectAltName, ca };
-  } catch {
-    return { problem: 'it cannot be read as a certificate' };
-  }
 }
 
 async function metrics(layout: NamespaceLayout): Promise<readonly ArchiveFile[]> {

@@ -372,23 +372,6 @@ describe('what is shown of a site in a cluster', () => {
     assert.doesNotMatch(out, /Revoked/);
   });
 
-  it('is packed for a report, with no code and no key', async () => {
-    await using cluster = await withSite();
-    cluster.store('accessgrants/g', { spec: { code: 'given-code' }, status: { code: 'secret-code' } });
-    cluster.store('secrets/tls', { data: { 'tls.key': 'a2V5a2V5' } });
-    const labels = { 'app.kubernetes.io/name': 'skupper-router' };
-    cluster.store('pods/skupper-router-abc', { metadata: { labels }, spec: { containers: [{ name: 'router' }] } });
-    const file = cluster.path('dump.tar.gz');
-    const { code, err } = await cluster.earshot(['debug', 'dump', file]);
-    assert.equal(code, 0, err);
-    const { gunzipSync } = await import('node:zlib');
-    const all = gunzipSync(await readFile(file)).toString('latin1');
-    assert.match(all, /log of skupper-router-abc/);
-    assert.match(all, /earshot-west\/resources\/Site\.yaml/);
-    assert.match(all, /tls\.key/);
-    assert.doesNotMatch(all, /given-code|secret-code|a2V5a2V5/);
-  });
-
   it('tells which controller and which router there are', async () => {
     await using cluster = await withSite({ controller: { name: 'skupper-controller', namespace: 'elsewhere', version: '9' } });
     const template = (name: string, image: string): object => ({ spec: { template: { spec: { containers: [{ name, image }] } } } });

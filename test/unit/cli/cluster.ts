@@ -42,6 +42,8 @@ export class Cluster implements AsyncDisposable {
   readonly requests: Asked[] = [];
   /** Answers in place of the server. */
   refuse: (asked: Asked) => object | string | undefined = () => undefined;
+  /** Answers requests for logs of pods and for their HTTP servers. */
+  answerOfPod: (asked: Asked) => string = ({ what }) => `${what.split('/')[2] ?? ''} of ${what.split('/')[1] ?? ''}`;
   /** Called after each write, as a controller would be. */
   control: (object: Stored) => void = () => {};
   readonly kubeconfig: string;
@@ -142,9 +144,11 @@ export class Cluster implements AsyncDisposable {
     else this.#act(asked, response);
   }
 
-  #act({ method, what, query, body }: Asked, response: ServerResponse): void {
-    const [collection = '', name] = what.split('/');
-    if (method === 'POST') {
+  #act(asked: Asked, response: ServerResponse): void {
+    const { method, what, query, body } = asked;
+    const [collection = '', name, sub] = what.split('/');
+    if (sub === 'log' || sub === 'proxy') send(response, 200, this.answerOfPod(asked));
+    else if (method === 'POST') {
       const { metadata } = body as Stored;
       const key = `${collection}/${metadata.name}`;
       if (this.#objects.has(key))
@@ -164,8 +168,7 @@ export class Cluster implements AsyncDisposable {
 
   #actOn(method: string, what: string, body: unknown, response: ServerResponse): void {
     const found = this.#objects.get(what);
-    const [collection, name, sub] = what.split('/');
-    if (sub === 'log') return send(response, 200, `log of ${name}`);
+    const [collection, name] = what.split('/');
     if (found === undefined) return send(response, 404, failure(404, 'NotFound', `${collection} "${name}" not found`));
     if (method === 'DELETE') {
       this.#objects.delete(what);
@@ -224,6 +227,8 @@ function typeOf(what: string): { readonly kind: string; readonly apiVersion: str
     services: 'Service',
     deployments: 'Deployment',
     leases: 'Lease',
+    configmaps: 'ConfigMap',
+    endpointslices: 'EndpointSlice',
   };
   return { kind: others[collection] ?? 'Unknown', apiVersion: 'v1' };
 }

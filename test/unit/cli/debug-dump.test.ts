@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { redacted, scrubbed } from '../../../src/cli/output/redact.ts';
 import { tarOf } from '../../../src/cli/output/tar.ts';
 import { Namespace } from './namespace.ts';
+import { untar } from './untar.ts';
 
 const key = '-----BEGIN PRIVATE KEY-----\nc2VjcmV0LW1hcmtlcg==\n-----END PRIVATE KEY-----\n';
 const resource = (kind: string, spec: object, more: object = {}) => ({
@@ -16,19 +17,6 @@ const resource = (kind: string, spec: object, more: object = {}) => ({
   spec,
   ...more,
 });
-
-/** Name and text of each file of a tar archive. */
-function untar(archive: Buffer): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  for (let at = 0; at + 512 <= archive.length && archive[at] !== 0;) {
-    const field = (from: number, to: number) => archive.toString('utf8', at + from, at + to).replace(/\0.*$/s, '');
-    const size = Number.parseInt(field(124, 136), 8);
-    const prefix = field(345, 500);
-    found.set(`${prefix === '' ? '' : `${prefix}/`}${field(0, 100)}`, archive.toString('utf8', at + 512, at + 512 + size));
-    at += 512 + Math.ceil(size / 512) * 512;
-  }
-  return found;
-}
 
 describe('the archive of debug dump', () => {
   it('holds resources, statuses and problems, and no secret wherever one may be', async () => {
