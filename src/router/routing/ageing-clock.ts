@@ -1,12 +1,9 @@
-/**
- * Milliseconds that only grow, and never by much at once: what ages by it is not forgotten because the machine's clock was set
- * or the machine slept.
- */
+/** Monotonic milliseconds that never jump. Nothing expires early because the machine's clock was set or the machine slept. */
 export class AgeingClock {
   #now = 0;
   #reading = 0;
 
-  /** The machine's time at the last call. */
+  /** The machine's time at the last call of `advance`. */
   get now(): number {
     return this.#now;
   }
@@ -21,5 +18,5 @@ export class AgeingClock {
   }
 }
 
-/** The clock is advanced about once a second: a longer step than this is not time that passed here. */
+/** The clock advances about once a second. A longer step means that the clock was set or the machine slept. */
 const LONGEST_STEP = 60_000;

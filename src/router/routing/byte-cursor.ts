@@ -1,12 +1,9 @@
 import type { Buffer } from 'node:buffer';
 import { RoutingError } from './errors.ts';
 
-/**
- * Reads a peer's bytes from the front. Whatever is asked for beyond the end is a `RoutingError` that names what was being
- * read.
- */
+/** Reads a peer's bytes from the front. Reading beyond the end throws a `RoutingError` that names the object being read. */
 export class ByteCursor {
-  /** All of them, also those beyond the end. */
+  /** The whole buffer, including bytes after the end of the cursor. */
   readonly bytes: Buffer;
   readonly #end: number;
   readonly #what: string;
@@ -27,19 +24,19 @@ export class ByteCursor {
     return this.#end - this.#at;
   }
 
-  /** An unsigned integer, big-endian, of 1 to 6 bytes. */
+  /** Reads an unsigned big-endian integer of 1 to 6 bytes. */
   number(size: 1 | 2 | 4 | 6): number {
     const at = this.skip(size);
     return this.bytes.readUIntBE(at, size);
   }
 
-  /** Not a copy. */
+  /** Returns a view, not a copy. */
   take(size: number): Buffer {
     const at = this.skip(size);
     return this.bytes.subarray(at, at + size);
   }
 
-  /** @returns where they begin that it goes past */
+  /** @returns the offset at which the skipped bytes begin */
   skip(size: number): number {
     const at = this.#at;
     if (size > this.#end - at) {

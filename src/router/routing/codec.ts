@@ -1,63 +1,64 @@
 /**
- * The bytes of the routing protocol, version 1. All numbers are unsigned and big-endian.
+ * Wire format of the routing protocol, version 1. All numbers are unsigned and big-endian.
  *
- * A message is one byte of type and a payload; whoever carries it keeps its bounds and its order (on a link: a length of four
- * bytes before each). It has at most 65,536 bytes. A message of an unknown type is ignored, and so are bytes after the last
- * field that this version knows, where the payload is not a list.
+ * A message is one byte of type and a payload. The transport preserves message boundaries and order (on a link: a length of four
+ * bytes before each). A message has at most 65,536 bytes. Receivers ignore messages of an unknown type, and bytes after the last
+ * field that this version knows, except where the payload is a list.
  *
- *     1 summary   64 times 8 bytes: what the sender holds, in 64 buckets (see below)
- *     2 digest    1 byte: 1 where a digest of the same buckets is wanted in return, else 0
- *                 8 bytes: the buckets that it is of, bit 63 - n for bucket n; then any number of
+ *     1 summary   64 times 8 bytes: checksums of the sender's database, in 64 buckets (see below)
+ *     2 digest    1 byte: 1 if the receiver should return a digest of the same buckets, else 0
+ *                 8 bytes: bit mask of the buckets covered, bit 63 - n for bucket n; then any number of
  *                   router id, 6 bytes epoch, 2 bytes count, count times
  *                   (2 bytes part, 4 bytes counter, 4 bytes: the first of the signature)
  *     3 request   any number of: router id, 2 bytes count, count times 2 bytes part. At most 256 parts in all
  *     4 records   any number of: 2 bytes age, 2 bytes length, a record of that length
- *     5 done      nothing: what was requested has been sent, as far as it was there
+ *     5 done      empty: all requested records that exist have been sent
  *
  * A router id is the 16 bytes of the site's id, one byte of length, and the router's name in ASCII,
  * `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`.
  *
  * A record has at most 4,096 bytes:
  *
- *     32 bytes    the site's public key, Ed25519; the site's id follows from it
+ *     32 bytes    the site's Ed25519 public key; the site's id is derived from it
  *     1 + n       the router's name
- *     6 bytes     epoch: of one start of the router. Milliseconds since 1970 at the start, or more
+ *     6 bytes     epoch: identifies one start of the router. Milliseconds since 1970 at the start, or more
  *     4 bytes     counter: raised by each new version of this part, within an epoch
  *     2 bytes     part, 0 to 4,095
  *     body        any number of fields: 1 byte number, 2 bytes length, value of that length
  *     64 bytes    Ed25519 signature over the ASCII text `earshot routing record 1`, a line feed (0x0a), and all bytes above
  *
- * The newest record of (router, part) is the one with the greatest epoch, then the greatest counter, then the greatest first
- * four bytes of the signature (a router makes two such records only where a copy of it runs, or it lies). A record of a greater
- * epoch ends all parts of smaller ones. A router that is sent a record of itself which is newer than its own begins a new epoch,
- * greater than that record's. What a router says is the sum of its parts; their order is that of their numbers, and
- * of several entries for one key the first counts. Fields:
+ * The newest record of (router, part) has the greatest epoch, then the greatest counter, then the greatest first four bytes of the
+ * signature. Only a router with a running copy, or a malicious one, creates two records that differ in the signature alone. A record
+ * of a greater epoch replaces all parts of smaller epochs. A router that receives a record of itself newer than its own begins an
+ * epoch greater than that record's. A router's facts are the union of its parts, in the order of their numbers. If several entries
+ * name the same key, the first one counts. Fields:
  *
  *     1, 2, 3, 4  the site's name, namespace, platform, version: UTF-8, at most 253 bytes. In part 0
  *     5 flags     1 byte; bit 0 (least significant): edge. In part 0
- *     6 neighbour router id, 2 bytes cost from 1, 1 + n bytes name of the link (UTF-8, at most 253 bytes)
+ *     6 neighbour router id, 2 bytes cost from 1, 1 + n bytes name of the link (UTF-8, at most 253 bytes), optional 1 byte flags;
+ *                 bit 0: confined
  *     7 key       2 bytes connectors, 2 bytes listeners, 1 + n bytes routing key (UTF-8, 1 to 253 bytes); with connectors
- *                 1 byte flags, or left out; bit 0: their servers took no connection at the last attempt
+ *                 optional 1 byte flags; bit 0: their servers took no connection at the last attempt
  *
- * No text has control characters, line or paragraph separators. Fields with other numbers, and bytes in a value after what is
- * listed, are of later versions: they are not read, but they are kept and passed on, since the signature is over them. A record
- * that breaks these rules after its head is its origin's fault: it is neither taken nor passed on. A head that cannot be read
- * or a signature that is not the site's is the fault of whoever sent it, and ends the link.
+ * Texts contain no control characters and no line or paragraph separators. Fields with other numbers, and further bytes in a value,
+ * belong to later versions. Receivers do not parse them, but keep and forward them, since the signature covers them. A record that
+ * breaks these rules after its head is the fault of its origin: receivers neither store nor forward it. An invalid head or a
+ * signature that is not the site's is the fault of the sending peer, and ends the link.
  *
- * Age is the time in whole seconds since part 0 of the router was last made, as far as the sender knows: what it was when the
- * sender got it, and the time since. It is not signed: of all that peers say of it the least counts, and it grows by our own clock
- * only. Routers to which paths lead are never forgotten, and their age is 600 at most; others are forgotten when it is 1,800.
- * A router makes part 0 anew at least every 600 s.
+ * The age is the time in whole seconds since part 0 of the router was last created, as far as the sender knows: the age that it
+ * received, plus the time since. The age is not signed. The least age announced by any peer counts, and it grows by the local clock
+ * only. Reachable routers are never forgotten, and their age is at most 600. Other routers are forgotten at age 1,800.
+ * A router creates part 0 again at least every 600 s.
  *
- * Bucket of a router: the first byte of its site's id, modulo 64. The summary of a bucket is the exclusive or of the first 8
- * bytes of the signatures of all its records, zero where it has none.
+ * The bucket of a router is the first byte of its site's id, modulo 64. The summary of a bucket is the exclusive or of the first 8
+ * bytes of the signatures of all its records, or zero if it is empty.
  *
- * Order of things on a new adjacency: the router with the smaller id sends its summary. Whoever gets a summary and holds
- * something else in some buckets sends a digest of those, asking for one in return. Whoever gets a digest requests what is
- * newer there than here, with one request at a time: the next after `done`. A digest or an answer may come late, where they
- * are asked for more often than is of use; who leaves out a digest sends a summary later. A summary may be sent at any time to
- * begin this again, and goes over each link at least every 30 s (40 s where only the router with the greater id does this). Each record that is new to a router goes at once to all its other adjacent routers. Records of one router
- * are sent with part 0 first where its epoch is new.
+ * On a new adjacency, the router with the smaller id sends its summary. A router that receives a summary and differs in some buckets
+ * sends a digest of those and asks for one in return. A router that receives a digest requests the records that are newer there, one
+ * request at a time: the next one after `done`. A router may delay a digest or an answer that is requested too often. A router that
+ * omits a digest sends a summary later. A summary may be sent at any time to start over. One goes over each link at least every 30 s,
+ * or every 40 s if only the router with the greater id sends them. A router sends each record that is new to it at once to all its
+ * other adjacent routers. Of a router with a new epoch, part 0 is sent first.
  */
 import { Buffer } from 'node:buffer';
 import type { RouterId } from './contract.ts';
@@ -68,10 +69,10 @@ import { readRouterId, routerIdBytes } from './names.ts';
 
 export const BUCKETS = 64;
 
-/** Parts in one request. */
+/** Maximum number of parts in one request. */
 export const LONGEST_REQUEST = 256;
 
-/** Some parts of a router, with or without their versions. */
+/** Parts of one router. */
 export interface PartsOf {
   readonly router: RouterId;
   readonly parts: readonly number[];
@@ -84,9 +85,9 @@ export interface VersionsOf {
 }
 
 export interface AgedRecord {
-  /** Seconds. */
+  /** Age in seconds. */
   readonly age: number;
-  /** Not a copy of the message's bytes. */
+  /** View into the message, not a copy. */
   readonly bytes: Buffer;
 }
 
@@ -98,7 +99,7 @@ export type Message =
   | { readonly kind: 'done' }
   | { readonly kind: 'unknown' };
 
-/** @throws RoutingError where the bytes are no message */
+/** @throws RoutingError if the bytes are not a valid message */
 export function readMessage(bytes: Buffer): Message {
   const cursor = new ByteCursor(bytes, 'routing message');
   switch (cursor.number(1)) {
@@ -118,8 +119,8 @@ export function readMessage(bytes: Buffer): Message {
 }
 
 /**
- * A long message of records as several, in order, of a few each: to check the signatures of all of them takes a tenth of a second. Any other message is one
- * piece, and so is the rest of one that breaks off.
+ * Splits a long message of records into messages of a few records each, in order, since verifying all signatures takes a tenth of a
+ * second. Any other message, and the rest of a truncated one, stays one piece.
  */
 export function piecesOf(message: Buffer): readonly Buffer[] {
   if (message[0] !== type.records) return [message];
@@ -142,7 +143,9 @@ export function writeSummary(sums: readonly bigint[]): Buffer {
   return message;
 }
 
-/** As many messages as are needed with so many bytes at most. Where nothing is to be said, still one: it asks for a digest in return. */
+/**
+ * Writes as few messages of at most `longest` bytes as possible. Without versions it is one message, which asks for a digest in return.
+ */
 export function writeDigest(wanted: boolean, of: ReadonlySet<number>, versions: readonly VersionsOf[], longest: number): Buffer[] {
   let bits = 0n;
   for (const bucket of of) bits |= 1n << BigInt(63 - bucket);
@@ -155,12 +158,12 @@ export function writeDigest(wanted: boolean, of: ReadonlySet<number>, versions: 
     longest,
     true,
   );
-  // One return is enough.
+  // One digest in return is enough.
   if (wanted) messages[0]?.writeUInt8(1, 1);
   return messages;
 }
 
-/** One message: the caller keeps to `LONGEST_REQUEST`. */
+/** Writes one message. The caller keeps to `LONGEST_REQUEST`. */
 export function writeRequest(parts: readonly PartsOf[]): Buffer {
   return Buffer.concat([
     Buffer.of(type.request),
@@ -191,10 +194,10 @@ export function writeDone(): Buffer {
   return Buffer.of(type.done);
 }
 
-/** Of a part in a digest. */
+/** Size of a part's version in a digest, in bytes. */
 const VERSION_BYTES = 10;
 
-/** Age and length, before each record. */
+/** Size of age and length before each record, in bytes. */
 const RECORD_HEAD = 4;
 const RECORDS_OF_PIECE = 8;
 
@@ -245,7 +248,7 @@ function readRecords(cursor: ByteCursor): Message {
   return { kind: 'records', records };
 }
 
-/** The versions of a router in pieces that each fit into a message. */
+/** Splits the versions of a router into pieces that each fit into a message. */
 function writeVersions({ router, epoch, parts }: VersionsOf, longest: number): Buffer[] {
   const id = routerIdBytes(router);
   const fit = Math.max(1, Math.floor((longest - id.length - 8) / VERSION_BYTES));
@@ -266,7 +269,7 @@ function writeVersions({ router, epoch, parts }: VersionsOf, longest: number): B
   return pieces;
 }
 
-/** Whole pieces behind copies of the head, in as few messages as their order allows. */
+/** Packs whole pieces behind copies of the head, in order and into as few messages as possible. */
 function pack(head: Buffer, pieces: readonly Buffer[], longest: number, evenEmpty: boolean): Buffer[] {
   const messages: Buffer[] = [];
   let some: Buffer[] = [head];

@@ -1,44 +1,47 @@
 /**
- * Link-state routing as plain data: no clock, no socket. The link layer feeds it messages and sends what it returns.
- * A node is a router, `SITE-ID/ROUTER`.
+ * Link-state routing as plain data, without a clock or sockets. The link layer passes messages in and sends the messages returned. A node
+ * is a router with the id `SITE-ID/ROUTER`.
  */
 import type { Buffer } from 'node:buffer';
 import type { RouterRecord, SiteIdentity, SiteKey } from '../contract.ts';
 
 export type RouterId = string;
 
-/** What this router says of itself. */
+/** Facts that this router announces about itself. */
 export interface OwnFacts {
   readonly edge: boolean;
-  /** The site's name as it is now; left out, it stays as it was. */
+  /** Current name of the site. If absent, the last name stays. */
   readonly name?: string;
   readonly keys: readonly {
     readonly routingKey: string;
     readonly connectors: number;
     readonly listeners: number;
-    /** All servers of the connectors refused at the last attempt. */
+    /** Whether all servers of the connectors refused the last attempt. */
     readonly failing?: boolean;
   }[];
 }
 
-/** An adjacent router: its identity has been proved on the link. */
+/** An adjacent router. The link has authenticated its identity. */
 export interface Adjacency {
   readonly router: RouterId;
   readonly site: SiteIdentity;
-  /** Unique for each link between the two. */
+  /** Unique id of the link; two routers may have several links. */
   readonly link: string;
   readonly cost: number;
-  /** Whatever the other router's site says of itself, it carries nothing between others over this link. */
+  /** Whether the neighbour's site carries no transit traffic over this link, whatever it announces. */
   readonly confined?: boolean;
-  /** Nothing arrives over the link: it is announced at the greatest cost, so that other paths are used where there are any. */
+  /**
+   * Whether nothing arrives over the link. A silent link is announced at the greatest cost, so that it is used only if no other path
+   * exists.
+   */
   readonly isSilent?: boolean;
 }
 
-/** Bytes for one adjacent router, over its routing stream. */
+/** Message for one adjacent router, sent over its routing stream. */
 export interface Outgoing {
   readonly link: string;
   readonly message: Buffer;
-  /** It may be left out, and `missed` be said of the link once there is room. */
+  /** Whether the message may be dropped. The caller then calls `missed` for the link once there is room. */
   readonly isNews?: boolean;
 }
 
@@ -46,85 +49,85 @@ export interface RoutingOptions {
   readonly router: string;
   readonly site: SiteIdentity;
   readonly siteKey: SiteKey;
-  /** Whether the signature is the site's; replaced in simulations. */
+  /** Checks a signature by the site's key. Simulations replace it. */
   readonly verify?: (publicKey: Buffer, message: Buffer, signature: Buffer) => boolean;
   readonly limits?: Partial<RoutingLimits>;
 }
 
 /**
- * Bounds on what peers can make us hold. Those of all routers together are kept to within a second, and never exceeded by more than a
- * sixteenth.
+ * Limits on what peers can make this router hold. The totals over all routers hold again within a second, and are never exceeded by more
+ * than 1/16 (`SLACK`).
  */
 export interface RoutingLimits {
   readonly routers: number;
-  /** Adjacent ones not counted. For a second there may be twice as many. */
+  /** Number of routers of one site; adjacent routers stay even beyond it. For up to a second there may be twice as many. */
   readonly routersOfSite: number;
   readonly keysOfRouter: number;
   readonly neighboursOfRouter: number;
-  /** Of all routers: what paths are found in, and what is shown of the network. */
+  /** Number of neighbours that all routers list. It bounds the path computation and the displayed network. */
   readonly neighbours: number;
   readonly keys: number;
-  /** Of one message, its type included. */
+  /** Size of one message in bytes, including its type. */
   readonly messageBytes: number;
-  /** Of all records held, with what holding them costs. */
+  /** Size of all stored records in bytes, including `RECORD_OVERHEAD`. */
   readonly databaseBytes: number;
 }
 
-/** What came in and was not taken, for metrics and log lines. Each only grows. */
+/** Counters for metrics and log lines. All only grow, except `leftOut`. */
 export interface RoutingCounters {
-  /** Records that were new to us. */
+  /** Number of records that were new and stored. */
   readonly accepted: number;
-  /** Records that we had already, or newer ones. */
+  /** Number of records that were already stored, or older than the stored ones. */
   readonly stale: number;
-  /** Records beyond a limit, or given up for others when one was reached. */
+  /** Number of records beyond a limit, including those evicted when a limit was reached. */
   readonly refused: number;
-  /** Records whose origin made them wrongly. */
+  /** Number of records with an invalid body. */
   readonly malformed: number;
-  /** Records that came faster than they are taken; they are fetched later. */
+  /** Number of records beyond a rate limit. They are fetched later. */
   readonly postponed: number;
-  /** Someone else speaks as this router: a copy of the site runs, or our clock was set back. */
+  /** Number of records in this router's name that it did not create: a copy of the site runs, or this machine's clock was set back. */
   readonly contested: number;
-  /** Of our own keys and neighbours, those beyond a limit, now. */
+  /** Current number of own keys and neighbours beyond a limit. */
   readonly leftOut: number;
 }
 
 /**
- * Whether something is left to do: `a while`, where this router has something new to say of itself, or has heard what changes paths or where a key is, and
- * has done so much of that of late that it has to wait; `a turn`, where it works on so large a network that others are to have their turns in between.
+ * Whether work is pending. `a while`: own changes or recomputed routes wait for a rate limit or CPU budget. `a turn`: work on a large
+ * network continues in the next event-loop iteration.
  */
 export type Waiting = 'no' | 'a while' | 'a turn';
 
-/** Every call takes the time (milliseconds, monotonic enough for ageing; epoch for sequence numbers) and returns what is to be sent. */
+/** Each call takes the current time in milliseconds since 1970 (for ageing and for sequence numbers) and returns the messages to send. */
 export interface Routing {
   readonly self: RouterId;
   setFacts(facts: OwnFacts, now: number): readonly Outgoing[];
   adjacencyUp(adjacency: Adjacency, now: number): readonly Outgoing[];
   adjacencyDown(link: string, now: number): readonly Outgoing[];
-  /** One whole message from that link. @throws RoutingError where the peer is to be cut off */
+  /** Processes one complete message from the link. @throws RoutingError if the peer must be disconnected */
   receive(link: string, message: Buffer, now: number): readonly Outgoing[];
-  /** Sites that count as unreachable here, whatever is heard of them. */
+  /** Sets the sites that count as unreachable here, whatever peers announce about them. */
   block(sites: ReadonlySet<string>): void;
-  /** News for that link was left out: with the next tick both ends compare what they hold. */
+  /** Reports that a message with `isNews` was dropped. At the next tick both ends compare their databases. */
   missed(link: string): void;
-  /** To be called about once a second: ageing, refresh, what was held back. */
+  /** Ages, refreshes and sends deferred messages. Call it about once a second. */
   tick(now: number): readonly Outgoing[];
   readonly waiting: Waiting;
-  /** Does what waits, if enough time has passed. */
+  /** Does the pending work if enough time has passed. */
   release(now: number): readonly Outgoing[];
-  /** Where connectors of the key are, least cost first; the nearest 256. Changes of the answer raise `version`. */
+  /** Connectors of the key by ascending cost, at most 256 routers. A change of the result raises `version`. */
   destinations(routingKey: string): readonly RouteDestination[];
   /**
-   * Whether new connections should avoid the path: one of its hops is silent, or no longer there.
+   * Whether new connections should avoid the path because one of its hops is silent or gone.
    * @param firstLink the link over which the path begins
    */
   isSilent(path: readonly RouterId[], firstLink: string | undefined): boolean;
-  /** Whether a listener of the key is anywhere. */
+  /** Whether any reachable router has a listener of the key. */
   hasListener(routingKey: string): boolean;
-  /** Undefined for a site of which nothing is known. It may have been forgotten since it was reachable. */
+  /** Undefined if the site is unknown, including a site that was forgotten after it became unreachable. */
   site(siteId: string): { readonly name: string; readonly isReachable: boolean } | undefined;
-  /** All reachable routers, this one first. */
+  /** All reachable routers; this router is the first. */
   network(): readonly RouterRecord[];
-  /** Raised by each change of what the three above answer. */
+  /** Raised by each change of destinations, listeners, sites or the network. */
   readonly version: number;
   readonly counters: RoutingCounters;
 }
@@ -132,12 +135,12 @@ export interface Routing {
 export interface RouteDestination {
   readonly router: RouterId;
   readonly cost: number;
-  /** Connectors of the key at that router. */
+  /** Number of connectors of the key at the router. */
   readonly connectors: number;
-  /** All their servers refused at the last attempt. Undefined: that router does not announce this. */
+  /** Whether all their servers refused the last attempt. Undefined if the router does not announce this. */
   readonly failing?: boolean;
-  /** Routers from the next hop to the destination, both included; empty for this router itself. Never holds a router twice. */
+  /** Routers from the next hop to the destination, both included. Empty for this router itself. No router occurs twice. */
   readonly path: readonly RouterId[];
-  /** Links to the first of `path` (more than one may exist), least cost first. */
+  /** Links to the first router of `path` by ascending cost. */
   readonly links: readonly string[];
 }

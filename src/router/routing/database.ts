@@ -7,42 +7,42 @@ import { bodyOf, signatureOf } from './record.ts';
 import type { About, RecordVersion, RouteRecord } from './record.ts';
 import { siteOf } from './names.ts';
 
-/** What is known of one router: the parts of its newest epoch. */
+/** Known state of one router: the parts of its newest epoch. */
 export interface KnownRouter {
   readonly id: RouterId;
   readonly site: string;
   readonly epoch: number;
-  /** Those that have come, in the order of their numbers. Without part 0 the router counts as unknown. */
+  /** Received parts, by number. Without part 0 the router counts as unknown. */
   readonly parts: readonly RouteRecord[];
   readonly about: About | undefined;
-  /** On the ageing clock, milliseconds: when part 0 was made, by the latest that anybody has said. */
+  /** Creation time of part 0 in milliseconds of the ageing clock; the latest time that any peer announced. */
   readonly made: number;
-  /** That holding its records costs. */
+  /** Memory cost of its records in bytes. */
   readonly bytes: number;
-  /** That it lists. */
+  /** Number of keys that it lists. */
   readonly keys: number;
   readonly neighbours: number;
 }
 
-/** What taking a record changed. */
+/** Effect of storing a record. */
 export interface Change {
   readonly router: RouterId;
   readonly before: readonly RouteRecord[];
   readonly after: RouteRecord | undefined;
-  /** Neighbours or flags: paths may change. */
+  /** Whether neighbours or flags changed, so that paths may change. */
   readonly topology: boolean;
-  /** Anything but the counter. */
+  /** Whether anything but the counter changed. */
   readonly content: boolean;
 }
 
-/** All records, and their sums by bucket. It keeps to the limits; what is true of paths is not its concern. */
+/** All records, and their checksums by bucket. It enforces the limits and knows nothing about paths. */
 export class Database {
   readonly #limits: RoutingLimits;
   readonly #routers = new Map<RouterId, Entry>();
   readonly #sums = new BigUint64Array(BUCKETS);
-  /** Routers that are held, by site. */
+  /** Number of stored routers by site. */
   readonly #bySite = new Map<string, number>();
-  /** Of all routers. */
+  /** Totals over all routers. */
   #bytes = 0;
   #keys = 0;
   #neighbours = 0;
@@ -78,39 +78,39 @@ export class Database {
     return held === undefined || counter > held.counter || (counter === held.counter && check > held.check);
   }
 
-  /** Somebody tells of a record that is not new: if it is the very one that is held, what is said of its age may count. */
+  /** Handles a record that is not new. If it equals the stored record, its announced age may count. */
   confirm({ id, part }: { readonly id: RouterId; readonly part: number }, bytes: Buffer, made: number): void {
     if (partOf(this.#routers.get(id), part)?.bytes.equals(bytes) === true) this.rejuvenate(id, made);
   }
 
-  /** Part 0 of the router was made no earlier than this. Nobody can say that it was: age grows by our own clock only. */
+  /** Part 0 of the router was created no earlier than `made`. Peers cannot make it older: age grows by the local clock only. */
   rejuvenate(router: RouterId, made: number): void {
     const entry = this.#routers.get(router);
     if (entry !== undefined) entry.made = Math.max(entry.made, made);
   }
 
-  /** More is held than should be, since the last `settled`. */
+  /** Whether the limits were exceeded since the last `settled`. */
   get crowded(): boolean {
     return this.#crowded;
   }
 
-  /** What had to go is gone. */
+  /** Called once the eviction has run. */
   settled(): void {
     this.#crowded = false;
   }
 
-  /** Whether a router that is not known would have to push out another one of its site. */
+  /** Whether an unknown router would evict another router of its site. */
   isSiteFull(router: RouterId): boolean {
     return (this.#bySite.get(siteOf(router)) ?? 0) >= this.#limits.routersOfSite;
   }
 
-  /** Whether it would have to push out another one, of whatever site. */
+  /** Whether an unknown router would evict another router of any site. */
   get isFull(): boolean {
     const { routers, databaseBytes, keys, neighbours } = this.#limits;
     return this.#bytes >= databaseBytes || this.#keys >= keys || this.#neighbours >= neighbours || this.#routers.size >= routers;
   }
 
-  /** Whether the record, which is new, is within the bounds of its router. */
+  /** Whether the new record keeps to the limits of its router. */
   isAllowed(record: RouteRecord): boolean {
     const entry = this.#routers.get(record.router);
     const kept = entry !== undefined && entry.epoch === record.epoch ? entry : undefined;
@@ -121,12 +121,12 @@ export class Database {
     return (kept?.bytes ?? 0) + growth(replaced, record) <= this.#limits.databaseBytes * SHARE_OF_ROUTER;
   }
 
-  /** Whether the router is known, or its site has a place for it. */
+  /** Whether the router is known, or its site has capacity for it. */
   hasPlace(router: RouterId): boolean {
     return this.#routers.has(router) || (this.#bySite.get(siteOf(router)) ?? 0) < 2 * this.#limits.routersOfSite;
   }
 
-  /** Whether there is room for the record, which is new. What is beyond the limits by a little fits, and others give way soon. */
+  /** Whether the new record fits. Slightly exceeding the limits is allowed, and an eviction follows soon. */
   fits(record: RouteRecord): boolean {
     const { routers, databaseBytes, keys, neighbours } = this.#limits;
     const entry = this.#routers.get(record.router);
@@ -140,8 +140,8 @@ export class Database {
   }
 
   /**
-   * Takes a record that is new and fits.
-   * @param made when the router made its part 0, on the ageing clock; where that is earlier than what is known of the router, it does not count
+   * Stores a record that is new and fits.
+   * @param made when the router created its part 0, on the ageing clock; ignored if it is earlier than the known time
    */
   take(record: RouteRecord, made: number): Change {
     let entry = this.#routers.get(record.router);
@@ -183,7 +183,7 @@ export class Database {
     return { router: entry.id, before, after: record, topology, content: !same };
   }
 
-  /** Forgets a router. */
+  /** No-op if the router is unknown. */
   forget(router: RouterId): Change | undefined {
     const entry = this.#routers.get(router);
     if (entry === undefined) return undefined;
@@ -194,7 +194,10 @@ export class Database {
     return { router, before: this.#drop(entry), after: undefined, topology: true, content: true };
   }
 
-  /** The versions of all that is held of the routers in these buckets. @param first those that come before all others, in this order */
+  /**
+   * Returns the versions of all stored parts of the routers in these buckets.
+   * @param first routers that precede all others, in this order
+   */
   versions(of: ReadonlySet<number>, first: readonly RouterId[]): VersionsOf[] {
     const versions: VersionsOf[] = [];
     for (const id of new Set([...first, ...this.#routers.keys()])) {
@@ -224,14 +227,14 @@ export class Database {
   }
 }
 
-/** That part of the router, where it has come. */
+/** Returns that part of the router, if it was received. */
 export function partOf(router: KnownRouter | undefined, part: number): RouteRecord | undefined {
   if (router === undefined) return undefined;
   const record = router.parts[placeOf(router.parts, part)];
   return record?.part === part ? record : undefined;
 }
 
-/** Where it is, or would be. One router's parts have whatever numbers it likes, so what would be between them is not kept. */
+/** Returns the index of the part, or its insertion point. The router chooses its part numbers, so only existing parts are stored. */
 function placeOf(parts: readonly RouteRecord[], part: number): number {
   let [first, end] = [0, parts.length];
   while (first < end) {
@@ -242,7 +245,7 @@ function placeOf(parts: readonly RouteRecord[], part: number): number {
   return first;
 }
 
-/** The bucket of a router in summaries. */
+/** Returns the bucket of a router in summaries. */
 export function bucketOf(router: RouterId): number {
   return Number.parseInt(router.slice(0, 2), 16) % BUCKETS;
 }

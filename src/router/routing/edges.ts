@@ -1,13 +1,13 @@
-/** Directed edges by where they begin: those of node N stand from `starts[N]` to `starts[N + 1]`, in the order in which they were added. */
+/** Directed edges by origin: those of node N are at `starts[N]` to `starts[N + 1]`, in the order of their addition. */
 export interface Edges {
   readonly starts: Int32Array;
   readonly to: Int32Array;
   readonly costs: Int32Array;
 }
 
-/** Directed edges as they are found: numbers in place of objects, since a large network has tens of thousands, and is read anew with each change. */
+/** A list of directed edges, as numbers rather than objects: a large network has tens of thousands, and each change rebuilds the list. */
 export class EdgeList {
-  /** Of each edge: from, to, cost. At first there is room for those of a few sites. */
+  /** Three numbers for each edge: from, to, cost. The initial capacity is enough for a few sites. */
   #numbers = new Int32Array(3 * 16);
   #size = 0;
 
@@ -28,12 +28,12 @@ export class EdgeList {
     this.#size += 1;
   }
 
-  /** Gives the edge that was added as that one this cost, if it is less. */
+  /** Lowers the cost of the edge with that index, if the new cost is less. */
   lower(edge: number, cost: number): void {
     this.#numbers[edge * 3 + 2] = Math.min(this.#numbers[edge * 3 + 2] ?? cost, cost);
   }
 
-  /** The same edges the other way. */
+  /** Returns the same edges in the opposite direction. */
   turned(): EdgeList {
     const turned = new EdgeList();
     const numbers = this.#numbers;
@@ -41,7 +41,7 @@ export class EdgeList {
     return turned;
   }
 
-  /** @param nodes how many there are */
+  /** @param nodes number of nodes */
   of(nodes: number): Edges {
     const numbers = this.#numbers;
     const starts = new Int32Array(nodes + 1);

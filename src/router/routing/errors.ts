@@ -2,8 +2,8 @@ import type { ErrorCode } from '../../errors/catalogue.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
 /**
- * What is wrong with a peer's routing. A peer that causes one is cut off: a peer that keeps to
- * the protocol cannot, whatever other sites send through it, because it checks what it passes on.
+ * A protocol violation by a peer, which is disconnected. A peer that keeps to the protocol never causes one, whatever other sites send
+ * through it, because it validates what it forwards.
  */
 export class RoutingError extends EarshotError<RoutingErrorCode> {}
 

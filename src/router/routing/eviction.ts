@@ -3,7 +3,7 @@ import type { KnownRouter } from './database.ts';
 import type { Graph, Paths } from './graph.ts';
 import { SliceCounter, type Sliced } from '../../limits/sliced.ts';
 
-/** What is held, and how it hangs together. */
+/** Stored routers and the graph between them. */
 export interface Held {
   readonly self: RouterId;
   readonly routers: ReadonlyMap<RouterId, KnownRouter>;
@@ -13,15 +13,14 @@ export interface Held {
 }
 
 /**
- * Which routers are to be forgotten so that what is held keeps to its limits. Nobody else's room is for one site to take:
+ * Chooses the routers to forget so that the limits hold. No site can take the capacity of others:
  *
- * - Of one site stay the adjacent routers, and of others as many as a site may have, nearest first.
- * - Then those go that cannot be reached, the one with the greatest id first.
- * - Then it is the turn of whoever has most. A site has what it is itself, and all that can be reached only through it, for it can
- *   invent as much of that as it likes. So of the sites with nobody between them and us the one that has most is chosen, of
- *   those right behind it again, and so on to the last, which loses its farthest router. Of equals the farthest loses, and then the
- *   one with the greatest id, so that routers which are told the same hold the same.
- * - An adjacent router goes only for its bytes, and for what it lists.
+ * - Each site keeps its adjacent routers, and its nearest others up to the site's limit.
+ * - Then unreachable routers are evicted, the greatest id first.
+ * - Then the largest subtree loses its farthest router. A site is charged for everything reachable only through it, since it can invent
+ *   any amount of that. From this router down, the heaviest site is chosen at each level. Ties evict the farthest, then the greatest id,
+ *   so that routers with the same records evict the same ones.
+ * - An adjacent router is evicted only for its bytes, neighbours or keys.
  */
 export function* givesWay(held: Held): Sliced<readonly RouterId[]> {
   const { self, adjacent, limits, paths } = held;
@@ -49,7 +48,7 @@ export function* givesWay(held: Held): Sliced<readonly RouterId[]> {
       if (!isLost(one)) tree.put(one.router, weigh(one.router), one.router.id !== self && !spared.has(one.router.id));
     }
     for (let next = lost.shift()?.router ?? tree.take(weigh); next !== undefined; next = lost.shift()?.router ?? tree.take(weigh)) {
-      // Each is looked for among all that are as near as it.
+      // The choice scans all siblings at each level of the tree.
       if (stride.passed(64)) yield;
       gone.add(next.id);
       excess -= weigh(next);
@@ -67,9 +66,9 @@ interface Ranked {
 const UNREACHABLE = Number.MAX_SAFE_INTEGER;
 
 /**
- * One order for all limits: were there two, each could bring back what the other let go. And no router comes to stand better in it by being told of again, as
- * by its age: that is told in whole seconds, so each time a router seems a little younger. Ids can be chosen: a small one lets a router outlast others
- * that cannot be reached either.
+ * All limits use one order: with two orders, each could re-admit what the other evicted. The announced age must not count, since it is in
+ * whole seconds and repeating it makes a router seem younger. Ids can be chosen: a small one only helps to outlast other unreachable
+ * routers.
  */
 function nearestFirst({ routers, paths }: Held): readonly Ranked[] {
   const all = [...routers.values()].map((router) => ({ router, cost: paths.costTo(router.id) ?? UNREACHABLE }));
@@ -86,7 +85,7 @@ function beyondSites({ self, adjacent, limits }: Held, all: readonly Ranked[], g
   }
 }
 
-/** Sites, each below the last one that all paths from us to it pass. */
+/** Dominator tree of sites: each is below the last site that all paths from this router to it pass. */
 class Tree {
   readonly #sites = new Map<string, Branch>();
   readonly #root: Branch;
@@ -103,7 +102,7 @@ class Tree {
       if (stride.passed(1 + (edges.starts[node + 1] ?? 0) - (edges.starts[node] ?? 0))) yield;
       for (let at = edges.starts[node] ?? 0, end = edges.starts[node + 1] ?? 0; at < end; at += 1) {
         const other = sites[edges.to[at] ?? 0] ?? 0;
-        // Edges that are confined lead one way only.
+        // Confined edges have one direction only.
         neighbours[site]?.add(other);
         neighbours[other]?.add(site);
       }
@@ -111,7 +110,7 @@ class Tree {
     const tree = new Tree();
     const idOf = (site: number): string => siteIds[site] ?? '';
     tree.#sites.set(idOf(0), tree.#root);
-    // Whoever is above another comes before it.
+    // A parent precedes its children.
     for (const [site, parent] of yield* bottlenecks(neighbours)) tree.#add(idOf(site), tree.#sites.get(idOf(parent)) ?? tree.#root);
     return tree;
   }
@@ -123,9 +122,9 @@ class Tree {
     return branch;
   }
 
-  /** Nearest first. */
+  /** Adds a router. Must be called nearest first. */
   put(router: KnownRouter, weight: number, mayGo: boolean): void {
-    // One that is adjacent may not have said so yet.
+    // An adjacent router may not have announced the link yet.
     const branch = this.#sites.get(router.site) ?? this.#add(router.site, this.#root);
     this.#rank += 1;
     if (branch.rank === 0) branch.rank = this.#rank;
@@ -133,7 +132,7 @@ class Tree {
     count(branch, weight, mayGo ? 1 : 0);
   }
 
-  /** Who goes first of those that are left. */
+  /** Removes and returns the next router to evict. */
   take(weigh: (router: KnownRouter) => number): KnownRouter | undefined {
     let at = this.#root;
     for (let next = heaviest(at); next !== undefined; next = heaviest(at)) at = next;
@@ -146,12 +145,12 @@ class Tree {
 interface Branch {
   readonly above: Branch | undefined;
   readonly below: Branch[];
-  /** That may go, nearest first. */
+  /** Routers that may be evicted, nearest first. */
   readonly routers: KnownRouter[];
-  /** With all below: of all routers, and how many of them may go. */
+  /** Total weight of all routers in the subtree, and the number of those that may be evicted. */
   weight: number;
   left: number;
-  /** The place of its nearest router among all, nearest first. */
+  /** Rank of its nearest router among all routers, nearest first. */
   rank: number;
 }
 
@@ -173,13 +172,12 @@ function count(branch: Branch, weight: number, left: number): void {
 }
 
 /**
- * For each that can be reached from number 0, the last other one that all ways to it pass: where graphs have no direction, the
- * nearest articulation point towards the root (Hopcroft and Tarjan, Algorithm 447), in one walk and without recursion. Each
- * comes after the one above it.
+ * For each node reachable from node 0, finds the last other node that all paths to it pass. In an undirected graph that is the nearest
+ * articulation point towards the root (Hopcroft and Tarjan, Algorithm 447). One walk without recursion; parents come first in the result.
  */
 export function* bottlenecks(neighbours: readonly ReadonlySet<number>[]): Sliced<ReadonlyMap<number, number>> {
   const stride = new SliceCounter();
-  // The place of each among all that were found, from 1.
+  // Discovery number of each node, from 1.
   const found = new Map([[0, 1]]);
   const low = new Map([[0, 1]]);
   const above = new Map<number, number>();
@@ -209,6 +207,6 @@ export function* bottlenecks(neighbours: readonly ReadonlySet<number>[]): Sliced
       }
     }
   }
-  // In the order in which they were found.
+  // In the order of discovery.
   return new Map([...found.keys()].flatMap((site) => (site === 0 ? [] : [[site, above.get(site) ?? 0] as const])));
 }

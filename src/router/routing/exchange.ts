@@ -8,40 +8,39 @@ import { answersOfLink, COMPARE_AT_LAST, COMPARE_EVERY, digestsOfLink, strangers
 import { RateLimiter } from '../../limits/rate-limiter.ts';
 import type { RecordVersion } from './record.ts';
 
-/** What the exchange needs of its surroundings. */
+/** Dependencies of the exchange. */
 export interface ExchangeContext {
   readonly database: Database;
-  /** Bytes of a message that is sent. */
+  /** Maximum size of a sent message in bytes. */
   readonly messageBytes: number;
-  /** Milliseconds that only grow. */
+  /** Returns monotonic milliseconds. */
   clock(): number;
   send(link: string, message: Buffer): void;
-  /** Seconds since that router made its part 0. */
+  /** Returns the seconds since that router created its part 0. */
   age(router: RouterId): number;
-  /** Routers to which paths lead, nearest first. */
+  /** Returns the reachable routers, nearest first. */
   reachable(): readonly RouterId[];
-  /** How many records of that router would be taken from that link now. */
+  /** Returns how many records of that router would be accepted from that link now. */
   room(link: string, router: RouterId): number;
-  /** That link is to be compared with later. */
+  /** Schedules a later comparison with that link. */
   postponed(link: string): void;
 }
 
 /**
- * Brings the databases of two adjacent routers together: summary, digest, requests one at a time (see `codec.ts`). What a
- * link is asked for is not asked of another at the same time, unless it does not come soon. Losing a record on the way is never
- * final: a summary goes over each link now and then, and finds it.
+ * Synchronizes the databases of two adjacent routers with summaries, digests and one request at a time (see `codec.ts`). A record is
+ * requested over one link at a time, unless the answer is late. Periodic summaries find records that were lost on the way.
  */
 export class Exchange {
   readonly #context: ExchangeContext;
   readonly #links = new Map<string, LinkExchange>();
-  /** Records that some link was asked for and has not sent. */
+  /** Records requested over some link and not received yet. */
   readonly #asked = new Map<string, Asked>();
 
   constructor(context: ExchangeContext) {
     this.#context = context;
   }
 
-  /** @param begins whether this side says first what it has */
+  /** @param begins whether this side sends the first summary */
   up(link: string, begins: boolean): void {
     this.#links.set(link, {
       wanted: new Map(),
@@ -64,11 +63,11 @@ export class Exchange {
     this.#links.delete(link);
     if (state === undefined) return;
     for (const { name } of state.asked) this.#asked.delete(name);
-    // What it did not send, others may have: their digests came while it was being asked.
+    // Other peers may have these records: their digests arrived while this request was pending.
     this.#ask();
   }
 
-  /** Begins a comparison of everything. */
+  /** Starts a comparison of the whole database. */
   summarize(link: string): void {
     const state = this.#links.get(link);
     if (state !== undefined) state.compared = this.#context.clock();
@@ -99,11 +98,11 @@ export class Exchange {
     this.#ask();
   }
 
-  /** Of routers that would push out others that can be reached only some are asked for, other ones each time. */
+  /** Limits requests for routers that would evict reachable ones. The selection changes each second. */
   #withRoom(state: LinkExchange, versions: readonly VersionsOf[]): readonly VersionsOf[] {
     const { database } = this.#context;
     const clock = this.#context.clock();
-    // Who cannot be reached gives way to all who can, and takes no room from anybody.
+    // Unreachable routers are evicted before reachable ones, so they take no capacity from others.
     const isFull = database.isFull && this.#context.reachable().length >= database.routers.size;
     const isStranger = ({ router }: VersionsOf): boolean => !database.routers.has(router) && (isFull || database.isSiteFull(router));
     const strangers = versions.filter(isStranger);
@@ -113,7 +112,7 @@ export class Exchange {
     return versions.filter((entry) => !isStranger(entry) || some.has(entry));
   }
 
-  /** @throws RoutingError where the peer did not wait for the answer to its last one */
+  /** @throws RoutingError if the peer did not wait for the answer to its last request */
   onRequest(link: string, request: Extract<Message, { kind: 'request' }>): void {
     const state = this.#links.get(link);
     if (state === undefined) return;
@@ -149,7 +148,7 @@ export class Exchange {
     }
   }
 
-  /** Gives up on answers that do not come, and compares where that is due. */
+  /** Gives up on late answers, and starts the comparisons that are due. */
   tick(): void {
     for (const [link, state] of this.#links) {
       if (this.#context.clock() - state.compared >= state.every) this.summarize(link);
@@ -163,20 +162,21 @@ export class Exchange {
     this.#ask();
   }
 
-  /** A digest can be long and what asks for it is short, so they are rationed. Our summary begins the comparison again later. */
+  /** Rate-limited, because a short request asks for a long digest. When limited, our summary restarts the comparison later. */
   #digest(link: string, of: ReadonlySet<number>, wanted: boolean): void {
     if (this.#links.get(link)?.digests.take(this.#context.clock()) !== true) {
       this.#context.postponed(link);
       return;
     }
-    // Nearest first, and so they are asked for: each can be reached when it comes, and stays where those who cannot give way.
+    // Nearest first, so that the peer requests them in this order. Each router is then reachable when its record arrives, and is not
+    // evicted.
     const versions = this.#context.database.versions(of, this.#context.reachable());
     for (const message of writeDigest(wanted, of, versions, this.#context.messageBytes)) this.#context.send(link, message);
   }
 
   /**
-   * Others are asked at once for what did not come, and for a while need not wait for whoever says that he has it: by that he could keep us from hearing of
-   * whomever he likes.
+   * Lets other links request the missing records at once. For a while they also skip the wait for a peer that claims to have them:
+   * otherwise a peer could withhold the records of any router.
    */
   #release(state: LinkExchange): void {
     for (const { name, router, version } of state.asked) {
@@ -190,13 +190,13 @@ export class Exchange {
 
   #dropAsked(): void {
     for (const [name, { since }] of this.#asked) {
-      // The first are the oldest.
+      // Entries are in the order of their age.
       if (this.#context.clock() - since < ASKED_FOR) return;
       this.#asked.delete(name);
     }
   }
 
-  /** Sends the next request on each link that waits for none. What would not be taken now stays wanted. */
+  /** Sends the next request on each link without a pending one. Records that would not be accepted now stay wanted. */
   #ask(): void {
     for (const [link, state] of this.#links) {
       if (state.asked.length > 0 || state.wanted.size === 0) continue;
@@ -210,7 +210,9 @@ export class Exchange {
     }
   }
 
-  /** Of a router for which there is no room now nothing is looked at: a peer may name thousands of parts, and each message of any peer makes us look. */
+  /**
+   * Skips the parts of a router beyond its rate limit: a peer may name thousands of parts, and each message of any peer causes a scan.
+   */
   #choose(link: string, state: LinkExchange): PartsOf[] {
     const chosen: PartsOf[] = [];
     for (const [router, wanted] of state.wanted) {
@@ -248,32 +250,32 @@ function want(state: LinkExchange, router: RouterId, version: RecordVersion): vo
 }
 
 interface Asked {
-  /** When it was asked for first. */
+  /** Time of the first request. */
   readonly since: number;
-  /** Nobody else is to be asked for it until then. */
+  /** Whether other links wait for this answer (for at most `ALONE_FOR`). */
   isAwaited: boolean;
 }
 
 interface LinkExchange {
-  /** By router and part: newer with the peer than here. */
+  /** Versions that are newer at the peer, by router and part. */
   readonly wanted: Map<RouterId, Map<number, RecordVersion>>;
   wantedParts: number;
-  /** The request that is under way. */
+  /** Records of the pending request. */
   asked: { readonly name: string; readonly router: RouterId; readonly version: RecordVersion }[];
   since: number;
-  /** When a summary last went either way, and how long after that one is due. */
+  /** Time of the last summary in either direction; the next one is due after `every`. */
   compared: number;
   readonly every: number;
-  /** What the peer requested more often than it is answered at once. */
+  /** Request beyond the rate limit, to be answered later. */
   deferred: Extract<Message, { kind: 'request' }> | undefined;
   readonly strangers: RateLimiter;
   readonly digests: RateLimiter;
   readonly answers: RateLimiter;
-  /** The peer had more than `wanted` takes. */
+  /** Whether the peer had more records than `wanted` can hold. */
   overflowed: boolean;
 }
 
 const MOST_WANTED = 16_384;
 const ANSWER_WITHIN = 15_000;
-/** So long a link that was asked may keep a record from being asked of others, once in so long. */
+/** Time that a link with a pending request may keep others from requesting a record, and the interval after which it may do so again. */
 const [ALONE_FOR, ASKED_FOR] = [2000, 60_000];

@@ -7,44 +7,43 @@ import { Heap } from './heap.ts';
 import { siteOf } from './names.ts';
 import { SliceCounter, type Sliced } from '../../limits/sliced.ts';
 
-/** A path's length is its cost, and then the number of its hops: as one number, of which the hops are less than this. */
+/** A path's length combines its cost and its number of hops in one number: cost * HOPS + hops. */
 const HOPS = LONGEST_PATH + 1;
 
-/** An adjacency of this router, as far as paths need it. */
+/** An adjacency of this router, as needed for paths. */
 export interface OwnEdge {
   readonly router: RouterId;
   readonly cost: number;
   readonly confined?: boolean;
 }
 
-/** Least-cost paths from one router to all that it can reach. */
+/** Least-cost paths from one router to all reachable routers. */
 export interface Paths {
-  /** Undefined where there is no path. */
+  /** Returns undefined if there is no path. */
   costTo(router: RouterId): number | undefined;
-  /** From the next hop to the router, both included. Empty for the router itself and where there is no path. */
+  /** Returns the routers from the next hop to the destination, both included. Empty for the router itself and if there is no path. */
   pathTo(router: RouterId): RouterId[];
-  /** Nearest first, this router before all. */
+  /** Reachable routers, nearest first; this router is the first. */
   readonly reachable: readonly RouterId[];
-  /** That they lead through. */
+  /** Graph in which the paths were found. */
   readonly graph: Graph;
 }
 
 /**
- * Dijkstra's algorithm over what the routers say of themselves.
+ * Dijkstra's algorithm over the records of the routers.
  *
- * - An edge counts where both ends list it, at the greater of the costs that they list, so that a router can neither invent an
- *   edge to another nor make one cheaper than its neighbour says. Of several links between two routers the cheapest counts.
- * - Through an edge site a path leads only within that site: it begins or ends there. A site is an edge site where one of its
- *   routers says so; one that is connected to us by whatever edges, for what one that is gone said last may be outdated.
- * - Either end of an edge may confine the other to it: then a path over the edge begins or ends at the other's site. Only where all edges
- *   to a router are confined do they count, so that each says no more than that of its own.
- * - Of paths of equal cost the one with fewer routers is taken, and then one by a hash of both ends, so that different routers
- *   spread over them.
- * - A predecessor is always nearer than its successor (costs are positive), so no path holds a router twice.
+ * - An edge counts if both ends list it, at the greater of the two costs. So a router can neither invent an edge to another router nor
+ *   undercut its neighbour. Of several links between two routers the cheapest counts.
+ * - A path within an edge site cannot leave it: it begins or ends there. A site is an edge site if one of its routers announces so and is
+ *   connected to this router by any edges, since the last record of a router that is gone may be outdated.
+ * - Either end of an edge may confine the other: a path over the edge then begins or ends at the other's site. Confined edges between two
+ *   routers count only if all edges between them are confined, so that each restricts only itself.
+ * - Among paths of equal cost the one with fewer routers wins, then one by a hash of both ends, so that routers spread over them.
+ * - A predecessor is always nearer than its successor (costs are positive), so no path contains a router twice.
  *
- * What changes between two steps may count or not.
+ * Changes between two steps may or may not be included.
  *
- * @param ownEdges the adjacencies that are up, which may be ahead of this router's own record
+ * @param ownEdges the adjacencies that are up, which may be newer than this router's own record
  * @param blocked sites to and through which no path leads
  */
 export function* findPaths(
@@ -106,30 +105,30 @@ export function* findPaths(
   };
 }
 
-/** Who is next to whom. */
+/** Adjacency graph of the routers. */
 export interface Graph {
-  /** This router is number 0. */
+  /** Router ids by node number; this router is node 0. */
   readonly ids: readonly RouterId[];
   readonly numbers: ReadonlyMap<RouterId, number>;
-  /** By node: the number of its site in `siteIds`. This router's is number 0. */
+  /** By node: the number of its site in `siteIds`. This router's site is number 0. */
   readonly sites: readonly number[];
   readonly siteIds: readonly string[];
-  /** 1 where a path may only go on within the node's site. */
+  /** 1 if a path may only continue within the node's site. */
   readonly confined: Uint8Array;
-  /** Of routers at which paths may arrive over a confined edge: where such a path goes on from, within their site. */
+  /** Twin node of each router at which a path may arrive over a confined edge. The path continues from the twin, within its site. */
   readonly twins: ReadonlyMap<number, number>;
-  /** Those that both ends list. */
+  /** Edges that both ends list. */
   readonly edges: Edges;
-  /** Which of two equal predecessors a node takes: the smaller. */
+  /** Orders equal predecessors of a node: the smaller value wins. */
   mix(node: number, predecessor: number): number;
 }
 
-/** One that counts for connections of the guest at one of its ends only. */
+/** An edge that counts only for connections of the guest at one of its ends. */
 interface ConfinedEdge {
   readonly from: number;
   readonly to: number;
   readonly cost: number;
-  /** It leads away from a guest, and nothing of ours begins there. */
+  /** Whether it leads away from a guest site other than this router's, so that no path of this router can use it. */
   readonly isClosed: boolean;
 }
 
@@ -173,12 +172,12 @@ function* readGraph(
   };
 }
 
-/** One that is not confined goes before all that are. */
+/** Unconfined edges take precedence over all confined ones. */
 const weightOf = (cost: number, confined: boolean): number => cost + (confined ? MOST_COST : 0);
 const isConfined = (weight: number): boolean => weight > MOST_COST;
 const costOf = (weight: number): number => (isConfined(weight) ? weight - MOST_COST : weight);
 
-/** Whom each node lists, each once, by weight. */
+/** Lists the neighbours of each node once, by weight. */
 function* listings(
   nodes: readonly (KnownRouter | undefined)[],
   around: { readonly numbers: ReadonlyMap<RouterId, number>; readonly sites: readonly number[]; readonly ownEdges: readonly OwnEdge[] },
@@ -192,7 +191,7 @@ function* listings(
     const list = (edge: OwnEdge): void => {
       const next = numbers.get(edge.router);
       if (next === undefined || next === from) return;
-      // Within a site nobody is a guest.
+      // There are no guests within a site.
       const weight = weightOf(edge.cost, edge.confined === true && sites[from] !== sites[next]);
       const place = places[next] ?? -1;
       if (place >= first) {
@@ -202,7 +201,7 @@ function* listings(
       places[next] = listed.size;
       listed.add(from, next, weight);
     };
-    // A loop over so many would make an object for each.
+    // A for loop would allocate an object for each of many edges.
     if (from === 0) ownEdges.forEach(list);
     else for (const record of node?.parts ?? []) record.neighbours.forEach(list);
     if (stride.passed(1 + listed.size - first)) yield;
@@ -210,7 +209,7 @@ function* listings(
   return listed;
 }
 
-/** Edges that both ends list, at the greater of their weights. */
+/** Returns the edges that both ends list, at the greater of their weights. */
 function* mutual(
   listed: EdgeList,
   count: number,
@@ -220,7 +219,7 @@ function* mutual(
   const found = new EdgeList();
   const confined: ConfinedEdge[] = [];
   const [out, back] = [listed.of(count), listed.turned().of(count)];
-  // Where in `back` is what a node says of the one that is looked at.
+  // By node: the position in `back` of its entry for the current node.
   const said = new Int32Array(count).fill(-1);
   for (let from = 0; from < count; from += 1) {
     const first = back.starts[from] ?? 0;
@@ -242,11 +241,11 @@ function* mutual(
   return { found, confined };
 }
 
-/** All that are connected to this router by whatever edges. */
+/** Returns all nodes connected to this router by edges of either kind. */
 function connected(edges: Edges, confined: readonly ConfinedEdge[]): ReadonlySet<number> {
   const reached = new Set([0]);
   const confinedFrom = Map.groupBy(confined, ({ from }) => from);
-  // A set gives what is added while it is read.
+  // Iterating over a set includes the values added meanwhile.
   for (const node of reached) {
     for (let at = edges.starts[node] ?? 0, end = edges.starts[node + 1] ?? 0; at < end; at += 1) reached.add(edges.to[at] ?? 0);
     for (const { to } of confinedFrom.get(node) ?? []) reached.add(to);
@@ -254,7 +253,7 @@ function connected(edges: Edges, confined: readonly ConfinedEdge[]): ReadonlySet
   return reached;
 }
 
-/** Confined edges lead to twins of the routers at their ends, which have edges to each other only. Adds both. */
+/** Adds twins of the routers at confined edges. Confined edges lead to the twins, which have edges only to each other. */
 function addTwins(ids: RouterId[], sites: number[], found: EdgeList, arrivals: readonly ConfinedEdge[]): ReadonlyMap<number, number> {
   const twins = new Map<number, number>();
   if (arrivals.length === 0) return twins;
@@ -278,7 +277,7 @@ function addTwins(ids: RouterId[], sites: number[], found: EdgeList, arrivals: r
   return twins;
 }
 
-/** FNV-1a. */
+/** FNV-1a hash. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);

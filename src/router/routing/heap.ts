@@ -1,4 +1,4 @@
-/** A binary heap of nodes by length. A node whose length fell is pushed again: whoever takes them passes over the later entry. */
+/** A binary heap of nodes by length. A node whose length fell is pushed again; the caller skips the later entry. */
 export class Heap {
   readonly #nodes: number[] = [];
   readonly #lengths: number[] = [];
@@ -15,7 +15,7 @@ export class Heap {
     this.#put(at, node, length);
   }
 
-  /** The nearest. */
+  /** Removes and returns the nearest node. */
   pop(): number | undefined {
     const [top] = this.#nodes;
     const node = this.#nodes.pop();

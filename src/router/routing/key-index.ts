@@ -7,31 +7,31 @@ import { eachKey, eachKeyBytes, findKey, type KeyCount, type RouteRecord } from 
 
 type Counts = Omit<KeyCount, 'routingKey'>;
 
-/** A router that has a key, as the first of its parts that name it says. */
+/** A router that has a key, with the counts of the first of its parts that names the key. */
 export interface KeyEntry extends Counts {
   readonly router: RouterId;
 }
 
-/** By router and part: one router may name a key in thousands of its parts, and change them one by one. */
+/** Counts by router and part: one router may name a key in thousands of its parts, and change them one by one. */
 type Places = Map<RouterId, Map<number, Counts>>;
 
 /**
- * Finds the routers of a key. Records keep their keys as bytes, of which only a hash is here: an index of the keys themselves would cost several times
- * as much, and a router asks for few. So the first question for a key reads the records that have one of its hash, and from then on the answer is kept
- * right. There may be tens of thousands of records, and whoever is linked may ask for what key he likes.
+ * Finds the routers of a key. It indexes hashes, since an index of the keys would cost several times as much memory and few are queried.
+ * The first query for a key reads the records with its hash; later changes update the cached answer. There may be tens of thousands of
+ * records, and linked peers may query any key.
  */
 export class KeyIndex {
-  /** By hash of a key that they name. Most keys are in one record. */
+  /** Records by the hash of a key that they name. Most keys are in one record. */
   readonly #records = new Map<number, RouteRecord | Set<RouteRecord>>();
-  /** Nobody is to know which keys have the same hash. */
+  /** Secret, so that peers cannot choose keys with equal hashes. */
   readonly #hash = hasher();
-  /** Oldest question first. */
+  /** Cached answers, the least recently used first. */
   readonly #asked = new Map<string, Places>();
 
   of(routingKey: string): readonly KeyEntry[] {
     if (isReservedKey(routingKey)) return [];
     const places = this.#asked.get(routingKey) ?? this.#search(routingKey);
-    // Asked last, forgotten last.
+    // Move the key to the most recently used end.
     this.#asked.delete(routingKey);
     this.#asked.set(routingKey, places);
     if (this.#asked.size > MOST_ASKED) for (const oldest of this.#asked.keys().take(1)) this.#asked.delete(oldest);
@@ -41,7 +41,7 @@ export class KeyIndex {
     });
   }
 
-  /** To be called with each change of the records. */
+  /** Must be called after each change of the records. */
   apply({ before, after }: Change): void {
     for (const record of before) {
       eachKeyBytes(record, (bytes, start, end) => this.#leave(this.#hash(bytes, start, end), record));
@@ -67,7 +67,7 @@ export class KeyIndex {
     const { router, part } = record;
     eachKey(record, ({ routingKey, ...counts }) => {
       const parts = this.#asked.get(routingKey)?.getOrInsertComputed(router, () => new Map());
-      // Of several entries in one record the first counts.
+      // If one record has several entries of a key, the first one counts.
       parts?.getOrInsert(part, counts);
     });
   }
@@ -97,7 +97,7 @@ export class KeyIndex {
   }
 }
 
-/** As FNV-1a, with numbers of its own. */
+/** FNV-1a with random parameters. */
 function hasher(): (bytes: Buffer, start: number, end: number) => number {
   const [first, factor] = [randomInt(2 ** 32), randomInt(2 ** 31) * 2 + 1];
   return (bytes, start, end) => {
@@ -113,5 +113,5 @@ function leastOf(numbers: Iterable<number>): number {
   return least;
 }
 
-/** Keys whose entries are kept at most. */
+/** Maximum number of keys with cached entries. */
 const MOST_ASKED = 4096;

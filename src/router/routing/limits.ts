@@ -2,91 +2,97 @@ import type { RoutingLimits } from './contract.ts';
 import type { Rate } from '../../limits/rate-limiter.ts';
 import { limitTable } from '../../limits/table.ts';
 
-/** What a router takes by default. The numbers of the wire format are in `codec.ts` and `record.ts`. */
+/** Default limits of a router. `codec.ts` and `record.ts` have the numbers of the wire format. */
 export const defaultLimits: RoutingLimits = {
   routers: limitTable.routers.value,
   routersOfSite: limitTable.routersOfSite.value,
   keysOfRouter: limitTable.routingKeysOfRouter.value,
   neighboursOfRouter: limitTable.neighboursOfRouter.value,
-  // To find all paths among so many takes some milliseconds, to show so many keys some hundred.
+  // Finding all paths among so many neighbours takes some milliseconds; displaying so many keys takes some hundred.
   neighbours: limitTable.neighbours.value,
   keys: limitTable.routingKeys.value,
   messageBytes: 65_536,
   databaseBytes: limitTable.routingRecordBytes.value,
 };
 
-/** The database counts so much for each record besides its bytes: what holding it costs. */
+/** Memory cost of a stored record besides its bytes. */
 export const RECORD_OVERHEAD = 512;
 
-/** What is above a limit of all routers together is looked through at once: so much, as a part of the limit. */
+/** Fraction of a network-wide limit by which it may be exceeded, so that one scan handles many arrivals. */
 export const SLACK = 1 / 16;
 
-/** Of all bytes, the part that one router may have. The longest that keeps to the other limits has less. */
+/** Fraction of all bytes that one router may use. The largest router that keeps to the other limits uses less. */
 export const SHARE_OF_ROUTER = 1 / 8;
 
-/** Parts that the facts of one router may be spread over. */
+/** Maximum number of parts of one router. */
 export const PARTS_OF_ROUTER = 4096;
 
-/** Routers on a path at most, the last included. */
+/** Maximum number of routers on a path, including the last. */
 export const LONGEST_PATH = limitTable.pathRouters.value;
 
-/** Of one key, the nearest: each connection compares all of them. */
+/** Maximum number of destinations of one key, nearest first: each connection compares all of them. */
 export const DESTINATIONS_OF_KEY = limitTable.destinationsOfKey.value;
 
-/** Milliseconds. */
+/** Intervals in milliseconds. */
 export const REFRESH_EVERY = 600_000;
 export const FORGET_AFTER = 1_800_000;
 export const SWEEP_EVERY = 10_000;
 
-/** Milliseconds after which the two ends of a link compare what they hold, where nobody has lately. The later one only has to where the other does not. */
+/**
+ * Milliseconds after which the ends of a link compare their databases if neither has done so. The second value is for the router with the
+ * greater id, as a fallback.
+ */
 export const COMPARE_EVERY = limitTable.comparison.value;
 export const COMPARE_AT_LAST = 40_000;
 
-/** Bytes of a message that we send: one that is not too long to wait behind. */
+/** Maximum size in bytes of a message that we send, so that other messages do not wait long behind it. */
 export const SENT_MESSAGE_BYTES = 32_768;
 
-/** How often a router says something new of itself; more changes wait and go together. */
+/** Rate of announcing own changes. Changes beyond it are sent together later. */
 export const ownReleases: Rate = limitTable.ownReleases.value;
 
-/** How often a router goes beyond records of itself that it did not make. */
+/** Rate of replacing records of this router that it did not create. */
 export const contestsAnswered: Rate = limitTable.contestsAnswered.value;
 
-/** New records of one router that are taken. A whole router of 16,000 ordinary keys is one burst. */
+/** Rate of new records accepted from one origin. A whole router of 16,000 ordinary keys is one burst. */
 export const recordsOfRouter: Rate = limitTable.recordsOfRouter.value;
 
-/** New records that are taken from one link, whoever made them. */
+/** Rate of new records accepted from one link, whatever their origin. */
 export const recordsOfLink: Rate = limitTable.recordsOfLink.value;
 
 /**
- * Of all time, the part in which one peer's messages are heeded, whatever links it has, since signatures are to be checked; and milliseconds of it at once: what
- * is carried waits for so long.
+ * CPU-time budget for the messages of one peer over all its links, since signatures must be verified. The burst in milliseconds bounds
+ * the delay of forwarded traffic.
  */
 export const messageTime = limitTable.messageTime.value;
 
-/** Of all time, the part in which paths are found anew, and milliseconds that may be spent before: enough for all paths of a thousand routers, and not twice for those of the largest network. */
+/**
+ * CPU-time budget for recomputing paths. The burst in milliseconds is enough for all paths of a thousand routers, but not for two
+ * computations in the largest network.
+ */
 export const pathTime = limitTable.pathTime.value;
 
-/** The same for comparing the routers of one key, where many have it. */
+/** CPU-time budget for comparing the routers of a key that many routers have. */
 export const choiceTime = limitTable.choiceTime.value;
 
-/** Milliseconds of work on a whole network after which others have their turns. */
+/** Milliseconds of network-wide work in one event-loop iteration. */
 export const AT_A_TIME = 2;
 
-/** The same for looking at once who gives way where all is full, and not in the next second. */
+/** CPU-time budget for choosing evictions at once. Beyond it they run up to a second later. */
 export const roomTime = limitTable.evictionTime.value;
 
-/** How often a router that gave way to others is taken in again, and of how many that is remembered. */
+/** Rate of accepting an evicted router again, and the number of evicted routers for which it is tracked. */
 export const returnsOfRouter: Rate = limitTable.returnsOfRouter.value;
 export const MOST_RETURNING = limitTable.returningRouters.value;
 
-/** How often routers of a site that has too many are compared at once, and not in the next second. */
+/** Rate of immediate comparisons of the routers of a full site. Beyond it they run up to a second later. */
 export const looksForPlace: Rate = limitTable.evictionSearches.value;
 
-/** Routers that would push others out and are asked for over one link. They may not stay, and then come again. */
+/** Rate of requesting records, over one link, of routers that would evict others. They may be evicted soon, and then come again. */
 export const strangersOfLink: Rate = limitTable.strangersOfLink.value;
 
-/** Digests that are sent over one link. */
+/** Rate of digests sent over one link. */
 export const digestsOfLink: Rate = limitTable.digestsOfLink.value;
 
-/** Requests of one link that are answered, of at most 256 records each. */
+/** Rate of answered requests of one link. Each is for at most 256 records. */
 export const answersOfLink: Rate = limitTable.answersOfLink.value;

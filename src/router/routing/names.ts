@@ -6,23 +6,23 @@ import { SITE_ID_LENGTH, writeSiteId } from '../../identity/site-id.ts';
 import { firstBytes, isOneLine, quoted } from '../../text/printable.ts';
 import { isLabel, isSiteId } from '../../text/names.ts';
 
-/** Bytes of the longest routing key, and of the longest text in a record. */
+/** Size in bytes of the longest routing key and of the longest text in a record. */
 export const LONGEST_TEXT = 253;
 
 /**
- * Whether the text can be a routing key: 1 to 253 bytes of UTF-8 without control characters and line separators. All else is
- * allowed, so a key is data wherever it is shown, stored or sent.
+ * Whether the text is a valid routing key: 1 to 253 bytes of UTF-8 without control characters and line separators. Everything else is
+ * allowed, so a key must be escaped wherever it is displayed, stored or sent.
  */
 export function isRoutingKey(text: string): boolean {
   return text.length > 0 && isText(text);
 }
 
-/** Whether the text can be carried in a record: at most 253 bytes of UTF-8, nothing that ends or hides a line of a log. */
+/** Whether a record can carry the text: at most 253 bytes of UTF-8, without characters that end or hide a log line. */
 export function isText(text: string): boolean {
   return text.length <= LONGEST_TEXT && isOneLine(text) && Buffer.byteLength(text) <= LONGEST_TEXT;
 }
 
-/** The longest beginning of the text that a record can carry, without what it cannot. */
+/** Removes the characters that a record cannot carry, and cuts the text to its maximum length. */
 export function fitText(text: string): string {
   if (isText(text)) return text;
   return firstBytes([...text].filter(isOneLine).join(''), LONGEST_TEXT);
@@ -32,22 +32,22 @@ export function routerId(siteId: string, router: string): RouterId {
   return `${siteId}/${router}`;
 }
 
-/** The site of a router, which is its id up to the slash. */
+/** Returns the site id of a router id: the part before the slash. */
 export function siteOf(router: RouterId): string {
   return router.slice(0, router.indexOf('/'));
 }
 
-/** Its name. */
+/** Returns the router's name: the part after the slash. */
 export function routerOf(router: RouterId): string {
   return router.slice(router.indexOf('/') + 1);
 }
 
-/** Whether the text can be a router's id. */
+/** Whether the text is a valid router id. */
 export function isRouterId(text: string): boolean {
   return text.charAt(SITE_ID_LENGTH) === '/' && isSiteId(text.slice(0, SITE_ID_LENGTH)) && isLabel(text.slice(SITE_ID_LENGTH + 1));
 }
 
-/** A router's id on the wire: 16 bytes of the site, one for the length of the name, the name (ASCII). */
+/** Formats a router id for the wire: 16 bytes of the site id, one byte for the length of the name, the name in ASCII. */
 export function routerIdBytes(router: RouterId): Buffer {
   const name = router.slice(SITE_ID_LENGTH + 1);
   const bytes = Buffer.allocUnsafe(17 + name.length);
@@ -57,7 +57,11 @@ export function routerIdBytes(router: RouterId): Buffer {
   return bytes;
 }
 
-/** The reverse. @param what names it, in a message @throws RoutingError where it is cut short, or no router can be named so */
+/**
+ * Parses a router id.
+ * @param what the object that names it, for error messages
+ * @throws RoutingError if it is cut short, or the router's name is invalid
+ */
 export function readRouterId(cursor: ByteCursor, what: string): RouterId {
   writeSiteId(cursor.bytes, cursor.skip(16), written);
   const size = cursor.number(1);
@@ -70,5 +74,5 @@ export function readRouterId(cursor: ByteCursor, what: string): RouterId {
 }
 
 const SLASH = 0x2f;
-/** Of a length that one byte says. */
+/** Scratch buffer for the longest length that one byte can give. */
 const written = Buffer.alloc(SITE_ID_LENGTH + 1 + 255);

@@ -5,17 +5,17 @@ import type { About, KeyCount, Neighbour } from './record.ts';
 import { PARTS_OF_ROUTER } from './limits.ts';
 
 /**
- * The router's own records. Each neighbour and each key stays in the part in which it was first put, so a change makes one
- * part anew, however many others there are; a part takes entries up to about a kilobyte.
+ * The router's own records. Each neighbour and key stays in the part that it was first put into, so one change recreates one part,
+ * however many entries there are. A part takes entries up to about a kilobyte.
  */
 export class OwnRecords {
   readonly #router: string;
   readonly #key: SiteKey;
   #epoch = 0;
   readonly #parts: OwnPart[] = [];
-  /** The number of the part that each entry is in. */
+  /** Part number of each entry. */
   readonly #partOf = new Map<string, number>();
-  /** No part before this one has room for the longest entry. */
+  /** Number of the first part that may have room for the longest entry. */
   #room = 0;
   readonly #leftOut = new Map<string, number>();
 
@@ -28,17 +28,17 @@ export class OwnRecords {
     return this.#epoch;
   }
 
-  /** Entries for which no part had room. */
+  /** Number of entries that no part had room for. */
   get leftOut(): number {
     return [...this.#leftOut.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Whether a part waits to be made anew. */
+  /** Whether any part must be recreated. */
   get changed(): boolean {
     return this.#parts.some((part) => part.changed);
   }
 
-  /** What it says of itself from now on. */
+  /** Sets the description of the router and its site. */
   stateAbout(about: About): void {
     this.#put(0, 'about', writeAbout(about));
   }
@@ -48,14 +48,14 @@ export class OwnRecords {
   }
 
   stateKeys(keys: readonly KeyCount[]): void {
-    // Part 0 is made anew every ten minutes and with each link that comes or goes, so it carries no keys.
+    // Part 0 is recreated every ten minutes and whenever a link starts or ends, so it carries no keys.
     this.#state('key ', 1, new Map(keys.map((key) => [`key ${key.routingKey}`, writeKey(key)])));
   }
 
-  /** Begins a new epoch: all parts are made anew. */
+  /** Begins a new epoch: all parts are recreated. */
   begin(epoch: number): void {
     this.#epoch = Math.min(epoch, GREATEST_EPOCH);
-    // A part that has become empty has nothing to say in a new epoch. Only the last can go: the others keep their numbers.
+    // An empty part is not needed in a new epoch. Only the last one can be removed: the others keep their numbers.
     while (this.#parts.length > 1 && this.#parts.at(-1)?.entries.size === 0) this.#parts.pop();
     this.#room = 0;
     for (const part of this.#parts) {
@@ -64,13 +64,13 @@ export class OwnRecords {
     }
   }
 
-  /** Part 0 is made anew though nothing changed: this router still lives. */
+  /** Recreates part 0 without a change, as a sign of life. */
   refresh(): void {
     const first = this.#parts[0];
     if (first !== undefined) first.changed = true;
   }
 
-  /** Makes the records of the parts that changed, part 0 first. */
+  /** Creates the records of the parts that changed, part 0 first. */
   make(): Buffer[] {
     if (this.#parts.some((part) => part.changed && part.counter >= GREATEST_COUNTER)) this.begin(this.#epoch + 1);
     const records: Buffer[] = [];
@@ -89,7 +89,7 @@ export class OwnRecords {
     return records;
   }
 
-  /** All entries whose names begin so are these from now on. */
+  /** Replaces all entries whose names begin with the group's prefix. */
   #state(group: string, first: number, wanted: ReadonlyMap<string, Buffer>): void {
     for (const [entry, number] of this.#partOf) {
       if (entry.startsWith(group) && !wanted.has(entry)) this.#remove(number, entry);
@@ -137,13 +137,13 @@ export class OwnRecords {
 
 interface OwnPart {
   readonly entries: Map<string, Buffer>;
-  /** Bytes of all entries. */
+  /** Size of all entries in bytes. */
   size: number;
   counter: number;
   changed: boolean;
 }
 
-/** Bytes of entries in a part: small enough that one change costs little, large enough that head and signature do not dominate. */
+/** Size of the entries in a part, in bytes: small enough for cheap changes, large enough that head and signature do not dominate. */
 const PART_BYTES = 1024;
-/** Of a neighbour with the longest names. */
+/** Size of the entry of a neighbour with the longest names, in bytes. */
 const LONGEST_ENTRY = 400;

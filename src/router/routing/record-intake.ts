@@ -19,31 +19,31 @@ import { readHead, signatureOf, signedBytes, type ReadHead } from './record.ts';
 import type { RouteRecord } from './record.ts';
 import { runSlice, type Sliced } from '../../limits/sliced.ts';
 
-/** What the intake needs of its surroundings. */
+/** Dependencies of the intake. */
 export interface IntakeContext {
   readonly self: RouterId;
   readonly database: Database;
   readonly verify: (publicKey: Buffer, message: Buffer, signature: Buffer) => boolean;
-  /** Reads and keeps a record; the bytes are part of a whole message. */
+  /** Parses and copies a record; the bytes are a view into a whole message. */
   readonly read: (bytes: Buffer, head: ReadHead) => RouteRecord | undefined;
-  /** On the ageing clock. */
+  /** Returns the time of the ageing clock in milliseconds. */
   clock(): number;
   isAdjacent(router: RouterId): boolean;
-  /** Who is to be forgotten so that the limits hold again: of those that are known now. */
+  /** Chooses the routers to evict so that the limits hold again, among those known now. */
   givesWay(): Sliced<readonly RouterId[]>;
-  /** Records changed. */
+  /** Reports changed records. */
   changed(change: Change): void;
-  /** A router that came while too much was held has its place: its records are to be passed on. */
+  /** Reports that a provisional router may stay: its records are now forwarded. */
   admitted(router: RouterId): void;
-  /** Somebody made a record of this router in this epoch that this router has not made. */
+  /** Reports a record of this router in this epoch that this router did not create. */
   contested(epoch: number): void;
-  /** A record of that link was left for later. */
+  /** Reports that a record from that link was deferred. */
   postponed(link: string): void;
 }
 
 /**
- * Decides on each record that a peer sends. Only what is new costs a signature check, and what one router or one link can
- * make us check is rationed: the rest is fetched later, when a summary shows that it is missing.
+ * Decides on each record that a peer sends. Only new records cost a signature check, rate-limited for each router and link. Records
+ * beyond the rate are fetched later, when a summary shows that they are missing.
  */
 export class RecordIntake {
   readonly #context: IntakeContext;
@@ -52,15 +52,15 @@ export class RecordIntake {
   readonly #scans = new RateLimiter(looksForPlace);
   readonly #roomTime = new CpuBudget(roomTime.part, roomTime.burst);
   /**
-   * Routers that came while more was held than should be. Were they passed on before it is known who gives way, then two routers that
-   * cannot hold all would tell each other of whom they have just forgotten, as fast as they can.
+   * Routers that were accepted while the database was over its limits. They are not forwarded before the eviction is decided: otherwise
+   * two full routers would send each other the routers that they have just forgotten, as fast as they can.
    */
   #provisional = new Set<RouterId>();
-  /** Under way, and who was on trial when it began. */
+  /** Eviction in progress, and the routers that were provisional when it began. */
   #scan: { readonly steps: Sliced<readonly RouterId[]>; readonly onTrial: ReadonlySet<RouterId> } | undefined;
   /**
-   * Of routers that gave way. Who gives way depends on who else is there, so that each of three may have to give way to the next: taken in whenever
-   * they are told of, they would go round among routers that have room for one.
+   * Rate limit for the return of evicted routers. An eviction depends on the other routers present, so each of three may evict the next.
+   * Without the limit, they would circulate among routers that have capacity for one.
    */
   readonly #returns = new KeyedRateLimiter(returnsOfRouter, MOST_RETURNING);
   readonly counters: { -readonly [Name in Exclude<keyof RoutingCounters, 'leftOut'>]: number } = {
@@ -78,8 +78,8 @@ export class RecordIntake {
 
   /**
    * @param age seconds
-   * @returns the record where it was taken and is to be passed on at once
-   * @throws RoutingError where no honest peer would have sent it
+   * @returns the record if it was accepted and must be forwarded at once
+   * @throws RoutingError if no honest peer would have sent it
    */
   take(link: string, bytes: Buffer, age: number): RouteRecord | undefined {
     const { database, verify, read, self } = this.#context;
@@ -88,7 +88,7 @@ export class RecordIntake {
     const made = clock - age * 1000;
     const isNew = database.isNew(head.id, head);
     if (!isNew) database.confirm(head, bytes, made);
-    // What is said of the age of a router that we know cannot be more than we know.
+    // The age of a known router is at most what this router knows.
     if (!isNew || clock - Math.max(made, database.routers.get(head.id)?.made ?? -Infinity) >= FORGET_AFTER) {
       this.counters.stale += 1;
       return undefined;
@@ -126,7 +126,7 @@ export class RecordIntake {
     return this.#provisional.has(head.id) || this.#scan?.onTrial.has(head.id) === true ? undefined : record;
   }
 
-  /** How many records of that router would be taken from that link now. */
+  /** Returns how many records of that router would be accepted from that link now. */
   room(link: string, router: RouterId): number {
     const clock = this.#context.clock();
     if (this.#isUnreachable(router)) return 0;
@@ -140,12 +140,12 @@ export class RecordIntake {
     if (this.#context.database.crowded) this.#makeRoom();
   }
 
-  /** Whether it is being found who gives way: `goOn` is to be called in the next turn of the event loop. */
+  /** Whether an eviction is in progress: call `goOn` in the next event-loop iteration. */
   get isLooking(): boolean {
     return this.#scan !== undefined;
   }
 
-  /** To be called now and then. */
+  /** Continues the eviction. Call it periodically. */
   goOn(): void {
     if (this.#scan === undefined) return;
     const { clock } = this.#context;
@@ -155,7 +155,7 @@ export class RecordIntake {
     this.#roomTime.spend(performance.now() - began, clock());
   }
 
-  /** It has given way too often lately. A neighbour always finds room. */
+  /** Whether the router was evicted too often lately. A neighbour always fits. */
   #isUnreachable(router: RouterId): boolean {
     const { database, isAdjacent, clock } = this.#context;
     return this.#returns.left(router, clock()) === 0 && !database.routers.has(router) && !isAdjacent(router);
@@ -182,11 +182,11 @@ export class RecordIntake {
     return false;
   }
 
-  /** Not at each record of a flood: there is a little room above the limits, and what is there then is looked through at once. */
+  /** Runs once for a whole flood of records: the slack above the limits lets one scan handle all that arrived. */
   #makeRoom(): void {
     if (this.#scan === undefined) {
       this.#scan = { steps: this.#context.givesWay(), onTrial: this.#provisional };
-      // Whoever comes while it is looked is not looked at.
+      // Routers that arrive during the scan are not part of it.
       this.#provisional = new Set();
       this.#context.database.settled();
     }

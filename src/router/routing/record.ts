@@ -1,6 +1,4 @@
-/**
- * A record: what a router says of itself, or a part of it, signed by its site. The format is at the top of `codec.ts`.
- */
+/** A record carries the facts that a router announces, or a part of them, and is signed by its site. `codec.ts` documents the format. */
 import { Buffer, isUtf8 } from 'node:buffer';
 import type { SiteKey } from '../contract.ts';
 import type { RouterId } from './contract.ts';
@@ -13,27 +11,27 @@ import { PUBLIC_KEY_BYTES, SIGNATURE_BYTES } from '../../identity/site-key.ts';
 import { quoted } from '../../text/printable.ts';
 import { isLabel, isReservedKey } from '../../text/names.ts';
 
-/** A record that was read. Nothing of it changes: the bytes are what is forwarded. */
+/** A parsed record. It is immutable, because its bytes are forwarded unchanged. */
 export interface RouteRecord {
   readonly bytes: Buffer;
   readonly router: RouterId;
   readonly epoch: number;
   readonly counter: number;
   readonly part: number;
-  /** The first four bytes of the signature: which of two records goes before the other where all else is equal. */
+  /** First four bytes of the signature; the tie-breaker between records that are otherwise equal. */
   readonly check: number;
   readonly bodyStart: number;
-  /** Only in part 0. */
+  /** Present only in part 0. */
   readonly about?: About;
   readonly neighbours: readonly Neighbour[];
   /**
-   * Where in the bytes the values of its keys begin. They are not held as objects, since most are never asked for: `eachKey` reads them, and nobody
-   * goes through fields that are none.
+   * Offsets in `bytes` at which the values of the keys begin. Keys are not stored as objects, since most are never read. `eachKey` parses
+   * them without scanning the other fields.
    */
   readonly keys: readonly number[];
 }
 
-/** What a router says of its site and itself. */
+/** Description of a router and its site. */
 export interface About {
   readonly name: string;
   readonly namespace: string;
@@ -46,7 +44,7 @@ export interface Neighbour {
   readonly router: RouterId;
   readonly cost: number;
   readonly link: string;
-  /** Paths over it begin or end at that neighbour's site. */
+  /** Whether paths over this edge must begin or end at the neighbour's site. */
   readonly confined?: boolean;
 }
 
@@ -54,11 +52,11 @@ export interface KeyCount {
   readonly routingKey: string;
   readonly connectors: number;
   readonly listeners: number;
-  /** All servers of its connectors refused at the last attempt. Undefined: the router does not announce this. */
+  /** Whether all servers of the connectors refused the last attempt. Undefined if the router does not announce this. */
   readonly failing?: boolean;
 }
 
-/** What stands before a record's body. */
+/** The fields before a record's body. */
 export interface RecordHead {
   readonly router: string;
   readonly epoch: number;
@@ -66,7 +64,7 @@ export interface RecordHead {
   readonly part: number;
 }
 
-/** Which of several records of a router is the newest: by epoch, then within the part by counter, then by check. */
+/** Orders a router's records: by epoch, then within a part by counter, then by check. */
 export interface RecordVersion {
   readonly epoch: number;
   readonly part: number;
@@ -74,14 +72,14 @@ export interface RecordVersion {
   readonly check: number;
 }
 
-/** Bytes of the longest record. */
+/** Size of the longest record in bytes. */
 export const LONGEST_RECORD = 4096;
 
-/** Of the epoch, which has 48 bits, and of the counter, which has 32. */
+/** Greatest epoch (48 bits) and greatest counter (32 bits). */
 export const GREATEST_EPOCH = 2 ** 48 - 1;
 export const GREATEST_COUNTER = 2 ** 32 - 1;
 
-/** What stands before a record's body, and what of it follows from that. */
+/** The fields before a record's body, and the values derived from them. */
 export interface ReadHead extends RecordHead {
   readonly id: RouterId;
   readonly publicKey: Buffer;
@@ -89,7 +87,7 @@ export interface ReadHead extends RecordHead {
   readonly bodyStart: number;
 }
 
-/** Reads what stands before the body, without a look at the signature. @throws RoutingError where it is cut short or cannot be */
+/** Parses the fields before the body without verifying the signature. @throws RoutingError if the head is invalid or cut short */
 export function readHead(bytes: Buffer): ReadHead {
   if (bytes.length > LONGEST_RECORD)
     throw new RoutingError('routing-message', `A record has ${bytes.length} bytes, ${LONGEST_RECORD} are allowed.`);
@@ -107,7 +105,7 @@ export function readHead(bytes: Buffer): ReadHead {
   return { publicKey, router, id: routerId(siteIdOf(publicKey), router), epoch, counter, part, check, bodyStart: cursor.at };
 }
 
-/** The bytes that the signature is over. */
+/** Returns the bytes that the signature covers. */
 export function signedBytes(bytes: Buffer): Buffer {
   return Buffer.concat([signedPrefix, bytes.subarray(0, bytes.length - SIGNATURE_BYTES)]);
 }
@@ -121,10 +119,10 @@ export function bodyOf(record: RouteRecord): Buffer {
 }
 
 /**
- * Reads a whole record.
- * @param head of these bytes, where it was read already
- * @returns undefined where the body is not one: its origin's fault, whoever passed it on
- * @throws RoutingError where the head is not one, which nobody may pass on
+ * Parses a whole record.
+ * @param head the head of the same bytes, if it was parsed already
+ * @returns undefined if the body is invalid, which is the fault of the origin and not of the peer that forwarded it
+ * @throws RoutingError if the head is invalid; a peer must not forward such a record
  */
 export function readRecord(bytes: Buffer, head = readHead(bytes)): RouteRecord | undefined {
   const { id, epoch, counter, part, check, bodyStart } = head;
@@ -136,7 +134,7 @@ export function readRecord(bytes: Buffer, head = readHead(bytes)): RouteRecord |
   }
 }
 
-/** Calls back with each key in the record's body, in its order. Reserved ones, which a site of an earlier version may have, are nobody's. */
+/** Calls back for each key of the record, in its order. Skips reserved keys, which a site of an earlier version may announce. */
 export function eachKey(record: RouteRecord, found: (key: KeyCount) => void): void {
   for (const at of record.keys) {
     const key = readKey(keyCursor(record.bytes, at));
@@ -144,12 +142,12 @@ export function eachKey(record: RouteRecord, found: (key: KeyCount) => void): vo
   }
 }
 
-/** Calls back with where each key is in the record's bytes, those that are reserved among them. */
+/** Calls back with the position of each key in the record's bytes, including reserved keys. */
 export function eachKeyBytes({ bytes, keys }: RouteRecord, found: (bytes: Buffer, start: number, end: number) => void): void {
   for (const at of keys) found(bytes, at + 5, at + 5 + (bytes[at + 4] ?? 0));
 }
 
-/** The first entry of that key (as bytes) in the record, if it has one. Reads no other. */
+/** Returns the first entry of the key (given as bytes) in the record, if any. Parses no other entry. */
 export function findKey({ bytes, keys }: RouteRecord, key: Buffer): Omit<KeyCount, 'routingKey'> | undefined {
   for (const at of keys) {
     if (bytes[at + 4] !== key.length || bytes.compare(key, 0, key.length, at + 5, at + 5 + key.length) !== 0) continue;
@@ -159,12 +157,12 @@ export function findKey({ bytes, keys }: RouteRecord, key: Buffer): Omit<KeyCoun
   return undefined;
 }
 
-/** The bytes of the entry whose value begins there: its length stands in front. */
+/** Returns a cursor over the entry whose value begins at `at`. The two bytes before it are its length. */
 function keyCursor(bytes: Buffer, at: number): ByteCursor {
   return new ByteCursor(bytes, 'key', at, at + bytes.readUInt16BE(at - 2));
 }
 
-/** Makes and signs a record. */
+/** Creates and signs a record. */
 export function writeRecord(head: RecordHead, fields: readonly Buffer[], key: SiteKey): Buffer {
   const name = Buffer.from(head.router, 'latin1');
   const unsigned = Buffer.concat([key.publicKey, Buffer.of(name.length), name, Buffer.alloc(12), ...fields, Buffer.alloc(SIGNATURE_BYTES)]);
@@ -202,13 +200,13 @@ export function writeKey({ routingKey, connectors, listeners, failing = false }:
   );
 }
 
-/** Numbers of a body's fields. Others are for later versions. */
+/** Field numbers of a body. Other numbers are reserved for later versions. */
 const field = { name: 1, namespace: 2, platform: 3, version: 4, flags: 5, neighbour: 6, key: 7 } as const;
 const EDGE_FLAG = 1;
 const CONFINED_FLAG = 1;
 const FAILING_FLAG = 1;
 
-/** So no other signature of the site's key can be taken for a record's. */
+/** Domain separator: no other signature by the site's key is valid for a record. */
 const signedPrefix = Buffer.from('earshot routing record 1\n');
 
 function writeField(number: number, value: Buffer): Buffer {
@@ -248,7 +246,7 @@ function readBody(bytes: Buffer, bodyStart: number, part: number): Pick<RouteRec
         readKey(inside);
         keys.push(start);
         break;
-      default: // Of a later version: carried, not read.
+      default: // Field of a later version: forwarded, but not parsed.
     }
   }
   return part === 0 ? { about, neighbours, keys } : { neighbours, keys };

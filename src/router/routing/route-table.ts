@@ -14,44 +14,43 @@ import { runToEnd, runSlice, type Sliced } from '../../limits/sliced.ts';
 import { CpuBudget } from '../../limits/cpu-budget.ts';
 
 /**
- * What the records mean for this router. Everything is worked out when it is asked for, and kept until a change of the records
- * or the adjacencies may have made it wrong. Paths are kept beyond a change of the records where all their time has been spent, since others decide
- * how often these change, or where there are so many that others would wait while they are found: then they are found anew in steps, by later calls
- * of `goOn`. So is where the connectors of a key are, where many routers have it: whoever has one of them decides how often that changes.
+ * Routes computed from the records. Results are computed on demand and cached until the records or adjacencies change. Paths stay cached
+ * beyond a change if the CPU budget is spent (peers decide how often records change) or the network is large. Later calls of `goOn` then
+ * recompute them in slices. The same holds for the destinations of a key that many routers have.
  */
 export class RouteTable {
   readonly #self: RouterId;
   readonly #routers: ReadonlyMap<RouterId, KnownRouter>;
   readonly #adjacencies: ReadonlyMap<string, Adjacency>;
   readonly #keys = new KeyIndex();
-  /** To adjacent routers, by whether a path leads on from their sites: until the adjacencies change. */
+  /** Links to adjacent routers, by next hop and by whether the path leaves its site. Cleared when the adjacencies change. */
   readonly #links = new Map<string, readonly string[]>();
   readonly #destinations = new Map<string, Found>();
-  /** Of all that is kept of them. */
+  /** Weight of all cached destinations. */
   #weight = 0;
-  /** Keys of which what was found before a change was told, the first to be looked for anew first. */
+  /** Keys whose outdated destinations were returned, in the order of their recomputation. */
   readonly #late = new Set<string>();
   readonly #choiceTime = new CpuBudget(choiceTime.part, choiceTime.burst);
   readonly #clock: () => number;
   readonly #time = new CpuBudget(pathTime.part, pathTime.burst);
   #paths: Paths | undefined;
-  /** Changes since the beginning, of all that paths come from. */
+  /** Number of changes so far to the inputs of the path computation. */
   #changes = 0;
-  /** The same when the paths were begun, and where paths that were begun before lead nowhere now. */
+  /** Value of `#changes` when the paths were begun, and the least value whose paths are still valid. */
   #pathsOf = 0;
   #leastOf = 0;
-  /** There were so many last that they were found in several steps. */
+  /** Whether the last path computation needed several steps. */
   #areMany = false;
-  /** Those that are being found. */
+  /** Path computation in progress. */
   #finding: Sliced<Paths> | undefined;
   #blocked: ReadonlySet<string> = new Set();
   #version = 0;
-  /** Raised by each change of what destinations come from. */
+  /** Raised by each change to the inputs of the destinations. */
   #news = 0;
   /** Least cost at which a router announces each neighbour, by router, as of that `#news`. */
   #announced = { of: 0, costs: new Map<RouterId, ReadonlyMap<RouterId, number>>() };
 
-  /** @param clock milliseconds that only grow */
+  /** @param clock monotonic milliseconds */
   constructor(
     self: RouterId,
     routers: ReadonlyMap<RouterId, KnownRouter>,
@@ -68,7 +67,7 @@ export class RouteTable {
     return this.#version;
   }
 
-  /** To be called with each change of the records. */
+  /** Must be called after each change of the records. */
   apply(change: Change): void {
     this.#keys.apply(change);
     if (change.topology) this.#pathsChanged();
@@ -76,10 +75,9 @@ export class RouteTable {
   }
 
   /**
-   * To be called with each change of the adjacencies. What leads over a link that is gone leads nowhere, so that counts at once: each has cost its peer a
-   * handshake. In a large network it counts a few turns later, since to find all paths takes several times as long as a handshake. Another cost is one
-   * message.
-   * @param isOther others than before, not only at another cost
+   * Must be called after each change of the adjacencies. A new or lost link counts at once: each costs the peer a handshake. In a large
+   * network it counts a few event-loop iterations later, since finding all paths costs several handshakes. A new cost takes one message.
+   * @param isOther whether links were added or removed, rather than only their cost changed
    */
   adjacenciesChanged(isOther: boolean): void {
     this.#links.clear();
@@ -89,22 +87,22 @@ export class RouteTable {
     this.#outdate();
   }
 
-  /** Whether the paths are of before a change. */
+  /** Whether the paths are older than the last change. */
   get isBehind(): boolean {
     return this.#paths !== undefined && this.#pathsOf < this.#changes;
   }
 
-  /** Whether destinations were told that are of before a change. */
+  /** Whether outdated destinations were returned. */
   get isLate(): boolean {
     return this.#late.size > 0;
   }
 
-  /** Whether something is being found: `goOn` is to be called in the next turn of the event loop. */
+  /** Whether a computation is in progress: call `goOn` in the next event-loop iteration. */
   get isFinding(): boolean {
     return this.#finding !== undefined || (this.isLate && this.#choiceTime.wait(this.#clock()) === 0);
   }
 
-  /** To be called now and then. */
+  /** Continues pending computations. Call it periodically. */
   goOn(): void {
     if (this.#paths === undefined) this.#finding = undefined;
     this.#findSoon();
@@ -117,7 +115,7 @@ export class RouteTable {
     this.#time.spend(performance.now() - began, this.#clock());
   }
 
-  /** Their records are kept and passed on, as others may want them; here they count as unreachable. */
+  /** Their records are still stored and forwarded, since other routers may need them. Here the sites count as unreachable. */
   block(sites: ReadonlySet<string>): void {
     this.#blocked = sites;
     this.#dropPaths();
@@ -129,14 +127,14 @@ export class RouteTable {
     return this.#currentPaths().reachable;
   }
 
-  /** Who is to be forgotten so that the limits hold: of those that are known now. */
+  /** Chooses the routers to evict so that the limits hold, among those known now. */
   *givesWay(limits: RoutingLimits): Sliced<readonly RouterId[]> {
     const routers = new Map(this.#routers);
     const adjacent = this.#adjacent();
-    // By old paths whoever is new could not be reached.
+    // Old paths would make new routers look unreachable.
     const paths = this.#paths === undefined || this.isBehind ? yield* this.#find() : this.#paths;
     const gone = yield* givesWay({ self: this.#self, routers, adjacent, paths, limits });
-    // Who has linked meanwhile was looked at as one that is far away.
+    // A router that became adjacent meanwhile was ranked as a distant one.
     const now = this.#adjacent();
     return gone.filter((router) => adjacent.has(router) || !now.has(router));
   }
@@ -145,13 +143,13 @@ export class RouteTable {
     const known = this.#destinations.get(routingKey);
     if (known === undefined || (known.of < this.#news && !known.areMany)) return this.#findDestinations(routingKey);
     if (known.of === this.#news) return known.list;
-    // In turn: whoever asks first would have all the time, else.
+    // Queued in FIFO order: otherwise the first caller would use up the whole CPU budget.
     if (!this.isLate && this.#choiceTime.wait(this.#clock()) === 0) return this.#findDestinations(routingKey);
     this.#late.add(routingKey);
     return known.list;
   }
 
-  /** Whether one of the hops is announced at the greatest cost by either of its ends, as a silent link is, or by none of them any more. */
+  /** Whether either end announces one of the hops at the greatest cost, as for a silent link, or no longer announces it. */
   isSilent(path: readonly RouterId[]): boolean {
     return path.some((router, index) => {
       const from = path[index - 1] ?? this.#self;
@@ -159,7 +157,7 @@ export class RouteTable {
     });
   }
 
-  /** The least cost at which one router announces another as its neighbour. */
+  /** Returns the least cost at which one router announces another as its neighbour. */
   #hopCost(from: RouterId, to: RouterId): number {
     if (from !== this.#self) return this.#announcedCosts(from).get(to) ?? Infinity;
     let least = Infinity;
@@ -167,7 +165,7 @@ export class RouteTable {
     return least;
   }
 
-  /** Found once for each change of the records: a router may announce thousands of neighbours, and hundreds of paths may lead through it. */
+  /** Cached for each change of the records: a router may announce thousands of neighbours, and hundreds of paths may lead through it. */
   #announcedCosts(from: RouterId): ReadonlyMap<RouterId, number> {
     if (this.#announced.of !== this.#news) this.#announced = { of: this.#news, costs: new Map() };
     return this.#announced.costs.getOrInsertComputed(from, () => {
@@ -213,7 +211,7 @@ export class RouteTable {
     const linksTo = (path: readonly RouterId[]): readonly string[] => this.#linksTo(path);
     const list = near.slice(0, DESTINATIONS_OF_KEY).map((destination) => {
       const path = paths.pathTo(destination.router);
-      // As they are when it is read: a link may take the place of another while the rest holds.
+      // Read on access: a link may replace another while the rest stays valid.
       return {
         ...destination,
         path,
@@ -295,7 +293,7 @@ export class RouteTable {
     this.#areMany = step.done !== true;
     for (; step.done !== true; step = steps.next()) yield;
     const paths = step.value;
-    // Others may have been found meanwhile, or be wrong by now.
+    // Another computation may have finished meanwhile, or this one may be outdated.
     if (of < this.#leastOf || (this.#paths !== undefined && of <= this.#pathsOf)) return paths;
     if (this.#paths !== undefined) this.#outdate();
     this.#paths = paths;
@@ -336,23 +334,26 @@ export class RouteTable {
   }
 }
 
-/** Where the connectors of a key are. */
+/** Cached destinations of a key. */
 interface Found {
   readonly list: readonly RouteDestination[];
-  /** So many routers have the key that it takes a while to compare them. */
+  /** Whether so many routers have the key that comparing them takes long. */
   readonly areMany: boolean;
-  /** After so many changes. */
+  /** Value of `#news` at the computation. */
   readonly of: number;
 }
 
-/** Routers that are compared in some tens of microseconds. */
+/** Number of routers that can be compared in some tens of microseconds. */
 const FEW_ENTRIES = 64;
-/** Of all that is kept, where a key weighs as much as so many destinations: some 4,000 keys, or destinations as all routers may have. */
+/**
+ * Maximum weight of the cache, and weight of a key in destinations: the cache holds some 4,000 keys, or as many destinations as all
+ * routers have.
+ */
 const [MOST_WEIGHT, WEIGHT_OF_KEY] = [65_536, 16];
 
 const weightOf = (found: Found | undefined): number => (found === undefined ? 0 : WEIGHT_OF_KEY + found.list.length);
 
-/** Of several entries of a key the first counts. */
+/** If several entries name the same key, the first one counts. */
 function keysIn(parts: readonly RouteRecord[]): RouterRecord['keys'] {
   const keys = new Map<string, KeyCount>();
   for (const record of parts)
@@ -362,7 +363,7 @@ function keysIn(parts: readonly RouteRecord[]): RouterRecord['keys'] {
   return [...keys.values()];
 }
 
-/** Found when it is read: a large network changes with each message, and most of it is never looked at. */
+/** Computes the value on first access: a large network changes with each message, and most of it is never read. */
 function once<T>(read: () => T): () => T {
   let known: { readonly value: T } | undefined;
   return () => (known ??= { value: read() }).value;

@@ -33,15 +33,15 @@ import { EarshotError } from '../../errors/earshot-error.ts';
 import { isLabel, isReservedKey } from '../../text/names.ts';
 
 /**
- * One router's part in the link-state protocol of `codec.ts`.
- * @param read reads a record from bytes that do not last; a simulation of many routers gives them the same objects
- * @throws EarshotError `site-key` where the site's id is not the one of its key, or the router's name is none
+ * Implements one router's side of the link-state protocol of `codec.ts`.
+ * @param read parses a record from bytes that are reused later; a simulation of many routers shares the parsed objects
+ * @throws EarshotError `site-key` if the site's id does not match its key, or the router's name is invalid
  */
 export function createRouting(options: RoutingOptions, read = readCopy): Routing {
   return new LinkState(options, read);
 }
 
-/** Apart from the pool of small buffers: there, a record that stays would keep others that are long replaced. */
+/** Copies outside the shared buffer pool: in the pool, one stored record would keep many replaced ones allocated. */
 function readCopy(bytes: Buffer, head?: ReadHead): RouteRecord | undefined {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
@@ -62,7 +62,7 @@ class LinkState implements Routing {
   readonly #clock = new AgeingClock();
   readonly #releases = new RateLimiter(ownReleases);
   readonly #contests = new RateLimiter(contestsAnswered);
-  /** Links over which something is missing that was left for later. */
+  /** Links whose peer has records that were deferred. */
   readonly #behind = new Set<string>();
   #edge = false;
   #name: string;
@@ -71,7 +71,7 @@ class LinkState implements Routing {
   #neighboursLeftOut = 0;
   #refreshAt = 0;
   #sweepAt = 0;
-  /** The greatest epoch in which someone else spoke as this router, while that is unanswered. */
+  /** Greatest epoch in which another process spoke as this router and which is not answered yet. */
   #contestedEpoch = 0;
 
   constructor(options: RoutingOptions, read: typeof readCopy) {
@@ -222,7 +222,7 @@ class LinkState implements Routing {
 
   release(now: number): readonly Outgoing[] {
     this.#clock.advance(now);
-    // One of them in a turn.
+    // At most one of them in an event-loop iteration.
     if (this.#intake.isLooking) this.#intake.goOn();
     else this.#answers.goOn();
     return this.#release();
@@ -256,12 +256,12 @@ class LinkState implements Routing {
         if (record !== undefined) taken.push(record);
       }
     } finally {
-      // Where the peer is to be cut off for a later record, these are good nevertheless; they go out with the next call.
+      // If a later record disconnects the peer, the earlier ones are still valid. They are sent with the next call.
       this.#flood(taken, link);
     }
   }
 
-  /** Forgets whom nobody has been able to reach for long. Whoever can be reached lives, whatever was said of its age. */
+  /** Forgets routers that have been unreachable for long. Reachable routers stay, whatever age peers announce. */
   #sweep(): void {
     const { reading } = this.#clock;
     this.#sweepAt = reading + SWEEP_EVERY;
@@ -288,7 +288,7 @@ class LinkState implements Routing {
     });
   }
 
-  /** @param isOther others than before, not only at another cost */
+  /** @param isOther whether links were added or removed, rather than only their cost changed */
   #adjacenciesChanged(isOther: boolean): void {
     this.#answers.adjacenciesChanged(isOther);
     const neighbours = [...this.#adjacencies.values()].slice(0, this.#limits.neighboursOfRouter);
@@ -298,10 +298,10 @@ class LinkState implements Routing {
     );
   }
 
-  /** Makes own records anew where that is due, and returns all that is to be sent. */
+  /** Recreates own records where that is due, and returns all messages to send. */
   #release(): readonly Outgoing[] {
     const { reading, now } = this.#clock;
-    // Two that contest one name would otherwise go beyond each other as fast as they can send.
+    // Rate-limited: two routers that contest one name would otherwise outbid each other as fast as they can send.
     if (this.#contestedEpoch > 0 && this.#contestedEpoch >= this.#own.epoch && this.#contests.take(reading)) {
       this.#own.begin(Math.max(this.#contestedEpoch + 1, Math.floor(now)));
       this.#contestedEpoch = 0;
@@ -323,13 +323,13 @@ class LinkState implements Routing {
       .filter((record) => record !== undefined);
     for (const record of records) {
       this.#answers.apply(this.#database.take(record, reading));
-      // No dice here: signatures differ enough.
+      // Jitter without a random number: signatures differ enough.
       if (record.part === 0) this.#refreshAt = reading + REFRESH_EVERY * (1 - signatureOf(record.bytes).readUInt16BE() / 2 ** 18);
     }
     this.#flood(records, undefined);
   }
 
-  /** To all adjacent routers but the one that it came from. The one that it is of may need it most: see `#contestedEpoch`. */
+  /** Sends to all adjacent routers except the source. The origin itself may need the record most: see `#contestedEpoch`. */
   #flood(records: readonly RouteRecord[], from: string | undefined): void {
     if (records.length === 0) return;
     const aged = records.map(({ router, bytes }) => ({ age: this.#ageOf(router), bytes }));
@@ -343,7 +343,7 @@ class LinkState implements Routing {
     return Math.min(this.#limits.messageBytes, SENT_MESSAGE_BYTES);
   }
 
-  /** Seconds since that router made its part 0. */
+  /** Returns the seconds since that router created its part 0. */
   #ageOf(router: RouterId): number {
     const made = this.#database.routers.get(router)?.made ?? this.#clock.reading;
     return router === this.self ? 0 : Math.max(0, Math.floor((this.#clock.reading - made) / 1000));
