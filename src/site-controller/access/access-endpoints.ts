@@ -3,7 +3,7 @@ import { keyOf, type ResourceKey } from '../../site/resources.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import { listCreatedAccess } from './created-access.ts';
 
-/** Where each SecuredAccess and each RouterAccess is reached, as far as that is known now. */
+/** Endpoints of each SecuredAccess and RouterAccess, as far as they are known now. */
 export function accessEndpoints(view: NamespaceView): ReadonlyMap<ResourceKey, readonly Endpoint[]> {
   const { asked, made } = listCreatedAccess(view);
   const endpoints = new Map<ResourceKey, readonly Endpoint[]>();

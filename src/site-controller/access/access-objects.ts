@@ -1,4 +1,4 @@
-/** What lets other sites reach this one: RouterAccess and SecuredAccess, and what each type of access is made of. */
+/** Plans what lets other sites reach this one: RouterAccess, SecuredAccess, and the objects of each access type. */
 import { listeners } from '../../api/listeners/index.ts';
 import { annotation, label } from '../../api/skupper/cluster-names.ts';
 import { skupperResources, type SecuredAccess } from '../../api/skupper/index.ts';
@@ -26,7 +26,7 @@ export function accessObjects(view: NamespaceView): DesiredState {
 
 const kinds: readonly Resource[] = [services, ingresses, routes, httpProxies, tlsRoutes, earlyTlsRoutes, listeners];
 
-/** Made here or by an earlier controller, for what is no longer there or is made otherwise now. */
+/** Objects that this or an earlier controller created for a resource that is gone or now needs other objects. */
 function unwantedIn(view: NamespaceView, objects: readonly DesiredObject[]): readonly ObsoleteObject[] {
   const wanted = new Set(objects.map(({ of, object }) => idOf(of, object)));
   const isHeld = heldIn(view);
@@ -36,7 +36,7 @@ function unwantedIn(view: NamespaceView, objects: readonly DesiredObject[]): rea
       .filter((object) => isOurs(object) && object.metadata.deletionTimestamp === undefined && !wanted.has(idOf(of, object)))
       .filter((object) => !isHeld(object))
       .map((object) => ({ of, object }));
-  // Two versions of one kind are the same objects.
+  // Two API versions of one kind list the same objects.
   const served = kinds.filter((of) => view.serves(of) && !(of === earlyTlsRoutes && view.serves(tlsRoutes)));
   return [
     ...served.flatMap((of) => left(of, isMade)),
@@ -45,7 +45,7 @@ function unwantedIn(view: NamespaceView, objects: readonly DesiredObject[]): rea
   ];
 }
 
-/** Whether an object was made for a RouterAccess or SecuredAccess that cannot be read now. */
+/** Whether an object was created for a RouterAccess or SecuredAccess that is unreadable now. */
 function heldIn({ unreadable, list }: NamespaceView): (object: KubeObject) => boolean {
   const isOwnedBy = (uids: ReadonlySet<string | undefined>, { metadata }: KubeObject): boolean =>
     metadata.ownerReferences?.some(({ uid }) => uids.has(uid)) === true;
@@ -56,7 +56,7 @@ function heldIn({ unreadable, list }: NamespaceView): (object: KubeObject) => bo
   return (object) => isOwnedBy(all, object) || names.has(object.metadata.labels?.[label.securedAccess] ?? '');
 }
 
-/** For SecuredAccesses, and for nothing else besides. */
+/** Whether it is our Certificate and only SecuredAccesses own it. */
 function isCertificateMade({ metadata: { annotations = {}, ownerReferences = [] } }: KubeObject): boolean {
   return (
     annotations[annotation.controlled] === 'true' &&

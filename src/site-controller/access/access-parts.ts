@@ -1,4 +1,4 @@
-/** What one SecuredAccess asks for, and what becomes of it. */
+/** Input and result of planning one SecuredAccess, and helpers that all access types share. */
 import { annotation, label } from '../../api/skupper/cluster-names.ts';
 import type { Endpoint, SecuredAccess } from '../../api/skupper/index.ts';
 import type { ObjectMeta, StringMap } from '../../kube/objects.ts';
@@ -16,10 +16,10 @@ export interface AccessPlanInput {
 
 export type Port = SecuredAccess['spec']['ports'][number];
 
-/** What gives access, in one way or another. */
+/** Objects, endpoints and problems of one SecuredAccess. */
 export interface AccessPlan {
   readonly objects: readonly DesiredObject[];
-  /** Where it is reached, as far as that is known now. */
+  /** Endpoints that are known now. */
   readonly endpoints: readonly Endpoint[];
   readonly problems: readonly ResourceProblem[];
 }
@@ -28,7 +28,7 @@ export function failed(access: SecuredAccess, code: ResourceProblem['code'], mes
   return { objects: [], endpoints: [], problems: [errorIn(keyOf(access), field, code, message)] };
 }
 
-/** @param marks further annotations */
+/** @param marks additional annotations */
 export function metadataFor(access: SecuredAccess, name: string, marks: StringMap = {}): ObjectMeta {
   return {
     name,
@@ -38,14 +38,14 @@ export function metadataFor(access: SecuredAccess, name: string, marks: StringMa
   };
 }
 
-/** The port at which what passes TLS through is reached. */
+/** Port of every proxy that passes TLS through. */
 export const TLS_PORT = 443;
 
 export function endpoint({ name }: Port, host: string, port: number | string): Endpoint {
   return { name, host, port: String(port) };
 }
 
-/** What others wrote into a status may be anything. */
+/** Drops invalid and repeated endpoints: other controllers may write anything into a status. */
 export function reachable(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   const told = endpoints.filter(({ host, port }) => isHost(host) && isPort(port));
   return [...new Map(told.map((each) => [JSON.stringify(each), each])).values()];
@@ -55,7 +55,7 @@ function isPort(text: string | undefined): boolean {
   return Number(text) >= 1 && Number(text) <= 65_535;
 }
 
-/** For each port its host, whose name always says the namespace: nobody takes that of another one. */
+/** Host for each port. It always contains the namespace, so no namespace can take a host of another one. */
 export function hostsOf(
   { access, view }: AccessPlanInput,
   domain: string,
@@ -70,7 +70,7 @@ export function hostsOf(
   return { refused: failed(access, 'host', `${quoted(bad, 300)} cannot be a host name; ${remedy}`, 'spec') };
 }
 
-/** Of objects that are one for each port. */
+/** Name of an object that exists once for each port. */
 export function nameFor(access: SecuredAccess, port: Port): string {
   return `${nameOf(access)}-${port.name}`;
 }

@@ -14,17 +14,19 @@ export const ACCESS_TYPES = [
 
 export type AccessType =
   | { readonly kind: (typeof ACCESS_TYPES)[number] }
-  /** By a Listener of that class. */
+  /** Through a Listener of that ListenerClass. */
   | { readonly kind: 'listenerclass'; readonly className: string };
 
-/** The Kubernetes type of a Service decides who may listen outside; so does an administrator's ListenerClass, which needs no second word. */
+/**
+ * An administrator's ListenerClass already decides who may listen outside the cluster, so this type needs no entry in the enabled types.
+ */
 const BY_CLASS = 'listenerclass:';
 
 /**
- * Which access is meant.
- * @param asked a resource's `accessType` or a Site's `linkAccess`
+ * Resolves the access type.
+ * @param asked `accessType` of a resource or `linkAccess` of a Site
  * @param hasRoutes whether the cluster serves OpenShift's Routes
- * @returns a sentence where there is none: what is wrong, and what to do
+ * @returns a sentence with the cause and the remedy if the type is not available
  */
 export function accessTypeOf(
   asked: string | undefined,

@@ -1,4 +1,4 @@
-/** Access by the one Gateway of the controller, which sites of all namespaces share. */
+/** Access through the single Gateway of the controller, which sites of all namespaces share. */
 import { annotation, label } from '../../api/skupper/cluster-names.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
@@ -9,7 +9,7 @@ import { serviceFor } from './by-service.ts';
 import { earlyTlsRoutes, gateways, tlsRoutes } from './kinds.ts';
 import { endpoint, failed, hostsOf, metadataFor, nameFor, type AccessPlan, type AccessPlanInput } from './access-parts.ts';
 
-/** In the controller's namespace, where only its administrators write. */
+/** In the controller's namespace, where only its administrators can write. */
 const GATEWAY = 'skupper';
 
 export function byGateway(order: AccessPlanInput): AccessPlan {
@@ -38,8 +38,8 @@ export function byGateway(order: AccessPlanInput): AccessPlan {
 }
 
 /**
- * The same for each that asks for it, so it goes with none of them. What it lets in is told apart by the host, which says its namespace.
- * One of this name that an earlier controller made bears no mark.
+ * All SecuredAccesses share this Gateway, so none of them owns it. Their traffic differs by host, which contains the namespace. A Gateway
+ * of this name that an earlier controller created has no mark.
  */
 function gatewayFor({ access, view: { settings } }: AccessPlanInput): DesiredObject {
   const { gatewayClass, gatewayPort } = settings.access;

@@ -1,4 +1,4 @@
-/** Access by a host name, to what passes TLS through unopened: OpenShift's router, controllers of Ingress, Contour. */
+/** Access by host name through a proxy that passes TLS through: OpenShift's router, Ingress controllers, Contour. */
 import type { StringMap } from '../../kube/objects.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
 import type { DesiredObject } from '../desired-state.ts';
@@ -16,7 +16,7 @@ import {
   type AccessPlanInput,
 } from './access-parts.ts';
 
-/** The router chooses a host where the resource names no domain. */
+/** If the resource names no domain, OpenShift's router chooses the host. */
 export function byRoute(order: AccessPlanInput): AccessPlan {
   const { access, view } = order;
   const domain = access.spec.settings?.['domain'] ?? '';
@@ -67,12 +67,12 @@ export function byIngress(order: AccessPlanInput, isNginx: boolean): AccessPlan 
     rules: [...hosts].map(([port, host]) => ({ host, http: { paths: [pathTo(nameOf(access), port.port)] } })),
   };
   const object = wish(order, ingresses, 'networking.k8s.io/v1', nameOf(access), spec, isNginx ? NGINX : {});
-  // Without a domain the hosts are names of nothing: they get one as soon as there is an address.
+  // Without a domain the hosts cannot be resolved. They get a domain once the Ingress has an address.
   const endpoints = domain === '' ? [] : [...hosts].map(([port, host]) => endpoint(port, host, TLS_PORT));
   return { objects: [serviceFor(order), object], endpoints, problems: [] };
 }
 
-/** Its controller passes TLS through only when it is asked to. */
+/** ingress-nginx passes TLS through only on request. */
 const NGINX = { 'nginx.ingress.kubernetes.io/ssl-passthrough': 'true', 'nginx.ingress.kubernetes.io/ssl-redirect': 'true' };
 
 function pathTo(name: string, number: number): unknown {
@@ -83,7 +83,7 @@ function domainOf(ingress: Ingress | undefined): string {
   return domainBy((ingress?.status?.loadBalancer?.ingress ?? []).flatMap(({ hostname, ip }) => [hostname, ip]));
 }
 
-/** A name that leads to one of these addresses, also with more in front of it; empty where there is none. */
+/** A domain that resolves to one of these addresses, also with further labels in front; empty if there is none. */
 export function domainBy(addresses: readonly (string | undefined)[]): string {
   const known = addresses.filter((address): address is string => address !== undefined && address !== '');
   const named = known.find((address) => !IPV4.test(address) && !address.includes(':'));

@@ -1,4 +1,4 @@
-/** Access by a Listener of Earshot's other half: a ListenerClass says how, and its addresses are the endpoints. */
+/** Access through a Listener of the exposure half: its ListenerClass says how, and its addresses are the endpoints. */
 import { listeners, type Listener } from '../../api/listeners/index.ts';
 import { annotation } from '../../api/skupper/cluster-names.ts';
 import type { SecuredAccess } from '../../api/skupper/index.ts';
@@ -12,7 +12,7 @@ import type { DesiredObject } from '../desired-state.ts';
 import { isMade } from './kinds.ts';
 import { endpoint, failed, reachable, type AccessPlan, type AccessPlanInput } from './access-parts.ts';
 
-/** The Listener's Service has the name that another type's has, so there is never one of ours besides. */
+/** The Listener's Service has the name that the Service of any other type would have, so the two never exist together. */
 export function byListener(order: AccessPlanInput, className: string): AccessPlan {
   const { access, view } = order;
   if (!view.serves(listeners)) {
@@ -41,7 +41,7 @@ function listenerFor(access: SecuredAccess, className: string): DesiredObject<Li
     kind: 'Service',
     metadata: { name },
     spec: {
-      // The pods mount no Listener: where they listen is settled before they start, and they need no address of their own.
+      // The pods do not mount the Listener: their ports are fixed before they start, and they need no address of their own.
       selector,
       ...(moved.length === 0 ? {} : { ports: moved.map(({ port, targetPort, protocol = 'TCP' }) => ({ port, targetPort, protocol })) }),
     },
@@ -49,7 +49,7 @@ function listenerFor(access: SecuredAccess, className: string): DesiredObject<Li
   const object = {
     apiVersion: apiVersionOf(listeners),
     kind: listeners.kind,
-    // Its labels are those of the Service, too, which is not ours.
+    // No labels: the Listener's Service, which is not ours, would inherit them.
     metadata: { name, annotations: { [annotation.controlled]: 'true' }, ownerReferences: [ownerOf(access)] },
     spec: {
       className,
@@ -63,7 +63,7 @@ function listenerFor(access: SecuredAccess, className: string): DesiredObject<Li
 
 function endpointsBy({ status }: Listener, access: SecuredAccess): AccessPlan['endpoints'] {
   const addresses = status?.ingressAddresses ?? [];
-  // Node ports are those of nodes with a router that is ready. For the moment in which none is, they stay where they were.
+  // Node ports are those of nodes with a ready router. While no router is ready, the former endpoints stay.
   if (addresses.length === 0 && status?.nodePorts !== undefined) return access.status?.endpoints ?? [];
   return reachable(
     addresses.flatMap(({ address, ports }) =>

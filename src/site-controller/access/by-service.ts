@@ -1,4 +1,4 @@
-/** The Service before the pods, and access by nothing else. */
+/** The Service in front of the pods, and the access types that need only a Service. */
 import type { Service } from '../../kube/objects.ts';
 import { services } from '../../kube/resource.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
@@ -57,7 +57,7 @@ export function byNodePort(order: AccessPlanInput): AccessPlan {
   return { objects: [serviceFor(order, 'NodePort')], endpoints: reachable(endpoints), problems: [] };
 }
 
-/** Its Service, once it is of that type: before, what it says is of another time. */
+/** The Service once it has that type: until then, its status belongs to the former type. */
 function foundService({ access, view }: AccessPlanInput, type: string): Service | undefined {
   const service = view.find(services, nameOf(access));
   return service?.spec?.type === type ? service : undefined;

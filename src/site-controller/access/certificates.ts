@@ -1,4 +1,4 @@
-/** The Certificates of SecuredAccesses, which the site's authorities turn into Secrets. */
+/** Certificates of SecuredAccesses. The site's certificate authorities issue a Secret for each. */
 import { annotation } from '../../api/skupper/cluster-names.ts';
 import type { Certificate, Endpoint, SecuredAccess } from '../../api/skupper/index.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
@@ -6,12 +6,12 @@ import type { NamespaceView } from '../namespace-view.ts';
 import { certificateNamed, certificateWish, type WantedCertificate } from '../trust/certificate-object.ts';
 import type { DesiredState } from '../desired-state.ts';
 
-/** A Certificate has 256 at most, and two routers may share one. */
+/** A Certificate has at most 256 hosts, and two routers may share one. */
 const MOST_HOSTS = 128;
-/** Of those by which it was reached before. */
+/** Maximum number of former hosts in a certificate. */
 const MOST_FORMER = 16;
 
-/** Several may show one certificate, as the routers of a site do: it has the hosts of all. */
+/** Several SecuredAccesses may share one certificate, as the routers of a site do. It contains the hosts of all of them. */
 export function certificatesOf(
   accesses: readonly { readonly access: SecuredAccess; readonly endpoints: readonly Endpoint[] }[],
   view: NamespaceView,
@@ -20,7 +20,7 @@ export function certificatesOf(
     accesses.filter(({ access: { spec } }) => isGiven(spec.issuer)),
     ({ access: { spec, metadata } }) => (isGiven(spec.certificate) ? spec.certificate : (metadata.name ?? '')),
   );
-  // Only those that own a Certificate can be in one: there may be thousands of others.
+  // Only owners of a Certificate have hosts in one. There may be thousands of other resources.
   const owning = new Set(
     [...view.resources.Certificate, ...view.unreadable].flatMap(({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid)),
   );
@@ -39,7 +39,7 @@ export function certificatesOf(
   });
 }
 
-/** SecuredAccesses that share the certificate and cannot be read now: their hosts stay in it. */
+/** Unreadable SecuredAccesses that share the certificate: their hosts stay in it. */
 function unreadableOwners(
   unreadable: NamespaceView['unreadable'],
   existing: Pick<Certificate, 'metadata'> | undefined,
@@ -52,8 +52,8 @@ function unreadableOwners(
 }
 
 /**
- * Those by which it was reached last stay in it: other sites dial them until they hear of the new ones, and they may well lead here still, as
- * any node's port does when a router has moved to another. Nothing is gained by a certificate that is good for less.
+ * Keeps former hosts: other sites dial them until they receive the new ones. They may still lead here: when a router moves to another node,
+ * the ports of all nodes still reach it. A certificate for fewer hosts gains nothing.
  */
 function hostsOf(
   access: SecuredAccess,
@@ -62,7 +62,7 @@ function hostsOf(
   existing: Pick<Certificate, 'metadata'> | undefined,
 ): readonly string[] {
   const name = nameOf(access);
-  // No more than an earlier controller gave: its certificate goes on.
+  // Exactly the names that an earlier controller used, so its certificate stays in use.
   const own = [name, `${name}.${namespace}`];
   const before = existing?.metadata.annotations?.[`${annotation.hosts}-${access.metadata.uid}`]?.split(',') ?? [];
   const now = new Set([...own, ...endpoints.flatMap(({ host }) => host ?? [])]);

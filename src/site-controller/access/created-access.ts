@@ -9,11 +9,11 @@ import { makeAccess } from './secured-access.ts';
 export interface CreatedAccess {
   readonly asked: readonly Asked[];
   readonly made: readonly (AccessPlan & { readonly access: SecuredAccess })[];
-  /** Of RouterAccesses. */
+  /** Problems of RouterAccesses. */
   readonly problems: readonly ResourceProblem[];
 }
 
-/** What each SecuredAccess of a namespace is made of. One that is about to go needs nothing more; nor does one that no RouterAccess asks for any longer. */
+/** Plans each SecuredAccess of a namespace, except one that is being deleted or that no RouterAccess requests any longer. */
 export function listCreatedAccess(view: NamespaceView): CreatedAccess {
   const { asked, problems } = askedByRouters(view);
   const wanted = new Map(asked.map(({ wish }) => [nameOf(wish.object), wish.object]));
@@ -25,7 +25,7 @@ export function listCreatedAccess(view: NamespaceView): CreatedAccess {
       access.metadata.deletionTimestamp === undefined && (!isOfRouter(access) || wanted.has(nameOf(access)) || isAskedByUnreadable(access)),
   );
   const made = alive.map((found) => {
-    // What a RouterAccess asks for now: the object follows with this same pass.
+    // The spec that the RouterAccess requests now. The same reconcile updates the object.
     const access = { ...found, spec: wanted.get(nameOf(found))?.spec ?? found.spec };
     return { access, ...makeAccess(access, view) };
   });

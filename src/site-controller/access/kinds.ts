@@ -1,4 +1,4 @@
-/** The kinds by which access is given, of APIs that a cluster need not have. */
+/** Kinds that provide access, from APIs that a cluster may lack. */
 import { annotation, label } from '../../api/skupper/cluster-names.ts';
 import type { KubeObject, LoadBalancerIngress } from '../../kube/objects.ts';
 import { resource, type Resource } from '../../kube/resource.ts';
@@ -20,7 +20,7 @@ export interface Gateway extends KubeObject {
   readonly status?: { readonly addresses?: readonly { readonly type?: string; readonly value?: string }[] };
 }
 
-/** One whose status is not read. */
+/** A kind whose status is not read. */
 interface Plain extends KubeObject {
   readonly spec?: unknown;
 }
@@ -30,17 +30,17 @@ export const routes = resource<Route>('route.openshift.io/v1', 'Route', 'routes'
 export const httpProxies = resource<Plain>('projectcontour.io/v1', 'HTTPProxy', 'httpproxies');
 export const gateways = resource<Gateway>('gateway.networking.k8s.io/v1', 'Gateway', 'gateways');
 export const tlsRoutes = resource<Plain>('gateway.networking.k8s.io/v1', 'TLSRoute', 'tlsroutes');
-/** Before version 1.5 of that API there was no other. */
+/** The only served version before Gateway API 1.5. */
 export const earlyTlsRoutes = resource<Plain>('gateway.networking.k8s.io/v1alpha2', 'TLSRoute', 'tlsroutes');
 
 export const accessKinds: readonly Resource[] = [ingresses, routes, httpProxies, gateways, tlsRoutes, earlyTlsRoutes, listeners];
 
-/** Of objects that are not ours only the name counts: it is taken. */
+/** Only the identity of a foreign object counts: its name is taken. */
 export function ofAccess(object: KubeObject): KubeObject {
   return isMade(object) ? object : { metadata: bare(object) };
 }
 
-/** Whether a controller of sites has made it for a SecuredAccess, this one or one that was here before. */
+/** Whether this or an earlier site controller created the object for a SecuredAccess. */
 export function isMade({ metadata }: KubeObject): boolean {
   const { annotations = {}, labels = {}, ownerReferences = [] } = metadata;
   if (foreignController(metadata) !== undefined) return false;

@@ -3,8 +3,8 @@ import type { ResourceProblem } from '../../site/problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../../site/resources.ts';
 
 /**
- * What is wrong with a SecuredAccess is told by the RouterAccess that asked for it as well, and by the Site where that is made for
- * `linkAccess`: people look at what they wrote.
+ * Repeats the problems of a SecuredAccess in the RouterAccess that requested it, and in the Site whose `linkAccess` created that one: users
+ * look at the resource that they wrote.
  */
 export function passedOn(problems: readonly ResourceProblem[], { SecuredAccess, RouterAccess }: SiteResources): readonly ResourceProblem[] {
   const writtenBy = new Map<ResourceKey, readonly ResourceKey[]>();
@@ -23,6 +23,6 @@ export function passedOn(problems: readonly ResourceProblem[], { SecuredAccess, 
   const found = problems.flatMap(({ resource, severity, code, message }) =>
     (writtenBy.get(resource) ?? []).map((by): ResourceProblem => ({ resource: by, severity, code, message })),
   );
-  // The routers of a site have one fault in common.
+  // The routers of a site share one problem; report it once.
   return [...new Map(found.map((problem) => [JSON.stringify(problem), problem])).values()];
 }

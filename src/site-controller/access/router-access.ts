@@ -1,4 +1,4 @@
-/** What each RouterAccess of the active Site asks of SecuredAccesses: one for each group of routers. */
+/** SecuredAccesses that each RouterAccess of the active Site requests: one for each group of routers. */
 import { annotation, label, ROUTER, SECOND_ROUTER, SITE_CA } from '../../api/skupper/cluster-names.ts';
 import { skupperResources, type RouterAccess, type SecuredAccess, type Site } from '../../api/skupper/index.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
@@ -15,7 +15,7 @@ import type { DesiredObject } from '../desired-state.ts';
 export interface Asked {
   readonly wish: DesiredObject<SecuredAccess>;
   readonly by: ResourceKey;
-  /** Of routers: the name of their Deployment. */
+  /** Group of routers: the name of their Deployment. */
   readonly group: string;
 }
 
@@ -82,7 +82,7 @@ function securedAccess(
   };
 }
 
-/** The router's ports of listeners, each with the name of its Service. */
+/** Router ports that Listeners use, each with the name of the Listener's Service. */
 function heldByListeners(view: NamespaceView): ReadonlyMap<unknown, string | undefined> {
   const ofListeners = view.list(services).filter(({ metadata }) => metadata.labels?.[label.listener] !== undefined);
   return new Map(
@@ -90,7 +90,7 @@ function heldByListeners(view: NamespaceView): ReadonlyMap<unknown, string | und
   );
 }
 
-/** A port that a Listener has already stays with it: its connections are under way. */
+/** A port that a Listener already uses stays with the Listener, which may have open connections. */
 function portTaken({ resource, roles }: Access, held: ReadonlyMap<unknown, string | undefined>): readonly ResourceProblem[] {
   return roles.flatMap(({ port }) => {
     const name = held.get(port);
@@ -106,7 +106,7 @@ function bundleMissing({ resource, bundle, issued }: Access, view: NamespaceView
   return [errorIn(resource, 'spec.tlsCredentials', 'tls-missing', message)];
 }
 
-/** Whether a SecuredAccess of that name is somebody's own. */
+/** Whether a user owns a SecuredAccess of that name. */
 function isTaken(name: string, { metadata }: RouterAccess, { resources, unreadable }: NamespaceView): boolean {
   const found = [...resources.SecuredAccess, ...unreadable.filter(isSecuredAccess)].find((each) => nameOf(each) === name);
   return found !== undefined && !isOfRouter(found) && !(found.metadata.ownerReferences ?? []).some(({ uid }) => uid === metadata.uid);

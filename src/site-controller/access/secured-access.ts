@@ -13,7 +13,7 @@ import { byLoadBalancer, byLocal, byNodePort, serviceFor } from './by-service.ts
 import { earlyTlsRoutes, gateways, httpProxies, ingresses, isMade, routes, tlsRoutes } from './kinds.ts';
 import { failed, type AccessPlan, type AccessPlanInput } from './access-parts.ts';
 
-/** What one SecuredAccess is made of, and where it is reached. Where that cannot be said, its Service stays for those inside. */
+/** Objects and endpoints of one SecuredAccess. If they cannot be determined, its Service still serves clients inside the cluster. */
 export function makeAccess(access: SecuredAccess, view: NamespaceView): AccessPlan {
   const order = { access, view };
   const type = accessTypeOf(access.spec.accessType, view.settings.access, view.serves(routes));
@@ -66,7 +66,7 @@ function unserved({ kind }: AccessType, { access, view }: AccessPlanInput): Acce
   return failed(access, 'access-type', `unsupported access type: the cluster does not serve ${names}; ${remedy}`);
 }
 
-/** Something of that name is there, and no controller of sites has made it. */
+/** Whether an object of that name exists that no site controller created. */
 function isForeign({ of, object }: DesiredObject, view: NamespaceView): boolean {
   const { name = '', namespace } = object.metadata;
   if (namespace === undefined) {
