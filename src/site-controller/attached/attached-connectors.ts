@@ -1,4 +1,4 @@
-/** Which AttachedConnectors and AttachedConnectorBindings belong together, and which pods they stand for: pure. */
+/** Matches AttachedConnectors with AttachedConnectorBindings, and selects their pods (pure). */
 import {
   attachedConnectorBindings,
   attachedConnectors,
@@ -18,20 +18,20 @@ import { connectorFor, finder, type FindConnector } from './bound.ts';
 
 export interface AttachedConnectors {
   readonly servers: readonly BoundServers[];
-  /** Pods of AttachedConnectors of this namespace. */
+  /** Pods that AttachedConnectors of this namespace select. */
   readonly selected: ReadonlyMap<ResourceKey, readonly SelectedPod[]>;
   readonly problems: readonly ResourceProblem[];
-  /** Their pods have not been listed yet: what stands of them stays. */
+  /** Resources whose pods are not listed yet: their existing objects stay. */
   readonly unknown: ReadonlySet<ResourceKey>;
 }
 
-/** What the site of this namespace takes in. */
+/** Pods of another namespace that the site of this namespace admits. */
 export interface BoundServers extends SliceNote {
   readonly pods: readonly SelectedPod[];
   readonly for: ResourceKey;
 }
 
-/** Of both kinds in this namespace. */
+/** Evaluates both kinds in this namespace. */
 export function attachedConnectorsOf(view: NamespaceView): AttachedConnectors {
   const { AttachedConnector: connectors, AttachedConnectorBinding: bindings } = view.resources;
   const findBinding = finder((namespace) => view.elsewhere(attachedConnectorBindings, namespace));
@@ -84,11 +84,11 @@ function seenFromConnector(
   return { pods: found, problems: problems.length > 0 ? problems : bindingError(key, binding) };
 }
 
-/** How errors begin that the controller also finds from the AttachedConnector: in the status of a binding they may be out of date. */
+/** Prefixes of errors that the controller also derives from the AttachedConnector. In the status of a binding they may be stale. */
 const SHARED_ERRORS = ['No matching AttachedConnector:', 'No matches for selector:'] as const;
 const CREDENTIALS_ERROR = 'TLS credentials secret';
 
-/** Without the names of Secrets: only the site's own users may learn which of them exist. */
+/** Omits the names of Secrets: only the site's own users may learn which of them exist. */
 function bindingError(key: ResourceKey, { metadata, status }: AttachedConnectorBinding): readonly ResourceProblem[] {
   const error = status?.conditions?.find(({ type, reason }) => type === 'Configured' && reason === 'Error');
   if (error === undefined || error.observedGeneration !== metadata.generation) return [];
@@ -126,7 +126,7 @@ function seenFromSite(binding: AttachedConnectorBinding, view: NamespaceView, fi
   return { problems, servers: { ...how, pods: found, for: key } };
 }
 
-/** Told to the site alone: to others the names of its Secrets are no business. */
+/** Reported to the site only: other namespaces must not learn the names of its Secrets. */
 function badCredentials(key: ResourceKey, name: string | undefined, view: NamespaceView): readonly ResourceProblem[] {
   if (!isGiven(name)) return [];
   if (view.site !== undefined && view.find(secrets, name) !== undefined && routerSecrets(view, view.site).read.includes(name)) return [];

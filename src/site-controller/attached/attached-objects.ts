@@ -11,16 +11,16 @@ import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import { emptyDesiredState, type DesiredObject, type DesiredState } from '../desired-state.ts';
 import { attachedConnectorsOf, type BoundServers } from './attached-connectors.ts';
 
-/** That the API server takes (discovery.k8s.io/v1, EndpointSlice.endpoints). */
+/** Limit of the API server (discovery.k8s.io/v1, EndpointSlice.endpoints). */
 const MOST_ENDPOINTS = 1000;
 
-/** What the site's routers are told of connectors that other namespaces attach to it: the addresses of their pods, in EndpointSlices. */
+/** EndpointSlices with the pod addresses of connectors that other namespaces attach to the site. Its routers read them. */
 export function attachedObjects(view: NamespaceView): DesiredState {
   const { servers, problems, unknown } = attachedConnectorsOf(view);
   if (view.site === undefined) return { ...emptyDesiredState, problems };
   const owner = ownerOf(view.site);
   const objects = servers.flatMap((each) => slicesOf(each, owner));
-  // Of those whose pods are not known yet, all stands as it is.
+  // The slices of a resource stay unchanged while its pods are unknown or it is unreadable.
   const unreadable = view.unreadable.filter(({ kind }) => kind === 'AttachedConnectorBinding').map(keyOf);
   const kept = new Set([...unknown, ...unreadable].map((key) => prefixOf(key.slice(key.indexOf('/') + 1))));
   const wanted = new Set(objects.map(({ object }) => object.metadata.name));
@@ -64,11 +64,11 @@ function slicesOf(servers: BoundServers, owner: ReturnType<typeof ownerOf>): rea
 const LABELS = {
   [label.attached]: 'true',
   'endpointslice.kubernetes.io/managed-by': CONTROLLER_NAME,
-  // Of no Service: kube-proxy does not look at it.
+  // The slice belongs to no Service. This label keeps kube-proxy from reading it.
   'service.kubernetes.io/service-proxy-name': CONTROLLER_NAME,
 } as const;
 
-/** Names of AttachedConnectors may be as long as names can be. */
+/** Hashes the name: an AttachedConnector's name may already have the maximum length. */
 function prefixOf(name: string): string {
   return `skupper-attached-${createHash('sha256').update(name).digest('hex').slice(0, 16)}-`;
 }

@@ -1,4 +1,4 @@
-/** Which namespaces a change concerns besides its own, since AttachedConnectors and their bindings stand in different ones: pure. */
+/** Namespaces that a change concerns besides its own: AttachedConnectors and their bindings are in different ones (pure). */
 import { attachedConnectorBindings, attachedConnectors } from '../../api/skupper/index.ts';
 import type { Change } from '../../kube/contract.ts';
 import type { KubeObject } from '../../kube/objects.ts';
@@ -8,13 +8,13 @@ import { listValid } from '../stored-resources.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { connectorFor, type FindConnector } from './bound.ts';
 
-/** The field of each kind that names another namespace. */
+/** Field of each kind that names another namespace. */
 const NAMING: Readonly<Record<string, string>> = {
   [attachedConnectors.kind]: 'siteNamespace',
   [attachedConnectorBindings.kind]: 'connectorNamespace',
 };
 
-/** What it names, and what it named before. */
+/** Namespaces that the object names now and named before. */
 export function concernedBy({ kind }: Resource, { object, previous }: Change<KubeObject>): readonly string[] {
   const field = NAMING[kind];
   if (field === undefined) return [];
@@ -24,12 +24,12 @@ export function concernedBy({ kind }: Resource, { object, previous }: Change<Kub
   return [...new Set(named)].filter((namespace) => typeof namespace === 'string');
 }
 
-/** The sites that take pods of a namespace in. */
+/** Namespaces of the sites that admit pods of a namespace. */
 export function sitesOf(caches: Pick<SiteCaches, 'list'>, namespace: string): readonly string[] {
   return [...new Set(listValid(attachedConnectors, caches.list(attachedConnectors, namespace)).map(({ spec }) => spec.siteNamespace))];
 }
 
-/** The namespaces whose pods are needed: an AttachedConnector and its binding name each other. */
+/** Namespaces whose pods are needed: those where an AttachedConnector and its binding name each other. */
 export function attachedNamespaces(caches: Pick<SiteCaches, 'view'>): ReadonlySet<string> {
   const bindings = listValid(attachedConnectorBindings, [...caches.view(attachedConnectorBindings).values()]);
   const find: FindConnector = (namespace, name) => {

@@ -21,7 +21,7 @@ export interface NamespacePodsOptions {
   readonly onChange: (namespace: string) => void;
 }
 
-/** The pods of the namespaces that sites have attached: all other pods of a cluster cost nothing. */
+/** Watches pods in attached namespaces only, so all other pods of the cluster cost nothing. */
 export class NamespacePods {
   readonly #options: NamespacePodsOptions;
   readonly #followed = new Map<string, Followed>();
@@ -30,7 +30,7 @@ export class NamespacePods {
     this.#options = options;
   }
 
-  /** Of these and no others. */
+  /** Watches exactly these namespaces. */
   follow(namespaces: ReadonlySet<string>): void {
     for (const [namespace, { stop }] of this.#followed) {
       if (namespaces.has(namespace)) continue;
@@ -40,7 +40,7 @@ export class NamespacePods {
     for (const namespace of namespaces) if (!this.#followed.has(namespace)) this.#start(namespace);
   }
 
-  /** Undefined where they are not followed, or have not been listed yet. */
+  /** Undefined if the namespace is not watched or its pods are not listed yet. */
   of(namespace: string): readonly SelectablePod[] | undefined {
     const followed = this.#followed.get(namespace);
     return followed?.cache.isSynced === true ? [...followed.cache.values()].map(({ pod }) => pod) : undefined;

@@ -12,14 +12,14 @@ import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import { emptyDesiredState, type DesiredObject, type DesiredState } from '../desired-state.ts';
 
 /**
- * The Services of Listeners and MultiKeyListeners, and those of pods behind them. What is wrong with a listener is told by the router that
- * leads its site, which plans by the same rule.
+ * Services of Listeners and MultiKeyListeners, and those of the pods behind them. The leading router of the site plans by the same rule and
+ * reports the problems of listeners.
  */
 export function serviceObjects(view: NamespaceView): DesiredState {
   return runToEnd(planServiceObjects(view));
 }
 
-/** The same with pauses. */
+/** The same in slices. */
 export function* planServiceObjects(view: NamespaceView): Sliced<DesiredState> {
   if (view.site === undefined) return emptyDesiredState;
   const site = ownerOf(view.site);
@@ -32,7 +32,7 @@ export function* planServiceObjects(view: NamespaceView): Sliced<DesiredState> {
   yield;
   const held = new Set([
     ...servicesWithPort(there, view.unreadable.filter(({ kind }) => kind === 'Listener' || kind === 'MultiKeyListener').map(keyOf)),
-    // Which pods there are is not known now.
+    // The pods are unknown now.
     ...(podKeys === undefined ? podServices(there, view.resources) : []),
   ]);
   yield;
@@ -50,14 +50,14 @@ export function* planServiceObjects(view: NamespaceView): Sliced<DesiredState> {
   };
 }
 
-/** Each is read once while it stays as it is. */
+/** Caches the parsed form of each version of a Service. */
 const read = new WeakMap<Service, NamespaceService>();
 
 function readService(service: Service): NamespaceService {
   return read.getOrInsertComputed(service, () => namespaceService(service));
 }
 
-/** Services with a port of one of these listeners, which cannot be read now: they stay exactly as they are. */
+/** Services with a port of one of these listeners, which are unreadable now. Those Services stay unchanged. */
 function servicesWithPort(there: readonly Service[], listeners: readonly ResourceKey[]): readonly string[] {
   const ports = new Set(listeners.map(portNameOf));
   const held = there.filter(({ spec }) => ports.size > 0 && (spec?.ports ?? []).some(({ name = '' }) => ports.has(name)));
@@ -70,7 +70,7 @@ function podServices(there: readonly Service[], { Listener }: SiteResources): re
   return servicesWithPort(there, exposing.map(keyOf)).filter((name) => !ofHosts.has(name));
 }
 
-/** Somebody else's keeps its owners, and does not go with the listeners. */
+/** A foreign Service keeps its owners, and deleting the listeners does not delete it. */
 function wishFor({ name, label: value, controlled, ports }: WantedService, site: ReturnType<typeof ownerOf>): DesiredObject<Service> {
   const metadata = controlled ? { annotations: { [annotation.controlled]: 'true' }, ownerReferences: [site] } : {};
   return {
@@ -80,7 +80,7 @@ function wishFor({ name, label: value, controlled, ports }: WantedService, site:
       kind: 'Service',
       metadata: { name, labels: { [label.listener]: value }, ...metadata },
       spec: {
-        // Another's own Service keeps its families.
+        // A foreign Service keeps its IP families.
         ...(controlled ? { ipFamilyPolicy: 'PreferDualStack' } : {}),
         selector: ROUTER_SELECTOR,
         ports: ports.map((each) => ({ name: each.name, port: each.port, protocol: 'TCP', targetPort: each.routerPort })),

@@ -3,9 +3,9 @@ import { GROUP } from '../../api/skupper/names.ts';
 import type { KubeObject } from '../../kube/objects.ts';
 
 /**
- * Which of a namespace's Sites it is: the one that it was before, else the first by name.
- * @param sites by name
- * @param made what is made for the active one alone, and names it as its owner: several, since any may have been deleted by hand
+ * Chooses the active Site of a namespace: the one that was active before, else the first by name.
+ * @param sites sorted by name
+ * @param made objects that only the active Site owns; several, since a user may have deleted any of them
  */
 export function activeSite(sites: readonly Site[], made: readonly (KubeObject | undefined)[]): Site | undefined {
   const alive = sites.filter(({ metadata }) => metadata.deletionTimestamp === undefined);

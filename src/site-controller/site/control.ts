@@ -2,8 +2,8 @@ import type { ConfigMap } from '../../kube/objects.ts';
 import type { ControllerSettings } from '../settings.ts';
 
 /**
- * Whether a namespace is this controller's. Its ConfigMap `CONTROL_CONFIG` may name one, as `NAMESPACE/NAME`, or `NAME` for one in the namespace
- * itself. Where it names none, all take it that look at all namespaces and do not wait to be named.
+ * Whether this controller manages a namespace. Its ConfigMap `CONTROL_CONFIG` may name a controller as `NAMESPACE/NAME`, or as `NAME` for
+ * one in the same namespace. If it names none, every controller that watches all namespaces and needs no explicit name manages it.
  */
 export function isControlled(
   namespace: string,
@@ -17,6 +17,6 @@ export function isControlled(
 ): boolean {
   const named = control?.data?.['controller'] ?? '';
   if (named !== '') return named === `${own}/${name}` || (named === name && namespace === own);
-  // Its own namespace has what it needs for all others.
+  // A controller always manages its own namespace, which contains the objects that all sites share.
   return watchNamespace === undefined && (!requireExplicitControl || namespace === own);
 }

@@ -1,4 +1,4 @@
-/** Labels and annotations that somebody wants on what sites are made of: those of ConfigMaps with a label of their own. */
+/** Labels and annotations that users add to the objects of sites. They come from ConfigMaps that bear a special label. */
 import { annotation, label, ROUTER, SECOND_ROUTER } from '../../api/skupper/cluster-names.ts';
 import type { ConfigMap, KubeObject, ObjectMeta, StringMap } from '../../kube/objects.ts';
 import { configMaps, secrets } from '../../kube/resource.ts';
@@ -12,19 +12,19 @@ import type { DesiredObject, DesiredState } from '../desired-state.ts';
 import { isOurs } from './own-objects.ts';
 import { limitTable } from '../../limits/table.ts';
 
-/** Templates of one namespace that count: each is compared with each object. */
+/** Maximum number of effective templates of one namespace: each is compared with each object. */
 const MOST_TEMPLATES = limitTable.labelTemplates.value;
 
-/** Of the selector and the excluded keys of a template: they are parsed at once, for each version. */
+/** Maximum number of characters in the selector and the excluded keys of a template. Each version is parsed in one piece. */
 const MOST_CHARACTERS = 8_192;
 
-/** The keys of a template that are read. */
+/** Keys of a template that are read. */
 export const TEMPLATE_KEYS = ['name', 'kind', 'labelSelector', 'exclude'] as const;
 
-/** What goes onto the object of a kind beside what it has itself. */
+/** Labels and annotations that templates add to an object of a kind. */
 type Templates = (kind: string, metadata: ObjectMeta) => { readonly labels: StringMap; readonly annotations: StringMap };
 
-/** The last step over what all rules want. What no template wants any more is taken off again, since it is no longer applied. */
+/** Applied last, to the desired objects of all rules. Server-side apply removes what no template asks for any longer. */
 export function withTemplates(view: NamespaceView, wishes: DesiredState): DesiredState {
   return runToEnd(templateSteps(view, wishes));
 }
@@ -41,7 +41,7 @@ export function* templateSteps(view: NamespaceView, wishes: DesiredState): Slice
   return { ...wishes, objects, problems: [...wishes.problems, ...problems] };
 }
 
-/** What is in the site's Secrets others write. Here is wanted what templates put on them, and nothing more. */
+/** Others write the content of the site's Secrets. These desired objects contain only what templates add. */
 function* onSecrets({ site, list }: NamespaceView, templates: Templates): Sliced<readonly DesiredObject[]> {
   if (site === undefined) return [];
   const wishes: DesiredObject[] = [];
@@ -51,9 +51,9 @@ function* onSecrets({ site, list }: NamespaceView, templates: Templates): Sliced
     const { name, uid, annotations = {} } = metadata;
     const more = templates('Secret', metadata);
     const isBare = Object.keys(more.labels).length + Object.keys(more.annotations).length === 0;
-    // One that has had some before is to lose them.
+    // A Secret that had template labels before must lose them.
     if (isBare && annotations[annotation.applied] === undefined) continue;
-    // With its uid: none is ever made by this.
+    // The UID keeps apply from creating the Secret.
     const object = { apiVersion: 'v1', kind: 'Secret', metadata: { name, uid, ...more } } as KubeObject;
     wishes.push({ of: secrets, object, for: keyOf(site) });
   }
@@ -66,12 +66,12 @@ const KINDS: ReadonlySet<string> = new Set(
 
 interface Template {
   readonly name: string;
-  /** Folded; empty: any. */
+  /** Case-folded; matches any kind if empty. */
   readonly kind: string;
   readonly selector: LabelSelector;
   readonly labels: StringMap;
   readonly annotations: StringMap;
-  /** Keys that are not copied, since other controllers write them. */
+  /** Keys that are not copied because other controllers write them. */
   readonly managed: readonly string[];
 }
 
@@ -85,7 +85,7 @@ function templatesOf(templates: readonly Template[]): Templates {
   };
 }
 
-/** What an object has of itself counts more: it is found by that. */
+/** The object's own labels and annotations win: it is found by them. */
 function decorated<T extends KubeObject>(kind: string, object: T, templates: Templates): T {
   const { metadata } = object;
   const { labels, annotations } = templates(kind, metadata);
@@ -98,12 +98,15 @@ function decorated<T extends KubeObject>(kind: string, object: T, templates: Tem
 
 function isFor(template: Template, kind: string, name: string, labels: StringMap): boolean {
   if (template.kind !== '' && template.kind !== kind) return false;
-  // The second router is the same to a person.
+  // To users, the second router is the same object as the first.
   if (template.name !== '' && template.name !== name && !(template.name === ROUTER && name === SECOND_ROUTER)) return false;
   return selects(template.selector, labels);
 }
 
-/** Those of the controller's namespace behind the namespace's own, since the last counts; by name, so that a controller that starts finds them so. */
+/**
+ * Templates of the controller's namespace come last, because the last one wins. Sorted by name, so that the order does not depend on the
+ * start of the controller.
+ */
 function readTemplates(view: NamespaceView): { readonly templates: readonly Template[]; readonly problems: readonly ResourceProblem[] } {
   const { site, namespace, settings } = view;
   const own = templatesIn(view.list(configMaps));
@@ -130,10 +133,10 @@ function readTemplates(view: NamespaceView): { readonly templates: readonly Temp
   return { templates, problems };
 }
 
-/** Each is read once while it stays as it is. */
+/** Caches the parsed form of each version of a template. */
 const parsed = new WeakMap<ConfigMap, ReturnType<typeof readTemplate>>();
 
-/** By name. */
+/** Sorted by name. */
 function templatesIn(objects: readonly ConfigMap[]): readonly ConfigMap[] {
   const nameOf = ({ metadata }: ConfigMap): string => metadata.name ?? '';
   const found = objects.filter(({ metadata }) => metadata.labels?.[label.labelTemplate] !== undefined);
@@ -163,19 +166,19 @@ function readTemplate({ metadata, data = {} }: ConfigMap): Template | { readonly
   };
 }
 
-/** What a controller knows its own objects by. */
+/** Keys by which a controller recognizes its own objects. */
 const OURS = /^(?:(?:[^/]*\.)?skupper\.io\/.*|earshot\/.*)$/;
 
 /**
- * Domains whose keys other controllers and tools write on the objects that they manage, such as `deployment.kubernetes.io/revision`: copied, they
- * would be written by two for ever.
+ * Domains whose keys other controllers and tools write on the objects that they manage, such as `deployment.kubernetes.io/revision`. If
+ * copied, two writers would overwrite them forever.
  */
 const MANAGED = /^(?:[^/]*\.)?(?:kubernetes\.io|k8s\.io|stackable\.tech|argoproj\.io|fluxcd\.io|helm\.sh|cattle\.io)\//;
-/** Of those, what people write for controllers to read. */
+/** Exceptions: keys that users write for controllers to read. */
 const SETTINGS =
   /^(?:app|service(?:\.(?:alpha|beta))?|(?:[^/]*\.)?ingress|external-dns\.alpha|cluster-autoscaler|networking\.gke|cloud\.google)\.(?:kubernetes|k8s)\.io\//;
 
-/** kubectl writes it on whatever it applies: leaving it out needs no report. */
+/** kubectl writes it on everything that it applies, so leaving it out needs no report. */
 const NOTED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 function isManaged(key: string): boolean {

@@ -7,15 +7,15 @@ import { emptyDesiredState, type DesiredState } from '../desired-state.ts';
 import { gone } from './own-objects.ts';
 import { defaultIssuerOf, linkAccessOf } from './site-spec.ts';
 
-/** The RouterAccess that `Site.spec.linkAccess` stands for. */
+/** The RouterAccess that `Site.spec.linkAccess` requests. */
 export function linkAccessObjects(view: NamespaceView, site: Site): DesiredState {
   const access = linkAccessOf(site, view.settings.access);
-  // What is written wrong leaves alone what has worked.
+  // An invalid value leaves an existing RouterAccess unchanged.
   if (access.kind === 'unsupported') return emptyDesiredState;
   const others = view.resources.RouterAccess.filter((each) => nameOf(each) !== ROUTER);
   const own = view.resources.RouterAccess.find((each) => nameOf(each) === ROUTER);
   const unreadable = view.unreadable.find((each) => keyOf(each) === `RouterAccess/${ROUTER}`);
-  // A person's own of this name says it better; so does another one that had these ports first.
+  // A user's RouterAccess of this name takes precedence. So does another RouterAccess that used these ports first.
   if ([own, unreadable].some((each) => each !== undefined && each.metadata.annotations?.[annotation.controlled] !== 'true'))
     return emptyDesiredState;
   const taken = new Set(others.flatMap(({ spec }) => spec.roles.map(portOf)));

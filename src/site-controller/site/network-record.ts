@@ -2,7 +2,7 @@ import type { IncomingLink, SiteRecord } from '../../api/skupper/index.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { printable } from '../../text/printable.ts';
 
-/** An object may have a megabyte and a half, and a Site has more to tell. */
+/** An object may have 1.5 MiB, and a Site contains more than this record. */
 const MOST_CHARACTERS = 262_144;
 const LONGEST_NAME = 253;
 const MOST_LINKS = 256;
@@ -15,8 +15,8 @@ export interface ReadNetwork {
 }
 
 /**
- * The sites as a router pod has written them. It may have been taken over, and writes what other sites told: what has not the form of
- * `Site.status.network` is left out, and no Site becomes too large to be written for it.
+ * Parses the sites that a router pod reported. The pod may be compromised, and it repeats data of other sites. Entries without the form of
+ * `Site.status.network` are dropped, and the size is limited so that the Site can still be written.
  */
 export function readNetwork(json: string | undefined): ReadNetwork {
   const sites = recordsIn(parsed(json));
@@ -34,7 +34,7 @@ export function readNetwork(json: string | undefined): ReadNetwork {
 const MOST_INCOMING = 128;
 const LONGEST_MESSAGE = 200;
 
-/** The links that other sites opened, as a router pod has written them: see `readNetwork`. */
+/** Parses the links that other sites opened, as a router pod reported them: see `readNetwork`. */
 export function readIncomingLinks(json: string | undefined): readonly IncomingLink[] {
   return recordsIn(parsed(json))
     .slice(0, MOST_INCOMING)
@@ -72,7 +72,7 @@ function texts<K extends string>(from: Fields, keys: readonly K[]): { readonly [
     const value = from[key];
     return typeof value === 'string' ? [[key, name(value)]] : [];
   });
-  // Of the given keys, those that are there.
+  // Contains only those of the given keys that are present.
   return Object.fromEntries(found) as { readonly [key in K]?: string };
 }
 

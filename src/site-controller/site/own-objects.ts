@@ -1,4 +1,4 @@
-/** Which objects are a controller's, this one's or an earlier one's, and which a person's: those are never taken over. */
+/** Tells objects of this or an earlier controller from those of users, which are never adopted. */
 import { annotation, ROUTER } from '../../api/skupper/cluster-names.ts';
 import { GROUP } from '../../api/skupper/names.ts';
 import type { KubeObject } from '../../kube/objects.ts';
@@ -8,7 +8,7 @@ import type { NamespaceView } from '../namespace-view.ts';
 import { emptyDesiredState, type DesiredState } from '../desired-state.ts';
 import { foreignController } from '../../site/foreign-controller.ts';
 
-/** Labels and annotations can be written by anyone: they count only where no other controller owns the object. */
+/** Anyone can write labels and annotations. They count only if no other controller owns the object. */
 export function isOurs(object: KubeObject): boolean {
   const { annotations = {}, ownerReferences = [] } = object.metadata;
   if (foreignController(object.metadata) !== undefined) return false;
@@ -18,7 +18,7 @@ export function isOurs(object: KubeObject): boolean {
   );
 }
 
-/** The object, or why it cannot be had. */
+/** Desired state with the object, or with the problem that a foreign object has its name. */
 export function own<T extends KubeObject>(
   view: Pick<NamespaceView, 'find'>,
   of: Resource<T>,
@@ -34,7 +34,7 @@ export function own<T extends KubeObject>(
   return { ...emptyDesiredState, objects: [{ of, object, for: resource }] };
 }
 
-/** To go, where it is there and ours. */
+/** Deletes the object if it exists and is ours. */
 export function gone(view: Pick<NamespaceView, 'find'>, of: Resource, name: string): DesiredState {
   const there = view.find(of, name);
   return there === undefined || !isOurs(there) ? emptyDesiredState : { ...emptyDesiredState, unwanted: [{ of, object: there }] };

@@ -3,8 +3,8 @@ import type { Pod } from '../../kube/objects.ts';
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
 
 /**
- * Why a pod is not ready: what the cluster says, and what is wrong with its container. The same words as long as the same is wrong: the kubelet's own
- * count the seconds to the next try, and say something else while that runs.
+ * Why a pod is not ready: the message of its condition, and the state of its container. The text stays the same as long as the cause does.
+ * The kubelet's own text counts the seconds until the next attempt, and changes during one.
  */
 export function podTrouble({ status }: Pod): string | undefined {
   const message = status?.conditions?.find((condition) => condition.status === 'False')?.message;
@@ -22,19 +22,19 @@ function containerTrouble({ name, state, lastState }: ContainerStatus): string |
   }
   if (waiting === undefined || ofStart.has(waiting.reason ?? '')) return undefined;
   const { reason, message } = waiting;
-  // Between two tries it quotes how the last one ended.
+  // Between two attempts the message quotes the result of the last one.
   const [, quoted] = (reason === 'ImagePullBackOff' ? BACK_OFF_PULLING.exec(message ?? '') : null) ?? [];
   return quoted ?? [reason, message].filter(isSaid).join(': ');
 }
 
 const isSaid = (words: string | undefined): boolean => words !== undefined && words !== '';
 
-/** Seconds of a pause, and the port of one connection. */
+/** Removes what varies: the back-off time, and the port of a connection. */
 function lasting(words: string): string {
   return words.replace(/\bback-off [\d.hms]+ restarting\b/g, 'back-off restarting').replace(/:\d{4,5}->/g, '->');
 }
 
-/** Every container is being created for a moment. */
+/** Every container has these reasons briefly during creation. */
 const ofStart: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);
 const ofRestart: ReadonlySet<string> = new Set([...ofStart, 'CrashLoopBackOff']);
 const BACK_OFF_PULLING = /^Back-off pulling image "[^"]*": (.+)$/s;

@@ -1,13 +1,14 @@
-/** An amount of a resource, with the text by which the API server shows it. */
+/** A resource quantity, with its text in the canonical form of the API server. */
 export interface Quantity {
-  /** Thousandths. */
+  /** Amount in thousandths. */
   readonly amount: bigint;
   readonly text: string;
 }
 
 /**
- * `500m`, `1.5`, `256Mi` (resource.Quantity). In the form that the API server gives it, since another would differ from what it keeps for
- * ever. Undefined where it is none, or negative.
+ * Parses `500m`, `1.5` or `256Mi` (resource.Quantity). The text is in the API server's canonical form, since any other form would differ
+ * from the stored one forever.
+ * @returns undefined if the text is not a quantity or is negative
  */
 export function quantity(text: string): Quantity | undefined {
   const [, whole, fraction = '', unit = ''] = QUANTITY.exec(text) ?? [];
@@ -17,7 +18,7 @@ export function quantity(text: string): Quantity | undefined {
   return { amount, text: canonical(amount, unit.endsWith('i') ? BINARY : DECIMAL) };
 }
 
-/** Digits enough for anything that a machine can have. */
+/** Enough digits for the resources of any machine. */
 const QUANTITY = /^\+?(\d{1,15})(?:\.(\d{1,6}))?(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$/;
 
 const DECIMAL: readonly (readonly [string, bigint])[] = [
@@ -40,7 +41,7 @@ const BINARY: readonly (readonly [string, bigint])[] = [
 ];
 const UNITS: Readonly<Record<string, bigint>> = Object.fromEntries([...DECIMAL, ...BINARY]);
 
-/** By the largest unit of which it is a whole number. */
+/** Uses the largest unit that gives a whole number. */
 function canonical(amount: bigint, units: typeof DECIMAL): string {
   if (amount === 0n) return '0';
   const [unit, scale] = units.find(([, each]) => amount % each === 0n) ?? ['m', 1n];

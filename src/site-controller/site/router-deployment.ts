@@ -7,14 +7,14 @@ import type { ControllerSettings } from '../settings.ts';
 import { configDigest, logLevelOf } from './site-spec.ts';
 import type { ContainerResources } from './size.ts';
 
-/** On every object of a router, and on its pods. */
+/** Labels of every object of a router and of its pods. */
 export const ROUTER_LABELS = { 'app.kubernetes.io/name': ROUTER, 'app.kubernetes.io/part-of': 'skupper', ...ROUTER_SELECTOR } as const;
 
-/** Variable of a router's container. */
+/** Environment variable of the router's container. */
 export const SITE_UID = 'SITE_UID';
 
 const NON_ROOT = 65_532;
-/** What a router has for its connections to end, once it is told to. */
+/** Seconds in which a router's connections may end after it was asked to stop. */
 const GRACE_SECONDS = 30;
 
 export interface RouterPods {
@@ -34,9 +34,9 @@ export function routerDeployment(site: Site, settings: ControllerSettings, pods:
     metadata: { name: pods.group, labels, ownerReferences: [ownerOf(site)] },
     spec: {
       replicas: 1,
-      // Not the group: it cannot be changed, and those that an earlier controller left have no other.
+      // Does not select by group: selectors are immutable, and Deployments of an earlier controller do not have it.
       selector: { matchLabels: { [label.component]: 'router' } },
-      // A new router is ready before the old one goes.
+      // The new router is ready before the old one stops.
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
       template: {
         metadata: {
@@ -57,13 +57,14 @@ function podSpec(site: Site, settings: ControllerSettings, { serviceAccount, spr
   const { imagePullSecrets, disableSecurityContext } = settings;
   return {
     serviceAccountName: serviceAccount,
-    // Else the environment has some lines of each of the namespace's Services, and there may be thousands.
+    // Otherwise the environment has several variables for each Service of the namespace, and there may be thousands.
     enableServiceLinks: false,
-    // The kernel drops what the first process of a namespace takes no notice of: a router that is told to end while it starts would go on for all of its grace.
+    // The kernel drops signals that PID 1 of a PID namespace does not handle. A router that is stopped while it starts would run for the
+    // full grace period.
     shareProcessNamespace: true,
     terminationGracePeriodSeconds: GRACE_SECONDS,
     ...(imagePullSecrets.length === 0 ? {} : { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) }),
-    // Also of a single router: a second one must not change the first one's pod.
+    // Set for a single router too: adding a second one must not change the pod of the first.
     ...(spread ? { affinity: { podAntiAffinity: apartFrom(pods.group) } } : {}),
     ...(disableSecurityContext ? {} : { securityContext: { ...asNobody, seccompProfile: { type: 'RuntimeDefault' } } }),
     containers: [container(site, settings, pods)],
@@ -73,7 +74,7 @@ function podSpec(site: Site, settings: ControllerSettings, { serviceAccount, spr
 
 const asNobody = { runAsNonRoot: true, runAsUser: NON_ROOT, runAsGroup: NON_ROOT } as const;
 
-/** Not from pods of its own group: during an update the new router may run on the node of the old one. */
+/** Pods of the same group are excluded: during an update, the new router may run on the node of the old one. */
 function apartFrom(group: string): unknown {
   const matchExpressions = [{ key: label.group, operator: 'NotIn', values: [group] }];
   const labelSelector = { matchLabels: ROUTER_SELECTOR, matchExpressions };
@@ -111,7 +112,7 @@ function container(
       { name: 'metrics', containerPort: ROUTER_PORTS.metrics, protocol: 'TCP' },
     ],
     livenessProbe: { ...probe('/livez'), initialDelaySeconds: 10, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
-    // Whoever waits for the site waits for this.
+    // Clients that wait for the site wait for this probe, so it runs every second.
     readinessProbe: { ...probe('/readyz'), periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 3 },
     resources,
     ...(disableSecurityContext ? {} : { securityContext: locked }),

@@ -11,7 +11,7 @@ import { readIncomingLinks, readNetwork } from './network-record.ts';
 import { podTrouble } from './pod-trouble.ts';
 import { SITE_UID } from './router-deployment.ts';
 
-/** What the cluster tells of the site's router pods, and they of the network. */
+/** State of the site's router pods in the cluster, and what they report about the network. */
 export function routerFacts(view: NamespaceView): RouterFacts {
   const told = view.find(configMaps, NETWORK_STATUS);
   const { data = {} } = told ?? {};
@@ -26,7 +26,7 @@ export function routerFacts(view: NamespaceView): RouterFacts {
   };
 }
 
-/** Each is read once while it stays as it is: passes come with every change in the namespace. */
+/** Caches the parsed form of each version: every change in the namespace triggers a reconcile. */
 const read = new WeakMap<ConfigMap, ReturnType<typeof readTold>>();
 
 function readTold(data: StringMap) {
@@ -35,19 +35,19 @@ function readTold(data: StringMap) {
 
 const LONGEST_APART = 500;
 
-/** Each of its routers works, and they do not make up for each other. */
+/** Each router works, but the two are partitioned and cannot replace each other. */
 function withApart(running: RouterFacts['running'], apart = ''): RouterFacts['running'] {
   if (running.kind !== 'done' || apart === '') return running;
   return { ...running, note: printable(apart.replaceAll('\n', '; '), LONGEST_APART) };
 }
 
-/** Not one of a Site of before, which takes a moment to end. Those of an earlier controller do not tell. */
+/** Excludes pods of a former Site, which take a moment to stop. Pods of an earlier controller have no UID. */
 export function isOfSite({ metadata, spec }: Pod, site: Site | undefined): boolean {
   const uid = spec?.containers.flatMap(({ env = [] }) => env.find(({ name }) => name === SITE_UID)?.value ?? [])[0];
   return metadata.labels?.[label.type] === 'site' && (uid === undefined || uid === site?.metadata.uid);
 }
 
-/** A router that may read nothing can say nothing of it. */
+/** A router without permissions cannot report that it lacks them. */
 function withAccount(site: Site | undefined, running: RouterFacts['running']): RouterFacts['running'] {
   const account = site?.spec.serviceAccount ?? '';
   if (account === '' || running.kind === 'done') return running;
@@ -57,7 +57,7 @@ function withAccount(site: Site | undefined, running: RouterFacts['running']): R
 
 const NONE_READY = 'No router pod is ready';
 
-/** One router pod that is ready is enough. Else: why the first is not, or why there is none. */
+/** One ready router pod is enough. Otherwise the message says why the first pod is not ready, or why there is no pod. */
 export function runningOf(ofRouters: readonly Pod[], ofSite: readonly Deployment[]): RouterFacts['running'] {
   const alive = ofRouters.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (alive.some((pod) => pod.status?.phase === 'Running' && isTrue(pod, 'Ready'))) return done;

@@ -11,22 +11,22 @@ import { isBundleType } from './bundle-type.ts';
 import { defaultIssuerOf } from './site-spec.ts';
 
 export interface RouterSecrets {
-  /** By name. */
+  /** Secrets that routers may read, by name. */
   readonly read: readonly string[];
-  /** Those of `read` that the router keeps current itself, over the link that they are for. */
+  /** Secrets of `read` that the router renews itself, over the link that uses them. */
   readonly renew: readonly string[];
   readonly problems: readonly ResourceProblem[];
 }
 
-/** With names at their longest, a Role is still small enough for the API server. */
+/** A Role with this many names of maximum length is still small enough for the API server. */
 const MOST = 4096;
 
-/** What every router needs. */
+/** Secrets that every router needs. */
 const OWN: ReadonlySet<string> = new Set([SITE_KEY, LOCAL_SERVER, SITE_SERVER]);
 
 /**
- * The Secrets that a router may read: those that the site's resources name, and nothing by which somebody could sign for the site or
- * pose as who asks its routers, also where a resource names such a one.
+ * Secrets that a router may read: those that the site's resources name. Excluded, even if named, are Secrets that could sign for the site
+ * or impersonate clients of the routers' API.
  */
 export function routerSecrets(view: NamespaceView, site: Site): RouterSecrets {
   const { resources } = view;
@@ -56,7 +56,7 @@ const NAMING: ReadonlySet<Kind> = new Set([
   'AttachedConnectorBinding',
 ]);
 
-/** Which Secrets an unreadable resource names is unknown: what the Role grants by now stays granted. */
+/** The Secrets that an unreadable resource names are unknown. So what the Role already grants stays granted. */
 function grantedBefore({ unreadable, find, ...view }: NamespaceView, verb: 'get' | 'patch'): readonly string[] {
   const isUnknown = unreadable.some(({ kind }) => NAMING.has(kind)) || hasUnreadableAttached(view);
   if (!isUnknown) return [];
@@ -66,8 +66,8 @@ function grantedBefore({ unreadable, find, ...view }: NamespaceView, verb: 'get'
 }
 
 /**
- * The Secrets of authorities, of this site and of anything else in its namespace; the site's record; the key by which tokens are served; with
- * what others ask this site's routers about themselves.
+ * Secrets that routers must not read: those of CAs, of this site and of others in the namespace; the site's record; the key of the grant
+ * server; the certificates of clients of the routers' API.
  */
 function kept({ resources, namespace, settings }: NamespaceView, site: Site): ReadonlySet<string> {
   const { Certificate, RouterAccess, SecuredAccess, AccessGrant } = resources;

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../kube/objects.ts';
 import { configMaps, type Resource } from '../../kube/resource.ts';
 import type { ControllerSettings } from '../settings.ts';
 
-/** Whether the change is of what counts for the sites of all namespaces: sizes, and label templates, in the controller's own. */
+/** Whether the change concerns the sites of all namespaces: sizes and label templates in the controller's own namespace. */
 export function concernsAllSites(
   of: Resource,
   { object, previous }: Change<KubeObject>,

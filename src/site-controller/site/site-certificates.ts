@@ -5,7 +5,7 @@ import type { NamespaceView } from '../namespace-view.ts';
 import { certificateWish, type WantedCertificate } from '../trust/certificate-object.ts';
 import { mergeDesiredStates, type DesiredState } from '../desired-state.ts';
 
-/** The authorities of a site, and what its routers show each other. */
+/** CAs of a site, and the certificate that its routers use between each other. */
 export function siteCertificates(view: NamespaceView, site: Site): DesiredState {
   const name = nameOf(site);
   const service = `${ROUTER_LOCAL}.${view.namespace}`;

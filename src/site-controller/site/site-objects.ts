@@ -25,7 +25,7 @@ import { siteCertificates } from './site-certificates.ts';
 import { isTwofold, specProblems } from './site-spec.ts';
 import { sizeOf } from './size.ts';
 
-/** What the site itself needs in its namespace: routers, their accounts and rights, configuration, authorities. */
+/** Objects that the site itself needs in its namespace: routers, their accounts and permissions, configuration, CAs. */
 export function siteObjects(view: NamespaceView): DesiredState {
   const { site, settings } = view;
   if (site === undefined) return emptyDesiredState;
@@ -56,7 +56,7 @@ function routers(view: NamespaceView, site: Site): DesiredState {
   ]);
 }
 
-/** A drain evicts one router only while the other is ready. One that is not ready may always go. */
+/** A drain evicts a router only while the other one is ready. An unready router may always be evicted. */
 function disruptionBudget(site: Site): PodDisruptionBudget {
   return {
     apiVersion: 'policy/v1',
@@ -66,7 +66,7 @@ function disruptionBudget(site: Site): PodDisruptionBudget {
   };
 }
 
-/** A person's own ServiceAccount, whose rights are that person's to give. */
+/** A user's own ServiceAccount. Its user grants the permissions. */
 function accountOf({ spec: { serviceAccount } }: Site): string | undefined {
   return serviceAccount === '' ? undefined : serviceAccount;
 }
@@ -110,13 +110,13 @@ function configs(view: NamespaceView, site: Site): DesiredState {
   return mergeDesiredStates([
     wanted(ROUTER, { data: { ...data, ...(anchor === undefined ? {} : { [ROUTER_DATA.anchor]: anchor }) } }),
     isTwofold(site) ? wanted(SECOND_ROUTER, { data }) : gone(view, configMaps, SECOND_ROUTER),
-    // What is in these is the routers'.
+    // The routers write the content of these two.
     wanted(NETWORK_STATUS),
     wanted(RENEWALS),
   ]);
 }
 
-/** What tools of Skupper look for: the configuration of its router, which has none here. */
+/** Tools of Skupper look for the configuration of its router under this key. This router has no such configuration. */
 const ROUTER_JSON = 'skrouterd.json';
 
 function localService(site: Site): Service {

@@ -1,4 +1,4 @@
-/** What the fields of a Site ask of a cluster. */
+/** What the fields of a Site require of a cluster. */
 import { narrowingProblems } from '../../site/plan/narrowing.ts';
 import { createHash } from 'node:crypto';
 import type { Site } from '../../api/skupper/index.ts';
@@ -10,17 +10,17 @@ import { keyOf } from '../../site/resources.ts';
 import { shortened } from '../../text/printable.ts';
 import type { AccessSettings } from '../settings.ts';
 
-/** The Secret of the authority that signs where nothing else is named. */
+/** Secret of the CA that signs if a resource names no issuer. */
 export function defaultIssuerOf({ spec }: Site): string {
   return spec.defaultIssuer === undefined || spec.defaultIssuer === '' ? SITE_CA : spec.defaultIssuer;
 }
 
-/** Whether there are two routers: what an edge site may not have. */
+/** Whether the site has two routers. An edge site has one. */
 export function isTwofold({ spec }: Site): boolean {
   return spec.ha === true && spec.edge !== true;
 }
 
-/** `none`: no other site can link to it. `unsupported`: nobody knows what was meant. Else the type of its RouterAccess. */
+/** `none`: no other site can link to this one. `unsupported`: the value is invalid. `by`: the type of its RouterAccess. */
 export type LinkAccess = { readonly kind: 'none' | 'unsupported' } | { readonly kind: 'by'; readonly accessType: string };
 
 export function linkAccessOf(site: Site, { enabledTypes }: Pick<AccessSettings, 'enabledTypes'>): LinkAccess {
@@ -30,10 +30,10 @@ export function linkAccessOf(site: Site, { enabledTypes }: Pick<AccessSettings, 
   return enabledTypes.includes(linkAccess) || BY_CLASS.test(linkAccess) ? { kind: 'by', accessType: linkAccess } : { kind: 'unsupported' };
 }
 
-/** Of the exposure half. It is not on the list of types, since each class is one. */
+/** An access type of the exposure half. It is not in the list of enabled types, since each class is a type of its own. */
 const BY_CLASS = /^listenerclass:./;
 
-/** But for link access at the edge: every access is refused there in the same way (`listAccesses`). */
+/** Except link access of an edge site: `listAccesses` refuses every access of an edge site in the same way. */
 export function specProblems(site: Site, access: Pick<AccessSettings, 'enabledTypes'>): readonly ResourceProblem[] {
   const { edge, ha, linkAccess = '' } = site.spec;
   const problem = (field: string, code: ResourceProblem['code'], message: string) => errorIn(keyOf(site), field, code, message);
@@ -51,13 +51,13 @@ export function specProblems(site: Site, access: Pick<AccessSettings, 'enabledTy
 
 const LEVEL = /^(?:trace|debug|info|warn|error)$/;
 
-/** `router-logging` of a Site, where it is a level of this program. */
+/** `router-logging` of a Site, if it is a valid log level. */
 export function logLevelOf({ spec }: Site): string | undefined {
   const level = spec.settings?.['router-logging'];
   return level !== undefined && LEVEL.test(level) ? level : undefined;
 }
 
-/** Changes with the settings for which a router has to be started anew. */
+/** Changes with the settings that require a restart of the router. */
 export function configDigest({ spec }: Site): string {
   const { 'router-data-connection-count': connections, 'router-logging': logging } = spec.settings ?? {};
   return createHash('sha256')

@@ -10,13 +10,13 @@ export interface ContainerResources {
 }
 
 /**
- * The requests are what an idle router uses. The limit bounds what the router lets its connections hold, which is half of what the limit leaves
- * beyond 128 MiB: 448 MiB. Without a limit that is half of the node's memory.
+ * The requests are the usage of an idle router. The memory limit bounds what connections may hold: half of what is left of it beyond 128
+ * MiB, here 448 MiB. Without a limit it is half of the node's memory.
  */
 const USUAL: ContainerResources = { requests: { cpu: '20m', memory: '96Mi' }, limits: { memory: '1Gi' } };
 
 /**
- * What the router's container asks for: the size that the Site names, else the one that is marked as the default.
+ * Resources of the router's container: the size that the Site names, else the size that is marked as the default.
  * @param sizes ConfigMaps of the controller's namespace, by name
  */
 export function sizeOf({ spec }: Site, sizes: readonly ConfigMap[]): ContainerResources {
@@ -30,7 +30,7 @@ export function sizeOf({ spec }: Site, sizes: readonly ConfigMap[]): ContainerRe
 
 const RESOURCES = ['cpu', 'memory'] as const;
 
-/** The keys of a size that are read. */
+/** Keys of a size that are read. */
 export const SIZE_KEYS = RESOURCES.flatMap((resource) => [limitKey(resource), requestKey(resource)]);
 
 type SizedResource = (typeof RESOURCES)[number];
@@ -43,7 +43,7 @@ function requestKey(resource: SizedResource): string {
   return `router-${resource}-request`;
 }
 
-/** What is no amount is left out, and so is a request above its limit: the API server would take no pod with it. */
+/** Drops invalid quantities, and a request above its limit: the API server would refuse the pod. */
 function resourcesOf(data: NonNullable<ConfigMap['data']>): ContainerResources {
   const requests: [string, string][] = [];
   const limits: [string, string][] = [];

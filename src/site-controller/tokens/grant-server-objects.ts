@@ -4,7 +4,10 @@ import { API_VERSION } from '../../api/skupper/names.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import { emptyDesiredState, type DesiredObject, type DesiredState } from '../desired-state.ts';
 
-/** By which the server where tokens are redeemed can be reached: made once for all sites, in the controller's own namespace. */
+/**
+ * Objects that make the grant server reachable, where tokens are redeemed. They exist once for all sites, in the controller's own
+ * namespace.
+ */
 export function grantServerObjects({ namespace, settings }: NamespaceView): DesiredState {
   const { enabled, autoconfigure, port } = settings.grants;
   if (!enabled || !autoconfigure || namespace !== settings.namespace) return emptyDesiredState;
@@ -28,7 +31,7 @@ export function grantServerObjects({ namespace, settings }: NamespaceView): Desi
       kind: 'SecuredAccess',
       metadata: metadata(GRANT_SERVER),
       spec: {
-        // The one that leads has the grants.
+        // Only the leader serves grants.
         selector: { 'app.kubernetes.io/name': settings.name, [LEADER_LABEL]: 'true' },
         issuer: GRANT_SERVER_CA,
         ports: [{ name: 'https', port, protocol: 'TCP' }],

@@ -12,7 +12,7 @@ import { REDEEM_PATH } from '../../trust/tokens/redemption.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import type { GrantSettings } from '../settings.ts';
 
-/** Where tokens can be redeemed, or why not. */
+/** Where tokens can be redeemed, or the reason why they cannot. */
 export type GrantAddress = { readonly url: (grant: string) => string; readonly ca: string } | { readonly problem: Problem };
 
 export interface GrantServiceOptions {
@@ -20,11 +20,11 @@ export interface GrantServiceOptions {
   readonly log: Logger;
   /** Reads a Secret that may be cached without its data. */
   readonly load: (secret: Secret) => Promise<Secret | undefined>;
-  /** The address is another by now: what grants' statuses say has changed. */
+  /** Called when the address has changed, which the statuses of grants contain. */
   readonly onChange: () => void;
 }
 
-/** The one server where tokens of all sites are redeemed, while this process leads. Each site says which grants are its own. */
+/** The single server that redeems tokens of all sites while this process leads. Each site registers its own grants. */
 export class GrantService implements AsyncDisposable {
   readonly #options: GrantServiceOptions;
   /** By the site's namespace. */
@@ -41,7 +41,7 @@ export class GrantService implements AsyncDisposable {
     return this.#options.settings.enabled;
   }
 
-  /** @param grants uids. A namespace without grants has no realm */
+  /** @param grants UIDs of the grants; a namespace without grants has no realm */
   serve(namespace: string, grants: ReadonlySet<string>, realm: GrantRealm): void {
     if (grants.size === 0) this.#realms.delete(namespace);
     else this.#realms.set(namespace, { grants, realm });
@@ -51,7 +51,7 @@ export class GrantService implements AsyncDisposable {
     this.#realms.delete(namespace);
   }
 
-  /** Takes up what the controller's own namespace has for the server: its certificate, and where it is reached. */
+  /** Applies the server's certificate and endpoints from the controller's own namespace. */
   async follow(view: NamespaceView): Promise<void> {
     if (!this.enabled || view.namespace !== view.settings.namespace) return;
     const before = [this.#hosts, this.#serving?.tls.ca, this.#problem] as const;

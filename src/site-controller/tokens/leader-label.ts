@@ -3,7 +3,7 @@ import type { KubeClient } from '../../kube/contract.ts';
 import { isNotFound } from '../../kube/errors.ts';
 import { pods } from '../../kube/resource.ts';
 
-/** Marks the pod that leads, by which the Service of the grant server finds it, and no other. */
+/** Labels the leading pod, so that the Service of the grant server selects only that pod. */
 export async function labelLeader(
   client: Pick<KubeClient, 'list' | 'patch'>,
   { namespace, pod }: { readonly namespace: string; readonly pod: string },
@@ -14,7 +14,7 @@ export async function labelLeader(
     try {
       await client.patch(pods, { namespace, name }, patch, { type: 'merge', signal });
     } catch (error) {
-      // A pod that is gone leads no more; and the process need not be one.
+      // A deleted pod no longer leads, and this process need not run in a pod.
       if (!isNotFound(error)) throw error;
     }
   };

@@ -8,7 +8,7 @@ import type { GrantStore, Ledger } from '../../trust/stores.ts';
 import { isGrantName } from '../../text/names.ts';
 import type { SiteSecrets } from '../trust/site-secrets.ts';
 
-/** The grants of a site in one of its Secrets, by their uids. */
+/** Stores a site's grants in one of its Secrets, keyed by UID. */
 export function openSecretGrants(secrets: SiteSecrets, options: { readonly ledger: Ledger; readonly clock?: Clock }): GrantStore {
   const records: GrantRecord[] = [];
   const damaged: [string, TrustError][] = [];
@@ -31,7 +31,7 @@ export function openSecretGrants(secrets: SiteSecrets, options: { readonly ledge
   return new HeldGrants({ ...options, records, damaged, keeper: { save, remove, close: () => Promise.resolve() } });
 }
 
-/** Another process has counted since this one looked: what it has counted must not be lost. */
+/** Another process has counted redemptions since this one read the record. Its count must not be lost. */
 function refuseOlder(kept: GrantRecord | undefined, { name, redemptions, keyHashes }: GrantRecord): void {
   if (kept === undefined || kept.keyHashes.every((hash, index) => hash === keyHashes[index])) return;
   const words = `grant ${name} was redeemed ${kept.redemptions} times by now, and not ${redemptions}: another process serves it`;

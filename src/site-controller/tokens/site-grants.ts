@@ -17,7 +17,7 @@ export interface SiteGrantsOptions {
   readonly authority: (issuer: string | undefined) => Promise<Authority>;
 }
 
-/** The AccessGrants of one site, whose tokens are redeemed at the controller's desk. In the store, and in URLs, each goes by its uid. */
+/** AccessGrants of one site, whose tokens the grant server redeems. Their key in the store and in URLs is the UID. */
 export class SiteGrants implements AsyncDisposable {
   readonly #options: SiteGrantsOptions;
   #namespace: string | undefined;
@@ -31,7 +31,7 @@ export class SiteGrants implements AsyncDisposable {
     this.#namespace = namespace;
     const grants = site === undefined || !desk.enabled ? [] : resources.AccessGrant;
     const wanted = new Set(grants.map(uidOf));
-    // Only a grant that was deleted is forgotten: one that cannot be read, or is not served now, must not begin again.
+    // Only a deleted grant is removed: one that is unreadable or not served now must not start again from zero.
     const kept = new Set([...resources.AccessGrant.map(uidOf), ...unreadable.filter(({ kind }) => kind === 'AccessGrant').map(uidOf)]);
     for (const { name } of store.list()) if (!kept.has(name)) await store.remove(name);
     const facts = new Map<string, GrantFacts>();
@@ -71,7 +71,7 @@ const notEnabled: GrantFacts = { ...unknown, problem: { code: 'not-on-platform',
 
 const uidOf = ({ metadata }: Pick<AccessGrant, 'metadata'>): string => metadata.uid ?? '';
 
-/** As its status tells everybody. */
+/** The endpoints are those in the Site's public status. */
 function offerOf(site: Site, siteId: string): LinkOffer {
   const endpoints = (site.status?.endpoints ?? []).map(({ name = '', host = '', port = '', group }) => ({
     name,
