@@ -21,9 +21,9 @@ import type { ObsoleteObject, DesiredObject, DesiredState } from './desired-stat
 
 export interface ApplyResult {
   readonly problems: readonly ResourceProblem[];
-  /** Something was refused that may be taken later. */
+  /** First error that a retry may resolve; undefined if there is none. */
   readonly failed: unknown;
-  /** Milliseconds until a delayed repair is due, or the report of one is to be checked. */
+  /** Milliseconds until a delayed repair is due or its report must be checked. */
   readonly again?: number;
 }
 
@@ -33,20 +33,20 @@ export interface ApplyOptions {
   readonly client: KubeClient;
   readonly repairs: Repairs;
   readonly settled: SettledObjects;
-  /** The Site, in whose status repairs of deletions are reported. */
+  /** Site whose status reports repairs of deletions. */
   readonly site: DesiredObject['for'] | undefined;
   readonly slices: TimeSlices;
   readonly signal: AbortSignal;
 }
 
-/** Requests of one pass under way at once. */
+/** Maximum number of concurrent requests of one reconcile. */
 export const CONCURRENCY = 32;
-/** A binding is refused where its Role is not there, and the pods of a Deployment where their account is not. */
+/** Applied last: a RoleBinding is refused without its Role, and the pods of a Deployment without their ServiceAccount. */
 const NEEDING_OTHERS: ReadonlySet<string> = new Set(['RoleBinding', 'Deployment']);
 
 /**
- * Makes what is wanted, and takes away what is not. What is already as wanted costs nothing. One that fails is told in the status of what
- * it was for, and keeps nothing else from being done, unless it is for the end of the namespace.
+ * Ensures the desired objects and deletes the obsolete ones. An object that already matches costs no request. An error is reported in the
+ * status of the resource that needs the object. The others are still applied, unless the namespace is terminating.
  */
 export async function applyDesired(
   { objects, unwanted }: Pick<DesiredState, 'objects' | 'unwanted'>,
@@ -58,7 +58,7 @@ export async function applyDesired(
   let ends = false;
   let again = Number.POSITIVE_INFINITY;
   const attempt = async (what: string, resource: DesiredObject['for'] | undefined, work: () => Promise<number>): Promise<void> => {
-    // Nothing more is made in a namespace that ends, and what is left there goes with it.
+    // A terminating namespace refuses new objects and deletes the existing ones.
     if (ends) return;
     await slices.next();
     try {
@@ -72,7 +72,7 @@ export async function applyDesired(
       }
       failed ??= error;
       ends ||= isNamespaceTerminating(error);
-      // Somebody was quicker: the next pass sees what he did.
+      // Another writer was faster. The next reconcile sees its change.
       if (resource !== undefined && !ends && !isConflict(error)) problems.push(refused(resource, what, error));
     }
   };
@@ -90,14 +90,14 @@ export async function applyDesired(
   return { problems: [...problems, ...reports.problems, ...changed], failed, ...(Number.isFinite(again) ? { again } : {}) };
 }
 
-/** Trying again changes nothing until somebody has renamed something. */
+/** A retry is useless until a user renames one of the two objects. */
 class ForeignObjectError extends EarshotError<'object-foreign'> {
   constructor(message: string) {
     super('object-foreign', message);
   }
 }
 
-/** @returns milliseconds after which it is to be tried, where something else keeps changing it back; 0: it is done */
+/** @returns milliseconds until the next attempt if another writer keeps reverting the object; 0 when done */
 async function make(wish: DesiredObject, { caches, client, repairs, settled, signal }: ApplyOptions): Promise<number> {
   const { of, object: wanted } = wish;
   const view = caches.view(of);
@@ -105,7 +105,7 @@ async function make(wish: DesiredObject, { caches, client, repairs, settled, sig
   const owner = current === undefined ? undefined : foreignController(current.metadata);
   if (owner !== undefined) throw new ForeignObjectError(`${nameOf(wish)} exists and belongs to ${owner}; rename one of the two`);
   const fate = current === undefined ? undefined : orphanPolicy(current, wanted);
-  // Its end brings the next pass.
+  // Its deletion triggers the next reconcile.
   if (fate === 'awaited') return 0;
   const desired = digestOf(wanted);
   const found = current === undefined ? ABSENT : (markOf(current)?.digest ?? '');
@@ -117,7 +117,7 @@ async function make(wish: DesiredObject, { caches, client, repairs, settled, sig
   await repairs.investigate(wish, current, signal);
   if (delay > 0) return delay;
   if (current === undefined) {
-    // What is not known to be there may have been made meanwhile, also by the controller that led before: then this is refused.
+    // An object that the cache lacks may exist, for example because the former leader created it. Then create is refused.
     const created = marked(wanted, `${CREATED_MARK}${desired}`);
     const answer = await client.create(of, created, { strict: true, signal });
     view.wrote(answer);
@@ -140,7 +140,7 @@ async function make(wish: DesiredObject, { caches, client, repairs, settled, sig
   return 0;
 }
 
-/** What works all the same, but not as it was meant. */
+/** Warns about objects that admission changed: they work, but not as intended. */
 function changedByAdmission({ of, object, for: resource }: DesiredObject, { settled }: ApplyOptions): readonly ResourceProblem[] {
   const changed = settled.changedIn(of, object);
   if (changed.length === 0) return [];
@@ -156,7 +156,7 @@ async function removeUnwanted(
 ): Promise<number> {
   const { metadata } = unwanted.object;
   settled.forget(unwanted.of, unwanted.object);
-  // It waits for its finalizers, or is another controller's whatever marks it bears.
+  // It waits for its finalizers, or another controller owns it in spite of our marks.
   if (metadata.deletionTimestamp !== undefined || foreignController(metadata) !== undefined) return 0;
   const delay = repairs.delay(unwanted, ABSENT);
   await repairs.investigate(unwanted, undefined, signal);
@@ -169,13 +169,16 @@ async function apply(of: Resource, wanted: KubeObject, current: KubeObject, clie
   try {
     return await client.apply(of, at(current, wanted), { signal });
   } catch (error) {
-    // It may be what others have put beside it that cannot stand there.
+    // The cause may be fields of other managers that are invalid beside ours.
     if (!(error instanceof ApiError && error.status === 422) || specOf(wanted) === undefined) throw error;
     return client.apply(of, at(await replaceSpec(of, wanted, current, client, signal), wanted), { signal });
   }
 }
 
-/** With each list as it is wanted, and whose it is to be: who has not said so by then may be forbidden to change it. */
+/**
+ * Replaces each list of the spec as a whole. Sets the owner in the same patch: the admission policy forbids the controller to change
+ * objects that no resource of skupper.io owns.
+ */
 function replaceSpec(of: Resource, wanted: KubeObject, current: KubeObject, client: KubeClient, signal: AbortSignal): Promise<KubeObject> {
   const { namespace, name = '' } = wanted.metadata;
   const key = { ...(namespace === undefined ? {} : { namespace }), name };
@@ -183,7 +186,7 @@ function replaceSpec(of: Resource, wanted: KubeObject, current: KubeObject, clie
   return client.patch(of, key, at(current, patch), { type: 'merge', signal });
 }
 
-/** Others' stay. */
+/** Adds the missing owners; those of others stay. */
 function ownersOf(
   { metadata: { ownerReferences: wanted = [] } }: KubeObject,
   current: KubeObject,
@@ -193,7 +196,7 @@ function ownersOf(
   return missing.length === 0 ? {} : { ownerReferences: [...before, ...missing] };
 }
 
-/** As it was seen: where it is another one by now, or gone, this is refused. */
+/** Adds the UID and resource version that were seen: the API server refuses the write if the object has changed or was replaced. */
 function at<T extends Pick<KubeObject, 'metadata'>>({ metadata: { uid, resourceVersion } }: KubeObject, object: T): T {
   const seen = { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
   return { ...object, metadata: { ...object.metadata, ...seen } };
@@ -203,7 +206,7 @@ function specOf(object: KubeObject & { readonly spec?: unknown }): unknown {
   return object.spec;
 }
 
-/** @returns false where it is gone, or another one by now: the watch shows which */
+/** @returns false if the object is gone or was replaced; the watch shows which */
 async function remove({ of, object: { metadata } }: ObsoleteObject, client: KubeClient, signal: AbortSignal): Promise<boolean> {
   const { namespace, name = '', uid } = metadata;
   try {
@@ -215,7 +218,7 @@ async function remove({ of, object: { metadata } }: ObsoleteObject, client: Kube
   }
 }
 
-/** With its digest, by which is seen later that something is no longer wanted in it. */
+/** Adds the digest of the desired object. It shows later that a field is no longer desired. */
 function marked(object: KubeObject, mark: string): KubeObject {
   const { annotations = {}, ...metadata } = object.metadata;
   return { ...object, metadata: { ...metadata, annotations: { ...annotations, [annotation.applied]: mark } } };

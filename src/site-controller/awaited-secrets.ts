@@ -1,26 +1,26 @@
 import type { ResourceProblem } from '../site/problem.ts';
 import { keyOf, type ResourceKey, type SiteObject } from '../site/resources.ts';
 
-/** Milliseconds in which a missing Secret is no error: its author may apply it after the resource that names it. */
+/** Milliseconds in which a missing Secret is not an error: users may apply it after the resource that names it. */
 const GRACE = 3_000;
 
 export interface Judged {
   readonly problems: readonly ResourceProblem[];
-  /** Milliseconds until one of them becomes an error. */
+  /** Milliseconds until the first awaited Secret becomes an error. */
   readonly again?: number;
 }
 
-/** Reports a missing Secret as awaited at first. A resource that has the status Error already keeps it. */
+/** Reports a missing Secret as awaited at first. A resource that already has the status Error keeps it. */
 export class AwaitedSecrets {
   readonly #clock: () => number;
-  /** When each resource was first seen without its Secret. */
+  /** Time at which each resource was first seen without its Secret. */
   readonly #since = new Map<ResourceKey, number>();
 
   constructor(clock: () => number = () => performance.now()) {
     this.#clock = clock;
   }
 
-  /** @param objects those whose problems these are */
+  /** @param objects resources that the problems concern */
   judge(problems: readonly ResourceProblem[], objects: Iterable<SiteObject>): Judged {
     const missing = new Set(problems.filter(isMissing).map(({ resource }) => resource));
     for (const resource of this.#since.keys()) if (!missing.has(resource)) this.#since.delete(resource);

@@ -1,4 +1,4 @@
-/** What the controller of sites keeps of the cluster: every kind in one way, so that rules ask for all of them alike. */
+/** Caches of the site controller: one for each kind, all with the same interface. */
 import { skupperResources } from '../api/skupper/index.ts';
 import { GROUP } from '../api/skupper/names.ts';
 import type { Change, KubeClient, StartInformer } from '../kube/contract.ts';
@@ -18,9 +18,9 @@ const allKept: readonly Kept[] = [...ownKinds, ...keptObjects];
 export interface SiteCachesOptions {
   readonly start: StartInformer;
   readonly client: KubeClient;
-  /** Left out: all namespaces. */
+  /** All namespaces if undefined. */
   readonly namespace?: string | undefined;
-  /** Names of the resources (`routes.v1.route.openshift.io`) that the cluster serves, besides Kubernetes' own and Earshot's. */
+  /** Names (`routes.v1.route.openshift.io`) of the resources that the cluster serves besides those of Kubernetes and Earshot. */
   readonly served: ReadonlySet<string>;
   readonly signal: AbortSignal;
 }
@@ -28,7 +28,7 @@ export interface SiteCachesOptions {
 interface Started {
   readonly view: WriteThroughCache<KubeObject>;
   readonly end: AbortController;
-  /** Why the cluster does not serve the kind, of those that it need not. */
+  /** Error of an optional kind that the cluster does not serve. */
   unserved?: unknown;
 }
 
@@ -55,8 +55,8 @@ export class SiteCaches {
   }
 
   /**
-   * Lists every kind anew, and resolves once all of it is in: what whoever led before has done is known then. A watch may be late, and kinds
-   * are not late alike: what is there without its cause would be taken away.
+   * Lists every kind again and resolves once all lists are complete, so that all writes of the former leader are known. Watches lag by
+   * different amounts: an object that is seen before its cause would be deleted.
    */
   async renew(): Promise<void> {
     const started = allKept.filter(({ of }) => this.has(of)).map((kept) => ({ of: kept.of, started: this.#start(kept) }));
@@ -67,7 +67,7 @@ export class SiteCaches {
     }
   }
 
-  /** Keeps an optional kind that the cluster serves only now, once the first list of it is in. Without effect on one that is kept already. */
+  /** Adds an optional kind that the cluster has begun to serve, after its first list. No-op if the kind is already cached. */
   async add(of: Resource): Promise<void> {
     const kept = keptObjects.find((each) => each.of === of);
     if (kept === undefined || this.has(of)) return;
@@ -78,7 +78,7 @@ export class SiteCaches {
     for (const told of this.#ofKinds) told();
   }
 
-  /** Told when a kind was added, or is served no more. Returns the way to stop. */
+  /** Calls the handler when a kind is added or no longer served. Returns a function that unsubscribes it. */
   onKind(handler: () => void): () => void {
     this.#ofKinds.add(handler);
     return () => this.#ofKinds.delete(handler);
@@ -92,7 +92,7 @@ export class SiteCaches {
       ...how,
       signal: AbortSignal.any([signal, end.signal]),
       indexes: { [NAMESPACE]: ({ metadata }) => [metadata.namespace ?? ''] },
-      // Its definition was deleted, or the program that serves it. Nothing waits for its list any more.
+      // The CRD was deleted, or the program that serves the kind. Stops waiting for its list.
       onTrouble: ({ kind, error }) => {
         if (optional !== true || kind === 'callback' || !isNotFound(error)) return;
         started.unserved = error;
@@ -109,7 +109,7 @@ export class SiteCaches {
     if (this.#kept.delete(nameOf(of))) for (const told of this.#ofKinds) told();
   }
 
-  /** In place of what was kept of that kind. */
+  /** Replaces the cache of that kind. */
   #keep(of: Resource, started: Started): void {
     const { view } = started;
     this.#kept.get(nameOf(of))?.end.abort();
@@ -119,17 +119,17 @@ export class SiteCaches {
     });
   }
 
-  /** Of namespaces that are followed for their pods; undefined where they have not been listed yet. */
+  /** Pods of a watched namespace; undefined if they are not listed yet. */
   podsOf(namespace: string): readonly SelectablePod[] | undefined {
     return this.#pods.of(namespace);
   }
 
-  /** Follows the pods of these namespaces, and of no others. */
+  /** Watches the pods of exactly these namespaces. */
   followPods(namespaces: ReadonlySet<string>): void {
     this.#pods.follow(namespaces);
   }
 
-  /** Told of namespaces whose pods are followed, each time that they are others than before. */
+  /** Calls the handler with a watched namespace whenever its pods change. */
   onPods(handler: (namespace: string) => void): () => void {
     this.#podHandlers.add(handler);
     return () => this.#podHandlers.delete(handler);
@@ -139,7 +139,7 @@ export class SiteCaches {
     return Promise.all([...this.#kept.values()].map(listed));
   }
 
-  /** The kinds whose first list is not in yet. */
+  /** Kinds whose first list is not complete. */
   get missing(): readonly string[] {
     return [...this.#kept].filter(([, { view }]) => !view.isSynced).map(([name]) => name);
   }
@@ -148,15 +148,15 @@ export class SiteCaches {
     return this.#kept.has(nameOf(of));
   }
 
-  /** @throws TypeError where the kind is not kept: a mistake of the program */
+  /** @throws TypeError if the kind is not cached: a programming error */
   view<T extends KubeObject>(of: Resource<T>): WriteThroughCache<T> {
     const view = this.#kept.get(nameOf(of))?.view;
     if (view === undefined) throw new TypeError(`${nameOf(of)} are not kept`);
-    // Each view was made for the resource of its name.
+    // Each cache was created for the resource of its name.
     return view as unknown as WriteThroughCache<T>;
   }
 
-  /** By name, with what was written and not seen yet. */
+  /** Sorted by name, including writes that the watch has not delivered yet. */
   list<T extends KubeObject>(of: Resource<T>, namespace: string): readonly T[] {
     if (!this.has(of)) return [];
     const view = this.view(of);
@@ -165,24 +165,24 @@ export class SiteCaches {
     return [...seen, ...pending].sort((one, other) => ((one.metadata.name ?? '') < (other.metadata.name ?? '') ? -1 : 1));
   }
 
-  /** How many of Earshot's own resources a namespace has. */
+  /** Number of Earshot's own resources in a namespace. */
   count(namespace: string): number {
     return Object.values(skupperResources).reduce((total, of) => total + this.view(of).by(NAMESPACE, namespace).length, 0);
   }
 
-  /** All namespaces in which there is something of a kind. */
+  /** Namespaces that contain an object of the kind. */
   namespacesWith(of: Resource): ReadonlySet<string> {
     return new Set([...(this.#kept.get(nameOf(of))?.view.values() ?? [])].map(({ metadata }) => metadata.namespace ?? ''));
   }
 
-  /** Told of every change of every kind that is not the echo of a status that this process wrote. */
+  /** Calls the handler on every change that is not the echo of a status that this process wrote. */
   onChange(handler: Handler): () => void {
     this.#handlers.add(handler);
     return () => this.#handlers.delete(handler);
   }
 }
 
-/** Resolves once the first list is in, or is not to be had since the cluster does not serve the kind. */
+/** Resolves once the first list is complete, or once the cluster turns out not to serve the kind. */
 async function listed(started: Started): Promise<void> {
   try {
     await started.view.synced;
@@ -191,12 +191,12 @@ async function listed(started: Started): Promise<void> {
   }
 }
 
-/** As kubectl takes it: `routes.v1.route.openshift.io`; `services` of the core group. */
+/** Name in the notation of kubectl: `routes.v1.route.openshift.io`, or `services` for the core group. */
 export function nameOf({ plural, version, group }: Resource): string {
   return group === '' ? plural : `${plural}.${version}.${group}`;
 }
 
-/** Of Earshot's own kinds this process writes the status, and needs no second look at that. */
+/** This process writes the status of Earshot's own kinds, so a change of that status alone is an echo. */
 function ownPartOf({ group }: Resource): ConstructorParameters<typeof WriteThroughCache<KubeObject>>[1] {
   if (group !== GROUP) return undefined;
   return (object) => {

@@ -1,4 +1,4 @@
-/** Which change brings a pass over the namespace that it is in: pure. */
+/** Decides which changes trigger a reconcile of their namespace (pure). */
 import { isDeepStrictEqual } from 'node:util';
 import { GROUP } from '../api/skupper/names.ts';
 import type { Change } from '../kube/contract.ts';
@@ -7,9 +7,9 @@ import type { Resource } from '../kube/resource.ts';
 import type { Kind } from '../site/resources.ts';
 import { isOfRouters } from './observe.ts';
 
-/** What a site's routers say in their statuses is nothing that a rule goes by. Without a Site the controller writes those, and mends them. */
+/** No rule reads what a site's routers write into statuses. Without a Site the controller writes these statuses, and repairs them. */
 export function isRelevantChange({ group, kind }: Resource, { object, previous }: Change<KubeObject>, hasSite: () => boolean): boolean {
-  // Kinds of the group are those that there are resources of.
+  // Every kind of the group is a resource kind.
   if (previous === undefined || group !== GROUP || !isOfRouters(kind as Kind)) return true;
   return !isDeepStrictEqual(withoutStatus(previous), withoutStatus(object)) || !hasSite();
 }

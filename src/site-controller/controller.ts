@@ -1,4 +1,4 @@
-/** The controller of sites: one queue, whose keys are namespaces. */
+/** The site controller: one work queue, whose keys are namespaces. */
 import { performance } from 'node:perf_hooks';
 import { sites, skupperResources } from '../api/skupper/index.ts';
 import type { EventRecorder, KubeClient } from '../kube/contract.ts';
@@ -22,18 +22,18 @@ export interface SiteControllerOptions {
   readonly settings: ControllerSettings;
   readonly events: EventRecorder;
   readonly log: Logger;
-  /** Namespaces that are looked at at once. */
+  /** Maximum number of namespaces that are reconciled concurrently. */
   readonly concurrency: number;
 }
 
 const BACKOFF = { first: 100, max: 60_000 };
 /**
- * Milliseconds for each resource of a namespace, from the beginning of one pass to that of the next: a pass looks at all of them, and hundreds
- * may be made in a second.
+ * Milliseconds for each resource of a namespace, between the starts of two reconciles. A reconcile reads all resources, and hundreds may be
+ * created in a second.
  */
 const PACE = 0.2;
 
-/** Starts once every cache is synced. Rejects when one is stopped before. */
+/** Starts once every cache is synced. Rejects if a cache is stopped before. */
 export async function startSiteController({
   client,
   caches,
@@ -44,7 +44,7 @@ export async function startSiteController({
 }: SiteControllerOptions): Promise<Controller> {
   await caches.synced;
   const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
-  /** When the next pass over a namespace may begin. */
+  /** Time from which the next reconcile of a namespace may start. */
   const rests = new Map<string, number>();
   const wake = (namespace: string): void => {
     const rest = (rests.get(namespace) ?? 0) - performance.now();
@@ -66,7 +66,7 @@ export async function startSiteController({
     },
     onResult: reportResults('sites', log),
   });
-  // Changes come in hundreds, and each time all bindings of the cluster are looked through.
+  // Coalesces changes: they come in hundreds, and each update reads all bindings of the cluster.
   let following: NodeJS.Immediate | undefined;
   const followPods = (): void => {
     following = undefined;
@@ -78,7 +78,7 @@ export async function startSiteController({
     const { namespace } = change.object.metadata;
     if (namespace !== undefined && isRelevantChange(of, change, () => caches.list(sites, namespace).length > 0)) wake(namespace);
     if (concernsAllSites(of, change, settings)) caches.namespacesWith(sites).forEach(wake);
-    // Its address is part of the hosts of all that share it.
+    // The Gateway's address is part of the hosts of all SecuredAccesses that share it.
     if (of === gateways) caches.namespacesWith(skupperResources.SecuredAccess).forEach(wake);
     const others = concernedBy(of, change);
     if (others.length === 0) return;
@@ -91,7 +91,7 @@ export async function startSiteController({
   };
   const stopKinds = caches.onKind(wakeAll);
   wakeAll();
-  // Also where it has none of these yet: the server for tokens is there.
+  // The controller's namespace contains the grant server, even if it has none of these resources.
   wake(settings.namespace);
   const shown = showQueues({ sites: queue });
   return {

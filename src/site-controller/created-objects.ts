@@ -1,17 +1,17 @@
 /**
- * Objects that were created, and not applied: that is a quarter of the work for the API server. But it takes what is created for an `Update`,
- * whose fields no later apply takes away, even by the same manager; so before the first apply they become those of one.
- * `kubectl apply --server-side` does the same with what was applied without it.
+ * Converts objects that were created instead of applied; create costs the API server a quarter of the work. The API server records a create
+ * as `Update`, and a later apply never removes those fields, even by the same manager. So the first apply converts them, as `kubectl apply
+ * --server-side` does with objects that were applied client-side.
  */
 import { annotation, FIELD_MANAGER } from '../api/skupper/cluster-names.ts';
 import type { KubeClient } from '../kube/contract.ts';
 import type { KubeObject } from '../kube/objects.ts';
 import type { Resource } from '../kube/resource.ts';
 
-/** Before the hash of one that was created, and not applied since. */
+/** Prefix of the digest of an object that was created and not applied since. */
 export const CREATED_MARK = '+';
 
-/** What an object bears of its last write: its digest, and whether it was created and not applied since. */
+/** Parses the mark of the last write: its digest, and whether the object was created and not applied since. */
 export function markOf({
   metadata: { annotations = {} },
 }: KubeObject): { readonly how: typeof CREATED_MARK | ''; readonly digest: string } | undefined {
@@ -24,11 +24,11 @@ export function isCreatedBySite(object: KubeObject): boolean {
   return markOf(object)?.how === CREATED_MARK;
 }
 
-/** @returns it as it is then */
+/** @returns the object after its fields were converted */
 export async function heldAsApplied(of: Resource, { metadata }: KubeObject, client: KubeClient, signal: AbortSignal): Promise<KubeObject> {
   const { namespace, name = '', uid, resourceVersion } = metadata;
   const key = { ...(namespace === undefined ? {} : { namespace }), name };
-  // What is kept of an object is without its managers. Where it is another version by now, the patch is refused.
+  // The cache drops managedFields, so read them. If the object has another version by now, the patch is refused.
   const { managedFields = [] } = (await client.get(of, key, { signal })).metadata;
   const held = managedFields.map((each) => (isOurs(each) ? { ...each, operation: 'Apply' } : each));
   return client.patch(of, key, { metadata: { uid, resourceVersion, managedFields: held } }, { type: 'merge', signal });

@@ -1,4 +1,4 @@
-/** What a rule wants of the cluster: plain data, carried out by `carryOut`. */
+/** What a rule wants of the cluster: plain data, which `applyDesired` applies. */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../kube/objects.ts';
 import type { Resource } from '../kube/resource.ts';
@@ -6,24 +6,24 @@ import type { ResourceProblem } from '../site/problem.ts';
 import type { ResourceKey } from '../site/resources.ts';
 
 export interface DesiredState {
-  /** To be there, with these fields: what else is in the object is others'. */
+  /** Objects to ensure with these fields; all other fields belong to others. */
   readonly objects: readonly DesiredObject[];
-  /** Ours, and to go. */
+  /** Objects of ours to delete. */
   readonly unwanted: readonly ObsoleteObject[];
   readonly problems: readonly ResourceProblem[];
 }
 
 export interface DesiredObject<T extends KubeObject = KubeObject> {
   readonly of: Resource<T>;
-  /** With name, labels, annotations and owner. Its namespace is the site's unless it names another. */
+  /** With name, labels, annotations and owner. Its namespace defaults to the site's. */
   readonly object: T;
-  /** In whose status it is told where the object cannot be made. */
+  /** Resource whose status reports that the object cannot be created. */
   readonly for: ResourceKey;
 }
 
 export interface ObsoleteObject {
   readonly of: Resource;
-  /** As it was seen: another one of the same name stays. */
+  /** As it was seen: a new object of the same name stays. */
   readonly object: KubeObject;
 }
 
@@ -38,8 +38,8 @@ export function mergeDesiredStates(all: readonly DesiredState[]): DesiredState {
 }
 
 /**
- * Where two want one object, each in its own way, the first has it, or they would write it in turn for ever.
- * @returns `rivals`: what the others are told
+ * If two rules want different versions of one object, the first wins. Otherwise they would overwrite each other forever.
+ * @returns `rivals`: problems of the resources that lost
  */
 export function resolveConflicts(wishes: DesiredState): DesiredState & { readonly rivals: readonly ResourceProblem[] } {
   const first = new Map<string, DesiredObject>();
@@ -48,7 +48,7 @@ export function resolveConflicts(wishes: DesiredState): DesiredState & { readonl
     const { kind, metadata } = wish.object;
     const had = first.getOrInsert(`${wish.of.group} ${kind} ${metadata.namespace ?? ''}/${metadata.name}`, wish);
     if (had === wish) return true;
-    // What is shared is asked for alike by all.
+    // Identical requests for a shared object do not conflict.
     if (isDeepStrictEqual(had.object, wish.object)) return false;
     const message = `${kind} ${metadata.name} is what ${had.for} has already; rename this one.`;
     rivals.push({ resource: wish.for, severity: 'error', code: 'name-taken', message });

@@ -1,4 +1,4 @@
-/** The kinds that the controller of sites keeps besides Earshot's own, each cut down to what rules read. */
+/** Kinds that the site controller caches besides Earshot's own, each reduced to the fields that rules read. */
 import {
   annotation,
   CONTROL_CONFIG,
@@ -37,17 +37,17 @@ export interface Kept {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly project?: (object: KubeObject) => KubeObject | undefined;
-  /** Of an API that a cluster need not have. */
+  /** True for a kind of an API that a cluster may lack. */
   readonly optional?: true;
 }
 
 /**
- * An editor of one namespace chooses names, labels and content. An object that no rule reads is not kept, or costs less than 1 KiB
+ * Editors of a namespace choose names, labels and content. So an object that no rule reads is dropped, or costs less than 1 KiB
  * (`test/unit/site-controller/unused-objects.test.ts`).
  */
 export const keptObjects: readonly Kept[] = [
   { of: deployments, labelSelector: `${label.component}=router`, project: named(ROUTER, SECOND_ROUTER) },
-  // Each project function gets objects of its own kind.
+  // Each project function receives objects of its own kind only.
   { of: services, project: (object) => keptService(object) },
   { of: pods, labelSelector: `${label.component}=router`, project: (object) => routerPod(object as Pod) },
   { of: secrets, project: (object) => keptSecret(object as Secret) },
@@ -67,7 +67,7 @@ export const keptObjects: readonly Kept[] = [
 /** kubectl's copy of the object. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Drops what is long and never read. */
+/** Drops long fields that are never read. */
 export function withoutManagement<T extends KubeObject>(object: T): T {
   const { managedFields: _, annotations, ...metadata } = object.metadata;
   if (annotations?.[LAST_APPLIED] === undefined)
@@ -80,7 +80,10 @@ function named(...names: readonly string[]): (object: KubeObject) => KubeObject 
   return (object) => (names.includes(object.metadata.name ?? '') ? withoutManagement(object) : undefined);
 }
 
-/** Another's Service counts by its name and owner, unless a label gives it to listeners. That of an exposed Listener leads to the pods of an access. */
+/**
+ * A foreign Service keeps its name and owners, unless a label assigns it to listeners. That of an exposed Listener keeps its selector too:
+ * it selects the pods of an access.
+ */
 function keptService(object: Service): Service {
   const { labels = {}, ownerReferences, deletionTimestamp } = object.metadata;
   if (isOurs(object) || labels[label.listener] !== undefined) return withoutManagement(object);
@@ -95,7 +98,7 @@ function keptService(object: Service): Service {
   };
 }
 
-/** Keeps its state and the UID of its Site. */
+/** Keeps the pod's state and the UID of its Site. */
 function routerPod({ metadata, spec, status }: Pod): Pod | undefined {
   const { labels, deletionTimestamp } = metadata;
   if (labels?.[label.type] !== 'site') return undefined;
@@ -117,8 +120,8 @@ function routerPod({ metadata, spec, status }: Pod): Pod | undefined {
 }
 
 /**
- * With its data only where that is read in every pass: a site's records, and the Secrets of Certificates. `loadSecret` reads the others when they
- * are used. Of another's Secret only the owners count, and its type, by which routers may read it or not.
+ * Keeps data only if every reconcile reads it: a site's records, and the Secrets of Certificates. `loadSecret` reads the others on use. A
+ * foreign Secret keeps its owners and its type, which decides whether routers may read it.
  */
 function keptSecret(object: Secret): KubeObject | undefined {
   const { apiVersion, kind, type, data = {}, metadata } = object;
@@ -127,7 +130,7 @@ function keptSecret(object: Secret): KubeObject | undefined {
   if (RECORDS.has(name) || isOfCertificate === true) return withoutManagement(object);
   if (isOurs(object)) return withoutData(withoutManagement(object));
   const mayHoldBundle = type === 'kubernetes.io/tls' || data['ca.crt'] !== undefined || data['tls.crt'] !== undefined;
-  // No type in the cache means that a router may read it.
+  // A cached Secret without a type counts as readable by routers.
   if (!mayHoldBundle && isBundleType(type)) return undefined;
   const kept: Secret = {
     ...(apiVersion === undefined ? {} : { apiVersion }),
@@ -144,7 +147,7 @@ function isOfGroup({ apiVersion }: { readonly apiVersion: string }): boolean {
 
 const CONFIG_MAPS: ReadonlySet<string> = new Set([CONTROL_CONFIG, ROUTER, SECOND_ROUTER, NETWORK_STATUS, RENEWALS]);
 
-/** Label templates and sizes have any name, and a few keys that are read. */
+/** Label templates and sizes may have any name. Only a few of their keys are read. */
 function keptConfigMap(object: ConfigMap): KubeObject | undefined {
   const { name = '', labels = {} } = object.metadata;
   if (CONFIG_MAPS.has(name)) return withoutManagement(object);

@@ -7,7 +7,9 @@ const NAME = 'skupper-log-config';
 const KEY = 'CONTROLLER_LOG_LEVEL';
 const LEVELS: ReadonlySet<string> = new Set(['debug', 'info', 'warn', 'error']);
 
-/** Logs as ConfigMap `skupper-log-config` of the controller's namespace says, from the moment on that it says so, and as before without it. */
+/**
+ * Follows the log level in ConfigMap `skupper-log-config` of the controller's namespace. Without the ConfigMap, the original level applies.
+ */
 export function followLogLevel(parts: {
   readonly start: StartInformer;
   readonly client: KubeClient;

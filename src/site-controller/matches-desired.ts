@@ -1,8 +1,8 @@
-/** Whether an object in the cluster is what a rule wants, whatever else is in it. */
+/** Whether an object in the cluster is what a rule wants, regardless of additional fields. */
 import type { KubeObject } from '../kube/objects.ts';
 import { isRecord } from '../text/is-record.ts';
 
-/** All that is wanted is there, and nothing that was wanted before is wanted no more (then the hash would be another). */
+/** Whether everything desired is present. A field that is no longer desired changes the digest, so it is not checked here. */
 export function matchesDesired(current: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted)) {
     return (
@@ -20,27 +20,27 @@ export function matchesDesired(current: unknown, wanted: unknown): boolean {
   return current === wanted || (isEmpty(current) && isEmpty(wanted));
 }
 
-/** Others may own it as well. */
+/** Other owners are allowed. */
 function hasOwners(current: unknown, wanted: unknown): boolean {
   if (!Array.isArray(wanted)) return true;
   return Array.isArray(current) && wanted.every((owner) => current.some((each) => matchesDesired(each, owner)));
 }
 
-/** A label more, and other pods are selected. */
+/** An additional label would select other pods. */
 function hasOtherKeys(current: unknown, wanted: unknown): boolean {
   return isRecord(current) && isRecord(wanted) && Object.keys(current).some((key) => !Object.hasOwn(wanted, key));
 }
 
-/** The API server leaves out what is empty. */
+/** The API server omits empty values. */
 const isEmpty = (value: unknown): boolean => value === undefined || value === '' || value === false || value === 0 || value === null;
 
-/** `fieldsV1` of each manager, at one place of an object. */
+/** `fieldsV1` of each manager, at one path of an object. */
 type Recorded = readonly Readonly<Record<string, unknown>>[];
 
 /**
- * Server-side apply leaves in a list what another manager has put there, such as a port of a Service by an earlier controller. That can even
- * be invalid beside what is wanted, as two ports of one name are. What is wanted is the whole list, and what admission adds to it: the API
- * server records no manager of that, and removing it would bring it back.
+ * Server-side apply keeps list elements of other managers, such as a Service port of an earlier controller. They may even be invalid beside
+ * the desired ones, as two ports of one name are. Elements that admission adds are allowed: they have no recorded manager, and admission
+ * would add them again.
  */
 export function hasMore(current: KubeObject, wanted: KubeObject): boolean {
   const entries = current.metadata.managedFields;
@@ -74,13 +74,13 @@ function under(recorded: Recorded, field: string): Recorded {
   return recorded.map((fields) => fields[field]).filter(isRecord);
 }
 
-/** `k:{"name":"router"}` is how managed fields name an element of a list (structured-merge-diff, fieldpath). */
+/** Managed fields name a list element as `k:{"name":"router"}` (structured-merge-diff, fieldpath). */
 function isOfKey(element: unknown, key: string): boolean {
   const fields: unknown = JSON.parse(key.slice(2));
   return isRecord(element) && isRecord(fields) && Object.entries(fields).every(([name, value]) => element[name] === value);
 }
 
-/** All that is wanted is there: what was added beside it does not matter, nor does an image that got its digest. */
+/** Whether everything desired is present. Additional fields are allowed, and so is an image that was pinned to its digest. */
 export function hasAll(current: unknown, wanted: unknown, field = ''): boolean {
   if (field === 'ownerReferences') return hasOwners(current, wanted);
   if (field === 'selector' && hasOtherKeys(current, wanted)) return false;
@@ -95,7 +95,7 @@ export function hasAll(current: unknown, wanted: unknown, field = ''): boolean {
   return Object.entries(wanted).every(([key, value]) => value === undefined || hasAll(current[key], value, key));
 }
 
-/** `repository:tag` and `repository:tag@sha256:…` or `repository@sha256:…`. */
+/** `repository:tag@sha256:…` and `repository@sha256:…` match `repository:tag`. */
 function isPinned(current: string, wanted: string): boolean {
   const [image, digest] = current.split('@sha256:');
   return digest !== undefined && (image === wanted || image === wanted.replace(/:[^:/@]+$/, ''));

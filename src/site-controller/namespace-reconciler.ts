@@ -41,23 +41,23 @@ export interface NamespaceReconcilerOptions {
   readonly settings: ControllerSettings;
   readonly events: EventRecorder;
   readonly log: Logger;
-  /** RFC 3339, seconds. */
+  /** Current time in RFC 3339 format, to the second. */
   readonly now: () => string;
-  /** Asks for a pass over a namespace. */
+  /** Enqueues a namespace. */
   readonly wake: (namespace: string) => void;
-  /** Milliseconds, monotonic; for tests. */
+  /** Monotonic clock in milliseconds; for tests. */
   readonly clock?: () => number;
 }
 
 const kinds = Object.values(skupperResources) as unknown as readonly Resource<SiteObject>[];
 
-/** Resources beyond the most of a kind that are told so. */
+/** Maximum number of surplus resources of a kind whose status reports the surplus. */
 const MOST_TOLD = 100;
 
-/** What each rule wants, in no order: every pass brings all of it about as far as it can. */
+/** Rules in no order: each reconcile applies the results of all of them as far as possible. */
 const RULES = [siteObjects, accessObjects, attachedObjects, grantServerObjects];
 
-/** Keeps what is in each namespace in line with its resources. A pass looks at all of a namespace, and changes what differs. */
+/** Reconciles each namespace: reads all of its objects, and changes those that differ from what its resources ask for. */
 export class NamespaceReconciler implements AsyncDisposable {
   readonly #options: NamespaceReconcilerOptions;
   /** By namespace, while it has a Site. */
@@ -68,7 +68,7 @@ export class NamespaceReconciler implements AsyncDisposable {
   readonly #settled = new Map<string, SettledObjects>();
   /** By namespace, while it has a Site. */
   readonly #awaited = new Map<string, AwaitedSecrets>();
-  /** Of all namespaces: however much work one makes, each of the others gets its turn. */
+  /** Round-robin over all namespaces, so that the work of one does not delay the others. */
   readonly #turns = new RoundRobin();
   #opened: Promise<void> | undefined;
 
@@ -81,7 +81,7 @@ export class NamespaceReconciler implements AsyncDisposable {
     this.#desk = new GrantService({ settings: settings.grants, log, load, onChange });
   }
 
-  /** @returns milliseconds until something is due, where anything is */
+  /** @returns milliseconds until the next reconcile is due; undefined if nothing is due */
   async pass(namespace: string, signal: AbortSignal): Promise<number | undefined> {
     const { client, caches, events, settings, now } = this.#options;
     const slices = new TimeSlices(this.#turns, namespace);
@@ -128,12 +128,15 @@ export class NamespaceReconciler implements AsyncDisposable {
       signal,
     );
     const error = failed ?? failedTrust;
-    // Nothing more is made in a namespace that ends, however often it is tried.
+    // In a terminating namespace retries are useless: nothing can be created.
     if (error !== undefined && !isNamespaceTerminating(error)) throw error;
     return soonest(again, judged.again, carried.again, againStatuses);
   }
 
-  /** It is open before the first grant is looked at: by its status a grant would lose its address for a moment with each new leader. */
+  /**
+   * Opens the grant server before the first grant is read. Otherwise each new leader would remove the address from the statuses of grants
+   * for a moment.
+   */
   async #followDesk(seen: NamespaceView): Promise<void> {
     const { namespace, settings } = seen;
     this.#opened ??= this.#desk.follow(namespace === settings.namespace ? seen : this.#viewOf(settings.namespace));
@@ -141,7 +144,7 @@ export class NamespaceReconciler implements AsyncDisposable {
     if (namespace === settings.namespace) await this.#desk.follow(seen);
   }
 
-  /** Each is checked once while it stays as it is: only the first pass after many changes has much to do. */
+  /** Validates all resources. Each is validated once for each version, so only the first reconcile after many changes takes long. */
   async #readResources(namespace: string, slices: TimeSlices): Promise<void> {
     for (const of of kinds) {
       await slices.rest();
@@ -152,7 +155,7 @@ export class NamespaceReconciler implements AsyncDisposable {
     }
   }
 
-  /** @returns whether there is anything to go by: what was made for a Site that cannot be read is left as it is */
+  /** @returns whether to go on: false keeps everything that was created for a Site that is unreadable now */
   async #reportInvalid({ namespace, site }: NamespaceView, slices: TimeSlices, signal: AbortSignal): Promise<boolean> {
     const { caches, events, now } = this.#options;
     const all: InvalidResource[] = [];
@@ -261,10 +264,10 @@ export class NamespaceReconciler implements AsyncDisposable {
   }
 }
 
-/** The rules of one pass see one list of each kind, which is put together once. */
+/** The rules of one reconcile share one list of each kind, which is built once. */
 function listedOnce(view: NamespaceView): NamespaceView {
   const lists = new Map<Resource, readonly KubeObject[]>();
-  // Each list is of the kind that it is kept by.
+  // Each list has the kind that is its key.
   const list = <T extends KubeObject>(of: Resource<T>): readonly T[] =>
     lists.getOrInsertComputed(of as Resource, () => view.list(of)) as readonly T[];
   return { ...view, list };

@@ -7,37 +7,37 @@ import type { SiteObject, SiteResources } from '../site/resources.ts';
 import type { Anchor } from '../trust/anchor.ts';
 import type { ControllerSettings } from './settings.ts';
 
-/** One namespace as one pass sees it: what the watches have brought, and what this process wrote since. Rules get it, and nothing else. */
+/** State of one namespace during one reconcile: objects from the watches and this process's own writes. The only input of rules. */
 export interface NamespaceView {
   readonly namespace: string;
-  /** Those that can be read. */
+  /** Resources that are readable. */
   readonly resources: SiteResources;
   /**
-   * Stored, but invalid by today's definitions. Only kind and metadata count: nothing that was made for one of these is deleted, revoked or
-   * moved, since only its absence from the API says that it was deleted.
+   * Resources that are stored but invalid by the current definitions. Only their kind and metadata count. Nothing that was created for them
+   * is deleted, revoked or moved: only absence from the API means that a resource was deleted.
    */
   readonly unreadable: readonly SiteObject[];
-  /** The Site that the namespace is; undefined where it has none. */
+  /** Active Site of the namespace; undefined if there is none. */
   readonly site: Site | undefined;
   readonly settings: ControllerSettings;
-  /** Who is let in no more; undefined while nobody can say: what routers were told before stands. */
+  /** Sites and certificates that are revoked; undefined while unknown. Then the routers keep what they have. */
   readonly revoked: Revocations | undefined;
-  /** What the site is to remember of its state; undefined: what its routers' ConfigMap holds stands. */
+  /** Saved state of the site; undefined keeps what the routers' ConfigMap contains. */
   readonly anchor: Anchor | undefined;
-  /** Of the kinds that are kept, by name. */
+  /** Objects of a cached kind, sorted by name. */
   list<T extends KubeObject>(of: Resource<T>): readonly T[];
   find<T extends KubeObject>(of: Resource<T>, name: string): T | undefined;
-  /** Of another namespace; empty where this controller does not look there. */
+  /** Objects of another namespace; empty if this controller does not watch it. */
   elsewhere<T extends KubeObject>(of: Resource<T>, namespace: string): readonly T[];
-  /** Whether another namespace stores such an object that cannot be read. */
+  /** Whether another namespace stores an object of that name that is unreadable. */
   isUnreadable(of: Resource, namespace: string, name: string): boolean;
-  /** Of a namespace with an AttachedConnector for a site; undefined while they are not known. */
+  /** Pods of a namespace with an AttachedConnector for a site; undefined while they are unknown. */
   podsOf(namespace: string): readonly SelectablePod[] | undefined;
-  /** Whether the cluster serves that API, and it is watched. */
+  /** Whether the cluster serves the kind and this controller watches it. */
   serves(of: Resource): boolean;
 }
 
-/** By which what is made for a resource goes with it. */
+/** Owner reference: the object that bears it is deleted together with the resource. */
 export function ownerOf({ apiVersion = '', kind = '', metadata: { name = '', uid = '' } }: KubeObject): OwnerReference {
   return { apiVersion, kind, name, uid };
 }

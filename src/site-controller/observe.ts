@@ -1,4 +1,4 @@
-/** The statuses that the controller writes: of all kinds but those that a site's own routers tell of. */
+/** Statuses that the controller writes: those of all kinds except the ones that a site's routers report. */
 import type { AnyStatus } from '../site/observe/observe.ts';
 import { observeSite } from '../site/observe/observe.ts';
 import type { TrustFacts } from '../site/observe/trust-facts.ts';
@@ -13,12 +13,12 @@ import type { NamespaceView } from './namespace-view.ts';
 import { routerFacts } from './site/router-facts.ts';
 import { defaultIssuerOf } from './site/site-spec.ts';
 
-/** Their statuses are written by the router that leads its site. Where a namespace has none, nobody but the controller can say so. */
+/** The leading router of a site writes their statuses. Without a Site, only the controller can. */
 const OF_ROUTERS: ReadonlySet<Kind> = new Set(['Listener', 'MultiKeyListener', 'Connector', 'Link']);
 
 export const isOfRouters = (kind: Kind): boolean => OF_ROUTERS.has(kind);
 
-/** What works in a namespace of which nothing else is a site's, as the controller's own is. */
+/** Kinds that work in a namespace without a Site, such as the controller's own. */
 const WITHOUT_SITE: ReadonlySet<Kind> = new Set(['SecuredAccess', 'Certificate', 'AttachedConnector']);
 
 export interface Observed {
@@ -26,7 +26,7 @@ export interface Observed {
   readonly trust: TrustFacts;
 }
 
-/** @param now RFC 3339, seconds */
+/** @param now RFC 3339 time, to the second */
 export function observeNamespace(view: NamespaceView, { problems, trust }: Observed, now: string): ReadonlyMap<ResourceKey, AnyStatus> {
   const { resources, site, settings } = view;
   const previous = new Map(

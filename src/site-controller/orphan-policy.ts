@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Deployment, KubeObject, RoleBinding } from '../kube/objects.ts';
 
 /**
- * What becomes of an object that stands where another is wanted. `kept`: it is brought in line. `awaited`: it is going, and its end brings
- * the next look. `replaced`: it has to go first.
+ * How to handle an existing object where another is desired. `kept`: update it. `awaited`: it is being deleted, and its deletion triggers a
+ * reconcile. `replaced`: delete it first.
  */
 export type OrphanPolicy = 'kept' | 'awaited' | 'replaced';
 
@@ -13,9 +13,9 @@ export function orphanPolicy(current: KubeObject, wanted: KubeObject): OrphanPol
 }
 
 /**
- * What is owned by a Site (or a RouterAccess, and so on) of before goes with that: the garbage collector takes it at any moment. Taken over,
- * it would stay or go by chance, and with it what it was for that Site: an authority, an account. What is of no such owner is
- * brought in line, so that the objects of an earlier controller keep their addresses.
+ * The garbage collector may delete an object of a former Site (or RouterAccess, and so on) at any moment. Adopting it would keep or lose it
+ * by chance, together with the former Site's content, such as a CA or an account. Objects without such an owner are updated, so those of an
+ * earlier controller keep their addresses.
  */
 function isOfAnother(
   { metadata: { ownerReferences: current = [] } }: KubeObject,
@@ -31,7 +31,7 @@ function groupOf(apiVersion: string): string {
   return apiVersion.split('/')[0] ?? '';
 }
 
-/** The API server changes neither. Controllers of one release selected routers' pods by their group as well. */
+/** The API server treats both fields as immutable. Controllers of one release also selected router pods by their group. */
 function differsForGood(current: KubeObject, wanted: KubeObject): boolean {
   switch (wanted.kind) {
     case 'Deployment':

@@ -5,8 +5,8 @@ import { keyOf, type SiteObject } from '../site/resources.ts';
 import { isOfRouters } from './observe.ts';
 
 /**
- * Records what the API server refuses, for resources whose statuses their routers write: those see only that it is not there. Fights over an
- * object are recorded for every kind, since the status itself may be what something else changes back.
+ * Records refusals of the API server as events, for resources whose statuses their routers write: routers only see that the object is
+ * missing. Conflicts over an object are recorded for every kind, because the other writer may revert the status itself.
  */
 export function reportRefusals(
   resources: readonly SiteObject[],

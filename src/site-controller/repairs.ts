@@ -1,4 +1,4 @@
-/** Limits and reports repairs of the objects of a namespace that something else keeps changing back. */
+/** Limits and reports repairs of a namespace's objects that another writer keeps reverting. */
 import { performance } from 'node:perf_hooks';
 import { FIELD_MANAGER } from '../api/skupper/cluster-names.ts';
 import { repairMessage, repairReportOf } from '../kube/changed-fields.ts';
@@ -10,26 +10,26 @@ import type { ResourceKey } from '../site/resources.ts';
 import { RepairLimiter } from '../work/repair-limiter.ts';
 import { matchesDesired } from './matches-desired.ts';
 
-/** One object that is written, and where its fights are reported. */
+/** An object that is written, and the resource whose status reports conflicts over it. */
 export interface Repaired {
   readonly of: Resource;
-  /** What is desired; its namespace and name say which object it is. */
+  /** Desired object; its namespace and name identify it. */
   readonly object: KubeObject;
   readonly for: ResourceKey | undefined;
-  /** Part of the object that is written apart from the rest, such as `status`. */
+  /** Part of the object that is written separately, such as `status`. */
   readonly part?: string;
 }
 
 export interface RepairsOptions {
   readonly client: Pick<KubeClient, 'find'>;
-  /** Milliseconds, monotonic. */
+  /** Monotonic clock in milliseconds. */
   readonly clock?: () => number;
 }
 
-/** Digest of an object that is to be absent. */
+/** Digest of an object that must be absent. */
 export const ABSENT = 'absent';
 
-/** Of one process: it knows what it wrote last. */
+/** Only the writes of this process are known. */
 export class Repairs {
   readonly #client: RepairsOptions['client'];
   readonly #clock: () => number;
@@ -41,7 +41,7 @@ export class Repairs {
   }
 
   /**
-   * @param desired digest of what is to be written
+   * @param desired digest of the object to write
    * @param found digest that the object bears now; ABSENT: there is no object; undefined: unknown
    * @returns milliseconds until it may be written; 0: now
    */
@@ -49,17 +49,17 @@ export class Repairs {
     return this.#limiter.delay(this.#request(repaired, desired, found), this.#clock());
   }
 
-  /** Counts a write that succeeded. */
+  /** Counts a successful write. */
   wrote(repaired: Repaired, desired: string, found?: string): void {
     this.#limiter.wrote(this.#request(repaired, desired, found), this.#clock());
   }
 
-  /** Finds out what changes an object whose repairs are delayed, once a fight. */
+  /** Finds out once for each conflict who changes an object whose repairs are delayed. */
   async investigate(repaired: Repaired, current: KubeObject | undefined, signal: AbortSignal): Promise<void> {
     const key = keyOf(repaired);
     if (!this.#limiter.isDamped(key, this.#clock()) || this.#limiter.reported(key, this.#clock()) !== undefined) return;
     const { namespace, name = '' } = repaired.object.metadata;
-    // Most caches keep no managedFields. The report is worth a request, and no failure.
+    // Most caches omit managedFields. The report is worth a request, but not an error.
     const whole = await this.#client
       .find(repaired.of, { ...(namespace === undefined ? {} : { namespace }), name }, { signal })
       .catch(() => undefined);
@@ -69,7 +69,7 @@ export class Repairs {
     this.#limiter.note(key, report, this.#clock());
   }
 
-  /** Fights over these objects, and the milliseconds until the first of them may be over. */
+  /** Conflicts over these objects, and milliseconds until the first of them may be over. */
   reports(all: Iterable<Repaired>): { readonly problems: readonly ResourceProblem[]; readonly again?: number } {
     const problems: ResourceProblem[] = [];
     let again = Number.POSITIVE_INFINITY;

@@ -1,9 +1,9 @@
-/** Secrets that are cached without their data, since few of them are used. */
+/** Secrets are cached without their data, because few of them are used. */
 import type { KubeClient } from '../kube/contract.ts';
 import type { Secret } from '../kube/objects.ts';
 import { secrets } from '../kube/resource.ts';
 
-/** Each with its data, once a rule has read that: as long as the cache has this version. */
+/** Data of each Secret that a rule has read. It lasts as long as this version is in the cache. */
 const loaded = new WeakMap<Secret, Promise<Secret | undefined> | undefined>();
 
 export function withoutData({ data: _data, ...secret }: Secret): Secret {
@@ -11,7 +11,7 @@ export function withoutData({ data: _data, ...secret }: Secret): Secret {
   return secret;
 }
 
-/** @returns the Secret with its data; undefined: it was deleted meanwhile */
+/** @returns the Secret with its data; undefined if it was deleted in the meantime */
 export async function loadSecret(client: Pick<KubeClient, 'find'>, secret: Secret): Promise<Secret | undefined> {
   if (!loaded.has(secret)) return secret;
   const { namespace, name = '' } = secret.metadata;

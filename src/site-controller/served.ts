@@ -13,14 +13,14 @@ type Definition = CustomResourceDefinition & { readonly status?: { readonly cond
 
 interface Look {
   readonly client: Pick<KubeClient, 'page'>;
-  /** Left out: all namespaces. */
+  /** All namespaces if undefined. */
   readonly namespace?: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * Which of the optional kinds the cluster serves to this account.
- * @returns their names as `nameOf` gives them
+ * Optional kinds that the cluster serves to this account.
+ * @returns names in the format of `nameOf`
  */
 export async function servedOptional(from: Look): Promise<ReadonlySet<string>> {
   const served = new Set<string>();
@@ -31,8 +31,7 @@ export async function servedOptional(from: Look): Promise<ReadonlySet<string>> {
 }
 
 /**
- * Keeps those, too, of which the cluster gets the definition while this process runs, also a second time: the other half may be installed in
- * the same moment.
+ * Also caches kinds whose CRDs are installed, or reinstalled, while this process runs: the exposure half may be installed at the same time.
  */
 export function followServed({
   start,
@@ -47,7 +46,7 @@ export function followServed({
   readonly caches: SiteCaches;
   readonly log: Logger;
 }): AsyncDisposable {
-  // Definitions are the cluster's: an account of one namespace does not see them.
+  // CRDs are cluster-scoped: an account of one namespace cannot read them.
   const optional = namespace === undefined ? keptObjects.filter((kept) => kept.optional === true).map(({ of }) => of) : [];
   const byDefinition = Map.groupBy(optional, ({ plural, group }) => `${plural}.${group}`);
   const queue = new WorkQueue({
@@ -73,7 +72,7 @@ export function followServed({
     if (known !== undefined) return known;
     const selection = { fieldSelector: `metadata.name=${name}` };
     const ask = (): Promise<unknown> => client.page(customResourceDefinitionsResource, selection, { limit: 1, signal: stopping });
-    // Where this account may not, there is nothing to wait for.
+    // Without the permission, waiting is useless.
     if (!(await isAllowed(ask))) return undefined;
     const cache = start<Definition>(client, customResourceDefinitionsResource, { ...selection, signal });
     definitions.set(name, cache);
@@ -100,14 +99,14 @@ function isEstablished({ spec, status }: Definition, { version }: Resource): boo
   );
 }
 
-/** Rejects while the API server does not serve it yet, which it may not for a moment. */
+/** Rejects while the API server does not serve the kind yet, which may take a moment. */
 async function addServed(of: Resource, { client, namespace, signal }: Look, caches: SiteCaches): Promise<void> {
   if (await isAllowed(() => look(of, { client, namespace, signal }))) await caches.add(of);
 }
 
 async function isServed(of: Resource, { client, namespace, signal }: Look): Promise<boolean> {
   try {
-    // Rights are asked first: without them it makes no difference whether there is such an API.
+    // The API server checks permissions first. Without them it does not matter whether the API exists.
     return await isAllowed(() => look(of, { client, namespace, signal }));
   } catch (error) {
     if (isNotFound(error)) return false;

@@ -1,21 +1,21 @@
-/** What the controller of sites was told when it was started: pure data, made of flags and environment by `cli/commands/site-controller.ts`. */
+/** Settings of the site controller: plain data that `cli/commands/site-controller.ts` creates from flags and environment. */
 import type { OwnerReference } from '../kube/objects.ts';
 
 export interface ControllerSettings {
-  /** The Deployment that this controller is, where it is one: what is made for all sites goes with it. */
+  /** The controller's own Deployment, if it has one. It owns the objects that all sites share. */
   readonly owner?: OwnerReference;
   readonly name: string;
   readonly namespace: string;
   readonly version: string;
-  /** Left out: all namespaces. */
+  /** All namespaces if undefined. */
   readonly watchNamespace?: string;
-  /** Only namespaces whose ConfigMap `skupper` names this controller. */
+  /** Manage only namespaces whose ConfigMap `skupper` names this controller. */
   readonly requireExplicitControl: boolean;
   readonly routerImage: string;
   readonly routerImagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
   /** Names of Secrets in each site's namespace. */
   readonly imagePullSecrets: readonly string[];
-  /** Let the cluster choose users and rights of the router's container. */
+  /** Let the cluster choose the user and the privileges of the router's container. */
   readonly disableSecurityContext: boolean;
   readonly access: AccessSettings;
   readonly grants: GrantSettings;
@@ -23,9 +23,9 @@ export interface ControllerSettings {
 
 export interface AccessSettings {
   readonly enabledTypes: readonly string[];
-  /** Empty: chosen by what the cluster has. */
+  /** Chosen by what the cluster serves, if empty. */
   readonly defaultType: string;
-  /** Of nodes, for `nodeport`; empty where nobody said. */
+  /** Host name of the nodes, for `nodeport`; empty if not set. */
   readonly clusterHost: string;
   readonly ingressDomain: string;
   readonly ingressClassName: string;
@@ -37,9 +37,9 @@ export interface AccessSettings {
 
 export interface GrantSettings {
   readonly enabled: boolean;
-  /** Expose the server by the default access type, and take its address from there. */
+  /** Expose the server with the default access type and use the resulting address. */
   readonly autoconfigure: boolean;
-  /** `https://host:port`, in place of a found one; empty otherwise. */
+  /** `https://host:port` instead of a discovered address; empty if not set. */
   readonly baseUrl: string;
   readonly port: number;
   /** Secret with the server's certificate, in the controller's namespace. */

@@ -7,20 +7,19 @@ import { isRecord } from '../text/is-record.ts';
 import { hasAll, matchesDesired } from './matches-desired.ts';
 
 interface Settled {
-  /** The wanted fields, as the API server answered them. */
+  /** Desired fields, as the API server returned them. */
   readonly made: unknown;
   readonly changed: readonly string[];
 }
 
 /**
- * Objects that admission policies or webhooks of the cluster change with every write. Written again they would be the same, so what the API
- * server made of the last write counts as wanted, until something else is wanted or somebody changes it.
- * Each namespace with a Site has one of these.
+ * Objects that admission policies or webhooks change with every write. Another write would give the same result. So the API server's answer
+ * to the last write counts as desired, until the desired state or the object changes. One instance for each namespace with a Site.
  */
 export class SettledObjects {
   readonly #objects = new Map<string, Settled>();
 
-  /** After a write: `answer` is the object as the API server has it then. */
+  /** Records a write: `answer` is the object that the API server returned. */
   record(of: Resource, answer: KubeObject, wanted: KubeObject): void {
     const key = keyFor(of, answer);
     if (matchesDesired(answer, wanted)) this.#objects.delete(key);
@@ -32,7 +31,7 @@ export class SettledObjects {
     return settled !== undefined && hashOf(settled.made) === hashOf(wanted) && matchesDesired(current, settled.made);
   }
 
-  /** The wanted fields that got another value in the last write. */
+  /** Desired fields whose value was changed in the last write. */
   changedIn(of: Resource, object: KubeObject): readonly string[] {
     return this.#objects.get(keyFor(of, object))?.changed ?? [];
   }
@@ -44,7 +43,7 @@ export class SettledObjects {
 
 const keyFor = ({ plural, group }: Resource, object: KubeObject): string => `${plural}.${group} ${keyOf(object)}`;
 
-/** Lists and selectors are one value each. */
+/** Lists and selectors count as one value each. */
 function wantedPart(answer: unknown, wanted: unknown): unknown {
   if (!isRecord(wanted) || !isRecord(answer)) return answer;
   return Object.fromEntries(

@@ -19,15 +19,15 @@ export interface WriteStatusOptions {
   readonly signal: AbortSignal;
 }
 
-/** The status of an object, for the limit of its repairs. */
+/** The status of an object, in the form that the limiter of repairs needs. */
 export function repairedStatus(object: SiteObject, status: AnyStatus): Repaired {
   const desired = { ...object, status };
   return { of: skupperResources[object.kind] as Resource, object: desired, for: keyOf(object), part: 'status' };
 }
 
 /**
- * Writes what differs from the status that stands.
- * @returns milliseconds after which it is to be tried, where something else keeps changing it back; 0: it is done
+ * Writes the status if it differs from the current one.
+ * @returns milliseconds until the next attempt if another writer keeps reverting it; 0 when done
  */
 export async function writeStatus(
   object: SiteObject,
@@ -45,7 +45,7 @@ export async function writeStatus(
   return 0;
 }
 
-/** Without times: a condition that is written again has another one. */
+/** Excludes times: a condition that is written again has a new one. */
 function digestOf(status: AnyStatus): string {
   const text = JSON.stringify(status, (key, value: unknown) => (key === 'lastTransitionTime' ? undefined : value));
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);

@@ -1,6 +1,6 @@
 /**
- * What the API server keeps of Earshot's kinds. It has checked each object by the definition of its kind as that was at the time: what is no
- * good by today's is left out of everything, and told in its own status.
+ * Validates stored objects of Earshot's kinds. The API server checked each by the CRD of that time. An object that is invalid by the
+ * current one is ignored by all rules, and its own status says so.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Condition } from '../api/condition.ts';
@@ -13,8 +13,8 @@ import { keyOf, type SiteObject } from '../site/resources.ts';
 import { limitTable } from '../limits/table.ts';
 
 /**
- * Resources of a kind that one namespace may have: all rules of all namespaces share one process. The oldest count, so that a new one takes
- * nothing away from them.
+ * Maximum number of resources of a kind in one namespace, since the rules of all namespaces share one process. The oldest count, so new
+ * ones never displace them.
  */
 const MOST: Readonly<Record<string, number>> = {
   Site: limitTable.sites.value,
@@ -26,7 +26,7 @@ const MOST: Readonly<Record<string, number>> = {
 };
 const MOST_OF_OTHERS = limitTable.otherResources.value;
 
-/** Those of one namespace that count, by name, and those that are too many. */
+/** The effective objects of one namespace, sorted by name, and the surplus. */
 export function bounded<T extends KubeObject>(
   { kind }: Pick<Resource<T>, 'kind'>,
   objects: readonly T[],
@@ -47,26 +47,26 @@ function mostOf(kind: string): number {
   return MOST[kind] ?? MOST_OF_OTHERS;
 }
 
-/** Of one second, by name. */
+/** Sort key by age, then by name for objects of the same second. */
 function ageOf({ metadata: { creationTimestamp = '', name = '' } }: KubeObject): string {
   return `${creationTimestamp} ${name}`;
 }
 
 interface Read<T> {
-  /** With the fields of its definition, and no others. */
+  /** Contains exactly the fields of its definition. */
   readonly resource?: T;
   readonly problems: readonly ResourceProblem[];
 }
 
-/** Each is checked once while it stays as it is. */
+/** Caches the validation of each version. */
 const read = new WeakMap<KubeObject, Read<KubeObject>>();
 
-/** Those that can be read. */
+/** Objects that are valid. */
 export function listValid<T extends KubeObject>(of: Resource<T>, objects: readonly T[]): readonly T[] {
   return objects.flatMap((object) => readStored(of, object).resource ?? []);
 }
 
-/** Those that cannot, each with what is to be said of it. */
+/** Objects that are invalid, each with its problems. */
 export function listInvalid(of: Resource<SiteObject>, objects: readonly SiteObject[]): readonly InvalidResource[] {
   return objects.flatMap((object) => {
     const { resource, problems } = readStored(of, object);
@@ -79,14 +79,14 @@ export interface InvalidResource {
   readonly problems: readonly ResourceProblem[];
 }
 
-/** @param now RFC 3339, seconds */
+/** @param now RFC 3339 time, to the second */
 export function invalidStatus({ object: { metadata, status }, problems: own }: InvalidResource, now: string): AnyStatus {
   const previous: readonly Condition[] = status?.conditions ?? [];
   return observePlanned(undefined, { own, wording: 'words', previous, generation: metadata.generation, now });
 }
 
 function readStored<T extends KubeObject>(of: Resource<T>, object: T): Read<T> {
-  // What was read of an object is of its type.
+  // The cached result of an object has the type of that object.
   return read.getOrInsertComputed(object, () => check(of, object)) as Read<T>;
 }
 
@@ -94,11 +94,11 @@ function check<T extends KubeObject>(of: Resource<T>, object: T): Read<T> {
   const named = { ...object, apiVersion: apiVersionOf(of), kind: of.kind };
   const { resource, problems } = validateResource(named);
   if (resource !== undefined) {
-    // Nearly always as it stands: then nothing is kept twice.
+    // Reuses the object if validation changed nothing, as it nearly always is. Then no copy is kept.
     const isSame = isDeepStrictEqual(named, { ...object, spec: resource.spec });
     return { resource: isSame ? object : { ...named, spec: resource.spec }, problems: [] };
   }
-  // Its kind is that of a resource of Earshot's.
+  // Its kind is one of Earshot's.
   const key = keyOf(named as unknown as SiteObject);
   const errors = problems.filter(({ severity }) => severity === 'error');
   return {
