@@ -22,7 +22,7 @@ export interface NamespaceView {
   readonly settings: ControllerSettings;
   /** Sites and certificates that are revoked; undefined while unknown. Then the routers keep what they have. */
   readonly revoked: Revocations | undefined;
-  /** Saved state of the site; undefined keeps what the routers' ConfigMap contains. */
+  /** Anchor of the site's state (ADR 24); undefined keeps the one in the routers' ConfigMap. */
   readonly anchor: Anchor | undefined;
   /** Objects of a cached kind, sorted by name. */
   list<T extends KubeObject>(of: Resource<T>): readonly T[];

@@ -1,4 +1,4 @@
-/** Tells objects of this or an earlier controller from those of users, which are never adopted. */
+/** Distinguishes objects of this or an earlier controller from those of users, which are never adopted. */
 import { annotation, ROUTER } from '../../api/skupper/cluster-names.ts';
 import { GROUP } from '../../api/skupper/names.ts';
 import type { KubeObject } from '../../kube/objects.ts';
