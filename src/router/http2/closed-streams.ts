@@ -1,7 +1,7 @@
-/** How a stream came to its end. */
+/** How a stream was closed. */
 export type ClosedStream = 'ended' | 'reset-here' | 'reset-there';
 
-/** The streams that went last: what still comes for them is judged by how they went (RFC 9113 section 5.1). */
+/** The most recently closed streams. RFC 9113 section 5.1 judges late frames by how their stream was closed. */
 export class ClosedStreams {
   readonly #last = new Map<number, ClosedStream>();
 

@@ -1,18 +1,18 @@
 /**
- * One HTTP/2 connection (RFC 9113) of a link, as the link and the tunnels see it. The session owns its socket. Streams are
- * callbacks and counted bytes, not Node.js streams: an idle tunnel must cost little, a busy one no more than its copies.
+ * One HTTP/2 connection (RFC 9113) of a link, as the link and the tunnels use it. The session owns its socket. Streams are callbacks and
+ * byte counts rather than Node.js streams: an idle tunnel must cost little, and a busy one no more than its copies.
  */
 import type { Buffer } from 'node:buffer';
 import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 
-/** Regular fields, lower-case names; pseudo-header fields are apart. */
+/** Regular fields with lower-case names, without pseudo-header fields. */
 export type Fields = Readonly<Record<string, string>>;
 
 export interface RequestHead {
   /** `CONNECT`, or `POST` for the link's own requests. */
   readonly method: string;
   readonly authority: string;
-  /** Not for CONNECT (RFC 9113 section 8.5). */
+  /** Absent for CONNECT (RFC 9113 section 8.5). */
   readonly path?: string;
   readonly fields: Fields;
 }
@@ -22,42 +22,42 @@ export interface ResponseHead {
   readonly fields: Fields;
 }
 
-/** What a stream tells its user. What one of these throws resets the stream (INTERNAL_ERROR), and `onReset` follows. */
+/** Events of a stream for its user. If a handler throws, the stream is reset (INTERNAL_ERROR) and `onReset` follows. */
 export interface StreamHandler {
-  /** Only for streams that this end opened; a response with `end` has no body. */
+  /** Called only for streams that this end opened. A response with `end` has no body. */
   onResponse(head: ResponseHead): void;
-  /** The bytes are valid during the call only. The handler gives the window back with `consumed`, when it has passed them on. */
+  /** The bytes are valid during the call only. The handler calls `consumed` to open the window again once it has passed them on. */
   onData(chunk: Buffer): void;
   /** The peer has half-closed (END_STREAM). */
   onEnd(): void;
   /** `write` may be called again. */
   onDrain(): void;
-  /** The stream is gone without an orderly end: reset by the peer, or its session ended. Called at most once; nothing follows. */
+  /** The stream has ended abnormally: the peer reset it, or its session ended. Called at most once; no other event follows. */
   onReset(reason: StreamReset): void;
 }
 
 export interface StreamReset {
-  /** RFC 9113 section 7. */
+  /** Error code (RFC 9113 section 7). */
   readonly code: number;
-  /** As text, for a log line. */
+  /** Reason as text, for a log line. */
   readonly reason: string;
 }
 
 export interface Stream {
   readonly id: number;
-  /** Bytes that were written and are not yet with the socket. Whatever was written before those is not referred to any more: its memory may be used again. */
+  /** Bytes written that the socket has not taken yet. Earlier bytes are not referenced any more, so their memory may be reused. */
   readonly queued: number;
-  /** Memory for those, in bytes. */
+  /** Memory for those bytes. */
   readonly held: number;
-  /** Answers a request. */
+  /** Responds to a request. */
   respond(head: ResponseHead, options?: { readonly end?: boolean }): void;
-  /** Takes the bytes; they must not change while they are among those `queued`. @returns false where the caller should wait for `onDrain` */
+  /** Queues the bytes, which must not change while `queued` includes them. @returns false if the caller should wait for `onDrain` */
   write(chunk: Buffer): boolean;
-  /** Half-close, after all that was written. */
+  /** Half-closes the stream after all written bytes. */
   end(): void;
-  /** Drops what is queued. */
+  /** Resets the stream and drops what is queued. */
   reset(code: number): void;
-  /** So many bytes that `onData` brought are dealt with: opens the window again. */
+  /** Opens the window again after this many bytes of `onData` were processed. */
   consumed(bytes: number): void;
 }
 
@@ -67,36 +67,36 @@ export interface RequestOptions {
 }
 
 export interface Session {
-  /** Whether one more stream for them leaves room for others, of those that the peer takes. */
+  /** Whether one more stream for this owner leaves room for others within the peer's stream limit. */
   hasRoom(whose: ShareOwner): boolean;
   /**
-   * Opens a stream. Throws where the session is closing (see `state`); streams over the peer's limit wait.
-   * @param options.whose part of the streams it is; left out, it is counted with nobody's
+   * Opens a stream. Throws if the session is closing (see `state`); streams over the peer's limit wait.
+   * @param options.whose owner whose fair share the stream counts against; no fair share without it
    */
   request(head: RequestHead, handler: StreamHandler, options?: RequestOptions): Stream;
-  /** Milliseconds. Rejects where no answer comes in time. */
+  /** @returns the round-trip time in milliseconds; rejects if no answer arrives within `deadline` milliseconds */
   ping(deadline: number): Promise<number>;
-  /** GOAWAY: no new streams; those that are open may finish. */
+  /** Sends GOAWAY: no new streams are accepted, and open ones may finish. */
   drain(): void;
-  /** Ends it now, with all its streams. */
+  /** Closes the session with all its streams at once. */
   destroy(error?: Error): void;
   readonly state: 'open' | 'draining' | 'closed';
   readonly openStreams: number;
-  /** Bytes waiting to be sent, of all streams. */
+  /** Bytes waiting to be sent, over all streams. */
   readonly queued: number;
-  /** Memory for the peer besides what streams have queued, in bytes. */
+  /** Memory in bytes that the session holds for the peer, without what the streams have queued. */
   readonly held: number;
 }
 
 export interface SessionEvents {
-  /** The peer opened a stream. @returns who handles it; answer with `stream.respond` now or later */
+  /** Called when the peer opens a stream. @returns the stream's handler, which may call `stream.respond` now or later */
   onRequest(stream: Stream, head: RequestHead): StreamHandler;
-  /** The peer's first SETTINGS are here. */
+  /** The peer's first SETTINGS have arrived. */
   onReady(): void;
-  /** The peer takes no more streams. */
+  /** The peer accepts no more streams. */
   onGoaway(reason: StreamReset): void;
-  /** Once, whatever ended it. All streams have been told. */
+  /** Called once, however the session ended, after all streams were notified. */
   onClose(reason: StreamReset): void;
-  /** Somebody threw what nobody expected, a handler or the session itself: `part` is what that ends. This one must not throw. */
+  /** Reports an unexpected exception of a handler or of the session itself; `part` says what it ends. Must not throw. */
   onInternalError(part: 'stream' | 'session', error: unknown): void;
 }

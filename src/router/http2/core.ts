@@ -6,7 +6,7 @@ import type { SessionLimits } from './limits.ts';
 import type { Pings } from './pings.ts';
 import type { SessionStream, StreamOwner } from './stream.ts';
 
-/** What the parts of a session share. */
+/** What the parts of a session use of each other. */
 export interface SessionCore extends StreamOwner {
   readonly role: 'client' | 'server';
   readonly limits: SessionLimits;
@@ -15,30 +15,30 @@ export interface SessionCore extends StreamOwner {
   readonly pings: Pings;
   readonly idleFrames: RateLimiter;
   readonly earlyResets: RateLimiter;
-  /** New streams' send window: the peer's SETTINGS_INITIAL_WINDOW_SIZE. */
+  /** Send window of new streams: the peer's SETTINGS_INITIAL_WINDOW_SIZE. */
   peerInitialWindow: number;
   peerConcurrentStreams: number;
   now(): number;
-  /** Sends a frame that the peer provoked; a peer that makes us queue too many of them is cut off. */
+  /** Sends a frame that the peer provoked. A peer that provokes too many queued ones is disconnected. */
   answer(frame: Buffer): void;
-  /** The peer's first SETTINGS are here. */
+  /** Handles the peer's first SETTINGS. */
   ready(): void;
   settingsAcknowledged(): void;
   goaway(lastStreamId: number, reason: StreamReset): void;
-  /** Forgets the stream, and tells its handler in its turn. */
+  /** Removes the stream, and notifies its handler as deferred work. */
   peerReset(stream: SessionStream, reason: StreamReset): void;
   /**
-   * The request begins when it is the turn of its routing key.
+   * Begins the request as deferred work, round-robin by routing key.
    * @param size octets of its fields
-   * @returns false where too many of its key wait
+   * @returns false if too many requests of its key wait
    */
   beginInTurn(stream: SessionStream, size: number, begin: () => void): boolean;
-  /** Of the work that is to be little in a turn of the event loop, so many pieces are done: a request is one. */
+  /** Counts work against the quota of the event-loop iteration. Beginning a request is one piece. */
   worked(pieces: number): void;
-  /** Streams that waited may open now. */
+  /** Opens streams that waited, as far as the limits allow. */
   openWaiting(): void;
-  /** The stream that this end would open next: it and those above are idle. */
+  /** Identifier of the stream that this end opens next. That stream and higher ones are idle. */
   readonly nextLocalStream: number;
-  /** The peer's stream is to be taken; false while draining. */
+  /** Whether new streams of the peer are accepted; false while draining. */
   readonly takesStreams: boolean;
 }

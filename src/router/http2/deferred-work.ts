@@ -5,31 +5,31 @@ import type { SessionStream } from './stream.ts';
 import type { LoopQuota } from '../../limits/loop/loop-quota.ts';
 
 /**
- * What a session has to do about what it read, in turns of its peer, and within those for one routing key after the other: however many requests of
- * one key come at once, those of another wait for one of them each.
+ * Work that follows from what a session read. It runs within the event-loop quota of the session's peer, round-robin by routing key:
+ * however many requests of one key arrive at once, each request of another key waits for only one of them.
  */
 export class DeferredWork {
   readonly #lane: LoopQuota;
   readonly #onFault: () => void;
   readonly #queue = new FairQueue<() => void>();
-  /** It will be called back. */
+  /** Whether `#resume` is scheduled. */
   #continues = false;
-  /** Octets of fields, by routing key. */
+  /** Octets of the fields of waiting requests, by routing key. */
   readonly #requests: FairShare;
 
-  /** @param requests octets of the fields of those that wait, at most. @param onFault what was to be done threw */
+  /** @param requests most octets of the fields of waiting requests. @param onFault called when deferred work throws */
   constructor(lane: LoopQuota, requests: number, onFault: () => void) {
     this.#lane = lane;
     this.#requests = new FairShare(requests, true);
     this.#onFault = onFault;
   }
 
-  /** Octets of fields of requests that wait. */
+  /** Octets of the fields of waiting requests. */
   get held(): number {
     return this.#requests.held.total;
   }
 
-  /** Now, or when it is the key's turn. */
+  /** Runs the work now, or when it is the key's turn. */
   do(key: string, work: () => void): void {
     if (this.#isNext) {
       this.#lane.spend();
@@ -40,7 +40,7 @@ export class DeferredWork {
     if (!this.#continues) this.#comeBack();
   }
 
-  /** A request, which is `waiting` until then. @returns false where as many of its routing key wait as may */
+  /** Begins a request, now or later; it is `waiting` until then. @returns false if too many requests of its routing key wait */
   begin(stream: SessionStream, size: number, begin: () => void): boolean {
     const { key } = stream;
     if (this.#isNext) {
@@ -58,7 +58,7 @@ export class DeferredWork {
     return true;
   }
 
-  /** It does not begin any more, or has begun. */
+  /** Removes a request that has begun or will not begin. */
   drop(stream: SessionStream): void {
     const { waiting, key } = stream;
     if (waiting === undefined) return;
@@ -71,7 +71,7 @@ export class DeferredWork {
     return this.#queue.size === 0 && !this.#lane.isBusy;
   }
 
-  /** Where something is left to be done. */
+  /** Schedules `#resume` if work is left. */
   #comeBack(): void {
     this.#continues = this.#queue.size > 0;
     if (this.#continues) this.#lane.wait(this.#resume);

@@ -1,6 +1,6 @@
 import { EarshotError } from '../../errors/earshot-error.ts';
 
-/** RFC 9113 section 7. */
+/** Error codes of RFC 9113 section 7. */
 export const ErrorCode = {
   NO_ERROR: 0x0,
   PROTOCOL_ERROR: 0x1,
@@ -16,16 +16,16 @@ export const ErrorCode = {
   ENHANCE_YOUR_CALM: 0xb,
 } as const;
 
-/** The name of an error code, for a log line; the number where it has none. */
+/** Name of an error code for a log line, or its number if it has no name. */
 export function nameOfErrorCode(code: number): string {
   return NAMES.get(code) ?? `error code ${code}`;
 }
 
 const NAMES = new Map<number, string>(Object.entries(ErrorCode).map(([name, code]) => [code, name]));
 
-/** The peer broke the protocol, or a bound, in a way that ends the whole connection (RFC 9113 section 5.4.1). */
+/** The peer violated the protocol or a limit in a way that ends the connection (RFC 9113 section 5.4.1). */
 export class ConnectionError extends EarshotError<'http2-connection'> {
-  /** What goes on the wire. */
+  /** Error code for the GOAWAY frame. */
   readonly errorCode: number;
 
   constructor(errorCode: number, message: string) {
@@ -34,10 +34,10 @@ export class ConnectionError extends EarshotError<'http2-connection'> {
   }
 }
 
-/** A request was made on a session that takes none any more. */
+/** Error of a request on a session that accepts no more requests. */
 export function sessionClosed(state: string): EarshotError {
   return new EarshotError('http2-session-closed', `the HTTP/2 session is ${state}: open the stream on another one`);
 }
 
-/** Characters of a peer's words that are passed on. */
+/** Most characters of a peer's text in logs and errors. */
 export const MOST_WORDS = 120;

@@ -3,33 +3,33 @@ import { Buffer } from 'node:buffer';
 import { ConnectionError, ErrorCode } from './errors.ts';
 import { Flag, FRAME_HEADER_BYTES, FrameType } from './frames.ts';
 
-/** What the reader finds. DATA passes through in the pieces in which it came; every other frame comes whole. */
+/** Receives what the reader finds. DATA passes through in pieces as it arrives; every other frame arrives whole. */
 export interface FrameSink {
-  /** A DATA frame begins; `length` is what it takes from the windows, padding included. */
+  /** A DATA frame begins. `length` counts against the windows and includes padding. */
   onDataStart(streamId: number, length: number): void;
-  /** A part of its data, never empty. */
+  /** Part of the frame's data, never empty. */
   onData(chunk: Buffer): void;
-  /** It ends; so many octets were padding. */
+  /** The DATA frame ends. `padding` octets count against the windows as well. */
   onDataEnd(padding: number, endStream: boolean): void;
-  /** Valid during the call only. */
+  /** The payload is valid during the call only. */
   onFrame(type: number, flags: number, streamId: number, payload: Buffer): void;
 }
 
 /**
- * Cuts octets into frames (RFC 9113 section 4.1). It holds at most one frame that is not DATA, of a bounded size, and takes any octets: what
- * they mean is the sink's to judge. Works synchronously; what the sink throws comes out of `push`.
+ * Splits octets into frames (RFC 9113 section 4.1). Holds at most one frame other than DATA, of bounded size. The sink judges what frames
+ * mean. Works synchronously: exceptions of the sink propagate from `push`.
  */
 export class FrameReader {
   readonly #sink: FrameSink;
   readonly #mostFrame: number;
   readonly #header = Buffer.alloc(FRAME_HEADER_BYTES);
   #state: State = 'header';
-  /** Of the header. */
+  /** Octets of the frame header that have arrived. */
   #have = 0;
   #type = 0;
   #flags = 0;
   #streamId = 0;
-  /** Octets of the frame's payload that are still to come. */
+  /** Octets of the frame's payload that have not arrived. */
   #left = 0;
   #padding = 0;
   #partial: Buffer = EMPTY;
@@ -41,19 +41,19 @@ export class FrameReader {
     this.#mostFrame = mostFrame;
   }
 
-  /** Nothing more is read, not even what is left of the present octets. */
+  /** Stops reading; the rest of the current octets is dropped. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** What is left of the present octets, from the next frame on, is for later. */
+  /** Stops at the next frame; `push` returns the rest of the current octets. */
   pause(): void {
     this.#paused = true;
   }
 
   /**
-   * @returns what is left of them, where the sink has paused
-   * @throws ConnectionError where a frame is too large or wrongly padded, and what the sink throws
+   * @returns the unread octets if the sink has paused
+   * @throws ConnectionError if a frame is too large or wrongly padded, and what the sink throws
    */
   push(chunk: Buffer): Buffer {
     this.#paused = false;
@@ -113,7 +113,7 @@ export class FrameReader {
     else this.#state = 'data';
   }
 
-  /** Section 5.5: unknown types are ignored; the sink is told, since within a header block even they are an error. */
+  /** Section 5.5: unknown types are ignored. The sink is notified, because even they are an error within a header block. */
   #beginUnknown(length: number): void {
     this.#sink.onFrame(this.#type, this.#flags, this.#streamId, EMPTY);
     if (length > 0) this.#state = 'skip';
@@ -137,7 +137,7 @@ export class FrameReader {
     return end;
   }
 
-  /** The stream may go on at once; the padding is skipped after. */
+  /** The data is complete before the padding is skipped, so the stream continues at once. */
   #dataDone(): void {
     const padded = (this.#flags & Flag.PADDED) !== 0;
     this.#left = this.#padding;

@@ -1,4 +1,4 @@
-/** What RFC 9113 section 6 puts on the wire, and the frames that this end writes. */
+/** Constants of RFC 9113 section 6, and the frames that this end sends. */
 import { Buffer } from 'node:buffer';
 
 export const FrameType = {
@@ -58,7 +58,7 @@ export function settingsAckFrame(): Buffer {
   return frameOf(FrameType.SETTINGS, Flag.ACK, 0, 0);
 }
 
-/** `opaque` has 8 bytes. */
+/** @param opaque 8 bytes */
 export function pingFrame(opaque: Buffer, ack: boolean): Buffer {
   const out = frameOf(FrameType.PING, ack ? Flag.ACK : 0, 0, 8);
   opaque.copy(out, FRAME_HEADER_BYTES);
@@ -86,7 +86,7 @@ export function windowUpdateFrame(streamId: number, increment: number): Buffer {
   return out;
 }
 
-/** HEADERS, with CONTINUATION where the block is longer than a frame may be. */
+/** HEADERS, followed by CONTINUATION if the block exceeds the peer's frame size. */
 export function headersFrames(streamId: number, block: Buffer, endStream: boolean, maxFrame: number): Buffer {
   const frames = Math.max(1, Math.ceil(block.length / maxFrame));
   const out = Buffer.allocUnsafe(block.length + frames * FRAME_HEADER_BYTES);

@@ -3,12 +3,14 @@ import { ErrorCode } from './errors.ts';
 import type { SessionStream } from './stream.ts';
 import type { LoopQuota } from '../../limits/loop/loop-quota.ts';
 
-/** Streams that were answered whole before their requests ended: a peer that never ends them is not to have them for ever. */
+/**
+ * Streams with a complete response whose request has not ended. They are reset after a deadline, so that a peer cannot hold them forever.
+ */
 export class HalfClosedStreams {
   readonly #milliseconds: number;
   readonly #work: LoopQuota;
   readonly #now: () => number;
-  /** The first to be reset comes first. */
+  /** Time of the reset by stream, earliest first. */
   readonly #streams = new Map<SessionStream, number>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -25,7 +27,7 @@ export class HalfClosedStreams {
     this.#timer ??= setTimeout(this.#due, this.#milliseconds).unref();
   }
 
-  /** Also of one that is not there. */
+  /** No-op if absent. */
   delete(stream: SessionStream): void {
     this.#streams.delete(stream);
   }

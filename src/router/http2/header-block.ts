@@ -7,11 +7,11 @@ export interface HeaderBlock {
   readonly streamId: number;
   readonly block: Buffer;
   readonly endStream: boolean;
-  /** RFC 7540 section 5.3.1; RFC 9113 has given priorities up, but what was an error may still be called one. */
+  /** RFC 7540 section 5.3.1. RFC 9113 deprecates priorities, but a former error may still be treated as one. */
   readonly dependsOnItself: boolean;
 }
 
-/** Puts HEADERS and CONTINUATION frames together (RFC 9113 section 4.3), within a bound. */
+/** Joins HEADERS and CONTINUATION frames (RFC 9113 section 4.3), up to a size limit. */
 export class HeaderBlockCollector {
   readonly #mostBytes: number;
   #open: (Omit<HeaderBlock, 'block'> & { readonly parts: Buffer[] }) | undefined;
@@ -21,7 +21,7 @@ export class HeaderBlockCollector {
     this.#mostBytes = mostBytes;
   }
 
-  /** Between HEADERS and the last CONTINUATION nothing else may come, on any stream. */
+  /** No other frame of any stream may come between HEADERS and the last CONTINUATION. */
   expect(type: number, streamId: number): void {
     if (this.#open === undefined || (type === FrameType.CONTINUATION && streamId === this.#open.streamId)) return;
     throw new ConnectionError(
@@ -30,7 +30,7 @@ export class HeaderBlockCollector {
     );
   }
 
-  /** @returns the block, if it is whole */
+  /** @returns the block once it is complete */
   headers(flags: number, streamId: number, payload: Buffer): HeaderBlock | undefined {
     if (streamId === 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'HEADERS on stream 0');
     let at = 0;
@@ -54,7 +54,7 @@ export class HeaderBlockCollector {
 
   continuation(flags: number, streamId: number, payload: Buffer): HeaderBlock | undefined {
     if (this.#open === undefined) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `CONTINUATION on stream ${streamId} without HEADERS`);
-    // CONTINUATION without content gets the sender nowhere and costs the reader time (CVE-2024-27316 and its kin).
+    // An empty CONTINUATION is useless to the sender and costs the receiver time (CVE-2024-27316 and related ones).
     if (payload.length === 0 && (flags & Flag.END_HEADERS) === 0)
       throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'an empty CONTINUATION that ends nothing');
     return this.#add(payload, flags);

@@ -3,7 +3,7 @@ import { EarshotError } from '../../errors/earshot-error.ts';
 
 export type FieldLine = readonly [name: string, value: string];
 
-/** What a header block said, or why it says nothing (RFC 9113 section 8.1.1: malformed). */
+/** Parsed header block, or why it is malformed (RFC 9113 section 8.1.1). */
 export type Parsed<T> = { readonly ok: true; readonly head: T } | { readonly ok: false; readonly reason: string };
 
 /** RFC 9113 sections 8.3.1 and 8.5. */
@@ -34,13 +34,13 @@ export function parseResponse(lines: readonly FieldLine[]): Parsed<ResponseHead>
   return { ok: true, head: { status: Number(status), fields: parts.fields } };
 }
 
-/** Trailers have no pseudo-header fields (RFC 9113 section 8.1). @returns why they are malformed */
+/** Trailers have no pseudo-header fields (RFC 9113 section 8.1). @returns the fault if they are malformed */
 export function faultOfTrailers(lines: readonly FieldLine[]): string | undefined {
   const parts = split(lines, NO_PSEUDO);
   return typeof parts === 'string' ? parts : undefined;
 }
 
-/** @throws EarshotError `http2-usage` where a field cannot be said: what came from outside must be checked before it gets here */
+/** @throws EarshotError `http2-usage` if a field is not valid in HTTP/2. Input from outside must be checked before. */
 export function requestLines(head: RequestHead): FieldLine[] {
   const lines: FieldLine[] = [[':method', head.method]];
   if (head.method !== 'CONNECT') lines.push([':scheme', 'https'], [':path', head.path ?? '/']);
@@ -48,7 +48,7 @@ export function requestLines(head: RequestHead): FieldLine[] {
   return append(lines, head.fields);
 }
 
-/** @throws EarshotError `http2-usage` where a field cannot be said */
+/** @throws EarshotError `http2-usage` if a field is not valid in HTTP/2 */
 export function responseLines(head: ResponseHead): FieldLine[] {
   return append([[':status', String(head.status)]], head.fields);
 }
@@ -69,11 +69,11 @@ interface Parts {
   readonly fields: Fields;
 }
 
-/** @returns the fault as text where the section is malformed. The text holds nothing of the peer's: they go to logs. */
+/** @returns the fault as text if the section is malformed. The text goes to logs and quotes nothing of the peer. */
 function split(lines: readonly FieldLine[], known: ReadonlySet<string>): Parts | string {
   const pseudo = new Map<string, string>();
-  // Without a prototype, so that a field named `__proto__` is a field.
-  const fields = Object.create(null) as Record<string, string>; // Object.create gives `any`
+  // No prototype, so that a field named `__proto__` is an ordinary field.
+  const fields = Object.create(null) as Record<string, string>; // `Object.create` returns `any`.
   let regular = false;
   for (const [name, value] of lines) {
     if (BAD_VALUE.test(value)) return 'the value of a field has forbidden characters';
@@ -89,13 +89,13 @@ function split(lines: readonly FieldLine[], known: ReadonlySet<string>): Parts |
     if (CONNECTION_FIELDS.has(name)) return `the field ${name} belongs to HTTP/1.1`;
     if (name === 'te' && value !== 'trailers') return 'the field te says something other than trailers';
     const before = fields[name];
-    // `te` may say one thing only, however often.
+    // `te` has one allowed value, even if repeated.
     fields[name] = before === undefined || name === 'te' ? value : join(before, name === 'cookie' ? ';' : ',', value);
   }
   return { pseudo, fields };
 }
 
-/** Fields of one name are one list (RFC 9110 section 5.3). An empty one must not leave a blank at its end: no value may have one. */
+/** Fields of the same name form one list (RFC 9110 section 5.3). An empty value adds no space, since no value may end with one. */
 function join(before: string, separator: string, value: string): string {
   return value === '' ? `${before}${separator}` : `${before}${separator} ${value}`;
 }

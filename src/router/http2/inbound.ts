@@ -15,23 +15,23 @@ import type { ClosedStream } from './closed-streams.ts';
 import { SessionStream } from './stream.ts';
 import { printableAscii } from '../../text/printable.ts';
 
-/** What the peer's frames mean (RFC 9113 sections 5 and 6). A fault of the connection is thrown; a fault of a stream resets it. */
+/** Handles the peer's frames (RFC 9113 sections 5 and 6). A connection error is thrown; a stream error resets the stream. */
 export class Inbound implements FrameSink {
-  /** The highest stream that the peer opened. */
+  /** Highest stream that the peer opened. */
   lastPeerStream = 0;
   readonly #core: SessionCore;
   readonly #blocks: HeaderBlockCollector;
   readonly #decoder = new HpackDecoder(HEADER_TABLE_BYTES);
   readonly #past = new ClosedStreams();
-  /** The first frame must be SETTINGS. */
+  /** Whether the first frame, which must be SETTINGS, has arrived. */
   #greeted = false;
   #ready = false;
-  /** Whose DATA frame is being read; undefined where it is to be dropped. */
+  /** Stream of the DATA frame that is being read; undefined if the frame is dropped. */
   #data: SessionStream | undefined;
-  /** The DATA frame that is being read has no octets. */
+  /** Whether the DATA frame that is being read is empty. */
   #isEmpty = false;
   #goawayLimit = Infinity;
-  /** Work done that is not yet counted: most frames are only parts of a piece. */
+  /** Work done and not counted yet. Most frames are only fractions of one unit. */
   #work = 0;
 
   constructor(core: SessionCore) {
@@ -80,7 +80,7 @@ export class Inbound implements FrameSink {
   onDataEnd(padding: number, endStream: boolean): void {
     const stream = this.#data;
     if (stream === undefined || stream.gone) return;
-    // One that ends its stream brings that: there is one at most for each, however many short streams a peer may have.
+    // An empty frame with END_STREAM has a purpose, and a stream has at most one, so many short streams do not use up the limit.
     if (this.#isEmpty && !endStream) this.#spend('DATA frames without data');
     if (padding > 0) stream.consumed(padding);
     if (endStream) this.#end(stream);
@@ -122,7 +122,7 @@ export class Inbound implements FrameSink {
     this.#worked(FRAME);
   }
 
-  /** A peer that never reads would have us keep the answers to all that it asks, and the windows that it gets for all that it sends. */
+  /** A peer that sends without reading would make this end hold all replies and window updates that it provokes. */
   #expectReader(): void {
     const { outbox, limits } = this.#core;
     if (outbox.controlBytes > limits.controlQueued)
@@ -136,19 +136,21 @@ export class Inbound implements FrameSink {
     this.#work = 0;
   }
 
-  /** @returns undefined where frames of that stream are to be dropped */
+  /** @returns undefined if frames of that stream are dropped */
   #streamFor(streamId: number, frame: string): SessionStream | undefined {
     const stream = this.#begun(streamId);
     if (stream !== undefined) return stream;
     if (streamId === 0 || this.#isIdle(streamId))
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `${frame} on stream ${streamId}, which is not open`);
-    // Of a stream that we reset, or never took, frames may still be under way (section 5.4.2).
+    // Frames of a stream that we reset or refused may still be under way (section 5.4.2).
     if (this.#past.of(streamId) !== 'reset-here' && streamId <= this.#goawayLimit)
       this.#core.answer(resetFrame(streamId, ErrorCode.STREAM_CLOSED));
     return undefined;
   }
 
-  /** Who does not wait for an answer has the request begin out of turn, and all that comes after it wait for that. */
+  /**
+   * A peer that sends more before the response makes its request begin at once, ahead of other deferred work. What follows waits for that.
+   */
   #begun(streamId: number): SessionStream | undefined {
     const { streams } = this.#core;
     const waiting = streams.get(streamId)?.waiting;
@@ -197,7 +199,7 @@ export class Inbound implements FrameSink {
     else this.#response(stream, whole, lines);
   }
 
-  /** @param size of its fields; Infinity where that is over our limit */
+  /** @param size of the fields in octets; Infinity if over our limit */
   #newStream(whole: HeaderBlock, lines: readonly FieldLine[], size: number): void {
     const core = this.#core;
     const { streamId } = whole;
@@ -229,7 +231,7 @@ export class Inbound implements FrameSink {
     return this.#take(stream, whole, parsed.head, size);
   }
 
-  /** Who connects waits for an answer, and can wait for his turn. What is posted comes at once, and has to be read by somebody. */
+  /** A CONNECT client waits for the response, so its request can be deferred. The body of a POST follows at once and needs a handler. */
   #take(stream: SessionStream, whole: HeaderBlock, head: RequestHead, size: number): void {
     if (head.method !== 'CONNECT') {
       this.#begin(stream, whole, head);
@@ -252,7 +254,7 @@ export class Inbound implements FrameSink {
     if (whole.endStream && !stream.gone) stream.endedRemotely();
   }
 
-  /** A whole answer without the user's doing; what the client still sends is not wanted (section 8.1). */
+  /** Sends a complete response without a handler. What the client still sends is not needed (section 8.1). */
   #reject(stream: SessionStream, whole: HeaderBlock, status: number): void {
     if (whole.endStream) stream.endedRemotely();
     stream.respond({ status, fields: {} }, { end: true });
@@ -269,7 +271,8 @@ export class Inbound implements FrameSink {
     if (past === 'reset-here') return;
     if (past === 'reset-there') return this.#core.answer(resetFrame(streamId, ErrorCode.STREAM_CLOSED));
     if (past === 'ended') throw new ConnectionError(ErrorCode.STREAM_CLOSED, `HEADERS on stream ${streamId}, which has ended`);
-    // Of streams that went before those all that is known is that they were ours: an answer may have crossed our reset, however many more went since.
+    // All that is known of older closed streams is that this end opened them. A response may cross our reset, however many streams closed
+    // since.
     if (this.#core.role === 'client' && !this.#isIdle(streamId)) return;
     throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `HEADERS open stream ${streamId} out of turn`);
   }
@@ -277,7 +280,7 @@ export class Inbound implements FrameSink {
   #response(stream: SessionStream, whole: HeaderBlock, lines: readonly FieldLine[]): void {
     const parsed = parseResponse(lines);
     if (!parsed.ok) return this.#resetStream(stream, ErrorCode.PROTOCOL_ERROR, parsed.reason);
-    // Section 8.1: any number of interim responses, none of which ends the stream.
+    // Section 8.1: any number of interim responses may come, and an interim response must not end the stream.
     if (parsed.head.status < 200) {
       this.#spend('interim responses');
       return whole.endStream ? this.#resetStream(stream, ErrorCode.PROTOCOL_ERROR, 'an interim response ends the stream') : undefined;
@@ -301,7 +304,7 @@ export class Inbound implements FrameSink {
     if (payload.length === 5 && !selfish) return;
     this.#spend('malformed PRIORITY');
     const code = selfish ? ErrorCode.PROTOCOL_ERROR : ErrorCode.FRAME_SIZE_ERROR;
-    // No RST_STREAM may be sent for an idle stream (section 6.4): what is wrong with it is then wrong with the connection.
+    // RST_STREAM must not be sent for an idle stream (section 6.4), so the error is one of the connection.
     if (stream === undefined && this.#isIdle(streamId)) throw new ConnectionError(code, 'a malformed PRIORITY');
     if (stream === undefined) this.#core.answer(resetFrame(streamId, code));
     else this.#resetStream(stream, code, 'a malformed PRIORITY');
@@ -336,7 +339,7 @@ export class Inbound implements FrameSink {
       if (id === Setting.INITIAL_WINDOW_SIZE) initialWindow = value;
       this.#setting(id, value);
     }
-    // Once for a frame: it costs as much as there are streams, and only the last value is seen by any other frame.
+    // Applied once for each frame: it visits every stream, and other frames only see the last value.
     this.#peerInitialWindow(initialWindow);
     core.answer(settingsAckFrame());
     if (!this.#ready) {
@@ -420,7 +423,7 @@ export class Inbound implements FrameSink {
     return core.outbox.ready(stream);
   }
 
-  /** A stream error (section 5.4.2): the peer gets RST_STREAM, the handler the reason. */
+  /** Handles a stream error (section 5.4.2): the peer receives RST_STREAM, the handler the reason. */
   #resetStream(stream: SessionStream, code: number, reason: string): void {
     if (stream.gone) return;
     this.#spendReset(stream);
@@ -429,7 +432,7 @@ export class Inbound implements FrameSink {
     stream.tellReset({ code, reason: `${nameOfErrorCode(code)}: ${reason}` });
   }
 
-  /** Streams opened and reset again cost us more than the peer, whoever resets them (CVE-2023-44487, CVE-2025-8671). */
+  /** Opening and resetting streams costs this end more than the peer, whichever end resets them (CVE-2023-44487, CVE-2025-8671). */
   #spendReset({ headSent }: SessionStream): void {
     if (this.#core.role === 'client' || headSent || this.#core.earlyResets.take(this.#core.now())) return;
     throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'too many streams are reset before they were answered');
@@ -439,7 +442,7 @@ export class Inbound implements FrameSink {
     if (!this.#core.idleFrames.take(this.#core.now())) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, `too many ${what}`);
   }
 
-  /** For frames that make us look at every stream. */
+  /** Charges frames that visit every stream. */
   #spendForStreams(what: string): void {
     const { size } = this.#core.streams;
     this.#worked((size / STREAMS_A_FRAME) * FRAME);
@@ -447,19 +450,19 @@ export class Inbound implements FrameSink {
   }
 }
 
-/** RFC 7541's default, which we never change. */
+/** Default of RFC 7541, which this end never changes. */
 const HEADER_TABLE_BYTES = 4_096;
-/** So many streams cost about as much to look at as a frame to answer. */
+/** Number of streams that cost about as much to visit as a frame costs to answer. */
 const STREAMS_A_FRAME = 256;
-/** Parts of the work that a request is: of any frame, of the end of what a stream brings, and of its own head. */
+/** Work relative to a request: of any frame, of the end of a stream's data, and of reading a CONNECT head. */
 const FRAME = 1 / 32;
 const STREAM_END = 1 / 8;
 const REQUEST_READ = 1 / 16;
-/** So many octets of fields cost about as much to decode as a request to begin. */
+/** Octets of fields that cost about as much to decode as a request costs to begin. */
 const BLOCK_BYTES = 8_192;
 const TOO_LARGE = { ok: true, head: undefined } as const;
 
-/** CONNECT's data are no content (RFC 9110 section 9.3.6). @returns -1 where nothing is promised, undefined where it is malformed */
+/** CONNECT data is not content (RFC 9110 section 9.3.6). @returns -1 without a content-length, undefined if it is malformed */
 function promisedLength(method: string, value: string | undefined): number | undefined {
   if (value === undefined || method === 'CONNECT') return -1;
   return /^\d{1,15}$/.test(value) ? Number(value) : undefined;

@@ -1,36 +1,36 @@
 import type { Rate } from '../../limits/rate-limiter.ts';
 import { limitTable } from '../../limits/table.ts';
 
-/** Bounds on what a peer can make this end hold or do. All sizes in bytes. */
+/** Limits on what a peer can make this end hold or do. All sizes in bytes. */
 export interface SessionLimits {
-  /** Methods that reach `onRequest`; others are answered 405. */
+  /** Methods that reach `onRequest`; other methods get a 405. */
   readonly methods: readonly string[];
-  /** Streams that the peer may have open at once. */
+  /** Number of streams that the peer may have open. */
   readonly concurrentStreams: number;
-  /** Of the fields of requests that wait for their turn: those beyond the share of their routing key are answered 503. */
+  /** Size of the fields of deferred requests. A request beyond the fair share of its routing key gets a 503. */
   readonly requestsWaiting: number;
-  /** Of a request's or response's fields, as RFC 9113 section 10.5.1 counts them. */
+  /** Size of the fields of a request or response, counted as in RFC 9113 section 10.5.1. */
   readonly headerListBytes: number;
   readonly frameBytes: number;
-  /** A new stream's receive window. */
+  /** Initial receive window of a stream. */
   readonly streamWindow: number;
-  /** What a stream's receive window may grow to, where bandwidth and delay ask for it. */
+  /** Largest receive window of a stream, reached if bandwidth and delay need it. */
   readonly streamWindowMost: number;
-  /** What all streams' windows together may have grown by. */
+  /** Growth of all stream windows together. */
   readonly growth: number;
-  /** Bytes received and not yet consumed, of all streams. */
+  /** Bytes received and not consumed yet, over all streams. */
   readonly unconsumed: number;
-  /** Answers that wait for a peer that does not read. */
+  /** Replies queued for a peer that does not read. */
   readonly answersQueued: number;
-  /** All frames but DATA that wait for a peer that does not read; beyond that it gets no new streams, but is cut off. */
+  /** Frames other than DATA queued for a peer that does not read. A peer beyond it is disconnected when it opens a stream or sends DATA. */
   readonly controlQueued: number;
-  /** Until the peer's SETTINGS, and until its acknowledgement of ours, milliseconds. */
+  /** Milliseconds until the peer's SETTINGS and until its acknowledgement of ours. */
   readonly settingsDeadline: number;
-  /** Until the peer ends a request that was answered whole before, milliseconds. */
+  /** Milliseconds until the peer must end a request that has its complete response. */
   readonly answeredDeadline: number;
-  /** Frames that ask for work and bring none (SETTINGS, PING, empty DATA, …): at once, and for each second. */
+  /** Burst and rate per second of frames that cost work without a purpose: SETTINGS, PING, empty DATA, and others. */
   readonly idleFrames: Rate;
-  /** Streams that the peer resets, or makes us reset, before they were answered, beyond those that ended well: at once, and for each second. */
+  /** Burst and rate per second of streams reset by either end before their response. A stream that ends in order gives one back. */
   readonly earlyResets: Rate;
 }
 

@@ -7,40 +7,40 @@ import { acquireSlab, releaseSlab } from './slabs.ts';
 import { Pieces } from '../memory/pieces.ts';
 import { Fifo } from '../../work/fifo.ts';
 
-/** The sending half of a stream, as the outbox needs it. */
+/** Sending half of a stream, as the outbox needs it. */
 export interface SendSide {
   readonly id: number;
   readonly queued: number;
   sendWindow: number;
-  /** Whether it stands in one of the outbox's lists. */
+  /** Whether the stream is in one of the outbox's lists. */
   listed: boolean;
-  /** No `write` will follow: END_STREAM goes with the last of the queue. */
+  /** Whether no `write` follows: END_STREAM leaves with the last queued bytes. */
   readonly ending: boolean;
   /** Moves the next `length` queued bytes into `out`. */
   takeInto(out: Buffer, at: number, length: number): void;
-  /** After bytes were taken, and outside of all loops: it may write anew, or end. */
+  /** Called after bytes were taken, outside of all loops: the stream may write again, or end. */
   taken(endSent: boolean): void;
 }
 
 export interface OutboxEvents {
-  /** Some of what waited is under way. */
+  /** Some queued output has been written to the socket. */
   onTaken(): void;
-  /** Everything has been passed to the socket, and the socket has taken it. */
+  /** The socket has taken all output. */
   onIdle(): void;
-  /** It cannot go on. */
+  /** The outbox cannot continue. */
   onFault(): void;
 }
 
 /**
- * Everything that leaves on the connection. One write to the socket is under way at a time, of at most a slab: so what is sent next is
- * decided as late as can be, and a small answer waits behind one slab and what the kernel holds, never behind a queue.
+ * All output of the connection. At most one write to the socket is in progress, of at most one slab, so the next output is chosen as late
+ * as possible. A small response waits behind one slab and the kernel's buffer, never behind a queue.
  *
- * Order within a slab: control frames, then streams with little to send, then the others in turn, with a part kept for them.
- * All that becomes ready in one turn of the event loop leaves in one write, as few TLS records; only a little data leaves at once where
- * nothing is under way. On TLS a write is under way until the turn ends, so that what comes besides in this turn leaves together.
+ * Order within a slab: control frames, streams with little to send, then the others round-robin, with a part reserved for them.
+ * All output of an event-loop iteration leaves in one write, hence in few TLS records. Only a little data leaves at once if no write is in
+ * progress. On TLS a write stays in progress until the iteration ends, so that later output of the iteration leaves together.
  */
 export class Outbox {
-  /** The connection's (RFC 9113 section 6.9). */
+  /** Send window of the connection (RFC 9113 section 6.9). */
   sendWindow = DEFAULT_WINDOW;
   /** The peer's SETTINGS_MAX_FRAME_SIZE. */
   maxFrame = DEFAULT_MAX_FRAME;
@@ -52,7 +52,7 @@ export class Outbox {
   #answerBytes = 0;
   readonly #small = new Fifo<SendSide>();
   readonly #bulk = new Fifo<SendSide>();
-  /** Of those in the lists. */
+  /** Number of entries in the lists whose stream was forgotten. */
   #forgotten = 0;
   readonly #touched: SendSide[] = [];
   readonly #ended: SendSide[] = [];
@@ -68,22 +68,22 @@ export class Outbox {
     this.#onFault = onFault;
   }
 
-  /** Nothing waits, and nothing is under way. */
+  /** Whether nothing is queued and no write is in progress. */
   get idle(): boolean {
     return !this.#writing && !this.#scheduled && !this.#hurrying && this.#control.bytes === 0;
   }
 
-  /** Answers that the peer provoked and that have not left since the control frames last ran out. */
+  /** Bytes of replies that the peer provoked, and that have not left since the control queue was last empty. */
   get answerBytes(): number {
     return this.#answerBytes;
   }
 
-  /** Frames other than DATA that have not left, bytes. */
+  /** Bytes of queued frames other than DATA. */
   get controlBytes(): number {
     return this.#control.bytes;
   }
 
-  /** Memory for those, in bytes, about. */
+  /** Approximate memory for those, in bytes. */
   get held(): number {
     return this.#control.held;
   }
@@ -93,14 +93,14 @@ export class Outbox {
     this.control(frames);
   }
 
-  /** Frames that no window holds back; they leave in this order, before all DATA. */
+  /** Queues frames that are not subject to flow control. They leave in this order, before all DATA. */
   control(frames: Buffer): void {
     if (this.#closed) return;
     this.#control.push(frames);
     this.#schedule();
   }
 
-  /** The stream has something queued; it is served once its windows allow. */
+  /** Lists a stream with queued bytes; it is served when its windows allow. */
   ready(stream: SendSide): void {
     if (this.#closed || stream.listed || stream.queued === 0 || stream.sendWindow <= 0) return;
     stream.listed = true;
@@ -113,14 +113,14 @@ export class Outbox {
     }
   }
 
-  /** The connection's window has opened. */
+  /** Continues after the connection's window opened. */
   resume(): void {
     if (this.#small.size > 0 || this.#bulk.size > 0) this.#schedule();
   }
 
   /**
-   * What the stream had queued does not leave, and it queues nothing any more. Those that go are taken out of the lists together: a peer may have
-   * thousands that wait for its window, and reset them all.
+   * Drops what the stream has queued; it queues nothing any more. Forgotten streams leave the lists in batches: a peer may reset thousands
+   * that wait for its window.
    */
   forget(stream: SendSide): void {
     if (!stream.listed) return;
@@ -131,7 +131,7 @@ export class Outbox {
     for (const list of [this.#small, this.#bulk]) list.keep(({ listed }) => listed);
   }
 
-  /** Sends what control frames there are, half-closes the socket, and nothing follows. */
+  /** Sends the queued control frames and half-closes the socket. Nothing follows. */
   finish(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -158,7 +158,7 @@ export class Outbox {
     setImmediate(this.#flushThisTurn);
   }
 
-  /** With the end of the callback that runs now. */
+  /** Flushes at the end of the current callback. */
   #hurry(): void {
     if (this.#hurrying || this.#writing || this.#closed) return;
     this.#hurrying = true;
@@ -223,7 +223,7 @@ export class Outbox {
     return length;
   }
 
-  /** One frame for each stream in turn, until the list is empty or there is no more room. */
+  /** Writes one frame for each stream, round-robin, until the list is empty or the slab is full. */
   #serve(list: Fifo<SendSide>, out: Buffer, start: number, end: number): number {
     let at = start;
     while (list.size > 0 && this.sendWindow > 0) {
@@ -231,7 +231,7 @@ export class Outbox {
       const stream = list.first;
       if (stream === undefined) break;
       if (stream.sendWindow <= 0 || stream.queued === 0) {
-        // Its window was taken back while it stood here, or it has been forgotten.
+        // Its window shrank while it was listed, or the stream was forgotten.
         list.shift();
         if (!stream.listed) this.#forgotten -= 1;
         stream.listed = false;
@@ -239,7 +239,7 @@ export class Outbox {
       }
       const share = list.size === 1 ? room : Math.min(room, QUANTUM);
       const length = Math.min(stream.queued, stream.sendWindow, this.sendWindow, this.maxFrame, share);
-      // A sliver of a frame at the end of a slab is not worth its header.
+      // A tiny frame at the end of a slab is not worth its header.
       if (length <= 0 || (length < stream.queued && length === room && length < SLIVER)) break;
       list.shift();
       at = this.#data(stream, out, at, length);
@@ -265,9 +265,9 @@ export class Outbox {
   }
 }
 
-/** Streams with no more than this queued go first. */
+/** Streams with at most this many bytes queued go first. */
 const SMALL = 8_192;
-/** With its header, just what a TLS record holds. */
+/** With its header, exactly the payload of a TLS record. */
 const QUANTUM = 16_384 - FRAME_HEADER_BYTES;
 const SLIVER = 1_024;
 const KEPT_FOR_BULK = 32_768;

@@ -5,7 +5,7 @@ import { ConnectionError, ErrorCode } from './errors.ts';
 import { pingFrame } from './frames.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
-/** The pings of one session (RFC 9113 section 6.7). Answers are told apart by a number in their octets. */
+/** Pings of one session (RFC 9113 section 6.7). A number in the opaque data matches answers to pings. */
 export class Pings {
   readonly #send: (frame: Buffer) => void;
   readonly #now: () => number;
@@ -17,7 +17,7 @@ export class Pings {
     this.#now = now;
   }
 
-  /** @returns the round trip in milliseconds; rejects with `http2-ping` where the answer does not come in time */
+  /** @returns the round-trip time in milliseconds; rejects with `http2-ping` if no answer arrives in time */
   send(deadline: number): Promise<number> {
     const since = this.#now();
     const { promise, resolve, reject } = Promise.withResolvers<number>();
@@ -39,12 +39,12 @@ export class Pings {
     return promise;
   }
 
-  /** Calls once the answer is here; never, if it does not come. */
+  /** Calls back when the answer arrives; never, if none arrives. */
   notify(answered: () => void): void {
     this.#begin({ answered });
   }
 
-  /** An answer. Those to pings that were given up, or never sent, say nothing. */
+  /** Handles an answer; answers to unknown or abandoned pings are ignored. */
   answered(payload: Buffer): void {
     if (payload.length !== 8) throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `a PING has ${payload.length} octets`);
     const number = payload.readUIntBE(2, 6);

@@ -3,42 +3,42 @@ import { MAX_WINDOW } from './frames.ts';
 import type { SessionLimits } from './limits.ts';
 
 /**
- * The receiving half of a stream's flow control. Invariant: what the peer may still send, and what is unconsumed, is at most `target`, or the
- * usual initial window more where that was lowered and raised again.
+ * Receiving half of a stream's flow control. Invariant: `window + unconsumed <= target`, or larger by up to the usual initial window after
+ * that was lowered and raised again.
  */
 export interface ReceiveSide {
   readonly id: number;
-  /** What the peer may still send; below zero after the initial window was lowered (RFC 9113 section 6.9.2). */
+  /** Bytes that the peer may still send; below zero after the initial window was lowered (RFC 9113 section 6.9.2). */
   window: number;
   target: number;
   unconsumed: number;
-  /** Of the present measurement: its begin, and what was consumed since. */
+  /** Start of the current measurement, and the bytes consumed since. */
   since: number;
   consumedSince: number;
-  /** The peer sends no more: its window is of no use. */
+  /** Whether the peer has ended its half and needs no window. */
   readonly remoteEnded: boolean;
 }
 
 export interface ReceiveActions {
   /** Stream 0 is the connection. */
   credit(streamId: number, bytes: number): void;
-  /** Tell the peer of a new initial window; `acknowledged` is to be called with its acknowledgement. */
+  /** Announces a new initial window; the caller calls `acknowledged` on the peer's acknowledgement. */
   announce(initialWindow: number): void;
-  /** Ask for a `sample` of the round trip. */
+  /** Requests a `sample` of the round-trip time. */
   measure(): void;
 }
 
 /**
- * How much the peer may send (RFC 9113 section 5.2).
+ * Decides how much the peer may send (RFC 9113 section 5.2).
  *
- * - A stopped reader holds only its own stream's window. While many have stopped, the initial window is lowered for all (which takes
- *   windows back that were given already), so that they do not use up the connection's.
- * - The connection's window is `limits.unconsumed` less what is unconsumed. Where that comes to nothing, and the peer has acknowledged the
- *   lowest initial window, a little is given nevertheless, so that those who do read go on. So what is held at most, however many
- *   readers stop, is `limits.unconsumed`, and beyond that the lowest window for each stream.
- * - A stream's window doubles when a share of it is consumed faster than in four times the share of a round trip: then it, and not the
- *   reader, may be what limits the sender. All growth comes from one bounded pool, of which a stream takes at most half of what is left: a
- *   few whose readers stop cannot use it up. A stream that goes slow gives its part back.
+ * - A stopped reader holds only its own stream's window. While many have stopped, the initial window is lowered for all streams, which
+ *   takes back windows already given. So they do not use up the connection's window.
+ * - The connection's window is `limits.unconsumed` less the unconsumed bytes. At zero, once the peer has acknowledged the lowest initial
+ *   window, a little is given anyway, so that active readers continue. Memory is bounded by `limits.unconsumed` plus the lowest window for
+ *   each stream.
+ * - A stream's window doubles when a fraction of it is consumed in less than four times that fraction of a round trip: then the window, not
+ *   the reader, may limit the sender. Growth comes from one bounded pool, and a stream takes at most half of what is left. So a few stopped
+ *   readers cannot use it up. A slow stream gives its part back.
  */
 export class ReceiveWindows {
   readonly #limits: SessionLimits;
@@ -46,18 +46,18 @@ export class ReceiveWindows {
   readonly #now: () => number;
   #connectionWindow: number;
   #unconsumed = 0;
-  /** Of that, what lies beyond the usual initial window of its stream: in windows that have grown. */
+  /** Part of the unconsumed bytes beyond the usual initial window of their streams, i.e. in grown windows. */
   #beyond = 0;
   #grown = 0;
   #initial: number;
-  /** An initial window that the peer has not acknowledged yet. */
+  /** Initial window that the peer has not acknowledged yet. */
   #announced: number | undefined;
   #rtt = Infinity;
   #previousRtt = Infinity;
   #rttSince = 0;
   #sampled = -Infinity;
 
-  /** @param connectionWindow what the peer has been told of by the time that this begins */
+  /** The connection's window starts at `limits.unconsumed`, which the session announces at its start. */
   constructor(limits: SessionLimits, actions: ReceiveActions, now: () => number) {
     this.#limits = limits;
     this.#actions = actions;
@@ -66,25 +66,25 @@ export class ReceiveWindows {
     this.#initial = limits.streamWindow;
   }
 
-  /** What is counted for streams: each comes to nothing when they are all gone. */
+  /** Counters over all streams; each is zero when all streams are gone. */
   get held(): { readonly unconsumed: number; readonly beyond: number; readonly grown: number } {
     return { unconsumed: this.#unconsumed, beyond: this.#beyond, grown: this.#grown };
   }
 
-  /** What a new stream starts with. */
+  /** Initial window of a new stream. */
   get initial(): number {
     return this.#initial;
   }
 
-  /** Every DATA frame, also one that is to be ignored. */
+  /** Counts every DATA frame, including ignored ones. */
   arrivedOnConnection(bytes: number): void {
     this.#connectionWindow -= bytes;
     if (this.#connectionWindow < 0) throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, 'DATA beyond the window of the connection');
   }
 
-  /** @returns false where it is beyond the stream's window */
+  /** @returns false if beyond the stream's window */
   arrived(stream: ReceiveSide, bytes: number): boolean {
-    // The end of a stream needs no window, and finds one below zero where it was taken back.
+    // END_STREAM needs no window, which is below zero after it was taken back.
     if (bytes > 0 && bytes > stream.window) return false;
     stream.window -= bytes;
     this.#hold(stream, bytes);
@@ -104,7 +104,7 @@ export class ReceiveWindows {
     if (this.#initial < this.#limits.streamWindow) this.#reconsider();
   }
 
-  /** The stream is gone, and nobody consumes any more what it brought. */
+  /** The stream is gone, and its unconsumed bytes will not be consumed. */
   released(stream: ReceiveSide): void {
     this.#hold(stream, -stream.unconsumed);
     this.ended(stream);
@@ -112,7 +112,7 @@ export class ReceiveWindows {
     if (this.#initial < this.#limits.streamWindow) this.#reconsider();
   }
 
-  /** The stream has ended well; its user may still consume what came. */
+  /** The stream has ended in order; its user may still consume what arrived. */
   ended(stream: ReceiveSide): void {
     this.#grown -= Math.max(0, stream.target - this.#limits.streamWindow);
     stream.target = 0;
@@ -122,13 +122,13 @@ export class ReceiveWindows {
     const lowest = this.#initial <= this.#limits.streamWindow >> LOWEST;
     const wanted = Math.max(this.#limits.unconsumed - this.#unconsumed, lowest ? this.#limits.unconsumed >> 4 : 0);
     const bytes = wanted - this.#connectionWindow;
-    // Rarely while there is plenty, at once when little is left.
+    // Rarely while much is left, at once when little is left.
     if (bytes < this.#limits.unconsumed / 4 && (bytes <= 0 || this.#connectionWindow > wanted / 2)) return;
     this.#connectionWindow += bytes;
     this.#actions.credit(0, bytes);
   }
 
-  /** The peer has taken the announced initial window for all its streams. */
+  /** The peer has applied the announced initial window to all its streams. */
   acknowledged(streams: ReadonlyMap<number, ReceiveSide>): void {
     if (this.#announced === undefined) return;
     const change = this.#announced - this.#initial;
@@ -138,13 +138,13 @@ export class ReceiveWindows {
     }
     this.#initial = this.#announced;
     this.#announced = undefined;
-    // Those that are below zero now, and have nothing to be consumed, get nothing by themselves.
+    // Streams below zero without unconsumed bytes would never get a window back otherwise.
     for (const stream of streams.values()) if (!stream.remoteEnded && stream.window < stream.target / 2) this.#credit(stream);
     this.creditConnection();
     this.#reconsider();
   }
 
-  /** A round trip took so many milliseconds. */
+  /** @param milliseconds the measured round-trip time */
   sample(milliseconds: number): void {
     const now = this.#now();
     this.#sampled = now;
@@ -190,7 +190,7 @@ export class ReceiveWindows {
     if (rtt !== Infinity && elapsed < 4 * share * rtt) this.#retarget(stream, Math.min(stream.target * 2, this.#limits.streamWindowMost));
   }
 
-  /** The pool is counted from the usual initial window, also while a lower one holds. */
+  /** The pool is counted from the usual initial window, even while a lower one applies. */
   #retarget(stream: ReceiveSide, target: number): void {
     const base = this.#limits.streamWindow;
     const change = Math.max(base, target) - Math.max(base, stream.target);
@@ -201,9 +201,8 @@ export class ReceiveWindows {
   }
 
   /**
-   * Lower the initial window as unconsumed bytes mount up; raise it again when they are half as many as made it low. What stopped
-   * readers hold in grown windows is bounded by the pool, and a lower initial window would take none of it back: it would only slow
-   * those who read.
+   * Lowers the initial window as unconsumed bytes accumulate, and raises it at half of the load that lowered it. Bytes in grown windows do
+   * not count: the pool bounds them, and a lower initial window takes none of them back. It would only slow the active readers.
    */
   #reconsider(): void {
     if (this.#announced !== undefined) return;
@@ -220,17 +219,17 @@ export class ReceiveWindows {
 }
 
 /**
- * What has to be consumed until a window is given back. With half of a large window the sender of a far stream would stand still for a part
- * of each round trip: at 50 ms, 8 MiB carry 0.67 Gbit/s in halves, and 1.2 Gbit/s in eighths. With a small one the frames would be many.
+ * Bytes consumed before a window is given back. With halves of a large window, a distant sender would stall for a part of each round trip:
+ * at 50 ms, 8 MiB carry 0.67 Gbit/s in halves and 1.2 Gbit/s in eighths. With eighths of a small window there would be many frames.
  */
 function step(target: number): number {
   return Math.max(target / 8, Math.min(target / 2, 32_768));
 }
 
-/** The least round trip of the last one to two epochs counts: a longer one holds queues. */
+/** Milliseconds. The shortest round trip of the last one to two epochs counts, since longer ones include queueing. */
 const RTT_EPOCH = 10_000;
 const SAMPLE_AGE = 500;
-/** A stream that takes longer than this for half a window has no use for a large one. */
+/** Milliseconds. A stream that takes longer for half a window does not need a large one. */
 const SLOW = 2_000;
-/** The lowest initial window is the usual one shifted by so many bits. */
+/** The lowest initial window is the usual one shifted right by this many bits. */
 const LOWEST = 6;

@@ -42,19 +42,19 @@ export interface SessionOptions {
   readonly role: 'client' | 'server';
   readonly events: SessionEvents;
   readonly limits?: Partial<SessionLimits>;
-  /** Of all sessions with the same peer; one of its own without. */
+  /** Event-loop quota shared by all sessions with the same peer; the default is one for this session only. */
   readonly turn?: PeerLoopQuota;
-  /** Where requests count that their users have left and that the peer has still to answer: as part of the share of whose they were. */
+  /** Memory accounting for requests that their users abandoned and the peer has not answered, charged to their `whose`. */
   readonly memory?: Pick<Memory, 'charge'>;
-  /** Milliseconds, monotonic; replaced in tests. */
+  /** Monotonic clock in milliseconds; replaced in tests. */
   readonly now?: () => number;
 }
 
 /**
- * Speaks HTTP/2 on a connected socket (a `tls.TLSSocket` after its handshake, a `net.Socket`), which it owns from now on: it reads it, and ends
- * or destroys it.
+ * Speaks HTTP/2 on a connected socket: a `tls.TLSSocket` after its handshake, or a `net.Socket`. The session owns the socket and ends or
+ * destroys it.
  *
- * What comes is read into memory that is used again at once (shared-read-buffer.ts), so a handler copies what it keeps.
+ * Input is read into a buffer that is reused at once (shared-read-buffer.ts), so a handler copies what it keeps.
  */
 export function createSession(socket: Duplex, options: SessionOptions): Session {
   return new Http2Session(socket, options);
@@ -66,13 +66,13 @@ class Http2Session implements Session, SessionCore {
   readonly events: SessionEvents;
   readonly outbox: Outbox;
   readonly windows: ReceiveWindows;
-  /** Of streams that this end opened, of as many as the peer takes. */
+  /** Fair share of the streams that the peer allows, for streams opened by this end. */
   readonly shares = new NestedFairShare(PEER_STREAMS);
   readonly streams = new Map<number, SessionStream>();
   readonly pings: Pings;
   readonly idleFrames: RateLimiter;
   readonly earlyResets: RateLimiter;
-  /** Of streams that this end opened. */
+  /** Rate limiter for early resets of streams that this end opened. */
   readonly #ownEarlyResets: RateLimiter;
   readonly now: () => number;
   peerInitialWindow = DEFAULT_WINDOW;
@@ -84,19 +84,19 @@ class Http2Session implements Session, SessionCore {
   readonly #reader: FrameReader;
   readonly #turn: PeerLoopQuota;
   readonly #memory: Pick<Memory, 'charge'> | undefined;
-  /** Octets of the client's preface that the server has still to see. */
+  /** Octets of the client's preface that the server has not received yet. */
   #preface: number;
-  /** Octets that have arrived and wait for a later turn of the event loop; the socket is paused meanwhile. */
+  /** Octets received and deferred to a later event-loop iteration; the socket is paused meanwhile. */
   #unread: Buffer = EMPTY;
   readonly #later: DeferredWork;
-  /** Requests that have not left, in turn of those for whom they are. */
+  /** Requests not sent yet, round-robin by owner and key. */
   readonly #waiting = new FairQueue<WaitingRequest>();
   readonly #waitingOf = new Map<SessionStream, WaitingRequest>();
-  /** Of the bytes of their heads. */
+  /** Fair share of the bytes of their heads. */
   readonly #waitingShares = new NestedFairShare(REQUESTS_WAITING, true);
   #waitingBytes = 0;
   #nextId = 1;
-  /** The last stream of ours that the peer takes. */
+  /** Highest stream of this end that the peer processes. */
   #mostTaken = MAX_STREAM_ID;
   #measuring = false;
   #goawaySent: 'no' | 'notice' | 'final' = 'no';
@@ -144,7 +144,7 @@ class Http2Session implements Session, SessionCore {
 
   get held(): number {
     const read = this.#unread.length + this.#later.held + this.#waitingBytes;
-    // What this end has opened is its users'.
+    // Streams that this end opened are charged to their users.
     const opened = this.role === 'server' ? this.streams.size * STREAM_COST : 0;
     return this.outbox.held + read + opened;
   }
@@ -200,7 +200,7 @@ class Http2Session implements Session, SessionCore {
       this.#finalGoaway();
       return;
     }
-    // RFC 9113 section 6.8: streams that the client opened before it could know of this must not be lost.
+    // RFC 9113 section 6.8: streams that the client opened before it received this GOAWAY must not be lost.
     this.#goawaySent = 'notice';
     this.outbox.control(goawayFrame(MAX_STREAM_ID, ErrorCode.NO_ERROR, 'draining'));
     this.pings.notify(() => this.#finalGoaway());
@@ -217,12 +217,12 @@ class Http2Session implements Session, SessionCore {
   }
 
   answered(stream: SessionStream): void {
-    // Of a connection that has ended, its turn to be cut comes.
+    // A closed session cuts its streams itself.
     if (this.#state !== 'closed') this.#lingering.add(stream);
   }
 
   streamEnded(stream: SessionStream): void {
-    // What its user ends now does not leave any more: it is about to be told so.
+    // After the session closed, an END_STREAM is not sent any more: `onReset` is about to follow.
     if (this.#state === 'closed') return;
     stream.gone = true;
     this.earlyResets.giveBack();
@@ -231,8 +231,8 @@ class Http2Session implements Session, SessionCore {
   }
 
   /**
-   * Clients that come and go at once would have a peer take this end for one that opens and resets streams without end, and cut it off with all that it
-   * carries. So half of what a peer lets pass is told at once; the rest of those that it has not answered are reset when it has.
+   * Short-lived clients would look to the peer like a rapid-reset attack, and it would close the connection with all its streams. So only
+   * half of the early resets that a peer allows are sent at once. Any other unanswered stream is reset when its response arrives.
    */
   streamLeft(stream: SessionStream, code: number): void {
     const isEarly = this.role === 'client' && this.#state !== 'closed' && stream.id !== 0 && !stream.headReceived;
@@ -254,7 +254,7 @@ class Http2Session implements Session, SessionCore {
     stream.discard();
     this.windows.released(stream);
     this.#forget(stream, 'reset-there');
-    // Of one that has not begun nobody knows.
+    // A request that has not begun has no handler to notify.
     if (waiting === undefined) this.#later.do(stream.key, () => stream.tellReset(reason));
   }
 
@@ -300,7 +300,7 @@ class Http2Session implements Session, SessionCore {
     if (this.#state === 'open') this.#state = 'draining';
     this.#notify(() => this.events.onGoaway(reason));
     this.#refuseWaiting();
-    // Of those that an earlier one refused, each is on its way to be cut.
+    // Streams above the limit of an earlier GOAWAY are already being cut.
     const mostTaken = this.#mostTaken;
     if (this.role === 'client' && lastStreamId < mostTaken) {
       this.#mostTaken = lastStreamId;
@@ -311,7 +311,10 @@ class Http2Session implements Session, SessionCore {
     this.#closeIfDone();
   }
 
-  /** Heads leave before all data: so few of them are ahead that data has its part of each write, however many are asked for and however long they are. */
+  /**
+   * HEADERS leave before all DATA. Few are queued at a time, so that DATA gets its part of each write, however many requests wait and
+   * however long their heads.
+   */
   get #mayOpen(): boolean {
     return this.streams.size < this.peerConcurrentStreams && this.outbox.controlBytes < MOST_AHEAD;
   }
@@ -348,7 +351,7 @@ class Http2Session implements Session, SessionCore {
     return next;
   }
 
-  /** @returns all of them, and none waits any more */
+  /** Empties the queue. @returns the streams that waited */
   #takeWaiting(): readonly SessionStream[] {
     const all: SessionStream[] = [];
     for (let next = this.#nextWaiting(); next !== undefined; next = this.#nextWaiting()) all.push(next.stream);
@@ -400,13 +403,13 @@ class Http2Session implements Session, SessionCore {
   readonly #onData = (chunk: Buffer): void => {
     if (this.#state === 'closed') return;
     if (this.#unread.length > 0) {
-      // TLS hands on what it has decrypted, paused or not.
+      // TLS emits what it has already decrypted, even while paused.
       this.#unread = Buffer.concat([this.#unread, chunk]);
       return;
     }
     const left = this.#turn.reading.isBusy ? chunk : this.#read(chunk);
     if (left.length === 0) return;
-    // The chunk is the socket's, for the time of this call.
+    // The chunk belongs to the socket and is valid during this call only.
     this.#unread = Buffer.from(left);
     this.#socket.pause();
     this.#turn.reading.wait(this.#readOn);
@@ -423,7 +426,7 @@ class Http2Session implements Session, SessionCore {
     () => this.#fault(),
   );
 
-  /** @returns what is left for the next turn */
+  /** @returns what is left for a later event-loop iteration */
   #read(octets: Buffer): Buffer {
     try {
       const rest = this.#preface > 0 ? this.#readPreface(octets) : octets;
@@ -440,7 +443,7 @@ class Http2Session implements Session, SessionCore {
     if (this.#turn.reading.isSpent) this.#reader.pause();
   }
 
-  /** What its user throws ends the session, wherever it was told from. */
+  /** An exception thrown by the session's user ends the session. */
   #notify(event: () => void): void {
     try {
       event();
@@ -470,7 +473,7 @@ class Http2Session implements Session, SessionCore {
     this.#armSettingsTimer();
   }
 
-  /** Runs while the peer owes us its SETTINGS, or an acknowledgement of ours. */
+  /** The timer runs while the peer owes its SETTINGS or an acknowledgement of ours. */
   #armSettingsTimer(): void {
     clearTimeout(this.#settingsTimer);
     if (this.#settingsUnacknowledged === 0 || this.#state === 'closed') return;
@@ -481,7 +484,7 @@ class Http2Session implements Session, SessionCore {
   }
 
   #measure(): void {
-    // A peer that never answers is not asked again.
+    // A peer that never answers gets one PING only.
     if (this.#measuring) return;
     this.#measuring = true;
     const since = this.now();
@@ -534,7 +537,7 @@ class Http2Session implements Session, SessionCore {
     this.#finish({ code: ErrorCode.NO_ERROR, reason: 'drained' });
   }
 
-  /** Tells the peer why, as far as it listens, and ends everything. */
+  /** Sends the peer a GOAWAY with the reason if possible, and ends the session. */
   #fail(code: number, reason: string): void {
     if (this.#state === 'closed') return;
     const text =
@@ -566,12 +569,15 @@ class Http2Session implements Session, SessionCore {
     this.#notify(() => this.events.onClose(reason));
   }
 
-  /** Each of them ends a connection with all that is behind it, so a few are ended in a turn. */
+  /** Cutting a stream ends a connection and everything behind it, so only a few are cut in an event-loop iteration. */
   #inTurns(streams: readonly SessionStream[], cut: (stream: SessionStream) => void): void {
     for (const stream of streams) this.#later.do(stream.key, () => cut(stream));
   }
 
-  /** A peer that neither reads nor closes must not hold the socket. What it still sends is read and dropped, so that it sees the GOAWAY and no reset. */
+  /**
+   * A peer that neither reads nor closes must not hold the socket. What it still sends is read and dropped, so that it receives the GOAWAY
+   * and not a TCP reset.
+   */
   #release(): void {
     const socket = this.#socket;
     if (socket.destroyed) return;
@@ -596,12 +602,12 @@ interface WaitingRequest {
 const turnOf = ({ whose }: WaitingRequest): string => (whose === undefined ? '' : `${whose.owner}\n${whose.key ?? ''}`);
 
 const EMPTY = Buffer.alloc(0);
-/** Bytes of control frames, beyond which requests wait: half of what one write holds. */
+/** Bytes of queued control frames above which requests wait: half of one write. */
 const MOST_AHEAD = SLAB_BYTES / 2;
-/** Bytes of the heads of requests that may wait for that. */
+/** Bytes of request heads that may wait. */
 const REQUESTS_WAITING = 1 << 20;
-/** Streams that a peer takes until it says otherwise. RFC 9113 section 6.5.2 recommends that nobody say less. */
+/** Streams that a peer allows before it sends a limit. RFC 9113 section 6.5.2 recommends no lower limit. */
 const PEER_STREAMS = 100;
 const FAULT = 'an unexpected error at this end';
-/** How long a closed session's socket may take to pass on its GOAWAY, milliseconds. */
+/** Milliseconds that a closed session's socket may take to deliver its GOAWAY. */
 const LINGER = 10_000;

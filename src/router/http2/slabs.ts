@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer';
 
-/** What one write to a socket holds at most. */
+/** Most bytes of one write to a socket. */
 export const SLAB_BYTES = 131_072;
 
-/** Slabs are few: one for each session that is writing, and at most `KEPT` that wait for the next. */
+/** There are few slabs: one for each session with a write in progress, and at most `KEPT` free ones. */
 export function acquireSlab(): Buffer {
   return free.pop() ?? Buffer.allocUnsafeSlow(SLAB_BYTES);
 }

@@ -10,23 +10,23 @@ import { Pieces } from '../memory/pieces.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
 export interface Waiting {
-  /** Octets of its fields. */
+  /** Octets of the request's fields. */
   readonly size: number;
   begin(): void;
 }
 
-/** What a stream asks of its session. */
+/** What a stream needs of its session. */
 export interface StreamOwner {
   readonly outbox: Outbox;
   readonly windows: ReceiveWindows;
   sendResponse(stream: SessionStream, head: ResponseHead, end: boolean): void;
-  /** Both ends have said END_STREAM. */
+  /** Both ends have sent END_STREAM. */
   streamEnded(stream: SessionStream): void;
-  /** Its user gives it up. */
+  /** The stream's user abandons it. */
   streamLeft(stream: SessionStream, code: number): void;
-  /** This end gives it up, and the peer is told. */
+  /** This end resets the stream and notifies the peer. */
   streamReset(stream: SessionStream, code: number): void;
-  /** The peer has its whole answer, and has not ended its request. */
+  /** The peer has its complete response, and has not ended its request. */
   answered(stream: SessionStream): void;
   /** A handler threw. */
   handlerFailed(error: unknown): void;
@@ -34,13 +34,14 @@ export interface StreamOwner {
 }
 
 /**
- * Both halves of a stream, with their queue and windows. Methods of `Stream` are the user's; the rest is the session's. Calls of the
- * user after the stream is gone do nothing: it may not know yet.
+ * Both halves of a stream, with their queue and windows. Methods of `Stream` are for the user; the others are for the session. Calls by the
+ * user after the stream is gone are ignored, since the user may not know yet.
  *
- * The handler is called by the `tell` methods only, since it is called from amid the reading and writing of all streams: what it throws ends its own.
+ * Only the `tell` methods call the handler, in the middle of reading and writing all streams. What the handler throws ends its own stream
+ * only.
  */
 export class SessionStream implements Stream, SendSide, ReceiveSide {
-  /** 0 while it waits for the peer's leave to open. */
+  /** 0 until the stream may be opened. */
   id = 0;
   handler: StreamHandler = NOBODY;
   sendWindow: number;
@@ -52,25 +53,25 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   since = 0;
   consumedSince = 0;
   remoteEnded = false;
-  /** Reset or ended: nothing more is told or sent. */
+  /** Reset or ended: nothing more is reported or sent. */
   gone = false;
-  /** Of this end's own HEADERS: data may follow. */
+  /** Whether this end's HEADERS were sent; data may follow. */
   headSent = false;
-  /** Of the peer's HEADERS. */
+  /** Whether the peer's HEADERS have arrived. */
   headReceived = false;
-  /** Octets that `content-length` promises and that have not come; -1 where nothing was promised. */
+  /** Octets announced by `content-length` that have not arrived; -1 without one. */
   promised = -1;
-  /** Of a stream that this end opened: whose part of all of them it is. */
+  /** Owner whose fair share a stream opened by this end counts against. */
   whose: ShareOwner | undefined;
-  /** For whom it is opened: what is to be done for others is done in turn with it. */
+  /** Routing key of the stream; deferred work is round-robin by key. */
   key = '';
-  /** Its user has left, and the peer is told when it answers. */
+  /** Whether the user has abandoned the stream, and the peer is notified only when it responds. */
   isLeft = false;
-  /** A request that has not begun: nobody handles it yet. */
+  /** A request that has not begun and has no handler yet. */
   waiting: Waiting | undefined;
   readonly #owner: StreamOwner;
   readonly #waits = new Pieces();
-  /** Bytes of it that have left. */
+  /** Number of bytes sent. */
   #left = 0;
   #localEnded = false;
   #wantsDrain = false;
@@ -91,7 +92,10 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     return this.#waits.held;
   }
 
-  /** What it queues before `write` returns false; it may write again when half of that is left. Nobody knows yet whether the peer reads at all of what nothing has left. */
+  /**
+   * Bytes queued before `write` returns false; `onDrain` follows at half of it. It starts low: a stream that sent nothing has not shown
+   * that its peer reads.
+   */
   get #most(): number {
     return Math.min(MOST_QUEUED, Math.max(FIRST_QUEUED, this.#left));
   }
@@ -131,7 +135,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   reset(code: number): void {
     if (this.isLeft) return;
     if (!this.gone) this.#owner.streamLeft(this, code);
-    // Its peer is done with it, but its user has not taken all that came, and will not.
+    // The stream has ended, but its user has not consumed all input and will not.
     else this.#owner.windows.released(this);
   }
 
@@ -139,13 +143,13 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     if (bytes > 0 && this.unconsumed > 0) this.#owner.windows.consumed(this, bytes);
   }
 
-  /** It has an id now: what was written while it waited may leave. */
+  /** The stream has an identifier now: what was written while it waited may leave. */
   opened(): void {
     this.#owner.outbox.ready(this);
     if (this.ending && this.queued === 0 && !this.#localEnded) this.sendEnd();
   }
 
-  /** END_STREAM in a frame of its own: no window holds it back. */
+  /** Sends END_STREAM in a frame of its own, which flow control does not hold back. */
   sendEnd(): void {
     const frame = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
     writeFrameHeader(frame, 0, 0, FrameType.DATA, Flag.END_STREAM, this.id);
@@ -159,7 +163,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     if (this.remoteEnded) this.#owner.streamEnded(this);
   }
 
-  /** The peer's END_STREAM. */
+  /** Handles the peer's END_STREAM. */
   endedRemotely(): void {
     this.remoteEnded = true;
     this.#notify('onEnd');
@@ -174,7 +178,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
 
   taken(endSent: boolean): void {
     if (this.gone) return;
-    // Also of what has ended meanwhile: whoever brought it waits for that.
+    // Also after the end: the source of the data waits for `onDrain`.
     if (this.#wantsDrain && (endSent || this.queued <= this.#most / 2)) {
       this.#wantsDrain = false;
       this.#notify('onDrain');
@@ -182,13 +186,13 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     if (endSent && !this.gone) this.endedLocally();
   }
 
-  /** Nothing more leaves, and what was held is let go. */
+  /** Releases what is held; nothing more leaves. */
   discard(): void {
     this.gone = true;
     this.#drop();
   }
 
-  /** As after `reset`, for its user; but the peer is told only with its answer. */
+  /** A reset for the user; the peer receives it only after its response. */
   resetWhenAnswered(code: number): void {
     this.isLeft = true;
     this.#drop();
@@ -201,13 +205,13 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     this.#owner.outbox.forget(this);
   }
 
-  /** Both ends learn that this one gives it up. */
+  /** Resets the stream and notifies both the peer and the handler. */
   giveUp(reason: StreamReset): void {
     this.reset(reason.code);
     this.tellReset(reason);
   }
 
-  /** The handler learns that the stream is gone. */
+  /** Ends the stream and notifies the handler. */
   cut(reason: StreamReset): void {
     this.discard();
     this.tellReset(reason);
@@ -229,7 +233,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     }
   }
 
-  /** The stream is gone already: nothing is left to be ended by what this throws. */
+  /** The stream is gone already, so there is nothing to end if the handler throws. */
   tellReset(reason: StreamReset): void {
     try {
       this.handler.onReset(reason);
@@ -254,7 +258,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   }
 }
 
-/** Bytes: at first, and once as many have left. */
+/** Bytes that may be queued: at first, and at most after as many were sent. */
 const [FIRST_QUEUED, MOST_QUEUED] = [16_384, 131_072];
 
 const NOBODY: StreamHandler = {

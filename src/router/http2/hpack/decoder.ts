@@ -5,10 +5,10 @@ import { DynamicTable } from './dynamic-table.ts';
 import { decodeHuffman } from './huffman.ts';
 import { STATIC_TABLE } from './static-table.ts';
 
-/** Decodes header blocks (RFC 7541), whole ones: a block that is cut is malformed. Octets become characters 0 to 255. */
+/** Decodes whole header blocks (RFC 7541); a truncated block is malformed. Octets become characters 0 to 255. */
 export class HpackDecoder {
   readonly #table: DynamicTable;
-  /** What this end said in SETTINGS_HEADER_TABLE_SIZE: the peer may choose any size up to it. */
+  /** This end's SETTINGS_HEADER_TABLE_SIZE; the peer may choose any size up to it. */
   readonly #mostTableBytes: number;
   #block: Buffer = EMPTY;
   #at = 0;
@@ -18,13 +18,13 @@ export class HpackDecoder {
     this.#table = new DynamicTable(tableBytes);
   }
 
-  /** Memory for the dynamic table, in bytes, about. */
+  /** Approximate memory of the dynamic table, in bytes. */
   get held(): number {
     return this.#table.held;
   }
 
   /**
-   * Fields come in order. All are decoded, whatever becomes of them, since the dynamic table must keep step with the peer's.
+   * Calls `onField` in the order of the fields. All fields are decoded, used or not, to keep the dynamic table equal to the peer's.
    * @throws ConnectionError COMPRESSION_ERROR
    */
   decode(block: Buffer, onField: (name: string, value: string) => void): void {
@@ -38,7 +38,7 @@ export class HpackDecoder {
         onField(this.#nameAt(index), this.#valueAt(index));
         fields++;
       } else if ((first & 0xe0) === 0x20) {
-        // Section 4.2: a change of size comes first in a block.
+        // Section 4.2: a size update must come first in a block.
         if (fields > 0) throw malformed('a change of the dynamic table size stands after a field');
         this.#resize(this.#integer(5));
       } else {
@@ -74,7 +74,7 @@ export class HpackDecoder {
     return entry;
   }
 
-  /** Section 5.1; the bound on continuation octets keeps it far below 2^31. */
+  /** Section 5.1. The limit on continuation octets keeps the value far below 2^31. */
   #integer(prefixBits: number): number {
     const mask = (1 << prefixBits) - 1;
     let value = this.#octet() & mask;

@@ -1,6 +1,6 @@
-/** RFC 7541 section 2.3.2: the newest entry has index 0; the oldest leave when the size would pass the limit. */
+/** RFC 7541 section 2.3.2: the newest entry has index 0, and the oldest are evicted when the size would exceed the limit. */
 export class DynamicTable {
-  /** A ring: the newest is at `#head`. */
+  /** Ring buffer with the newest entry at `#head`. */
   #entries: (readonly [string, string] | undefined)[] = [];
   #head = 0;
   #count = 0;
@@ -11,7 +11,7 @@ export class DynamicTable {
     this.#most = mostBytes;
   }
 
-  /** Memory for its entries, in bytes, about: an entry and its two strings take more than section 4.1 counts. */
+  /** Approximate memory of the entries, in bytes: an entry and its two strings take more than section 4.1 counts. */
   get held(): number {
     return this.#bytes + this.#count * ENTRY_COST;
   }
@@ -23,7 +23,7 @@ export class DynamicTable {
   add(name: string, value: string): void {
     const bytes = sizeOf(name, value);
     this.#evict(this.#most - bytes);
-    // Section 4.4: an entry larger than the table empties it, and that is no error.
+    // Section 4.4: an entry larger than the table empties it, which is not an error.
     if (bytes > this.#most) return;
     if (this.#count === this.#entries.length) this.#grow();
     this.#head = (this.#head + this.#entries.length - 1) % this.#entries.length;
@@ -58,7 +58,7 @@ export class DynamicTable {
 
 const ENTRY_COST = 64;
 
-/** Section 4.1. */
+/** Size of an entry (section 4.1). */
 function sizeOf(name: string, value: string): number {
   return name.length + value.length + 32;
 }

@@ -3,8 +3,8 @@ import { Buffer } from 'node:buffer';
 import { STATIC_TABLE } from './static-table.ts';
 
 /**
- * Encodes a header block with the static table and literals without indexing (RFC 7541 section 6.2.2): no state, so blocks may leave
- * in any order, and a request whose block never left changes nothing. Characters above 255 must not occur.
+ * Encodes a header block with the static table and literals without indexing (RFC 7541 section 6.2.2). The encoder has no state: blocks may
+ * leave in any order, and a block that never leaves has no effect. Characters above 255 must not occur.
  */
 export function encodeHeaderBlock(fields: readonly (readonly [name: string, value: string])[]): Buffer {
   let most = 0;
@@ -26,7 +26,7 @@ export function encodeHeaderBlock(fields: readonly (readonly [name: string, valu
 }
 
 interface Known {
-  /** The first entry with the name. */
+  /** Index of the first entry with the name. */
   readonly index: number;
   readonly values: ReadonlyMap<string, number>;
 }

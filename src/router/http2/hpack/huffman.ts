@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 
-/** RFC 7541 section 5.2. @returns the octets as characters 0 to 255; undefined where the code is not well-formed */
+/** RFC 7541 section 5.2. @returns the octets as characters 0 to 255; undefined if the code is malformed */
 export function decodeHuffman(source: Buffer, start: number, end: number): string | undefined {
   const table = (machine ??= buildMachine());
   // The shortest code has 5 bits.
@@ -20,14 +20,14 @@ export function decodeHuffman(source: Buffer, start: number, end: number): strin
 }
 
 const EMIT = 1 << 8;
-/** The input may end here: the bits since the last symbol are fewer than eight, and all ones (section 5.2). */
+/** The input may end here: fewer than eight bits follow the last symbol, and all are ones (section 5.2). */
 const ACCEPT = 1 << 9;
 const FAIL = 1 << 10;
 const STATE_SHIFT = 11;
 const EOS = 256;
 
 const scratch = Buffer.allocUnsafe(4096);
-/** For each state (an inner node of the code's tree) and each four bits: the next state, what is emitted, whether the input may end. */
+/** For each state (an inner node of the code tree) and each four bits: the next state, the emitted octet, and whether the input may end. */
 let machine: Int32Array | undefined;
 
 interface Node {
@@ -100,8 +100,8 @@ function lengthOf(symbol: number): number {
 }
 
 /**
- * RFC 7541 appendix B: the length in bits of each octet's code; 256 is EOS. The code is canonical: codes of one length count up in the
- * order of their symbols, so the lengths say all.
+ * RFC 7541 appendix B: code length in bits of each octet; 256 is EOS. The code is canonical: codes of one length count up in the order of
+ * their symbols, so the lengths define it.
  */
 const CODE_LENGTHS: readonly number[] = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28, 6, 10, 10,
