@@ -6,64 +6,64 @@ import type { MemoryUser } from './memory/memory-users.ts';
 import { Pieces } from './memory/pieces.ts';
 import type { Tap } from './observers/contract.ts';
 
-/** What bytes can be given to: a `Stream`, or a socket (see `SocketEndpoint`). */
+/** A destination of bytes: a `Stream`, or a socket (see `SocketEndpoint`). */
 export interface HalfEndpoint {
-  /** Bytes that were written and are still held; what was written before those is not referred to any more. */
+  /** Bytes written and still held. Earlier bytes are not referenced any more. */
   readonly queued: number;
-  /** Memory for those, and what the end takes beyond others, in bytes. */
+  /** Memory in bytes for those, and what the endpoint takes beyond an ordinary one. */
   readonly held: number;
-  /** @returns false where the caller should wait for `onDrain` */
+  /** @returns false if the caller should wait for `onDrain` */
   write(chunk: Buffer): boolean;
   end(): void;
   reset(code: number): void;
   consumed(bytes: number): void;
 }
 
-/** Bytes that went one way, of all connections of a key. */
+/** Bytes in one direction, over all connections of a key. */
 export interface ByteCount {
   bytes: number;
 }
 
-/** Who hears of a side before it is joined to another. */
+/** Observer of a half before it is joined to the other. */
 export interface HalfObserver {
   onResponse(head: ResponseHead): void;
   onGone(reason: StreamReset): void;
 }
 
 /**
- * One side of a connection: hears what its own end says and tells it to the other side's end. Two of them, joined, are the
+ * One half of a connection: takes the events of its own endpoint, and applies them to the other half's endpoint. Two joined halves are a
  * connection.
  *
- * Invariants: an end gets `consumed` for each byte only when the other end took it or is gone; after `reset`, `gone` is set
- * and nothing more is said to the end; what came before the sides were joined is held (at most what the end's window allows)
- * and is the first that the other end gets.
+ * Invariants: an endpoint gets `consumed` for a byte only when the other endpoint took it or is gone. After `reset`, `gone` is set and the
+ * endpoint is not called any more. Data from before the join is held, at most as much as the endpoint's window allows, and reaches the
+ * other endpoint first.
  */
 export class ConnectionHalf implements StreamHandler, MemoryUser {
   readonly kind = 'connection';
-  /** Whose share of memory the connection is part of. Only of a client's side. */
+  /** Owner whose fair share of memory the connection counts against; only on the client's half. */
   owner = '';
-  /** Of a peer's, which part of its share. */
+  /** Routing key within the share of an owner that is a peer. */
   key: string | undefined;
   end: HalfEndpoint | undefined;
   awaiting: HalfObserver | undefined;
   tap: Tap | undefined;
-  /** The peer said that nothing more comes from here. */
+  /** Whether the own endpoint has ended its direction. */
   ended = false;
   gone = false;
-  /** Socket sides are open until the socket says so; a stream's are as soon as both sides have ended. */
+  /** A socket half is open until the socket closes; a stream half closes as soon as both halves have ended. */
   closed = true;
-  /** Sites that the connection comes through, and routers that it goes through. Only of a client's side. */
+  /** Sites and routers that the connection passes through; only on the client's half. */
   sitesOnRoute: readonly string[] = NONE;
   #peer: ConnectionHalf | undefined;
   #count: ByteCount | undefined;
   #over: ((reason: StreamReset | undefined) => void) | undefined;
   #held: Pieces | undefined;
-  /** What the other end has of ours. */
+  /** Buffers of our data that the other endpoint holds. */
   #chunks: PooledChunks | undefined;
-  /** Bytes that the other end wants no more of until it has drained. */
+  /** Bytes whose `consumed` waits for the other endpoint to drain. */
   #owed = 0;
 
-  /** `over` is called once, when nothing of the connection is left; with a reason where it did not end in order. */
+  /** Joins two halves. `over` is called once, when nothing of the connection is left; with a reason unless it ended in order. */
   static join(client: ConnectionHalf, server: ConnectionHalf, counts: Counts, over: (reason: StreamReset | undefined) => void): void {
     client.#join(server, counts.toServer, over);
     server.#join(client, counts.toClient, over);
@@ -96,7 +96,7 @@ export class ConnectionHalf implements StreamHandler, MemoryUser {
     this.#passEnd(this.#peer);
   }
 
-  /** Our end has room again: what the other end brought meanwhile is dealt with. */
+  /** Our endpoint has capacity again, so the other half's bytes count as consumed. */
   onDrain(): void {
     this.#peer?.giveBack();
   }
@@ -115,14 +115,14 @@ export class ConnectionHalf implements StreamHandler, MemoryUser {
     this.#finishIfOver(reason);
   }
 
-  /** The socket is closed after both directions ended. */
+  /** Called when the socket closes after both directions ended. */
   onClosed(): void {
     this.closed = true;
     this.#peer?.giveBack();
     this.#finishIfOver(undefined);
   }
 
-  /** Resets our own end, if it is still there. What was no orderly end stays none, also where its code says that nothing was wrong. */
+  /** Resets our own endpoint, if it still exists. An abnormal end stays abnormal, even with NO_ERROR as its code. */
   abandon(code: number): void {
     if (this.gone) return;
     this.gone = true;
@@ -131,7 +131,7 @@ export class ConnectionHalf implements StreamHandler, MemoryUser {
     this.end?.reset(code === ErrorCode.NO_ERROR ? ErrorCode.CANCEL : code);
   }
 
-  /** Ends the whole connection at once, both ends by a reset. */
+  /** Ends the whole connection at once by resetting both endpoints. */
   sever(reason: StreamReset): void {
     if (this.gone) return;
     this.abandon(reason.code);
@@ -140,7 +140,7 @@ export class ConnectionHalf implements StreamHandler, MemoryUser {
     this.#finishIfOver(reason);
   }
 
-  /** Takes no part any more: what still comes is dropped, so that the end's window stays open until its peer has ended. */
+  /** Detaches the half: further data is dropped, so that the endpoint's window stays open until its peer has ended. */
   drop(): void {
     const bytes = this.#held?.bytes ?? 0;
     this.#held = undefined;
@@ -157,7 +157,7 @@ export class ConnectionHalf implements StreamHandler, MemoryUser {
     this.end?.consumed(owed);
   }
 
-  /** Of the whole connection, both its sides: see `Holder`. */
+  /** Memory of the whole connection, with both halves: see `MemoryUser`. */
   get held(): number {
     const peer = this.#peer;
     return COST.connection + this.#waiting() + (peer === undefined ? 0 : peer.#waiting());
@@ -179,7 +179,7 @@ export class ConnectionHalf implements StreamHandler, MemoryUser {
     this.#peer = peer;
     this.#count = count;
     this.#over = over;
-    // Keeps the order while the bytes that came first are passed on.
+    // Keeps the order while earlier bytes are passed on.
     this.#held ??= new Pieces();
   }
 

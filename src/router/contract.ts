@@ -1,6 +1,6 @@
 /**
- * What a router is told and what it tells: plain data, fed by a platform, which knows files or a cluster. The router knows
- * neither. A config is whole: what it no longer names is drained and closed, what is equal to before is left alone.
+ * Configuration and state of a router: plain data, supplied by a platform that knows files or a cluster. The router knows neither. A config
+ * is complete: what it no longer names is drained and closed, and unchanged parts are left alone.
  */
 import type { Buffer } from 'node:buffer';
 import type { Problem } from '../errors/problem.ts';
@@ -10,7 +10,9 @@ import type { TlsBundle } from '../identity/tls-bundle.ts';
 
 export type { IssuedCertificate, Problem, Revocations, SiteKey, TlsBundle };
 
-/** Who a site is to all others. `id` is made from the site's public key (see `docs/protocol.md`), so nobody else can bear it. */
+/**
+ * Identity of a site towards all others. `id` is derived from the site's public key (see `docs/protocol.md`), so no other site can use it.
+ */
 export interface SiteIdentity {
   readonly id: string;
   readonly name: string;
@@ -26,7 +28,7 @@ export interface RouterConfig {
   readonly siteKey: SiteKey;
   /** Unique among the routers of the site: `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`. */
   readonly router: string;
-  /** An edge site's router carries nothing between other sites. */
+  /** Whether this is an edge site, whose router carries nothing between other sites. */
   readonly edge: boolean;
   readonly listeners: readonly ListenerConfig[];
   readonly connectors: readonly ConnectorConfig[];
@@ -34,74 +36,73 @@ export interface RouterConfig {
   readonly accesses: readonly AccessConfig[];
   readonly revoked: Revocations;
   readonly siblings?: SiblingConfig;
-  /** Left out: `DEFAULT_LIVENESS`. */
+  /** Default: `DEFAULT_LIVENESS`. */
   readonly liveness?: LivenessConfig;
-  /** Where other sites reach this one, as their links are told. Left out: they keep to what they have. */
+  /** Endpoints of this site, announced over the links that other sites open. Without it, they keep the endpoints that they have. */
   readonly reachedAt?: readonly SiteEndpoint[];
 }
 
-/** How long the other end of a link may be silent, in milliseconds. Each round trip of a slow path adds to it. */
+/** Time that the other end of a link may be silent, in milliseconds. The round-trip time of a slow path is added. */
 export interface LivenessConfig {
-  /** Then new connections use other paths. */
+  /** Silence after which new connections use other paths. */
   readonly suspectAfter?: number;
-  /** Then the link is given up, and the connections on it end. */
+  /** Silence after which the link and its connections are closed. */
   readonly deadAfter?: number;
 }
 
 /**
- * TCP doubles the time between two attempts: after a pause of 10 s it may be silent for another 10 s, and then a round trip passes.
- * See ADR 23.
+ * TCP doubles the time between two retransmissions: after a pause of 10 s it may be silent for another 10 s and a round trip. See ADR 23.
  */
 export const DEFAULT_LIVENESS: Required<LivenessConfig> = { suspectAfter: 2_000, deadAfter: 30_000 };
 
 /** Binds a local host and port to routing keys. */
 export interface ListenerConfig {
-  /** Unique among the listeners, and stable: `Listener/backend`. */
+  /** Unique among the listeners, and stable, such as `Listener/backend`. */
   readonly name: string;
-  /** A name or an address; a name is resolved to addresses of this machine. Left out: all addresses. */
+  /** A name, which is resolved to addresses of this machine, or an address. Default: all addresses. */
   readonly host?: string;
   readonly port: number;
   readonly destination: Destination;
   readonly observer: Observer;
-  /** With `ca`, clients must show a certificate of it. */
+  /** With `ca`, clients must present a certificate signed by it. */
   readonly tls?: TlsBundle;
 }
 
 export type Destination =
   | { readonly kind: 'key'; readonly routingKey: string }
-  /** The first key that can be reached takes all. */
+  /** The first reachable key takes all connections. */
   | { readonly kind: 'priority'; readonly routingKeys: readonly string[] }
-  /** Keys that can be reached share by weight (0: only while no other can be reached). */
+  /** Reachable keys share connections by weight. A key of weight 0 is used only while no other is reachable. */
   | { readonly kind: 'weighted'; readonly routingKeys: Readonly<Record<string, number>> };
 
-/** Lets a routing key reach a server. */
+/** Binds a routing key to servers. */
 export interface ConnectorConfig {
   readonly name: string;
   readonly routingKey: string;
-  /** Hosts of equal rank: one where a host is given, one a pod where pods are selected. */
+  /** Hosts of equal rank: one configured host, or one for each selected pod. */
   readonly hosts: readonly string[];
   readonly port: number;
-  /** Only connections of clients show whether the servers work. */
+  /** Disables probes: only client connections show whether the servers work. */
   readonly probe?: 'none';
-  /** `ca` is what the server's certificate must come from; `cert` and `key` are shown to it. */
+  /** `ca` verifies the server's certificate; `cert` and `key` are presented to it. */
   readonly tls?: { readonly bundle: TlsBundle; readonly verifyHostname: boolean };
 }
 
 /** A link that this site opens. */
 export interface LinkConfig {
   readonly name: string;
-  /** In order of preference; the next is tried where one cannot be reached. */
+  /** In order of preference; the next one is tried if an endpoint is unreachable. */
   readonly endpoints: readonly LinkEndpoint[];
-  /** All of them are of this one, of several by which the other site is reached. */
+  /** Group of all these endpoints, if the other site is reached by several groups. */
   readonly group?: string;
-  /** What the site at its other end said of itself to an earlier process; it holds until that says something else. */
+  /** Endpoints that the other site announced to an earlier process; valid until it announces others. */
   readonly remembered?: Learned;
-  /** From 1. */
+  /** At least 1. */
   readonly cost: number;
   readonly tls: TlsBundle;
-  /** With how many bundles before the present one open connections may have begun; left out: with any, while its certificate lasts. */
+  /** Number of previous bundles whose connections stay open. Without it, all stay open until their certificate expires. */
   readonly priorRevisions?: number;
-  /** Through which all of its endpoints are reached; it resolves their names. */
+  /** Proxy to all of its endpoints; it resolves their names. */
   readonly proxy?: ProxyConfig;
 }
 
@@ -110,12 +111,12 @@ export interface LinkEndpoint {
   readonly port: number;
 }
 
-/** Endpoints of one group lead to the same router, or set of routers. */
+/** Endpoints of a group lead to the same router or set of routers. */
 export interface GroupEndpoint extends LinkEndpoint {
   readonly group?: string;
 }
 
-/** Where a site says that it is reached. */
+/** Endpoints that a site announced for itself. */
 export interface Learned {
   readonly site: string;
   readonly endpoints: readonly GroupEndpoint[];
@@ -125,34 +126,37 @@ export interface SiteEndpoint extends GroupEndpoint {
   readonly role: AccessConfig['role'];
 }
 
-/** An HTTP proxy that opens tunnels (CONNECT, RFC 9110 section 9.3.6), and asks for Basic credentials where there are any here. */
+/** An HTTP proxy that opens tunnels (CONNECT, RFC 9110 section 9.3.6). Basic credentials are sent if there are any. */
 export interface ProxyConfig extends LinkEndpoint {
   readonly username?: string;
   readonly password?: string;
 }
 
-/** Where other sites may open links to this one. */
+/** An address at which other sites may open links to this one. */
 export interface AccessConfig {
   readonly name: string;
   readonly host?: string;
   readonly port: number;
-  /** Server certificate and the authority that signed the peers'. */
+  /** Server certificate, and the authority that signed the peers' certificates. */
   readonly tls: TlsBundle;
-  /** As that of a link. */
+  /** As for a link. */
   readonly priorRevisions?: number;
-  /** Only sites that say that they are edge sites come in over `edge`, and nothing passes through them that way, whatever they say then. */
+  /**
+   * Only sites that declare themselves edge sites are admitted over `edge`. They carry nothing between others that way, even if they
+   * declare something else later.
+   */
   readonly role: 'inter-router' | 'edge';
-  /** Peers whose certificate does not say what it is for are let in, if it is not said. */
+  /** Refuses peers whose certificate does not state its purpose; they are admitted by default. */
   readonly unmarked?: 'refused';
 }
 
-/** Routers of one site link to each other. */
+/** How the routers of a site link to each other. */
 export type SiblingConfig =
-  /** On one machine: over Unix sockets, which only the site's user can open. Their ports are shared. */
+  /** On one machine: over Unix sockets that only the site's user can open. The routers share their ports. */
   | { readonly kind: 'unix'; readonly socket: string; readonly others: readonly string[] }
   /**
-   * Each at an address of its own: over mutual TLS, by an authority of the site alone. `router` of each is its name within the site; who
-   * answers at its address must prove the site's key, and that name.
+   * Each router at its own address: over mutual TLS, with an authority for this site only. `router` is its name within the site. The peer
+   * at an address must prove the site's key and that name.
    */
   | { readonly kind: 'tls'; readonly port: number; readonly tls: TlsBundle; readonly others: readonly SiblingAddress[] };
 
@@ -164,78 +168,81 @@ export interface RouterState {
   readonly listeners: Readonly<Record<string, ListenerState>>;
   readonly connectors: Readonly<Record<string, ConnectorState>>;
   readonly links: Readonly<Record<string, LinkState>>;
-  /** How often these have come up, all together: of one that was down for a moment nothing else tells. */
+  /** Number of times that any of these came up: a brief interruption is not visible otherwise. */
   readonly linksOpened?: number;
   readonly accesses: Readonly<Record<string, AccessState>>;
-  /** Links that other sites opened to us. */
+  /** Links that other sites opened to this one. */
   readonly incoming: readonly PeerState[];
-  /** The last link of each site that opened one to us and has none now: the most recent last, a bounded number. */
+  /** Last link of each site that had opened one and has none now: most recent last, a bounded number. */
   readonly endedIncoming?: readonly EndedPeerState[];
-  /** What the other routers of the site say of the links that they open, by router and link. Of one that is being opened for the first time they say nothing. */
+  /**
+   * State of the links that the other routers of the site open, by router and link. A link that is being opened for the first time is
+   * absent.
+   */
   readonly siblingLinks?: Readonly<Record<string, Readonly<Record<string, SiblingLinkState>>>>;
-  /** Where this router meets the others of its site: why they cannot link to it, and the links that it opens to them, by router. */
+  /** Sibling links of this router: why other routers of the site cannot link to it, and the links that it opens to them, by router. */
   readonly siblings?: { readonly problem?: Problem; readonly links: Readonly<Record<string, LinkState>> };
-  /** All routers that can be reached, this one first: as of the moment in which it is read. To be read at once, and not kept. */
+  /** All reachable routers, this one first, computed when read. Read it at once and do not keep it. */
   readonly network: readonly RouterRecord[];
-  /** Names that the resolver does not answer for, and when their addresses that are in use were of (milliseconds since 1970). */
+  /** Names that the resolver fails to resolve, with the time of the addresses in use, in milliseconds since 1970. */
   readonly staleNames?: Readonly<Record<string, number>>;
 }
 
 export interface ListenerState {
   readonly listening: boolean;
-  /** The keys of its destination that have a connector that can be reached. */
+  /** Keys of its destination with a reachable connector. */
   readonly reachableKeys: readonly string[];
-  /** Ids of the sites of all its destinations, where all of these refused at the last attempt. */
+  /** IDs of the sites of all its destinations, if all of them refused the last attempt. */
   readonly refusedBy?: readonly string[];
-  /** Sites that had connectors of its keys, while no connector can be reached: at most 8. */
+  /** Sites that had connectors of its keys, while no connector is reachable; at most 8. */
   readonly lostSites?: readonly LostSite[];
   readonly problem?: Problem;
 }
 
-/** A site whose connectors of a routing key can no longer be reached. */
+/** A site whose connectors of a routing key are no longer reachable. */
 export interface LostSite {
   readonly routingKey: string;
   readonly siteId: string;
   readonly siteName: string;
   /** Milliseconds since 1970. */
   readonly since: number;
-  /** A sentence. */
+  /** Whole sentence. */
   readonly reason: string;
 }
 
 export interface ConnectorState {
-  /** Some listener in the network has its key. */
+  /** Whether a listener in the network has its key. */
   readonly matched: boolean;
-  /** Why it cannot run as it is configured. */
+  /** Why it cannot run as configured. */
   readonly problem?: Problem;
-  /** Left out where at least one server took the last connection, or none may be probed. */
+  /** Absent while at least one server accepted its last connection, or while no server may be probed. */
   readonly servers?: ServerHealth;
 }
 
-/** `worked`: an earlier attempt succeeded. */
+/** `worked` is true if an earlier attempt succeeded. */
 export type ServerHealth = { readonly kind: 'untried' } | { readonly kind: 'failing'; readonly problem: Problem; readonly worked: boolean };
 
 export interface LinkState {
   readonly operational: boolean;
   readonly remoteSiteId?: string;
   readonly remoteSiteName?: string;
-  /** `host:port` in use. */
+  /** The `host:port` in use. */
   readonly endpoint?: string;
-  /** Where the other site says that it is reached. */
+  /** Endpoints that the other site announced. */
   readonly told?: readonly LinkEndpoint[];
-  /** When the last bytes arrived (milliseconds since 1970), while the link is up and silent: new connections use other paths. */
+  /** Time of the last bytes in milliseconds since 1970, while the link is up and silent. New connections use other paths meanwhile. */
   readonly silentSince?: number;
   readonly problem?: Problem;
 }
 
 export interface SiblingLinkState extends Pick<LinkState, 'operational' | 'remoteSiteId' | 'remoteSiteName'> {
-  /** A sentence. */
+  /** Whole sentence. */
   readonly problem?: string;
 }
 
 export interface AccessState {
   readonly listening: boolean;
-  /** The real port, where the config asks for any (0). */
+  /** Actual port, if the configured one is 0. */
   readonly port?: number;
   readonly problem?: Problem;
 }
@@ -243,62 +250,65 @@ export interface AccessState {
 export interface PeerState {
   readonly siteId: string;
   readonly siteName: string;
-  /** Of the certificate that the peer showed. */
+  /** Serial number of the peer's certificate. */
   readonly serial: string;
   readonly address: string;
   readonly cost?: number;
-  /** When the link came up, milliseconds since 1970. */
+  /** Time when the link came up, in milliseconds since 1970. */
   readonly since?: number;
-  /** As `LinkState.silentSince`. */
+  /** See `LinkState.silentSince`. */
   readonly silentSince?: number;
 }
 
-/** A link that another site had opened to us. */
+/** A former link that another site had opened. */
 export interface EndedPeerState {
   readonly siteId: string;
   readonly siteName: string;
   readonly address: string;
   readonly cost: number;
-  /** From when to when it was up, milliseconds since 1970. */
+  /** Times when it came up and went down, in milliseconds since 1970. */
   readonly since: number;
   readonly until: number;
-  /** Why it ended, a sentence or a part of one. */
+  /** Why it ended, a sentence or part of one. */
   readonly reason: string;
 }
 
-/** What a router says of itself to all others, as far as a status shows it. */
+/** What a router announces to all others, as far as a status shows it. */
 export interface RouterRecord {
   readonly router: string;
   readonly site: SiteIdentity;
   readonly edge: boolean;
-  /** No fewer than there are links and keys, and known without reading them. */
+  /** Upper bound on the number of links and keys, known without reading them. */
   readonly listed?: number;
   readonly links: readonly { readonly name: string; readonly siteId: string; readonly siteName: string; readonly cost: number }[];
   readonly keys: readonly { readonly routingKey: string; readonly connectors: number; readonly listeners: number }[];
 }
 
-/** What the router asks of whoever runs it. */
+/** Calls from the router to the process that runs it. */
 export interface RouterHooks {
   /**
-   * A peer with a valid certificate asks over its link for the next one.
-   * @param peer the certificate that it showed, DER
+   * Handles a peer with a valid certificate that requests its next one over its link.
+   * @param peer the peer's current certificate, DER
    * @param request its certificate signing request (PKCS #10), PEM
-   * @returns the new certificate and the authority's, PEM
-   * @throws an error whose message the peer is told, without its causes
+   * @returns the new certificate and that of the authority, PEM
+   * @throws an error whose message is sent to the peer, without its causes
    */
   renew?(peer: { readonly certificate: Buffer; readonly siteId: string }, request: string): Promise<IssuedCertificate>;
 }
 
 export interface Router extends AsyncDisposable {
   readonly state: RouterState;
-  /** Takes a new config at once. What is wrong with a part becomes that part's problem; nothing is thrown for it. */
+  /** Applies a new config at once. An invalid part gets a problem in the state; nothing is thrown for it. */
   apply(config: RouterConfig): void;
-  /** Called after each change of `state`, never twice in one turn of the event loop. @returns how to end that */
+  /** Calls the listener after changes of `state`, at most once for each event-loop iteration. @returns a function that unsubscribes it */
   onChange(listener: () => void): () => void;
-  /** Asks the other end of a link for a new certificate. */
+  /** Requests a new certificate from the other end of a link. */
   renew(link: string, request: string): Promise<IssuedCertificate>;
-  /** It will be drained soon: other sites are told to link elsewhere, and let in here no more. All that is there goes on. */
+  /**
+   * Announces that the router will be drained soon: other sites link elsewhere, and no new links are accepted here. Existing traffic
+   * continues.
+   */
   leave(): void;
-  /** Stops accepting, lets connections finish for so many milliseconds at most, then closes. */
+  /** Stops accepting, lets connections finish for at most `deadline` milliseconds, then closes. */
   drain(deadline: number): Promise<void>;
 }

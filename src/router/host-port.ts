@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 
-/** Where a socket listens, or what it connects to. */
+/** Address of a listening socket or a destination. */
 export interface HostPort {
   readonly host: string;
   readonly port: number;
 }
 
-/** `host:port`, with brackets around an IPv6 address. */
+/** Formats `host:port`, with brackets around an IPv6 address. */
 export const hostPort = ({ host, port }: HostPort): string => (isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`);

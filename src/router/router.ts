@@ -47,9 +47,9 @@ import { pause } from '../work/pause.ts';
 import { KeyedCpuBudget } from '../limits/cpu-budget.ts';
 
 /**
- * Starts a router: the local side, routing and links, joined. What does not work (a port in use, a link that cannot be
- * opened) is in its state and is tried again; it does not keep the router from starting.
- * @throws RoutingError where the site's id is not that of its key, or the router's name is none
+ * Starts a router: joins the local side, routing and links. A part that fails, such as a port in use or a link that cannot be opened, is
+ * reported in the state and retried. It does not keep the router from starting.
+ * @throws RoutingError if the site's ID does not match its key, or the router's name is invalid
  */
 export async function startRouter(config: RouterConfig, hooks: RouterHooks, options: RouterOptions): Promise<Router> {
   return new JoinedRouter(config, hooks, options);
@@ -57,15 +57,15 @@ export async function startRouter(config: RouterConfig, hooks: RouterHooks, opti
 
 export interface RouterOptions {
   readonly log: Logger;
-  /** Bytes that the process may use, where that is less than what the machine or its control group allows. */
+  /** Bytes that the process may use, if less than the machine or its control group allows. */
   readonly memory?: number | undefined;
 }
 
-/** From the last listener's end until links say so, so that connections just accepted still find their way. */
+/** Milliseconds from the end of the last listener until links are retired, so that connections just accepted still find their way. */
 const DRAIN_GRACE = 100;
-/** How often certificates of connections that are open are looked at. */
+/** Milliseconds between checks for expired certificates of open connections. */
 const EXPIRY_CHECK = 1_000;
-/** What routers get to read that this one is leaving. */
+/** Milliseconds for other routers to read that this one is leaving. */
 const FAREWELL = 250;
 
 class JoinedRouter implements Router, LinkHost {
@@ -80,7 +80,7 @@ class JoinedRouter implements Router, LinkHost {
   readonly closing = createClosingSlots();
   readonly dials = new LoopQuota(() => 1);
   readonly messageTime = new KeyedCpuBudget(messageTime.part, messageTime.burst);
-  /** Whoever is let in may link as often as it likes, and be gone again. */
+  /** Limited by owner, since an admitted peer may open and close links without limit. */
   readonly #linkLog: KeyedRateLimitedLog;
   #leaving = false;
   #stopped = false;
@@ -100,13 +100,13 @@ class JoinedRouter implements Router, LinkHost {
   #keys: LocalSide['keys'] | undefined;
   #edge: boolean | undefined;
   /**
-   * Stays when the last sibling has gone: to open the ports anew would reset the connections that wait to be accepted, just when
-   * those of the sibling have to come here. It is likely to be back soon.
+   * Stays true after the last sibling left: reopening the ports would reset connections that wait to be accepted, just when those of the
+   * sibling arrive here. It is likely to return soon.
    */
   #sharesPorts = false;
   #name: string | undefined;
   #state: RouterState | undefined;
-  /** Part of it: what is local changes more often. */
+  /** Cached part of the state; the local part changes more often. */
   #seen: { readonly version: number; readonly network: RouterState['network'] } | undefined;
   #notify: NodeJS.Immediate | undefined;
   #closed: Promise<void> | undefined;
@@ -167,7 +167,7 @@ class JoinedRouter implements Router, LinkHost {
       ...this.#local.state,
       ...this.#configured.state,
       ...this.#siblingLinks.state,
-      // Found when it is read: most who look at a state look at something else.
+      // Computed on access, since most readers of the state do not use it.
       get network() {
         return network();
       },
@@ -187,7 +187,7 @@ class JoinedRouter implements Router, LinkHost {
     this.#config = config;
     const { sites } = this.#revoked;
     this.#revoked = revokedSets(config.revoked, config.site.id);
-    // First of all: what comes after may fail, and would not be asked again.
+    // First of all, since what follows may throw, and the change would not be detected again.
     if (sites.symmetricDifference(this.#revoked.sites).size > 0) this.#block();
     this.#sharesPorts ||= config.siblings?.kind === 'unix';
     this.liveness.apply({ ...DEFAULT_LIVENESS, ...config.liveness });
@@ -198,7 +198,7 @@ class JoinedRouter implements Router, LinkHost {
   }
 
   onChange(listener: () => void): () => void {
-    // Each call is a listener of its own, also of a function that is there already.
+    // Each call adds a listener, even for a function that was added before.
     const own = (): void => listener();
     this.#listeners.add(own);
     return () => this.#listeners.delete(own);
@@ -221,7 +221,7 @@ class JoinedRouter implements Router, LinkHost {
     for (const link of this.links.all) if (link.state === 'up') this.#announceShutdown(link);
   }
 
-  /** Routers of this site have heard of the others by themselves. */
+  /** Routers of the same site detect the shutdown on their own. */
   #announceShutdown({ dialed, peer, routing }: Link): void {
     if (!dialed && peer.site.id !== this.#config.site.id) routing.send(Buffer.of(LEAVING));
   }
@@ -237,7 +237,7 @@ class JoinedRouter implements Router, LinkHost {
     return this.drain(0);
   }
 
-  // What follows is what links have of the router: see `LinkHost`.
+  // The methods from here on implement `LinkHost`.
 
   hello(link: Hello['link']): Hello {
     const { site, router, edge } = this.#config;
@@ -263,7 +263,7 @@ class JoinedRouter implements Router, LinkHost {
       this.relayed.failed += 1;
       return refuse(stream, 502, 'http_request_error', 'an edge site carries nothing between others');
     }
-    // Anybody with a link's certificate can ask for what is no key, and as long as fields may be.
+    // An admitted peer can request a key that does not exist, as long as fields may be.
     const whose = { owner, key: printableAscii(head.authority, LONGEST_TEXT) };
     const full = this.memory.refusal('connection', whose);
     if (full !== undefined) return refuse(stream, 503, 'connection_limit_reached', `busy: ${full}`);
@@ -319,7 +319,7 @@ class JoinedRouter implements Router, LinkHost {
       this.#feed.up(link);
       this.#siblingLinks.up(link);
       this.#configured.linkUp(link);
-      // It was let in before.
+      // The link was accepted before the shutdown began.
       if (this.#leaving) this.#announceShutdown(link);
       this.changed();
     },
@@ -344,7 +344,7 @@ class JoinedRouter implements Router, LinkHost {
     onLeaving: (link: Link): void => this.#configured.linkLeaving(link),
   };
 
-  /** What leads to these sites, or comes from them by way of others, ends too. */
+  /** Also ends connections that lead to the revoked sites or pass through them. */
   #block(): void {
     this.#feed.block(this.#revoked.sites);
     this.#local.block((path) => this.isRevoked({ path }));
@@ -362,7 +362,7 @@ class JoinedRouter implements Router, LinkHost {
   }
 
   async #drain(deadline: number): Promise<void> {
-    // Not of the wall clock: one that is set back by an hour would keep the router for an hour.
+    // Monotonic: a wall clock set back by an hour would keep the router for an hour.
     const end = performance.now() + deadline;
     this.log.info({ deadline, connections: this.#local.openConnections, transit: this.relayed.open }, 'draining');
     this.#configured.stop();
@@ -394,12 +394,12 @@ class JoinedRouter implements Router, LinkHost {
 
 const call = (listener: () => void): void => listener();
 
-/** Waits so many milliseconds, but not beyond the end, of `performance.now()`. */
+/** Waits for some milliseconds, but not beyond `end`, a time of `performance.now()`. */
 function until(end: number, milliseconds: number): Promise<void> {
   return pause(Math.max(0, Math.min(milliseconds, end - performance.now())));
 }
 
-/** How long the certificates that the config names are good. */
+/** Days until the certificates that the config names expire. */
 function certificatesOf(config: RouterConfig, now: number): readonly { readonly bundle: string; readonly days: number }[] {
   const { links, accesses, listeners, connectors, siblings } = config;
   const ofSiblings = siblings?.kind === 'tls' ? [siblings] : [];

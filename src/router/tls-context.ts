@@ -8,8 +8,8 @@ export type ContextResult =
   | { readonly kind: 'unusable'; readonly problem: { readonly code: TlsCode; readonly message: string } };
 
 /**
- * What `node:tls` needs of a bundle, if it serves the purpose; else the first thing that is wrong with it, as a sentence. Before TLS 1.3 a server may ask for
- * handshakes anew without end, in each of which its certificates are verified again: nothing of that is done.
+ * Creates what `node:tls` needs of a bundle, or describes the first fault of the bundle for this purpose. Renegotiation is disabled: before
+ * TLS 1.3 a peer may start handshakes without limit, and each verifies its certificates again.
  */
 export function secureContextOf(bundle: TlsBundle, purpose: Purpose, minVersion: SecureVersion): ContextResult {
   const check = checkBundle(bundle, purpose);
@@ -22,7 +22,7 @@ export function secureContextOf(bundle: TlsBundle, purpose: Purpose, minVersion:
     const context = createSecureContext({ minVersion, cert, key, ca, secureOptions: constants.SSL_OP_NO_RENEGOTIATION });
     return { kind: 'usable', context };
   } catch (error) {
-    // OpenSSL's errors name no secret; their first line is enough.
+    // Messages of OpenSSL contain no secrets; the first line is enough.
     const [why = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
     return unusable('tls-mangled', `The TLS bundle ${name} cannot be used: ${why}.`);
   }
@@ -30,7 +30,7 @@ export function secureContextOf(bundle: TlsBundle, purpose: Purpose, minVersion:
 
 const unusable = (code: TlsCode, message: string): ContextResult => ({ kind: 'unusable', problem: { code, message } });
 
-/** Days until a bundle's certificate ends; undefined where it cannot be read. */
+/** Days until a bundle's certificate expires; undefined if it cannot be read. */
 export function daysLeft(bundle: TlsBundle, now: number): number | undefined {
   if (bundle.cert === undefined) return undefined;
   try {
