@@ -1,6 +1,6 @@
 /**
- * A routing key as `:authority`, and back. A key is any text; an authority is a URI's (RFC 3986 section 3.2.2), so what may
- * not stand in a registered name is percent-encoded as UTF-8. Ordinary keys are the same in both forms.
+ * Converts a routing key to `:authority` and back. A key is any text; an authority is part of a URI (RFC 3986 section 3.2.2), so other
+ * characters are percent-encoded as UTF-8. Ordinary keys are the same in both forms.
  */
 
 /** Unreserved characters, sub-delimiters, and the colon, since `host:port` is a usual key. */
@@ -12,7 +12,7 @@ export function authorityOf(routingKey: string): string {
   return routingKey.toWellFormed().replaceAll(OTHERS, (some) => Buffer.from(some).toString('hex').toUpperCase().replaceAll(/../g, '%$&'));
 }
 
-/** @returns undefined where it is no encoded text */
+/** @returns undefined if the authority is not validly encoded */
 export function keyIn(authority: string): string | undefined {
   if (PLAIN.test(authority)) return authority;
   try {

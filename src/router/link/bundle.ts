@@ -3,13 +3,13 @@ import type { IssuedBundle, TlsBundle } from '../../identity/tls-bundle.ts';
 import { secureContextOf } from '../tls-context.ts';
 import { LinkError } from './link-errors.ts';
 
-/** A bundle that can be used on a link. */
+/** A bundle that is usable for links. */
 export interface LinkBundle extends IssuedBundle {
   readonly context: SecureContext;
 }
 
 /**
- * Makes a bundle ready for links, which need all of its three parts: each side shows a certificate, and looks at the other's.
+ * Checks a bundle for a link, which needs all three parts: each end presents a certificate and verifies the other's.
  * @throws LinkError that names the bundle, its file, and the remedy
  */
 export function openBundle(bundle: TlsBundle, side: 'client' | 'server'): LinkBundle {

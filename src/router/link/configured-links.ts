@@ -14,14 +14,14 @@ import type { Link } from './link.ts';
 import { writeEndpoints } from './session/endpoints-told.ts';
 import { routerOf, siteOf } from '../routing/names.ts';
 
-/** Last links that are remembered: bounds what peers can make us hold. */
+/** Most ended links that are remembered, since peers decide how many there are. */
 const MOST_ENDED = 128;
 
 const endKey = (dialed: boolean, siteId: string): string => `${dialed ? 'out' : 'in'} ${siteId}`;
 
 /**
- * What makes a router's links, as its config says: a dialer for each link and each sibling that it dials, an access for each port, one for
- * siblings. What the config no longer names is drained, and kept until nothing of it is left.
+ * Creates a router's links from its config: a dialer for each link and for each sibling that it dials, an access for each port, and one for
+ * siblings. Parts that the config no longer names are drained, and kept until nothing of them is left.
  */
 export class ConfiguredLinks {
   readonly #host: LinkHost;
@@ -31,7 +31,7 @@ export class ConfiguredLinks {
   #siblingAccess: SiblingAccess | Access | undefined;
   #reachedAt: RouterConfig['reachedAt'];
   readonly #leaving = new Set<Dialer | Access | SiblingAccess>();
-  /** By direction and site, the most recent last. */
+  /** Last ended link by direction and site, most recent last. */
   readonly #ended = new Map<string, EndedPeerState & { readonly dialed: boolean }>();
 
   constructor(host: LinkHost) {
@@ -52,14 +52,14 @@ export class ConfiguredLinks {
     };
   }
 
-  /** Links that other sites opened to us and that are up. */
+  /** Links that other sites opened to this one and that are up. */
   #incoming(): readonly { readonly link: Link; readonly serial: string; readonly address: string }[] {
     return [...this.#accesses.values()].flatMap((access) =>
       [...access.incoming].flatMap(({ link, serial, address }) => (link?.state === 'up' ? [{ link, serial, address }] : [])),
     );
   }
 
-  /** Routers of one machine share its files: they always meet. */
+  /** Empty for routers on one machine: they share its files and can always link to each other. */
   get #siblingState(): Pick<RouterState, 'siblings'> {
     if (!(this.#siblingAccess instanceof Access)) return {};
     const { problem } = this.#siblingAccess.state;
@@ -67,7 +67,7 @@ export class ConfiguredLinks {
     return { siblings: { ...(problem === undefined ? {} : { problem }), links: statesOf(links) } };
   }
 
-  /** Takes a new config, and lets go of what has been revoked meanwhile. */
+  /** Applies a new config, and ends what has been revoked. */
   apply(config: RouterConfig, sharesPorts: boolean): void {
     this.#applyAccesses(config, sharesPorts);
     this.#applyDialers(this.#dialers, new Map(config.links.map((link) => [link.name, new LinkTarget(link)])));
@@ -76,7 +76,7 @@ export class ConfiguredLinks {
     for (const part of [...this.#parts(), ...this.#leaving]) part.dropRevoked();
   }
 
-  /** A link of the config, if it is up. */
+  /** A configured link, if it is up. */
   opened(name: string): OpenedLink | undefined {
     return this.#dialers.get(name)?.opened;
   }
@@ -91,14 +91,14 @@ export class ConfiguredLinks {
     for (const dialers of [this.#dialers, this.#siblings]) for (const dialer of dialers.values()) dialer.linkDown(link);
   }
 
-  /** Why the last link with the site ended, while none is up. */
+  /** Reason for the end of the last link with the site, if none is up. */
   linkEnd(siteId: string): string | undefined {
     if (this.#host.links.all.some((link) => link.state === 'up' && link.peer.site.id === siteId)) return undefined;
     const ends = [this.#ended.get(endKey(true, siteId)), this.#ended.get(endKey(false, siteId))].filter((end) => end !== undefined);
     return ends.sort((one, other) => other.until - one.until)[0]?.reason;
   }
 
-  /** Only of the last link with a site in that direction: one that a newer link replaced is of no interest. */
+  /** Remembers only the last link with a site in each direction, not one that a newer link replaced. */
   #rememberEnd({ peer, upSince, dialed, cost, address = '', reason = 'no reason is known' }: Link): void {
     const { id, name } = peer.site;
     if (upSince === undefined || id === siteOf(this.#host.self)) return;
@@ -117,13 +117,13 @@ export class ConfiguredLinks {
     for (const dialer of this.#dialers.values()) dialer.linkLeaving(link);
   }
 
-  /** Ends what a certificate no longer allows, and lets go of what has left. To be called from time to time. */
+  /** Ends what a certificate no longer allows, and forgets drained parts. Called periodically. */
   cutExpired(now: number): void {
     for (const part of [...this.#parts(), ...this.#leaving]) guard('look/expired', part, () => part.cutExpired(now));
     for (const leaving of this.#leaving) if (leaving.idle) this.#leaving.delete(leaving);
   }
 
-  /** Makes no more links; those that are there go on. */
+  /** Opens no more links; existing ones continue. */
   stop(): void {
     for (const part of this.#parts()) part.stop();
   }
@@ -138,7 +138,7 @@ export class ConfiguredLinks {
     for (const link of this.#host.links.all) if (link.state === 'up') this.#notify(link);
   }
 
-  /** Where a site that has linked here finds this one from now on, in its own role; where nothing is known, it keeps to what it has. */
+  /** Sends a site that linked here the current endpoints of this one for its role. If none are known, the site keeps those that it has. */
   #notify(link: Link): void {
     if (link.dialed || link.peer.site.id === siteOf(this.#host.self)) return;
     const role = link.confined ? 'edge' : 'inter-router';
@@ -147,8 +147,8 @@ export class ConfiguredLinks {
   }
 
   /**
-   * A link to one router of a site tells for those to its others, too, which may be down just because that has moved: but not for those
-   * that were told something else, since they came in by another role.
+   * Endpoints from one router of a site also apply to the links to its other routers, which may be down because the site has moved. Links
+   * with other endpoints are left alone, since they came in by another role.
    */
   #learn(from: string, learned: Learned): void {
     const before = this.#dialers.get(from)?.told;

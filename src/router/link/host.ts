@@ -13,13 +13,13 @@ import type { AdmissionSlots } from '../../limits/admission-slots.ts';
 import type { LoopQuota, PeerLoopQuotas } from '../../limits/loop/loop-quota.ts';
 import type { KeyedCpuBudget } from '../../limits/cpu-budget.ts';
 
-/** Who is at the other end of a connection. */
+/** Identity of the other end of a connection. */
 export interface Peer extends Party {
-  /** It came in by an access for edge sites, which carry nothing between others. */
+  /** Whether it came in by an access for edge sites, which carry nothing between others. */
   readonly confined?: boolean;
 }
 
-/** What links have of the router that they belong to. */
+/** What links use of their router. */
 export interface LinkHost {
   readonly log: Logger;
   readonly self: RouterId;
@@ -28,26 +28,29 @@ export interface LinkHost {
   readonly liveness: Liveness;
   readonly memory: Memory;
   readonly turns: PeerLoopQuotas;
-  /** Sockets of closed sessions. */
+  /** Slots for sockets of closed sessions. */
   readonly closing: AdmissionSlots<Socket>;
-  /** For attempts to link. */
+  /** Event-loop quota of link attempts. */
   readonly dials: LoopQuota;
-  /** For messages of routing, by the owners of connections. */
+  /** CPU-time budget of routing messages, by owner of the connection. */
   readonly messageTime: KeyedCpuBudget;
   readonly hooks: RouterHooks;
   readonly events: LinkEvents;
-  /** It lets no new links in. */
+  /** Whether new links are refused. */
   readonly draining: boolean;
-  /** What this router says of itself. */
+  /** Creates this router's hello. */
   hello(link: Hello['link']): Hello;
-  /** Somebody is not to be let in any more, or not to stay. */
+  /** Whether the party may not connect or stay connected. */
   isRevoked(party: Party): boolean;
-  /** A CONNECT came in over any connection. @param from who is at its other end, as far as that is proved; owner whose share of memory it is part of */
+  /**
+   * Handles a CONNECT from any connection. @param from proved identity of the other end. @param owner whose fair share of memory it counts
+   * against
+   */
   connect(stream: Stream, head: RequestHead, from: Peer, owner: string): StreamHandler;
-  /** A message came in on a routing stream. @throws Error to cut the peer off */
+  /** Handles a message of a routing stream. @throws Error to disconnect the peer */
   routingMessage(link: Link, message: Buffer): void;
-  /** A message came in on a routing stream that only routers of one site send each other. @throws LinkError to cut the peer off */
+  /** Handles a message of a routing stream that only routers of one site exchange. @throws LinkError to disconnect the peer */
   siblingMessage(link: Link, message: Buffer): void;
-  /** Something that the router's state shows is otherwise. */
+  /** Called after a change that the router's state shows. */
   changed(): void;
 }

@@ -6,17 +6,17 @@ import type { RouterState } from '../contract.ts';
 import type { Link } from './link.ts';
 import type { RelayCounts } from './relay.ts';
 
-/** What a router shows when it is asked for its metrics. */
+/** What a router reports in its metrics. */
 export interface MetricsSource {
   links(): Iterable<Link>;
   readonly relayed: RelayCounts;
-  /** This router first. */
+  /** All reachable routers, this one first. */
   network(): RouterState['network'];
   configured(): RouterState['links'];
   certificates(now: number): Iterable<{ readonly bundle: string; readonly days: number }>;
 }
 
-/** Routers of this process: one, but in tests. */
+/** Routers of this process: only tests have several. */
 const sources = new Set<MetricsSource>();
 let delay: ReturnType<typeof monitorEventLoopDelay> | undefined;
 
@@ -78,7 +78,7 @@ gauge('earshot_router_link_up', '1 while a Link of the site is up, else 0, by it
       made.set({ link: printable(name, 253) }, operational ? 1 : 0);
 });
 
-/** Further sites of a network have no series: others decide how many there are. */
+/** Sites beyond this number get no series, since the network decides how many there are. */
 const MOST_SITES = 1_000;
 
 gauge(
@@ -123,7 +123,7 @@ function* links(): Iterable<Link> {
   for (const source of sources) yield* source.links();
 }
 
-/** Links by the router that they lead to: their own ids are new with each connection, and would be series without end. */
+/** Links by adjacent router. Link IDs are new for each link, and would create series without limit. */
 function peers(): Iterable<readonly [{ readonly site: string; readonly router: string }, readonly Link[]]> {
   const up = [...links()].filter(({ state }) => state === 'up');
   return [...Map.groupBy(up, ({ router }) => router).values()].flatMap((between) => {

@@ -7,43 +7,42 @@ import { routerOf, type Hello } from './session/hello.ts';
 import type { RoutingStream } from './session/routing-stream.ts';
 
 export interface LinkEvents {
-  /** Both directions and the routing stream are there. */
+  /** Both directions and the routing stream are open. */
   onUp(link: Link): void;
-  /** It carries no new streams any more. Once, also where it never was up. */
+  /** The link accepts no new streams any more. Called once, even if it never was up. */
   onDown(link: Link): void;
-  /** Its cost is another. */
+  /** The cost has changed. */
   onCost(link: Link): void;
-  /** It is up, and begins or ceases to be silent. */
+  /** The link is up, and has become silent or is no longer silent. */
   onSilence(link: Link): void;
-  /** The other end takes it down soon, and lets no other in. */
+  /** The other end will close the link soon, and accepts no new one. */
   onLeaving(link: Link): void;
 }
 
 export interface LinkOptions {
   readonly id: string;
-  /** What the other end said and proved. */
+  /** Hello of the other end, with its proved identity. */
   readonly peer: Hello;
   readonly dialed: boolean;
-  /** Where the peer is, as its connection says: of one that it opened. */
+  /** Address of the peer, for a link that the peer opened. */
   readonly address?: string;
-  /** Whose connections it has, as in shares of memory. */
+  /** Owner whose fair shares the link's connections count against. */
   readonly owner: string;
   readonly cost: number;
-  /** When the certificate that the peer showed ends, in milliseconds since 1970; `Infinity` where there is none. */
+  /** Expiry of the peer's certificate in milliseconds since 1970; `Infinity` without one. */
   readonly expires: number;
-  /** The other end came in as an edge site: over this link it carries nothing between others, whatever it says of itself. */
+  /** Whether the peer came in as an edge site: over this link it carries nothing between others, whatever it declares. */
   readonly confined: boolean;
   readonly routing: RoutingStream;
   readonly events: LinkEvents;
 }
 
 /**
- * One incarnation of a link between two routers: the connections that were opened for it, and its routing stream. It goes
- * one way only, joining → up → down; whoever dialed it makes a new one. Down, it opens no more streams; those that are open
- * go on for as long as their connection lives.
+ * One incarnation of a link between two routers: its connections and its routing stream. It only goes joining → up → down; the dialing end
+ * then creates a new one. Once down it opens no streams; open ones continue as long as their connection.
  *
- * Invariants: `onUp` is called once at most, and not after `onDown`, which is called once. A connection is in `connections` from when it
- * joins until it has ended, and none joins once the link is down.
+ * Invariants: `onUp` is called at most once and not after `onDown`, which is called once. A connection is in `connections` from when it
+ * joins until it ends, and none joins a link that is down.
  */
 export class Link {
   readonly id: string;
@@ -59,12 +58,12 @@ export class Link {
   readonly routing: RoutingStream;
   readonly #events: LinkEvents;
   readonly #connections = new Set<Connection>();
-  /** Those on which this end opens requests. */
+  /** Connections on which this end opens requests. */
   readonly #senders: Connection[] = [];
   #state: 'joining' | 'up' | 'down' = 'joining';
-  /** When it came up, milliseconds since 1970. */
+  /** Time when it came up, in milliseconds since 1970. */
   #upSince: number | undefined;
-  /** Why it went down, for logs. */
+  /** Reason for going down, for logs. */
   reason: string | undefined;
   #leaving = false;
   #isSilent = false;
@@ -91,17 +90,17 @@ export class Link {
     return this.#upSince;
   }
 
-  /** The other end is about to take it down. */
+  /** Whether the other end will close the link soon. */
   get leaving(): boolean {
     return this.#leaving;
   }
 
-  /** So long without a byte, on one of its connections, that other paths are better: it stays up, and what it carries goes on. */
+  /** Whether a connection has been without input so long that other paths are preferred. The link stays up, and its streams continue. */
   get isSilent(): boolean {
     return this.#isSilent;
   }
 
-  /** When the last bytes arrived (milliseconds since 1970), while it is silent. */
+  /** Time of the last bytes in milliseconds since 1970, while the link is silent. */
   get silentSince(): number | undefined {
     const since = [...this.#connections].flatMap(({ silentSince }) => silentSince ?? []);
     return since.length === 0 ? undefined : Math.min(...since);
@@ -138,7 +137,7 @@ export class Link {
     if (sends) this.#senders.push(connection);
   }
 
-  /** All is there that it needs. */
+  /** Marks the link as up: both directions and the routing stream are open. */
   up(): void {
     if (this.#state !== 'joining') return;
     this.#state = 'up';
@@ -148,8 +147,9 @@ export class Link {
   }
 
   /**
-   * Opens a stream on the connection that has the least to do, of those that have room for it.
-   * @param whose part of the streams it is. @throws LinkError `closed` where none is open, `busy` where as many are open for them as may be
+   * Opens a stream on the least busy connection that has room.
+   * @param whose owner whose fair share it counts against. @throws LinkError `closed` if no connection is open, `busy` if the owner has no
+   * room left
    */
   open(head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream {
     let isOpen = false;
@@ -168,7 +168,7 @@ export class Link {
     return best.session.request(head, handler, { whose });
   }
 
-  /** One of its connections begins or ceases to be silent. */
+  /** One of its connections has become silent or is no longer silent. */
   silenceChanged(): void {
     const isSilent = this.silentSince !== undefined;
     if (isSilent === this.#isSilent) return;
@@ -182,16 +182,16 @@ export class Link {
     this.#events.onLeaving(this);
   }
 
-  /** A connection of it has ended. */
+  /** One of its connections has ended. */
   gone(connection: Connection, reason: string): void {
     this.#connections.delete(connection);
     const at = this.#senders.indexOf(connection);
     if (at !== -1) this.#senders.splice(at, 1);
-    // Each direction needs one. What is left serves the streams that it has.
+    // Each direction needs a connection. The remaining one serves its open streams.
     this.retire(reason);
   }
 
-  /** In order: nothing new, what is open may finish, and then the connections close. */
+  /** Closes in order: no new streams, open ones finish, and then the connections close. */
   retire(reason: string): void {
     if (this.#state === 'down') return;
     this.#state = 'down';
@@ -201,7 +201,7 @@ export class Link {
     this.#events.onDown(this);
   }
 
-  /** Now, with all that it carries. */
+  /** Closes at once, with all streams. */
   cut(error: Error): void {
     const connections = [...this.#connections];
     this.retire(error.message);

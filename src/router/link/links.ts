@@ -4,7 +4,7 @@ import type { RouteDestination, RouterId } from '../routing/contract.ts';
 import type { Link } from './link.ts';
 import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 
-/** All links of a router, by id. Two links between the same routers are two adjacencies. */
+/** All links of a router, by ID. Two links between the same routers are two adjacencies. */
 export class Links {
   readonly #links = new Map<string, Link>();
 
@@ -25,8 +25,8 @@ export class Links {
   }
 
   /**
-   * Whether a site has a link that is up and whose certificate has not ended. Older connections of it may then go on, though theirs
-   * has: a connection of a client outlives the certificate under which it began, as long as the site itself is still let in.
+   * Whether a site has a link that is up and whose certificate is valid. Then older connections may outlive their own certificate: a client
+   * connection continues as long as its site is still admitted.
    */
   vouchFor(siteId: string | undefined, dialed: boolean, now: number): boolean {
     if (siteId === undefined) return false;
@@ -35,15 +35,15 @@ export class Links {
       .some((link) => link.dialed === dialed && link.state === 'up' && link.peer.site.id === siteId && link.expires > now);
   }
 
-  /** Opens a stream over the first link to the next router that takes it: links come cheapest first. @throws LinkError where none does */
+  /** Opens a stream on the first link to the next router that accepts it, cheapest first. @throws LinkError if none does */
   openFirst(to: RouteDestination, head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream {
     const up = to.links.flatMap((id) => this.#links.get(id) ?? []).filter(({ state }) => state === 'up');
     return openFirst(up, head, handler, whose) ?? notUp(to.path[0] ?? to.router);
   }
 
   /**
-   * Opens a stream to an adjacent router: over a link that is not silent, the cheapest, and of those the one with the least to send.
-   * @param leaves the request goes on from that router's site to others
+   * Opens a stream to an adjacent router. Links that are not silent come first, then by cost, then by queued bytes.
+   * @param leaves whether the request continues from that router's site to others
    * @throws LinkError
    */
   openTo(next: RouterId, leaves: boolean, head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream {
@@ -56,7 +56,7 @@ export class Links {
   }
 }
 
-/** @returns undefined where none is up any more. @throws LinkError where those that are have no room for it */
+/** @returns undefined if none is up any more. @throws LinkError if those that are up have no room */
 function openFirst(links: readonly Link[], head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream | undefined {
   let busy: LinkError | undefined;
   for (const link of links) {

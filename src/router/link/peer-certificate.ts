@@ -5,28 +5,28 @@ import type { ShownCertificate } from '../../identity/revocation.ts';
 import { sitesOf } from './tls-errors.ts';
 import { printableAscii } from '../../text/printable.ts';
 
-/** What a peer has shown, as far as links need it. */
+/** Certificate of a peer, as far as links need it. */
 export interface PeerCertificate extends ShownCertificate {
-  /** Of the certificate itself. */
+  /** Serial number of the certificate itself. */
   readonly serial: string;
-  /** Its subject; where that is empty, the serial number. */
+  /** Subject, or the serial number if the subject is empty. */
   readonly name: string;
-  /** When it ends, in milliseconds since 1970. */
+  /** Expiry in milliseconds since 1970. */
   readonly expires: number;
   readonly der: Buffer;
 }
 
 /**
- * To whom all counts that is done with a certificate: the sites that it names, or else its own name. Never the site that a peer says it is
- * where the certificate names none: of those, anybody can make any number.
+ * Owner of all resources used with a certificate: the sites that it names, or else its own name. The site that a peer claims does not count
+ * if its certificate names none, since it could claim any number of sites.
  */
 export function ownerOf({ sites, name }: PeerCertificate): string {
   return sites.length > 0 ? `site ${sites.toSorted().join(' ')}` : `certificate ${printableAscii(name, 300)}`;
 }
 
 /**
- * Undefined where there is none, as between routers of one site.
- * @param trusted authorities that a certificate may come from without the peer showing them
+ * @param trusted authorities that may have signed the certificate without the peer sending them
+ * @returns undefined without a certificate, as between routers of one site
  */
 export function certificateOf(socket: Socket, trusted: readonly X509Certificate[] = []): PeerCertificate | undefined {
   const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
@@ -41,17 +41,17 @@ export function certificateOf(socket: Socket, trusted: readonly X509Certificate[
   };
 }
 
-/** What was shown, and all among the trusted that it may come from. */
+/** The certificates sent by the peer, and all trusted ones that may have signed them. */
 function chainOf(certificate: X509Certificate, trusted: readonly X509Certificate[]): ReadonlySet<X509Certificate> {
   const chain = new Set<X509Certificate>();
   for (let one: X509Certificate | undefined = certificate; one !== undefined; one = one.issuerCertificate) chain.add(one);
-  // What is added to a set is come to as well.
+  // Iteration also visits certificates that are added meanwhile.
   for (const one of chain) for (const issuer of trusted) if (one.checkIssued(issuer)) chain.add(issuer);
   return chain;
 }
 
 function nameOf({ subject, serialNumber }: X509Certificate): string {
-  // Node.js leaves an empty name out, whatever its types say.
+  // Node.js omits an empty name, despite its type.
   const name: string | undefined = subject;
   return name === undefined || name === '' ? serialNumber : name;
 }

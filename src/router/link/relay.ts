@@ -6,27 +6,27 @@ import { ConnectionHalf, type ByteCount } from '../connection-half.ts';
 import { LinkError } from './link-errors.ts';
 import { refuse } from './refusal.ts';
 
-/** Counts of what passes through, for metrics. */
+/** Counts of relayed connections, for metrics. */
 export interface RelayCounts extends ByteCount {
   open: number;
   total: number;
   failed: number;
 }
 
-/** A connection that passes through now. */
+/** A connection that is being relayed. */
 export interface LiveRelay {
-  /** As it was passed on. */
+  /** Head of the forwarded request. */
   readonly head: RequestHead;
-  /** Ends it, both ends by a reset. */
+  /** Resets both ends. */
   cut(): void;
 }
 
-/** Whose memory it takes. */
+/** Memory accounting and the owner it counts against. */
 interface Share extends ShareOwner {
   readonly memory: Pick<Memory, 'add' | 'delete'>;
 }
 
-/** Passes a CONNECT on to the next router, and joins the two streams as soon as that one's answer is passed back. */
+/** Forwards a CONNECT to the next router, and joins the two streams once its response has been passed back. */
 export function relay(
   from: Stream,
   head: RequestHead,
@@ -38,7 +38,7 @@ export function relay(
   return new Relay(from, head, counts, share, live).start(open);
 }
 
-/** Invariant: it is in `#live`, and counted as open, from its start until both ends are over. */
+/** Invariant: the relay is in `#live`, and counted as open, from its start until both ends are over. */
 class Relay implements LiveRelay {
   readonly head: RequestHead;
   readonly #from: Stream;
@@ -77,7 +77,7 @@ class Relay implements LiveRelay {
       if (error.code === 'busy') return refuse(this.#from, 503, 'connection_limit_reached', `busy: ${error.message}`);
       return refuse(this.#from, 502, 'destination_unavailable', error.message);
     }
-    // The session may have refused it within the call.
+    // The session may refuse the request during the call.
     if (server.gone) return client;
     this.#counts.total += 1;
     this.#counts.open += 1;

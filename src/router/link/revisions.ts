@@ -1,7 +1,7 @@
 import { sameBundle, type TlsBundle } from '../../identity/tls-bundle.ts';
 import { LinkError } from './link-errors.ts';
 
-/** The bundles that a link or a port has had, one after the other, by number: the present one's is the highest. */
+/** Numbers the successive bundles of a link or a port; the current one has the highest number. */
 export class Revisions {
   #bundle: TlsBundle | undefined;
   #now = 0;
@@ -19,7 +19,7 @@ export class Revisions {
     this.#bundle = bundle;
   }
 
-  /** Why what was opened with that revision is to end; undefined where it may go on. */
+  /** Why a connection of that revision has to end; undefined if it may continue. */
   endOf(revision: number, prior: number | undefined): LinkError | undefined {
     if (prior === undefined || revision >= this.#now - prior) return undefined;
     const kept = prior === 0 ? 'none of an earlier one stays' : `those of the last ${prior} before it stay`;

@@ -1,22 +1,22 @@
-/** Source routing: what a router does with a CONNECT by the routers that are still to be visited. Pure. */
+/** Source routing: decides about a CONNECT by the routers that it still has to visit. Pure. */
 import type { RouterId } from '../routing/contract.ts';
 import { LONGEST_PATH } from '../routing/limits.ts';
 import { isRouterId } from '../routing/names.ts';
 
 export type RouteStep =
-  /** No route: this router decides. */
+  /** Without a route, this router chooses the path. */
   | { readonly kind: 'enter' }
-  /** This router is the last. */
+  /** This router is the last of the route. */
   | { readonly kind: 'accept' }
   | { readonly kind: 'forward'; readonly next: RouterId; readonly rest: string }
   | { readonly kind: 'refuse'; readonly status: 400 | 421 | 502 | 508; readonly reason: string };
 
-/** 32 routers with the longest names. */
+/** Length of a route of 32 routers with the longest names. */
 const MOST_CHARACTERS = LONGEST_PATH * 101;
 
 /**
- * The first router of the field must be this one; it is taken off. No router may stand in it twice, so that a connection
- * visits none twice, whatever sent it.
+ * The first router of the field must be this one and is removed. A router in the field twice is an error, so that no connection visits a
+ * router twice, whatever its sender wrote.
  */
 export function nextStep(route: string | undefined, self: RouterId, edge: boolean): RouteStep {
   if (route === undefined) return { kind: 'enter' };

@@ -7,17 +7,17 @@ import type { Link } from './link.ts';
 import type { Links } from './links.ts';
 
 const TICK = 1_000;
-/** What has to wait goes as soon as it may: see `ownReleases`. Whoever waits for it may be without service until then. */
+/** Milliseconds before deferred messages are released: see `ownReleases`. The routers that need them may be without a path until then. */
 const SOON = 200;
 /**
- * Bytes that may wait for a peer and news still be told: it would come late behind more of that, and one that has news to tell without end could have all
- * whose way is slower than its own cut off for not reading. What is left out is found when both ends compare, and of what changed often only the last.
+ * Bytes queued for a peer above which it gets no updates: they would arrive late, and a router with endless updates could get peers on
+ * slower paths disconnected for not reading. Omitted updates are found when both ends compare, and then only the latest counts.
  */
 const MOST_WAITING = 262_144;
 /**
- * Of all time, the part in which others are told of changes, and milliseconds of it at once: each time all listeners are looked at, and peers decide how
- * often there is something new. A router that has just started, and compiled nothing yet, takes tens of milliseconds for each of the first, and is not ready
- * before its listeners are open.
+ * CPU-time budget of change notifications: part of the time, and milliseconds of burst. Each notification visits all listeners, and peers
+ * decide how often. A router that has just started and compiled nothing needs tens of milliseconds for each of the first ones. It is not
+ * ready before its listeners are open.
  */
 const NOTICE_TIME = { part: 0.1, burst: 500, most: 50 } as const;
 
@@ -25,19 +25,19 @@ export interface RoutingFeedOptions {
   readonly log: Logger;
   readonly routing: Routing;
   readonly links: Links;
-  /** Routing answers otherwise than before. At most once in a turn of the event loop, and for a part of the time. */
+  /** Called when routes have changed, at most once in an event-loop iteration and within a CPU-time budget. */
   readonly onChange: () => void;
 }
 
-/** Brings the world to routing, which is pure, and what it wants sent to the links. */
+/** Feeds events to `Routing`, which is pure, and sends its messages over the links. */
 export class RoutingDriver implements Disposable {
   readonly #options: RoutingFeedOptions;
   readonly #timer: NodeJS.Timeout;
   #version: number;
-  /** Links for which news was left out. */
+  /** Links for which updates were omitted. */
   readonly #missed = new Set<string>();
   readonly #noticeTime = new CpuBudget(NOTICE_TIME.part, NOTICE_TIME.burst, NOTICE_TIME.most);
-  /** Ends that one is to come. */
+  /** Cancels the scheduled notification. */
   #endNotice: (() => void) | undefined;
   #soon: NodeJS.Timeout | undefined;
   #next: NodeJS.Immediate | undefined;
@@ -57,7 +57,7 @@ export class RoutingDriver implements Disposable {
     this.#run((now) => this.#options.routing.setFacts(facts, now));
   }
 
-  /** The link is up, its cost is another, or it begins or ceases to be silent. */
+  /** The link is up, its cost has changed, or it has become silent or is no longer silent. */
   up(link: Link): void {
     const { routing } = this.#options;
     const { router, cost, confined, isSilent } = link;
@@ -69,7 +69,7 @@ export class RoutingDriver implements Disposable {
     this.#run((now) => this.#options.routing.adjacencyDown(link.id, now));
   }
 
-  /** From now on these sites count as unreachable. */
+  /** Treats these sites as unreachable from now on. */
   block(sites: ReadonlySet<string>): void {
     this.#run(() => {
       this.#options.routing.block(sites);
@@ -77,7 +77,7 @@ export class RoutingDriver implements Disposable {
     });
   }
 
-  /** @throws RoutingError where the peer is to be cut off */
+  /** @throws RoutingError to disconnect the peer */
   receive(link: Link, message: Buffer): void {
     this.#run((now) => this.#options.routing.receive(link.id, message, now));
   }
@@ -95,7 +95,7 @@ export class RoutingDriver implements Disposable {
     try {
       for (const outgoing of step(Date.now())) this.#send(outgoing);
     } catch (error) {
-      // What came with a bad message may have changed something too.
+      // Messages before an invalid one may have changed something too.
       this.#notify();
       if (!(error instanceof RoutingError)) log.error({ error }, 'routing failed');
       throw error;
@@ -123,7 +123,7 @@ export class RoutingDriver implements Disposable {
     }
   }
 
-  /** Where it throws, the next tick releases. */
+  /** If it throws, the next tick releases. */
   readonly #release = bounded(
     'look/routing-release',
     () => {
@@ -150,7 +150,7 @@ export class RoutingDriver implements Disposable {
       const now = performance.now();
       this.#noticeTime.spend(now - began, now);
     };
-    // Told with the next change, or a second later.
+    // The next change or the next tick a second later notifies again.
     const failed = (): void => {
       this.#endNotice = undefined;
       this.#version = -1;

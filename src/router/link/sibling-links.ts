@@ -1,4 +1,4 @@
-/** What routers of a site tell each other of the links that each of them opens: see `docs/protocol.md`, section 6. */
+/** States of the links that each router of a site opens, exchanged between these routers: see `docs/protocol.md`, section 6. */
 import { isRecord } from '../../text/is-record.ts';
 import { isOneLine, printable } from '../../text/printable.ts';
 import type { LinkState, RouterState, SiblingLinkState } from '../contract.ts';
@@ -7,20 +7,20 @@ import type { Link } from './link.ts';
 import { LinkError } from './link-errors.ts';
 import { messageOfType } from './session/framing.ts';
 
-/** Of one router. */
+/** Most links of one router. */
 export const MOST_SIBLING_LINKS = 4_096;
 const MOST_NAME = 300;
 const MOST_PROBLEM = 300;
 
 /**
- * A message a link, when it is another than was said: what a router says grows with what changes, and nothing is said while nothing does. What
- * was heard of a router is forgotten with the last link to it.
+ * Sends a message for each link whose state differs from the last message, so the traffic grows with changes only. The states from a router
+ * are dropped with the last link to it.
  */
 export class SiblingLinks {
   readonly #site: string;
   readonly #siblings = new Map<Link, Sibling>();
 
-  /** @param site its id: nobody else is told or heard */
+  /** @param site its ID; only routers of this site exchange states */
   constructor(site: string) {
     this.#site = site;
   }
@@ -39,7 +39,7 @@ export class SiblingLinks {
     this.#siblings.delete(link);
   }
 
-  /** @param own the links that this router opens, as they are now */
+  /** @param own current states of the links that this router opens */
   tell(own: () => RouterState['links']): void {
     if (this.#siblings.size === 0) return;
     const now = new Map(Object.entries(own()).map(([name, state]) => [name, written(name, saidOf(state))]));
@@ -54,10 +54,10 @@ export class SiblingLinks {
     }
   }
 
-  /** @returns whether anything is otherwise now. @throws LinkError where it is no such message */
+  /** @returns whether anything changed. @throws LinkError if the message is invalid */
   hear(link: Link, message: Buffer): boolean {
     const sibling = this.#siblings.get(link);
-    // A type that is not for this one to know.
+    // Other sites may not send this type; it is ignored.
     if (sibling === undefined) return false;
     const { name, state } = readSiblingLink(message);
     if (state === undefined) return sibling.links.delete(name);
@@ -68,12 +68,12 @@ export class SiblingLinks {
 }
 
 interface Sibling {
-  /** By link: the message that was sent last. */
+  /** Last message sent, by link. */
   readonly told: Map<string, string>;
   readonly links: Map<string, SiblingLinkState>;
 }
 
-/** Nothing of one that is being opened for the first time: it neither holds nor fails. */
+/** Empty while a link is being opened for the first time: it is neither up nor failed. */
 function saidOf({ operational, remoteSiteId, remoteSiteName, problem }: LinkState): object {
   if (operational) return { operational, remoteSiteId, remoteSiteName };
   return problem === undefined ? {} : { operational, problem: printable(problem.message, MOST_PROBLEM) };
@@ -83,7 +83,7 @@ function written(name: string, said: object): string {
   return JSON.stringify({ link: name, ...said });
 }
 
-/** @returns `state` undefined where nothing is known of it. @throws LinkError */
+/** @returns `state` undefined if none is known. @throws LinkError if the message is invalid */
 export function readSiblingLink(message: Buffer): { readonly name: string; readonly state: SiblingLinkState | undefined } {
   const value = parsed(message.subarray(1));
   const name = isRecord(value) ? textIn(value['link'], MOST_NAME) : undefined;

@@ -1,22 +1,22 @@
-/** Why a TLS connection is no link: what OpenSSL and the system say, as text for a status. */
+/** Converts errors of OpenSSL and the system to messages for a status. */
 import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { LinkError, type LinkCode } from './link-errors.ts';
 import { printableAscii } from '../../text/printable.ts';
 import { EndlessTlsError } from '../../net/key-updates.ts';
 
-/** A certificate that was not accepted. */
+/** A certificate that failed verification. */
 export interface RejectedCertificate {
-  /** As Node.js gives it: an X509 error such as `CERT_HAS_EXPIRED`, or of the host name. */
+  /** Code from Node.js: an X509 error such as `CERT_HAS_EXPIRED`, or one about the host name. */
   readonly code: string;
-  /** What the peer showed. */
+  /** Certificate that the peer presented. */
   readonly certificate: X509Certificate | undefined;
-  /** Whose certificate, for the message: `the peer at west.example:55671`. */
+  /** Owner of the certificate, for the message: `the peer at west.example:55671`. */
   readonly peer: string;
   readonly now: number;
 }
 
-/** The peer's certificate was not accepted here. */
+/** Error for a peer's certificate that failed verification here. */
 export function certificateError(rejected: RejectedCertificate): LinkError {
   const { certificate, peer, now } = rejected;
   const code = codeOfVerification(rejected.code);
@@ -50,7 +50,7 @@ export function certificateError(rejected: RejectedCertificate): LinkError {
   }
 }
 
-/** The peer's certificate has ended, at the latest now. */
+/** Error for a peer's certificate that has expired. */
 export function expiredError(peer: string, end: Date | undefined, now: number): LinkError {
   return new LinkError(
     'tls-expired',
@@ -59,7 +59,7 @@ export function expiredError(peer: string, end: Date | undefined, now: number): 
   );
 }
 
-/** The connection was not made, or broke before both sides were satisfied. */
+/** Error for a connection that failed before both ends had accepted it. */
 export function connectError(error: unknown, peer: string): LinkError {
   if (error instanceof LinkError) return error;
   if (error instanceof EndlessTlsError) {
@@ -89,7 +89,7 @@ export function connectError(error: unknown, peer: string): LinkError {
   }
 }
 
-/** Sites that a certificate names: `URI:urn:uuid:…` among its subject alternative names. */
+/** Sites that a certificate names as `URI:urn:uuid:…` in its subject alternative names. */
 export function sitesOf(subjectAltName: string): readonly string[] {
   return [...subjectAltName.matchAll(/(?:^|, )URI:urn:uuid:([0-9a-f-]{36})(?=,|$)/gi)].map(([, id = '']) => id.toLowerCase());
 }
@@ -124,7 +124,7 @@ function codeOfVerification(code: string): LinkCode {
   }
 }
 
-/** Alerts of RFC 8446 section 6.2, as OpenSSL names them. */
+/** Converts alerts of RFC 8446 section 6.2, as OpenSSL names them. */
 function alertError(code: string, peer: string, error: unknown): LinkError | undefined {
   if (/ALERT_NO_APPLICATION_PROTOCOL|NO_APPLICATION_PROTOCOL/.test(code)) {
     return new LinkError('not-earshot', `What answers at ${peer} speaks TLS, but not the link protocol. Is this the right port?`, error);
@@ -150,7 +150,7 @@ function alertError(code: string, peer: string, error: unknown): LinkError | und
 
 function issuerOf(certificate: X509Certificate | undefined): string {
   if (certificate === undefined) return 'an unknown authority';
-  // Typed as text, but undefined where the name is empty; anybody can show such a certificate.
+  // Typed as string, but undefined if the name is empty. Any peer can present such a certificate.
   const name: string | undefined = certificate.issuer;
   return name === undefined ? 'an authority without a name' : `"${printableAscii(name.replaceAll('\n', ', '))}"`;
 }
@@ -158,7 +158,7 @@ function issuerOf(certificate: X509Certificate | undefined): string {
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
 
-/** Typed as an error, yet a code in fact where OpenSSL found the fault. */
+/** Typed as an error, but a code string if OpenSSL found the fault. */
 export function authorizationCode(socket: TLSSocket): string {
   const found: unknown = socket.authorizationError;
   return typeof found === 'string' ? found : codeOf(found);
