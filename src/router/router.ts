@@ -100,7 +100,7 @@ class JoinedRouter implements Router, LinkHost {
   #keys: LocalSide['keys'] | undefined;
   #edge: boolean | undefined;
   /**
-   * Stays true after the last sibling left: reopening the ports would reset connections that wait to be accepted, just when those of the
+   * Stays true after the last sibling left. Reopening the ports would reset connections that wait to be accepted, just when those of the
    * sibling arrive here. It is likely to return soon.
    */
   #sharesPorts = false;

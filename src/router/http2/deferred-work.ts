@@ -5,8 +5,8 @@ import type { SessionStream } from './stream.ts';
 import type { LoopQuota } from '../../limits/loop/loop-quota.ts';
 
 /**
- * Work that follows from what a session read. It runs within the event-loop quota of the session's peer, round-robin by routing key:
- * however many requests of one key arrive at once, each request of another key waits for only one of them.
+ * Work that follows from what a session read. It runs within the event-loop quota of the session's peer, round-robin by routing key.
+ * However many requests of one key arrive at once, each request of another key waits for only one of them.
  */
 export class DeferredWork {
   readonly #lane: LoopQuota;

@@ -36,7 +36,7 @@ export interface ReceiveActions {
  * - The connection's window is `limits.unconsumed` less the unconsumed bytes. At zero, once the peer has acknowledged the lowest initial
  *   window, a little is given anyway, so that active readers continue. Memory is bounded by `limits.unconsumed` plus the lowest window for
  *   each stream.
- * - A stream's window doubles when a fraction of it is consumed in less than four times that fraction of a round trip: then the window, not
+ * - A stream's window doubles when a fraction of it is consumed in less than four times that fraction of a round trip. Then the window, not
  *   the reader, may limit the sender. Growth comes from one bounded pool, and a stream takes at most half of what is left. So a few stopped
  *   readers cannot use it up. A slow stream gives its part back.
  */
@@ -219,8 +219,8 @@ export class ReceiveWindows {
 }
 
 /**
- * Bytes consumed before a window is given back. With halves of a large window, a distant sender would stall for a part of each round trip:
- * at 50 ms, 8 MiB carry 0.67 Gbit/s in halves and 1.2 Gbit/s in eighths. With eighths of a small window there would be many frames.
+ * Bytes consumed before a window is given back. With halves of a large window, a distant sender would stall for a part of each round trip.
+ * At 50 ms, 8 MiB carry 0.67 Gbit/s in halves and 1.2 Gbit/s in eighths. With eighths of a small window there would be many frames.
  */
 function step(target: number): number {
   return Math.max(target / 8, Math.min(target / 2, 32_768));

@@ -37,8 +37,8 @@ export interface StreamOwner {
  * Both halves of a stream, with their queue and windows. Methods of `Stream` are for the user; the others are for the session. Calls by the
  * user after the stream is gone are ignored, since the user may not know yet.
  *
- * Only the `tell` methods call the handler, in the middle of reading and writing all streams. What the handler throws ends its own stream
- * only.
+ * Only `tellResponse`, `tellData`, `tellReset` and `#notify` call the handler, in the middle of reading and writing all streams. What the
+ * handler throws ends its own stream only.
  */
 export class SessionStream implements Stream, SendSide, ReceiveSide {
   /** 0 until the stream may be opened. */

@@ -20,8 +20,8 @@ const MOST_ENDED = 128;
 const endKey = (dialed: boolean, siteId: string): string => `${dialed ? 'out' : 'in'} ${siteId}`;
 
 /**
- * Creates a router's links from its config: a dialer for each link and for each sibling that it dials, an access for each port, and one for
- * siblings. Parts that the config no longer names are drained, and kept until nothing of them is left.
+ * Creates a router's links from its config. There is a dialer for each link and for each sibling that it dials, an access for each port,
+ * and one for siblings. Parts that the config no longer names are drained, and kept until nothing of them is left.
  */
 export class ConfiguredLinks {
   readonly #host: LinkHost;

@@ -10,7 +10,7 @@ const TICK = 1_000;
 /** Milliseconds before deferred messages are released: see `ownReleases`. The routers that need them may be without a path until then. */
 const SOON = 200;
 /**
- * Bytes queued for a peer above which it gets no updates: they would arrive late, and a router with endless updates could get peers on
+ * Bytes queued for a peer above which it gets no updates. They would arrive late, and a router with endless updates could get peers on
  * slower paths disconnected for not reading. Omitted updates are found when both ends compare, and then only the latest counts.
  */
 const MOST_WAITING = 262_144;

@@ -27,7 +27,7 @@ const STATE_SHIFT = 11;
 const EOS = 256;
 
 const scratch = Buffer.allocUnsafe(4096);
-/** For each state (an inner node of the code tree) and each four bits: the next state, the emitted octet, and whether the input may end. */
+/** Next state, emitted octet, and whether the input may end, for each state and four bits. A state is an inner node of the code tree. */
 let machine: Int32Array | undefined;
 
 interface Node {

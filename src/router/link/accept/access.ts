@@ -29,10 +29,10 @@ import { FORWARD, REVERSE } from '../../wire.ts';
 import { problemOf } from '../../../errors/problem.ts';
 import { readCertificates } from '../../../x509/facts.ts';
 
-/** What listens, and what does TLS on the connections that it accepted, once it is their turn. */
+/** The listening socket, and the TLS server for the connections that it accepted. */
 interface Listening {
   readonly door: Server;
-  /** Of the bundle in use: handshakes go on with the one that they have begun with. */
+  /** TLS server for the bundle in use; a handshake continues with the one that it began with. */
   tls: TlsServer;
 }
 
@@ -42,16 +42,16 @@ interface AccessOptions {
 }
 
 const RETRY: Backoff = { first: 200, max: 5_000 };
-/** What connections may take to finish when their access is taken away. */
+/** Milliseconds for connections to finish after their access was removed. */
 const CLOSE_DEADLINE = 60_000;
 
 /**
- * One port where other sites may open links, and standard clients connections; or where only routers of this site may. Certificates of the
- * authority that these show are others' too, so it is the proof of the site's key that lets them in, and until then a connection keeps its
- * place among the handshakes, and counts as its address's.
+ * One port where other sites open links and standard clients open connections, or where only routers of this site may link. For the latter,
+ * the authority also signs other certificates, so only the proof of the site's key admits a peer. Until then the connection keeps its
+ * handshake slot and counts for its address.
  *
- * Invariants: of a server, a lookup of its name and a timer to try again there is at most one, and none once stopped; `#port` is that of the server while it
- * listens. Each connection whose peer was let in is in `#incoming` until it has ended, whatever becomes of the server.
+ * Invariants: there is at most one server, one lookup of its name and one retry timer, and none once stopped. `#port` is the server's while
+ * it listens. A connection of an admitted peer is in `#incoming` until it ends, whatever happens to the server.
  */
 export class Access {
   readonly #host: LinkHost;
@@ -63,20 +63,20 @@ export class Access {
   #problem: Problem | undefined;
   #failures = 0;
   #retry: NodeJS.Timeout | undefined;
-  /** Ends the lookup of the host's name. */
+  /** Cancels the lookup of the host's name. */
   #giveUp: () => void = () => {};
   #closed = false;
-  /** Of the bundle in use. */
+  /** Authorities of the bundle in use. */
   #trusted: readonly X509Certificate[] = [];
-  /** Of those that could be used. */
+  /** Revisions of the usable bundles. */
   readonly #revisions = new Revisions();
   readonly #acceptor: TlsAcceptor;
   readonly #unauthenticated: RateLimitedLog;
   readonly #incoming = new Set<Incoming>();
 
   /**
-   * @param options.sharesPort several routers of the site listen there (SO_REUSEPORT)
-   * @param options.siblingsOnly only routers of this site may link there
+   * @param options.sharesPort several routers of the site listen on the port (SO_REUSEPORT)
+   * @param options.siblingsOnly only routers of this site may link here
    */
   constructor(host: LinkHost, config: AccessConfig, { sharesPort = false, siblingsOnly = false }: AccessOptions) {
     this.#host = host;
@@ -106,12 +106,12 @@ export class Access {
     return this.#incoming;
   }
 
-  /** It listens no more, and nothing that it accepted is left. */
+  /** Whether it has stopped listening and all accepted connections have ended. */
   get idle(): boolean {
     return this.#closed && this.#incoming.size === 0;
   }
 
-  /** Connections go on, whatever of the config is new: it is for those that come, but for how many bundles before its own may be in use. */
+  /** Applies a new config to new connections. Existing ones continue, unless their bundle is older than `priorRevisions` allows. */
   apply(config: AccessConfig, sharesPort: boolean): void {
     this.#take(config, sharesPort);
     this.#cutOutdated();
@@ -139,7 +139,7 @@ export class Access {
     }
   }
 
-  /** Ends those that are not to be let in any more, at once. */
+  /** Ends connections of revoked peers at once. */
   dropRevoked(): void {
     for (const incoming of this.#incoming) {
       if (!this.#host.isRevoked(incoming.peer)) continue;
@@ -149,7 +149,7 @@ export class Access {
     }
   }
 
-  /** Ends those whose certificate has ended, unless their site has shown a new one on a link since. */
+  /** Ends connections with an expired certificate, unless their site has since presented a new one on a link. */
   cutExpired(now: number): void {
     for (const incoming of this.#incoming) {
       if (incoming.expires > now || this.#host.links.vouchFor(incoming.siteId, false, now)) continue;
@@ -160,7 +160,7 @@ export class Access {
     }
   }
 
-  /** No more connections; those that are open may finish. */
+  /** Stops accepting; open connections may finish. */
   drain(deadline = CLOSE_DEADLINE): void {
     this.stop();
     for (const incoming of this.#incoming) incoming.drain();
@@ -171,7 +171,7 @@ export class Access {
       ).unref();
   }
 
-  /** No more connections. */
+  /** Stops accepting. */
   stop(): void {
     this.#closed = true;
     this.#stopListening();
@@ -189,14 +189,14 @@ export class Access {
       this.#listenAt(host);
       return;
     }
-    // By the process's own lookups: of those, one that hangs keeps no others waiting.
+    // Uses the lookups of this process: a hanging one does not block the others.
     this.#giveUp = hostNames.resolve(host, ([first], code = 'ENOTFOUND') => {
       if (first === undefined) this.#failed(listenError(Object.assign(new Error(`${host}: ${code}`), { code }), host, port));
       else this.#listenAt(first.address);
     });
   }
 
-  /** @param address all where left out */
+  /** @param address all addresses if undefined */
   #listenAt(address: string | undefined): void {
     const { host, port, name } = this.#config;
     let server: Listening;
@@ -207,11 +207,11 @@ export class Access {
       return;
     }
     this.#server = server;
-    // Where its host has a name, or its bundle could not be used at first, that is after the config was applied.
+    // If the host is a name, or the bundle was unusable at first, this happens after the config was applied.
     this.#cutOutdated();
     const failed = (error: unknown): void => {
       if (this.#server !== server) return;
-      // One that listens goes on as it is: an accept failed, for want of open files for example.
+      // A listening server continues, since only an accept has failed, for example for want of open files.
       if (this.#port !== undefined) {
         linkMetrics.refused.inc({ reason: 'busy' });
         this.#unauthenticated.warn({ access: this.#config.name, code: codeOf(error) }, `a peer could not be accepted (${codeOf(error)})`);
@@ -235,7 +235,7 @@ export class Access {
   #opened(server: Listening): void {
     if (this.#server !== server) return;
     const { host, name } = this.#config;
-    // A TCP server that listens has an address and a port.
+    // A listening TCP server has an address and a port.
     this.#port = (server.door.address() as AddressInfo).port;
     this.#failures = 0;
     this.#problem = undefined;
@@ -243,7 +243,7 @@ export class Access {
     this.#host.changed();
   }
 
-  /** @throws LinkError, or what OpenSSL has against the bundle */
+  /** @throws LinkError, or OpenSSL's error about the bundle */
   #createServer(): Listening {
     const door = createServer({ pauseOnConnect: true, noDelay: true });
     const server: Listening = { door, tls: this.#tlsServer() };
@@ -258,14 +258,14 @@ export class Access {
     return server;
   }
 
-  /** @throws LinkError, or what OpenSSL has against the bundle: nothing has changed then */
+  /** @throws LinkError, or OpenSSL's error about the bundle; nothing has changed then */
   #tlsServer(): TlsServer {
     const bundle = openBundle(this.#config.tls, 'server');
     const trusted = readCertificates(bundle.ca, 'ca.crt').map(({ x509 }) => x509);
     const server = createTlsServer({
       ...contextOf(bundle),
       requestCert: true,
-      // Whether the peer is let in is decided in `#accept`, where it can still be told why.
+      // `#accept` decides whether to admit the peer, since it can still send the reason.
       rejectUnauthorized: false,
       ALPNProtocols: [FORWARD, REVERSE],
       handshakeTimeout: deadlines.step,
@@ -290,14 +290,14 @@ export class Access {
     return server;
   }
 
-  /** @returns whether it goes on listening, though perhaps with the bundle that it has */
+  /** @returns whether it continues to listen, possibly with the previous bundle */
   #renew(server: Listening): boolean {
     clearTimeout(this.#retry);
     try {
       server.tls = this.#tlsServer();
     } catch (error) {
       if (this.#port === undefined) return false;
-      // The old certificate serves for as long as it can.
+      // The previous certificate is used for as long as possible.
       const reason = error instanceof LinkError ? error : new LinkError('tls-mangled', `The TLS bundle cannot be used.`, error);
       this.#problem = problemOf(reason);
       this.#host.changed();
@@ -305,18 +305,18 @@ export class Access {
       return true;
     }
     this.#problem = undefined;
-    // Also where it begins long after the config was applied.
+    // The bundle may be usable only long after the config was applied.
     this.#cutOutdated();
     this.#host.changed();
     return true;
   }
 
-  /** A certificate begins, or a clock is set right, without anybody telling. */
+  /** Retries, since no event reports that a certificate becomes valid or a clock is corrected. */
   #renewLater(server: Listening): void {
     const told = this.#problem;
     const renew = (): void => {
       this.#renew(server);
-      // That it is later by now is no news: whoever writes it down would do so every few seconds.
+      // The same problem with a later time is no change: it would update a status every few seconds.
       if (this.#problem?.code === told?.code) this.#problem = told;
     };
     this.#retry = setTimeout(
@@ -350,27 +350,27 @@ export class Access {
     this.#port = undefined;
     const server = this.#server;
     this.#server = undefined;
-    // Only the listening ends: connections that were accepted live on.
+    // Only listening ends; accepted connections continue.
     server?.door.close();
     this.#host.changed();
   }
 
-  /** @param siteId as its hello proved; undefined for those that have said none, or not yet */
+  /** @param siteId as proved by a hello; undefined for connections without one */
   #openWith(peer: string, siteId: string | undefined): readonly Incoming[] {
     return [...this.#incoming].filter((incoming) => incoming.owner === peer && incoming.siteId === siteId);
   }
 
   /**
-   * Makes room for a link of a site whose hello has been found to be good, or for its second connection. Nobody ends for one that is refused.
-   * @param joins the link that waits for it, if it is a second one. @returns why there is none
+   * Makes room for a link of a site with a verified hello, or for its second connection. No connection ends for one that is refused.
+   * @param joins link of a second connection. @returns why there is no room
    */
   #noRoom(peer: string, siteId: string, joins: Link | undefined): string | undefined {
     const open = this.#siblingsOnly ? [] : this.#openWith(peer, siteId);
-    // Its place has been kept since the hello of its link.
+    // The slot was reserved by the hello of its link.
     if (open.some(({ link, places }) => link === joins && places > 1)) return undefined;
     const needed = joins === undefined ? PLACES_OF_LINK : 1;
     const { memory } = this.#host;
-    // It counts itself among what is held.
+    // The connection itself is counted already.
     const ending = givingWay(open, needed, memory.missingPeers(peer, 1));
     if (ending === undefined) return memory.tooManyPeers(peer, 1) ?? 'As many connections of this site are open as there may be.';
     const full = memory.refusal('peer', { owner: peer }, 1);
@@ -395,7 +395,8 @@ export class Access {
     if (!this.#siblingsOnly && unsaid >= CONNECTIONS_OF_PEER)
       return `${CONNECTIONS_OF_PEER} connections are open with this certificate, or others of its name.`;
     const needed = protocol === REVERSE ? 1 : PLACES_OF_LINK;
-    // Whether others are to end for it is known only once it has said that it is a link's: see `#noRoom`. Until then both connections of one link may count on that.
+    // Only a hello shows that a connection is part of a link, for which others end: see `#noRoom`. Until then both connections of one link
+    // may count on them.
     const left = unsaid + needed > PLACES_OF_LINK ? 0 : this.#leftOf(peer);
     return this.#host.memory.tooManyPeers(peer, needed - left);
   }
@@ -420,16 +421,16 @@ export class Access {
   #handshakeFailed(error: Error, socket: TLSSocket): void {
     this.#acceptor.release(socket);
     linkMetrics.refused.inc({ reason: 'tls-failed' });
-    // Anybody can cause these: at debug, so that no port scan fills a log.
+    // Any client can cause these. At debug level, a port scan does not fill the log.
     this.#host.log.debug({ access: this.#config.name, address: socket.remoteAddress, error: codeOf(error) }, 'TLS handshake failed');
     socket.destroy();
   }
 
-  /** @param revision of the port's bundles, the one that it was shown */
+  /** @param revision of the bundle that was presented to the peer */
   #accept(socket: TLSSocket, revision: number): void {
     const siblingsOnly = this.#siblingsOnly;
     if (siblingsOnly) this.#acceptor.endHandshake(socket);
-    // Its handshake began while there was an access: nobody would end it later.
+    // The handshake began before the access was closed; nothing else would end the connection.
     if (this.#closed) {
       socket.destroy();
       return;
@@ -477,6 +478,6 @@ const contextOf = ({ cert, key, ca }: LinkBundle): SecureContextOptions => ({
   key,
   ca,
   minVersion: 'TLSv1.3',
-  // A resumed session would let a certificate in without looking at it again. Each context has options of its own.
+  // A resumed session would skip the verification of the certificate. Each context has its own options.
   secureOptions: constants.SSL_OP_NO_TICKET,
 });

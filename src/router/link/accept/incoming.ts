@@ -25,55 +25,55 @@ export interface IncomingOptions {
   readonly host: LinkHost;
   readonly socket: Socket;
   readonly protocol: string;
-  /** Left out between routers of one site. */
+  /** Absent between routers of one site. */
   readonly certificate?: PeerCertificate;
-  /** Whose share of memory it is part of. */
+  /** Owner whose fair share of memory it counts against. */
   readonly owner: string;
   /**
-   * Makes room for its link once the hello of that has been found to be good, or for itself where it joins one.
-   * @returns why there is none
+   * Makes room for its link after the hello was verified, or for a connection that joins a link.
+   * @returns why there is no room
    */
   readonly noRoom: (siteId: string, joins?: Link) => string | undefined;
   readonly address: string;
-  /** Of the port's bundles, the one that it was shown. */
+  /** Revision of the port's bundle that was presented to the peer. */
   readonly revision?: number;
-  /** Only edge sites may make a link here. */
+  /** Whether only edge sites may link here. */
   readonly edgeOnly: boolean;
-  /** Only routers of this site may, and it serves nothing until one has proved to be that. */
+  /** Whether only routers of this site may link here; nothing else is served before the proof. */
   readonly siblingsOnly: boolean;
-  /** For what a peer can cause as often as it likes. */
+  /** Rate-limited log for events that a peer can cause without limit. */
   readonly ration: RateLimitedLog;
-  /** The peer has proved who it is. */
+  /** The peer has proved its identity. */
   readonly onProved?: () => void;
   readonly onClose: () => void;
 }
 
-/** Reasons for which a connection is cut that nobody has logged before it closes. */
+/** Codes of errors that are logged only when the connection closes. */
 const LOGGED_AT_CLOSE: ReadonlySet<string> = new Set(['silent', 'timeout']);
-/** Milliseconds that a peer that is refused has to read why. */
+/** Milliseconds for a refused peer to read the reason. */
 const REFUSAL_READ_DEADLINE = 500;
 const NO_LINK: Hello['link'] = { id: '0'.repeat(16), cost: 1 };
 
 /**
- * A connection that a peer opened to an access port, TLS done and its certificate looked at.
+ * A connection that a peer opened to an access port, after TLS and the check of its certificate.
  *
- * Invariants: it bears one routing stream at most, and belongs to one link at most: `#hello` and `#link` are set once, together, when the
- * peer has proved who it is, and never once it was refused or has closed. Its end takes the link down, and `onClose` is called once.
+ * Invariants: it has at most one routing stream and belongs to at most one link. `#hello` and `#link` are set once, together, when the peer
+ * has proved its identity, and never after it was refused or has closed. Its end takes the link down, and `onClose` is called once.
  */
 export class Incoming implements Placed {
   readonly serial: string;
-  /** Whose share of memory it is part of. */
+  /** Owner whose fair share of memory it counts against. */
   readonly owner: string;
   readonly address: string;
   readonly expires: number;
   readonly revision: number;
   readonly #options: IncomingOptions;
   readonly #connection: Connection;
-  /** Who the peer proved to be; undefined for a standard client. */
+  /** Proved identity of the peer; undefined for a standard client. */
   #hello: Hello | undefined;
   #link: Link | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Of a router of this site: until it has proved to be one. */
+  /** Deadline for the proof of a router of this site. */
   #unproved: NodeJS.Timeout | undefined;
   #refused = false;
   #closed = false;
@@ -114,13 +114,13 @@ export class Incoming implements Placed {
     return this.#hello?.site.id;
   }
 
-  /** By what it is known, whether it has said a hello or not. */
+  /** Identity of the peer, with or without a hello. */
   get peer(): Peer {
     const { certificate, edgeOnly } = this.#options;
     return { site: this.siteId, certificate, confined: edgeOnly };
   }
 
-  /** The link whose routing stream came over this connection. */
+  /** Link whose routing stream uses this connection. */
   get link(): Link | undefined {
     return this.#options.protocol === REVERSE ? undefined : this.#link;
   }
@@ -129,7 +129,10 @@ export class Incoming implements Placed {
     return this.#connection.session.openStreams;
   }
 
-  /** Until its link has its second connection, the place of that is kept: who brings it would lose the link that this one replaces, else. */
+  /**
+   * Includes a slot reserved for the second connection of a joining link. If that was refused, the site would already have lost the link
+   * that this one replaces.
+   */
   get places(): number {
     return this.link?.state === 'joining' ? PLACES_OF_LINK : 1;
   }
@@ -138,19 +141,22 @@ export class Incoming implements Placed {
     return this.#link?.state === 'down';
   }
 
-  /** Nothing new. */
+  /** Accepts nothing new. */
   drain(): void {
     this.#link?.retire('this router is closing');
     if (this.#connection.session.state === 'open') this.#connection.session.drain();
   }
 
-  /** Now, with the link and all that it carries. */
+  /** Cuts the connection and its link with everything on it. */
   cut(error: LinkError): void {
     this.#link?.cut(error);
     this.#connection.destroy(error);
   }
 
-  /** It alone, of a link that is down: without a code its peer takes that for no refusal, and what the link's other connection carries goes on. */
+  /**
+   * Ends only this connection of a link that is down. Without an error code, its peer does not take that for a refusal, and the link's
+   * other connection continues.
+   */
   giveWay(): void {
     this.#connection.destroy(new Error('a new link of the site takes its place'));
   }
@@ -194,7 +200,7 @@ export class Incoming implements Placed {
     else if (link.state === 'joining') link.cut(error);
   }
 
-  /** @throws LinkError where the peer is not let in */
+  /** @throws LinkError if the peer is refused */
   #welcome(stream: Stream, routing: RoutingStream, message: Buffer): void {
     const { host } = this.#options;
     const hello = readHello(message, this.#connection.theirs);
@@ -237,13 +243,13 @@ export class Incoming implements Placed {
     this.#checkRoom(id);
   }
 
-  /** Comes after all else: others end for it. */
+  /** Must be the last check, since other connections end for this one. */
   #checkRoom(site: string, joins?: Link): void {
     const why = this.#options.noRoom(site, joins);
     if (why !== undefined) throw new LinkError('busy', why);
   }
 
-  /** On each connection of a link: each may show another certificate. */
+  /** Checked on each connection of a link, since each may present another certificate. */
   #checkCertified(site: string): void {
     const { host, certificate, siblingsOnly } = this.#options;
     if (siblingsOnly && site !== siteOf(host.self)) throw new LinkError('wrong-site', 'Only routers of this site may link here.');
@@ -270,7 +276,7 @@ export class Incoming implements Placed {
     } else if (type === SIBLING_LINK) {
       host.siblingMessage(link, message);
     }
-    // Other types are of newer peers.
+    // Unknown types come from newer versions and are ignored.
   }
 
   #renewal(stream: Stream): StreamHandler {
@@ -281,7 +287,7 @@ export class Incoming implements Placed {
     }
     if (host.isRevoked(this.peer))
       return refuse(stream, 403, 'http_request_denied', 'revoked: this site or its certificate has been revoked here');
-    // Nobody counts what is kept of it.
+    // One at a time, since its memory is not accounted for.
     if (this.#isRenewing) return refuse(stream, 429, 'http_request_denied', 'another renewal is under way', { [RETRY_AFTER]: '60' });
     this.#isRenewing = true;
     return serveRenewal({
@@ -313,7 +319,7 @@ export class Incoming implements Placed {
       }
       if (!this.#closed) this.#join(link, hello, stream);
     } catch (error) {
-      // The ordinary case of it: another router of this site has the link.
+      // Usually, another router of this site has the link.
       host.log.debug({ address: this.address, error }, 'connection not attached');
       this.#connection.destroy();
     }
@@ -330,7 +336,7 @@ export class Incoming implements Placed {
     this.#proved(hello);
     this.#link = link;
     link.add(this.#connection, true);
-    // By this the peer knows that the connection has been taken.
+    // Shows the peer that the connection has joined the link.
     stream.end();
     link.up();
   }
@@ -342,7 +348,7 @@ export class Incoming implements Placed {
     this.#connection.destroy(error);
   }
 
-  /** Cuts the peer off, and says why where there is still somebody to hear it. */
+  /** Disconnects the peer, with the reason if it can still receive one. */
   #fault(stream: Stream, error: unknown): void {
     const reason = error instanceof LinkError ? error : new LinkError('routing', 'The peer breaks the routing protocol.', error);
     if (this.#closed || this.#refused || this.#link?.state === 'down') return;
@@ -381,7 +387,7 @@ export class Incoming implements Placed {
     this.#options.onClose();
   }
 
-  /** What this end had against the peer, where that ended the connection and nobody has logged it yet. */
+  /** Error code if this end closed the connection for a fault of the peer that has not been logged yet. */
   #offence(reason: StreamReset, error: Error | undefined): string | undefined {
     if (error instanceof LinkError) return LOGGED_AT_CLOSE.has(error.code) ? error.code : undefined;
     return reason.code === ErrorCode.NO_ERROR || reason.code === ErrorCode.INTERNAL_ERROR ? undefined : 'protocol';

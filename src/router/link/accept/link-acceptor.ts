@@ -5,16 +5,16 @@ import { HandshakePace } from '../../../net/handshake-pace.ts';
 import { TlsAcceptor, type TlsAcceptorOptions } from '../../../net/tls-acceptor.ts';
 import { hasSentData } from '../../../net/tls-feed.ts';
 
-/** Number of TLS handshakes at once, of all addresses and of one. */
+/** Most concurrent TLS handshakes, in total and for one address. */
 const MOST = Math.min(limitTable.accessHandshakes.value, reserveWithin(openFilesLimit()).strangers);
 const MOST_OF_ADDRESS = limitTable.accessHandshakesOfAddress.value;
 
 type Options = Pick<TlsAcceptorOptions, 'holds' | 'onEvicted' | 'onEndless'> & {
-  /** Number of handshakes that there is memory for. */
+  /** Number of handshakes that fit into memory. */
   readonly most: number;
 };
 
-/** The acceptor of a port for links. */
+/** Creates the acceptor of a port for links. */
 export function linkAcceptor({ most: within, ...options }: Options): TlsAcceptor {
   const most = Math.min(MOST, within);
   return new TlsAcceptor({

@@ -3,7 +3,7 @@ import { printableAscii } from '../../../text/printable.ts';
 import { LinkError } from '../link-errors.ts';
 import { codeOf } from '../tls-errors.ts';
 
-/** Why an access does not listen, and what to do about it. */
+/** Converts an error of listening to one with a remedy. */
 export function listenError(error: unknown, host: string | undefined, port: number): LinkError {
   const code = codeOf(error);
   const where = host === undefined ? `port ${port}` : `${host}:${port}`;

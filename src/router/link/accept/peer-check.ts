@@ -10,14 +10,14 @@ import type { PeerCertificate } from '../peer-certificate.ts';
 import { weaknessOf } from '../../../x509/parts.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 
-/** What an access asks of peers, beyond what all do. */
+/** Requirements of an access beyond those for all peers. */
 type Demands = Pick<AccessConfig, 'unmarked'>;
 
 /**
- * Why a peer that has done its part of TLS is not let in; undefined where it is.
- * @param demands what it is asked for beyond a certificate of the authority; nothing where it has yet to prove that it is of this site
- * @param shown its certificate
- * @param full why there are enough connections of whom it counts to
+ * Reason to refuse a peer that has completed TLS; undefined if it is admitted.
+ * @param demands requirements beyond a certificate of the authority; undefined for a peer that will prove to be of this site
+ * @param shown the peer's certificate
+ * @param full reason if its owner already has enough connections
  */
 export function refusalOfPeer(
   socket: TLSSocket,
@@ -46,7 +46,7 @@ export function refusalOfPeer(
   return enough === undefined ? undefined : new LinkError('busy', enough);
 }
 
-/** Short, as a GOAWAY holds 120 characters. */
+/** Messages are short, since a GOAWAY holds 120 characters. */
 function misuseOf(certificate: X509Certificate, { unmarked }: Demands): LinkError | undefined {
   const purpose = purposeOf(certificate);
   if (purpose === 'application') return new LinkError('tls-wrong-purpose', 'This certificate is for applications, and opens no link.');

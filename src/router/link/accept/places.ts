@@ -1,22 +1,22 @@
 import { limitTable } from '../../../limits/table.ts';
 
-/** Connections that may be open with one peer, from one site. */
+/** Most open connections of one site with one peer. */
 export const CONNECTIONS_OF_PEER = limitTable.connectionsOfPeer.value;
-/** Of these, both connections of a link. */
+/** Connections of a link, which count among those. */
 export const PLACES_OF_LINK = 2;
 
-/** A connection that a site has open, as far as it counts among those. */
+/** An open connection of a site, as counted here. */
 export interface Placed {
-  /** Its own, and that which is kept for the second connection of its link. */
+  /** Number of slots: its own, and one reserved for the second connection of its link. */
   readonly places: number;
-  /** Its link is down: it goes on for what it carries, and no longer. */
+  /** Whether its link is down, and it remains only for its open streams. */
   readonly isLeft: boolean;
 }
 
 /**
- * A link is worth more than what an earlier one has left behind: that gives way, the oldest first, and nothing else does.
- * @param open in the order in which they came. @param missing so many have to end besides, whatever places there are
- * @returns what has to end for `needed` more; undefined where all of that is not enough
+ * Only connections left behind by earlier links end for a new link, oldest first.
+ * @param open oldest first. @param missing least number that has to end, even with free slots
+ * @returns connections to end for `needed` more slots; undefined if there are not enough
  */
 export function givingWay<T extends Placed>(open: readonly T[], needed: number, missing = 0): readonly T[] | undefined {
   const taken = open.reduce((sum, { places }) => sum + places, needed);

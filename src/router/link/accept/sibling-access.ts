@@ -13,7 +13,9 @@ import { FORWARD, REVERSE } from '../../wire.ts';
 
 const RETRY: Backoff = { first: 200, max: 5_000 };
 
-/** This router's socket for the other routers of its site: the same protocol without TLS, since only the site's user can open it. */
+/**
+ * This router's socket for the other routers of its site. The protocol runs without TLS, since only the site's user can open the socket.
+ */
 export class SiblingAccess {
   readonly path: string;
   readonly #host: LinkHost;
@@ -36,10 +38,10 @@ export class SiblingAccess {
     return this.#closed && this.#incoming.size === 0;
   }
 
-  /** Routers of this site are not revoked: who shares its key is this site. */
+  /** No-op: a peer with access to the site's key is the site itself, and cannot be revoked. */
   dropRevoked(): void {}
 
-  /** There are no certificates between routers of a site. */
+  /** No-op: routers of a site use no certificates here. */
   cutExpired(): void {}
 
   stop(): void {
@@ -73,7 +75,7 @@ export class SiblingAccess {
         (_, socket) => void socket.destroy(),
       ),
     );
-    // One that listens goes on as it is: an accept failed, for want of open files for example.
+    // A listening server continues, since only an accept has failed, for example for want of open files.
     const onError = (error: unknown): void => {
       if (!server.listening) failed(error);
     };
@@ -83,7 +85,7 @@ export class SiblingAccess {
       bounded('listener/sibling-listening', () => this.#opened(server), failed),
     );
     try {
-      // One that a killed process left behind.
+      // Left behind by a killed process.
       removeSocket(this.path);
       server.listen({ path: this.path });
     } catch (error) {
@@ -93,7 +95,7 @@ export class SiblingAccess {
 
   #opened(server: Server): void {
     try {
-      // The directory is the user's alone already; where the socket has gone meanwhile, nobody comes, and it is made anew.
+      // The directory belongs to the user alone. If the socket has vanished, no peer can connect, and it is created again.
       chmodSync(this.path, 0o600);
       this.#failures = 0;
     } catch (error) {
@@ -102,7 +104,7 @@ export class SiblingAccess {
   }
 
   #failed(server: Server, error: unknown): void {
-    // A server that listens may tell of more than one error; the first decides.
+    // A listening server may report several errors; the first decides.
     if (this.#server !== server) return;
     this.#server = undefined;
     server.close();
@@ -152,11 +154,11 @@ export class SiblingAccess {
   }
 }
 
-/** Takes no more off the socket than the line. */
+/** Reads the first line, and leaves everything after it in the socket. */
 function firstLine(socket: Socket): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   let line = '';
-  // At once: the socket may be readable again before anybody waits for what is returned, and what follows is not of the line.
+  // Stops at once: the socket may be readable again before the caller continues, and what follows is not part of the line.
   const enough = (whole: string | undefined): void => {
     socket.removeListener('readable', onReadable);
     resolve(whole);

@@ -9,42 +9,42 @@ import type { RouterId } from '../../routing/contract.ts';
 import type { Learned, LinkEndpoint } from '../../contract.ts';
 import { openLink, type OpenedLink } from './outgoing.ts';
 
-/** One address at which the peer may be reached. */
+/** One address of the peer. */
 export interface DialEndpoint {
-  /** For people: `west.example:55671`. */
+  /** For messages, such as `west.example:55671`. */
   readonly peer: string;
-  /** Whose it has to be: only that site says that it is reached there. */
+  /** Site that must answer, if only that site announced the endpoint. */
   readonly site?: string;
   readonly dial: (protocol: string, deadline: number, signal: AbortSignal) => Promise<Socket>;
 }
 
-/** What a dialer is to reach. */
+/** The destination of a dialer. */
 export interface DialTarget {
   readonly cost: number;
-  /** Who has to answer; left out where it may be anybody that the link's certificates let in. */
+  /** Router that must answer; absent if any peer with an accepted certificate may. */
   readonly router?: RouterId;
-  /** What is shown there, and as `LinkConfig.priorRevisions`. */
+  /** Bundle to present; `priorRevisions` is as in `LinkConfig`. */
   readonly tls?: TlsBundle;
   readonly priorRevisions?: number | undefined;
-  /** What is known from before of where it is reached. */
+  /** Endpoints that an earlier process received. */
   readonly remembered?: Learned | undefined;
   /**
-   * In order of preference.
-   * @param learned what the site that the link was with says of itself
-   * @throws LinkError where nothing can be tried
+   * Endpoints in order of preference.
+   * @param learned endpoints announced by the site that the link was with
+   * @throws LinkError if there is nothing to try
    */
   endpoints(learned?: Learned): readonly DialEndpoint[];
-  /** Those of the learned that are for this link. */
+  /** Announced endpoints that apply to this link. */
   ofLearned(learned: Learned): readonly LinkEndpoint[];
-  /** Whether the other begins at the same endpoints: then what was learned by that one holds. */
+  /** Whether the other target has the same configured endpoints; then its announced ones apply as well. */
   beginsAs(other: DialTarget): boolean;
-  /** Whether a link that was opened for `other`, to that peer, is still what is wanted. */
+  /** Whether a link opened for `other`, to that peer, is still desired. */
   servedBy(other: DialTarget, peer: string): boolean;
-  /** Whether an attempt to open the other is one to open this. */
+  /** Whether an attempt for the other target also serves this one. */
   equals(other: DialTarget): boolean;
 }
 
-/** Who a router of the same site is, and where, is known here: nothing that it says of that matters. */
+/** A router of the same site, whose identity and address are known. What it announces about them is ignored. */
 export abstract class KnownTarget implements DialTarget {
   readonly cost = 1;
 
@@ -67,11 +67,11 @@ export abstract class KnownTarget implements DialTarget {
 export interface OpenOptions {
   readonly host: LinkHost;
   readonly target: DialTarget;
-  /** The peer that is tried after all others: where one fell silent, its answer would keep the link from an endpoint that can be reached. */
+  /** Peer to try after all others: a peer that fell silent may still answer, and would keep the link from a reachable endpoint. */
   readonly last: string | undefined;
   readonly learned?: Learned | undefined;
   readonly onLearned?: (learned: Learned) => void;
-  /** An attempt takes long, and goes on. */
+  /** An attempt is slow and continues. */
   readonly onSlow?: (peer: string) => void;
   readonly signal: AbortSignal;
 }
@@ -82,9 +82,10 @@ export interface Opened {
 }
 
 /**
- * Opens a link to an endpoint, in order of preference. The next one is tried when one fails, and beside it when it takes long: a slow path
- * is given its time, and a dead one keeps the link from no other. The first link that is up wins; the other attempts are aborted.
- * @throws LinkError of the first by preference, with the messages of all in that order
+ * Opens a link to one of the endpoints, in order of preference. The next one is tried when one fails, and also when it is slow, without
+ * aborting the slow one. So a slow path gets its time, and a dead one delays no other. The first link that is up wins; the other attempts
+ * are aborted.
+ * @throws LinkError of the most preferred endpoint, with the messages of all in order
  */
 export function openFirst(options: OpenOptions): Promise<Opened> {
   return new Race(options).start();

@@ -19,66 +19,69 @@ import { openFirst, type DialTarget } from './dial-endpoints.ts';
 import { CONNECTIONS_OF_PEER, PLACES_OF_LINK } from '../accept/places.ts';
 import { problemOf } from '../../../errors/problem.ts';
 
-/** A link that was up for so long is opened anew at once; one that breaks sooner counts as a failure. */
+/** Milliseconds after which a link counts as steady and is reopened at once when it ends. An earlier end counts as a failure. */
 const STEADY = 5_000;
-/** Milliseconds before the end of the peer's certificate, at most. */
+/** Most milliseconds before the expiry of the peer's certificate at which a new link is opened. */
 const EARLY = 3_600_000;
-/** The same at least: ends are looked for every second, and a link takes its time to open. */
+/** Least milliseconds before it: expiry is checked every second, and opening a link takes time. */
 const LATEST = 2_500;
-/** Milliseconds that a link stays up beside one to another router that takes its place, and round trips: until routing has come over that. */
+/** Milliseconds, and round trips, that a link stays up beside its successor to another router, until routing has arrived over that one. */
 const [HANDOVER, HANDOVER_ROUND_TRIPS] = [1_000, 3];
-/** The same where the other end has said that it goes. */
+/** Milliseconds in place of these if the other end has announced its shutdown. */
 const FAREWELL = 12_000;
 /**
- * Connections of links that have been replaced: as many as an access keeps of a site. The other end can have its link made anew every few seconds, and how long
- * those before carry something is for it to say.
+ * Most connections of replaced links, as many as an access keeps of a site. The other end can cause a new link every few seconds, and
+ * decides how long the earlier ones carry something.
  */
 const MOST_REPLACED = CONNECTIONS_OF_PEER - PLACES_OF_LINK;
-/** Connections with which no link is opened beside a silent one: half of what an access keeps of a site, which may have two routers. */
+/**
+ * Most connections beside which a link is opened while another is silent. Half of what an access keeps of a site, which may have two
+ * routers.
+ */
 const MOST_BESIDE_SILENT = limitTable.connectionsBesideSilent.value;
-/** Milliseconds between two looks whether there are fewer. */
+/** Milliseconds between two checks whether there are fewer. */
 const RECHECK = 1_000;
-/** What connections may take to finish when their link is taken away. */
+/** Milliseconds for connections to finish after their link was removed. */
 const CLOSE_DEADLINE = 60_000;
 
 /**
- * Keeps a link to a target. While it has one that fits it waits; otherwise it opens one, with backoff. A link that no longer
- * fits (a new certificate, other endpoints) is retired only when its successor is up, so that no connection is lost.
+ * Keeps a link to a target open. It waits while a link fits, and otherwise opens one, with backoff. A link that no longer fits (a new
+ * certificate, other endpoints) is retired only when its successor is up. So no connection is lost.
  *
- * Invariants: at most one attempt runs at a time, that of `#run`; what an aborted one opens nevertheless is cut. `#current` is replaced
- * by a link that came up, and by nothing else; those before it are in `#replaced` as long as they carry something. Once stopped it makes no
- * attempt, and `#current` stays. `#standby` is up; it is silent, or `#settling` is set.
+ * Invariants: at most one attempt runs, that of `#run`; a link that an aborted one still opens is cut. Only a link that came up replaces
+ * `#current`; earlier ones stay in `#replaced` while they carry something. Once stopped, it makes no attempt, and `#current` stays.
+ * `#standby` is up, and is silent unless `#settling` is set.
  */
 export class Dialer {
   readonly name: string;
   readonly #host: LinkHost;
   #target: DialTarget;
   #current: Current | undefined;
-  /** A silent link whose place another took: it comes back if it recovers, since open connections are on it. */
+  /** A silent link that was replaced. It is used again if it recovers, since open connections are on it. */
   #standby: Current | undefined;
-  /** Takes one of two links down that work. */
+  /** Timer to close one of two working links. */
   #settling: NodeJS.Timeout | undefined;
   #timesOpened = 0;
   #problem: Problem | undefined;
-  /** Where the last link fell silent. */
+  /** Peer of the last link that fell silent. */
   #silentPeer: string | undefined;
   #failures = 0;
   #nextAt = 0;
   readonly #stop = new AbortController();
   #attempt: AbortController | undefined;
   #wake: () => void = () => {};
-  /** With the revision of each. */
+  /** Replaced links, with the revision of their bundle. */
   readonly #replaced = new Map<OpenedLink, number>();
   readonly #revisions: Revisions;
-  /** Where the site that the link is with, or was with last, says that it is reached. */
+  /** Endpoints announced by the current or last site of the link. */
   #learned: Learned | undefined;
-  /** It said so over this link, at some time. */
+  /** Whether they were announced over this link at any time. */
   #wasNotified = false;
   readonly #onLearned: (learned: Learned) => void;
-  /** The peer's certificate is about to end. */
+  /** Whether the peer's certificate is about to expire. */
   #isEnding = false;
 
-  /** @param onLearned a site says over this link where it is reached */
+  /** @param onLearned called when a site announces its endpoints over this link */
   constructor(host: LinkHost, name: string, target: DialTarget, onLearned: (learned: Learned) => void = () => {}) {
     this.name = name;
     this.#onLearned = onLearned;
@@ -105,38 +108,38 @@ export class Dialer {
     };
   }
 
-  /** How often its link has come up. */
+  /** Number of times that its link came up. */
   get timesOpened(): number {
     return this.#timesOpened;
   }
 
-  /** The link that is up. */
+  /** The link, if it is up. */
   get opened(): OpenedLink | undefined {
     return this.#current?.opened.link.state === 'up' ? this.#current.opened : undefined;
   }
 
-  /** It makes no attempts any more, and nothing of its link is left. */
+  /** Whether it has stopped and all connections of its links have ended. */
   get idle(): boolean {
     return this.#stop.signal.aborted && !this.#carriesAny;
   }
 
-  /** That it is with, or was with last. */
+  /** ID of the current or last site of the link. */
   get site(): string | undefined {
     return this.#current?.opened.link.peer.site.id ?? this.#learned?.site;
   }
 
-  /** What the site that it is with, or was with last, said over this link, or over one that had been told the same. */
+  /** Endpoints that the current or last site announced over this link, or over another one with the same announcements. */
   get told(): Learned | undefined {
     return this.#wasNotified ? this.#learned : undefined;
   }
 
-  /** The site at the other end says where it is reached. */
+  /** Handles an announcement of endpoints over this link. */
   tell(learned: Learned): void {
     this.#wasNotified = true;
     this.learn(learned);
   }
 
-  /** A link that is up stays where it is, and an attempt goes on: so nobody can keep this site dialing by what he says. */
+  /** A link that is up stays where it is, and an attempt continues. So a peer cannot keep this site dialing by its announcements. */
   learn(learned: Learned): void {
     if (isDeepStrictEqual(this.#learned, learned)) return;
     this.#learned = learned;
@@ -169,7 +172,7 @@ export class Dialer {
     }
   }
 
-  /** A link begins or ceases to be silent: perhaps this one's. */
+  /** Handles that a link, possibly of another dialer, has become silent or is no longer silent. */
   linkSilence(link: Link): void {
     if (this.#stop.signal.aborted) return;
     if (link === this.#standby?.opened.link) this.#standbySilence(this.#standby);
@@ -194,13 +197,13 @@ export class Dialer {
     } else if (this.#standby?.opened.link.isSilent === false) {
       this.#swap();
     } else {
-      // Another endpoint may work, or another connection to the same: then new connections use it.
+      // Another endpoint, or another connection to the same one, may work; then new streams use that.
       this.#silentPeer = current.peer;
       this.#planNext(current);
     }
   }
 
-  /** The standby is better than the current link. */
+  /** Exchanges the current link and the standby, which is better. */
   #swap(): void {
     const current = this.#current;
     clearTimeout(this.#settling);
@@ -210,13 +213,16 @@ export class Dialer {
     this.#host.changed();
   }
 
-  /** Both links work here. The other end may still take one of them for silent: then no path would lead here if the other went at once. */
+  /**
+   * Both links work from here. The other end may still consider one of them silent; if the other link closed at once, no path would lead
+   * here.
+   */
   #settleLater(recovered: Current): void {
     const settle = bounded('link/settled', () => this.#commit());
     this.#settling = setTimeout(settle, handoverOf(recovered.opened.link)).unref();
   }
 
-  /** The link that carries more stays: a link that is taken down carries its connections on, but a bounded number of such links is kept. */
+  /** Keeps the link that carries more. The connections of a closed link continue, but only a bounded number of such links is kept. */
   #commit(): void {
     const [current, standby] = [this.#current, this.#standby];
     if (current === undefined || standby === undefined || this.#stop.signal.aborted) return;
@@ -231,7 +237,7 @@ export class Dialer {
     this.#wake();
   }
 
-  /** A link has gone down: perhaps this one's. */
+  /** Handles the end of a link, possibly of another dialer. */
   linkDown(link: Link): void {
     if (this.#standby?.opened.link === link) this.#dropStandby();
     const current = this.#current;
@@ -248,7 +254,7 @@ export class Dialer {
     this.#wake();
   }
 
-  /** The other end of a link is about to go: perhaps this one's. */
+  /** Handles that the other end of a link, possibly of another dialer, is about to shut down. */
   linkLeaving(link: Link): void {
     const current = this.#current;
     if (current === undefined || current.opened.link !== link || this.#stop.signal.aborted) return;
@@ -265,7 +271,10 @@ export class Dialer {
     }
   }
 
-  /** A link is opened anew before the peer's certificate ends, and cut where it has ended and no successor shows a new one. */
+  /**
+   * Opens a new link before the peer's certificate expires, and cuts a link whose certificate has expired if no successor presents a new
+   * one.
+   */
   cutExpired(now: number): void {
     for (const { link } of this.#opened()) {
       if (link.expires > now || this.#host.links.vouchFor(link.peer.site.id, true, now)) continue;
@@ -288,7 +297,7 @@ export class Dialer {
     return [...this.#opened()].some(({ link }) => link.connections.size > 0);
   }
 
-  /** The link, and those that it has replaced as long as they carry something. */
+  /** All links: the current one, the standby, and replaced ones while they carry something. */
   *#opened(): Iterable<OpenedLink> {
     for (const opened of this.#replaced.keys()) {
       if (opened.link.connections.size === 0) this.#replaced.delete(opened);
@@ -298,7 +307,7 @@ export class Dialer {
     if (this.#current !== undefined) yield this.#current.opened;
   }
 
-  /** No more attempts; what the link carries may finish. */
+  /** Stops making attempts; what the links carry may finish. */
   drain(deadline = CLOSE_DEADLINE): void {
     this.stop();
     for (const { link } of this.#opened()) link.retire('the link has been taken away');
@@ -309,7 +318,7 @@ export class Dialer {
       ).unref();
   }
 
-  /** No more attempts. */
+  /** Stops making attempts. */
   stop(): void {
     this.#stop.abort();
     this.#attempt?.abort();
@@ -328,7 +337,7 @@ export class Dialer {
     return link.state === 'up' && !link.leaving && !link.isSilent && this.#target.servedBy(current.target, current.peer);
   }
 
-  /** A silent link may recover, and so may those before it. None of them is cut for the next: its connections may go on soon. */
+  /** Silent links may recover and resume their connections, so none of them is cut to make room for a new link. */
   #hasRoomBeside(): boolean {
     if (this.opened?.link.isSilent !== true) return true;
     let open = PLACES_OF_LINK;
@@ -336,7 +345,7 @@ export class Dialer {
     return open <= MOST_BESIDE_SILENT;
   }
 
-  /** One in the place of this. */
+  /** Schedules a link to replace this one. */
   #planNext({ upAt }: Current): void {
     const steady = performance.now() - upAt >= STEADY;
     this.#failures = steady ? 0 : this.#failures + 1;
@@ -391,7 +400,7 @@ export class Dialer {
       linkMetrics.attempts.inc({ outcome: reason.code });
       this.#failures += 1;
       this.#nextAt = performance.now() + retryDelay(reason.code, this.#failures, Math.random());
-      // Another router of the site may only have to start, or be stopped for good.
+      // Another router of the site may only be starting, or may have been stopped for good.
       const level = target instanceof SiblingTarget ? 'info' : 'warn';
       if (this.#problem?.message !== reason.message) this.#host.log[level]({ linkName: this.name, error: reason }, 'link not open');
       this.#problem = problemOf(reason);
@@ -408,7 +417,7 @@ export class Dialer {
     this.#host.changed();
   }
 
-  /** One attempt begins in a turn of the event loop: to make its certificates ready takes milliseconds, and a config may bring many links. */
+  /** Starts one attempt in an event-loop iteration: preparing its certificates takes milliseconds, and a config may bring many links. */
   #turn(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { dials } = this.#host;
@@ -426,10 +435,10 @@ export class Dialer {
     if (this.#learned?.site !== this.site) this.#remember(undefined);
     this.#isEnding = false;
     this.#problem = undefined;
-    // It was opened for the cost of a moment ago.
+    // The cost may have changed since the attempt began.
     this.#announceCost();
     if (old !== undefined) this.#putAside(old, next.opened.link);
-    // The peer may have been revoked since it was looked at last.
+    // The peer may have been revoked since the last check.
     this.dropRevoked();
     this.#cutOutdated();
     this.#host.log.info(
@@ -448,12 +457,12 @@ export class Dialer {
   #putAside(old: Current, next: Link): void {
     const { link } = old.opened;
     const mayComeBack = link.state === 'up' && link.isSilent && !link.leaving && this.#target.servedBy(old.target, old.peer);
-    // The one that has been silent longer carries the older connections.
+    // The link that has been silent longer carries the older connections.
     if (mayComeBack && this.#standby === undefined) this.#standby = old;
     else this.#retire(old, next);
   }
 
-  /** It does not come back; what it carries goes on. */
+  /** Retires the standby for good; what it carries continues. */
   #dropStandby(): void {
     const standby = this.#standby;
     this.#standby = undefined;
@@ -463,17 +472,17 @@ export class Dialer {
     this.#keep(standby);
   }
 
-  /** What another router knows of the network comes a moment after its link: until then the old one leads there. */
+  /** Another router's routes arrive a moment after its link. Until then the old link stays up. */
   #retire(retired: Current, next: Link): void {
     const old = retired.opened;
     const retire = (): void => old.link.retire('a newer connection has taken its place');
     if (old.link.router === next.router) retire();
-    // One whose other end goes is taken down by that, in good time.
+    // A peer that shuts down closes the link itself, in time.
     else setTimeout(bounded('link/handover', retire, retire), old.link.leaving ? FAREWELL : handoverOf(next)).unref();
     this.#keep(retired);
   }
 
-  /** For as long as it carries something. */
+  /** Keeps a replaced link while it carries something. */
   #keep({ opened, revision }: Current): void {
     if (opened.link.connections.size > 0) this.#replaced.set(opened, revision);
     this.#cutEarliest();
@@ -492,7 +501,7 @@ export class Dialer {
     }
   }
 
-  /** Only what has been replaced: a link that is up goes on until another is there. */
+  /** Cuts replaced links only: a link that is up continues until its successor is up. */
   #cutOutdated(): void {
     for (const [{ link }, revision] of this.#replaced) {
       const error = this.#revisions.endOf(revision, this.#target.priorRevisions);
@@ -518,16 +527,19 @@ const handoverOf = ({ roundTrip = 0 }: Link): number => Math.max(HANDOVER, HANDO
 interface Current {
   readonly opened: OpenedLink;
   readonly target: DialTarget;
-  /** Of its bundle. */
+  /** Revision of its bundle. */
   readonly revision: number;
   readonly peer: string;
-  /** performance.now() */
+  /** Time of `performance.now()`. */
   readonly upAt: number;
-  /** Milliseconds since 1970: when a new one should be opened, as the peer's certificate ends soon after. */
+  /** Time in milliseconds since 1970 to open a new link, shortly before the peer's certificate expires. */
   readonly renewAt: number;
 }
 
-/** In the last quarter of what is left, and the last hour: a peer that renews has done so by then. Not so late that no look falls into it. */
+/**
+ * In the last quarter of the remaining time and the last hour, since a peer that renews has done so by then. Early enough for a periodic
+ * check.
+ */
 function renewAt(expires: number, now: number): number {
   return expires - Math.min(EARLY, Math.max(LATEST, (expires - now) / 4));
 }

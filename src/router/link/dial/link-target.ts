@@ -6,7 +6,7 @@ import { hostPort } from '../../host-port.ts';
 import { dialTls } from './tls-dial.ts';
 import type { DialEndpoint, DialTarget } from './dial-endpoints.ts';
 
-/** A link of the config, as a dialer's target: its endpoints over TLS. */
+/** A configured link as a dialer's target: its endpoints over TLS. */
 export class LinkTarget implements DialTarget {
   readonly #config: LinkConfig;
 
@@ -31,8 +31,8 @@ export class LinkTarget implements DialTarget {
   }
 
   /**
-   * Those of the config that still hold come first, then what else the site says of itself; the others of the config last, since nobody but
-   * the site says that they no longer lead to it.
+   * First the configured endpoints that the site still announces, then its other announced ones. The other configured ones come last, since
+   * only the site says that they no longer lead to it.
    */
   endpoints(learned?: Learned): readonly DialEndpoint[] {
     const bundle = openBundle(this.#config.tls, 'client');
@@ -51,14 +51,14 @@ export class LinkTarget implements DialTarget {
     ];
   }
 
-  /** Those of its group; all, where it has none, or there is none by that name any more. */
+  /** Endpoints of its group, or all without a group or if the group no longer exists. */
   ofLearned({ endpoints }: Learned): readonly LinkEndpoint[] {
     const { group } = this.#config;
     const own = group === undefined ? [] : endpoints.filter((endpoint) => endpoint.group === group);
     return (own.length === 0 ? endpoints : own).map(({ host, port }) => ({ host, port }));
   }
 
-  /** A link at an endpoint that the site told of stays there. */
+  /** A link at an announced endpoint stays there. */
   servedBy(other: DialTarget, peer: string): boolean {
     return other instanceof LinkTarget && this.#goesAs(other) && (this.#has(peer) || (!other.#has(peer) && this.beginsAs(other)));
   }

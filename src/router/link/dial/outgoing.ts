@@ -23,13 +23,13 @@ import { aborted } from '../../../work/pause.ts';
 
 export interface OutgoingOptions {
   readonly host: LinkHost;
-  /** For messages: `west.example:55671`. */
+  /** For messages, such as `west.example:55671`. */
   readonly peer: string;
-  /** Who has to answer. */
+  /** Router that must answer. */
   readonly expected?: RouterId | undefined;
-  /** Which site has to. */
+  /** Site that must answer. */
   readonly site?: string | undefined;
-  /** It says where it is reached. */
+  /** Called when the site announces its endpoints. */
   readonly onLearned?: ((learned: Learned) => void) | undefined;
   readonly cost: number;
   readonly id: string;
@@ -38,23 +38,23 @@ export interface OutgoingOptions {
   readonly signal: AbortSignal;
 }
 
-/** A link that is up. */
+/** A link that has come up. */
 export interface OpenedLink {
   readonly link: Link;
-  /** Who is at its other end: each certificate that was shown there may be another. */
+  /** Identities at its other end, since each connection may have presented another certificate. */
   readonly peers: readonly Party[];
-  /** Whether it ended because nothing came from the peer any more. */
+  /** Whether it ended because the peer fell silent. */
   readonly silent: boolean;
   /** Opens a request of the link itself. */
   request(head: RequestHead, handler: StreamHandler): Stream;
 }
 
-/** Several routers may share an access port: one of these many attempts should meet the one that the link is with. */
+/** Attempts to reach the router that the link is with, since several routers may share an access port. */
 const REVERSE_ATTEMPTS = 64;
 
 /**
- * Opens a link: a connection for our requests, hellos both ways on it, then one for the peer's requests, which has to reach
- * the same router. @throws LinkError
+ * Opens a link: a connection for our requests, on which both ends exchange hellos, then one for the peer's requests. The second one must
+ * reach the same router. @throws LinkError
  */
 export async function openLink(options: OutgoingOptions): Promise<OpenedLink> {
   const opening = new Outgoing(options);
@@ -70,9 +70,9 @@ export async function openLink(options: OutgoingOptions): Promise<OpenedLink> {
 }
 
 /**
- * Invariants: each connection that it opened is in `#connections` until it has ended. `#link` is set once, when the peer has proved who it
- * is. Once `#signal` is aborted it opens nothing more, and what was open is closed, also what a dial under way brings later; so is what the link does
- * not take for its own.
+ * Invariants: each connection that it opened is in `#connections` until it has ended. `#link` is set once, when the peer has proved its
+ * identity. Once `#signal` is aborted it opens nothing more and closes what was open, including the result of a pending dial. Connections
+ * that do not join the link are closed as well.
  */
 class Outgoing implements OpenedLink {
   readonly #options: OutgoingOptions;
@@ -80,9 +80,9 @@ class Outgoing implements OpenedLink {
   #forward: Connection | undefined;
   #link: Link | undefined;
   #silent = false;
-  /** What the peer showed on the connection for our requests. */
+  /** Certificate that the peer presented on the connection for our requests. */
   #certificate: PeerCertificate | undefined;
-  /** Aborted as soon as no link can come of it any more; by us for a reason that is a LinkError. */
+  /** Aborted once the link cannot come up any more; this class gives a LinkError as the reason. */
   readonly #end = new AbortController();
   readonly #signal: AbortSignal;
 
@@ -110,7 +110,7 @@ class Outgoing implements OpenedLink {
     return this.#forward.session.request(head, handler);
   }
 
-  /** By what this site calls it: whoever answers there may have any name. */
+  /** Named by the configured peer, since the router that answers chooses its own name. */
   get #owner(): string {
     return `link ${this.#options.peer}`;
   }
@@ -126,10 +126,10 @@ class Outgoing implements OpenedLink {
     await this.#unlessEnded(this.#openReverse(link));
     if (link.state !== 'joining')
       throw new LinkError('closed', `The link to ${this.#options.peer} ended before it was up: ${link.reason}.`);
-    // What was revoked meanwhile was not yet among the links that are then ended.
+    // A party revoked in the meantime was not yet among the links that a revocation ends.
     for (const party of this.peers) this.#refuseRevoked(party);
     link.up();
-    // Those that met another router have been told, but need not heed it.
+    // Connections that reached other routers are being drained, but their peer may ignore that.
     for (const connection of this.#connections.keys()) if (!link.connections.has(connection)) connection.destroy();
   }
 
@@ -148,7 +148,7 @@ class Outgoing implements OpenedLink {
     throw this.#reason();
   }
 
-  /** Waits no longer than a link can come of it; what ended it says more than what then fails. */
+  /** Stops waiting once the link cannot come up. The reason for that is more useful than the error that follows from it. */
   async #unlessEnded(work: Promise<void>): Promise<void> {
     try {
       await Promise.race([work, aborted(this.#signal)]);
@@ -264,12 +264,12 @@ class Outgoing implements OpenedLink {
     );
   }
 
-  /** @returns whether the connection is with the link's router; that one has taken it by then */
+  /** @returns whether the connection reached the link's router, which has then joined it to the link */
   async #attach(link: Link, socket: Socket): Promise<boolean> {
     const { host, peer, id, cost } = this.#options;
     const first = Promise.withResolvers<{ readonly stream: Stream; readonly body: OneMessage }>();
     const failed = Promise.withResolvers<never>();
-    // Also once nobody waits any more.
+    // Avoids an unhandled rejection after the last waiter is gone.
     failed.promise.catch(() => {});
     let request: OneMessage | undefined;
     const reverse = this.#connect(
@@ -277,7 +277,7 @@ class Outgoing implements OpenedLink {
       'server',
       (stream, head) => {
         if (head.method === 'CONNECT')
-          // It may come in one piece with what this end waits for below.
+          // The CONNECT may arrive in one chunk with the attach request that this end still waits for.
           return link.connections.has(reverse) && link.state !== 'down'
             ? host.connect(stream, head, { site: link.peer.site.id, certificate: this.#connections.get(reverse) }, this.#owner)
             : refuse(stream, 503, 'destination_unavailable');
@@ -305,7 +305,7 @@ class Outgoing implements OpenedLink {
       stream.write(frameMessage(writeHello(host.hello({ id, cost }), host.siteKey, reverse.ours)));
       stream.end();
       link.add(reverse, false);
-      // The link that this one replaces carries on until the peer is known to have taken it.
+      // The link being replaced stays until the peer has confirmed this one.
       await Promise.race([body.ended, failed.promise]);
       return true;
     } catch (error) {
@@ -356,9 +356,9 @@ class Outgoing implements OpenedLink {
     return connection;
   }
 
-  /** @param said where it is a refusal */
+  /** @param said set if the GOAWAY is a refusal */
   #goaway(connection: Connection, reason: StreamReset, said: LinkError | undefined): void {
-    // One that met another router than the link's is no part of it.
+    // A connection that reached another router is not part of the link.
     if (connection !== this.#forward && this.#link?.connections.has(connection) !== true) return;
     const { peer } = this.#options;
     if (said !== undefined) {

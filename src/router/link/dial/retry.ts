@@ -2,9 +2,9 @@ import type { LinkCode } from '../link-errors.ts';
 import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
 
 /**
- * Milliseconds until a link is tried again, after so many failures in a row. What passes by itself (a cut cable, a site that
- * starts anew) is tried often: a network that heals should carry within seconds, and such an attempt costs little. What a
- * person has to mend costs the other end a TLS handshake each time.
+ * Milliseconds until the next attempt, after a number of consecutive failures. Transient errors, such as a cut cable or a restarting site,
+ * are retried often. A healed network should work within seconds, and an attempt costs little. Errors that need an administrator cost the
+ * other end a TLS handshake for each attempt.
  */
 export function retryDelay(code: LinkCode, failures: number, random: number): number {
   return backoffDelay(PASSING.has(code) ? BACKOFF_PASSING : BACKOFF_LASTING, failures, random);
@@ -21,6 +21,6 @@ const PASSING: ReadonlySet<LinkCode> = new Set<LinkCode>([
   'lost',
   'closed',
   'draining',
-  // As a site answers that is just being moved from another system to this one.
+  // Transient: a site answers like this while it is moved from another system to this one.
   'not-earshot',
 ]);

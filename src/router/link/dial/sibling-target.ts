@@ -5,7 +5,7 @@ import { LinkError } from '../link-errors.ts';
 import { codeOf, connectError } from '../tls-errors.ts';
 import { KnownTarget, type DialEndpoint, type DialTarget } from './dial-endpoints.ts';
 
-/** Another router's socket, as a dialer's target. In place of ALPN, a first line names the protocol. */
+/** Another router's socket as a dialer's target. A first line names the protocol, in place of ALPN. */
 export class SiblingTarget extends KnownTarget {
   readonly #path: string;
 
@@ -46,7 +46,7 @@ function dialUnix(path: string, protocol: string, deadline: number, signal: Abor
       fail(codeOf(error) === 'ENOENT' ? new LinkError('refused', `The router at ${path} does not run.`, error) : connectError(error, path)),
     faulty,
   );
-  // Not before it is written: the other end may have gone, and nobody else hears of that.
+  // Only after the write: the other end may have gone, and nothing else would report that.
   const onWritten = (error: Error | null | undefined): void => {
     if (error === undefined || error === null) resolve(socket);
   };
@@ -61,6 +61,6 @@ function dialUnix(path: string, protocol: string, deadline: number, signal: Abor
   });
 }
 
-/** Of two routers, the one whose socket has the smaller path opens the link: so there is one. */
+/** Only the router whose socket has the smaller path opens the link, so there is one for each pair. */
 export const dialedFrom = (config: SiblingConfig & { readonly kind: 'unix' }): readonly string[] =>
   config.others.filter((other) => other > config.socket);

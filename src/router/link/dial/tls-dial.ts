@@ -17,22 +17,25 @@ import { openTunnel } from './tunnel.ts';
 
 export interface DialOptions {
   readonly endpoint: LinkEndpoint;
-  /** On the way there. */
+  /** Proxy on the way to the endpoint. */
   readonly proxy?: ProxyConfig | undefined;
   readonly bundle: LinkBundle;
-  /** The only protocol that is offered (ALPN). */
+  /** The only protocol offered (ALPN). */
   readonly protocol: string;
-  /** Milliseconds, for name, TCP and TLS together. */
+  /** Milliseconds for name resolution, TCP and TLS together. */
   readonly deadline: number;
   readonly signal: AbortSignal;
-  /** What answers has yet to prove by its site's key that it is a router of this site: its certificate's hosts and purpose say nothing then. */
+  /**
+   * Whether the peer will prove by its site's key that it is a router of this site. Host names and purpose of its certificate are ignored
+   * then.
+   */
   readonly sibling?: boolean;
 }
 
 /**
- * Opens TLS 1.3 to an access port, with both certificates looked at: ours is shown, the peer's has to come from `ca.crt` and
- * to be for the endpoint's host.
- * @throws LinkError; anything else is a fault of this program
+ * Opens TLS 1.3 to an access port with mutual verification: our certificate is presented. The peer's must come from `ca.crt` and name the
+ * endpoint's host.
+ * @throws LinkError; any other error is a bug in this program
  */
 export async function dialTls(options: DialOptions): Promise<TLSSocket> {
   const { proxy, endpoint, deadline, signal } = options;
@@ -42,19 +45,19 @@ export async function dialTls(options: DialOptions): Promise<TLSSocket> {
   return handshake({ ...options, deadline: Math.max(1, Math.round(deadline - performance.now() + began)) }, tunnel);
 }
 
-/** @param tunnel where TCP is there already */
+/** @param tunnel open TCP connection to the endpoint, if any */
 function handshake(options: DialOptions, tunnel?: Socket): Promise<TLSSocket> {
   const { endpoint, bundle } = options;
   const peer = hostPort(endpoint);
   const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
   const socket = connect({
     ...(tunnel === undefined ? { host: endpoint.host, port: endpoint.port, lookup: lookupKnown } : { socket: tunnel }),
-    // An address is no server name (RFC 6066 section 3).
+    // An IP address is not a valid server name (RFC 6066 section 3).
     ...(isIP(endpoint.host) === 0 ? { servername: endpoint.host } : {}),
     secureContext: bundle.context,
     ALPNProtocols: [options.protocol],
     minVersion: 'TLSv1.3',
-    // Whether the peer is the right one is decided below, where its certificate can still be named.
+    // `troubleWith` verifies the peer, since its error can name the certificate.
     rejectUnauthorized: false,
     ...(options.sibling === true ? { checkServerIdentity: () => undefined } : {}),
   });
@@ -75,7 +78,7 @@ function handshake(options: DialOptions, tunnel?: Socket): Promise<TLSSocket> {
   const connectDeadline = Math.min(deadlines.connect, options.deadline);
   const unanswered = (): void =>
     fail(new LinkError('timeout', `No answer from ${peer} within ${connectDeadline / 1_000} s. Does a firewall drop it?`));
-  // Through a tunnel TCP is there already.
+  // A tunnel has completed TCP already.
   const connectTimer =
     tunnel === undefined ? setTimeout(bounded('connection/dial-unanswered', unanswered, faulty), connectDeadline) : undefined;
   socket.once(
@@ -94,7 +97,7 @@ function handshake(options: DialOptions, tunnel?: Socket): Promise<TLSSocket> {
   };
   socket.once('error', bounded('connection/dial-error', onError, faulty));
   socket.once('close', bounded('connection/dial-close', onClose, faulty));
-  // Whatever is the matter with what the peer has shown, it ends this attempt only.
+  // A fault of the peer's certificate ends this attempt only.
   socket.once('secureConnect', bounded('connection/dial-secure', onSecure, faulty));
   return promise.finally(() => {
     clearTimeout(timer);
@@ -111,7 +114,7 @@ function troubleWith(socket: TLSSocket, { endpoint, protocol, sibling = false }:
     return certificateError({ code, certificate, peer, now: Date.now() });
   }
   if (certificate === undefined) return new LinkError('tls-failed', `${peer} showed no certificate.`);
-  // Node.js has done this when it set `authorized`; here it stands for all to see, since nothing else names the peer.
+  // Node.js checked this for `authorized`. It is repeated to be explicit, since nothing else authenticates the peer.
   const host = sibling ? undefined : checkServerIdentity(endpoint.host, socket.getPeerCertificate());
   if (host !== undefined) return certificateError({ code: 'ERR_TLS_CERT_ALTNAME_INVALID', certificate, peer, now: Date.now() });
   const weakness = weaknessOf(certificate.publicKey);

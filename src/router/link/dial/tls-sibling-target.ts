@@ -7,7 +7,7 @@ import { openBundle } from '../bundle.ts';
 import { KnownTarget, type DialEndpoint, type DialTarget } from './dial-endpoints.ts';
 import { dialTls } from './tls-dial.ts';
 
-/** Another router of this site at an address of its own. Addresses of pods are given again to others: so it has to be the one that is meant. */
+/** Another router of this site at its own address. Pod addresses are reused, so the expected router must answer. */
 export class TlsSiblingTarget extends KnownTarget {
   readonly router: RouterId;
   readonly #endpoint: SiblingAddress;
@@ -41,7 +41,7 @@ export class TlsSiblingTarget extends KnownTarget {
   }
 }
 
-/** Of two routers, the one whose name is the smaller opens the link: so there is one. */
+/** Only the router with the smaller name opens the link, so there is one for each pair. */
 export function tlsTargets(
   { site, router }: RouterConfig,
   { tls, others }: SiblingConfig & { readonly kind: 'tls' },

@@ -9,19 +9,19 @@ import { codeOf } from '../tls-errors.ts';
 export interface TunnelOptions {
   readonly proxy: ProxyConfig;
   readonly endpoint: LinkEndpoint;
-  /** Milliseconds, for the proxy's name, TCP and its answer together. */
+  /** Milliseconds for the proxy's name, TCP and its response together. */
   readonly deadline: number;
   readonly signal: AbortSignal;
 }
 
-/** Of an answer's head. */
+/** Most bytes of a response's head. */
 const MOST_BYTES = 16_384;
-/** The end of a head, also of one whose lines end as they should not (RFC 9112 section 2.2). */
+/** End of a head, with CRLF or with bare LF (RFC 9112 section 2.2). */
 const HEAD_END = /\r?\n\r?\n$/;
 
 /**
- * Has a proxy open a connection for us (HTTP CONNECT, RFC 9110 section 9.3.6); it resolves the endpoint's name. Nothing that the proxy says is
- * shown but its status: it knows the credentials.
+ * Requests a tunnel from a proxy (HTTP CONNECT, RFC 9110 section 9.3.6), which resolves the endpoint's name. Errors show only the status of
+ * its response, since the proxy knows the credentials and could echo them.
  * @throws LinkError
  */
 export function openTunnel({ proxy, endpoint, deadline, signal }: TunnelOptions): Promise<Socket> {
@@ -83,7 +83,7 @@ function requestOf({ username, password }: ProxyConfig, endpoint: LinkEndpoint):
   return `CONNECT ${to} HTTP/1.1\r\nHost: ${to}\r\n${isOpen ? '' : `Proxy-Authorization: Basic ${credentials}\r\n`}\r\n`;
 }
 
-/** Undefined where the tunnel is open. */
+/** @returns undefined if the tunnel is open */
 function refusalIn(head: string, proxy: ProxyConfig, endpoint: LinkEndpoint): LinkError | undefined {
   const at = hostPort(proxy);
   const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |\r|\n)/.exec(head)?.[1]);

@@ -1,4 +1,7 @@
-/** Bytes that wait, as one copy however many chunks they came in: chunk by chunk, a peer that sends bytes one by one would cost us a hundredfold. */
+/**
+ * Buffers unread bytes in one copy, however many chunks they came in. As separate chunks, single bytes would cost a hundred times their
+ * size.
+ */
 export class Backlog {
   #buffer: Buffer = EMPTY;
   #from = 0;
@@ -8,7 +11,7 @@ export class Backlog {
     return this.#to - this.#from;
   }
 
-  /** Valid until the next call of another method. */
+  /** Valid until another method is called. */
   get bytes(): Buffer {
     return this.#buffer.subarray(this.#from, this.#to);
   }
@@ -19,7 +22,7 @@ export class Backlog {
     this.#to += chunk.length;
   }
 
-  /** Lets the first bytes go. */
+  /** Discards the first bytes. */
   drop(bytes: number): void {
     this.#from += bytes;
     if (this.#from === this.#to) this.clear();
@@ -33,7 +36,7 @@ export class Backlog {
 
   #makeRoom(more: number): void {
     const waiting = this.bytes;
-    // Moved in place where half of it is free: each byte is then copied about twice, however it goes on.
+    // Moved in place if half of the buffer is free, so that each byte is copied about twice in any case.
     const buffer =
       waiting.length + more <= this.#buffer.length / 2
         ? this.#buffer

@@ -15,24 +15,24 @@ import type { Liveness, Watched } from './liveness.ts';
 import { countTraffic } from './traffic-metrics.ts';
 import { EXPORTER_BYTES, EXPORTER_LABEL } from '../../wire.ts';
 
-/** What the owner of a connection hears. */
+/** Events of a connection for its owner. */
 export interface ConnectionEvents {
   onRequest(stream: Stream, head: RequestHead): StreamHandler;
-  /** The peer takes no more streams. */
+  /** The peer accepts no more streams. */
   onGoaway(reason: StreamReset): void;
-  /** `silentSince` is another. */
+  /** `silentSince` has changed. */
   onSilence(): void;
-  /** Once. `error` is the socket's, where it had one. */
+  /** Called once. `error` is the socket's error, if any. */
   onClose(reason: StreamReset, error: Error | undefined): void;
 }
 
 export interface ConnectionOptions {
   readonly socket: Socket;
-  /** Who opened the connection. */
+  /** Whether this end opened the connection. */
   readonly dialed: boolean;
-  /** Who opens requests on it. */
+  /** Whether this end opens requests on it (client) or the peer does (server). */
   readonly role: 'client' | 'server';
-  /** Whose share of memory it is part of. */
+  /** Owner whose fair share of memory it counts against. */
   readonly owner: string;
   readonly host: {
     readonly liveness: Liveness;
@@ -43,26 +43,26 @@ export interface ConnectionOptions {
   readonly events: ConnectionEvents;
 }
 
-/** Slots for sockets whose session is closed, and which still pass on their last frames. No other limit counts them. */
+/** Creates slots for sockets whose session is closed and whose last frames are still being sent. No other limit counts them. */
 export function createClosingSlots(): AdmissionSlots<Socket> {
   return new AdmissionSlots({ most: limitTable.closingSockets.value, mostOfGroup: limitTable.closingSocketsOfPeer.value });
 }
 
-/** One HTTP/2 connection of a link, watched for life. */
+/** One HTTP/2 connection of a link, with liveness checks. */
 export class Connection implements Watched, MemoryUser {
   readonly kind = 'peer';
   readonly owner: string;
-  /** What routing has of it. */
+  /** Its routing stream, for memory accounting. */
   routing: { readonly held: number } | undefined;
   readonly session: Session;
-  /** For the hello that this end sends, and for the one that it receives. */
+  /** Bindings of the hello that this end sends, and of the one that it receives. */
   readonly ours: Binding;
   readonly theirs: Binding;
-  /** Round trip in milliseconds, as of the last ping. */
+  /** Round-trip time of the last ping, in milliseconds. */
   roundTrip: number | undefined;
-  /** When the last bytes arrived (milliseconds since 1970), while the peer is silent for so long that other paths are better. */
+  /** Time of the last bytes in milliseconds since 1970, while the peer is silent for so long that other paths are preferred. */
   silentSince: number | undefined;
-  /** It was given up for silence: the peer, or the way to it, is likely to be gone for a while. */
+  /** Whether it was closed for silence: the peer, or the path to it, is likely to be gone for a while. */
   fellSilent = false;
   readonly #socket: Socket;
   readonly #events: ConnectionEvents;
@@ -164,7 +164,7 @@ export class Connection implements Watched, MemoryUser {
 
   destroy(error?: Error): void {
     this.#error ??= error;
-    // The peer reads it in the GOAWAY: see `refusalIn`.
+    // The GOAWAY carries this text to the peer: see `refusalIn`.
     this.session.destroy(error instanceof LinkError ? new Error(`${error.code}: ${error.message}`, { cause: error }) : error);
   }
 }

@@ -1,4 +1,4 @@
-/** What a site says over its links of where it is reached: see `docs/protocol.md`, section 6. */
+/** Endpoints that a site announces over its links: see `docs/protocol.md`, section 6. */
 import { isRecord } from '../../../text/is-record.ts';
 import { isHost } from '../../../text/names.ts';
 import { isOneLine } from '../../../text/printable.ts';
@@ -8,7 +8,7 @@ import { LinkError } from '../link-errors.ts';
 import { messageOfType } from './framing.ts';
 import { limitTable } from '../../../limits/table.ts';
 
-/** As many as a Link has. */
+/** Same limit as for the endpoints of a Link. */
 export const MOST_ENDPOINTS = limitTable.announcedEndpoints.value;
 
 export function writeEndpoints(endpoints: readonly GroupEndpoint[]): Buffer {
@@ -18,7 +18,7 @@ export function writeEndpoints(endpoints: readonly GroupEndpoint[]): Buffer {
   return messageOfType(ENDPOINTS, Buffer.from(JSON.stringify({ endpoints: told })));
 }
 
-/** Those that can be one. @throws LinkError where it is no such message */
+/** Skips invalid endpoints. @throws LinkError if the message is invalid */
 export function readEndpoints(message: Buffer): readonly GroupEndpoint[] {
   const value = parsed(message.subarray(1));
   const endpoints: unknown = isRecord(value) ? value['endpoints'] : undefined;

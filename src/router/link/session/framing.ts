@@ -1,9 +1,9 @@
 import { LinkError } from '../link-errors.ts';
 
-/** Of one routing message with its type. A peer that announces more is cut off. */
+/** Most bytes of a routing message with its type. A peer that announces more is disconnected. */
 export const MOST_MESSAGE_BYTES = 65_536;
 
-/** A message as it stands on a routing stream: 4 bytes of length (of what follows), then type and payload. */
+/** Frames a message for a routing stream: 4 bytes with the length of the rest, then type and payload. */
 export function frameMessage(message: Uint8Array): Buffer {
   if (message.length === 0 || message.length > MOST_MESSAGE_BYTES) {
     throw new RangeError(`A routing message has 1 to ${MOST_MESSAGE_BYTES} bytes, not ${message.length}.`);
@@ -14,7 +14,7 @@ export function frameMessage(message: Uint8Array): Buffer {
   return frame;
 }
 
-/** Puts type and payload together. */
+/** Joins type and payload. */
 export function messageOfType(type: number, payload: Uint8Array): Buffer {
   const message = Buffer.allocUnsafe(1 + payload.length);
   message[0] = type;
@@ -22,26 +22,26 @@ export function messageOfType(type: number, payload: Uint8Array): Buffer {
   return message;
 }
 
-/** Cuts a stream of bytes into messages. Holds at most one unfinished message. */
+/** Splits a stream of bytes into messages. Holds at most one unfinished message. */
 export class MessageReader {
   readonly #most: number;
   readonly #length = Buffer.allocUnsafe(4);
   #lengthBytes = 0;
   #message: Buffer | undefined;
   #filled = 0;
-  /** A message grows with what arrives: an announced length costs its sender as much as it costs us. */
+  /** Length of the current message. Its buffer grows as data arrives, so an announced length costs this end no more than the sender. */
   #wanted = 0;
 
   constructor(most = MOST_MESSAGE_BYTES) {
     this.#most = most;
   }
 
-  /** True between two messages. */
+  /** Whether the reader is between two messages. */
   get empty(): boolean {
     return this.#message === undefined && this.#lengthBytes === 0;
   }
 
-  /** @throws LinkError for a length that no message has */
+  /** @throws LinkError if a length is invalid */
   push(chunk: Buffer): readonly Buffer[] {
     const messages: Buffer[] = [];
     for (let at = 0; at < chunk.length;) {
@@ -53,9 +53,9 @@ export class MessageReader {
   }
 
   /**
-   * Reads on to the end of the next message, so that whoever has enough can leave the rest as it is.
-   * @returns where it stopped: behind a message, or at the chunk's end
-   * @throws LinkError for a length that no message has
+   * Reads up to the end of the next message, so that a caller can leave the rest unread.
+   * @returns where it stopped: after a message, or at the chunk's end
+   * @throws LinkError if a length is invalid
    */
   read(chunk: Buffer, from: number): { readonly at: number; readonly message: Buffer | undefined } {
     let at = from;

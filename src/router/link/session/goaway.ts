@@ -5,14 +5,14 @@ import { PREFACE } from '../../http2/frames.ts';
 import { type LinkError } from '../link-errors.ts';
 import { printableAscii } from '../../../text/printable.ts';
 
-/** RFC 9113 section 7. */
+/** Error code of RFC 9113 section 7. */
 const INADEQUATE_SECURITY = 0xc;
-/** Milliseconds that the peer has to read it. */
+/** Milliseconds for the peer to read the GOAWAY. */
 const READ_DEADLINE = 500;
 
 /**
- * Ends a connection whose certificate is not accepted, with the reason in a GOAWAY frame: TLS has alerts for some reasons
- * only, and none with a text. Nothing that the peer sends is looked at.
+ * Ends a connection whose certificate is refused, with the reason in a GOAWAY frame. TLS has alerts for some reasons only, and none has a
+ * text. Input from the peer is dropped.
  */
 export function sendGoaway(socket: TLSSocket, error: LinkError): void {
   socket.on('error', () => {});
@@ -22,7 +22,7 @@ export function sendGoaway(socket: TLSSocket, error: LinkError): void {
     return;
   }
   socket.resume();
-  // There this end is the client of HTTP/2.
+  // On a reverse connection this end is the HTTP/2 client.
   if (alpnProtocol === REVERSE) socket.write(PREFACE);
   socket.end(goaway(`${error.code}: ${error.message}`));
   const destroy = (): void => void socket.destroy();
@@ -31,7 +31,7 @@ export function sendGoaway(socket: TLSSocket, error: LinkError): void {
   socket.once('close', bounded('connection/refused-closed', closed, closed));
 }
 
-/** An empty SETTINGS frame, which must be a server's first (RFC 9113 section 3.4), and GOAWAY (section 6.8). */
+/** An empty SETTINGS frame, which a server must send first (RFC 9113 section 3.4), and GOAWAY (section 6.8). */
 function goaway(text: string): Buffer {
   const debug = Buffer.from(printableAscii(text, 400), 'latin1');
   const frames = Buffer.alloc(9 + 9 + 8 + debug.length);

@@ -1,10 +1,10 @@
 /**
- * The first message both ways of each connection of a link: who its sender is, and the proof. Whatever certificate is shown,
- * a site's id is proved by its own key, for this very TLS connection and this very end of it, so that a hello can neither be
- * replayed elsewhere nor turned back to its sender.
+ * First message in both directions of each connection of a link: the sender's identity and its proof. Whatever the certificate, a site
+ * proves its ID with its own key, bound to this TLS connection and to the sender's end of it. So a hello can neither be replayed elsewhere
+ * nor reflected to its sender.
  *
- * Message: type 0xf0 · 64 bytes Ed25519 signature · JSON. Signed: `EARSHOT HELLO 1` LF · `C` (TLS client) or `S` (TLS
- * server) · 32 bytes of TLS exporter · the JSON's bytes as sent.
+ * Message: type 0xf0 · 64 bytes Ed25519 signature · JSON. Signed: `EARSHOT HELLO 1` LF · `C` (TLS client) or `S` (TLS server) · 32 bytes of
+ * TLS exporter · the JSON's bytes as sent.
  */
 import type { SiteIdentity, SiteKey } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
@@ -24,17 +24,17 @@ export interface Hello {
   readonly router: string;
   readonly site: SiteIdentity;
   readonly edge: boolean;
-  /** The dialing side's to choose; the accepting side gives them back. */
+  /** Chosen by the dialing end; the accepting end returns the same. */
   readonly link: { readonly id: string; readonly cost: number };
 }
 
-/** Which TLS connection, and which end of it speaks. */
+/** The TLS connection, and the end of it that sends. */
 export interface Binding {
   readonly exporter: Buffer;
   readonly role: 'client' | 'server';
 }
 
-/** Of its sender. */
+/** ID of the sending router. */
 export function routerOf({ site, router }: Hello): RouterId {
   return routerId(site.id, router);
 }
@@ -47,7 +47,7 @@ export function writeHello(hello: Hello, key: SiteKey, binding: Binding): Buffer
   return messageOfType(HELLO, Buffer.concat([key.sign(signedBytes(json, binding)), json]));
 }
 
-/** @throws LinkError where it is no hello, its proof is wrong, or we have no version in common */
+/** @throws LinkError if it is not a hello, its proof is wrong, or there is no common version */
 export function readHello(message: Buffer, binding: Binding): Hello {
   if (message[0] !== HELLO || message.length > MOST_HELLO_BYTES || message.length < 1 + SIGNATURE_BYTES + 2) {
     throw new LinkError('protocol', 'The peer did not begin with a hello.');
@@ -115,7 +115,7 @@ function parse(json: Buffer): { readonly hello: Hello; readonly publicKey: Buffe
   };
 }
 
-/** Names of people and programs: no control characters, at most 253 of UTF-16. */
+/** Valid for names: no control characters, at most 253 UTF-16 code units. */
 const isWords = (text: string): boolean => text.length <= 253 && isOneLine(text);
 
 const isVersion = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value > 0;

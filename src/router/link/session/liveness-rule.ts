@@ -1,17 +1,17 @@
 import type { LivenessConfig } from '../../contract.ts';
 
-/** How long a peer may be silent before a link avoids it, and before the link is given up. All numbers in milliseconds. */
+/** Times in milliseconds that a peer may be silent before its link is avoided, and before the link is closed. */
 export type LivenessTimes = Required<LivenessConfig>;
 
-/** An answer cannot come within one round trip. So many of them may pass, whatever the times are. */
+/** An answer takes at least one round trip, so these numbers of round trips may pass, whatever the times are. */
 const [SUSPECT_ROUND_TRIPS, DEAD_ROUND_TRIPS] = [2, 4];
-/** Milliseconds. A peer that answers later and later cannot put off the end of a link beyond this. */
+/** Milliseconds. Limits how far a peer that answers ever later can postpone the end of a link. */
 const MOST_ROUND_TRIP = 10_000;
 
 export type Liveliness = 'alive' | 'suspect' | 'dead';
 
 /**
- * @param silence since the last byte, or since the unanswered ping where that was sent later
+ * @param silence milliseconds since the last byte, or since the unanswered ping if that is later
  * @param roundTrip undefined before the first answer to a ping
  */
 export function judgeSilence(silence: number, roundTrip: number | undefined, times: LivenessTimes): Liveliness {
@@ -22,7 +22,7 @@ export function judgeSilence(silence: number, roundTrip: number | undefined, tim
   return silence >= suspectAfter ? 'suspect' : 'alive';
 }
 
-/** Samples that a round trip is the least of. A pause makes one of them long, a slow path all. */
+/** Number of samples whose minimum is the round-trip time. A pause lengthens one sample, a slow path all. */
 const SAMPLES = 4;
 
 export function addRoundTrip(samples: readonly number[], sample: number): readonly number[] {

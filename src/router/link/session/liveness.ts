@@ -3,35 +3,35 @@ import { bounded, detached, guard } from '../../../telemetry/boundary.ts';
 import { DEFAULT_LIVENESS } from '../../contract.ts';
 import { addRoundTrip, judgeSilence, roundTripOf, type LivenessTimes } from './liveness-rule.ts';
 
-/** A connection whose peer answers pings as long as it lives. */
+/** A connection whose peer answers pings while it is alive. */
 export interface Watched {
-  /** Rises with everything that arrives. */
+  /** Increases with all input. */
   readonly bytesRead: number;
-  /** Milliseconds; rejects if no answer comes in time. */
+  /** @returns the round-trip time; rejects if no answer arrives within `deadline`, both in milliseconds */
   ping(deadline: number): Promise<number>;
-  /** Nothing has arrived for so many milliseconds: new requests should go another way. */
+  /** Nothing has arrived for this time: new requests should use another path. */
   suspect(milliseconds: number): void;
-  /** The peer has answered again. */
+  /** The peer has answered a ping again. */
   recover(): void;
-  /** Nothing has arrived for so long that the connection has to end. */
+  /** Nothing has arrived for so long that the connection must end. */
   giveUp(milliseconds: number): void;
 }
 
 export interface LivenessLimits extends LivenessTimes {
   /** Milliseconds between two scans of all connections. */
   readonly look: number;
-  /** Milliseconds between two pings, if the first was answered. */
+  /** Milliseconds between two pings, if the first one was answered. */
   readonly ping: number;
 }
 
-/** A peer that dies just after it answered is suspect in less than 3 s: ping + suspectAfter + two scans. */
+/** A peer that dies just after an answer is suspect within 3 s: ping + suspectAfter + two scans. */
 const LIMITS: LivenessLimits = { look: 100, ping: 500, ...DEFAULT_LIVENESS };
-/** The longest that a timer of Node.js takes: whether the peer is dead is decided here, not by the ping. */
+/** Longest timer of Node.js: this class decides whether the peer is dead, not the ping. */
 const NO_DEADLINE = 2 ** 31 - 1;
 
 /**
- * Finds silent peers, also where no packet reports it. Anything that arrives counts as life: an answer may wait behind bulk data. One timer
- * serves all connections. Time in which this process itself stood still is not held against its peers.
+ * Detects silent peers, even if no packet reports the failure. Any input counts as life, since an answer may wait behind bulk data. One
+ * timer serves all connections. Time in which this process was stopped does not count against its peers.
  */
 export class Liveness implements Disposable {
   #limits: LivenessLimits;
@@ -46,7 +46,7 @@ export class Liveness implements Disposable {
     this.#lastScan = clock();
   }
 
-  /** Other times from now on. */
+  /** Replaces the times for all connections. */
   apply(times: LivenessTimes): void {
     this.#limits = { ...this.#limits, ...times };
   }
@@ -80,7 +80,7 @@ export class Liveness implements Disposable {
     this.#timer = undefined;
   }
 
-  /** One round; the timer's work. */
+  /** Scans all connections once; called by the timer. */
   look(): void {
     const now = this.#clock();
     const stoodStill = Math.max(0, now - this.#lastScan - 2 * this.#limits.look);
@@ -101,7 +101,7 @@ export class Liveness implements Disposable {
       pulse.bytesRead = connection.bytesRead;
       pulse.aliveAt = now;
     }
-    // Without a ping under way nobody was asked: then silence means nothing.
+    // Without a pending ping the peer had no reason to send, so silence has no meaning.
     const silence = pulse.waiting ? now - pulse.aliveAt : 0;
     const found = judgeSilence(silence, roundTripOf(pulse.samples), this.#limits);
     if (found === 'dead') {
@@ -125,7 +125,7 @@ export class Liveness implements Disposable {
   #ping(connection: Watched, pulse: Pulse, now: number): void {
     pulse.waiting = true;
     pulse.pingedAt = now;
-    // Silence counts from here at the earliest.
+    // Silence counts from now at the earliest.
     pulse.aliveAt = Math.max(pulse.aliveAt, now - this.#limits.look);
     const ping = async (): Promise<void> => {
       try {

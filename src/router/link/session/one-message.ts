@@ -3,25 +3,25 @@ import { LinkError } from '../link-errors.ts';
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { MessageReader } from './framing.ts';
 
-/** Waits for the one framed message that a request, or its answer, has as its body. */
+/** Receives the single framed message in the body of a request or response. */
 export class OneMessage implements StreamHandler {
   readonly #answer = Promise.withResolvers<Buffer>();
   readonly message = this.#answer.promise;
   readonly #end = Promise.withResolvers<void>();
-  /** Nothing follows the message. */
+  /** Resolves when the stream ends after the message. */
   readonly ended = this.#end.promise;
   readonly #reader = new MessageReader(16_384);
   #stream: Stream | undefined;
   readonly #refused: (head: ResponseHead) => LinkError;
 
-  /** @param refused what an answer other than 200 means */
+  /** @param refused converts a response other than 200 to an error */
   constructor(deadline: number, refused: (head: ResponseHead) => LinkError) {
     this.#refused = refused;
     const late = (): void => this.#answer.reject(new LinkError('timeout', `The peer said nothing within ${deadline / 1_000} s.`));
     const timer = setTimeout(bounded('stream/message-deadline', late, late), deadline);
     const stop = (): void => clearTimeout(timer);
     this.message.then(stop, stop);
-    // Not everybody waits for it.
+    // Avoids an unhandled rejection if no caller waits for it.
     this.ended.catch(() => {});
   }
 

@@ -1,4 +1,4 @@
-/** A new certificate over the link: the request and its answer, both ends. */
+/** Renewal of a certificate over a link: the request and its response, at both ends. */
 import { messageOf, type Logger } from '../../../telemetry/log.ts';
 import type { IssuedCertificate, RouterHooks } from '../../contract.ts';
 import { EarlyRenewalError } from '../../../identity/issued.ts';
@@ -18,7 +18,7 @@ const MOST_ANSWER_BYTES = 65_536;
 const DEADLINE = 30_000;
 export const RETRY_AFTER = 'retry-after';
 
-/** Gathers a body of bounded size. */
+/** Collects a body of bounded size. */
 class Body implements StreamHandler {
   readonly #body = Promise.withResolvers<Buffer>();
   readonly whole = this.#body.promise;
@@ -75,7 +75,7 @@ class Body implements StreamHandler {
   }
 }
 
-/** The side whose certificate ends. @throws EarshotError */
+/** Called by the end whose certificate expires. @throws EarshotError */
 export async function requestRenewal(
   open: (head: RequestHead, handler: StreamHandler) => Stream,
   request: string,
@@ -94,7 +94,7 @@ export async function requestRenewal(
   try {
     text = (await body.whole).toString();
   } catch (error) {
-    // Nobody waits for it any more: a link that is replaced would stay for it. One that has ended is left as it is.
+    // Ends the request, for which a replaced link would stay open otherwise. No-op if the stream has ended.
     stream?.reset(ErrorCode.CANCEL);
     throw error;
   }
@@ -108,14 +108,14 @@ export async function requestRenewal(
   throw new EarshotError('renew-failed', 'The peer answered without a certificate.');
 }
 
-/** The side that issued it. */
+/** Handles a request at the end that issues certificates. */
 export function serveRenewal(options: {
   readonly stream: Stream;
   readonly peer: { readonly certificate: Buffer; readonly siteId: string };
   readonly renew: NonNullable<RouterHooks['renew']>;
   readonly ration: RateLimitedLog;
   readonly host: { readonly log: Logger };
-  /** The request has been answered, or will not be. */
+  /** Called when the request has been answered or has failed. */
   onOver(): void;
 }): StreamHandler {
   const { stream, peer, renew, ration, onOver } = options;
@@ -128,7 +128,7 @@ export function serveRenewal(options: {
       issued = await renew(peer, (await body.whole).toString());
     } catch (error) {
       ration.warn({ siteId: peer.siteId, error }, 'certificate not renewed for a peer');
-      // A peer that is gone takes no answer: the session lets it drop. What caused the error is for the log here, and not for the peer.
+      // If the peer is gone, the session drops the response. The cause of an error is logged here, and not sent to the peer.
       const said = error instanceof Error ? error.message : 'it cannot be renewed';
       if (error instanceof EarlyRenewalError) {
         refuse(stream, 429, 'http_request_denied', said, { [RETRY_AFTER]: String(Math.ceil(error.retryAfter / 1_000)) });

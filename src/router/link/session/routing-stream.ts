@@ -10,20 +10,20 @@ import { frameMessage, MessageReader } from './framing.ts';
 import { limitTable } from '../../../limits/table.ts';
 
 export interface RoutingStreamEvents {
-  /** The first message. @throws LinkError to cut the peer off */
+  /** The first message. @throws LinkError to disconnect the peer */
   onHello(message: Buffer): void;
-  /** Each that follows. @throws Error to cut the peer off */
+  /** Each later message. @throws Error to disconnect the peer */
   onMessage(message: Buffer): void;
-  /** The other end has ended it in order, or answered otherwise than with 200. */
+  /** The other end has ended the stream in order, or responded with a status other than 200. */
   onEnd(refusal: ResponseHead | undefined): void;
-  /** The stream is gone, or what it brought is no routing. Nothing follows. */
+  /** The stream is gone, or its content was invalid. No other event follows. */
   onFault(error: unknown): void;
 }
 
 export interface RoutingStreamLimits {
-  /** Bytes that may wait for a peer that does not read. */
+  /** Most bytes queued for a peer that does not read. */
   readonly queued: number;
-  /** Bytes that may arrive at once, and for each second. */
+  /** Burst of incoming bytes, and bytes per second. */
   readonly burst: number;
   readonly rate: number;
 }
@@ -33,12 +33,12 @@ const LIMITS: RoutingStreamLimits = {
   burst: limitTable.routingArrivals.value.burst,
   rate: limitTable.routingArrivals.value.perSecond,
 };
-/** What a message costs of burst and rate besides its bytes: most of its price is not its length. */
+/** Tokens that a message costs besides its bytes, since most of its cost does not depend on its length. */
 const MESSAGE_PRICE = 1_024;
 
 /**
- * The routing stream of a link, framed. After the hello, messages wait until `start`: each end may be ready before the
- * other. A peer that sends without end is slowed down by flow control, at no cost to other streams.
+ * The framed routing stream of a link. After the hello, messages wait until `start`, since either end may be ready first. A peer that sends
+ * without end is slowed down by flow control, without effect on other streams.
  */
 export class RoutingStream implements StreamHandler {
   readonly #events: RoutingStreamEvents;
@@ -46,17 +46,17 @@ export class RoutingStream implements StreamHandler {
   readonly #reader = new MessageReader();
   #stream: Stream | undefined;
   #state: 'hello' | 'waiting' | 'started' | 'done' = 'hello';
-  /** What has arrived and is not yet read: after the hello until the start, and while a peer is slowed down. */
+  /** Unread input: between the hello and the start, and while a peer is slowed down. */
   readonly #backlog = new Backlog();
-  /** Of a message that is heeded piece by piece, those that are left. */
+  /** Remaining pieces of a message that is processed piece by piece. */
   #pieces: readonly Buffer[] = [];
   #unconsumed = 0;
   readonly #time: CpuBudgetUser;
-  /** A token is a byte. */
+  /** Rate limiter of input; a token is a byte. */
   readonly #arrivals: RateLimiter;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param time in which messages are heeded, of all links of the peer */
+  /** @param time CPU-time budget for messages, over all links of the peer */
   constructor(events: RoutingStreamEvents, time: CpuBudgetUser, limits: Partial<RoutingStreamLimits> = {}) {
     this.#events = events;
     this.#time = time;
@@ -64,23 +64,23 @@ export class RoutingStream implements StreamHandler {
     this.#arrivals = new RateLimiter({ burst: this.#limits.burst, perSecond: this.#limits.rate });
   }
 
-  /** The stream that this handles: known only after the handler was given away. */
+  /** Sets the stream, which is known only after the handler was passed on. */
   use(stream: Stream): void {
     this.#stream = stream;
   }
 
-  /** Memory for what waits, both ways, in bytes. */
+  /** Memory of queued input and output, in bytes. */
   get held(): number {
     const pieces = this.#pieces.reduce((sum, { length }) => sum + length, 0);
     return this.#backlog.length + pieces + (this.#stream?.held ?? 0);
   }
 
-  /** Bytes that wait for the peer to read. */
+  /** Bytes queued until the peer reads. */
   get queued(): number {
     return this.#stream?.queued ?? 0;
   }
 
-  /** Messages flow from now on. */
+  /** Starts the flow of messages. */
   start(): void {
     if (this.#state !== 'waiting') return;
     this.#state = 'started';
@@ -95,7 +95,7 @@ export class RoutingStream implements StreamHandler {
     }
   }
 
-  /** In order: no more from this side. */
+  /** Ends this direction in order. */
   end(): void {
     if (this.#state === 'done') return;
     this.#close();
@@ -121,7 +121,7 @@ export class RoutingStream implements StreamHandler {
     if (this.#state === 'done') return;
     const isAnswered = this.#state !== 'hello';
     this.#close();
-    // A half that stays open would keep the connection for good, though nothing else goes over it.
+    // A half-closed stream would keep the connection open for good, though nothing else uses it.
     if (isAnswered) this.#stream?.end();
     this.#events.onEnd(undefined);
   }
@@ -132,7 +132,7 @@ export class RoutingStream implements StreamHandler {
     this.#fail(new LinkError('lost', `The routing stream broke: ${reason.reason}.`));
   }
 
-  /** Reads what has waited, and then the chunk, as far as the state and the budget let it; the rest waits. */
+  /** Reads the backlog and then the chunk, as far as the state and the limits allow; the rest is kept. */
   #deliver(chunk: Buffer): void {
     const isFirst = this.#backlog.length === 0;
     if (!isFirst) this.#backlog.add(chunk);
@@ -154,7 +154,7 @@ export class RoutingStream implements StreamHandler {
     }
   }
 
-  /** @returns how many of the bytes were read */
+  /** @returns number of bytes read */
   #read(bytes: Buffer): number {
     let at = 0;
     this.#arrivals.refill(Date.now());
@@ -227,7 +227,7 @@ export class RoutingStream implements StreamHandler {
     this.#time.leave();
     this.#backlog.clear();
     this.#pieces = [];
-    // Others may go on over its connection.
+    // Frees the connection's window for other streams.
     this.#stream?.consumed(this.#unconsumed);
     this.#unconsumed = 0;
   }

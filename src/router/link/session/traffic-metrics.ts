@@ -1,6 +1,6 @@
 import { counter } from '../../../telemetry/metrics.ts';
 
-/** Counts what a connection carries, now and after its end. @returns what to call at its end */
+/** Counts the traffic of a connection, during its life and after. @returns a function to call at its end */
 export function countTraffic(connection: { readonly bytesRead: number; readonly bytesWritten: number }): () => void {
   connections.add(connection);
   return () => {
@@ -21,7 +21,7 @@ for (const [direction, of] of [
   counter(`earshot_router_links_${direction}_bytes_total`, `Bytes that were ${direction} on links, within TLS.`, [], (made) => {
     let total = ended[of];
     for (const connection of connections) total += connection[of];
-    // A connection that is closing may have been counted with more than it says at last.
+    // A closing connection may finally report less than was counted before.
     made.inc(Math.max(0, total - counted));
     counted = Math.max(counted, total);
   });
