@@ -263,7 +263,7 @@ class JoinedRouter implements Router, LinkHost {
       this.relayed.failed += 1;
       return refuse(stream, 502, 'http_request_error', 'an edge site carries nothing between others');
     }
-    // An admitted peer can request a key that does not exist, as long as fields may be.
+    // An admitted peer can request any text as a key, up to the size limit of fields.
     const whose = { owner, key: printableAscii(head.authority, LONGEST_TEXT) };
     const full = this.memory.refusal('connection', whose);
     if (full !== undefined) return refuse(stream, 503, 'connection_limit_reached', `busy: ${full}`);
