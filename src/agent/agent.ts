@@ -27,26 +27,27 @@ export interface AgentOptions {
   readonly version: string;
   readonly log: Logger;
   readonly start: StartRouter;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly clock?: () => number;
 }
 
-/** Milliseconds: something is on its way that nothing will tell of. */
+/** Milliseconds until the next reconcile while a change is pending for which no watch event will come. */
 const SOON = 500;
 
-/** Milliseconds: what a router changes comes in bursts. */
+/** Milliseconds for which changes of the router are collected, since they come in bursts. */
 const REPORT_AFTER = 30;
-/** Milliseconds between two reports for each resource, all of which a report looks at. */
+/** Minimum milliseconds between two reports, per resource of the site. A report visits every resource. */
 const REPORT_OF_EACH = 1;
-/** What reports may take of the time: they show the network as well, and others decide how large that is and how often it changes. */
+/**
+ * Fraction of CPU time for reports. A report also covers the network, and other sites decide how large that is and how often it changes.
+ */
 const SHARE_OF_REPORTS = 0.1;
 
 /**
- * Keeps one site, as one of its routers: reads what is wanted, looks after trust, plans, tells the router, and reports what came of it.
+ * Reconciles one site as one of its routers: reads the resources, reconciles trust, plans, configures the router and reports statuses.
  *
- * Passes run one at a time and are level-triggered: each brings everything in line with what is there and what time it is. What has not
- * changed since the last one is neither planned, nor told to the router, nor reported anew. A pass that fails changes nothing that runs.
- * Only the leader writes statuses and looks after trust; every router of the site plans and runs.
+ * Reconciles run one at a time and are level-triggered. Unchanged input is neither planned nor applied nor reported again.
+ * A failed reconcile leaves running traffic untouched. Only the leader writes statuses and reconciles trust; every router plans and runs.
  */
 export class Agent implements AsyncDisposable {
   readonly #options: AgentOptions;
@@ -63,7 +64,7 @@ export class Agent implements AsyncDisposable {
   #identity: Identity | undefined;
   #following: Disposable | undefined;
   #reportTimer: ReturnType<typeof setTimeout> | undefined;
-  /** performance.now() */
+  /** performance.now() of the last report. */
   #reportedAt = Number.NEGATIVE_INFINITY;
   readonly #reportTime = new CpuBudget(SHARE_OF_REPORTS, 0);
 
@@ -88,19 +89,19 @@ export class Agent implements AsyncDisposable {
     });
   }
 
-  /** Resolves after the first pass. Whatever keeps the site from running is in `unready`. */
+  /** Resolves after the first reconcile. The reason that keeps the site from running is in `unready`. */
   async start(): Promise<void> {
     this.#following = this.#options.platform.source.follow(() => this.#passes.request());
     this.#passes.request();
     await this.#passes.idle();
   }
 
-  /** What the router was told last, and what it tells. */
+  /** Config that was last applied to the router, and the router's state. */
   get router(): Pick<RunningRouter, 'config' | 'state'> {
     return this.#router;
   }
 
-  /** Why the site does not carry traffic yet; undefined when it does. */
+  /** Reason why the site does not carry traffic yet; undefined when it does. */
   get unready(): string | undefined {
     const { config, state } = this.#router;
     if (this.#unready !== undefined || config === undefined || state === undefined) return this.#unready;
@@ -111,12 +112,12 @@ export class Agent implements AsyncDisposable {
     this.#passes.request();
   }
 
-  /** Other sites link elsewhere from now on; all that is there goes on. */
+  /** Starts the graceful shutdown: other sites move their links elsewhere, and open connections continue. */
   leave(): void {
     this.#router.leave();
   }
 
-  /** Lets connections finish for so many milliseconds at most. */
+  /** Waits at most `deadline` milliseconds for connections to finish. */
   async drain(deadline: number): Promise<void> {
     await this.#endPasses();
     await this.#markStale(stopping);
@@ -137,14 +138,14 @@ export class Agent implements AsyncDisposable {
     await this.#passes.end();
   }
 
-  /** The last word of this process on the statuses, unless another router of the site has the next one. */
+  /** Marks the statuses as stale when this process ends, unless another router of the site takes over. */
   async #markStale(stale: StaleStatus): Promise<void> {
     const { statuses, siblings } = this.#options.platform;
     await statuses.close();
     try {
       if (this.#leads && !(await siblings.run())) await statuses.markStale(stale);
     } catch (error) {
-      // A disk that is full must not keep connections from being drained, nor the process from ending in order.
+      // A full disk must not prevent draining connections or ending the process in order.
       this.#reportFailed(error);
     }
   }
@@ -177,7 +178,7 @@ export class Agent implements AsyncDisposable {
     this.#report();
   }
 
-  /** First of all, and whatever becomes of the rest of the pass: who is revoked is out. */
+  /** Runs before everything else in a reconcile, so that a later failure cannot delay a revocation. */
   async #revoke(): Promise<void> {
     const revoked = await this.#signing.revocations();
     const { config } = this.#router;
@@ -187,14 +188,14 @@ export class Agent implements AsyncDisposable {
     });
   }
 
-  /** The first process of a site leads; when it ends or loses that, another does. */
+  /** The first process of a site becomes the leader. When it ends or loses the lease, another process takes over. */
   async #takeLead(): Promise<void> {
     const led = this.#leads;
     this.#leads = await this.#options.platform.leadership.lead();
     if (this.#leads === led) return;
     if (this.#leads) {
       this.#options.log.info('this process looks after the site');
-      // Whoever led before has reported since.
+      // The previous leader has written statuses since this process last reported.
       this.#reporter.changed();
       return;
     }
@@ -205,7 +206,7 @@ export class Agent implements AsyncDisposable {
   async #stepTrust({ resources, bundles, problems, incomplete }: Snapshot, now: number): Promise<TrustOutcome> {
     const { platform } = this.#options;
     const site = this.#planner.siteOf(resources);
-    // Nothing of what a site began (a token that is being redeemed, a server for grants) outlives it.
+    // A token redemption or a server for AccessGrants must not outlive the Site that started it.
     if (site === undefined) await this.#signing.end();
     if (!this.#leads || this.#identity === undefined || site === undefined) {
       return { facts: noTrust, problems: [], issued: await platform.stores.bundles.list(), restless: false };
@@ -275,7 +276,7 @@ export class Agent implements AsyncDisposable {
     if (this.#passes.ended || this.#reportTimer !== undefined) return;
     const report = (): void => {
       this.#reportTimer = undefined;
-      // What listens decides what other sites are told, and a link that comes up may have a renewal due.
+      // Open link ports decide the endpoints that other sites receive, and a link that comes up may have a renewal due.
       if (this.#timed(() => this.#router.linksChanged())) this.#passes.request();
       detached('pass/report', () => this.#reportChange());
     };
@@ -286,13 +287,16 @@ export class Agent implements AsyncDisposable {
     this.#reportTimer = setTimeout(bounded('pass/report-later', report, report), pause);
   }
 
-  /** A pass that is nearly over may have looked at the router before it changed; one that begins has not. */
+  /**
+   * Skips the report while a reconcile runs: that reconcile started after the change and reports it. One that was ending may have missed
+   * it.
+   */
   async #reportChange(): Promise<void> {
     await this.#passes.idle();
     try {
       if (!this.#passes.ended && !this.#passes.running) this.#report();
     } catch (error) {
-      // The next pass reports again: it comes within seconds.
+      // The next reconcile, which comes within seconds, reports again.
       this.#reportFailed(error);
     }
   }
@@ -302,7 +306,7 @@ export class Agent implements AsyncDisposable {
     if (this.#leads) this.#timed(() => this.#reporter.report());
   }
 
-  /** Counts what it takes as a part of a report. */
+  /** Counts the CPU time of `work` as part of a report. */
   #timed<R>(work: () => R): R {
     const began = performance.now();
     try {

@@ -11,10 +11,10 @@ import type { Stores } from './ports.ts';
 
 type AuthorityStores = Pick<Stores, 'siteAuthority' | 'issuers' | 'anchor'>;
 
-/** Of the site's own. */
+/** Name of the site's own CA. */
 const OWN = 'ca';
 
-/** The certificate authorities of a site: its own, the user's, and those of signing Certificates. Each is opened once. */
+/** Certificate authorities of a site: its own, the user's, and those of signing Certificates. Opens each one once. */
 export class Authorities {
   readonly #stores: AuthorityStores;
   readonly #known = new Map<string, Promise<Authority>>();
@@ -23,7 +23,7 @@ export class Authorities {
     this.#stores = stores;
   }
 
-  /** The site's default, or the one of that name. @throws TrustError */
+  /** Returns the CA with the given name, or the site's default CA. @throws TrustError */
   async find(name: string | undefined, site: Site): Promise<Authority> {
     const wanted = name ?? defaultIssuerOf(site);
     const key = wanted ?? '';
@@ -35,20 +35,23 @@ export class Authorities {
     try {
       return await opened;
     } catch (error) {
-      // What failed may work the next time.
+      // Retry at the next call.
       if (this.#known.get(key) === opened) this.#known.delete(key);
       throw error;
     }
   }
 
-  /** The site's default. Only the leader makes the site's own. @returns undefined where there is none yet. @throws TrustError */
+  /**
+   * Returns the site's default CA. Only the leader creates the site's own CA. @returns undefined if it does not exist yet @throws
+   * TrustError
+   */
   async default(site: Site, mayCreate: boolean): Promise<Authority | undefined> {
     if (mayCreate || defaultIssuerOf(site) !== undefined) return this.find(undefined, site);
     const made = await this.#stores.siteAuthority.get(OWN);
     return made?.cert === undefined ? undefined : this.find(undefined, site);
   }
 
-  /** Throws where the site's own is missing, damaged or another one than before, although it is known from before. @throws TrustError */
+  /** Fails if the site's own CA is on record, but is missing, damaged or replaced by another one. @throws TrustError */
   async checkOwn(site: Site): Promise<void> {
     const { siteAuthority: bundles, anchor } = this.#stores;
     const known = (await anchor.get()).authorities;
@@ -56,7 +59,7 @@ export class Authorities {
     await siteAuthority(bundles, OWN, { siteName: nameOf(site), anchor });
   }
 
-  /** Of those in use, the one that signed a certificate. @throws TrustError */
+  /** Finds the CA in use that signed the certificate. @throws TrustError */
   async signerOf(certificate: Buffer, site: Site): Promise<Authority> {
     const peer = new X509Certificate(certificate);
     const candidates = [this.find(undefined, site), ...this.#known.values()];
@@ -66,24 +69,24 @@ export class Authorities {
     throw new TrustError('authority-missing', `no certificate authority of this site has signed the certificate ${peer.serialNumber}`);
   }
 
-  /** One of the user's, or one that a signing Certificate made. */
+  /** Opens a CA of the user, or one of a signing Certificate. */
   async #named(name: string): Promise<Authority> {
     if (!isResourceName(name)) {
       throw new TrustError('authority-missing', `${quoted(name)} cannot be the name of a certificate authority`);
     }
     const { issuers } = this.#stores;
     for (const bundles of issuers) if ((await bundles.get(name)) !== undefined) return readAuthority(bundles, name);
-    // Its message says where the user is to put one.
+    // The error message names the location for the user's CAs.
     return readAuthority(issuers[0], name);
   }
 
-  /** They are read again at the next use: what they were read from may have changed. */
+  /** Reads the CAs again at their next use, since their files or Secrets may have changed. */
   forget(): void {
     this.#known.clear();
   }
 }
 
-/** Undefined: the site's own. */
+/** Undefined means the site's own CA. */
 export function defaultIssuerOf({ spec }: Site): string | undefined {
   return spec.defaultIssuer === '' ? undefined : spec.defaultIssuer;
 }

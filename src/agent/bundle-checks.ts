@@ -3,15 +3,15 @@ import type { BundleProblem, BundleUse } from '../site/material.ts';
 import { checkBundle, isAboutDates, type BundleCheck, type Purpose } from '../identity/bundle-check.ts';
 import { readCertificates } from '../x509/facts.ts';
 
-/** From the one to before the other, milliseconds since 1970. */
+/** Half-open interval, in milliseconds since 1970: `from` is included, `until` is not. */
 export interface Span {
   readonly from: number;
   readonly until: number;
 }
 
 /**
- * Whether bundles serve, each looked at once: keys are read and signatures verified on the thread that carries the traffic. What was
- * found holds for that very object, until a certificate in it begins or ends.
+ * Checks of bundles, cached for each bundle object: parsing keys and verifying signatures blocks the thread that carries the traffic. A
+ * result is valid until a certificate in the bundle begins or expires.
  */
 export class BundleChecks {
   readonly #found = new WeakMap<TlsBundle, Map<BundleUse, Found>>();
@@ -43,13 +43,13 @@ const PURPOSES: Readonly<Record<BundleUse, Purpose>> = {
   trust: { kind: 'trust' },
 };
 
-/** Of dates whoever connects decides. */
+/** Problems with dates do not block: the peer decides about them. */
 function problemsOf(found: BundleCheck): readonly BundleProblem[] {
   if (found.ok) return found.warnings.map(({ code, message }) => ({ code, message, passing: true }));
   return found.problems.map(({ code, message }) => ({ code, message, passing: isAboutDates(code) }));
 }
 
-/** The time around now in which no certificate begins or ends. */
+/** Returns the time span around `now` in which no certificate begins or expires. */
 function sameUntil({ cert, ca }: TlsBundle, now: number): Span {
   const times = [cert, ca].flatMap(timesOf);
   return {
@@ -58,13 +58,13 @@ function sameUntil({ cert, ca }: TlsBundle, now: number): Span {
   };
 }
 
-/** When one begins, and the first millisecond at which it has ended. */
+/** Returns the start of each certificate's validity, and the first millisecond after its end. */
 function timesOf(pem: string | undefined): readonly number[] {
   if (pem === undefined) return [];
   try {
     return readCertificates(pem, 'the bundle').flatMap(({ facts }) => [facts.notBefore, facts.notAfter + 1]);
   } catch {
-    // What cannot be read will not mend with time.
+    // An unparsable bundle does not become valid with time.
     return [];
   }
 }

@@ -22,23 +22,23 @@ import type { Authorities } from './authorities.ts';
 export interface EnsureOptions {
   readonly site: Site;
   readonly issued: BundleSet;
-  /** Bundles that came of tokens. */
+  /** Names of bundles that were created by redeeming tokens. */
   readonly ofTokens: ReadonlySet<string>;
-  /** Serial numbers. */
+  /** Serial numbers of revoked certificates. */
   readonly revoked: ReadonlySet<string>;
-  /** Something that may show it on links cannot be read: a certificate that is there stays a link's. */
+  /** Keeps the purpose of an existing certificate, because a resource that could use it for links is unreadable. */
   readonly keepsPurpose?: boolean;
   readonly now: number;
-  /** For how long a new one is issued; left out: the default. */
+  /** Lifetime of a new certificate in days; the default if omitted. */
   readonly days?: number;
 }
 
-/** Makes and renews the TLS bundles that a site is to have of its own, each on record before it is there. */
+/** Creates and renews the site's own TLS bundles. Each certificate is on record before its bundle is stored. */
 export class Certificates {
   readonly #bundles: Bundles;
   readonly #authorities: Authorities;
   readonly #ledger: Ledger;
-  /** Read once for each bundle: passes come every few seconds. */
+  /** Parsed certificates, cached for each bundle because reconciles run every few seconds. */
   readonly #read = new WeakMap<TlsBundle, ReadLeaf>();
 
   readonly #anchor: AnchorStore | undefined;
@@ -50,7 +50,7 @@ export class Certificates {
     this.#authorities = authorities;
   }
 
-  /** Brings one up to date. @returns how it stands, and whether it was written just now */
+  /** Creates or renews one bundle if necessary. @returns its state, and whether this call wrote it */
   async ensure(planned: WantedBundle, options: EnsureOptions): Promise<CertificateState & { readonly written: boolean }> {
     const { site, issued, ofTokens, revoked, now } = options;
     try {
@@ -85,13 +85,13 @@ export class Certificates {
     return certificateFacts(cert, `${this.#bundles.locationOf(name)}/tls.crt`);
   }
 
-  /** @returns undefined for one that signs itself */
+  /** @returns undefined for a self-signed certificate */
   async #issuerOf({ issuer }: WantedBundle, site: Site): Promise<Authority | undefined> {
     if (issuer.kind === 'self') return undefined;
     return this.#authorities.find(issuer.kind === 'named' ? issuer.name : undefined, site);
   }
 
-  /** One that opened links, since it is older than marks or was a link's, and is an application's from now on. */
+  /** Revokes a certificate that could open links (it has no purpose mark, or the one for links) and is for applications from now on. */
   async #refuse({ resource }: WantedBundle, { facts: { serial, notAfter } }: ReadLeaf): Promise<void> {
     await this.#ledger.record({ siteName: resource, serial, notAfter });
     await this.#ledger.revoke(resource);
@@ -140,7 +140,6 @@ function withPurposeOf(leaf: ReadLeaf | undefined, { order: { purpose, ...order 
   return { ...planned, order: { ...order, ...(kept === undefined ? {} : { purpose: kept }) } };
 }
 
-/** @throws TrustError `bad-argument` */
 function purposeIn({ order: { purpose } }: WantedBundle): CertificatePurpose | undefined {
   if (purpose === undefined || purpose === 'link' || purpose === 'application') return purpose;
   throw new TrustError('bad-argument', `settings.${PURPOSE} is ${quoted(purpose, 100)}, and must be "link" or "application"`);
@@ -151,27 +150,27 @@ function stands({ facts, x509, purpose }: ReadLeaf, wanted: WantedBundle, author
     serves(facts, wanted) &&
     isFor(x509, wanted) &&
     (wanted.order.purpose === undefined || wanted.order.purpose === purpose) &&
-    // Made while the clock was ahead.
+    // False if the certificate was issued while the clock was ahead.
     facts.notBefore <= now &&
     isOf(authority, { x509 }) &&
     !isRenewalDue(facts, now)
   );
 }
 
-/** @param authority undefined for what signs itself */
+/** @param authority undefined for a self-signed certificate */
 const isOf = (authority: Authority | undefined, { x509 }: Pick<ReadLeaf, 'x509'>): boolean =>
   authority === undefined || x509.checkIssued(authority.certificate);
 
 const nameTaken = (name: string): TrustError =>
   new TrustError('name-taken', `${name} is the TLS bundle of a link that came of a token, and would be replaced: use another name`);
 
-/** Names that it has besides do no harm: an address that comes and goes does not make a new certificate each time. */
+/** Additional names are accepted, so that an address that comes and goes does not cause a new certificate each time. */
 function serves(facts: CertificateFacts, { order }: WantedBundle): boolean {
   return facts.commonName === order.subject && facts.isAuthority === order.signing && namesAll(facts.hosts, order.hosts);
 }
 
 function isFor(certificate: X509Certificate, { order }: WantedBundle): boolean {
-  // A certificate authority has none.
+  // CA certificates have no extended key usage.
   if (order.signing) return true;
   const found = new Set(certificate.keyUsage);
   return order.server === found.has(Use.server) && order.client === found.has(Use.client);

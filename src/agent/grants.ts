@@ -1,4 +1,4 @@
-/** AccessGrants: the store of codes, and the server where tokens are redeemed. */
+/** Reconciles AccessGrants: the store of codes, and the server for redeeming tokens. */
 import { parseDuration } from '../api/skupper/duration.ts';
 import type { AccessGrant, AccessGrantStatus } from '../api/skupper/index.ts';
 import { problemOf, type Problem } from '../errors/problem.ts';
@@ -17,11 +17,11 @@ import type { Stores } from './ports.ts';
 export const GRANT_SERVER_BUNDLE = 'earshot-grant-server';
 
 export interface GrantSettings {
-  /** The address to listen on. Left out: all. */
+  /** Address to listen on; all addresses if omitted. */
   readonly host?: string;
   readonly port: number;
   readonly certificateDays?: number;
-  /** What others reach this site by; the first goes into tokens. */
+  /** Hosts under which other sites reach this site. Tokens contain the first. */
   readonly hosts: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export interface GrantsOptions {
   readonly authority: (issuer: string | undefined) => Promise<Authority>;
   readonly offer: () => LinkOffer;
   readonly log: Logger;
-  /** A token was redeemed. */
+  /** Called after a token was redeemed. */
   readonly onChange: () => void;
 }
 
@@ -50,7 +50,7 @@ export class Grants implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** @param isUnread whether a grant of that name may be stored and cannot be read now: it is not served, and not forgotten */
+  /** @param isUnread whether a grant of that name may exist but is unreadable now: it is not served, and its record is kept */
   async ensure(
     grants: readonly AccessGrant[],
     isUnread: (name: string) => boolean,
@@ -142,7 +142,7 @@ async function factsOf(store: GrantStore, grant: AccessGrant, served: Served, { 
   }
 }
 
-/** @param name that of the grant in its store, and in the URL */
+/** @param name name of the grant in its store and in the URL */
 export function grantSpecOf(
   { spec: { code, redemptionsAllowed, expirationWindow, issuer }, status }: AccessGrant,
   name: string,
@@ -158,7 +158,7 @@ export function grantSpecOf(
   };
 }
 
-/** Undefined where it has never been processed. */
+/** Undefined if the grant has never been reconciled. */
 export function knownGrant({ redemptions = 0, expirationTime }: Partial<AccessGrantStatus> = {}): KnownGrant | undefined {
   const expires = Date.parse(expirationTime ?? '');
   return Number.isNaN(expires) ? undefined : { redemptions, expires };

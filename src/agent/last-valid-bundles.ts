@@ -7,8 +7,8 @@ import type { Found } from './bundle-checks.ts';
 type Gathered = Pick<Material, 'bundles' | 'unreadable'>;
 
 /**
- * What each bundle was when it last served a purpose. A mistake in a certificate does not stop what ran with the one before, as with any
- * other file. Only this process knows it: after a restart there is nothing to fall back to.
+ * Last valid version of each bundle for each use. A faulty replacement of a certificate does not stop traffic that runs with the version
+ * before. Kept in memory only: after a restart there is no fallback.
  */
 export class LastValidBundles {
   readonly #last = new Map<string, Map<BundleUse, TlsBundle>>();
@@ -18,12 +18,12 @@ export class LastValidBundles {
     this.#last.getOrInsertComputed(bundle.name, () => new Map<BundleUse, TlsBundle>()).set(use, bundle);
   }
 
-  /** Whoever takes a bundle away means it. */
+  /** Removing a bundle is deliberate, so its last valid version is not kept. */
   forgetOthers({ bundles, unreadable }: Gathered): void {
     for (const name of this.#last.keys()) if (!bundles.has(name) && !unreadable.has(name)) this.#last.delete(name);
   }
 
-  /** @returns undefined where the bundle serves, or nothing did that still does */
+  /** @returns undefined if the present bundle is valid, or if the last valid version is no longer valid */
   standInFor(
     name: string,
     use: BundleUse,
@@ -38,7 +38,7 @@ export class LastValidBundles {
   }
 }
 
-/** One that has ended is used all the same where nothing better is there: whoever connects decides. */
+/** An expired certificate is still used if there is nothing better: the peer decides whether to accept it. */
 function isBad({ problems }: Found): boolean {
   return problems.some(({ code, passing }) => !passing || isAboutDates(code));
 }

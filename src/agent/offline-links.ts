@@ -20,11 +20,13 @@ interface OfflineLinkOptions {
   readonly authorities: Authorities;
   readonly site: Site;
   readonly now: number;
-  /** For how long a certificate is issued; left out: the default. */
+  /** Lifetime of a certificate in days; the default if omitted. */
   readonly days?: number;
 }
 
-/** Keeps the links up to date that somebody has asked for, so that another site can use them without a token. Nobody gets one unasked. */
+/**
+ * Updates the link files that a user has requested, with which another site can link without a token. Never creates one without a request.
+ */
 export async function keepOfflineLinks(sources: readonly OfflineLinkSource[], options: OfflineLinkOptions): Promise<void> {
   for (const { access, endpoints } of sources) {
     const name = `link-${access.name}`;
@@ -36,7 +38,9 @@ export async function keepOfflineLinks(sources: readonly OfflineLinkSource[], op
   }
 }
 
-/** Put on record before it is handed out, so that it can be revoked by its name; then the next one is made. */
+/**
+ * Records each certificate before handing it out, so that it can be revoked by the link's name. The next reconcile then issues another one.
+ */
 async function bundleFor(
   name: string,
   { cert, key, ca }: TlsBundle,

@@ -1,4 +1,4 @@
-/** Says each thing once, as passes come every few seconds; bounded, since what is said may change for ever. */
+/** Logs each message once, since reconciles repeat every few seconds. Bounded, because messages may vary without end. */
 export class OnceLog {
   readonly #said = new Set<string>();
 

@@ -17,7 +17,7 @@ export interface OwnSigningOptions extends Pick<TrustOptions, 'log' | 'routerSta
   readonly signing: Extract<Signing, { readonly kind: 'here' }>;
 }
 
-/** Signs with the site's authorities, which this process has. */
+/** Signs with the site's CAs, whose keys this process has. */
 export class OwnSigning implements SiteSigning {
   readonly #options: OwnSigningOptions;
   readonly #authorities: Authorities;
@@ -47,7 +47,7 @@ export class OwnSigning implements SiteSigning {
     return { ...outcome, problems: [...problems, ...outcome.problems] };
   }
 
-  /** What the site keeps beside its resources, and what of it is missing: also while all goes on with what is in memory. */
+  /** Checks the state that the site keeps beside its resources, also while a copy in memory still serves. */
   async #missingState(site: Site): Promise<readonly ResourceProblem[]> {
     const { stores } = this.#options.signing;
     const problems: ResourceProblem[] = [];

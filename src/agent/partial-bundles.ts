@@ -4,23 +4,23 @@ import type { TlsBundle } from '../router/contract.ts';
 
 export interface HeldBundles {
   readonly bundles: ReadonlyMap<string, TlsBundle>;
-  /** Some are held back: look again soon. */
+  /** Some bundles are held back; plan again soon. */
   readonly holds: boolean;
 }
 
-/** Milliseconds. */
+/** Milliseconds for which the earlier version of a bundle is used. */
 const PATIENCE = 2000;
 
 /**
- * A certificate and its key are written one after the other by whoever replaces them. For a moment a bundle that no longer fits
- * together therefore counts as it was before.
+ * Detects partially written bundles. A certificate and its key are replaced one after the other. While they do not match, the earlier
+ * version of the bundle is used for a short time.
  */
 export class PartialBundles {
   readonly #lastWhole = new Map<string, TlsBundle>();
   readonly #tornSince = new Map<string, number>();
   #latest: { readonly given: ReadonlyMap<string, TlsBundle>; readonly held: HeldBundles } | undefined;
 
-  /** @returns the same object as before while nothing has changed */
+  /** @returns the same object as before if nothing has changed */
   hold(given: ReadonlyMap<string, TlsBundle>, now: number): HeldBundles {
     if (this.#latest?.given === given && !this.#latest.held.holds) return this.#latest.held;
     const bundles = new Map([...given].map(([name, bundle]) => [name, this.#holdOne(name, bundle, now)]));
@@ -44,7 +44,7 @@ export class PartialBundles {
   }
 }
 
-/** A certificate with its key; the time does not matter here. */
+/** Checks that the certificate and the key match; dates do not matter here. */
 function isWhole(bundle: TlsBundle): boolean {
   return checkBundle(bundle, { kind: 'server', dates: 'none' }).ok;
 }

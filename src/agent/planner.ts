@@ -15,7 +15,7 @@ import { PartialBundles } from './partial-bundles.ts';
 export interface PlanInput {
   readonly snapshot: Snapshot;
   readonly issued: BundleSet;
-  /** What the site's own authority is verified by, PEM. */
+  /** PEM certificate that verifies the site's own CA. */
   readonly siteAuthority: string | undefined;
   readonly platform: Pick<Platform, 'capabilities' | 'defaults' | 'access'>;
   readonly reach: Reach;
@@ -24,18 +24,18 @@ export interface PlanInput {
 
 export interface Planned {
   readonly plan: SitePlan;
-  /** A bundle counts as it was before: plan again soon. */
+  /** An earlier version of a bundle is in use; plan again soon. */
   readonly holds: boolean;
 }
 
-/** Plans the site; the same plan as before, at no cost, while nothing that it was made from has changed and no certificate began or ended. */
+/** Plans the site. Returns the cached plan while the input is the same and no certificate has begun or expired since. */
 export class Planner {
   readonly #torn = new PartialBundles();
   readonly #checks = new BundleChecks();
   readonly #lastValid = new LastValidBundles();
   #latest: { readonly from: readonly unknown[]; readonly holds: Span; readonly plan: SitePlan } | undefined;
 
-  /** The Site that runs, or would run next. */
+  /** Returns the Site that runs, or would run next. */
   siteOf(resources: SiteResources): Site | undefined {
     return chooseSite(resources, this.#latest?.plan.site).site;
   }
@@ -87,7 +87,7 @@ function isIn(now: number, { from, until }: Span): boolean {
   return from <= now && now < until;
 }
 
-/** The user's own counts first, then what came with a resource, unless what was issued is its renewal; then what was issued. */
+/** Precedence: the user's bundles, then bundles attached to resources unless an issued one is their renewal, then issued bundles. */
 function gatherBundles(user: BundleSet, attached: readonly TlsBundle[], issued: BundleSet): Pick<Material, 'bundles' | 'unreadable'> {
   const bundles = new Map(issued.bundles);
   for (const bundle of attached) {
@@ -99,7 +99,7 @@ function gatherBundles(user: BundleSet, attached: readonly TlsBundle[], issued: 
   return { bundles, unreadable: new Map(unreadable) };
 }
 
-/** Of the same subject, by the same authority, and younger. */
+/** Whether `own` has the same subject and issuer and is not older. */
 function isRenewalOf(own: TlsBundle, given: TlsBundle): boolean {
   if (own.cert === undefined || given.cert === undefined) return false;
   try {

@@ -1,9 +1,8 @@
 /**
- * What the engine that keeps a site asks of the platform that the site lives on. The engine decides what a site does; a platform knows
- * where its resources, keys and statuses are. So nothing here is a path, an object of a cluster, or a way to watch either: names and
- * sentences for people come from the platform as text.
+ * Interfaces between the site engine and its platform. The engine decides what a site does; the platform knows where resources, keys and
+ * statuses are stored. Nothing here is a path or a cluster object: names and sentences for people come from the platform as text.
  *
- * Whatever rejects, rejects for now: the engine tells why, and asks again at the next pass.
+ * Every rejection is transient: the engine reports it and retries at the next reconcile.
  */
 import type { Endpoint, Link } from '../api/skupper/index.ts';
 import type { Learned, ProxyConfig, RouterState, SiblingConfig, SiteEndpoint, SiteKey, TlsBundle } from '../router/contract.ts';
@@ -26,97 +25,100 @@ export interface SitePlatform extends Platform {
   readonly stores: RouterStores;
   readonly signing: Signing;
   readonly statuses: StatusSink;
-  /** How other sites reach this one, as far as it is known now. May throw: the report or the pass is then repeated. */
+  /** How other sites reach this one, as far as known now. If it throws, the report or the reconcile is repeated. */
   reach(): Reach;
   readonly leadership: Leadership;
   readonly siblings: Siblings;
-  /** From now on the router refuses these, and nothing that they end is open: for whoever has revoked one, and waits for that. */
+  /**
+   * Called once the router refuses these certificates and sites and has closed their connections. Unblocks a command that waits for a
+   * revocation.
+   */
   confirmRevocations(revoked: Revocations): Promise<void>;
-  /** What the statuses say once nothing runs the site: how to start it is the platform's to say. */
+  /** Statuses while no process runs the site. The platform words how to start it. */
   readonly stopped: StaleStatus;
 }
 
 export interface Source {
-  /** As it stands now; the same object as before where nothing has changed, which costs little. */
+  /** Returns the present state. If nothing has changed, returns the same object as before at little cost. */
   read(): Promise<Snapshot>;
   /**
-   * Calls back soon after anything changed that a pass takes in (what `read` gives, the stores, the siblings), and every few seconds
-   * in any case: what depends on the time happens by that.
+   * Calls back soon after a change of the input of a reconcile (the result of `read`, the stores, the replicas). Also calls back every few
+   * seconds, for everything that depends on the time.
    */
   follow(onChange: () => void): Disposable;
-  /** Where somebody puts a TLS bundle of that name, for messages. */
+  /** Location where a user puts a TLS bundle of that name, for messages. */
   bundleLocation(name: string): string;
 }
 
 export interface Snapshot {
   readonly resources: SiteResources;
-  /** What is wrong with what was written, also with resources that are not there for it. Each message says where it stands. */
+  /** Problems with the written resources, including those too damaged to appear in `resources`. Each message names the location. */
   readonly problems: readonly ResourceProblem[];
-  /** Why the Site that somebody wrote is not there; undefined where it is, or nobody wrote one. */
+  /** Reason why a written Site is not in `resources`; undefined if it is, or if none was written. */
   readonly unreadSite?: string;
-  /** Those of the namespace; undefined where the platform has none. */
+  /** Pods of the namespace; undefined if the platform has none. */
   readonly pods?: readonly SelectablePod[];
-  /** As `Material.services`. */
+  /** See `Material.services`. */
   readonly services?: ServiceMaterial;
   readonly attachedServers?: readonly AttachedServers[];
-  /** Where other sites reach this one, as whoever makes that knows; undefined where nobody does. */
+  /** Endpoints at which other sites reach this one, as reported by their creator; undefined if unknown. */
   readonly reachedAt?: readonly SiteEndpoint[];
-  /** By the names of Links, what earlier processes were told of their sites: see `rememberedOf`. */
+  /** Details of remote sites that earlier processes learned, by Link name. See `rememberedOf`. */
   readonly remembered?: ReadonlyMap<string, Learned>;
-  /** By the name that a Link has for one. */
+  /** Proxies, by the name that Links refer to. */
   readonly proxies?: ReadonlyMap<string, ProxyConfig>;
-  /** As `Material.awaitedSecrets`. */
+  /** See `Material.awaitedSecrets`. */
   readonly awaitedSecrets?: ReadonlySet<string>;
-  /** The user's own: never replaced. */
+  /** The user's own bundles. Never replaced. */
   readonly bundles: BundleSet;
-  /** TLS bundles that came along with resources: the site may renew them. */
+  /** TLS bundles attached to resources. The site may renew them. */
   readonly attached: readonly TlsBundle[];
-  /** Something that was written cannot be read, and nobody knows what: what is missing may be wanted. */
+  /** An unidentifiable resource is unreadable, so a missing resource may still be desired. */
   readonly incomplete: boolean;
-  /** Something is being written at this moment: look again soon. */
+  /** A write is in progress; read again soon. */
   readonly restless: boolean;
 }
 
-/** Who signs for the site. */
+/** Where certificates of the site are signed. */
 export type Signing =
-  /** This engine, where it leads. */
+  /** In this engine, while it is the leader. */
   | { readonly kind: 'here'; readonly stores: Stores; readonly offlineLinks: OfflineLinks }
-  /** A process that does not face other sites. It makes certificates, redeems tokens and keeps the record. */
+  /** In a process without exposure to other sites, which issues certificates, redeems tokens and keeps the ledger. */
   | {
       readonly kind: 'elsewhere';
       revocations(): Promise<Revocations>;
-      /** What the site's own authority is verified by, PEM; undefined while there is none. */
+      /** PEM certificate that verifies the site's own CA; undefined if it does not exist yet. */
       siteAuthority(): Promise<string | undefined>;
-      /** As `RouterHooks.renew`. */
+      /** See `RouterHooks.renew`. */
       renew(peer: { readonly certificate: Buffer; readonly siteId: string }, request: string): Promise<IssuedCertificate>;
     };
 
-/** What every router of a site needs. */
+/** Stores that every router of a site needs. */
 export interface RouterStores {
   /**
-   * Who the site is.
-   * @param mayCreate only the leader makes the key, and only where there has never been one
-   * @returns undefined where there is none and none may be made
-   * @throws an error that says how to mend a damaged key: it is never replaced, since a new key is a new site to all others
+   * Returns the identity of the site.
+   * @param mayCreate only the leader creates the key, and only if there has never been one
+   * @returns undefined if there is no key and none may be created
+   * @throws an error that says how to repair a damaged key. It is never replaced: with a new key, all others see a new site
    */
   identity(mayCreate: boolean): Promise<Identity | undefined>;
-  /** What the site has issued, or got for a token. */
+  /** Bundles that the site has issued, or has received by redeeming tokens. */
   readonly bundles: Bundles;
   readonly pendingKeys: PendingKeys;
   readonly renewalRequests: RenewalRequests;
 }
 
-/** What an engine needs besides that signs for its site. */
+/** Additional stores for an engine that signs for its site. */
 export interface Stores extends RouterStores {
-  /** Where the site's own certificate authority is, under the name `ca`. */
+  /** Store of the site's own CA, under the name `ca`. */
   readonly siteAuthority: Bundles;
-  /** Where other authorities may be, the place for the user's first: the first that has one of a name counts. */
+  /** Stores of other CAs, the user's first. The first store that has a name wins. */
   readonly issuers: readonly [Bundles, ...Bundles[]];
   readonly tokens: TokenStore;
-  /** What the site remembers of its other state. */
+  /** Record that detects the loss of the site's other state. */
   readonly anchor: AnchorStore;
   ledger(): Promise<AnchoredLedger>;
-  /** For the leader alone. @throws TrustError `state-busy` where another process has it */
+  /** For the leader only. @throws TrustError `state-busy` if another process has it open */
   grants(ledger: Ledger): Promise<GrantStore>;
 }
 
@@ -126,74 +128,77 @@ export interface Identity {
 }
 
 export interface TokenStore {
-  /** Marks of redeemed tokens, by name. A mark differs from that of another token of the same name. */
+  /** Marks of redeemed tokens, by name. Two tokens with the same name have different marks. */
   redeemed(): Promise<ReadonlyMap<string, string>>;
   setRedeemed(redeemed: ReadonlyMap<string, string>): Promise<void>;
-  /** Makes the Link, or replaces it: it is among the resources from then on. */
+  /** Creates or replaces the Link, which is part of the resources from then on. */
   putLink(link: Link): Promise<void>;
-  /** Takes back what `putLink` made. */
+  /** Undoes `putLink`. */
   removeLink(name: string): Promise<void>;
-  /** Names of the bundles that were written for tokens, and by nothing else. */
+  /** Names of bundles that were written for tokens only. */
   madeBundles(): Promise<ReadonlySet<string>>;
-  /** Removes one of `madeBundles`; without effect on any other. */
+  /** Removes one of `madeBundles`. No-op for any other bundle. */
   removeBundle(name: string): Promise<void>;
 }
 
-/** "Renew the certificate of this link now", and what came of it. Links by their own names. */
+/** Requests to renew the certificate of a link now, and their results. Links have the names of their resources. */
 export interface RenewalRequests {
   open(): Promise<ReadonlySet<string>>;
   answer(link: string, answer: RenewalAnswer): Promise<void>;
 }
 
 export type RenewalAnswer =
-  /** Serial numbers in upper-case hex; `until` in RFC 3339. */
+  /** Serial numbers are upper-case hex; `until` is RFC 3339. */
   { readonly serial: string; readonly before: string; readonly until: string } | { readonly refused: string };
 
-/** Only the leader writes any. */
+/** Only the leader writes statuses. */
 export interface StatusSink {
-  /** All statuses that are to stand: others go. Returns at once and tries again by itself; the last call wins. */
+  /** Sets all desired statuses and removes others. Returns at once and retries by itself; the last call wins. */
   write(report: Report): void;
-  /** Puts it in the place of every status that stands, whoever wrote it: none may go on saying Ready. */
+  /** Replaces every existing status, so that none still reports Ready. The author of a status does not matter. */
   markStale(stale: StaleStatus): Promise<void>;
-  /** Resolves once all that was asked for is written, or has failed; nothing is written by `write` from then on. */
+  /** Resolves once all pending writes have succeeded or failed. `write` has no effect from then on. */
   close(): Promise<void>;
 }
 
 export interface Report {
   readonly resources: SiteResources;
   readonly statuses: ReadonlyMap<ResourceKey, AnyStatus>;
-  /** As the snapshot had them: a resource that cannot be read has a status all the same. */
+  /** Problems from the snapshot. An unreadable resource has a status as well. */
   readonly problems: readonly ResourceProblem[];
   readonly plan: SitePlan;
-  /** Undefined while no router runs. */
+  /** Undefined if no router runs. */
   readonly router?: RouterState;
 }
 
-/** Of the processes that run a site's routers one leads: it writes statuses and looks after trust. */
+/** Leader election among the processes that run a site's routers. The leader writes statuses and reconciles trust. */
 export interface Leadership {
-  /** Whether this process leads now; it does from then on where nobody else does. It may lose it again. */
+  /** Returns whether this process leads now. Takes the lead if no other process has it. The lead may be lost later. */
   lead(): boolean | Promise<boolean>;
   resign(): void;
 }
 
 export interface Siblings {
-  /** @param expected whether the site is to have several. @returns undefined where this router needs to know of none */
+  /** @param expected whether the site is to have several routers @returns undefined if this router does not need to know others */
   config(expected: boolean): Promise<SiblingConfig | undefined>;
   run(): Promise<boolean>;
-  /** Those that serve clients, and are not about to end, by name: this router takes none off them before it reaches what they do. */
+  /**
+   * Names of replicas that serve clients and are not shutting down. This router becomes ready only when it reaches the same sites as they
+   * do.
+   */
   serving(): readonly string[];
 }
 
-/** Links that other sites can use without a token. Whoever can read one can link, so they are for the site's owner alone. */
+/** Links that other sites can use without a token. Read access is enough to link, so they are for the site's owner only. */
 export interface OfflineLinks {
-  /** What it holds: nothing yet, where it was only asked for. Undefined where nobody has asked for it. */
+  /** Returns the bundle of a link, empty if it was only requested; undefined if it was not requested. */
   find(name: string, host: string): Promise<TlsBundle | undefined>;
   put(link: OfflineLink): Promise<void>;
-  /** Takes away those of other names. */
+  /** Removes all links with other names. */
   keepOnly(names: readonly string[]): Promise<void>;
 }
 
-/** A link that another site can use without a token. */
+/** Link that another site can use without a token. */
 export interface OfflineLink {
   readonly name: string;
   readonly host: string;

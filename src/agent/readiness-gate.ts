@@ -1,29 +1,31 @@
 import type { RouterConfig, RouterRecord, RouterState } from '../router/contract.ts';
 import { keysOf } from '../site/observe/network-status.ts';
 
-/** Milliseconds: a link whose other end is gone must not keep a router from serving what it can. */
+/** Milliseconds after which a router serves what it can, even if the other end of a link is gone. */
 const PATIENCE = 10_000;
 
 /**
- * Whether a router that has just started has arrived in the network. While others of its site serve clients it takes none off them before it
- * reaches what they reach; where it is the only one, no client is better off elsewhere. Once arrived it stays so, whatever goes down later.
+ * Decides whether a router that has just started is ready. While replicas of its site serve clients, it waits until it reaches the same
+ * sites. A single router does not wait, since clients have no alternative. Once ready, it stays ready.
  */
 export class ReadinessGate {
   readonly #clock: () => number;
   #since: number | undefined;
   #arrived = false;
-  /** What was looked at last: a large network takes tens of milliseconds, and whoever reaches the port for probes may ask a hundred times at once. */
+  /**
+   * Input of the last check. A check of a large network takes tens of milliseconds, and the probe port may receive many requests at once.
+   */
   #seen: readonly unknown[] = [];
   #missing: string | undefined;
 
-  /** @param clock milliseconds */
+  /** @param clock returns milliseconds */
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
   /**
-   * What it waits for; undefined once it has arrived.
-   * @param others the routers of the site that serve
+   * Returns what the router waits for; undefined once it is ready.
+   * @param others names of the site's routers that serve clients
    */
   waitsFor(config: RouterConfig, state: RouterState, others: readonly string[]): string | undefined {
     if (this.#arrived) return undefined;
@@ -50,7 +52,7 @@ function missingIn({ site, links, listeners, revoked }: RouterConfig, state: Rou
   if (router !== undefined) return `starting: not linked to the site's router ${router} yet`;
   const link = links.find(({ name }) => state.links[name]?.operational !== true);
   if (link !== undefined) return `starting: the link ${link.name} is not up yet`;
-  // What a router says of itself comes before what it knows of others, and only by that listeners are opened.
+  // A router's own record arrives before the records of others, and listeners open only once those have arrived.
   const known = new Set([...state.network.map((record) => record.site.id), ...revoked.sites]);
   const beyond = unreached(
     others.flatMap((name) => siblings.get(name) ?? []),
@@ -58,7 +60,7 @@ function missingIn({ site, links, listeners, revoked }: RouterConfig, state: Rou
     known,
   );
   if (beyond !== undefined) return `starting: the site ${beyond}, which others of this site reach, is not reached yet`;
-  // It knows who serves them a moment before they are open, and on a busy machine a long one.
+  // The router knows the connectors of a listener before the listener is open, which can take long on a busy machine.
   const shut = listeners.filter(({ name }) => state.listeners[name]?.listening !== true && state.listeners[name]?.problem === undefined);
   const wanted = new Set(shut.flatMap(({ destination }) => keysOf(destination)));
   const served = new Set<string>();
@@ -68,7 +70,7 @@ function missingIn({ site, links, listeners, revoked }: RouterConfig, state: Rou
   return first === undefined ? undefined : `starting: ${first.name} does not listen yet`;
 }
 
-/** A site to which the routers are linked, directly or over others, and whose record has not arrived. */
+/** Finds a site that is linked to the given routers, directly or through others, and whose record has not arrived. */
 function unreached(from: readonly RouterRecord[], network: readonly RouterRecord[], known: ReadonlySet<string>): string | undefined {
   const bySite = Map.groupBy(network, ({ site }) => site.id);
   const passed = new Set(from);

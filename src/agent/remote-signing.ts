@@ -11,7 +11,7 @@ export interface RemoteSigningOptions extends Omit<RenewalsOptions, 'stores'> {
   readonly signing: Extract<Signing, { readonly kind: 'elsewhere' }>;
 }
 
-/** Asks the process that has the site's authorities. What this engine does itself is to renew its own links' certificates, over the links. */
+/** Asks the process that has the site's CAs to sign. This engine only renews the certificates of its own links, over those links. */
 export class RemoteSigning implements SiteSigning {
   readonly #options: RemoteSigningOptions;
   #renewals: Renewals | undefined;

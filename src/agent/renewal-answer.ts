@@ -1,7 +1,7 @@
 import { isRecord } from '../text/is-record.ts';
 import type { RenewalAnswer } from './ports.ts';
 
-/** @returns undefined where it is none, and so a question that is open */
+/** @returns undefined if the content is not an answer: the request is still open */
 export function renewalAnswerIn(content: unknown): RenewalAnswer | undefined {
   if (!isRecord(content)) return undefined;
   const { refused, serial, before, until } = content;

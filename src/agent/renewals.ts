@@ -13,42 +13,47 @@ import { refuseAuthority } from '../trust/received.ts';
 import { isRenewalDue, requestRenewal } from '../trust/renewal.ts';
 import type { RenewalAnswer, Stores } from './ports.ts';
 
-/** As much of a router as renews. */
+/** Part of a router that renews certificates. */
 export type RenewingRouter = Pick<Router, 'state' | 'renew'>;
 
 export interface RenewalsOptions {
   readonly stores: Pick<Stores, 'bundles' | 'pendingKeys' | 'renewalRequests'>;
-  /** Where a user's own bundle of that name is, for messages. */
+  /** Location of a user's own bundle with that name, for messages. */
   readonly bundleLocation: (name: string) => string;
   readonly log: Logger;
-  /** One has ended, or is due before the next look. */
+  /** Called when a renewal has ended, and when one becomes due before the next scan. */
   readonly onChange: () => void;
-  /** Milliseconds since 1970: a look may wait for a slow disk, and a renewal for the other site. */
+  /** Returns milliseconds since 1970. A parameter of `check` would be stale after a slow disk or a slow remote site. */
   readonly clock: () => number;
 }
 
-/** Milliseconds between two tries for one link. */
+/** Milliseconds between two attempts for one link. */
 const RETRY: Backoff = { first: 5_000, max: 3_600_000 };
 const SHORTEST_PAUSE = 500;
-/** A single failure may be a link that was about to end. */
+/** Number of failures before a problem is reported. A single one may be a link that was about to close. */
 const FAILURES_SHOWN = 2;
 const NEW_TOKEN = 'redeem a new token';
 
-/** Looks come every few seconds. What is due before the next one, with a certificate of seconds, is looked at again so soon. */
+/**
+ * Scans come every few seconds. If a short-lived certificate becomes due before the next scan (`within`), the next scan comes after `again`
+ * milliseconds.
+ */
 const SOON = { within: 6_000, again: 500 };
 
-/** Renews the certificates of links over the links themselves, long before they end. At most one renewal of a link runs at a time. */
+/** Renews the certificates of links over the links themselves, long before they expire. At most one renewal of a link runs at a time. */
 export class Renewals implements Disposable {
   readonly #options: RenewalsOptions;
   readonly #tries = new Map<string, Tries>();
   readonly #running = new Set<string>();
-  /** As of the last check. */
+  /** Links at the last check. */
   #links: readonly LinkConfig[] = [];
-  /** What came of renewals that were asked for, where it could not be written yet: they are not renewed again for that. By the Links' own names. */
+  /**
+   * Results of requested renewals that could not be written yet, by the Links' own names. A failed write does not cause another renewal.
+   */
   readonly #untold = new Map<string, RenewalAnswer>();
-  /** What came and could not be written yet, of which certificate, by link: to ask for another each time would have the other site let this one wait. */
+  /** Renewed bundles that could not be stored yet, by link. Another request to the remote site would run into its rate limit. */
   readonly #unwritten = new Map<string, { readonly of: string | undefined; readonly renewed: IssuedBundle }>();
-  /** Read once for each bundle: looks come every few seconds. */
+  /** Parsed certificates, cached for each bundle because scans run every few seconds. */
   readonly #facts = new WeakMap<TlsBundle, CertificateFacts | 'unreadable'>();
   #nextScan: ReturnType<typeof setTimeout> | undefined;
 
@@ -57,13 +62,14 @@ export class Renewals implements Disposable {
   }
 
   /**
-   * Starts what is due and not tried lately, and what was asked for. Of a certificate that was just renewed at least half the time is used.
+   * Starts renewals that are due and were not attempted lately, and requested ones. A renewed certificate is kept for at least half its
+   * lifetime.
    * @param ours whether Earshot may replace the bundle of that name
    * @returns the links whose renewal was started
    */
   async check(links: readonly LinkConfig[], router: RenewingRouter, ours: (bundle: string) => boolean): Promise<readonly string[]> {
     this.#links = links;
-    // What was open then may have its answer by now.
+    // Renewals that run now may answer their requests before `open` resolves.
     const busy = new Set(this.#running);
     const asked = await this.#options.stores.renewalRequests.open();
     for (const link of this.#untold.keys()) if (!asked.has(link)) this.#untold.delete(link);
@@ -87,7 +93,7 @@ export class Renewals implements Disposable {
     return started;
   }
 
-  /** Links whose certificates are due, keep failing to be renewed, and have not ended yet: they work until then. */
+  /** Links whose certificates are due, fail to be renewed repeatedly, and have not expired. The links work until then. */
   problems(): readonly ResourceProblem[] {
     return this.#links.flatMap((link): readonly ResourceProblem[] => {
       const { failures = 0, reason } = this.#triesOf(link) ?? {};
@@ -104,7 +110,10 @@ export class Renewals implements Disposable {
     clearTimeout(this.#nextScan);
   }
 
-  /** What has been renewed, or will not be whatever happens, has its answer now. @returns of which links, written or not */
+  /**
+   * Answers requests whose renewal has ended or is impossible. @returns names of the answered Links, whether or not the answer could be
+   * written
+   */
   async #answerNow(
     asked: ReadonlySet<string>,
     links: readonly LinkConfig[],
@@ -122,7 +131,7 @@ export class Renewals implements Disposable {
     return answered;
   }
 
-  /** Whatever becomes of it, links are renewed. */
+  /** A failure to write the answer does not stop renewals. */
   async #notify(link: string, answer: RenewalAnswer): Promise<void> {
     try {
       await this.#options.stores.renewalRequests.answer(link, answer);
@@ -177,18 +186,18 @@ export class Renewals implements Disposable {
     const { bundles, pendingKeys } = this.#options.stores;
     const { tls } = link;
     const kept = await bundles.get(tls.name);
-    // As below, and earlier: what this look knows of may be older than what is there. Where that is of no use, what is known stands in for it.
+    // The bundle may have been replaced since the scan. Ignore the stored one if it is unusable: the bundle in memory serves instead.
     if (kept !== undefined && kept.cert !== tls.cert && checkBundle(kept, AS_LINK).ok) throw new Error(REPLACED);
     const unwritten = this.#unwritten.get(link.name);
     this.#unwritten.delete(link.name);
     const renewed = unwritten !== undefined && unwritten.of === tls.cert ? unwritten.renewed : await this.#request(link, router);
     const { cert } = renewed;
     const leaf = new X509Certificate(cert);
-    // What is of no use with that key must not replace what works.
+    // An unusable certificate must not replace one that works.
     const check = checkBundle(renewed, AS_LINK);
     if (!check.ok) throw new Error(`the certificate that came is of no use: ${check.problems[0].message}`);
     refuseAuthority(check.leaf, 'the certificate that came');
-    // A token was redeemed meanwhile, say because what is renewed here has been revoked.
+    // A token was redeemed in the meantime, for example because the certificate to renew was revoked.
     if (!sameBundle(kept, await bundles.get(tls.name))) throw new Error(REPLACED);
     this.#unwritten.set(link.name, { of: tls.cert, renewed });
     await bundles.put(renewed);
@@ -205,7 +214,7 @@ export class Renewals implements Disposable {
     return { name: tls.name, cert, key, ca };
   }
 
-  /** Another certificate that has come since has its own time. */
+  /** Attempts count for one certificate only: a newer certificate starts from zero. */
   #triesOf({ name, tls }: LinkConfig): Tries | undefined {
     const tries = this.#tries.get(name);
     return tries?.certs.includes(tls.cert) === true ? tries : undefined;
@@ -213,9 +222,9 @@ export class Renewals implements Disposable {
 
   #renewed({ name, tls }: LinkConfig, { cert, serial, before, until }: Renewed): RenewalAnswer {
     const now = this.#options.clock();
-    // A short-lived certificate is due as soon as it is there, since its life is counted from before its issue.
+    // A short-lived certificate is due as soon as it is issued, since its lifetime starts before the time of issue.
     const next = now + Math.max(1000, (until - now) / 2);
-    // A look that is under way may still have the one before.
+    // A scan that is under way may still have the earlier certificate.
     this.#tries.set(name, { certs: [cert, tls.cert], next, failures: 0 });
     return { serial, before, until: new Date(until).toISOString() };
   }
@@ -225,10 +234,10 @@ export class Renewals implements Disposable {
     const { name, tls } = link;
     const failures = (this.#triesOf(link)?.failures ?? 0) + 1;
     const left = (this.#factsOf(tls)?.notAfter ?? Infinity) - now;
-    // Where the other side says when, it is asked then; but not when it would be too late.
+    // Wait as long as the remote site asks for, but not beyond the expiry.
     const told = error instanceof EarlyRenewalError ? error.retryAfter : 0;
     const pause = backoffDelay(RETRY, failures, Math.random());
-    // Once it has ended nothing is urgent any more: the link stays up where another of the site's vouches for it, and its end is no news then.
+    // After the expiry nothing is urgent: the link may stay up by another certificate of the site, and its end is not reported again.
     const wait = left > 0 ? Math.max(SHORTEST_PAUSE, Math.min(told, left / 2), Math.min(pause, left / 8)) : Math.max(told, pause);
     const isShown = this.#isDue(tls, now) && !(error instanceof EarlyRenewalError);
     this.#tries.set(name, { certs: [tls.cert], next: now + wait, failures, ...(isShown ? { reason: messageOf(error) } : {}) });
@@ -242,7 +251,7 @@ export class Renewals implements Disposable {
     return facts !== undefined && isRenewalDue(facts, now);
   }
 
-  /** Undefined where it is mangled: the plan says so. */
+  /** Undefined if the certificate is unparsable, which the plan reports. */
   #factsOf(tls: TlsBundle): CertificateFacts | undefined {
     const facts = this.#facts.getOrInsertComputed(tls, () => {
       try {
@@ -256,16 +265,16 @@ export class Renewals implements Disposable {
 }
 
 const REPLACED = 'another certificate has taken its place meanwhile';
-/** What a bundle has to be good for. */
+/** Purpose that the bundle of a link must serve. */
 const AS_LINK = { kind: 'client', serverCa: true, dates: 'leaf' } as const;
 
 interface Tries {
-  /** Of which they are. */
+  /** Certificates to which these attempts apply. */
   readonly certs: readonly LinkConfig['tls']['cert'][];
   /** Milliseconds since 1970. */
   readonly next: number;
   readonly failures: number;
-  /** Why the last one failed, where the certificate was due. */
+  /** Reason of the last failure, if the certificate was due. */
   readonly reason?: string;
 }
 
@@ -276,7 +285,7 @@ interface Renewed {
   readonly until: number;
 }
 
-/** The Link's own name: the router has it with its kind, `Link/NAME`. */
+/** The Link's own name. The router's name for it includes the kind: `Link/NAME`. */
 function linkOf({ name }: LinkConfig): string {
   return name.slice(name.indexOf('/') + 1);
 }

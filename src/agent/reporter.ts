@@ -12,11 +12,11 @@ import type { Snapshot, StatusSink } from './ports.ts';
 import { timestamp } from './stale-status.ts';
 import type { Logger } from '../telemetry/log.ts';
 
-/** What a pass has seen: with the router's state, all that a status is made from. */
+/** Input of a reconcile. With the router's state, statuses are derived from nothing else. */
 export interface Seen {
   readonly snapshot: Snapshot;
   readonly plan: SitePlan;
-  /** Besides those of the snapshot and of the plan. */
+  /** Problems besides those of the snapshot and of the plan. */
   readonly problems: readonly ResourceProblem[];
   readonly trust: TrustFacts;
 }
@@ -27,18 +27,18 @@ export interface ReporterOptions {
   readonly controller: Observation['controller'];
   readonly wording: MessageFormat;
   readonly routerState: () => RouterState | undefined;
-  /** As `Siblings.serving`. */
+  /** See `Siblings.serving`. */
   readonly serving: () => readonly string[];
   readonly clock: () => number;
   readonly log: Logger;
 }
 
-/** Brings the statuses up to date with what the last pass saw and what the router says now, if either is another than before. */
+/** Updates the statuses when the result of the last reconcile or the router's state has changed. */
 export class Reporter {
   readonly #options: ReporterOptions;
   #seen: Seen | undefined;
   #statuses: ReadonlyMap<ResourceKey, AnyStatus> = new Map();
-  /** What the last report was made from; undefined where more than that has changed since. */
+  /** Input of the last report; undefined if the router has changed since. */
   #reported: readonly unknown[] | undefined;
 
   constructor(options: ReporterOptions) {
@@ -89,7 +89,7 @@ export class Reporter {
     this.#reported = from;
   }
 
-  /** Who reads the log only should not have to guess that a status says what is wrong. */
+  /** A reader of the log alone must see the errors that statuses show. */
   #reportErrors(before: ReadonlyMap<ResourceKey, AnyStatus>): void {
     for (const [resource, { status, message }] of this.#statuses) {
       const known = before.get(resource);
@@ -99,7 +99,7 @@ export class Reporter {
   }
 }
 
-/** The first two, which are large, are the same objects as before where nothing has changed. */
+/** The snapshot and the plan are large, and are the same objects as before if nothing has changed. */
 function isSame([snapshot, plan, ...others]: readonly unknown[], [snapshotNow, planNow, ...othersNow]: readonly unknown[]): boolean {
   return snapshot === snapshotNow && plan === planNow && isDeepStrictEqual(others, othersNow);
 }

@@ -2,42 +2,42 @@ import { EarshotError } from '../errors/earshot-error.ts';
 import { certificateHolder, revocationsOf } from '../trust/revocation.ts';
 import type { Ledger } from '../trust/stores.ts';
 
-/** Milliseconds: whoever edits a resource may take it away and put it back. */
+/** Milliseconds for which a resource must be absent. An editor may delete a file and write it again. */
 const ABSENT_FOR = 400;
 
 /**
- * What a Certificate gave is refused once the Certificate is gone. Which have given something is on record, so one that went while
- * nothing ran is missed as well.
+ * Revokes the certificates of a Certificate resource after its deletion. The ledger shows which resources have issued certificates, so a
+ * deletion while no process ran is found as well.
  */
 export class RevokeOnDelete {
   readonly #ledger: Ledger;
   readonly #absentFor: number;
-  /** Resources, as on record. Undefined: read it. */
+  /** Keys of resources with certificates, from the ledger. Undefined until it is read. */
   #given: Set<string> | undefined;
-  /** Since when. */
+  /** Time since when a resource is absent, by key. */
   readonly #absent = new Map<string, number>();
 
-  /** @param absentFor milliseconds for which one must be missing */
+  /** @param absentFor milliseconds for which a resource must be absent */
   constructor(ledger: Ledger, absentFor = ABSENT_FOR) {
     this.#ledger = ledger;
     this.#absentFor = absentFor;
   }
 
-  /** @param resource its key */
+  /** @param resource key of the resource */
   gave(resource: string): void {
     if (resource.startsWith(PREFIX)) this.#given?.add(resource);
   }
 
   /**
-   * @param present resources that are there, or of which nobody knows
-   * @returns whether one is missing, so that it is to be looked again soon
+   * @param present resources that exist, or may exist but are unreadable
+   * @returns whether a resource is absent, so that the caller checks again soon
    */
   async step(present: ReadonlySet<string>, now: number): Promise<boolean> {
     this.#given ??= await this.#onRecord();
     for (const resource of this.#absent.keys()) if (present.has(resource)) this.#absent.delete(resource);
     for (const resource of this.#given) {
       if (present.has(resource)) continue;
-      // Either way: a clock that is set back must not hold it up.
+      // The absolute value, because setting the clock back must not delay the revocation.
       if (Math.abs(now - this.#absent.getOrInsert(resource, now)) < this.#absentFor) continue;
       await this.#revoke(resource);
       this.#given.delete(resource);
@@ -50,7 +50,7 @@ export class RevokeOnDelete {
     try {
       await this.#ledger.revoke(resource);
     } catch (error) {
-      // All of it has ended, and is off the record.
+      // All certificates of the resource have expired and are no longer on record.
       if (!(error instanceof EarshotError) || error.code !== 'unknown-site') throw error;
     }
   }

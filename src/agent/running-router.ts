@@ -11,12 +11,12 @@ export interface RunningRouterOptions {
   readonly onChange: () => void;
 }
 
-/** The site's router, once there was a config to start it with. It is told what differs from before. */
+/** The site's router, which starts with the first config. Only a changed config is applied. */
 export class RunningRouter {
   readonly #options: RunningRouterOptions;
   #router: Router | undefined;
   #config: RouterConfig | undefined;
-  /** It has taken the config in whole. */
+  /** The router has applied the whole config. */
   #isApplied = false;
   #notified = '';
 
@@ -52,7 +52,7 @@ export class RunningRouter {
     this.#router.onChange(onChange);
   }
 
-  /** Whether what listens for links, or which links are up, is another since this was asked last: only that makes another pass. */
+  /** Returns whether link ports or the set of open links changed since the last call. Only that needs another reconcile. */
   linksChanged(): boolean {
     const now = linksIn(this.state);
     if (now === this.#notified) return false;
@@ -73,7 +73,7 @@ export class RunningRouter {
   }
 }
 
-/** What listens for links, which are up, and how often one has come up: a pass may have looked in the moment in which one was down. */
+/** Link ports, open links, and the number of links opened so far. The number reveals a link that went down and up between two calls. */
 export function linksIn({ accesses = {}, links = {}, linksOpened }: Partial<RouterState> = {}): string {
   return JSON.stringify([
     Object.entries(accesses).map(([name, { listening, port }]) => [name, listening, port]),
@@ -82,7 +82,7 @@ export function linksIn({ accesses = {}, links = {}, linksOpened }: Partial<Rout
   ]);
 }
 
-/** Of two plans that are one object nothing is compared. */
+/** Plans that are the same object are not compared in depth. */
 function isSame(before: RouterConfig | undefined, now: RouterConfig): boolean {
   if (before === undefined || before.siteKey !== now.siteKey) return false;
   if (before.listeners !== now.listeners || before.connectors !== now.connectors) return false;

@@ -1,11 +1,11 @@
-/** `Site.spec.settings` of trust. What is wrong with them is told by `settingProblems`. */
+/** Trust settings in `Site.spec.settings`. `settingProblems` reports invalid values. */
 import { parseDuration } from '../api/skupper/duration.ts';
 import type { Site } from '../api/skupper/index.ts';
 import { isLifetime, isPortOrZero, SETTING, settingOf } from '../site/settings.ts';
 
 export interface SiteSettings {
   readonly grantPort: number;
-  /** For how long certificates of links are issued; left out: 30. */
+  /** Lifetime of link certificates in days; 30 if omitted. */
   readonly certificateDays?: number;
 }
 
@@ -13,7 +13,7 @@ export const DEFAULT_GRANT_PORT = 9090;
 
 const DAY = 86_400_000;
 
-/** Where a setting is wrong its default holds. */
+/** Uses the default of each setting with an invalid value. */
 export function readSettings(site: Site): SiteSettings {
   const port = settingOf(site, SETTING.grantPort);
   const lifetime = settingOf(site, SETTING.linkLifetime);

@@ -1,4 +1,4 @@
-/** Who signs for a site, as its engine asks: one who does it here, or one who asks another process. */
+/** Signing for a site, as its engine needs it. One implementation signs in this process, the other asks another process. */
 import type { Site } from '../api/skupper/index.ts';
 import type { LinkConfig, Revocations, Router, RouterHooks } from '../router/contract.ts';
 import type { TrustInput, TrustOutcome } from './trust.ts';
@@ -6,14 +6,17 @@ import type { Identity } from './ports.ts';
 
 export interface SiteSigning {
   revocations(): Promise<Revocations>;
-  /** What the site's own authority is verified by, PEM; undefined where there is none. */
+  /** PEM certificate that verifies the site's own CA; undefined if it does not exist. */
   siteAuthority(site: Site, leads: boolean): Promise<string | undefined>;
-  /** For the leader alone, and only while there is a site. */
+  /** For the leader only, while there is a Site. */
   step(input: TrustInput, identity: Identity): Promise<TrustOutcome>;
-  /** What depends on the router's state: links for others, renewals. */
+  /** Does work that depends on the router's state: links for other sites, and renewals. */
   follow(router: Router, links: readonly LinkConfig[]): Promise<void>;
-  /** For another site, over its link. Also where another router looks after the site: a link stays with the router that it came to. */
+  /**
+   * Renews the certificate of another site that asks over its link. Also runs on routers that do not lead, since a link stays with its
+   * router.
+   */
   renew(site: Site, ...asked: Parameters<NonNullable<RouterHooks['renew']>>): ReturnType<NonNullable<RouterHooks['renew']>>;
-  /** Nothing of what it began goes on. It can begin anew. */
+  /** Ends everything that was started. Another `step` starts it again. */
   end(): Promise<void>;
 }

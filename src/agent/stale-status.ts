@@ -1,4 +1,4 @@
-/** Statuses while no router stands behind them: what an earlier process wrote must not be taken for what is so now. */
+/** Status while no router runs. A status that an earlier process wrote must not appear as current. */
 
 import type { ConditionReason } from '../errors/condition-reason.ts';
 import { isRecord } from '../text/is-record.ts';
@@ -17,7 +17,10 @@ export function cannotStart(why: string): StaleStatus {
   return { status: 'Error', reason: 'CannotStart', message: `the router cannot start: ${why}` };
 }
 
-/** The status of a resource whose router does not run: nothing of it is known, and what only a router can say is left out. */
+/**
+ * Returns the status of a resource whose router does not run. All conditions are Unknown, and fields that only a router can provide are
+ * removed.
+ */
 export function markedStale(
   kind: string,
   status: object,
@@ -35,7 +38,10 @@ export function markedStale(
   };
 }
 
-/** What is so only while a router runs. Where the site at the other end of a Link is reached, it has said itself: the next router begins with it. */
+/**
+ * Fields that are valid only while a router runs. A Link's endpoints are kept: the remote site announced them, and the next router starts
+ * with them.
+ */
 const ofRouter: ReadonlySet<string> = new Set([
   'hasMatchingConnector',
   'hasMatchingListener',
@@ -48,7 +54,7 @@ const ofRouter: ReadonlySet<string> = new Set([
   'url',
 ]);
 
-/** RFC 3339, seconds. */
+/** RFC 3339, in seconds. */
 export function timestamp(now: number = Date.now()): string {
   return `${new Date(now).toISOString().slice(0, 19)}Z`;
 }

@@ -26,13 +26,16 @@ export interface TokensOptions {
   readonly stores: Pick<Stores, 'bundles' | 'pendingKeys' | 'tokens'>;
   readonly identity: Identity;
   readonly log: Logger;
-  /** A token was redeemed or failed. */
+  /** Called after a token was redeemed or failed. */
   readonly onChange: () => void;
 }
 
-/** Whom they lead to, whoever wrote them says: thousands that lead to nobody must not have all the sockets of a process. */
+/**
+ * Number of concurrent attempts. The author of a token chooses its address, so many unreachable ones must not use up the sockets of the
+ * process.
+ */
 const AT_ONCE = limitTable.redemptionAttempts.value;
-/** Milliseconds, the most that a timer takes. */
+/** Milliseconds; the maximum delay of a timer. */
 const FOREVER = 2 ** 31 - 1;
 
 interface Attempt {
@@ -40,20 +43,20 @@ interface Attempt {
   readonly siteName: string;
   readonly spec: AccessToken['spec'];
   readonly mark: string;
-  /** performance.now() */
+  /** performance.now() at the start. */
   readonly since: number;
-  /** Nobody wants it any more: what comes of it is not kept. */
+  /** Aborted when the token is no longer desired. Results after that are discarded. */
   readonly end: AbortController;
   facts: TokenFacts;
   failures: number;
-  /** Of which not all is kept yet: the other site has it on record, and need not issue another. */
+  /** Redemption that is not fully stored yet. The remote site has it on record and need not issue another certificate. */
   received?: Redeemed;
   timer?: ReturnType<typeof setTimeout>;
 }
 
 /**
- * AccessTokens: each is redeemed once, and becomes a TLS bundle and a Link. One that is taken away or changed, or whose site is, ends its
- * attempt, whatever that is about to do: a Link comes only of a token that is there.
+ * Redeems each AccessToken once and stores its TLS bundle and Link. Deleting or changing a token, or its Site, aborts the attempt at any
+ * step: a Link is created only for an existing token.
  */
 export class Tokens implements Disposable {
   readonly #options: TokensOptions;
@@ -69,8 +72,8 @@ export class Tokens implements Disposable {
   }
 
   /**
-   * Starts redeeming what is new; the rest goes on by itself.
-   * @param taken names of TLS bundles of the site's own. A token is called as its file says, which may be another site's choice
+   * Starts redeeming new tokens; later attempts run by themselves.
+   * @param taken names of the site's own TLS bundles. The name of a token comes from its file, which another site may have written
    */
   async ensure(
     tokens: readonly AccessToken[],
@@ -91,13 +94,13 @@ export class Tokens implements Disposable {
   }
 
   /**
-   * Removes the bundles of tokens that no resource names any more.
-   * @param inUse names that resources give; undefined: a resource cannot be read, so nothing is removed
-   * @returns when the next one is due
+   * Removes bundles of tokens that no resource refers to.
+   * @param inUse names that resources refer to; undefined if a resource is unreadable, and then nothing is removed
+   * @returns when the next bundle is due for removal
    */
   async removeUnused(inUse: ReadonlySet<string> | undefined, now: number): Promise<number | undefined> {
     const { stores, log } = this.#options;
-    // The bundle of a token that is being redeemed is there before its Link.
+    // The bundle of a token that is being redeemed exists before its Link.
     const busy = [...this.#attempts.values()].flatMap(({ name, facts }) => (facts.redeemed ? [] : [name]));
     const { unused, due } = this.#unused.find(
       await stores.tokens.madeBundles(),
@@ -122,7 +125,7 @@ export class Tokens implements Disposable {
   async #removeBundle(name: string): Promise<void> {
     const { tokens, pendingKeys } = this.#options.stores;
     await tokens.removeBundle(name);
-    // Of a renewal that had no answer.
+    // A renewal without an answer may have left a pending key.
     await pendingKeys.drop(name);
     if (this.#attempts.has(name) || this.#redeemed?.delete(name) !== true) return;
     await tokens.setRedeemed(this.#redeemed);
@@ -184,8 +187,8 @@ export class Tokens implements Disposable {
   }
 
   /**
-   * The bundle first, then the Links that need it, then the record that the token is used: a crash between them costs another try with the
-   * same key.
+   * Writes the bundle first, then the Links that need it, then the record that the token is used. A crash in between costs another attempt
+   * with the same key.
    */
   async #keep({ name, mark, end }: Attempt, { offer, linkCost, bundle }: Redeemed): Promise<void> {
     const { stores } = this.#options;
@@ -215,7 +218,7 @@ export class Tokens implements Disposable {
     throw new TrustError('name-taken', `${words}: give the token another (metadata.name, or --name when it is redeemed)`);
   }
 
-  /** Somebody waits for a token: the first failure is told at once, and only what differs from it after that. */
+  /** A user waits for the token: report the first failure at once, and later ones only if they differ. */
   #failed(attempt: Attempt, token: Token, error: unknown): 'told' | 'as before' {
     const code = error instanceof TrustError || error instanceof CertificateError ? error.code : undefined;
     const asked = error instanceof ServerBusyError ? error.asked : 0;
@@ -237,7 +240,9 @@ export class Tokens implements Disposable {
   }
 }
 
-/** One Link for each group of endpoints, which is one router of the other site: with the second, the site survives the loss of the first. */
+/**
+ * Creates one Link for each group of endpoints. A group is one router of the remote site, so a second Link survives the loss of one router.
+ */
 export function linksByGroup(link: Link): readonly Link[] {
   const groups = [...Map.groupBy(link.spec.endpoints, ({ group = '' }) => group).values()];
   if (groups.length < 2) return [link];
@@ -248,14 +253,14 @@ export function linksByGroup(link: Link): readonly Link[] {
   }));
 }
 
-/** The key of a token's certificate, as `PendingKeys` has it. */
+/** Name of the key of a token's certificate in `PendingKeys`. */
 export const pendingKeyOf = (token: string): string => `token-${token}`;
 
 function isPastItsPrime({ bundle: { name, cert = '' } }: Redeemed): boolean {
   return renewalDue(readCertificates(cert, name)[0].facts) <= Date.now();
 }
 
-/** Tells one token from another of its name, without keeping the code. Where objects have uids, one that was made anew is another. */
+/** Distinguishes tokens of the same name without storing the code. If objects have UIDs, a re-created token counts as another one. */
 export function tokenMark({ metadata: { uid }, spec: { url, code } }: AccessToken): string {
   return createHash('sha256')
     .update(JSON.stringify([url, code, ...(uid === undefined ? [] : [uid])]))

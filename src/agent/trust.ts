@@ -28,11 +28,11 @@ export interface TrustInput {
   readonly site: Site;
   readonly settings: SiteSettings;
   readonly reach: Reach;
-  /** Of what is missing nobody knows whether it is wanted: something that was written cannot be read. */
+  /** A resource is unreadable, so a missing resource may still be desired. */
   readonly incomplete: boolean;
-  /** Resources that are there but cannot be read. */
+  /** Keys of resources that exist but are unreadable. */
   readonly unread: ReadonlySet<string>;
-  /** Bundles that the user has put there: never replaced. */
+  /** Bundles of the user. Never replaced. */
   readonly userBundles: ReadonlyMap<string, unknown>;
   readonly now: number;
 }
@@ -41,7 +41,7 @@ export interface TrustOutcome {
   readonly facts: TrustFacts;
   readonly problems: readonly ResourceProblem[];
   readonly issued: BundleSet;
-  /** Look again soon. */
+  /** The caller has to call `step` again soon. */
   readonly restless: boolean;
 }
 
@@ -54,13 +54,13 @@ export interface TrustOptions {
   readonly authorities: Authorities;
   readonly log: Logger;
   readonly routerState: () => RouterState | undefined;
-  /** Something changed that the next step takes in. */
+  /** Called after a change of the input of the next step. */
   readonly onChange: () => void;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
-/** Trust of one site, as its leading process looks after it: certificates, grants, tokens, links for others, renewal. */
+/** Trust of one site, in the leading process: certificates, grants, tokens, links for other sites, and renewals. */
 export class Trust implements AsyncDisposable {
   readonly #options: TrustOptions;
   readonly #certificates: Certificates;
@@ -107,7 +107,7 @@ export class Trust implements AsyncDisposable {
     };
   }
 
-  /** What depends on the router's state: links for others, renewals. */
+  /** Does work that depends on the router's state: links for other sites, and renewals. */
   async follow(router: Router, links: readonly LinkConfig[]): Promise<void> {
     if (this.#latest === undefined) return;
     const { offlineLinks: kept, ledger, authorities } = this.#options;
@@ -154,7 +154,7 @@ export class Trust implements AsyncDisposable {
         certificates.set(bundle.name, {});
         continue;
       }
-      // The site's own servers keep the default lifetime: what is settable is that of links.
+      // The site's own servers keep the default lifetime, since the setting is for certificates of links.
       const { written, ...state } = await this.#certificates.ensure(bundle, {
         site: input.site,
         issued,
@@ -185,10 +185,10 @@ interface Issue {
   readonly issued: BundleSet;
 }
 
-/** Also where they are not wanted now. */
+/** Bundles that the site may create later, even if they are not desired now. */
 const OWN_BUNDLES: readonly string[] = [SITE_SERVER_BUNDLE, GRANT_SERVER_BUNDLE];
 
-/** Those that are made, and those that something else than a link shows or trusts, whether they are there already or not. */
+/** Names of bundles that the site creates, and of those used by anything other than a Link, whether or not they exist yet. */
 function ownBundles(resources: SiteResources, accesses: readonly Access[], wanted: readonly WantedBundle[]): ReadonlySet<string> {
   const { Listener, MultiKeyListener, Connector } = resources;
   const shown = [...Listener, ...MultiKeyListener, ...Connector].flatMap(({ spec: { tlsCredentials = '' } }) => tlsCredentials);
@@ -218,7 +218,7 @@ function grantServerBundle({ resources, site, reach }: TrustInput): WantedBundle
   };
 }
 
-/** A Certificate tells of its problem itself. */
+/** A Certificate reports its problem in its own status. */
 function problemsOf({ resource }: WantedBundle, { problem }: CertificateState): readonly ResourceProblem[] {
   if (problem === undefined || resource.startsWith('Certificate/')) return [];
   return [{ resource, severity: 'error', code: problem.code, message: `its certificate cannot be made: ${problem.message}` }];

@@ -1,15 +1,15 @@
-/** Milliseconds: a Link may be deleted and applied again, and its key exists nowhere else. */
+/** Milliseconds. A Link may be deleted and applied again, and the key in its bundle has no other copy. */
 export const UNUSED_FOR = 3_600_000;
 
-/** Which bundles of tokens no resource has named for a while: they hold private keys that serve nothing any more. */
+/** Finds bundles of tokens that no resource has referred to for a while. They hold private keys that nothing needs. */
 export class UnusedBundles {
-  /** By name. */
+  /** Time since when a bundle is unused, by name. */
   readonly #since = new Map<string, number>();
 
   /**
    * @param made bundles that Earshot wrote for tokens
-   * @param inUse names that are kept; undefined: something stored cannot be read, so any name may be in use
-   * @returns those to remove now, and when the next one is
+   * @param inUse names to keep; undefined if a stored resource is unreadable, since any name may be in use
+   * @returns the bundles to remove now, and when the next one is due
    */
   find(
     made: Iterable<string>,

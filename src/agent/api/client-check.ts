@@ -1,4 +1,7 @@
-/** Who may ask a router in a cluster about itself: pure. That the certificate is of the site's local authority, and in date, TLS has looked at. */
+/**
+ * Authorization of clients of the router API in a cluster (pure). TLS has already checked that the site's local CA issued the certificate
+ * and that it is in date.
+ */
 import type { X509Certificate } from 'node:crypto';
 import { purposeOf, type CertificatePurpose } from '../../identity/certificate-purpose.ts';
 import type { Revocations } from '../../identity/issued.ts';
@@ -6,7 +9,7 @@ import { revokedOf, revokedSets } from '../../identity/revocation.ts';
 import { weaknessOf } from '../../x509/parts.ts';
 import { failure, type ApiAnswer } from './router-api.ts';
 
-/** What is answered to whoever may not ask; undefined where he may. */
+/** Returns the response for a client without permission; undefined if the client is permitted. */
 export function refusalOfClient(certificate: X509Certificate | undefined, revoked: Revocations): ApiAnswer | undefined {
   if (certificate === undefined) return refusal('tls-no-cert', 'no certificate was shown');
   const purpose = purposeOf(certificate);

@@ -1,4 +1,4 @@
-/** The network as the router API shows it: pure, from what routers tell of each other. */
+/** View of the network for the router API (pure), derived from the records that routers announce. */
 import type { RouterRecord } from '../../router/contract.ts';
 import { linksToOthers } from '../../site/observe/network.ts';
 
@@ -9,9 +9,9 @@ export interface SiteView {
   readonly platform: string;
   readonly version: string;
   readonly edge: boolean;
-  /** Names of those that can be reached. */
+  /** Names of the reachable routers. */
   readonly routers: readonly string[];
-  /** To other sites, those that are up: a router tells of no other. */
+  /** Links to other sites that are up. Routers announce only such links. */
   readonly links: readonly { readonly siteId: string; readonly siteName: string; readonly cost: number }[];
 }
 
@@ -19,17 +19,17 @@ export interface KeyView {
   readonly key: string;
   readonly listeners: readonly SiteCount[];
   readonly connectors: readonly SiteCount[];
-  /** Some site that can be reached has a connector. */
+  /** Whether a reachable site has a connector. */
   readonly reachable: boolean;
 }
 
 interface SiteCount {
-  /** Its id. */
+  /** ID of the site. */
   readonly site: string;
   readonly count: number;
 }
 
-/** The router's own site first, then in the order in which they are met. */
+/** Lists the router's own site first, then the others in the order of the records. */
 export function sitesOf(routers: readonly RouterRecord[]): readonly SiteView[] {
   return [...Map.groupBy(routers, ({ site }) => site.id)].flatMap(([id, own]) => {
     const [first] = own;
@@ -40,7 +40,7 @@ export function sitesOf(routers: readonly RouterRecord[]): readonly SiteView[] {
   });
 }
 
-/** By key. */
+/** Sorted by routing key. */
 export function keysOf(routers: readonly RouterRecord[]): readonly KeyView[] {
   const found = new Map<string, { readonly listeners: Map<string, number>; readonly connectors: Map<string, number> }>();
   for (const { site, keys } of routers) {

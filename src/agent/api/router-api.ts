@@ -1,6 +1,6 @@
 /**
- * What a router tells of itself to people and programs of its own site: pure. Paths, fields and errors are in
- * docs/reference/router-api.md.
+ * API through which people and programs of the router's own site query the router (pure). docs/reference/router-api.md lists paths, fields
+ * and errors.
  */
 import type { ShownAs } from '../../errors/catalogue.ts';
 import type { LinkConfig, RouterState, SiteIdentity } from '../../router/contract.ts';
@@ -13,15 +13,15 @@ export interface RouterApiSources {
   readonly startedAt: string;
   /** Undefined until the site has a key and a Site. */
   readonly site: () => SiteIdentity | undefined;
-  /** Undefined until it runs. */
+  /** Undefined until the router runs. */
   readonly state: () => RouterState | undefined;
   readonly links: () => readonly LinkConfig[];
-  /** Why it does not do all that it is to do. */
+  /** Reason why the router does not do all that its config asks for. */
   readonly unready: () => string | undefined;
-  /** What may be done besides asking; left out: nothing. */
+  /** Actions besides queries; none if omitted. */
   readonly control?: {
     readonly reload: () => void;
-    /** As SIGTERM does. */
+    /** Same effect as SIGTERM. */
     readonly stop: () => void;
   };
   /** Milliseconds since 1970. */
@@ -35,11 +35,11 @@ export interface ApiRequest {
 }
 
 export interface ApiAnswer {
-  /** Of HTTP. */
+  /** HTTP status code. */
   readonly status: number;
-  /** JSON. */
+  /** JSON value. */
   readonly body: object;
-  /** The methods that the path has, where the one that was used is none of them. */
+  /** Methods that the path supports; set if the request used another one. */
   readonly allow?: string;
 }
 
@@ -133,7 +133,7 @@ export class RouterApi {
 
 const PATHS: readonly string[] = ['/v1/self', '/v1/network', '/v1/links', '/v1/keys', '/v1/keys/{key}'];
 
-/** Tells two states of a list apart, also over a restart of the router. */
+/** Gives each content of a list a version that also differs from all versions before a restart of the router. */
 class Versions {
   readonly #epoch: string;
   #number = 0;

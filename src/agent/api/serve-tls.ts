@@ -18,15 +18,15 @@ import { answerWith } from './serve.ts';
 
 export interface ApiServer extends AsyncDisposable {
   readonly port: number;
-  /** From now on, for connections that come. */
+  /** Applies to new connections only. */
   setTls(tls: IssuedBundle): void;
 }
 
 export interface ApiServerOptions {
   readonly port: number;
-  /** The address to listen on. Left out: all. */
+  /** Address to listen on; all addresses if omitted. */
   readonly host?: string;
-  /** What it shows, and the authority of those who may ask. */
+  /** Certificate of the server, and the CA of permitted clients. */
   readonly tls: IssuedBundle;
   readonly revoked: () => Revocations;
   readonly log: Logger;
@@ -34,12 +34,12 @@ export interface ApiServerOptions {
 }
 
 export interface ApiServerLimits {
-  /** For a handshake, a request, and an answer that is not read. */
+  /** Timeout of a handshake, of a request, and of a response that the client does not read. */
   readonly milliseconds: number;
-  /** TLS handshakes under way, in all and of one address. */
+  /** Number of concurrent TLS handshakes, in total and for each address. */
   readonly handshakes: number;
   readonly handshakesOfAddress: number;
-  /** Connections with a certificate of the authority, in all and by one certificate. */
+  /** Number of connections with a certificate of the CA, in total and for each certificate. */
   readonly connections: number;
   readonly connectionsOfClient: number;
 }
@@ -67,7 +67,7 @@ export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOpti
     handshakeTimeout: limits.milliseconds,
     headersTimeout: limits.milliseconds / 2,
     requestTimeout: limits.milliseconds,
-    // Timeouts are looked at only so often: every 30 s, if it is not said.
+    // Node.js checks the timeouts only at this interval, which is 30 s by default.
     connectionsCheckingInterval: limits.milliseconds / 4,
     keepAliveTimeout: limits.milliseconds / 2,
     maxHeaderSize: 8_192,
@@ -86,7 +86,7 @@ export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOpti
   const serve: RequestListener = (request, response) => {
     const refusal = refusalOfClient(certificateOf(request), options.revoked());
     if (refusal !== undefined) ration.warn({ address: request.socket.remoteAddress, refusal: refusal.body }, 'not let in to the API');
-    // A body is not waited for, nor is whoever may not ask.
+    // Close the connection instead of waiting for a body, or for more requests of a client without permission.
     if (refusal !== undefined || hasBody(request)) response.setHeader('connection', 'close');
     answerWith(refusal ?? api.answer({ method: request.method ?? '', target: request.url ?? '' }), response);
   };
@@ -121,7 +121,7 @@ const tlsOptions = ({ cert, key, ca }: IssuedBundle): TlsOptions => ({
   key,
   ca,
   minVersion: 'TLSv1.3',
-  // A resumed session would let a certificate in without looking at it again. Each context has options of its own.
+  // A resumed session would admit a certificate without another check. SSL_OP_NO_TICKET has to be set on each context.
   secureOptions: constants.SSL_OP_NO_TICKET,
 });
 

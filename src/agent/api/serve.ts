@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { ApiAnswer, RouterApi } from './router-api.ts';
 
-/** Serves a router's API on a Unix socket of mode 0600: whoever can open it may ask. */
+/** Serves a router's API on a Unix socket of mode 0600. Every process that can open the socket has access. */
 export async function serveRouterApi(api: RouterApi, socket: string): Promise<AsyncDisposable> {
   const serve: RequestListener = (request, response) => {
-    // Nothing is sent along; what is, is not read.
+    // Requests have no body. Discard one that comes anyway.
     request.resume();
     answerWith(api.answer({ method: request.method ?? '', target: request.url ?? '' }), response);
   };
@@ -19,9 +19,9 @@ export async function serveRouterApi(api: RouterApi, socket: string): Promise<As
   );
   server.listen({ path: socket, backlog: MOST_CONNECTIONS });
   await once(server, 'listening');
-  // Until then the directory keeps others out.
+  // Until this call, the permissions of the directory keep other users out.
   await chmod(socket, 0o600);
-  // One accept that fails, for want of open files for example.
+  // A failed accept, for example because too many files are open, must not end the process.
   server.on('error', () => {});
   return {
     async [Symbol.asyncDispose]() {
