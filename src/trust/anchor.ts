@@ -1,6 +1,6 @@
 /**
- * What a site remembers of its other state, in another object than that: the ConfigMap of its routers, or `internal/anchor.json`. By it an
- * object that is missing or an older copy is told from one that was never there (docs/adr/0024-missing-is-not-empty.md). Pure.
+ * Anchor of a site: a record of its other state, in a separate object (the ConfigMap of its routers, or `internal/anchor.json`). It
+ * distinguishes a missing or older copy of an object from one that never existed. See docs/adr/0024-missing-is-not-empty.md. Pure.
  */
 import { isRecord } from '../text/is-record.ts';
 import { parseRevokedSite, revokedText, type RevocationList } from './disk/ledger-files.ts';
@@ -9,60 +9,60 @@ import type { LedgerFinding } from './stores.ts';
 
 export interface Anchor {
   readonly siteId?: string;
-  /** By name: the authorities that this site has made. */
+  /** Authorities that this site has created, by name. */
   readonly authorities: Readonly<Record<string, AnchoredAuthority>>;
-  /** A copy: the one with the higher number counts. */
+  /** Copy of the list of revoked sites. The list with the higher sequence number is valid. */
   readonly revocations?: Required<RevocationList>;
-  /** The newest entry of the record of certificates. */
+  /** Newest entry of the ledger's record of certificates. */
   readonly issued?: RecordMark;
-  /** The entry by which the record was found incomplete. */
+  /** Entry whose absence showed that the record is incomplete. */
   readonly lost?: RecordMark;
-  /** Milliseconds since 1970, when the list of revoked sites was last put back from here. */
+  /** Milliseconds since 1970 when the list of revoked sites was last restored from this copy. */
   readonly restored?: number;
-  /** On a machine: marks of redeemed tokens, by name. */
+  /** Marks of redeemed tokens, by name. Used on a machine only. */
   readonly redeemed?: Readonly<Record<string, string>>;
 }
 
 export interface AnchoredAuthority {
-  /** SHA-256 of its public key, hex. */
+  /** SHA-256 of the public key, hex. */
   readonly key: string;
-  /** Of the resource that it is made for; another one of the name has an authority of its own. */
+  /** UID of its resource. A re-created resource with the same name has another authority. */
   readonly uid?: string;
 }
 
 export interface RecordMark {
   readonly serial: string;
-  /** Milliseconds since 1970: when this one ends, after which its line may be gone. */
+  /** Milliseconds since 1970 when this certificate expires. Its line may be removed after that. */
   readonly notAfter: number;
-  /** When all have ended that were on record with it. */
+  /** Milliseconds since 1970 when every certificate recorded so far has expired. */
   readonly until: number;
 }
 
 export const noAnchor: Anchor = { authorities: {} };
 
-/** Where it is kept. */
+/** Storage of the anchor. */
 export interface AnchorStore {
-  /** `noAnchor` where there is none, or none that can be read: it is made again from the rest. */
+  /** Returns `noAnchor` if the anchor is missing or unparsable. It is then derived again from the rest of the state. */
   get(): Promise<Anchor>;
-  /** One change after another. */
+  /** Applies a change. Changes run one after another. */
   change(plan: (anchor: Anchor) => Anchor): Promise<void>;
-  /** For messages: what a person deletes to go on without what is missing. */
+  /** Location for messages: a user deletes it to continue without the missing state. */
   readonly location: string;
 }
 
-/** Of what a site says that it is missing. */
+/** Error for missing state of a site. */
 export const missing = (what: string, location: string): TrustError =>
   new TrustError('state-missing', `${what} Put it back from a backup; or delete ${location}, to go on without it`);
 
 export interface CurrentRevocations {
   readonly list: Required<RevocationList>;
-  /** The stored list is missing or older, and is to be written again. */
+  /** The stored list is missing or older, and has to be written again. */
   readonly isRestored: boolean;
 }
 
 /**
- * The list that counts. If the copy has a higher number, or the stored list has none, every site stays out that either list names: the copy
- * is in a ConfigMap, so it must not lift a revocation.
+ * Returns the valid list. If the copy has a higher number, or the stored list has no number, every site in either list stays revoked. The
+ * copy is in a ConfigMap, so it must not lift a revocation.
  */
 export function currentRevocations(stored: RevocationList | undefined, { revocations: copy }: Anchor): CurrentRevocations {
   const { sequence, revoked } = stored ?? { revoked: [] };
@@ -76,7 +76,7 @@ export function currentRevocations(stored: RevocationList | undefined, { revocat
   return { list: { sequence: copy.sequence, revoked: [...added, ...revoked] }, isRestored: added.length > 0 || sequence !== undefined };
 }
 
-/** @param isOnRecord by serial number */
+/** @param isOnRecord whether a serial number is on record */
 export function withRecordSeen(anchor: Anchor, isOnRecord: (serial: string) => boolean, now: number): Anchor {
   const { lost: before, ...others } = anchor;
   const { issued } = anchor;
@@ -90,7 +90,7 @@ export function withIssued(anchor: Anchor, { serial, notAfter }: { readonly seri
 
 const DAY = 86_400_000;
 
-/** What a Site says of its record, and for a day of revocations that were put back. */
+/** Findings for the status of a Site: a lost record, and for one day after it, a restored list of revoked sites. */
 export function ledgerFindings(
   { lost, restored }: Anchor,
   { location, anchor, now }: { readonly location: string; readonly anchor: string; readonly now: number },
@@ -109,14 +109,14 @@ export function ledgerFindings(
   return findings;
 }
 
-/** @throws TrustError `state-missing` where the site has another id by now */
+/** @throws TrustError `state-missing` if the site's ID has changed */
 export function checkSiteId({ siteId }: Anchor, id: string | undefined, where: string, location: string): void {
   if (siteId === undefined || siteId === id) return;
   const found = id === undefined ? `${where} is missing, which is the key of this site` : `${where} is the key of another site (${id})`;
   throw missing(`${found}: the site is ${siteId}, and its links are for that one.`, location);
 }
 
-/** @throws TrustError `state-missing` where another authority, or none, stands in its place */
+/** @throws TrustError `state-missing` if the authority is missing or was replaced */
 export function checkAuthority(anchor: Anchor, name: string, found: Partial<AnchoredAuthority>, where: string, location: string): void {
   const known = Object.hasOwn(anchor.authorities, name) ? anchor.authorities[name] : undefined;
   if (known === undefined || known.uid !== found.uid || known.key === found.key) return;
@@ -124,13 +124,13 @@ export function checkAuthority(anchor: Anchor, name: string, found: Partial<Anch
   throw missing(`the certificate authority in ${where} ${what}: what it has signed goes on, and nothing new is signed.`, location);
 }
 
-/** One line of JSON. */
+/** Returns one line of JSON. */
 export function formatAnchor({ revocations, ...others }: Anchor): string {
   const list = revocations === undefined ? {} : { revocations: { ...revocations, revoked: revocations.revoked.map(revokedText) } };
   return JSON.stringify({ version: 1, ...others, ...list });
 }
 
-/** @returns `noAnchor` where it is not what `formatAnchor` has written */
+/** @returns `noAnchor` if the text was not written by `formatAnchor` */
 export function parseAnchor(text: string | undefined): Anchor {
   try {
     const value: unknown = JSON.parse(text ?? '');
@@ -150,7 +150,7 @@ export function parseAnchor(text: string | undefined): Anchor {
   }
 }
 
-/** The entries of an object whose values are texts. */
+/** Returns the entries of an object whose values are strings. */
 export function textsIn(value: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 }

@@ -15,14 +15,14 @@ export interface SiteAuthorityOptions {
   readonly siteName: string;
   readonly clock?: Clock;
   readonly anchor?: AnchorStore;
-  /** Its name in the anchor, if bundles of another directory may have the same name (default: the bundle's). */
+  /** Name in the anchor, if bundles of another directory may have the same name (default: the bundle's name). */
   readonly anchoredAs?: string;
 }
 
 /**
- * The site's own authority, made on first use and never again: every certificate and token of the site hangs on it. One that
- * is missing, lacks a part, or holds another than ours, is named.
- * @param name of its bundle
+ * Returns the site's own authority. It is created on first use and never again, since every certificate and token of the site depends on
+ * it. A missing, incomplete or replaced authority is an error.
+ * @param name name of its bundle
  */
 export async function siteAuthority(bundles: Bundles, name: string, options: SiteAuthorityOptions): Promise<Authority> {
   const { anchor, anchoredAs = name } = options;
@@ -55,7 +55,7 @@ async function openAuthority(bundles: Bundles, name: string, options: SiteAuthor
   try {
     return authorityOf(bundle, 'the site authority', clock);
   } catch (error) {
-    // An authority that has merely ended, or a wrong clock, is no damage.
+    // An expired authority, or a wrong clock, is not damage.
     if (!(error instanceof TrustError) || isAboutDates(error.code)) throw error;
     throw damaged(error.message, error);
   }
@@ -63,12 +63,12 @@ async function openAuthority(bundles: Bundles, name: string, options: SiteAuthor
 
 function makeRoot(name: string, siteName: string, clock: Clock): TlsBundle {
   const key = createKey();
-  // A name that tells two authorities of sites of one name apart would help nobody: the key identifiers do.
+  // The subject need not be unique among sites of the same name: the key identifiers distinguish authorities.
   const der = buildRoot(`earshot site ${siteName}`.slice(0, 64), createPrivateKey(key), ROOT_DAYS, clock());
   return { name, key, cert: writePem('CERTIFICATE', der) };
 }
 
-/** A user's authority: `tls.crt`, `tls.key`, and `ca.crt` where `tls.crt` does not hold the root. @throws TrustError */
+/** Opens a user's authority: `tls.crt`, `tls.key`, and `ca.crt` if `tls.crt` does not contain the root. @throws TrustError */
 export async function readAuthority(bundles: Bundles, name: string, clock: Clock = Date.now): Promise<Authority> {
   const bundle = await bundles.get(name);
   if (bundle?.cert === undefined && bundle?.key === undefined) {
@@ -80,11 +80,11 @@ export async function readAuthority(bundles: Bundles, name: string, clock: Clock
   return authorityOf(bundle, name, clock);
 }
 
-/** @throws TrustError with the first thing that is wrong */
+/** @throws TrustError with the first problem */
 export function authorityOf(bundle: TlsBundle, name: string, clock: Clock): Authority {
   const check = checkBundle(bundle, { kind: 'authority' }, clock);
   if (!check.ok) throw new TrustError(check.problems[0].code, check.problems[0].message);
-  // The check has read both.
+  // checkBundle has already parsed both parts.
   const certificates = certificatesOf(bundle.cert ?? '');
   const [certificate] = certificates;
   if (certificate === undefined) throw new TrustError('tls-no-cert', `bundle ${name}: tls.crt holds no certificate`);
@@ -103,7 +103,7 @@ export function authorityOf(bundle: TlsBundle, name: string, clock: Clock): Auth
   };
 }
 
-/** SHA-256 of a certificate's public key, hex: by it one authority is told from another of its name. */
+/** SHA-256 of a certificate's public key, hex. Distinguishes authorities of the same name. */
 export function authorityKeyOf({ publicKey }: Pick<X509Certificate, 'publicKey'>): string {
   return createHash('sha256')
     .update(publicKey.export({ type: 'spki', format: 'der' }))

@@ -1,41 +1,41 @@
-/** What this room knows certificates by; it knows no resources, and whoever calls it turns a problem into a status. */
+/** Types of certificates in the trust module. The module does not know resources: its callers turn problems into statuses. */
 import type { KeyObject, X509Certificate } from 'node:crypto';
 import type { CertificatePurpose } from '../identity/certificate-purpose.ts';
 import type { IssuedCertificate } from '../identity/issued.ts';
 
-/** Milliseconds since 1970. Everything that asks the time takes one, so that a wrong clock can be tried. */
+/** Returns milliseconds since 1970. Code that needs the time takes a clock as parameter, so that tests can simulate a wrong clock. */
 export type Clock = () => number;
 
 export interface Authority {
   readonly name: string;
   readonly certificate: X509Certificate;
   readonly key: KeyObject;
-  /** What goes behind a certificate in `tls.crt`: intermediates, none for a root. PEM. */
+  /** PEM of the intermediates that follow a certificate in `tls.crt`; empty for a root. */
   readonly chain: string;
-  /** What verifies its certificates: `ca.crt`. PEM. */
+  /** PEM that verifies its certificates: the content of `ca.crt`. */
   readonly ca: string;
 }
 
 export interface CertificateOrder {
-  /** The common name, 1 to 64 characters. */
+  /** Common name, 1 to 64 characters. */
   readonly subject: string;
-  /** DNS names (a leading `*.` may stand) and IP addresses. */
+  /** DNS names (with an optional leading `*.`) and IP addresses. */
   readonly hosts?: readonly string[];
-  /** `urn:uuid:SITE-ID` of it goes into the certificate. */
+  /** Site ID, which the certificate contains as `urn:uuid:SITE-ID`. */
   readonly siteId?: string;
   readonly client?: boolean;
   readonly server?: boolean;
-  /** What it says that it is for. Left out: nothing, as of servers and authorities. */
+  /** Purpose mark in the certificate. Certificates of servers and authorities have none. */
   readonly purpose?: CertificatePurpose;
-  /** An authority below this one. */
+  /** Whether to issue a subordinate authority. */
   readonly signing?: boolean;
-  /** Default 30. Never beyond the authority's own end. */
+  /** Lifetime in days (default: 30). The certificate never outlives the authority. */
   readonly days?: number;
 }
 
-/** A certificate just made, with what goes on record of it. */
+/** New certificate, with the data for the ledger. */
 export interface NewCertificate extends IssuedCertificate {
-  /** Upper-case hex as `X509Certificate.serialNumber` gives it. */
+  /** Upper-case hex, in the form of `X509Certificate.serialNumber`. */
   readonly serial: string;
   readonly notBefore: number;
   readonly notAfter: number;

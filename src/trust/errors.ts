@@ -2,8 +2,8 @@ import type { CodeOf, ErrorCode } from '../errors/catalogue.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 
 /**
- * Everything that this room throws. The message is a clause without a full stop, which whoever shows it puts into a
- * sentence; it never holds a key or a code.
+ * Every error that the trust module throws. The message is a clause without a full stop, which its consumer puts into a sentence. It never
+ * contains a key or a code.
  */
 export class TrustError extends EarshotError<TrustCode> {}
 

@@ -1,31 +1,31 @@
-/** What may become of a grant, decided from plain objects: see `GrantStore`. */
+/** State transitions of grants (pure). See `GrantStore`. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { TrustError } from './errors.ts';
 import type { Grant, GrantSpec, RedeemAttempt } from './stores.ts';
 import { quoted } from '../text/printable.ts';
 import { isGrantName } from '../text/names.ts';
 
-/** All that is kept of a grant: what the status shows, and whose keys were certified. */
+/** Stored record of a grant: the content of its status, and hashes of the certified keys. */
 export interface GrantRecord extends Grant {
   readonly keyHashes: readonly string[];
 }
 
-/** A record has an entry for each redemption and is written anew at each. */
+/** Bounds the record, which has an entry for each redemption and is rewritten each time. */
 const MAX_REDEMPTIONS = 10_000;
 const MAX_CODE_CHARACTERS = 1_024;
 /** 160 bits. */
 const CODE_BYTES = 20;
 
 /**
- * Its status is a second copy of the count and of its end: where the record is gone or older, no redemption is had again by that.
- * The first time decides when it was made and, without a code of the owner's, its code.
- * @param lastRevocation before it is made
+ * Computes the record from the spec. The status (`spec.known`) is a second copy of the count and the expiry, so a lost or older record does
+ * not permit more redemptions. The first call sets the time of creation and, unless the owner has set one, the code.
+ * @param lastRevocation the last revocation before the grant is created
  */
 export function planGrant(spec: GrantSpec, before: GrantRecord | undefined, now: number, lastRevocation: string): GrantRecord {
   const { known } = spec;
   const window = Math.round(spec.expirationWindowSeconds * 1_000);
   const created = before?.created ?? (known === undefined ? now : Math.min(now, known.expires - window));
-  // Of a lost record nobody knows which revocation it came after: all since it was made count.
+  // For a lost record the last revocation before its creation is unknown: every revocation since its creation counts.
   const order = before === undefined ? (known === undefined ? lastRevocation : undefined) : before.lastRevocation;
   const kept = before !== undefined && !before.ownCode ? before.code : undefined;
   return {
@@ -60,7 +60,7 @@ export function refuseSpec(spec: GrantSpec): void {
   }
 }
 
-/** The code comes first: without it, nobody is told more of a grant than that it is there. */
+/** Checks the code first: without the code, a client learns only that the grant exists. */
 export function checkCode(record: GrantRecord | undefined, name: string, code: string, now: number): GrantRecord {
   if (record === undefined) {
     throw unknownGrant(name);
@@ -84,13 +84,13 @@ export function unknownGrant(name: string): TrustError {
   );
 }
 
-/** In constant time, whatever the lengths. */
+/** Constant time for any lengths. */
 function isSameCode(given: string, right: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(right));
 }
 
-/** The same key of the same site again is the same redemption, for an answer may be lost on its way. */
+/** The same key of the same site counts as the same redemption, since a response may be lost. */
 export function planRedemption(attempt: RedeemAttempt, grant: GrantRecord, now: number): GrantRecord {
   const earlier = grant.keyHashes.indexOf(attempt.keyHash);
   if (earlier !== -1 && grant.redeemedBy[earlier]?.siteId === attempt.siteId) return grant;
@@ -108,7 +108,7 @@ export function planRedemption(attempt: RedeemAttempt, grant: GrantRecord, now: 
   };
 }
 
-/** What others are shown: no hashes. */
+/** Omits the hashes, which other modules do not need. */
 export function shown({ keyHashes: _keyHashes, ...grant }: GrantRecord): Grant {
   return grant;
 }

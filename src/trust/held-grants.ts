@@ -11,14 +11,14 @@ export interface HeldGrantsOptions {
   readonly ledger: Ledger;
   readonly clock?: Clock;
   readonly records?: Iterable<GrantRecord>;
-  /** By the grant's name. */
+  /** Errors of damaged records, by grant name. */
   readonly damaged?: Iterable<readonly [string, TrustError]>;
   readonly keeper?: GrantKeeper;
-  /** By name, for those whose spec does not say it: see `GrantSpec.known`. */
+  /** Grants by name, for specs without `GrantSpec.known`. */
   readonly known?: ReadonlyMap<string, KnownGrant>;
 }
 
-/** Where grants outlive the process. */
+/** Storage of grants beyond the life of the process. */
 export interface GrantKeeper {
   save(record: GrantRecord): Promise<void>;
   remove(name: string): Promise<void>;
@@ -26,8 +26,8 @@ export interface GrantKeeper {
 }
 
 /**
- * The grants of one process, in memory. A change is kept first and counts then; changes are made one after another, so two
- * redemptions never count on one number.
+ * Grants of one process, in memory. A change is stored before it takes effect. Changes run one after another, so two redemptions never
+ * start from the same count.
  */
 export class HeldGrants implements GrantStore {
   readonly #ledger: Ledger;
@@ -120,7 +120,7 @@ export class HeldGrants implements GrantStore {
     return checkCode(this.#records.get(name), name, code, this.#clock());
   }
 
-  /** What was not kept did not happen. */
+  /** A change that could not be stored has no effect. */
   async #save(record: GrantRecord): Promise<void> {
     if (this.#isClosed) throw new TrustError('state-busy', "the site's grants are no longer this process's: it is about to stop");
     await this.#reconciler?.save(record);

@@ -25,12 +25,13 @@ import { Extension, readCertificateParts, Use } from '../x509/parts.ts';
 
 const SECOND = 1_000;
 const DAY = 86_400 * SECOND;
-/** Milliseconds. Certificates begin in the past, for peers whose clocks are behind. */
+/** Milliseconds by which certificates are backdated, for peers whose clocks are behind. */
 export const BACKDATE = 300 * SECOND;
 const DEFAULT_DAYS = 30;
 
 /**
- * Signs a certificate for the key of a request, which must be signed by that key. The request's own subject and extensions are not looked at: the order alone decides.
+ * Issues a certificate for the key of a request, which that key must have signed. Ignores the request's subject and extensions: the order
+ * alone decides.
  */
 export function issueCertificate(
   authority: Authority,
@@ -40,7 +41,7 @@ export function issueCertificate(
   return certify(authority, order, checkRequest(order.csr).publicKey, clock);
 }
 
-/** Makes a key (ECDSA P-256) and a certificate for it. */
+/** Creates a key (ECDSA P-256) and issues a certificate for it. */
 export function issueBundle(
   authority: Authority,
   name: string,
@@ -78,7 +79,7 @@ interface Validity {
   readonly notAfter: number;
 }
 
-/** A certificate that begins before or ends after its authority's would fail wherever both are checked. */
+/** Stays within the validity of the authority: peers that check both would reject any other certificate. */
 function validityOf(authority: Authority, days: number, now: number): Validity {
   if (!(days > 0 && days <= 3_650)) {
     throw new TrustError('bad-argument', `a certificate cannot last ${days} days: give more than 0, at most 3650`);
@@ -119,7 +120,7 @@ export function buildRoot(subject: string, key: KeyObject, days: number, now: nu
   }).der;
 }
 
-/** The successor of a root, with its name and key: what comes from the one comes from the other. DER. */
+/** Renews a root with the same name and key, so that certificates of either root verify with the other. DER. */
 export function renewRoot(root: X509Certificate, key: KeyObject, days: number, now: number): Buffer {
   const { subject, extensions: before } = readCertificateParts(root.raw);
   return buildCertificate({
@@ -129,7 +130,7 @@ export function renewRoot(root: X509Certificate, key: KeyObject, days: number, n
     issuer: subject,
     issuerKey: key,
     issuerKeyIdentifier: undefined,
-    // What it has signed names it by that.
+    // Issued certificates refer to the root by this identifier.
     keyIdentifier: before.get(Extension.subjectKeyIdentifier),
     order: { subject: '', signing: true },
   }).der;
@@ -142,14 +143,14 @@ interface Parts {
   readonly issuer: Buffer;
   readonly issuerKey: KeyObject;
   readonly issuerKeyIdentifier: Buffer | undefined;
-  /** Its own; left out: made of its key. */
+  /** Subject key identifier; derived from the key if omitted. */
   readonly keyIdentifier?: Buffer | undefined;
   readonly order: CertificateOrder;
 }
 
 /** RFC 5280 section 4.1. */
 function buildCertificate(parts: Parts): { readonly der: Buffer; readonly serial: string } {
-  // 128 random bits; the number's hex as OpenSSL writes it has no leading zero bytes.
+  // 128 random bits. The hex form omits leading zero bytes, as OpenSSL does.
   const serial = randomBytes(16);
   const spki = parts.publicKey.export({ type: 'spki', format: 'der' });
   const content = sequence(
@@ -181,7 +182,7 @@ function extensions({ order, publicKey, issuerKeyIdentifier, keyIdentifier }: Pa
     extension(Extension.basicConstraints, sequence(...(isAuthority ? [yes()] : [])), 'critical'),
     extension(Extension.keyUsage, keyUsage(isAuthority, publicKey), 'critical'),
     ...(uses.length === 0 ? [] : [extension(Extension.extendedKeyUsage, sequence(...uses.map(objectIdentifier)))]),
-    // SHA-256 of the key, cut to 160 bits (RFC 7093 section 2, method 1, but of the whole SubjectPublicKeyInfo: method 4).
+    // SHA-256 of the whole SubjectPublicKeyInfo (RFC 7093 section 2, method 4), truncated to 160 bits as in method 1.
     extension(Extension.subjectKeyIdentifier, keyIdentifier ?? octetString(createHash('sha256').update(spki).digest().subarray(0, 20))),
     ...authorityKeyIdentifier(issuerKeyIdentifier),
     ...(names === undefined ? [] : [extension(Extension.subjectAltName, names)]),
@@ -201,7 +202,7 @@ function keyUsage(isAuthority: boolean, publicKey: KeyObject): Buffer {
 
 function authorityKeyIdentifier(subjectKeyIdentifier: Buffer | undefined): Buffer[] {
   if (subjectKeyIdentifier === undefined) return [];
-  // The extension's content is an OCTET STRING in DER: its tag and length are replaced by [0].
+  // The extension contains a DER OCTET STRING. Replace its tag and length by [0].
   const { content } = readWhole(subjectKeyIdentifier, Tag.octetString, "the authority's key identifier");
   return [extension(Extension.authorityKeyIdentifier, sequence(contextBytes(0, content)))];
 }

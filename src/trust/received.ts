@@ -2,8 +2,8 @@ import type { CertificateFacts } from '../x509/facts.ts';
 import { TrustError } from './errors.ts';
 
 /**
- * What another site gives is kept beside this site's own bundles, under a name that may be that site's choice. One that may sign would be
- * an authority of this site, as soon as anything asks for one of that name.
+ * Refuses a CA certificate from another site. It would be stored beside this site's bundles, under a name that the other site may choose.
+ * Anything that looks up a CA of that name would then use it.
  * @throws TrustError `server-failed`
  */
 export function refuseAuthority(leaf: Pick<CertificateFacts, 'isAuthority'> | undefined, what: string): void {

@@ -1,19 +1,22 @@
 import { EarlyRenewalError } from '../identity/issued.ts';
 import { limitTable } from '../limits/table.ts';
 
-/** Milliseconds. Of a certificate that lasts for minutes only, a sixteenth of its life. */
+/** Minimum milliseconds between two renewals of a site. For certificates that last only minutes it is a sixteenth of the lifetime. */
 const SPACING = limitTable.renewalSpacing.value;
 const SHARE_OF_LIFE = 1 / 16;
-/** Each further renewal of one certificate, and each further one of a site that was not due, waits twice as long as the one before, up to so many times the first. */
+/**
+ * Maximum pause, as a multiple of the first. The pause doubles with each further renewal of one certificate, and of a site whose
+ * certificate was not due.
+ */
 const MOST_SPACINGS = limitTable.repeatedRenewalPause.value;
 
 /**
- * How often certificates are renewed: each at one time once, and a site's one after the other. What a renewal costs (a signature, a
- * line on disk, one more certificate that may have to be revoked) is asked for by others. One that was renewed is followed by its successor, so
- * whoever comes again with it has lost the answer, or wants certificates. One that is not due is what a person asks for, now and then.
+ * Limits how often certificates are renewed: each certificate once at a time, and those of a site one after the other. Other sites trigger
+ * the cost (a signature, a line on disk, one more certificate to revoke). A renewed certificate is replaced by its successor. A second
+ * request for it means a lost answer or a peer that collects certificates. A renewal before it is due is a rare manual request.
  */
 export class RenewalPace {
-  /** Milliseconds, monotonic. */
+  /** Returns monotonic milliseconds. */
   readonly #clock: () => number;
   readonly #running = new Set<string>();
   readonly #pauses = new Map<string, Pause>();
@@ -25,14 +28,14 @@ export class RenewalPace {
 
   /**
    * @param lifetime milliseconds for which the certificate was issued
-   * @param isDue the certificate has to be renewed about now
-   * @returns to be disposed of once the renewal is over, whatever came of it
+   * @param isDue whether the certificate is due for renewal
+   * @returns a handle to dispose of once the renewal has ended, with or without success
    * @throws EarlyRenewalError
    */
   begin(serial: string, siteId: string, lifetime: number, isDue: boolean): RenewalTurn {
     const now = this.#forget();
     const spacing = Math.min(SPACING, Math.max(lifetime, 0) * SHARE_OF_LIFE);
-    // Each with its own pauses: many of one certificate, and many that are not due, are further and further apart.
+    // Separate pauses: they grow for repeated renewals of one certificate, and for renewals of a site that are not due.
     const repeated = [serial, ...(isDue ? [] : [`early ${siteId}`])];
     const parties = [...repeated, siteId];
     const until = Math.max(...parties.map((party) => this.#pauses.get(party)?.until ?? now));
@@ -61,12 +64,12 @@ export class RenewalPace {
     };
   }
 
-  /** @param kept for how long it is remembered beyond its end */
+  /** @param kept milliseconds for which the count is kept after the pause */
   #pause(party: string, now: number, pause: number, count: number, kept: number): void {
     this.#pauses.set(party, { until: now + pause, forgotten: now + pause + kept, count });
   }
 
-  /** Now and then, for all that has been asked for may be many. */
+  /** Removes expired entries now and then, since their number has no bound. */
   #forget(): number {
     const now = this.#clock();
     if (now < this.#nextSweep) return now;
@@ -77,7 +80,7 @@ export class RenewalPace {
 }
 
 export interface RenewalTurn extends Disposable {
-  /** It could not be answered, which is nothing that whoever asked can help: the next one waits as if this had not been, but for the pause of its site. */
+  /** Reverts the pauses, except the site's own, after a failure that the requesting site cannot fix. */
   undo(): void;
 }
 

@@ -17,33 +17,33 @@ import { Use } from '../x509/parts.ts';
 import { canHold } from '../x509/alternative-names.ts';
 
 /**
- * At two thirds of the certificate's life, earlier by up to a twentieth of it, so that what was issued together is not
- * renewed together. The same certificate always has the same time: its serial number is the dice.
+ * At two thirds of the certificate's life, or earlier by up to a twentieth of it, so that certificates issued together are not renewed
+ * together. Derived from the serial number, so the time of a certificate never changes.
  */
 export function renewalTime({ notBefore, notAfter, serial }: Lifetime): number {
   const dice = createHash('sha256').update(serial).digest().readUInt32BE(0) / 2 ** 32;
   return Math.round(notBefore + (notAfter - notBefore) * (2 / 3 - dice / 20));
 }
 
-/** Never in the first half of the time that it was issued for: a short-lived one would otherwise be due at once, since it is backdated. */
+/** Never in the first half of the lifetime after issue. A short-lived certificate would otherwise be due at once, since it is backdated. */
 export function isRenewalDue(facts: Lifetime, now: number): boolean {
   return now >= renewalDue(facts);
 }
 
-/** When it is due. */
+/** Time at which the renewal is due. */
 export function renewalDue(facts: Lifetime): number {
   return Math.max(renewalTime(facts), lastHalf(facts));
 }
 
-/** Milliseconds for which it was issued. */
+/** Milliseconds from issue to expiry. */
 const lifetimeOf = ({ notBefore, notAfter }: Lifetime): number => Math.max(notAfter - notBefore - BACKDATE, 0);
 
-/** When it begins. */
+/** Start of the second half of the lifetime. */
 const lastHalf = (facts: Lifetime): number => facts.notAfter - lifetimeOf(facts) / 2;
 
 type Lifetime = Pick<CertificateFacts, 'notBefore' | 'notAfter' | 'serial'>;
 
-/** A request for the successor of a certificate, with a new key that is kept as pending under the bundle's name. */
+/** Creates a request for the next certificate of a bundle. Its new key is pending under the bundle's name. */
 export async function requestRenewal(bundle: TlsBundle, pending: PendingKeys): Promise<RenewalRequest> {
   const { commonName } = readCertificates(bundle.cert ?? '', `bundle ${bundle.name}: tls.crt`)[0].facts;
   const key = await pending.keyFor(bundle.name);
@@ -55,16 +55,16 @@ export interface RenewForOptions {
   readonly pace: RenewalPace;
   readonly clock?: Clock;
   readonly days?: number;
-  /** Whoever asks has found it to be a link's. Left out: its mark, the site that it names, or the record must say so. */
+  /** The caller has verified that the certificate is a link's. If omitted, its mark, its site ID or the ledger must show that. */
   readonly isLink?: true;
-  /** As whose the successor is on record, where that is not the site itself. It is then known by its serial number alone. */
+  /** Name for the ledger, if it is not the site's. The entry then has no site ID, only the serial number. */
   readonly holder?: string;
 }
 
 /**
- * The accepting side's answer, for `RouterHooks.renew`: the successor has the names of the certificate that the peer showed, as far as it can,
- * nothing else, and is on record before it is handed out.
- * @throws EarshotError that says why not
+ * Answers a renewal request, for `RouterHooks.renew`. The new certificate has the names of the peer's certificate as far as possible, and
+ * nothing else. It is on record before it is handed out.
+ * @throws EarshotError with the reason of the refusal
  */
 export async function renewFor(
   authority: Authority,
@@ -89,7 +89,7 @@ export async function renewFor(
     const hosts = shown.facts.hosts.filter(canHold);
     const order = { subject: siteName, siteId, hosts, client: true, server, purpose: 'link', csr: request, days } as const;
     const issued = issueCertificate(authority, order, clock);
-    // Once more: it may have been revoked meanwhile.
+    // `record` checks revocations again, since the site may have been revoked in the meantime.
     const entry = { serial: issued.serial, notAfter: issued.notAfter };
     const basis = { kind: 'renewal', serial: shown.facts.serial } as const;
     await ledger.record(holder === undefined ? { siteName, siteId, ...entry } : { siteName: holder, ...entry }, basis);
@@ -100,7 +100,7 @@ export async function renewFor(
   }
 }
 
-/** All else is this site's own trouble: its disk is full, or its authority has ended. */
+/** Other errors are failures of this site, such as a full disk or an expired authority. */
 const isOfAsker = (error: unknown): boolean => error instanceof EarshotError && FAULTS_OF_ASKER.has(error.code);
 const FAULTS_OF_ASKER: ReadonlySet<ErrorCode> = new Set(['revoked', 'tls-wrong-purpose', 'tls-weak', 'request-malformed']);
 
@@ -112,7 +112,7 @@ function checkIssuedBy(authority: Authority, { x509, facts }: ReadCertificate): 
   );
 }
 
-/** @returns the name of its site */
+/** @returns the name of the site */
 function checkRenewable({ facts, uses, x509 }: ReadCertificate, siteId: string): string {
   if (facts.isAuthority || (uses !== undefined && !uses.includes(Use.client)) || foreignToLinks(x509) !== undefined) {
     throw new TrustError(
@@ -134,10 +134,10 @@ function checkRenewable({ facts, uses, x509 }: ReadCertificate, siteId: string):
 }
 
 /**
- * The one rule, on every platform, for which certificate of this site's authorities is a link's of that site: it is on record as one, or says so
- * itself (the mark and the site's ID), also where the record was lost.
- * @param entry the record of the certificate
- * @param acceptsUnmarked whether one from before there were marks counts without a record
+ * Decides on every platform whether a certificate of this site's authorities is a link certificate of the given site. It is on record as
+ * one, or contains the mark and the site ID, even if the record was lost.
+ * @param entry the ledger's entry of the certificate
+ * @param acceptsUnmarked whether an unmarked certificate, from before marks existed, counts without an entry
  * @throws TrustError `tls-wrong-purpose`
  */
 export function checkLinkOf(certificate: X509Certificate, siteId: string, entry: IssuedEntry | undefined, acceptsUnmarked: boolean): void {
@@ -167,7 +167,7 @@ async function findEntry(ledger: Ledger, serial: string): Promise<IssuedEntry | 
   return undefined;
 }
 
-/** One that does not say what it is for gets that by being renewed. */
+/** A certificate without a purpose mark is renewed early to get one. */
 function isTime({ x509, facts }: ReadCertificate, now: number): boolean {
   return now >= lastHalf(facts) || purposeOf(x509) === undefined;
 }
@@ -190,8 +190,8 @@ function checkValid(facts: CertificateFacts, now: number): void {
 }
 
 export interface RenewalRequest {
-  /** PKCS #10, PEM, for `router.renew`. */
+  /** PKCS #10 PEM, for `router.renew`. */
   readonly csr: string;
-  /** PKCS#8 PEM, for the new bundle. */
+  /** PKCS #8 PEM of the key for the new bundle. */
   readonly key: string;
 }

@@ -1,4 +1,4 @@
-/** Who is out, and what that keeps from whom: see `Ledger`. */
+/** Revocation of sites and its consequences (pure). See `Ledger`. */
 import { EarshotError } from '../errors/earshot-error.ts';
 import type { Revocations } from '../identity/issued.ts';
 import { revokedOf, revokedSets, type Party } from '../identity/revocation.ts';
@@ -8,10 +8,9 @@ import { isUuid } from '../text/names.ts';
 import { printable, quoted } from '../text/printable.ts';
 
 /**
- * All ids and serials on record under a name, or under an id's name. A name that sites of several ids have borne takes them
- * all out: a name is only what a site calls itself, and who revokes one wants nobody of that name left. An id is refused whether or
- * not anything is on record, or can be read. What is no name on record and looks like a serial number is one: of a user's own
- * authority nothing is on record.
+ * Collects all IDs and serial numbers on record for a site name or site ID. A name that several IDs have used revokes all of them: sites
+ * choose their own names, and the user wants none of that name. An ID is revoked even if nothing is on record or readable. A name that is
+ * not on record but looks like a serial number is one: certificates of a user's own authority are not on record.
  */
 export async function planRevocation(
   given: string,
@@ -48,13 +47,13 @@ async function findById(id: string, issued: AsyncIterable<IssuedEntry> | Iterabl
   try {
     for await (const entry of issued) if (entry.siteId === id) entries.push(entry);
   } catch (error) {
-    // Its certificates name the id: they are refused without their serials.
+    // Certificates contain the site ID, so they are refused without their serial numbers.
     if (!(error instanceof TrustError)) throw error;
   }
   return { kind: 'id', name: entries.at(-1)?.siteName ?? id, entries };
 }
 
-/** A site of that name, or else the Certificate. */
+/** Finds a site with that name, or else a Certificate. */
 async function findByName(
   given: string,
   issued: AsyncIterable<IssuedEntry> | Iterable<IssuedEntry>,
@@ -72,26 +71,26 @@ async function findByName(
   return { kind: 'name', name, entries: found[name] ?? [], others };
 }
 
-/** Of 64 bits at least, as authorities make them (RFC 5280 has 20 bytes at most); shorter ones may be names. OpenSSL writes some with colons. */
+/** At least 64 bits, as CAs issue (RFC 5280 allows up to 20 bytes); shorter texts may be names. OpenSSL writes some with colons. */
 function serialIn(text: string): string | undefined {
   const digits = text.replaceAll(':', '');
-  // One number, one entry: zeros before it are written by some programs, and not by others.
+  // Normalize leading zeros, which some programs write, so that one number has one entry.
   return /^[0-9a-f]{16,42}$/i.test(digits) ? digits.toUpperCase().replace(/^0+(?=.)/, '') : undefined;
 }
 
-/** As whose a Certificate's certificates are on record. No site can have the name. */
+/** Name under which the certificates of a Certificate are on record. Never a valid site name. */
 export const certificateHolder = (certificate: string): string => `Certificate/${certificate}`;
 
-/** Whether an entry is of a resource's certificate (`Certificate/my-app`, `Site/west`), and not of a link's. */
+/** Whether an entry belongs to a resource's certificate (`Certificate/my-app`, `Site/west`) rather than a link's. */
 export const isResource = (siteName: string): boolean => siteName.includes('/');
 
-/** A site as the status of this one shows it. */
+/** Site in the status of this site. */
 export interface NetworkSite {
   readonly id: string;
   readonly name: string;
 }
 
-/** Those that a message looks through. */
+/** Number of names that are collected for an error message. */
 const MOST_NAMES = 1_000;
 
 function unknownSite(site: string, others: ReadonlySet<string>): EarshotError {
@@ -101,17 +100,17 @@ function unknownSite(site: string, others: ReadonlySet<string>): EarshotError {
   return new EarshotError('unknown-site', message);
 }
 
-/** A site is in the list once, the last that was revoked at its end. */
+/** Lists each site once. The latest revocation is last. */
 export const withRevoked = (revoked: readonly RevokedSite[], site: RevokedSite): readonly RevokedSite[] => [
   ...revoked.filter(({ name }) => name !== site.name),
   site,
 ];
 
 /**
- * Without those that bear this name, and without this id: others that had its name stay where they are. A serial number and an id may be
- * written as when they were revoked.
- * @param issued where the id's certificates are among those of others
- * @returns the same list where nothing is otherwise
+ * Removes the entry with this name, and this ID from other entries. Other sites that had its name stay revoked. Serial numbers and IDs may
+ * be written as they were for the revocation.
+ * @param issued certificates on record, to find those of the ID within another entry
+ * @returns the same list if nothing changes
  */
 export async function withoutRevoked(
   revoked: readonly RevokedSite[],
@@ -130,7 +129,7 @@ export async function withoutRevoked(
   });
 }
 
-/** For a router's config. */
+/** Revocations for a router's config. */
 export function revocationsOf(revoked: readonly RevokedSite[]): Revocations {
   return { sites: distinct(revoked.flatMap(({ siteIds }) => siteIds)), serials: distinct(revoked.flatMap(({ serials }) => serials)) };
 }
@@ -140,7 +139,7 @@ const isRevoked = (party: Party, revoked: readonly RevokedSite[]): boolean =>
 
 const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)];
 
-/** @throws TrustError `revoked` where the certificate is for a site that is out, or comes of what is */
+/** @throws TrustError `revoked` if the certificate is for a revoked site, or derives from something revoked */
 export function refuseEntry({ siteId, siteName }: IssuedEntry, revoked: readonly RevokedSite[], basis?: Basis): void {
   if (basis?.kind === 'renewal') refuseRenewal(basis.serial, siteId, siteName, revoked);
   if (basis?.kind === 'redemption') refuseRedemption(basis.attempt, basis.grant, revoked);
@@ -151,7 +150,7 @@ export function refuseEntry({ siteId, siteName }: IssuedEntry, revoked: readonly
   );
 }
 
-/** See `Ledger.revoke` for who is kept out. */
+/** See `Ledger.revoke` for the rules. */
 export function refuseRedemption(attempt: RedeemAttempt, grant: Grant, revoked: readonly RevokedSite[]): void {
   const sets = revokedSets(revocationsOf(revoked));
   const isOut = (site: string): boolean => revokedOf({ site }, sets) !== undefined;
@@ -167,7 +166,7 @@ export function refuseRedemption(attempt: RedeemAttempt, grant: Grant, revoked: 
       `a site named ${attempt.siteName} was revoked after grant ${grant.name} was made: ask for a token of a new grant`,
     );
   }
-  // Whoever used a grant whose record was lost may be among those revoked since.
+  // If the record was lost, the unknown redeemer may be among the sites revoked since.
   const isUnknownOut = grant.redemptions > grant.redeemedBy.length && revokedSince(grant, revoked).length > 0;
   if (isUnknownOut || grant.redeemedBy.some(({ siteId }) => isOut(siteId))) {
     throw new TrustError(
@@ -177,13 +176,16 @@ export function refuseRedemption(attempt: RedeemAttempt, grant: Grant, revoked: 
   }
 }
 
-/** Names the last of a list, which is in the order of revocation; empty where there is none. */
+/** Mark of the last entry, since the list is in the order of revocation; empty if the list is empty. */
 export function lastRevocation(revoked: readonly RevokedSite[]): string {
   const last = revoked.at(-1);
   return last === undefined ? '' : markOf(last);
 }
 
-/** In the order of the list: a clock may have been set back. All, where the one before the grant has been taken back, or has been revoked anew. */
+/**
+ * Uses the order of the list, since a clock may have been set back. Returns all if the entry before the grant was removed, or was revoked
+ * again.
+ */
 function revokedSince(grant: Grant, revoked: readonly RevokedSite[]): readonly RevokedSite[] {
   if (grant.lastRevocation === undefined) return revoked.filter(({ at }) => at >= grant.created);
   return revoked.slice(revoked.findIndex((one) => markOf(one) === grant.lastRevocation) + 1);
@@ -191,7 +193,7 @@ function revokedSince(grant: Grant, revoked: readonly RevokedSite[]): readonly R
 
 const markOf = ({ name, at }: RevokedSite): string => `${new Date(at).toISOString()} ${name}`;
 
-/** The serial too: a certificate without a site id in it may be shown by a site with a new id. @throws TrustError `revoked` */
+/** Checks the serial number too: a site with a new ID may present a certificate that contains no site ID. @throws TrustError `revoked` */
 export function refuseRenewal(serial: string, siteId: string | undefined, name: string, revoked: readonly RevokedSite[]): void {
   if (!isRevoked({ site: siteId, certificate: { serials: [serial], sites: [] } }, revoked)) return;
   throw new TrustError(

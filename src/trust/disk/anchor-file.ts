@@ -8,7 +8,7 @@ import { lockTrust } from './lock.ts';
 export const ANCHOR = 'anchor.json';
 const MAX_BYTES = 64 * 1_048_576;
 
-/** The anchor of a site on a machine: a file in its `internal/`, changed under the lock of the ledger. */
+/** Anchor of a site on a machine: a file in its `internal/` directory, changed under the lock of the ledger. */
 export class AnchorFile implements AnchorStore {
   readonly #directory: string;
   readonly #disk: Disk;
@@ -33,7 +33,7 @@ export class AnchorFile implements AnchorStore {
     await this.changeLocked(plan);
   }
 
-  /** For a caller that has the lock. */
+  /** The caller must hold the lock. */
   async changeLocked(plan: (anchor: Anchor) => Anchor): Promise<void> {
     const before = await this.get();
     const text = formatAnchor(plan(before));

@@ -7,17 +7,17 @@ import { hasCode, remedyOf } from '../../files/errno.ts';
 import { realDisk } from './disk.ts';
 import { TrustError } from '../errors.ts';
 
-/** As in Secrets of the type `kubernetes.io/tls`. */
+/** File names as in Secrets of type `kubernetes.io/tls`. */
 export const BUNDLE_FILES = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
 type Part = keyof typeof BUNDLE_FILES;
 const PARTS: readonly Part[] = ['cert', 'key', 'ca'];
 const MAX_BYTES = 1_048_576;
-/** The name under which one generation of files is current, as the kubelet does it for Secrets; hidden, so that nobody takes it for a bundle. */
+/** Symbolic link to the current generation of files, as the kubelet uses for Secrets. Hidden, so that it is not taken for a bundle. */
 const CURRENT = '..data';
 
-/** Reads `tls.crt`, `tls.key` and `ca.crt` of a directory, those that are there: all of one generation where it has generations. */
+/** Reads those of `tls.crt`, `tls.key` and `ca.crt` that exist in a directory, all from the same generation if it has generations. */
 export async function readBundle(directory: string, name: string, disk: Disk = realDisk): Promise<TlsBundle> {
-  // A generation is removed when the next is there: then it is read again, and never twice for one change.
+  // A generation may be removed during the read, once the next one is current. Read again then.
   for (let tries = 0; tries < 10; tries += 1) {
     const before = await currentOf(directory);
     const bundle = await readFiles(before === undefined ? directory : join(directory, before), name, disk);
@@ -40,15 +40,15 @@ async function currentOf(directory: string): Promise<string | undefined> {
     const text = await readlink(join(directory, CURRENT));
     return /^\.\.[^/]+$/.test(text) && text !== CURRENT ? text : undefined;
   } catch (error) {
-    // No link stands there, or nothing at all.
+    // There is no such symbolic link, or no such directory.
     if (hasCode(error, 'ENOENT', 'EINVAL', 'ENOTDIR')) return undefined;
     throw new TrustError('state-unavailable', `${directory} cannot be read ${remedyOf(error, 'read')}`, error);
   }
 }
 
 /**
- * Writes the bundle's files as one: a new generation `..RANDOM`, then one rename of the link `..data`, through which the
- * links `tls.crt`, `tls.key` and `ca.crt` lead. So a reader, and a crash, finds the old three or the new three.
+ * Replaces the bundle's files atomically: writes a new generation `..RANDOM`, then renames the symbolic link `..data`. `tls.crt`, `tls.key`
+ * and `ca.crt` are links through `..data`. So after a crash, or during a read, either all old or all new files are visible.
  */
 export async function writeBundle(directory: string, bundle: TlsBundle, disk: Disk = realDisk): Promise<void> {
   const generation = `..${randomBytes(8).toString('hex')}`;
@@ -61,7 +61,7 @@ export async function writeBundle(directory: string, bundle: TlsBundle, disk: Di
   await removeOthers(directory, generation, disk);
 }
 
-/** Its files in a directory of their own. @returns those that it has */
+/** Writes the bundle's files into a directory of their own. @returns the parts that the bundle has */
 export async function createParts(directory: string, bundle: TlsBundle, disk: Disk): Promise<readonly Part[]> {
   await disk.makeDirectory(directory);
   const parts = PARTS.filter((part) => bundle[part] !== undefined);

@@ -15,28 +15,28 @@ import { acquireLock } from './lock.ts';
 const LOCK_WAIT_MILLISECONDS = 10_000;
 const MOST_BUNDLES = 2000;
 const PARTS = ['cert', 'key', 'ca'] as const;
-/** Also the link by which a whole bundle is replaced at once: parts that are no links are read by it as well. */
+/** Paths to stat, including the link that replaces a whole bundle. Parts that are plain files are read again as well when it changes. */
 const LOOKED_AT = [...PARTS.map((part) => BUNDLE_FILES[part]), '..data'];
 
 interface Entry {
   readonly name: string;
   readonly directory: string;
-  /** A file without a stamp was absent, or cannot be relied on to be as it was. */
+  /** `stamp` is undefined if the file was absent, or if the stamp is too recent to detect the next change. */
   readonly files: readonly { readonly path: string; stamp: Stamp | undefined; absent: boolean }[];
-  /** As it was read last. */
+  /** Result of the last read. */
   bundle: TlsBundle | undefined;
 }
 
 /**
- * A directory each: `NAME/{tls.crt,tls.key,ca.crt}`. What has not changed since it was listed last is not read again, and is the same
- * object. Links may lead out of the directory: other programs keep certificates in their own places, and where a link leads is part of
- * what is compared.
+ * Bundles in one directory each: `NAME/{tls.crt,tls.key,ca.crt}`. A bundle that has not changed since the last `list` is not read again,
+ * and is the same object.
+ * Symbolic links may point outside the directory, since other programs keep certificates elsewhere. Changes of their targets are detected.
  */
 export class DirectoryBundles implements Bundles {
   readonly #directory: string;
   readonly #disk: Disk;
   #entries = new Map<string, Entry>();
-  /** Of the directory; undefined: list it again. */
+  /** Stamp of the directory; undefined: list it again. */
   #stamp: Stamp | undefined;
   #latest: BundleSet = { bundles: new Map(), unreadable: new Map() };
 
@@ -45,7 +45,7 @@ export class DirectoryBundles implements Bundles {
     this.#disk = disk;
   }
 
-  /** To watch: as of the last `list`. */
+  /** Directories to watch, as of the last `list`. */
   get directories(): readonly string[] {
     return [this.#directory, ...this.#entries.values().map(({ directory }) => directory)];
   }
@@ -84,7 +84,7 @@ export class DirectoryBundles implements Bundles {
     await writeBundle(this.locationOf(bundle.name), bundle, this.#disk);
   }
 
-  /** Its directory comes into being with all its files or not at all. */
+  /** Creates the directory with all its files, or not at all. */
   async make(name: string, make: () => TlsBundle): Promise<TlsBundle> {
     const directory = this.locationOf(name);
     if ((await this.#disk.names(directory)).length === 0) await this.#makeDirectory(directory, make);
@@ -105,7 +105,7 @@ export class DirectoryBundles implements Bundles {
     return { name, directory, files, bundle: undefined };
   }
 
-  /** What was looked at is older than what is read: a change in between is seen the next time. */
+  /** The stamps are older than the content read here, so the next call detects a change in between. */
   async #read(entry: Entry, looked: readonly Looked[]): Promise<TlsBundle> {
     const { bundle, files, name, directory } = entry;
     if (

@@ -1,4 +1,4 @@
-/** The disk as this room sees it: its failures are TrustErrors `state-unavailable`. */
+/** Disk of the trust module: converts failures to TrustErrors `state-unavailable`. */
 import { realDisk as plain, type Disk } from '../../files/disk.ts';
 import { pathInMessages } from '../../files/durable.ts';
 import { remedyOf } from '../../files/errno.ts';

@@ -5,7 +5,7 @@ export function formatGrant(record: GrantRecord): string {
   return `${JSON.stringify({ version: 1, ...record }, null, 1)}\n`;
 }
 
-/** @returns undefined where it is not what `formatGrant` has written */
+/** @returns undefined if the text was not written by `formatGrant` */
 export function parseGrant(text: string, name: string): GrantRecord | undefined {
   const value = parseJson(text);
   if (!isRecord(value)) return undefined;
@@ -26,7 +26,7 @@ export function parseGrant(text: string, name: string): GrantRecord | undefined 
     redeemedBy.every(isRedeemer) &&
     keyHashes.length === redeemedBy.length &&
     Number(redemptions) >= redeemedBy.length;
-  // Checked field by field just now.
+  // Every field was checked above.
   return isWhole ? (fields as unknown as GrantRecord) : undefined;
 }
 

@@ -18,11 +18,14 @@ export interface GrantStoreOptions {
   readonly ledger: Ledger;
   readonly clock?: Clock;
   readonly disk?: Disk;
-  /** By name: what statuses say of grants. */
+  /** Grants by name, as their statuses show them. */
   readonly known?: ReadonlyMap<string, KnownGrant>;
 }
 
-/** Grants in files, one each (mode 0600). Takes the directory for this process. @throws TrustError `state-busy` with the other's pid */
+/**
+ * Opens a store with one file for each grant (mode 0600). Locks the directory for this process. @throws TrustError `state-busy` with the
+ * PID of the holder
+ */
 export async function openGrantStore(directory: string, { disk = realDisk, ...options }: GrantStoreOptions): Promise<GrantStore> {
   await disk.makeDirectory(directory);
   const lock = await acquireLock(join(directory, 'store.lock'));

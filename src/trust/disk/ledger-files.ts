@@ -4,12 +4,12 @@ import { isRecord } from '../../text/is-record.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
 import { parseWritten } from '../../text/yaml.ts';
 
-/** One line of `issued.jsonl`. */
+/** Formats one line of `issued.jsonl`. */
 export function formatEntry({ siteName, siteId, serial, notAfter }: IssuedEntry): string {
   return JSON.stringify({ siteName, ...(siteId === undefined ? {} : { siteId }), serial, notAfter: new Date(notAfter).toISOString() });
 }
 
-/** @returns undefined where it is damaged */
+/** @returns undefined if the line is damaged */
 export function parseEntry(line: string): IssuedEntry | undefined {
   const value = parseJson(line);
   if (!isRecord(value)) return undefined;
@@ -28,7 +28,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Longer than any line of ours. */
+/** Longer than any line that Earshot writes. */
 export const MAX_ENTRY_BYTES = 4_096;
 
 export const damagedEntry = (path: string, line: number): TrustError =>
@@ -41,27 +41,28 @@ export const damagedEntry = (path: string, line: number): TrustError =>
 const HEADER =
   '# Sites that may not come back. Written by "earshot site revoke"; a person may read it, and change it while nothing else does.\n';
 
-/** The list of revoked sites, in the order of revocation. */
+/** List of revoked sites, in the order of revocation. */
 export interface RevocationList {
-  /** Counts the changes. Undefined: of an earlier version, or cut off. */
+  /** Number of changes so far. Undefined if the file was written by an earlier version, or is truncated. */
   readonly sequence?: number;
   readonly revoked: readonly RevokedSite[];
 }
 
-/** The number stands last: a file that is cut off has none. */
+/** The sequence number is the last line, so a truncated file has none. */
 export function formatRevoked({ sequence = 0, revoked }: RevocationList): string {
   return HEADER + writeYaml({ version: 1, revoked: revoked.map(revokedText), sequence });
 }
 
-/** With its time as text. */
+/** Formats the time as text. */
 export const revokedText = (site: RevokedSite): Omit<RevokedSite, 'at'> & { readonly at: string } => ({
   ...site,
   at: new Date(site.at).toISOString(),
 });
 
 /**
- * @param longestByHand characters of what is not in the form that `formatRevoked` writes: reading any YAML takes a second for half a megabyte
- * @throws TrustError `state-damaged`: to take an unreadable file for an empty one would let everyone back in
+ * @param longestByHand maximum number of characters of a file that is not in the form of `formatRevoked`. Parsing arbitrary YAML takes one
+ * second for half a megabyte
+ * @throws TrustError `state-damaged`: treating an unreadable file as empty would lift every revocation
  */
 export function parseRevoked(text: string, path: string, longestByHand = Number.POSITIVE_INFINITY): RevocationList {
   try {
@@ -83,8 +84,8 @@ export function parseRevoked(text: string, path: string, longestByHand = Number.
 }
 
 /**
- * Reads what `formatRevoked` writes, line by line.
- * @returns undefined where something else is in it, which may be YAML all the same
+ * Parses the output of `formatRevoked` line by line.
+ * @returns undefined if the text has another form, which may still be valid YAML
  */
 function readWritten(text: string): { readonly revoked: readonly unknown[]; readonly sequence?: number } | undefined {
   const [version, list, ...lines] = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -117,23 +118,23 @@ function readWritten(text: string): { readonly revoked: readonly unknown[]; read
   return { revoked: sites, ...numbered };
 }
 
-/** The last line, since one that is cut off must not count. */
+/** Pattern of the last line. A truncated number must not count. */
 const SEQUENCE = /^sequence: (\d{1,15})$/;
 
-/** `- key: value` and `  key: value` of a site, `  - item` of one of its lists. */
+/** Matches `- key: value` and `  key: value` of a site, and `    - item` of one of its lists. */
 const LINE = /^(?:(- )|  )(?:- (.+)|(name|at|siteIds|serials):(?: (.+))?)$/;
 
-/** A text, with quotes or without, as `writeYaml` writes it. */
+/** Parses a string as `writeYaml` writes it, with or without quotes. */
 function readScalar(text: string): string | undefined {
   if (!text.startsWith('"')) return /^[A-Za-z][A-Za-z0-9./-]*$/.test(text) && !WORD.test(text) ? text : undefined;
   const value = parseJson(text);
   return typeof value === 'string' ? value : undefined;
 }
 
-/** What is no text in some YAML. */
+/** Words that some YAML parsers do not treat as strings. */
 const WORD = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 
-/** @throws Error with what is wrong */
+/** @throws Error that names the problem */
 export function parseRevokedSite(value: unknown, index: number): RevokedSite {
   const { name, at, siteIds, serials } = isRecord(value) ? value : {};
   const time = at instanceof Date ? at.getTime() : Date.parse(String(at));

@@ -24,33 +24,35 @@ import { lockTrust } from './lock.ts';
 
 const ISSUED = 'issued.jsonl';
 const REVOKED = 'revoked.yaml';
-/** Of who is revoked: what a person has written, or had written. */
+/** Maximum size of the list of revoked sites, which users cause to grow. */
 const MAX_BYTES = 64 * 1_048_576;
-/** So many new ones, or as many as there were, before it is worth while to look for those that have ended. */
+/** Minimum number of new entries before the record is scanned for expired ones. It must also have doubled since the last scan. */
 const COMPACT_AFTER = 100;
 
 export interface LedgerOptions {
   readonly clock?: Clock;
   readonly disk?: Disk;
-  /** The other sites of the network: `revoke` takes their names too. */
+  /** Other sites of the network. `revoke` also accepts their names. */
   readonly network?: readonly NetworkSite[];
-  /** Told of each damaged line once; nothing stops for it. */
+  /** Called once for each damaged line. Damage does not stop anything. */
   readonly onDamage?: (damage: TrustError) => void;
 }
 
-/** `directory` is the namespace's `internal/`. */
+/** @param directory the namespace's `internal/` */
 export async function openLedger(directory: string, options: LedgerOptions = {}): Promise<AnchoredLedger> {
   const ledger = new DirectoryLedger(directory, options);
   await ledger.open();
   return ledger;
 }
 
-/** Who is revoked, without taking part in what changes that. */
+/** Reads the list of revoked sites without taking the lock. */
 export function readRevoked(directory: string): Promise<readonly RevokedSite[]> {
   return new DirectoryLedger(directory, {}).revoked();
 }
 
-/** What was issued in `issued.jsonl`, who is revoked in `revoked.yaml`. Each change holds the lock `trust.lock`. */
+/**
+ * Ledger in a directory: issued certificates in `issued.jsonl`, revoked sites in `revoked.yaml`. Each change holds the lock `trust.lock`.
+ */
 class DirectoryLedger implements AnchoredLedger {
   readonly #directory: string;
   readonly #issued: string;
@@ -63,11 +65,11 @@ class DirectoryLedger implements AnchoredLedger {
   readonly #notifiedOf = new Set<number>();
   readonly #anchor: AnchorFile;
   #parsed: { readonly text: string; readonly list: RevocationList } | undefined;
-  /** As the record was when `mend` looked through it. */
+  /** Stamp of the record when `mend` last read it. */
   #lookedAt: string | undefined;
-  /** The file's name is on disk, not only its content. */
+  /** The directory entry of the file is synced, not only its content. */
   #isNamed = false;
-  /** Entries that this process may still write before the next look for ended ones. */
+  /** Number of entries that this process may write before the next compaction. */
   #untilCompaction = COMPACT_AFTER;
 
   constructor(directory: string, { clock = Date.now, disk = realDisk, network = [], onDamage = () => {} }: LedgerOptions) {
@@ -156,17 +158,17 @@ class DirectoryLedger implements AnchoredLedger {
     this.#lookedAt = await this.#recordStamp();
   }
 
-  /** Changes with the record, and with what the anchor remembers of it. */
+  /** Changes whenever the record changes, or the marks in the anchor that refer to it. */
   async #recordStamp(): Promise<string> {
     const { ino, size, mtimeMs } = await stat(this.#issued).catch(() => ({ ino: 0, size: 0, mtimeMs: 0 }));
     const { lost, issued } = await this.#anchor.get();
     return JSON.stringify([ino, size, mtimeMs, lost, issued]);
   }
 
-  /** The list that counts: that of the file, or the newer copy. */
+  /** Returns the valid list: the one in the file, or the newer copy in the anchor. */
   async #current(): Promise<CurrentRevocations> {
     const text = (await this.#disk.read(this.#revoked, MAX_BYTES))?.toString('utf8');
-    // It is asked for at each renewal, redemption and look, and ten thousand serial numbers take a fifth of a second to parse.
+    // Each renewal, redemption and scan needs the list. Parsing ten thousand serial numbers takes 0.2 s.
     if (text !== undefined && this.#parsed?.text !== text) this.#parsed = { text, list: parseRevoked(text, this.#revoked) };
     return currentRevocations(text === undefined ? undefined : this.#parsed?.list, await this.#anchor.get());
   }
@@ -174,12 +176,12 @@ class DirectoryLedger implements AnchoredLedger {
   #locked<T>(work: () => Promise<T>): Promise<T> {
     return this.#turns.run(this.#directory, async () => {
       await using _lock = await lockTrust(this.#directory);
-      // Awaited here: the lock is given back at the end of this block.
+      // Awaited here because the lock is released at the end of this block.
       return await work();
     });
   }
 
-  /** Before its copy: until that is written, the file has the higher number. */
+  /** Writes the file before its copy in the anchor: until the copy is written, the file has the higher number. */
   async #writeRevoked(list: Required<RevocationList>): Promise<void> {
     await writeDurably(this.#revoked, formatRevoked(list), 0o600, this.#disk);
     await this.#anchor.changeLocked((anchor) => ({ ...anchor, revocations: list }));
@@ -189,7 +191,7 @@ class DirectoryLedger implements AnchoredLedger {
     let number = 0;
     for await (const { text, isWhole } of this.#disk.lines(this.#issued, MAX_ENTRY_BYTES)) {
       number += 1;
-      // A last line without its end was cut off by a crash: its certificate was not handed out.
+      // A crash cut off the last line, and its certificate was not handed out.
       if (!isWhole) return;
       const entry = parseEntry(text);
       if (entry === undefined) this.#notify(number);
@@ -204,8 +206,8 @@ class DirectoryLedger implements AnchoredLedger {
   }
 
   /**
-   * Takes out what has ended, once that is most of it. Damaged lines stay: somebody may mend them. What cannot be read now is told to
-   * whoever asks for what is in it, and keeps nobody from starting or from being let in.
+   * Removes expired entries once they are at least half of the record. Damaged lines stay, since a person may repair them. An unreadable
+   * record is reported to callers that need its content. It does not prevent the process from starting or sites from being admitted.
    */
   async #compact(): Promise<void> {
     try {

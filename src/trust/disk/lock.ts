@@ -6,7 +6,7 @@ import { pause } from '../../work/pause.ts';
 import { TrustError } from '../errors.ts';
 import { realDisk } from './disk.ts';
 
-/** A lock for processes. @throws TrustError `state-busy` with the holder's pid, `state-unavailable` */
+/** Acquires a lock between processes. @throws TrustError `state-busy` with the PID of the holder, `state-unavailable` */
 export async function acquireLock(path: string, waitMilliseconds = 0): Promise<AsyncDisposable> {
   await realDisk.makeDirectory(dirname(path));
   try {
@@ -21,18 +21,18 @@ export async function acquireLock(path: string, waitMilliseconds = 0): Promise<A
   }
 }
 
-/** The lock of what a site has issued and revoked. `directory` is the namespace's `internal/`. */
+/** Acquires the lock of what a site has issued and revoked. `directory` is the namespace's `internal/`. */
 export function lockTrust(directory: string): Promise<AsyncDisposable> {
   return acquireLock(join(directory, 'trust.lock'), TRUST_WAIT);
 }
 
-/** Milliseconds. A command may have the lock for as long as a disk takes to sync. */
+/** Milliseconds. A command may hold the lock while a disk syncs. */
 const TRUST_WAIT = 10_000;
 
 /**
- * A process of an earlier version knows only files `PATH.1`, `PATH.2`, …: whoever the highest names has the lock while it lives. So
- * this process is named by one that is higher than any of theirs, and leaves room above: after a crash an earlier version takes the
- * next number. Whoever was in before it stood is waited for. To be removed with the next version.
+ * Excludes processes of an earlier version, which know only files `PATH.1`, `PATH.2`, …: the live process named in the highest file has the
+ * lock. This process therefore writes a file with a higher number than theirs, below the maximum: after a crash an earlier version takes
+ * the next number. Waits for holders from before that. To be removed with the next version.
  */
 async function keepEarlierOut(path: string): Promise<string> {
   const fence = `${path}.${HIGH}`;
@@ -46,17 +46,17 @@ async function keepEarlierOut(path: string): Promise<string> {
     if (earlier.length === 0) return fence;
     for (const file of earlier) {
       while (performance.now() < deadline && (await isHeld(file))) await pause(10);
-      // Whoever gave back a higher one has removed ours with it.
+      // A process that released a higher-numbered file has removed the file of this process with it.
       await rm(file, { force: true, recursive: true });
     }
   }
 }
 
 const HIGH = '99999999999999';
-/** Milliseconds: far longer than one write takes. A store that is held for as long as its process runs has the leader's lock before it. */
+/** Milliseconds; far longer than one write. Processes that hold a store for their whole life acquire the leader's lock first. */
 const LONGEST_STAY = 2_000;
 
-/** A process's start, in clock ticks since boot (proc(5), field 22), tells it from a later one of the same number. */
+/** The start time, in clock ticks since boot (proc(5), field 22), distinguishes this process from a later one with the same PID. */
 async function describeSelf(): Promise<string> {
   const [stat, boot, pidNamespace] = await Promise.all([
     readFile('/proc/self/stat', 'utf8').catch(() => ''),

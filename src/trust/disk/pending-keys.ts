@@ -9,7 +9,7 @@ import { realDisk } from './disk.ts';
 
 const MAX_KEY_BYTES = 16_384;
 
-/** A file each (mode 0600) in the directory. */
+/** Stores each key in a file of its own (mode 0600). */
 export class DirectoryPendingKeys implements PendingKeys {
   readonly #directory: string;
   readonly #disk: Disk;
@@ -25,7 +25,7 @@ export class DirectoryPendingKeys implements PendingKeys {
       const path = this.#pathOf(name);
       const kept = (await this.#disk.read(path, MAX_KEY_BYTES))?.toString('utf8');
       if (kept !== undefined && isKey(kept)) return kept;
-      // One that cannot be read was never certified under our eyes: nothing is lost with it.
+      // The process never used an unreadable key for a certificate, so nothing is lost.
       const key = createKey();
       await this.#disk.makeDirectory(this.#directory);
       await writeDurably(path, key, 0o600, this.#disk);

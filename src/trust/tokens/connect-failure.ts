@@ -1,20 +1,20 @@
 import { TrustError } from '../errors.ts';
 
-/** When the certificate that a server showed begins and ends. */
+/** Validity of the certificate that a server presented. */
 export interface Validity {
   readonly from: Date;
   readonly to: Date;
 }
 
-/** Whether it is about the time, so that the server's certificate says more. */
+/** Whether the error is about dates, so that the server's certificate gives the details. */
 export function isAboutTime(error: unknown): boolean {
   const code = codeOf(error);
   return code === 'CERT_NOT_YET_VALID' || code === 'CERT_HAS_EXPIRED';
 }
 
 /**
- * Why no answer came from a token's URL, for the person who redeems it.
- * @param shown of the server's certificate, where it is about the time
+ * Explains to the person who redeems a token why there was no response from its URL.
+ * @param shown validity of the server's certificate, if the error is about dates
  */
 export function connectFailure(error: unknown, url: URL, now: number, shown?: Validity): TrustError {
   const code = codeOf(error);
@@ -60,7 +60,7 @@ export function connectFailure(error: unknown, url: URL, now: number, shown?: Va
 
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
-  // Several addresses were tried: the first one's reason stands for all.
+  // All addresses failed. Report the failure of the first one.
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   if (
     error.name === 'TimeoutError' ||
@@ -71,7 +71,7 @@ function codeOf(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
-/** OpenSSL's reasons why a chain does not end in the authority that was given (X509_verify_cert_error_string). */
+/** OpenSSL errors of a chain that does not end in the expected authority (X509_verify_cert_error_string). */
 const foreign = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',

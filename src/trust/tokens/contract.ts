@@ -4,7 +4,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import type { Authority, Clock } from '../contract.ts';
 import type { GrantStore, Ledger } from '../stores.ts';
 
-/** What a redeemer needs to make a Link of. */
+/** Data from which a redeemer creates a Link. */
 export interface LinkOffer {
   readonly siteId: string;
   readonly siteName: string;
@@ -19,27 +19,27 @@ export interface OfferedEndpoint {
   readonly group?: string;
 }
 
-/** The site that a grant is of: where its redemptions are counted, and who signs. */
+/** Site that issued a grant: counts its redemptions and signs certificates. */
 export interface GrantRealm {
   readonly store: GrantStore;
   readonly ledger: Ledger;
-  /** The authority of a grant's `issuer`, or the site's default. @throws TrustError `authority-missing` */
+  /** Returns the authority with a grant's `issuer` name, or the site's default. @throws TrustError `authority-missing` */
   authority(issuer: string | undefined): Authority | Promise<Authority>;
   offer(): LinkOffer;
-  /** How long the certificates of other sites last. Default 30. */
+  /** Lifetime of certificates for other sites, in days (default: 30). */
   readonly certificateDays?: number;
 }
 
 export interface GrantServerOptions {
   readonly host?: string;
-  /** 0 for any. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** The server's certificate; its `ca` is what tokens carry. */
+  /** Certificate of the server. Tokens contain its `ca`. */
   readonly tls: IssuedBundle;
-  /** Whose grant that is; undefined where there is none of that name. */
+  /** Returns the realm of a grant; undefined if no grant has that name. */
   realm(grant: string): GrantRealm | undefined;
   readonly clock?: Clock;
-  /** Never goes back: for how long who guesses must wait. */
+  /** Monotonic clock for the pauses after wrong codes. */
   readonly monotonic?: Clock;
   readonly log?: Pick<Logger, 'info' | 'warn'>;
   readonly limits?: Partial<GrantServerLimits>;
@@ -48,25 +48,27 @@ export interface GrantServerOptions {
 export interface GrantServerLimits {
   readonly bodyBytes: number;
   readonly requestMilliseconds: number;
-  /** Of those that have shown a code. Others wait, those of each address in turn. */
+  /** Number of concurrent redemptions with a valid code. Others wait, round-robin by address. */
   readonly redemptionsAtOnce: number;
-  /** That may be open: of all, and of one address. For one more, the oldest of the address that has most of them is ended. */
+  /**
+   * Number of open connections, in total and for each address. When full, the oldest connection of the address with the most is evicted.
+   */
   readonly connections: number;
   readonly connectionsOfAddress: number;
 }
 
 export interface GrantServer extends AsyncDisposable {
   readonly port: number;
-  /** Counted since the start, by what was answered: for metrics. */
+  /** Number of responses since the start by result, for metrics. */
   readonly answered: Readonly<Record<string, number>>;
-  /** New connections use it. */
+  /** Applies to new connections. */
   setTls(bundle: IssuedBundle): void;
 }
 
 export interface Token {
   readonly name: string;
   readonly url: string;
-  /** The same grant at other addresses of the site, tried in turn where `url` leads nowhere. */
+  /** URLs of the same grant at other addresses of the site, tried in order if `url` fails. */
   readonly otherUrls?: readonly string[];
   readonly code: string;
   readonly ca: string;
@@ -77,9 +79,9 @@ export interface RedeemOptions {
   readonly siteName: string;
   readonly siteId: string;
   readonly siteKey: SiteKey;
-  /** PKCS#8 PEM; keep it until the bundle is stored (see PendingKeys): a retry with the same key costs no second redemption. */
+  /** PKCS #8 PEM. Keep it until the bundle is stored (see PendingKeys): a retry with the same key does not count as a second redemption. */
   readonly key: string;
-  /** Default 30 s. */
+  /** Milliseconds (default: 30 s). */
   readonly timeoutMilliseconds?: number;
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
@@ -88,6 +90,6 @@ export interface RedeemOptions {
 export interface Redeemed {
   readonly offer: LinkOffer;
   readonly linkCost: number;
-  /** Named like the token. */
+  /** Has the name of the token. */
   readonly bundle: IssuedBundle;
 }

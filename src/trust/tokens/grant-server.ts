@@ -13,7 +13,7 @@ import { TlsAcceptor } from '../../net/tls-acceptor.ts';
 import { listenForTls } from '../../net/tls-port.ts';
 import { limitTable } from '../../limits/table.ts';
 
-/** Beyond the limit of open files nobody would get in at all. */
+/** Above the limit of open files, every further connection would fail. */
 const CONNECTIONS = Math.min(limitTable.grantConnections.value, reserveWithin(openFilesLimit()).strangers);
 const defaultLimits: GrantServerLimits = {
   bodyBytes: limitTable.grantBodyBytes.value,
@@ -23,21 +23,21 @@ const defaultLimits: GrantServerLimits = {
   connectionsOfAddress: Math.min(limitTable.grantConnectionsOfAddress.value, CONNECTIONS),
 };
 
-/** The `url` of a grant's status and of its tokens. */
+/** Returns the `url` of a grant's status and of its tokens. */
 export function grantUrl(host: string, port: number, grant: string): string {
   const inUrl = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
   return `https://${inUrl}:${port}${REDEEM_PATH}${grant}`;
 }
 
 /**
- * HTTPS, TLS 1.3: `POST /v1/redeem/GRANT` turns a code into a client certificate of the grant's authority. Codes are in no
- * log line and in no answer. An answer other than 200 is a `Refusal`.
+ * Starts the HTTPS server (TLS 1.3). `POST /v1/redeem/GRANT` exchanges a code for a client certificate of the grant's authority. Codes
+ * appear in no log line and no response. The body of a response other than 200 is a `Refusal`.
  */
 export async function startGrantServer(options: GrantServerOptions): Promise<GrantServer> {
   const limits = { ...defaultLimits, ...options.limits };
   const service = new RedemptionService(options, limits);
   const server = createServer(
-    // Timeouts are looked at only so often: every 30 s, if it is not said.
+    // Node.js checks the timeouts only at this interval, which is 30 s by default.
     {
       ...tlsOptions(options.tls),
       handshakeTimeout: limits.requestMilliseconds,
@@ -47,7 +47,7 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
   );
   const acceptor = new TlsAcceptor({
     slots: new AdmissionSlots({ most: limits.connections, mostOfGroup: limits.connectionsOfAddress }, hasSentData),
-    // A request in a great many pieces takes longer to read than a handshake.
+    // Hold the slot after the handshake: reading a request in many pieces takes longer than a handshake.
     holds: 'connection',
     side: () => 'asking',
     only13: true,
@@ -66,9 +66,9 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
   );
   server.headersTimeout = limits.requestMilliseconds / 2;
   server.requestTimeout = limits.requestMilliseconds;
-  // Of one address handshakes begin so fast and no faster, and with each comes one request.
+  // One request for each connection, so that the rate limit of handshakes also limits the requests of an address.
   server.maxRequestsPerSocket = limitTable.grantRequests.value;
-  // Failed handshakes are the everyday life of an open port.
+  // Failed handshakes are normal on a public port.
   server.on(
     'tlsClientError',
     bounded('connection/grant-tls-failed', () => service.count('tls-failed')),
@@ -82,7 +82,7 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
     setTls: (bundle) => server.setSecureContext(tlsOptions(bundle)),
     [Symbol.asyncDispose]: async () => {
       await close();
-      // What was being redeemed is written down whole: whoever disposes of this closes the store next.
+      // Complete redemptions that are under way, since the caller closes the store next.
       await service.idle();
     },
   };

@@ -16,16 +16,16 @@ import { createRequest } from '../../x509/request.ts';
 import { refusalOf } from './refusal.ts';
 import { limitTable } from '../../limits/table.ts';
 
-/** Milliseconds for the whole exchange, and until TCP is there: on slow paths each takes some round trips. */
+/** Milliseconds for the whole exchange and for the TCP connection. Each takes several round trips on slow paths. */
 const [TIMEOUT, CONNECT] = [limitTable.redemptionTime.value, 10_000];
 const PROBE = 10_000;
 const MOST_OF_ANSWER = { bytes: limitTable.redemptionAnswer.value, pieces: 4_096 };
-/** Before the answer (1xx, RFC 9110 section 15.2): each is a whole head to read. */
+/** Maximum number of interim responses (1xx, RFC 9110 section 15.2). Each one costs the parsing of a whole header section. */
 const MOST_INFORMATION = 32;
 
-/** The server has no time for us now. */
+/** The server is too busy to respond now. */
 export class ServerBusyError extends TrustError {
-  /** Milliseconds that it asks us to wait. */
+  /** Milliseconds that the server asks the client to wait. */
   readonly asked: number;
 
   constructor(message: string, asked: number) {
@@ -35,8 +35,8 @@ export class ServerBusyError extends TrustError {
 }
 
 /**
- * Turns a token into what a link is made of, or tries to: retry.ts says when once more.
- * @throws TrustError that says why not
+ * Redeems a token for the data of a link, in one attempt. retry.ts decides about further attempts.
+ * @throws TrustError with the reason
  */
 export async function redeemToken(token: Token, options: RedeemOptions): Promise<Redeemed> {
   const failures: TrustError[] = [];
@@ -51,10 +51,10 @@ export async function redeemToken(token: Token, options: RedeemOptions): Promise
   throw ofAll(failures, token);
 }
 
-/** Nothing of the site, or none that may be believed, is at that address: another may lead to it. */
+/** Codes that mean the address does not lead to the site, or not to a server with a valid certificate. Another address may. */
 const ELSEWHERE: ReadonlySet<TrustCode> = new Set<TrustCode>(['unreachable', 'token-wrong-ca', 'token-wrong-host', 'server-failed']);
 
-/** The first failure, unless only another may go by itself. */
+/** Returns the first failure, unless another one may resolve by itself. */
 function ofAll(failures: readonly TrustError[], { otherUrls = [] }: Token): TrustError {
   const [first = new TrustError('token-mangled', 'the token leads nowhere')] = failures;
   if (otherUrls.length === 0) return first;
@@ -81,7 +81,7 @@ async function redeemAt(url: URL, token: Token, options: RedeemOptions): Promise
   }
 }
 
-/** What the server shows is looked at only to be told: nothing is sent. */
+/** Reads the server's certificate for the error message only. Nothing is sent. */
 function validityAt(url: URL): Promise<Validity | undefined> {
   const { promise, resolve } = Promise.withResolvers<Validity | undefined>();
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -114,7 +114,7 @@ interface HttpAnswer {
   readonly text: string;
 }
 
-/** The server is believed only if its certificate comes from the token's authority: no other authority counts, nor a proxy. */
+/** Accepts only server certificates of the token's authority: no other authority, and no proxy. */
 function post(url: URL, ca: string, body: string, milliseconds: number, signal: AbortSignal | undefined): Promise<HttpAnswer> {
   const timeout = AbortSignal.timeout(milliseconds);
   const options: RequestOptions = {
@@ -149,7 +149,7 @@ function post(url: URL, ca: string, body: string, milliseconds: number, signal: 
         fail(new TrustError('server-failed', `${url.host} puts its answer off without end: see that it is an Earshot site`));
     };
     sent.on('information', bounded('request/redeem-information', onInformation, fail));
-    // An answer that asks for another protocol is neither: nothing else comes of it.
+    // An upgrade response emits neither `response` nor `error`, only `close`.
     const onClose = (): void => {
       clearTimeout(connectTimer);
       reject(new TrustError('server-failed', `${url.host} ends the exchange without an answer: see that it is an Earshot site`));
@@ -178,7 +178,7 @@ function gather(response: IncomingMessage, url: URL, whole: (answer: HttpAnswer)
   response.on('end', bounded('request/redeem-answer-end', onEnd, fail));
 }
 
-/** What came is checked before a link is made of it: a wrong clock shows here at the latest. */
+/** Checks the response before a Link is created from it. A wrong clock is detected here at the latest. */
 function accept(token: Token, answer: RedemptionAnswer, key: string, clock: () => number): Redeemed {
   const { cert, ca, ...offer } = answer;
   const bundle = { name: token.name, cert, key, ca };

@@ -15,13 +15,13 @@ import { Repeats } from './repeats.ts';
 import { Throttle, type CodeOrigin } from './throttle.ts';
 import { isGrantName } from '../../text/names.ts';
 
-/** Answers requests; what goes wrong is an answer, too. */
+/** Answers redemption requests. Errors become responses too. */
 export class RedemptionService {
   readonly #options: GrantServerOptions;
   readonly #limits: GrantServerLimits;
   readonly #throttle: Throttle;
   readonly #repeats: Repeats;
-  /** Of those that have shown a code: whoever has yet to say what he wants holds no place. */
+  /** Slots for requests with a valid code only. A request that is still being read holds no slot. */
   readonly #turns: Semaphore;
   readonly #mayLog = createLogPace();
   readonly #counts = new Map<string, number>();
@@ -44,7 +44,7 @@ export class RedemptionService {
     this.#counts.set(answer, (this.#counts.get(answer) ?? 0) + 1);
   }
 
-  /** Resolves once nothing is being answered any more. */
+  /** Resolves once no request is being answered. */
   async idle(): Promise<void> {
     await Promise.all(this.#running);
   }
@@ -75,7 +75,7 @@ export class RedemptionService {
       if (this.#mayLog()) this.#options.log?.warn({ address, code, error: isOurs ? error : undefined }, 'a redemption was refused');
       const headers: Record<string, string> = {};
       if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
-      // What is left of a body that nobody reads would be taken for the next request.
+      // Close the connection: the rest of an unread body would be parsed as the next request.
       if (!request.complete) headers['connection'] = 'close';
       send(response, status, { code, message }, headers);
     }
@@ -87,7 +87,7 @@ export class RedemptionService {
     const origin = realm?.store.get(name)?.ownCode === true ? "person's" : 'ours';
     this.#refuseGuesser(address, origin);
     const wanted = decodeRedemption(await readBody(request, this.#limits));
-    // Once more: many requests may have begun before the first guess was counted. From here on to the count nothing waits.
+    // Check again, since many requests may have begun before the first wrong code was counted. Nothing is awaited from here to the count.
     this.#refuseGuesser(address, origin);
     try {
       if (realm === undefined) throw unknownGrant(name);
@@ -107,7 +107,7 @@ export class RedemptionService {
     }
   }
 
-  /** All that can be refused is refused before the redemption is counted. */
+  /** Checks everything that can fail before the redemption is counted. */
   async #certify(name: string, wanted: RedemptionRequest, address: string, realm: GrantRealm): Promise<RedemptionAnswer> {
     const { store, ledger } = realm;
     const { clock = Date.now, log } = this.#options;
@@ -131,7 +131,7 @@ export class RedemptionService {
     const order = { subject: siteName, siteId, client: true, purpose: 'link', csr, days: realm.certificateDays ?? 30 } as const;
     try {
       const { cert, ca, serial, notAfter } = issueCertificate(authority, order, clock);
-      // Once more: it may have been revoked meanwhile.
+      // `record` checks revocations again, since the site may have been revoked in the meantime.
       await ledger.record({ siteName, siteId, serial, notAfter }, { kind: 'redemption', attempt: attempted, grant });
       const { redemptions, redemptionsAllowed } = grant;
       log?.info({ grant: name, siteId, siteName, serial, address, redemptions, redemptionsAllowed }, 'a token was redeemed');
@@ -148,7 +148,7 @@ export class RedemptionService {
   }
 }
 
-/** Refused guesses must not fill the disk with log lines: ten at once, then one a second. */
+/** Limits log lines about refused codes, which would otherwise fill the disk: a burst of ten, then one a second. */
 function createLogPace(): () => boolean {
   let left = 10;
   let last = performance.now();
@@ -162,7 +162,7 @@ function createLogPace(): () => boolean {
   };
 }
 
-/** Aborted once nobody waits for the answer any more. */
+/** Aborted once the client has closed its connection. */
 function goneFrom(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   const leave = (): void => gone.abort(new HttpRefusal(503, 'server-busy', 'whoever asked has gone'));
@@ -170,7 +170,7 @@ function goneFrom(response: ServerResponse): AbortSignal {
   return gone.signal;
 }
 
-/** An answer that is not about what was asked but about how. */
+/** Refusal for reasons of HTTP or load, not of the grant. */
 class HttpRefusal extends EarshotError<AnswerCode> {
   readonly status: number;
   readonly retryAfter: number | undefined;
@@ -182,7 +182,7 @@ class HttpRefusal extends EarshotError<AnswerCode> {
   }
 }
 
-/** Skupper's sites ask at `/<uid>`, and show what they are told in the token's status. */
+/** Skupper sites send requests to `/<uid>`, and show the response in the token's status. */
 const NOT_A_GRANT =
   'this is an Earshot site, where only Earshot sites redeem tokens, by POST /v1/redeem/GRANT: take the url of the token as it is';
 
@@ -196,7 +196,7 @@ function grantOf({ url = '', method }: IncomingMessage): string {
   return name;
 }
 
-/** The server's requestTimeout ends a body that does not come. */
+/** A body that does not arrive ends with the server's requestTimeout. */
 function readBody(request: IncomingMessage, { bodyBytes }: GrantServerLimits): Promise<Buffer> {
   const tooLarge = new HttpRefusal(413, 'request-malformed', `the body may have ${bodyBytes} bytes`);
   if (Number(request.headers['content-length'] ?? 0) > bodyBytes) return Promise.reject(tooLarge);
@@ -204,7 +204,7 @@ function readBody(request: IncomingMessage, { bodyBytes }: GrantServerLimits): P
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const refuse = (refusal: HttpRefusal): void => {
     request.off('data', onData);
-    // What is left of it goes nowhere.
+    // Discard the rest of the body.
     request.resume();
     reject(refusal);
   };
@@ -213,7 +213,7 @@ function readBody(request: IncomingMessage, { bodyBytes }: GrantServerLimits): P
     const excess = body.add(piece);
     if (excess === 'bytes') refuse(tooLarge);
     if (excess !== 'pieces') return;
-    // To read on until it can be answered would take as long again.
+    // Reading on until a response can be sent would take as long again.
     request.socket.destroy();
     refuse(new HttpRefusal(413, 'request-malformed', `the body may have ${MOST_PIECES} pieces`));
   };
@@ -228,7 +228,7 @@ function readBody(request: IncomingMessage, { bodyBytes }: GrantServerLimits): P
   return promise;
 }
 
-/** A TLS record has 16 KiB, and a packet of a slow network several hundred bytes. */
+/** Number of pieces of a body. A TLS record has 16 KiB, and a packet of a slow network several hundred bytes. */
 const MOST_PIECES = 256;
 
 interface Answer {
@@ -236,7 +236,7 @@ interface Answer {
   readonly code: AnswerCode;
   readonly message: string;
   readonly retryAfter?: number | undefined;
-  /** Something of this site is out of order, which its owner should read in the log. */
+  /** The site itself has a fault, which the log shows to its owner. */
   readonly isOurs: boolean;
 }
 
@@ -247,7 +247,7 @@ function refusalOf(error: unknown): Answer {
   if (error instanceof EarshotError && isTold(error.code)) {
     return { status: statuses[error.code], code: error.code, message: error.message, isOurs: false };
   }
-  // Paths and the like are not for strangers.
+  // Internal details such as paths are not for unauthenticated clients.
   const message =
     error instanceof TrustError && error.code === 'server-failed'
       ? error.message
@@ -255,7 +255,7 @@ function refusalOf(error: unknown): Answer {
   return { status: 500, code: 'server-failed', message, isOurs: true };
 }
 
-/** What a site that redeems is told; all else is this site's own trouble. */
+/** Codes in responses to a redeeming site. All other errors are failures of this site. */
 type AnswerCode = TrustCode & ShownAs<'answer'>;
 
 const statuses = {

@@ -6,19 +6,19 @@ import { isRecord } from '../../text/is-record.ts';
 import { isHost, isSiteName, isUuid } from '../../text/names.ts';
 import { limitTable } from '../../limits/table.ts';
 
-/** Behind it stands the grant's name. */
+/** Path prefix, followed by the grant's name. */
 export const REDEEM_PATH = '/v1/redeem/';
 
-/** The body of `POST /v1/redeem/GRANT`, JSON. */
+/** JSON body of `POST /v1/redeem/GRANT`. */
 export interface RedemptionRequest {
   readonly code: string;
   readonly siteName: string;
   readonly siteId: string;
-  /** 32 bytes. */
+  /** Ed25519 public key, 32 bytes. */
   readonly sitePublicKey: Buffer;
-  /** 64 bytes, over `redemptionProof`. */
+  /** Signature over `redemptionProof`, 64 bytes. */
   readonly signature: Buffer;
-  /** PKCS #10, PEM. */
+  /** PKCS #10 PEM. */
   readonly csr: string;
 }
 
@@ -27,15 +27,15 @@ export interface RedemptionAnswer extends LinkOffer {
   readonly ca: string;
 }
 
-/** The body of a refusal, JSON. `code` is a `TrustCode`. */
+/** JSON body of a refusal. `code` is a `TrustCode`. */
 export interface Refusal {
   readonly code: string;
   readonly message: string;
 }
 
 /**
- * What the site's Ed25519 key signs: who asks for what at which grant. No field can hold a zero byte, so no two requests
- * have one text.
+ * Text that the site's Ed25519 key signs: the site, its request and the grant. No field can contain a zero byte, so different requests have
+ * different texts.
  */
 export function redemptionProof(grant: string, { siteId, siteName, csr }: Pick<RedemptionRequest, 'siteId' | 'siteName' | 'csr'>): Buffer {
   return Buffer.from(['earshot-redeem/1', grant, siteId, siteName, csr].join('\0'), 'utf8');
@@ -53,7 +53,7 @@ export function encodeRedemption(
   });
 }
 
-/** @throws TrustError `request-malformed`, saying which field; never with what is in it */
+/** @throws TrustError `request-malformed` that names the field, never its value */
 export function decodeRedemption(body: Uint8Array): RedemptionRequest {
   const fields = objectOf(Buffer.from(body).toString('utf8'));
   const request = {
@@ -70,7 +70,7 @@ export function decodeRedemption(body: Uint8Array): RedemptionRequest {
   return request;
 }
 
-/** That the site holds the key from which its id is made. @throws TrustError `request-malformed` */
+/** Checks that the site has the key from which its ID is derived. @throws TrustError `request-malformed` */
 export function checkProof(grant: string, request: RedemptionRequest): void {
   if (siteIdOf(request.sitePublicKey) !== request.siteId) throw malformed('siteId is not the id that belongs to sitePublicKey');
   if (!verifySignature(request.sitePublicKey, redemptionProof(grant, request), request.signature)) {
@@ -113,7 +113,7 @@ const malformed = (why: string): TrustError => new TrustError('request-malformed
 
 const MAX_ENDPOINTS = limitTable.announcedEndpoints.value;
 
-/** @throws TrustError `server-failed`, saying which field */
+/** @throws TrustError `server-failed` that names the field */
 export function decodeAnswer(text: string): RedemptionAnswer {
   const failed = (why: string): TrustError =>
     new TrustError(

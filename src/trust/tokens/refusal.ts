@@ -4,7 +4,7 @@ import { isRecord } from '../../text/is-record.ts';
 import { printable } from '../../text/printable.ts';
 import { limitTable } from '../../limits/table.ts';
 
-/** What a grant server may tell us, in its words, by its code. */
+/** Codes of a grant server that are passed on with its message. */
 const known: ReadonlySet<string> = new Set<TrustCode>([
   'token-unknown-grant',
   'token-wrong-code',
@@ -15,13 +15,13 @@ const known: ReadonlySet<string> = new Set<TrustCode>([
   'server-failed',
 ]);
 
-/** What an answer other than 200 means to the redeemer. */
+/** Converts a response other than 200 into an error for the redeemer. */
 export function refusalOf(status: number, body: string, url: URL): TrustError {
   const { code, message } = parse(body);
   const said = message === undefined ? '' : `: ${message}`;
   if (status === 429 || status === 503) return new TrustError('server-busy', `${url.host} is busy${said}. Try again later`);
   if (code !== undefined && known.has(code)) {
-    // One of `known`.
+    // The code is in `known`.
     return new TrustError(code as TrustCode, `${url.host} refuses the token${said}`);
   }
   if (status === 404) {
@@ -34,7 +34,7 @@ export function refusalOf(status: number, body: string, url: URL): TrustError {
   return new TrustError('token-refused', `${url.host} refuses the token with status ${status}${said}`);
 }
 
-/** The text goes to a terminal and into a status: no control characters, and not without end. */
+/** The text goes to a terminal and into a status, so it is stripped of control characters and truncated. */
 function parse(body: string): { readonly code?: string; readonly message?: string } {
   try {
     const value: unknown = JSON.parse(body);

@@ -2,30 +2,30 @@ import type { Clock } from '../contract.ts';
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
 import { limitTable } from '../../limits/table.ts';
 
-/** An answer may be lost on its way more than once. */
+/** Number of repeated answers without a pause. Responses may be lost more than once. */
 const FREE = limitTable.repeatedAnswers.value;
 const WAIT: Backoff = limitTable.repeatedAnswerPause.value;
-/** Milliseconds for which a redemption is remembered beyond its last wait: as long as certificates last, as a rule. */
+/** Milliseconds for which a redemption is remembered after its last pause: the usual lifetime of certificates. */
 const KEPT = 30 * 86_400_000;
 const SWEEP = 3_600_000;
 
 /**
- * How often one redemption is answered. It counts once, however often it is asked for, but each answer is a certificate of its own: a
- * signature, a line on record, and one more to revoke. After the first few each waits twice as long as the one before.
+ * Limits how often one redemption is answered. Repeats do not count as redemptions, but each answer costs a signature, an entry in the
+ * ledger and one more certificate to revoke. After the first few, each pause is twice as long as the one before.
  *
- * Bound: it knows redemptions that have been counted, and of these each grant has as many as it allows.
+ * Bounded, since only counted redemptions have an entry, and each grant limits their number.
  */
 export class Repeats {
   readonly #clock: Clock;
   readonly #known = new Map<string, { readonly count: number; readonly until: number }>();
   #nextSweep = 0;
 
-  /** @param clock milliseconds, monotonic */
+  /** @param clock returns monotonic milliseconds */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** @returns milliseconds until it may be answered; 0: now, and that is counted */
+  /** @returns milliseconds until the redemption may be answered. If 0, this call counts as an answer */
   wait(redemption: string): number {
     const now = this.#clock();
     this.#forget(now);
@@ -36,7 +36,7 @@ export class Repeats {
     return 0;
   }
 
-  /** It could not be answered, which is nothing that whoever asked can help. */
+  /** Reverts `wait` after a failure that the client cannot fix. */
   undo(redemption: string): void {
     const known = this.#known.get(redemption);
     if (known !== undefined) this.#known.set(redemption, { count: known.count - 1, until: Math.min(known.until, this.#clock()) });

@@ -2,27 +2,27 @@ import { backoffDelay, type Backoff } from '../../work/backoff.ts';
 import type { TrustCode } from '../errors.ts';
 
 export interface Failure {
-  /** Undefined: nothing that this room knows, such as a disk that is full. */
+  /** Undefined if the error is unknown to the trust module, such as a full disk. */
   readonly code: TrustCode | undefined;
-  /** How many there were in a row; 1 is the first. */
+  /** Number of consecutive failures, starting at 1. */
   readonly failures: number;
   /** Milliseconds since the first attempt began. */
   readonly since: number;
-  /** Milliseconds that the server asks us to wait. */
+  /** Milliseconds that the server asks the client to wait. */
   readonly asked: number;
 }
 
 export interface Retry {
-  /** Milliseconds. */
+  /** Milliseconds until the next attempt. */
   readonly after: number;
-  /** Not worth a word yet: whoever waits for a token need not hear that a server just starts. */
+  /** Not reported yet. A user need not see that a server is still starting. */
   readonly isQuiet: boolean;
 }
 
 /**
- * When a token is tried again; undefined where that is of no use: what the server refuses is not asked twice. That it is safe
- * lies in the key: the same key again is the same redemption. Where nobody answers or the server is busy, it is tried often
- * for a while, before anybody is told. `random` is in [0, 1).
+ * Decides when to retry a token; undefined if that is useless, because the server refused it. Retries are safe, since the same key counts
+ * as the same redemption. While the server is unreachable or busy, retries are frequent for a while before a problem is reported. `random`
+ * is in [0, 1).
  */
 export function retryOf({ code, failures, since, asked }: Failure, random: number): Retry | undefined {
   if (code !== undefined && !PASSING.has(code) && !LASTING.has(code)) return undefined;
@@ -36,5 +36,5 @@ const OFTEN: Backoff = { first: 250, max: 5_000 };
 const RARELY: Backoff = { first: 1_000, max: 60_000 };
 const OFTEN_FOR = 30_000;
 const PASSING: ReadonlySet<TrustCode> = new Set<TrustCode>(['unreachable', 'server-busy']);
-/** They may go by themselves, or once somebody has mended them. All others are about the token. */
+/** Failures that may end by themselves or after a repair. All other codes are about the token. */
 const LASTING: ReadonlySet<TrustCode> = new Set<TrustCode>(['server-failed', 'state-unavailable', 'clock-wrong']);

@@ -4,34 +4,34 @@ import { RateLimiter } from '../../limits/rate-limiter.ts';
 import { networkOf } from '../../x509/network.ts';
 import { limitTable } from '../../limits/table.ts';
 
-/** Slips of the pen and a token pasted twice. */
+/** Number of wrong codes without a pause, for typing errors and a token pasted twice. */
 const FREE_GUESSES = limitTable.wrongCodes.value;
 const WAIT: Backoff = limitTable.wrongCodePause.value;
-/** An address that has not guessed for so long starts anew. */
+/** Milliseconds without a wrong code after which the count of an address restarts. */
 const FORGET_AFTER = 3_600_000;
 const MAX_ADDRESSES = limitTable.guessers.value;
-/** Wrong guesses of all addresses together at codes that a person made. */
+/** Rate limit of wrong codes from all addresses together, for codes that a person chose. */
 const SHARED = limitTable.wrongCodesOfAll.value;
 
 /**
- * Slows down who guesses codes. Each address waits twice as long after each wrong guess as before. All addresses together have
- * a supply of wrong guesses at codes that a person made up, which refills slowly: while it is empty, honest redeemers of such codes wait
- * too, and come in when it is their turn. One of ours has 160 bits: no number of guesses finds it, so strangers hold up nobody who has it.
+ * Slows down guessing of codes. The pause of each address doubles with each wrong code. All addresses share a rate limit for codes that a
+ * person chose. While it is exhausted, valid redemptions of such codes wait too, and succeed later. Generated codes have 160 bits and
+ * cannot be guessed, so wrong codes never delay clients that have one.
  */
 export class Throttle {
   readonly #clock: Clock;
-  /** Who has not guessed for longest comes first. */
+  /** Sorted by the time of the last wrong code, oldest first. */
   readonly #guessers = new Map<string, Guesser>();
   readonly #shared = new RateLimiter(SHARED);
 
-  /** @param clock milliseconds, monotonic */
+  /** @param clock returns monotonic milliseconds */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /**
-   * Milliseconds until this address may try (again); 0 for now.
-   * @param code who made the one that is to be tried
+   * Returns milliseconds until this address may try; 0 if it may try now.
+   * @param code origin of the code to check
    */
   waitFor(address: string, code: CodeOrigin): number {
     const now = this.#clock();
@@ -40,7 +40,7 @@ export class Throttle {
     return Math.max(shared, (this.#guessers.get(networkOf(address))?.until ?? now) - now, 0);
   }
 
-  /** A try that may have been a guess. */
+  /** Counts a wrong code. */
   guessed(address: string, code: CodeOrigin): void {
     const now = this.#clock();
     if (code === "person's") this.#shared.charge(Math.min(1, this.#shared.refill(now)));

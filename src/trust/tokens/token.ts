@@ -13,12 +13,12 @@ const MAX_BYTES = 131_072;
 const MOST_URLS = 8;
 
 /**
- * Among `spec.settings`, which every kind has: URLs with spaces between them. Whoever does not know it has `spec.url`, and a token as it
- * always was.
+ * Setting with additional URLs, separated by spaces. It is in `spec.settings`, which every kind has, so implementations that do not know it
+ * use `spec.url`.
  */
 export const OTHER_URLS = 'other-urls';
 
-/** @param where named in errors. @throws TrustError `token-mangled`, saying which field; never with the code */
+/** @param where name of the source in errors @throws TrustError `token-mangled` that names the field, never the code */
 export function readToken(text: string, where: string): Token {
   if (Buffer.byteLength(text) > MAX_BYTES) throw mangled(where, `it has more than ${MAX_BYTES} bytes`);
   const [document, ...more] = documentsOf(text, where);
@@ -65,7 +65,7 @@ export function parseToken(resource: { readonly metadata?: unknown; readonly spe
     ...(others.length === 0 ? {} : { otherUrls: others }),
     code,
     ca: checkCa(ca, where),
-    // A written 0 is 1, as in Skupper's manifests.
+    // 0 means 1, as in Skupper's manifests.
     ...(linkCost === undefined ? {} : { linkCost: Math.max(1, linkCost) }),
   };
 }
