@@ -1,4 +1,4 @@
-/** The resources of one namespace, wherever they are kept. Commands know them by this and no other way. */
+/** Resources of one namespace, on any platform. Commands use this interface only. */
 import type { RenewalAnswer } from '../agent/ports.ts';
 import type { Site, SkupperKind, SkupperResource } from '../api/skupper/index.ts';
 import type { Platform } from '../site/capabilities.ts';
@@ -6,86 +6,88 @@ import type { CommandPlace } from '../text/command-in.ts';
 
 export interface Resources extends CommandPlace {
   readonly namespace: string;
-  /** For people: `the namespace west of this machine`. */
+  /** Description for users: `the namespace west of this machine`. */
   readonly where: string;
   readonly ways: PlatformConventions;
-  /** By name: as the site has taken them up, and what was written and has not been. Where nothing runs, none is ready. */
+  /**
+   * Returns the resources that the site has processed, and written ones that it has not, by name. Without a running site, none is ready.
+   */
   list<K extends SkupperKind>(kind: K): Promise<readonly OfKind<K>[]>;
-  /** As the site has taken it up: the spec, with its defaults, is the one that the status is about. */
+  /** Returns the resource as the site has processed it: the status is about this spec, which includes defaults. */
   get<K extends SkupperKind>(kind: K, name: string): Promise<OfKind<K> | undefined>;
-  /** As it was written, checked or not. */
+  /** Returns the resource as it was written, valid or not. */
   find(kind: string, name: string): Promise<Written | undefined>;
-  /** All that was written, of any kind. */
+  /** Returns all written resources of any kind. */
   written(): Promise<readonly Written[]>;
   put(manifest: Manifest): Promise<'created' | 'changed' | 'unchanged'>;
-  /** @returns whether it was there */
+  /** @returns whether the resource existed */
   remove(kind: string, name: string): Promise<boolean>;
-  /** Begins to follow what is read, until it is disposed of: `wait` is of use in between. */
+  /** Follows changes of everything that is read, until disposal. `wait` is useful in between. */
   follow(): Disposable;
-  /** Returns once something may have changed, and after so many milliseconds at the latest. */
+  /** Resolves once something may have changed, at the latest after the given milliseconds. */
   wait(milliseconds: number): Promise<void>;
-  /** That nothing looks after the resources, and what to do; undefined while something does. */
+  /** Returns the message that nothing reconciles the resources, with advice; undefined if something does. */
   notRunning(): Promise<string | undefined>;
-  /** The site with the network as it was last seen, also where nothing runs any more. */
+  /** Returns the site with its last known network, even if nothing runs any more. */
   lastSeen(): Promise<Site | undefined>;
-  /** Whether a TLS bundle is there; undefined where it may as well come later, or cannot be told. */
+  /** Whether a TLS bundle exists; undefined if it may come later, or if that is unknown. */
   hasBundle(name: string): Promise<boolean | undefined>;
-  /** The labels by which a workload finds its pods, as a selector. @param workload `deployment/backend` */
+  /** Returns the selector by which a workload selects its pods. @param workload for example `deployment/backend` */
   selectorOf(workload: string): Promise<string>;
-  /** What another site applies to link to this one. @param host which of the site's; left out: whatever is best */
+  /** Returns the documents that another site applies to link to this one. @param host one of the site's hosts; the best one if omitted */
   linkTo(site: Site, host: string | undefined): Promise<OfferedLink>;
-  /** Other sites that are let in no more. */
+  /** Sites and certificates that are revoked. */
   revoked(): Promise<readonly { readonly name: string; readonly at: number }[]>;
-  /** For certificates of links that are to be renewed at once. */
+  /** Requests to renew certificates of links now. */
   readonly renewals: AskedRenewals;
   about(): Promise<About>;
 }
 
-/** Links by their own names. */
+/** Links have the names of their resources. */
 export interface AskedRenewals {
   ask(link: string): Promise<void>;
-  /** @returns undefined where there is none yet */
+  /** @returns undefined if there is no answer yet */
   answerTo(link: string): Promise<RenewalAnswer | undefined>;
   drop(link: string): Promise<void>;
 }
 
-/** What commands take for granted on a platform. */
+/** Defaults and behaviour of a platform that commands rely on. */
 export interface PlatformConventions {
   readonly platform: Platform;
-  /** Of a Listener for which none is given. */
+  /** Default host of a Listener. */
   listenerHost(name: string): string;
-  /** Of a Connector for which none is given. */
+  /** Default server of a Connector. */
   server(name: string): { readonly host: string } | { readonly selector: string };
-  /** Whether tokens are redeemed at the site's own addresses, all of them. */
+  /** Whether the site itself redeems tokens, at all its addresses. */
   readonly redeemsAtSite: boolean;
-  /** Whether what a file says of its namespace counts; else it is ignored, with a warning. */
+  /** Whether the namespace in a file is used. If not, it is ignored with a warning. */
   readonly namespacesCount: boolean;
-  /** Milliseconds that an error stays before it is believed. */
+  /** Milliseconds for which an error must last before a command believes it. */
   readonly believeAfter: number;
-  /** Milliseconds in which a new site is ready. */
+  /** Milliseconds within which a new site becomes ready. */
   readonly siteReadyWithin: number;
 }
 
-/** A Secret with a key and Links that name it, or why there are none yet. */
+/** Secret with a key and Links that refer to it, or the reason why they do not exist yet. */
 export type OfferedLink = { readonly documents: readonly object[] } | { readonly waitingFor: string; readonly error?: boolean };
 
-/** Where the resources are and what runs them. */
+/** Location of the resources, and the processes that run them. */
 export interface About {
-  /** For people: where they are kept. */
+  /** Location, for users. */
   readonly kept: readonly [name: string, value: string];
-  /** For people: what runs them. */
+  /** Running processes, for users. */
   readonly running: readonly string[];
-  /** The same for programs. */
+  /** Running routers, for programs. */
   readonly routers: readonly object[];
-  /** What cannot be used of what was written. */
+  /** Problems with written resources, for programs. */
   readonly problems: readonly object[];
-  /** The same for people: a headline, and lines. */
+  /** The same problems for users: a title, and lines. */
   readonly troubles?: { readonly title: string; readonly lines: readonly string[] };
 }
 
 export type OfKind<K extends SkupperKind> = Extract<SkupperResource, { readonly kind: K }>;
 
-/** A resource as it is written, before anything is checked. */
+/** Resource as written, before validation. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -96,8 +98,8 @@ export interface Manifest {
 
 export interface Written {
   readonly manifest: Manifest;
-  /** For people: where it is. */
+  /** Location, for users. */
   readonly location: string;
-  /** What it was made of, and would be made of again. */
+  /** Resource from which it was created, and would be created again. */
   readonly madeOf?: { readonly kind: SkupperKind; readonly name: string };
 }

@@ -10,15 +10,15 @@ import { Coalescer } from '../../limits/loop/coalescer.ts';
 export interface ApiPortOptions {
   readonly api: RouterApi;
   readonly port: number;
-  /** What the site's routers show each other, by the authority whose certificates let in here. */
+  /** Returns the certificate that the site's routers present to each other. Its CA also verifies the clients of this port. */
   readonly bundle: () => Promise<TlsBundle | undefined>;
   readonly revoked: () => Revocations;
   readonly log: Logger;
 }
 
 /**
- * Where a router in a cluster can be asked about itself: open as soon as the site's own certificate is there, and with each new one of it. A
- * router that cannot be asked is a router all the same.
+ * Port of the router API in a cluster. Opens once the site's own certificate exists, and uses each new one. Failures do not affect the
+ * router.
  */
 export class ApiPort implements AsyncDisposable {
   readonly #options: ApiPortOptions;
@@ -30,17 +30,17 @@ export class ApiPort implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Undefined while it is not open. */
+  /** Undefined while the port is closed. */
   get port(): number | undefined {
     return this.#serving?.server.port;
   }
 
-  /** Something may be another than before. What could not be done is tried again. */
+  /** Checks for changes, and retries what failed. */
   follow(): void {
     this.#passes.request();
   }
 
-  /** Resolves once what was asked for is done. */
+  /** Resolves once all requested checks are done. */
   idle(): Promise<void> {
     return this.#passes.idle();
   }

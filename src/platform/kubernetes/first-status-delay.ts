@@ -6,25 +6,25 @@ const FOR_EACH = 10;
 const AT_MOST = 30_000;
 
 /**
- * First statuses that would say no more than that something is waited for: a Service, or the other end. Where hundreds are made at once,
- * what they wait for comes before their turn to be written, and each would be written twice; so they wait until no more of them come or
- * find what they wait for. One alone is told at once.
+ * Delays first statuses that only report waiting for a Service or for the remote site. If hundreds of objects are created at once, the
+ * awaited object usually exists before the status is written, which would be written twice. So they wait while more of them keep appearing
+ * or becoming ready. A single one is not delayed.
  */
 export class FirstStatusDelay {
   readonly #grace: number;
   #since: ReadonlyMap<string, number> = new Map();
   #awaiting: ReadonlySet<string> = new Set();
-  /** When one came or went last. */
+  /** performance.now() of the last change. */
   #moved = 0;
 
-  /** @param grace milliseconds that one whose Service is awaited is held back at least */
+  /** @param grace minimum delay in milliseconds while a Service is missing */
   constructor(grace = GRACE) {
     this.#grace = grace;
   }
 
   /**
-   * @param waiting keys of all that wait and have no status yet
-   * @param awaitingService those of them whose Service is not there
+   * @param waiting keys of all objects that wait and have no status yet
+   * @param awaitingService keys of those whose Service does not exist
    */
   see(waiting: ReadonlySet<string>, awaitingService: ReadonlySet<string>): void {
     const now = performance.now();
@@ -35,7 +35,7 @@ export class FirstStatusDelay {
     this.#awaiting = awaitingService;
   }
 
-  /** Milliseconds; 0 where it is to be written. */
+  /** Returns milliseconds until the status is due; 0 if it is due now. */
   left(key: string): number {
     const since = this.#since.get(key);
     if (since === undefined) return 0;

@@ -23,10 +23,10 @@ import { endpointsIn } from './site-endpoints.ts';
 import { siteUidIn } from './told-by-controller.ts';
 import { watchedPod, type WatchedPod } from './watched-pod.ts';
 
-/** What a site's router carries out, or needs to know for that. */
+/** Kinds that a site's router applies, or needs in order to do so. */
 export const followed = [sites, listeners, multiKeyListeners, connectors, links, routerAccesses, attachedConnectorBindings] as const;
 
-/** As the API has it: nothing of it is checked yet. */
+/** Unvalidated resource from the API server. */
 export interface StoredResource extends KubeObject {
   readonly spec?: unknown;
   readonly status?: unknown;
@@ -42,13 +42,13 @@ export interface NamespaceWatchesOptions {
   readonly namespace: string;
   readonly signal: AbortSignal;
   readonly onTrouble: (trouble: InformerTrouble) => void;
-  /** Something is another than before that a pass takes in; statuses are not among it. */
+  /** Called when the input of a reconcile changes. Statuses are not part of it. */
   readonly onChange: () => void;
-  /** What tells of the network is another than before. */
+  /** Called when the network-status ConfigMap changes. */
   readonly onNetworkChange: () => void;
 }
 
-/** What the router's pod follows of its namespace, but for Secrets. */
+/** All watches of the router's pod in its namespace, except Secrets. */
 export class NamespaceWatches {
   readonly pods: Cache<WatchedPod>;
   readonly services: Cache<WatchedService>;
@@ -66,7 +66,7 @@ export class NamespaceWatches {
         const { uid, generation } = object.metadata;
         return [uid, generation, object.spec, of === sites ? endpointsIn(object.status) : undefined];
       });
-      // Resources are named by their kinds.
+      // Resources have the names of their kinds.
       this.#resources.set(of.kind as SkupperKind, new WriteThroughCache(cache));
     }
     this.pods = this.#start(pods, { project: watchedPod }, ({ metadata: { uid }, pod, isRouter }) => [uid, pod, isRouter]);
@@ -77,14 +77,14 @@ export class NamespaceWatches {
       endpoints,
     ]);
     this.#router = this.#start(configMaps, named(ROUTER), ({ data }) => data);
-    // The rest of it is what this process, or another router of the site, has found out itself.
+    // The rest of this ConfigMap comes from this process, or from another router of the site.
     this.#network = this.#start(configMaps, named(NETWORK_STATUS), ({ data }) => data?.[NETWORK_DATA.podKeys]);
-    // What other sites ask for is no news here: whoever asks for them waits for the answer.
+    // Renewals that routers request for other sites do not matter here: the requesting router waits for the answer itself.
     this.#renewals = this.#start(configMaps, named(RENEWALS), (map) => [...renewalQuestions(map)]);
     this.#network.onChange(options.onNetworkChange);
   }
 
-  /** The kinds of which the first list is not in yet. */
+  /** Kinds whose first list has not arrived. */
   get missing(): readonly string[] {
     const all: readonly (readonly [string, { readonly isSynced: boolean }])[] = [
       ...[...this.#resources].map(([kind, view]) => [kind, view] as const),
@@ -106,42 +106,42 @@ export class NamespaceWatches {
     );
   }
 
-  /** @throws TypeError where the kind is not followed: a mistake of the program */
+  /** @throws TypeError if the kind is not watched, which is a programming error */
   resources(kind: SkupperKind): WriteThroughCache<StoredResource> {
     const view = this.#resources.get(kind);
     if (view === undefined) throw new TypeError(`${kind}s are not followed`);
     return view;
   }
 
-  /** The servers of AttachedConnectors, as the site's controller tells of them. */
+  /** Servers of AttachedConnectors, from EndpointSlices of the site's controller. */
   get attachedServers(): readonly AttachedServers[] {
     const site = siteUidIn(this.router);
     return site === undefined ? [] : attachedServersIn([...this.#slices.values()], site);
   }
 
-  /** Where other sites reach this one, as its controller knows. */
+  /** Endpoints of this site, as known by its controller. */
   get reachedAt(): readonly SiteEndpoint[] {
     const site = siteUidIn(this.router);
     const own = [...this.resources('Site').values()].find(({ metadata }) => metadata.uid === site);
     return endpointsIn(own?.status);
   }
 
-  /** What the site's controller tells its routers. */
+  /** ConfigMap from the site's controller to its routers. */
   get router(): ConfigMap | undefined {
     return this.#router.get(`${this.#options.namespace}/${ROUTER}`);
   }
 
-  /** What the router that leads tells of the network. */
+  /** ConfigMap in which the leading router reports the network. */
   get network(): ConfigMap | undefined {
     return this.#network.get(`${this.#options.namespace}/${NETWORK_STATUS}`);
   }
 
-  /** What commands ask of the site's links, and routers of its controller. */
+  /** ConfigMap with requests of commands to the site's links, and of routers to the controller. */
   get renewals(): ConfigMap | undefined {
     return this.#renewals.get(`${this.#options.namespace}/${RENEWALS}`);
   }
 
-  /** @param content what a pass takes in of an object */
+  /** @param content returns the part of an object that is input of a reconcile */
   #start<S extends KubeObject, T extends KubeObject = S>(
     of: Resource<S>,
     how: { readonly project?: (object: S) => T; readonly fieldSelector?: string; readonly labelSelector?: string },

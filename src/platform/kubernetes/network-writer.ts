@@ -9,8 +9,8 @@ import { listIncomingLinks } from '../../site/observe/incoming-links.ts';
 import { podKeysIn } from '../../site/pod-keys.ts';
 
 /**
- * Writes where the site's controller has made the ConfigMap, and it says something else.
- * @returns whether it has written
+ * Updates the network-status ConfigMap if it exists and differs. The site's controller creates it.
+ * @returns whether it was written
  */
 export async function writeNetworkStatus(
   { resources, plan, router }: Report,
@@ -25,16 +25,16 @@ export async function writeNetworkStatus(
     readonly client: Pick<KubeClient, 'patch'>;
     readonly namespace: string;
     readonly standing: ConfigMap | undefined;
-    /** The router has had time to see the network. */
+    /** The router has had time to learn the network. */
     readonly settled: boolean;
-    /** A sentence for each two routers of the site that are not linked to each other. */
+    /** One sentence for each pair of routers of the site that are not linked to each other. */
     readonly apart: readonly string[];
     readonly signal: AbortSignal;
   },
 ): Promise<boolean> {
   if (router === undefined || standing === undefined) return false;
   const exposed = resources.Listener.filter(({ spec }) => spec.exposePodsByName === true).map(({ spec }) => spec.routingKey);
-  // By these pods have Services, whose addresses clients hold: none goes because its site is not seen again yet.
+  // Pods have Services for these keys, and clients hold their addresses. Keep a key until its site had time to reappear.
   const isWhole = settled && plan.config.links.every(({ name }) => router.links[name]?.operational === true);
   const kept = isWhole ? [] : podKeysIn(standing.data?.[NETWORK_DATA.podKeys]);
   const data = {

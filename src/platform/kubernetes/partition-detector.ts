@@ -1,22 +1,22 @@
-/** Milliseconds: a router that has gone is taken for one that serves clients for as long. */
+/** Milliseconds. A router that has ended counts as serving for as long. */
 const PATIENCE = 10_000;
 
 /**
- * Routers that are not linked to each other are told of once that lasts: they come and go with each rollout. What is told then stands until
- * they are linked, though attempts may fail in more ways than one.
+ * Detects partitioned routers. They are reported only after a while, since routers come and go with each rollout. A report then stays the
+ * same until the routers are linked, even if the cause of failed attempts changes.
  */
 export class PartitionDetector {
   readonly #clock: () => number;
   readonly #apart = new Map<string, { readonly since: number; words?: string }>();
 
-  /** @param clock milliseconds */
+  /** @param clock returns milliseconds */
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
   /**
-   * @param apart what is to be said, by router
-   * @returns what is to be said now, and the milliseconds after which more may be
+   * @param apart message by router
+   * @returns the messages to show now, and the milliseconds after which there may be more
    */
   told(apart: ReadonlyMap<string, string>): { readonly told: readonly string[]; readonly again?: number } {
     const now = this.#clock();

@@ -24,34 +24,34 @@ import { WatchedSecrets } from './watched-secrets.ts';
 
 export interface ClusterPlatformOptions {
   readonly client: KubeClient;
-  /** Of its own: a renewal of the lease waits for nothing else. */
+  /** Separate client, so that a renewal of the lease never waits for other requests. */
   readonly leaseClient: KubeClient;
   readonly start: StartInformer;
   readonly namespace: string;
-  /** The pod's name is the router's. */
+  /** Name of the pod, which is also the router's name. */
   readonly pod: string;
-  /** Of the Site that this pod carries out; undefined: what the site's controller says. */
+  /** UID of the Site that this pod runs; if undefined, the site's controller provides it. */
   readonly siteUid?: string;
   readonly log: Logger;
   readonly onTrouble: (trouble: InformerTrouble) => void;
   /** Ends every watch. */
   readonly signal: AbortSignal;
-  /** Milliseconds between two rounds of writing statuses. */
+  /** Milliseconds between two rounds of status writes. */
   readonly round?: number;
   /** Milliseconds for which a listener's first status waits for its Service. */
   readonly grace?: number;
 }
 
-/** A site in a namespace of a cluster, as one of its routers' pods has it. */
+/** Site in a namespace of a cluster, from the view of a router pod. */
 export interface ClusterPlatform extends AsyncDisposable {
   readonly platform: SitePlatform;
-  /** Resolves once there is all that a first pass needs. */
+  /** Resolves once everything for the first reconcile is there. */
   readonly synced: () => Promise<unknown>;
-  /** Of what `synced` waits for, the lists that are not there; undefined when all are. It may wait for Secrets then. */
+  /** Names the lists that `synced` waits for; undefined when all have arrived. It may still wait for Secrets. */
   readonly waitsFor: () => string | undefined;
 }
 
-/** Milliseconds: longer than that nothing waits for a Secret, which may not be there at all. */
+/** Maximum milliseconds to wait for a Secret, which may not exist. */
 const ANSWER = 2_000;
 
 export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatform {
@@ -75,11 +75,11 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
     now: timestamp,
     ...(options.round === undefined ? {} : { round: options.round }),
     ...(options.grace === undefined ? {} : { grace: options.grace }),
-    // Whoever leads next writes what comes next: it need not wait until connections here have ended.
+    // Resign at once: the next leader writes the next statuses, and need not wait for connections to drain here.
     onClose: () => leadership.resign(),
   });
   followRights(options, () => secrets.again());
-  // The site's own, before any resource is known.
+  // Watch the site's own Secrets before any resource is known.
   secrets.follow(secretNames(sortResources([])));
   return {
     platform: {
@@ -95,7 +95,7 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
       }),
       signing: new ControllerSigning({ client, start, namespace, told: () => watches.router, bundles }),
       statuses,
-      // What stands before the routers is the controller's to make and to tell of.
+      // The controller creates and reports everything in front of the routers.
       reach: () => nowhere,
       leadership,
       siblings,
@@ -108,16 +108,16 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
   };
 }
 
-/** The Role of the site's routers, where this pod's account has that and may read it: it says at once which Secrets may be read from now on. */
+/** Watches the Role of the site's routers, if this pod's account may read it. A change shows at once which Secrets are readable. */
 function followRights({ client, start, namespace, signal }: ClusterPlatformOptions, onChange: () => void): void {
   const how = { namespace, fieldSelector: `metadata.name=${ROUTER}`, signal, onTrouble: () => undefined };
   start(client, roles, how).onChange(onChange);
 }
 
-/** The same each time: nothing is compared then. */
+/** The same object each time, so that comparisons are cheap. */
 const nowhere = { kind: 'forwarded', addresses: {} } as const;
 
-/** With the Site all goes that its routers have made. */
+/** Objects that routers create are deleted with the Site. */
 function ownerOf(sites: readonly KubeObject[], wanted: string | undefined): OwnerReference | undefined {
   const { apiVersion, kind, metadata: { name = '', uid } = {} } = sites.find(({ metadata }) => metadata.uid === wanted) ?? {};
   return uid === undefined || apiVersion === undefined || kind === undefined ? undefined : { apiVersion, kind, name, uid };

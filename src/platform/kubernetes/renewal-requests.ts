@@ -1,6 +1,6 @@
 /**
- * "Renew the certificate of this link now", and what came of it: an entry a link in the ConfigMap of renewals, by which a command asks the
- * site's routers. Those whom other sites ask write theirs under other keys.
+ * Requests to renew the certificate of a link now, and their results. Each link has an entry in the renewals ConfigMap, through which a
+ * command asks the site's routers. Requests of other sites, which routers write there, have other keys.
  */
 import { randomUUID } from 'node:crypto';
 import type { RenewalAnswer, RenewalRequests } from '../../agent/ports.ts';
@@ -15,18 +15,18 @@ import { isResourceName } from '../../text/names.ts';
 export interface EntriesOptions {
   readonly client: KubeClient;
   readonly namespace: string;
-  /** As it was seen last. */
+  /** Returns the ConfigMap as last seen. */
   readonly seen: () => ConfigMap | undefined;
 }
 
-/** As many are looked at: each is of a person who waits. */
+/** Maximum number of processed requests. A person waits for each one. */
 const MOST_OPEN = 64;
 const LONGEST = 16_384;
 
-/** What routers do with them. */
+/** Entries from the view of a router. */
 export class RenewalEntries implements RenewalRequests {
   readonly #options: EntriesOptions;
-  /** Questions by link: what was answered a moment ago is seen as open until its watch tells. */
+  /** Requests that were answered, by link. They appear open until the watch delivers the answer. */
   readonly #answered = new Map<string, string>();
 
   constructor(options: EntriesOptions) {
@@ -42,14 +42,14 @@ export class RenewalEntries implements RenewalRequests {
 
   async answer(link: string, answer: RenewalAnswer): Promise<void> {
     const question = renewalQuestions(this.#options.seen()).get(link);
-    // Whoever asked has given up, and taken it back.
+    // The command has stopped waiting and removed its request.
     if (question === undefined) return;
     await putEntry(this.#options, link, JSON.stringify(answer));
     this.#answered.set(link, question);
   }
 }
 
-/** Those without an answer, by link. */
+/** Returns requests without an answer, by link. */
 export function renewalQuestions(map: ConfigMap | undefined): ReadonlyMap<string, string> {
   const entries = Object.entries(map?.data ?? {}).flatMap(([key, text]) => {
     const link = key.startsWith(RENEW_NOW) ? key.slice(RENEW_NOW.length) : '';
@@ -58,15 +58,15 @@ export function renewalQuestions(map: ConfigMap | undefined): ReadonlyMap<string
   return new Map(entries);
 }
 
-/** A question of its own each time: the answer to an earlier one is none to this. */
+/** Each request has its own ID, so the answer to an earlier request does not match. */
 export const newQuestion = (): string => JSON.stringify({ asked: randomUUID() });
 
-/** @returns undefined where there is none yet */
+/** @returns undefined if there is no answer yet */
 export function renewalAnswer(map: Pick<ConfigMap, 'data'> | undefined, link: string): RenewalAnswer | undefined {
   return answerIn(map?.data?.[RENEW_NOW + link] ?? '');
 }
 
-/** @param text null: takes it away @returns whether there is a ConfigMap for it */
+/** @param text null removes the entry @returns whether the ConfigMap exists */
 export async function putEntry(
   { client, namespace }: Pick<EntriesOptions, 'client' | 'namespace'>,
   link: string,

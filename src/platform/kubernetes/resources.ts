@@ -1,4 +1,4 @@
-/** The resources of a namespace in a cluster, as commands work on them: by the API server, with the rights of whoever types. */
+/** Resources of a namespace in a cluster, as commands use them: through the API server, with the user's rights. */
 import { skupperResources, type SkupperResource } from '../../api/skupper/index.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { RENEWALS } from '../../api/skupper/cluster-names.ts';
@@ -21,7 +21,7 @@ import { ways } from './ways.ts';
 export type { ClusterPlace } from './cluster-resources/explain.ts';
 import { sortActiveFirst } from '../../site/surplus-sites.ts';
 
-/** @param revoked who is in the site's record, which whoever may read its Secret can see */
+/** @param revoked returns the revoked sites from the site's record, for users who may read its Secret */
 export function clusterResources(client: KubeClient, place: ClusterPlace, revoked: Resources['revoked']): Resources {
   return new ClusterResources(client, place, revoked);
 }
@@ -32,7 +32,7 @@ class ClusterResources implements Resources {
   readonly #place: ClusterPlace;
   readonly #reader: ClusterReader;
   readonly #revoked: Resources['revoked'];
-  /** What was found of the controller, and when. */
+  /** Result of the last check of the controller. */
   #controller: { readonly advice: string | undefined; readonly at: number } | undefined;
 
   constructor(client: KubeClient, place: ClusterPlace, revoked: Resources['revoked']) {
@@ -55,7 +55,7 @@ class ClusterResources implements Resources {
   }
 
   list<K extends SkupperResource['kind']>(kind: K): Promise<readonly OfKind<K>[]> {
-    // What the server lists under a kind's path is of that kind.
+    // All items under a kind's path have that kind.
     return this.#explained(async () => (await this.#reader.list(skupperResources[kind])).map(withSpec) as unknown as OfKind<K>[]);
   }
 
@@ -106,7 +106,7 @@ class ClusterResources implements Resources {
   async notRunning(): Promise<string | undefined> {
     const before = this.#controller;
     const now = performance.now();
-    // What runs goes on for as long as a command takes; what does not may come.
+    // Assume that a running controller runs for the rest of the command. One that does not run may start.
     if (before !== undefined && (before.advice === undefined || now - before.at < LOOK_AGAIN)) return before.advice;
     const advice = await this.#explained(() => notRunning(this.#client, this.#place, this.#reader));
     this.#controller = { advice, at: now };
@@ -142,7 +142,7 @@ class ClusterResources implements Resources {
       try {
         return await this.#revoked();
       } catch (error) {
-        // It is not what was asked for: whoever may not see Secrets sees the rest.
+        // Revocations are additional information: without the right to read Secrets, show the rest.
         if (error instanceof ApiError && error.status === 403) return [];
         throw error;
       }
@@ -160,7 +160,7 @@ class ClusterResources implements Resources {
             `Nothing runs the links of the namespace ${this.namespace} yet: it has no ConfigMap ${RENEWALS}.`,
           );
         }),
-      // What the server has under that path.
+      // Objects under that path are ConfigMaps.
       answerTo: (link) =>
         this.#explained(async () => renewalAnswer((await this.#reader.find(configMaps, RENEWALS)) as ConfigMap | undefined, link)),
       drop: (link) => this.#explained(async () => void (await putEntry(at, link, null))),
@@ -184,7 +184,7 @@ class ClusterResources implements Resources {
   }
 }
 
-/** Milliseconds between looks for a controller that does not run. */
+/** Milliseconds between two checks for a controller that does not run. */
 const LOOK_AGAIN = 2_000;
 
 function withSpec<T extends StoredObject>(object: T): T {

@@ -9,15 +9,15 @@ import { bundleOf, dataOf, isProblem, proxyOf } from './secret-bundle.ts';
 import { isForRenewal } from '../../site/secret-names.ts';
 import type { WatchedSecrets } from './watched-secrets.ts';
 
-/** The same as before while no Secret has changed. */
+/** The same object as before while no Secret has changed. */
 export interface SecretsRead {
-  /** Kept current by somebody else: never replaced. */
+  /** Bundles that others manage. Never replaced. */
   readonly users: BundleSet;
   readonly ours: BundleSet;
   readonly proxies: ReadonlyMap<string, ProxyConfig>;
 }
 
-/** TLS bundles in Secrets. They are made by the site's controller; what is renewed over a link is written back here. */
+/** TLS bundles in Secrets. The site's controller creates them; certificates that were renewed over a link are written back here. */
 export class RouterSecretBundles implements Bundles {
   readonly #client: Pick<KubeClient, 'patch'>;
   readonly #namespace: string;
@@ -61,7 +61,7 @@ export class RouterSecretBundles implements Bundles {
     const secret = this.#watched.get(name);
     if (secret === undefined || !isForRenewal(secret.metadata)) throw notForRenewal(name);
     const { uid, resourceVersion } = secret.metadata;
-    // Whoever replaced it meanwhile knows something newer.
+    // With the resourceVersion, the patch fails if the Secret was changed in the meantime: that content is newer.
     const patch = { metadata: { uid, resourceVersion }, data: dataOf(bundle) };
     await this.#client.patch(secrets, { namespace: this.#namespace, name }, patch, { type: 'merge' });
   }

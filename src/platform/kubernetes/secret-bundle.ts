@@ -1,4 +1,4 @@
-/** What a Secret is to a site: pure. */
+/** Converts Secrets to bundles and proxies (pure). */
 import { annotation } from '../../api/skupper/cluster-names.ts';
 import type { TlsBundle } from '../../identity/tls-bundle.ts';
 import type { Problem } from '../../errors/problem.ts';
@@ -10,7 +10,7 @@ import { PROXY_SECRET, proxyIn } from '../../site/proxy.ts';
 
 const PARTS = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
 
-/** Why it is no TLS bundle, or the bundle with what is there of it. */
+/** Returns the bundle with the parts that exist, or the reason why the Secret is not a TLS bundle. */
 export function bundleOf(secret: Secret): TlsBundle | Problem {
   const { metadata, type = 'Opaque' } = secret;
   const name = metadata.name ?? '';
@@ -35,18 +35,18 @@ export function isProblem(found: object): found is Problem {
   return 'code' in found;
 }
 
-/** The `data` of a Secret that holds the bundle. */
+/** Returns the `data` of a Secret with the bundle. */
 export function dataOf(bundle: TlsBundle): Readonly<Record<string, string>> {
   const parts = Object.entries(PARTS).map(([part, key]) => [key, bundle[part as keyof typeof PARTS]] as const);
   return Object.fromEntries(parts.flatMap(([key, text]) => (text === undefined ? [] : [[key, Buffer.from(text).toString('base64')]])));
 }
 
-/** Undefined where there is no proxy in it. */
+/** Undefined if the Secret contains no proxy. */
 export function proxyOf(secret: Secret): ProxyConfig | undefined {
   return secret.type === PROXY_SECRET ? proxyIn((key) => textIn(secret, key)) : undefined;
 }
 
-/** Left out and empty are the same: who makes a Secret of type kubernetes.io/tls has to write both keys. */
+/** Empty counts as missing, since a Secret of type kubernetes.io/tls must have both keys. */
 export function textIn({ data }: Secret, key: string): string | undefined {
   const encoded = data !== undefined && Object.hasOwn(data, key) ? data[key] : undefined;
   const text = Buffer.from(encoded ?? '', 'base64').toString('utf8');

@@ -8,8 +8,8 @@ import type { RouterSecretBundles } from './router-secret-bundles.ts';
 import type { WatchedPod } from './watched-pod.ts';
 
 /**
- * The other router pods of the site, of whichever Deployment: with `ha` there are two, and during a rollout one more of each. One that is
- * about to end is among them until it has: connections go on through it.
+ * Replicas: the other router pods of the site, from any Deployment. With `ha` there are two, and during a rollout one more of each. A
+ * terminating pod is included until it has ended, because connections continue through it.
  */
 export class SiblingPods implements Siblings {
   readonly #pods: Pick<Cache<WatchedPod>, 'values'>;
@@ -22,7 +22,10 @@ export class SiblingPods implements Siblings {
     this.#router = router;
   }
 
-  /** Also where there is none yet: a rollout brings another at any time. Without the site's own certificate none can be met. */
+  /**
+   * Also set without replicas, since a rollout may add one at any time. Undefined without the site's own certificate, which replicas need
+   * to connect.
+   */
   async config(): Promise<SiblingConfig | undefined> {
     const tls = await this.#bundles.get(LOCAL_SERVER);
     return tls === undefined ? undefined : { kind: 'tls', port: ROUTER_PORTS.siblings, tls, others: this.#others() };

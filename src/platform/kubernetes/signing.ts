@@ -20,25 +20,25 @@ export interface ControllerSigningOptions {
   readonly client: KubeClient;
   readonly start: StartInformer;
   readonly namespace: string;
-  /** What the site's controller tells its routers. */
+  /** Returns the ConfigMap from the site's controller to its routers. */
   readonly told: () => ConfigMap | undefined;
   readonly bundles: Pick<RouterSecretBundles, 'get'>;
-  /** Milliseconds until the controller must have answered. */
+  /** Milliseconds within which the controller must answer. */
   readonly patience?: number;
 }
 
 const PATIENCE = 20_000;
-/** Requests that wait for the controller at once: each lies in one ConfigMap. */
+/** Maximum number of requests that wait for the controller, since all are in one ConfigMap. */
 const MOST_WAITING = 16;
 
 /**
- * The site's controller signs, which has the authorities' keys and does not face other sites. It is asked by an entry in a ConfigMap, and
- * answers by another; both go when the answer is read.
+ * Lets the site's controller sign. It has the keys of the authorities and is not exposed to other sites. Requests and answers are entries
+ * of a ConfigMap; both are removed once the answer is read.
  */
 export class ControllerSigning implements Elsewhere {
   readonly kind = 'elsewhere';
   readonly #options: ControllerSigningOptions;
-  /** The sites that wait. */
+  /** IDs of sites that wait for an answer. */
   readonly #waiting = new Set<string>();
   #revoked: { readonly from: ConfigMap; readonly revoked: Revocations; readonly sequence: number | undefined } | undefined;
 
@@ -46,7 +46,7 @@ export class ControllerSigning implements Elsewhere {
     this.#options = options;
   }
 
-  /** The last that is known, also where its ConfigMap is gone or damaged: nobody comes back in by that. */
+  /** Returns the last known revocations even if the ConfigMap is missing or damaged, so that this never lifts a revocation. */
   async revocations(): Promise<Revocations> {
     const told = this.#options.told();
     if (this.#revoked === undefined && told === undefined) {
@@ -73,12 +73,12 @@ export class ControllerSigning implements Elsewhere {
       return answerIn(await this.#answerTo(entry));
     } finally {
       this.#waiting.delete(siteId);
-      // What stays is taken away by the next one who asks the same.
+      // Leftover entries are removed after the next identical request.
       await this.#put({ [entry]: null, [`${entry}.answer`]: null }).catch(() => undefined);
     }
   }
 
-  /** An older copy of the list, or none, lets nobody back in: the controller writes the newest again. */
+  /** An older copy of the list, or a missing one, never lifts a revocation: the controller writes the newest list again. */
   #read(told: ConfigMap): { readonly revoked: Revocations; readonly sequence: number | undefined } {
     const before = this.#revoked;
     const sequence = sequenceIn(told);
@@ -100,7 +100,7 @@ export class ControllerSigning implements Elsewhere {
         namespace,
         fieldSelector: `metadata.name=${RENEWALS}`,
         signal: AbortSignal.any([signal, end.signal]),
-        // It is asked again until time is over.
+        // The watch retries until the timeout.
         onTrouble: () => undefined,
       });
       return await cacheUntil(cache, (seen) => seen.get(`${namespace}/${RENEWALS}`)?.data?.[`${entry}.answer`], signal);

@@ -1,4 +1,4 @@
-/** Where other sites reach a site, as the controller has written it into its status: pure. */
+/** Endpoints of a site, which the controller has written into its status (pure). */
 import { EDGE, INTER_ROUTER } from '../../api/skupper/names.ts';
 import type { SiteEndpoint } from '../../router/contract.ts';
 import { parsePort } from '../../site/plan/fields.ts';

@@ -7,14 +7,17 @@ import { aborted, pause } from '../../work/pause.ts';
 
 export interface SiteLeaseOptions extends Pick<LeaseOptions, 'client' | 'namespace' | 'identity' | 'owner' | 'timing'> {
   readonly log: Logger;
-  /** It leads from now on, or no longer. */
+  /** Called when this process becomes the leader or stops being it. */
   readonly onChange: () => void;
 }
 
-/** Milliseconds after a lease was lost. */
+/** Milliseconds before the next attempt after the lease was lost. */
 const RETRY = 1_000;
 
-/** Of a site's routers the one that holds the Lease leads. Who loses it goes on carrying traffic, and asks for it again. */
+/**
+ * Leader election among a site's routers by a Lease. A router that loses the Lease continues to carry traffic, and tries to acquire it
+ * again.
+ */
 export class SiteLease implements Leadership, AsyncDisposable {
   readonly #options: SiteLeaseOptions;
   readonly #end = new AbortController();
@@ -41,7 +44,7 @@ export class SiteLease implements Leadership, AsyncDisposable {
     return this.stillLeading;
   }
 
-  /** For the moment before a write. */
+  /** Checked immediately before each write. */
   get stillLeading(): boolean {
     return !this.#end.signal.aborted && this.#stillLeading?.() === true;
   }
@@ -50,7 +53,7 @@ export class SiteLease implements Leadership, AsyncDisposable {
     this.#end.abort();
   }
 
-  /** Resolves once another may lead. */
+  /** Resolves once another process may lead. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.resign();
     await this.#running;

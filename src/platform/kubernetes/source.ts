@@ -17,24 +17,27 @@ export interface ClusterSourceOptions {
   readonly bundles: RouterSecretBundles;
 }
 
-/** Milliseconds. What depends on the time happens by the first; a Secret that was named a moment ago is waited for so long. */
+/**
+ * Milliseconds between two polls, for everything that depends on the time. The second is the maximum wait for a Secret that was just
+ * referenced.
+ */
 const POLL = 5_000;
 const ANSWER = 1_000;
 /**
- * Milliseconds between two passes at least, and more for each resource: a pass looks at all of the namespace, in which hundreds of objects may
- * be made in a second.
+ * Minimum milliseconds between two reconciles, plus an amount for each resource. A reconcile visits the whole namespace, where hundreds of
+ * objects may be created in a second.
  */
 const PACE = 100;
 const PACE_OF_EACH = 1;
 
 type Content = Omit<Snapshot, 'bundles' | 'proxies' | 'awaitedSecrets'>;
 
-/** What a namespace of a cluster holds for the site that it is: all from watches. */
+/** Resources and Secrets of a site in a namespace of a cluster, all from watches. */
 export class ClusterSource implements Source {
   readonly #options: ClusterSourceOptions;
   readonly #followers = new Set<() => void>();
   #content: Content | undefined;
-  /** As known last: where the list is gone, its pods are still listened for. */
+  /** Last known pod keys. Without the ConfigMap the router still listens for these pods. */
   #podKeys: readonly string[] = [];
   #latest:
     | { readonly content: Content; readonly secrets: SecretsRead; readonly awaited: ReadonlySet<string>; readonly snapshot: Snapshot }
@@ -58,19 +61,19 @@ export class ClusterSource implements Source {
     return snapshot;
   }
 
-  /** Something of the namespace is another than before. */
+  /** Called when objects of the namespace have changed. */
   changed(): void {
     this.#content = undefined;
     this.wake();
   }
 
-  /** Something else is: a Secret, who leads, what is asked of the site. */
+  /** Called when something else has changed: a Secret, the leader, or a request to the site. */
   wake(): void {
     for (const follower of this.#followers) follower();
   }
 
   follow(onChange: () => void): Disposable {
-    // Each call is a follower of its own, also of a function that is there already.
+    // A new function for each call, so that the same callback can follow twice.
     const pace = new Coalescer(
       async () => onChange(),
       () => PACE + PACE_OF_EACH * this.#count,
@@ -88,7 +91,7 @@ export class ClusterSource implements Source {
     };
   }
 
-  /** How many resources the last pass took in. */
+  /** Number of resources in the last reconcile. */
   get #count(): number {
     return this.#latest === undefined ? 0 : allOf(this.#latest.content.resources).length;
   }
@@ -119,7 +122,7 @@ function isSameSet(one: ReadonlySet<string>, other: ReadonlySet<string>): boolea
   return one.size === other.size && one.isSubsetOf(other);
 }
 
-/** Of AttachedConnectors that the site takes in: the rights of its routers name no others. */
+/** Only AttachedConnectors that the site accepts: its routers' Role names no other Secrets. */
 function credentialsIn({ resources, attachedServers = [] }: Content): readonly (string | undefined)[] {
   const bindings = new Map(resources.AttachedConnectorBinding.map((binding) => [nameOf(binding), binding.spec.connectorNamespace]));
   return attachedServers.filter(({ name, namespace }) => bindings.get(name) === namespace).map(({ tlsCredentials }) => tlsCredentials);

@@ -21,21 +21,21 @@ import { wantedStatuses, withStandingTimes } from './wanted-statuses.ts';
 import { limitTable } from '../../limits/table.ts';
 
 export interface ClusterStatusesOptions {
-  /** It writes only while this router leads. */
+  /** Writes only while this router leads. */
   readonly client: KubeClient;
   readonly watches: Pick<NamespaceWatches, 'resources' | 'network'>;
   readonly siblings: Pick<Siblings, 'serving'>;
   readonly namespace: string;
   readonly log: Logger;
-  /** The last word has been written. */
+  /** Called after the last status write. */
   readonly onClose: () => void;
-  /** RFC 3339, seconds. */
+  /** Returns RFC 3339, in seconds. */
   readonly now: () => string;
-  /** Milliseconds between two rounds of writing. */
+  /** Milliseconds between two rounds of writes. */
   readonly round?: number;
-  /** Milliseconds for which a listener's first status waits for its Service at least. */
+  /** Minimum milliseconds for which a listener's first status waits for its Service. */
   readonly grace?: number;
-  /** Milliseconds after which a router that has started is taken to see all that it will see. */
+  /** Milliseconds after which a router that has started is assumed to know the whole network. */
   readonly settling?: number;
 }
 
@@ -44,19 +44,19 @@ const ROUND = 1_000;
 const SETTLING = 30_000;
 const BACKOFF = { first: 500, max: 60_000 };
 const CLOSE_DEADLINE = 3_000;
-/** More would only take the API server's time from what statuses tell of, while hundreds are made at once: one that waits is written as it is then. */
+/** More writes would slow down the API server while hundreds of objects are created. A status that waits is written as it is by then. */
 const CONCURRENCY = 8;
 /**
- * Writes of what the routers see of the network. Each becomes a write of the Site's status, and any other site can cause them: a site that is
- * set up is reported at once, and one that keeps changing every ten seconds.
+ * Rate limit of network-status writes. Each causes a write of the Site's status, and any other site can trigger one. A new site is reported
+ * at once, and a site that keeps changing every ten seconds.
  */
 const NETWORK_WRITES = limitTable.networkStatusWrites.value;
-/** No resource's key. */
+/** Work-queue key that no resource can have. */
 const NETWORK = 'network';
 
 /**
- * The statuses that a site's routers tell of, and what they see of the network. What stands already is left alone; what is refused is tried
- * again by itself, and hinders nothing else.
+ * Writes the statuses that a site's routers report, and the network-status ConfigMap. Unchanged statuses are not written. A failed write is
+ * retried by itself and does not delay others.
  */
 export class ClusterStatuses implements StatusSink {
   readonly #options: ClusterStatusesOptions;
@@ -109,20 +109,20 @@ export class ClusterStatuses implements StatusSink {
     this.#pace.request();
   }
 
-  /** What tells of the network is gone, or another than what was written. */
+  /** Called when the network-status ConfigMap was deleted, or changed by another writer. */
   networkChanged(): void {
     if (this.#report !== undefined) this.#networkPace.request();
   }
 
   /**
-   * A pod that ends leaves the statuses to the one in its place: a rollout is no news of a Listener. Where none comes, the Site's
-   * condition Running says so, which is its controller's to write.
+   * No-op. A rollout does not change a Listener's status: the next pod takes over the statuses. Without a next pod, the controller writes
+   * the Site's condition Running.
    */
   markStale(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** What is left then, whoever leads next writes. */
+  /** Statuses that are not written by the deadline are left to the next leader. */
   async close(): Promise<void> {
     clearTimeout(this.#settling);
     detached('pass/statuses-stop', () => Promise.all([this.#pace.end(), this.#networkPace.end()]));
@@ -150,7 +150,7 @@ export class ClusterStatuses implements StatusSink {
       if (await writeNetworkStatus(report, how)) this.#networkWrites.take(performance.now());
       return;
     }
-    // All other keys are of resources.
+    // All other keys are keys of resources.
     const resource = key as ResourceKey;
     const object = this.#standing(resource);
     const status = this.#wanted.get(resource);
@@ -178,11 +178,11 @@ function awaitingService({ plan }: Report): ReadonlySet<ResourceKey> {
 }
 
 function kindOf(key: ResourceKey): Kind {
-  // What stands before the first slash of a key.
+  // A key begins with the kind, followed by a slash.
   return key.slice(0, key.indexOf('/')) as Kind;
 }
 
-/** Another leads by now, or the object is gone, or another one: nothing of that is ours to mend. */
+/** Another router leads by now, or the object was deleted or replaced. There is nothing to retry. */
 function leaveToOthers(error: unknown): void {
   if (!(error instanceof LeaseLostError) && !isConflict(error) && !isNotFound(error)) throw error;
 }

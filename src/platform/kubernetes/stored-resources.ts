@@ -20,12 +20,12 @@ interface ReadResource {
 }
 
 /**
- * The resources of a namespace, without their statuses but for what Links remember. The API server has checked each by the definition of its kind as that was at the time:
- * what is no good by today's is left out, and told as its own problem.
+ * Resources of a namespace, without statuses except for the details that Links keep. The API server validated each one by the schema of its
+ * time. An object that is invalid by the present schema is left out, or keeps its last valid version, and has a problem of its own.
  */
 export class StoredResources {
   readonly #watches: Pick<NamespaceWatches, 'resources'>;
-  /** A namespace may have several; its routers carry out this one. Undefined: whatever there is. */
+  /** UID of the Site that these routers run, since a namespace may have several. Undefined accepts any. */
   readonly #site: () => string | undefined;
   #known: ReadonlyMap<string, ReadResource> = new Map();
 
@@ -38,7 +38,7 @@ export class StoredResources {
     const known = new Map<string, ReadResource>();
     const site = this.#site();
     for (const of of followed) {
-      // Resources are named by their kinds.
+      // Resources have the names of their kinds.
       const kind = of.kind as Kind;
       for (const object of this.#watches.resources(kind).values()) {
         const { uid, name = '' } = object.metadata;
@@ -61,7 +61,7 @@ export class StoredResources {
   }
 }
 
-/** A change that cannot be read does not end what runs: the resource goes on as it was, and says so. */
+/** An invalid change does not stop what runs: the last valid version stays in use, and the problem says so. */
 function withLastReadable(now: ReadResource, before: ReadResource | undefined): ReadResource {
   const isSameObject = before?.from.metadata.uid === now.from.metadata.uid;
   if (now.resource !== undefined || before?.resource === undefined || !isSameObject) return now;

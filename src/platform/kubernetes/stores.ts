@@ -16,13 +16,13 @@ export interface ClusterStoresOptions {
   readonly secrets: Pick<WatchedSecrets, 'get'>;
   readonly bundles: RouterSecretBundles;
   readonly renewalRequests: RouterStores['renewalRequests'];
-  /** The uid of the Site that this router is of, once it is known. */
+  /** Returns the UID of this router's Site, once it is known. */
   readonly site: () => string | undefined;
-  /** The site's id, as its controller says it. */
+  /** Returns the site ID from the site's controller. */
   readonly siteId?: () => string | undefined;
 }
 
-/** Nothing is made here: the site's controller makes its key and its Secrets. */
+/** Creates nothing: the site's controller creates the key and the Secrets. */
 export function clusterStores({ secrets, bundles, renewalRequests, site, siteId }: ClusterStoresOptions): RouterStores {
   return {
     identity: async () => identityOf(secrets.get(SITE_KEY), site(), siteId?.()),
@@ -32,7 +32,7 @@ export function clusterStores({ secrets, bundles, renewalRequests, site, siteId 
   };
 }
 
-/** A router keeps its identity for life, so it waits for the key of its own Site where that of one before is still there. */
+/** A router never changes its identity. While the key of an earlier Site still exists, it waits for the key of its own Site. */
 function identityOf(secret: Secret | undefined, site: string | undefined, siteId: string | undefined): Identity | undefined {
   if (secret === undefined || isOfAnotherSite(secret, site)) return undefined;
   const identity = identityIn(secret);
@@ -50,7 +50,7 @@ function identityIn(secret: Secret): Identity {
   }
 }
 
-/** In memory: after a restart there is a new key, and the certificate that the lost one waited for is asked for anew. */
+/** Kept in memory. After a restart there is a new key, and the certificate for the lost key is requested again. */
 function pendingKeys(): PendingKeys {
   const keys = new Map<string, string>();
   return { keyFor: async (name) => keys.getOrInsertComputed(name, createKey), drop: async (name) => void keys.delete(name) };

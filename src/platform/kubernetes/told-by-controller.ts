@@ -1,4 +1,4 @@
-/** What the site's controller tells its routers in their ConfigMap: pure. */
+/** Parses the ConfigMap from the site's controller to its routers (pure). */
 import { ROUTER_DATA } from '../../api/skupper/cluster-names.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import type { Revocations } from '../../identity/issued.ts';
@@ -6,25 +6,25 @@ import type { ConfigMap } from '../../kube/objects.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { parseAnchor } from '../../trust/anchor.ts';
 
-/** The uid of the Site that the namespace is; undefined where it is not said. */
+/** Returns the UID of the namespace's active Site; undefined if the ConfigMap does not name it. */
 export function siteUidIn(told: ConfigMap | undefined): string | undefined {
   const site = parsed(told?.data?.[ROUTER_DATA.site]);
   return isRecord(site) && typeof site['uid'] === 'string' ? site['uid'] : undefined;
 }
 
-/** The id of the site, once its controller has said it. */
+/** Returns the site ID; undefined until the controller has written it. */
 export function siteIdIn(told: ConfigMap | undefined): string | undefined {
   return parseAnchor(told?.data?.[ROUTER_DATA.anchor]).siteId;
 }
 
-/** Counts the changes of the list of revoked sites; undefined where an earlier controller wrote it. */
+/** Returns the sequence number of the list of revoked sites; undefined if an earlier controller wrote it. */
 export function sequenceIn({ data }: ConfigMap): number | undefined {
   return parseAnchor(data?.[ROUTER_DATA.anchor]).revocations?.sequence;
 }
 
 /**
- * Who is revoked.
- * @throws EarshotError `state-…`: to take what is missing or cannot be read for nothing would let everyone back in
+ * Returns the revoked sites and certificates.
+ * @throws EarshotError `state-…`: treating a missing or unreadable list as empty would lift every revocation
  */
 export function revocationsIn({ metadata: { name = '' }, data }: ConfigMap): Revocations {
   const text = data?.[ROUTER_DATA.revoked];

@@ -1,4 +1,4 @@
-/** Which statuses a site's routers write: pure. */
+/** Statuses that a site's routers write (pure). */
 import type { Report } from '../../agent/ports.ts';
 import type { Condition } from '../../api/condition.ts';
 import type { KubeObject } from '../../kube/objects.ts';
@@ -7,12 +7,12 @@ import { keyOf, type Kind, type ResourceKey } from '../../site/resources.ts';
 import { kubernetes } from '../../site/cluster-platform.ts';
 import { isRecord } from '../../text/is-record.ts';
 
-/** All others are the controller's. */
+/** The controller writes the statuses of all other kinds. */
 export const routerKinds = ['Listener', 'MultiKeyListener', 'Connector', 'Link'] as const satisfies readonly Kind[];
 
 /**
- * @param stored what there is of a kind: one that cannot be read has a status all the same
- * @param now RFC 3339, seconds
+ * @param stored returns the stored objects of a kind. An unreadable object has a status as well
+ * @param now RFC 3339, in seconds
  */
 export function wantedStatuses(
   { resources, statuses, problems }: Pick<Report, 'resources' | 'statuses' | 'problems'>,
@@ -43,7 +43,7 @@ export function wantedStatuses(
   return wanted;
 }
 
-/** A condition that stands already holds since when it stands, whoever wrote it. */
+/** Keeps the transition time of a condition whose status has not changed. The author of the earlier condition does not matter. */
 export function withStandingTimes(status: AnyStatus, standing: unknown): AnyStatus {
   const known = isRecord(standing) && Array.isArray(standing['conditions']) ? standing['conditions'].filter(isRecord) : [];
   const times = new Map(

@@ -3,14 +3,14 @@ import type { KubeObject, Pod } from '../../kube/objects.ts';
 import type { SelectablePod } from '../../site/material.ts';
 import { selectablePod } from '../../site/selectable-pod.ts';
 
-/** What is kept of a pod of the site's namespace. */
+/** Cached part of a pod in the site's namespace. */
 export interface WatchedPod extends KubeObject {
   readonly pod: SelectablePod;
-  /** It runs one of the site's routers, also one that is about to end. */
+  /** Whether it runs one of the site's routers, even while it terminates. */
   readonly isRouter: boolean;
 }
 
-/** Beside the router in pods of Skupper's, which speak another protocol and are about to be replaced: nobody waits for a link to them. */
+/** Container in Skupper's router pods. They speak another protocol and are about to be replaced, so no link to them is expected. */
 const ADAPTOR = 'kube-adaptor';
 
 export function watchedPod(object: Pod): WatchedPod {

@@ -18,31 +18,31 @@ export interface WatchedSecretsOptions {
 }
 
 /**
- * Milliseconds until what may not be read is asked for again, where nobody says earlier that it may. Whoever judges rights hears of a new one
- * from a watch as well, and may hear later: so the first times come soon.
+ * Milliseconds until an unreadable Secret is requested again, unless a change of the Role is seen earlier. The API server's authorizer also
+ * learns a new right from a watch, perhaps later, so the first retries come soon.
  */
 const ASK_AGAIN = { first: 100, max: 30_000 } as const;
 
 /**
- * Milliseconds after a Secret was first named in which its absence is no error. `absent`: its author may apply it after the resource that
- * names it. `unread`: the controller grants the right to read it later, and API servers learn of that later still.
+ * Milliseconds after a Secret was first named in which its absence is not an error. `absent`: its author may apply it after the resource
+ * that names it. `unread`: the controller grants the right to read it later, and API servers learn of the right even later.
  */
 const GRACE = { absent: 3_000, unread: 30_000 } as const;
 
 interface Watched {
-  /** When the Secret was first named. */
+  /** performance.now() when the Secret was first named. */
   readonly since: number;
   readonly cache: Cache<Secret>;
   readonly end: AbortController;
-  /** Resolves once the first answer is in: what is there, or that nobody may look. */
+  /** Resolves after the first response: the content, or a refusal. */
   readonly answered: Promise<void>;
-  /** Nobody may look: it is not watched until then. */
+  /** Set after a refusal. The Secret is not watched until the timer ends. */
   refused?: NodeJS.Timeout;
 }
 
 /**
- * The Secrets that a site names, each by a watch of its own: the site may read these, and no others. What it may not read yet counts as
- * missing until it may.
+ * Watches each Secret that a site refers to, one watch per Secret, because the site may read only these. A Secret without the right to read
+ * it counts as missing.
  */
 export class WatchedSecrets {
   readonly #options: WatchedSecretsOptions;
@@ -56,7 +56,7 @@ export class WatchedSecrets {
     return [...this.#watched.keys()];
   }
 
-  /** From now on these are watched, and no others. */
+  /** Sets the names to watch. Watches of other names end. */
   follow(names: ReadonlySet<string>): void {
     for (const [name, { end, refused }] of this.#watched) {
       if (names.has(name)) continue;
@@ -64,11 +64,11 @@ export class WatchedSecrets {
       clearTimeout(refused);
       end.abort();
     }
-    // Anything else would be a selector of its own.
+    // Any other text would be another field selector.
     for (const name of names) if (!this.#watched.has(name) && isResourceName(name)) this.#watched.set(name, this.#watch(name));
   }
 
-  /** The rights of this process are others than before: what was refused is asked for again. */
+  /** Called after a change of this process's rights: requests the refused Secrets again. */
   again(): void {
     for (const [name, { refused, since }] of this.#watched) {
       if (refused === undefined) continue;
@@ -81,7 +81,7 @@ export class WatchedSecrets {
     return this.#watched.get(name)?.cache.get(`${this.#options.namespace}/${name}`);
   }
 
-  /** Names of Secrets that cannot be read and may only be late: a resource that names one is not wrong yet. */
+  /** Names of unreadable Secrets that may only be late. A resource that names one is not in error yet. */
   awaited(): ReadonlySet<string> {
     const now = performance.now();
     const late = [...this.#watched].filter(([name, { cache, since }]) => {
@@ -90,7 +90,7 @@ export class WatchedSecrets {
     return new Set(late.map(([name]) => name));
   }
 
-  /** Resolves when each has had its first answer, and after so many milliseconds in any case. */
+  /** Resolves once each Secret has had its first response, at the latest after the given milliseconds. */
   async answered(milliseconds: number): Promise<void> {
     const late = new AbortController();
     const all = Promise.all([...this.#watched.values()].map(({ answered }) => answered));
@@ -131,5 +131,5 @@ function needed({ metadata, type, data }: Secret): Secret {
   return { metadata: kept, ...(type === undefined ? {} : { type }), ...(data === undefined ? {} : { data }) };
 }
 
-/** Its name is not in the Role, or no longer: nobody need hear of it. */
+/** The Role does not name the Secret, or no longer does. Not reported. */
 const isForbidden = (error: unknown): boolean => error instanceof ApiError && error.status === 403;

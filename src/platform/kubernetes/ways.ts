@@ -3,12 +3,12 @@ import type { PlatformConventions } from '../resources.ts';
 
 export const ways: PlatformConventions = {
   platform: kubernetes,
-  // The name of a Service.
+  // Name of a Service.
   listenerHost: (name) => name,
   server: (name) => ({ selector: `app=${name}` }),
   redeemsAtSite: false,
   namespacesCount: true,
-  // Pods, Secrets and Sites come in any order.
+  // Pods, Secrets and Sites may appear in any order, so no error is final.
   believeAfter: Number.POSITIVE_INFINITY,
   siteReadyWithin: 180_000,
 };

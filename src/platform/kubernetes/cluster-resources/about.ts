@@ -7,7 +7,7 @@ import { isRecord } from '../../../text/is-record.ts';
 import type { About } from '../../resources.ts';
 import type { ClusterPlace } from './explain.ts';
 
-/** By labels. */
+/** Label selector of router pods. */
 export const ROUTER_PODS = `${label.component}=router,${label.type}=site`;
 
 export async function aboutOf(client: KubeClient, { cluster, namespace }: ClusterPlace): Promise<About> {
@@ -28,7 +28,7 @@ async function routerPods(client: KubeClient, namespace: string): Promise<readon
   try {
     for await (const pod of client.list(pods, { namespace, labelSelector: ROUTER_PODS })) found.push(pod);
   } catch (error) {
-    // It is not what was asked for: whoever may not see pods sees the rest.
+    // Pods are additional information: without the right to list them, show the rest.
     if (!(error instanceof ApiError && error.status === 403)) throw error;
   }
   return found;

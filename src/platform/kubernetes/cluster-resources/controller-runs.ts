@@ -10,12 +10,12 @@ import { printable } from '../../../text/printable.ts';
 import type { ClusterPlace } from './explain.ts';
 import type { ClusterReader } from './reader.ts';
 
-/** Where the chart and Skupper's manifests install it. */
+/** Namespace in which the chart and Skupper's manifests install the controller. */
 export const USUAL_NAMESPACE = 'skupper';
-/** Milliseconds beyond which a Lease is nobody's, whatever the difference between two clocks. */
+/** Milliseconds after which a Lease counts as released, with ample margin for clock differences. */
 const STALE = 300_000;
 
-/** What is missing for the resources to be looked after; undefined also where that cannot be told with one's rights. */
+/** Explains why the resources are not reconciled; undefined if they are, or if the user's rights do not allow the check. */
 export async function notRunning(client: KubeClient, place: ClusterPlace, reader: ClusterReader): Promise<string | undefined> {
   const found = await reader.list(sites);
   if (found.length === 0) {
@@ -28,7 +28,7 @@ export async function notRunning(client: KubeClient, place: ClusterPlace, reader
   return `The controller of sites (${namespace}/${name}) does not run in ${place.cluster}: see why with ${look}.`;
 }
 
-/** As a Site says, or the usual one. */
+/** Returns the controller named in the status of a Site, or the default one. */
 export function controllerOf(found: readonly KubeObject[]): { readonly name: string; readonly namespace: string } {
   const said = found
     .map((site) => new Map(Object.entries(site)).get('status'))
@@ -50,7 +50,7 @@ async function leaseOf(client: KubeClient, namespace: string, name: string): Pro
   try {
     return await client.find(leases, { namespace, name });
   } catch (error) {
-    // Somebody who may work in one namespace may see nothing of the controller's.
+    // A user with rights in one namespace may have none in the controller's namespace.
     if (error instanceof ApiError && error.status === 403) return undefined;
     throw error;
   }

@@ -4,22 +4,22 @@ import type { CommandPlace } from '../../../text/command-in.ts';
 import { isRecord } from '../../../text/is-record.ts';
 import { printable } from '../../../text/printable.ts';
 
-/** Which namespace of which cluster commands work on. */
+/** Namespace and cluster on which commands work. */
 export interface ClusterPlace extends CommandPlace {
   readonly namespace: string;
-  /** For people, within a sentence: `the cluster of context "kind"`. */
+  /** Description within a sentence, such as `the cluster of context "kind"`. */
   readonly cluster: string;
-  /** The API server, where it is known. */
+  /** URL of the API server, if known. */
   readonly server: string | undefined;
 }
 
-/** What the API server, or the way to it, said: in words for whoever typed the command. */
+/** Explains an error of the API server, or of the connection to it, to the user of a command. */
 export function explained(error: unknown, place: ClusterPlace): unknown {
   const found =
     error instanceof ApiError ? afterAnswer(error, place) : error instanceof TransportError ? afterSilence(error, place) : undefined;
   if (found === undefined) return error;
   const [code, message] = found;
-  // The cause has said its part in it: a message with all of a chain says things twice.
+  // The cause is omitted: its text is part of the message, and a printed chain would repeat it.
   return new EarshotError(code, message);
 }
 
@@ -43,7 +43,7 @@ function afterAnswer(error: ApiError, { cluster, namespace }: ClusterPlace): Exp
     const advice = `make it with \`kubectl create namespace ${namespace}\`, or give another with -n`;
     return ['not-found', `There is no namespace ${namespace} in ${cluster}: ${advice}.`];
   }
-  // A kind that is not known is answered without a Status.
+  // The response for an unknown kind contains no Status.
   if (status === 404 && reason === '') {
     const advice = 'install its chart with connection.enabled, or choose another context with --context';
     return ['failed', `Earshot's definitions (skupper.io/v2alpha1) are not installed in ${cluster}: ${advice}.`];
@@ -72,7 +72,7 @@ function afterSilence({ code, message, cause }: TransportError, { cluster, serve
   return undefined;
 }
 
-/** OpenSSL's names, as Node has them. */
+/** OpenSSL error names, as Node.js reports them. */
 const CERTIFICATE_TROUBLE = /SELF_SIGNED|UNABLE_TO_|CERT_|_CERT_ALTNAME_|HOSTNAME_MISMATCH|INVALID_CA/;
 const CLIENT_CERTIFICATE_TROUBLE = /^ERR_SSL_/;
 

@@ -17,7 +17,7 @@ interface Where {
   readonly namespace: string;
 }
 
-/** A certificate of the site's authority for another site, which the controller issues, and a Link for each group of endpoints. */
+/** Returns a certificate of the site's authority for another site, issued by the controller, and a Link for each group of endpoints. */
 export async function linkToHere({ client, reader, namespace }: Where, site: Site, host: string | undefined): Promise<OfferedLink> {
   const { status } = site;
   if (status?.status !== 'Ready')
@@ -60,7 +60,7 @@ function certificateFor({ metadata, status }: Site, name: string, hosts: readonl
   return {
     apiVersion: API_VERSION,
     kind: 'Certificate',
-    // What it lets in ends with the site.
+    // Deleting the Site deletes the Certificate, which revokes the access.
     metadata: { name, ownerReferences: [owner] },
     spec: { ca: status?.defaultIssuer ?? '', client: true, subject: hosts.join(',') },
   };
@@ -74,10 +74,10 @@ function hostsOf(endpoints: readonly Endpoint[]): readonly string[] {
   return [...new Set(endpoints.flatMap(({ host }) => (host === undefined ? [] : [printable(host, 253)])))];
 }
 
-/** As long as a name may be, a hash at the end of one that would be longer. */
+/** Maximum length of a name. A longer one is truncated and ends with a hash. */
 const MOST_CHARACTERS = 253;
 
-/** A valid name of the two. */
+/** Joins the parts to a valid name. */
 export function nameFrom(...parts: readonly string[]): string {
   const name = parts
     .map((part) =>

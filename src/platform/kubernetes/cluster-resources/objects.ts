@@ -1,4 +1,4 @@
-/** What is stored in a cluster, as commands know it. */
+/** Objects of a cluster, as commands use them. */
 import { validateResource } from '../../../api/skupper/validate.ts';
 import { annotation } from '../../../api/skupper/cluster-names.ts';
 import type { Condition, KubeObject } from '../../../kube/objects.ts';
@@ -9,7 +9,7 @@ export interface StoredObject extends KubeObject {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-/** With the spec and its defaults as Earshot's schema has them, and the status only where it is about this spec. */
+/** Returns the object with the defaults of Earshot's schema in its spec. The status is omitted if it is about an earlier spec. */
 export function takenUp(object: StoredObject): StoredObject {
   const { resource } = validateResource({ ...object, status: undefined });
   const { status, ...rest } = object;
@@ -19,7 +19,7 @@ export function takenUp(object: StoredObject): StoredObject {
   return { ...rest, spec, ...(isOlder || status === undefined ? {} : { status }) };
 }
 
-/** As a person would write it, and would change it. */
+/** Returns the object as a user would write and edit it. */
 export function asManifest({ kind, ...object }: StoredObject & { readonly kind: string }): Manifest {
   const { status: _, apiVersion = 'v1', metadata, ...rest } = object;
   const { name = '', managedFields: _managed, ...others } = metadata;

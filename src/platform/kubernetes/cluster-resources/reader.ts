@@ -8,15 +8,15 @@ import { pause } from '../../../work/pause.ts';
 import type { StoredObject } from './objects.ts';
 
 /**
- * Reads objects of a namespace. While it follows, what was read once is watched: reading it again costs nothing, and `changed` tells
- * when it is worth it. A change between a read and the wait after it is not lost.
+ * Reads objects of a namespace. After `follow`, objects that were read once are watched: reading them again is free, and `changed` resolves
+ * when it is worthwhile. A change between a read and the following wait is not lost.
  */
 export class ClusterReader {
   readonly #client: KubeClient;
   readonly #namespace: string;
   readonly #caches = new Map<string, Promise<Cache<StoredObject>>>();
   #end: AbortController | undefined;
-  /** Of what is watched, since the last wait. */
+  /** Whether a watched object has changed since the last wait. */
   #hasChanged = false;
   #notify: (() => void) | undefined;
 
@@ -37,7 +37,7 @@ export class ClusterReader {
     };
   }
 
-  /** By name. */
+  /** Sorted by name. */
   async list(of: Resource): Promise<readonly StoredObject[]> {
     const found = this.#end === undefined ? await this.#listed(of) : [...(await this.#watched(of, undefined, this.#end.signal)).values()];
     return found.toSorted((one, other) => ((one.metadata.name ?? '') < (other.metadata.name ?? '') ? -1 : 1));
@@ -95,10 +95,10 @@ export class ClusterReader {
   }
 }
 
-/** Milliseconds in which a server that is troubled may come back. */
+/** Milliseconds in which a failing API server may recover. */
 const FIRST_LIST_WITHIN = 10_000;
 
-/** Trying again does not help. Other refusals are those of a way to list that an older server does not know. */
+/** A retry is useless. Other errors may come from a list option that an older API server does not support. */
 function isFinal(error: unknown): boolean {
   return error instanceof ApiError && [401, 403, 404].includes(error.status);
 }

@@ -9,7 +9,7 @@ const daemonSets = resource('apps/v1', 'DaemonSet', 'daemonsets');
 const statefulSets = resource('apps/v1', 'StatefulSet', 'statefulsets');
 const replicaSets = resource('apps/v1', 'ReplicaSet', 'replicasets');
 
-/** By the words that kubectl takes for them. */
+/** Workload kinds by the names that kubectl accepts. */
 const WORKLOADS: readonly (readonly [words: readonly string[], of: Resource])[] = [
   [['deployment', 'deployments', 'deploy'], deployments],
   [['statefulset', 'statefulsets', 'sts'], statefulSets],
@@ -18,7 +18,7 @@ const WORKLOADS: readonly (readonly [words: readonly string[], of: Resource])[] 
   [['service', 'services', 'svc'], services],
 ];
 
-/** @param workload `deployment/backend` @throws EarshotError */
+/** @param workload for example `deployment/backend` @throws EarshotError */
 export async function selectorOf(client: KubeClient, namespace: string, workload: string): Promise<string> {
   const [word = '', name = '', ...more] = workload.split('/');
   const of = WORKLOADS.find(([words]) => words.includes(word.toLowerCase()))?.[1];
@@ -34,7 +34,7 @@ export async function selectorOf(client: KubeClient, namespace: string, workload
   return text;
 }
 
-/** A Service's selector is a map; that of others has labels and expressions. */
+/** The selector of a Service is a map. Other selectors have labels and expressions. */
 function selectorText(object: KubeObject): string {
   const spec = recordAt(object, 'spec');
   const selector = recordAt(spec, 'selector');

@@ -1,4 +1,4 @@
-/** Puts and removes what commands write: made where it is absent, else only what differs is changed. */
+/** Creates, patches and deletes objects for commands. A patch contains only the differences. */
 import { isDeepStrictEqual } from 'node:util';
 import { skupperResources } from '../../../api/skupper/index.ts';
 import { isSkupperKind, validateResource } from '../../../api/skupper/validate.ts';
@@ -13,7 +13,7 @@ import { quoted } from '../../../text/printable.ts';
 import type { Manifest } from '../../resources.ts';
 import type { StoredObject } from './objects.ts';
 
-/** The kinds that commands write. */
+/** Returns the resource of a kind that commands write. */
 export function knownResource(kind: string): Resource | undefined {
   return isSkupperKind(kind) ? skupperResources[kind] : kind === 'Secret' ? secrets : undefined;
 }
@@ -37,7 +37,7 @@ export async function writeManifest(
   return 'changed';
 }
 
-/** @returns whether it was there */
+/** @returns whether the object existed */
 export async function removeObject(client: KubeClient, namespace: string, kind: string, name: string): Promise<boolean> {
   try {
     await client.delete(resourceOf(kind), { namespace, name });
@@ -48,7 +48,7 @@ export async function removeObject(client: KubeClient, namespace: string, kind: 
   }
 }
 
-/** A merge patch. Labels and annotations of others stay, and so do defaults that the API server filled in. */
+/** Returns a merge patch. Labels and annotations of others are kept, and so are defaults of the API server. */
 function changeOf(found: StoredObject, wanted: Manifest): object | undefined {
   const { metadata } = found;
   const ownMetadata = Object.fromEntries(
@@ -76,7 +76,7 @@ function isSame(field: string, ...objects: readonly object[]): boolean {
   return before !== undefined && isDeepStrictEqual(before, after);
 }
 
-/** `stringData` is written and never read. */
+/** `stringData` is write-only: the API server returns it as `data`. */
 function withData({ stringData, ...manifest }: Manifest): Manifest {
   if (!isRecord(stringData)) return manifest;
   const encoded: StringMap = Object.fromEntries(
