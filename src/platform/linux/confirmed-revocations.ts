@@ -1,6 +1,6 @@
 /**
- * What each running router refuses by now: a file a router, beside its state. A command that has revoked something waits for it, so
- * that nobody is served any more once it has returned.
+ * Revocations that each running router has applied: one file for each router, next to its state. A command that revokes something waits for
+ * it, so that no revoked connection is served once the command has returned.
  */
 import { createHash } from 'node:crypto';
 import { readText, writeDurably } from '../../files/durable.ts';
@@ -16,7 +16,7 @@ export class ConfirmedRevocations {
     this.#path = routerFiles(layout, router).revoked;
   }
 
-  /** The router refuses these now, and nothing that they end is open. */
+  /** Called once the router refuses these and has closed their connections. */
   async confirm(revoked: Revocations): Promise<void> {
     const digest = digestOf(revoked);
     if (this.#confirmed === digest) return;
@@ -25,7 +25,7 @@ export class ConfirmedRevocations {
   }
 }
 
-/** Running routers that refuse something else as yet. One that never confirmed anything is of a version that does not. */
+/** Running routers that have applied other revocations. A router that never confirmed any has a version without confirmations. */
 export async function routersBehind(layout: NamespaceLayout, revoked: Revocations): Promise<readonly string[]> {
   const wanted = digestOf(revoked);
   const routers = (await runningRouters(layout)).map(({ router }) => router);

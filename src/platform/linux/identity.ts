@@ -1,4 +1,4 @@
-/** Who the site is: its key, made once. */
+/** Identity of the site: a key that is created once. */
 import type { Identity } from '../../agent/ports.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
 import { generateSiteKey, siteKeyFrom } from '../../identity/site-key.ts';
@@ -8,10 +8,10 @@ import type { NamespaceLayout } from './layout.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
 /**
- * A new key is made only where there has never been one: a damaged or missing one is for the person to restore, since a new key is
- * a new site to all others.
- * @param mayCreate only one process of a site makes the key
- * @returns undefined where there is none and none may be made
+ * Creates a key only if there has never been one. A damaged or missing key is for a person to restore: with a new key, all others see a new
+ * site.
+ * @param mayCreate only one process of a site creates the key
+ * @returns undefined if there is no key and none may be created
  * @throws EarshotError `state-damaged`, `state-missing`
  */
 export async function openIdentity(layout: NamespaceLayout, mayCreate: boolean, anchor: AnchorStore): Promise<Identity | undefined> {

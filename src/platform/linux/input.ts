@@ -1,4 +1,4 @@
-/** All of `input/resources` (and of `internal/links`): read anew only where a file has changed. */
+/** Content of `input/resources` (and of `internal/links`). Only changed files are read again. */
 import type { Stats } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
@@ -16,23 +16,23 @@ export interface Input {
   readonly objects: readonly SiteObject[];
   /** From Secrets among the files. */
   readonly bundles: readonly TlsBundle[];
-  /** From others of these, by name. */
+  /** Proxies from other Secrets, by name. */
   readonly proxies: ReadonlyMap<string, ProxyConfig>;
   readonly problems: readonly FileProblem[];
-  /** A file is being written: look again soon. */
+  /** A file is being written; read again soon. */
   readonly restless: boolean;
 }
 
-/** A file of the last listing, and what it held when it was last read. */
+/** File of the last listing, with its content when it was last read. */
 interface Entry extends Watched {
-  /** As the person knows it. */
+  /** Path as the user knows it. */
   readonly file: string;
   stamp: Stamp | undefined;
   parsed: ParsedFile | undefined;
 }
 
 interface Listing {
-  /** Of the directory; undefined: list it again. */
+  /** Stamp of the directory; undefined: list it again. */
   readonly stamp: Stamp | undefined;
   readonly entries: readonly Entry[];
   readonly problem?: FileProblem;
@@ -40,7 +40,7 @@ interface Listing {
 
 const LIMITS = { fileBytes: 512 * 1024, files: 2000, allBytes: 16 * 1024 * 1024 };
 
-/** Milliseconds: a file that was written to more recently may be half of what it is to be, and counts as it was. */
+/** Milliseconds. A file that was modified more recently may be partially written. Its earlier content stays in use. */
 const MAY_BE_HALF = 40;
 
 export class InputReader {
@@ -54,12 +54,12 @@ export class InputReader {
     this.#clock = clock;
   }
 
-  /** The same object as before where nothing has changed. */
+  /** Returns the same object as before if nothing has changed. */
   async read(): Promise<Input> {
     const { input, internal, root } = this.#layout;
     const look = new Look();
     const read: FolderRead[] = [];
-    // The person's own files come first: what is defined there and in `internal/links` is theirs.
+    // The user's own files come first, so they take precedence over `internal/links`.
     for (const folder of [input.resources, internal.links]) read.push(await this.#readFolder(folder, look));
     const files = read.flatMap((folder) => folder.files);
     const restless = read.some((folder) => folder.restless);
@@ -80,12 +80,12 @@ export class InputReader {
       const found = looked[index];
       if (found === undefined || found instanceof Error) {
         forget(entry);
-        // Gone since it was listed: the next event brings the rest.
+        // Deleted since it was listed. The next event brings the change.
         if (!(await isGone(entry.path, found))) files.push(failure({ file: entry.file, severity: 'error', message: unreadable(found) }));
         continue;
       }
       const size = found === 'same' ? (entry.stamp?.size ?? 0) : found.size;
-      // One that is too large by itself is not read, and keeps no others from being read.
+      // A file above the size limit is not read, so it must not use up the limit of all files.
       if (size <= LIMITS.fileBytes) bytes += size;
       const isHeld = folder === this.#layout.input.resources && this.#isBeingWritten(entry, found);
       restless ||= isHeld;
@@ -111,7 +111,7 @@ export class InputReader {
     return listing;
   }
 
-  /** Was there before, and is another now, since a moment. A time to come is that of another clock. */
+  /** The file existed before and has changed just now. A time in the future comes from another clock. */
   #isBeingWritten({ stamp }: Entry, found: 'same' | Stats): boolean {
     if (stamp === undefined || found === 'same') return false;
     const age = this.#clock() - found.mtimeMs;
@@ -141,7 +141,7 @@ interface FolderRead {
   readonly restless: boolean;
 }
 
-/** What cannot be read is a new object each time. */
+/** Problems of unreadable files are new objects each time. */
 function isSame(before: readonly ParsedFile[], now: readonly ParsedFile[]): boolean {
   return before.length === now.length && now.every((file, index) => file === before[index] || isDeepStrictEqual(file, before[index]));
 }
@@ -172,7 +172,7 @@ async function listFolder(folder: string, root: string): Promise<{ readonly name
   const file = relative(root, folder);
   try {
     for await (const entry of await opendir(folder)) {
-      // Editors' drafts and backups: .x.swp, x~, #x#, 4913.
+      // Skip drafts and backups of editors: .x.swp, x~, #x#, 4913.
       if (!/\.(ya?ml|json)$/.test(entry.name) || /^[.#]/.test(entry.name)) continue;
       names.push(entry.name);
       if (names.length > LIMITS.files) {
@@ -196,7 +196,7 @@ async function parseFile(path: string, file: string, layout: NamespaceLayout): P
     return text === undefined ? undefined : await parseResources(text, file, layout.namespace);
   } catch (error) {
     if (!(error instanceof FileError)) {
-      // The parser's own failure on hostile text must not stop the others.
+      // A failure of the parser on hostile text must not stop the other files.
       return failure({
         file,
         severity: 'error',
@@ -212,15 +212,15 @@ function failure(problem: FileProblem): ParsedFile {
 }
 
 /**
- * A mistake in a file does not stop what ran from it: what the new text does not define, because it cannot be read, stays as it was
- * last read, and says so.
+ * A mistake in a file does not stop what runs. Resources that the new text fails to define keep their last valid version, and the problem
+ * says so.
  */
 function keepLastValid(fresh: ParsedFile, before: ParsedFile): ParsedFile {
   if (!fresh.problems.some(({ severity }) => severity === 'error')) return fresh;
   const firstUnnamed = fresh.problems.find(({ severity, resource }) => severity === 'error' && resource === undefined);
   const defined = new Set(fresh.objects.map(({ value }) => keyOf(value)));
   const named = new Set(fresh.problems.filter(({ severity }) => severity === 'error').map(({ resource }) => resource));
-  // Where the mistakes have names, only what they name is kept: the rest was removed on purpose.
+  // If all mistakes name their resources, keep only those: the others were removed on purpose.
   const unnamed = named.has(undefined);
   const kept = before.objects.filter(({ value }) => !defined.has(keyOf(value)) && (unnamed || named.has(keyOf(value))));
   if (kept.length === 0) return fresh;
@@ -240,8 +240,8 @@ function keepLastValid(fresh: ParsedFile, before: ParsedFile): ParsedFile {
 }
 
 /**
- * What is defined twice counts where it stands first; the problem names both.
- * @param made begins the names of the files that Earshot made: a person who writes the same anew has the last word, which is no mistake
+ * Of several definitions the first one is used, and the problem names both.
+ * @param made path prefix of files that Earshot creates. Overriding one in a user's file is not a mistake
  */
 function combine(files: readonly ParsedFile[], made: string): Omit<Input, 'restless'> {
   const problems = files.flatMap((file) => file.problems);

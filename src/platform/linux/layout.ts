@@ -1,4 +1,4 @@
-/** Where everything of a namespace is on a machine without a cluster. Pure: paths only, nothing is read or made here. */
+/** Paths of a namespace on a machine without a cluster (pure; no file is read or created). */
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EarshotError } from '../../errors/earshot-error.ts';
@@ -8,49 +8,49 @@ import { quoted } from '../../text/printable.ts';
 export interface NamespaceLayout {
   readonly namespace: string;
   readonly root: string;
-  /** What the person writes; Earshot's command line writes here too, the running process only reads. */
+  /** Files of the user. The CLI writes here too; the running process only reads. */
   readonly input: {
     readonly root: string;
     /** `*.yaml`, `*.yml` and `*.json`. */
     readonly resources: string;
     /** `NAME/{tls.crt,tls.key,ca.crt}`. */
     readonly certs: string;
-    /** Certificate authorities of the user: `NAME/{tls.crt,tls.key}`. */
+    /** The user's certificate authorities: `NAME/{tls.crt,tls.key}`. */
     readonly issuers: string;
   };
-  /** Mode 0700: keys, and what must not be lost; in `root` itself what was issued and who is revoked. */
+  /** Keys and state that must not be lost, mode 0700. `root` itself contains the ledger of issued certificates and revoked sites. */
   readonly internal: {
     readonly root: string;
     readonly site: string;
     readonly identityKey: string;
     readonly ca: string;
-    /** Bundles that Earshot issued or got by redeeming a token: `NAME/{tls.crt,tls.key,ca.crt}`. */
+    /** Bundles that Earshot issued or received by redeeming a token: `NAME/{tls.crt,tls.key,ca.crt}`. */
     readonly certs: string;
     readonly grants: string;
-    /** Link resources that came from tokens. */
+    /** Link resources from redeemed tokens. */
     readonly links: string;
   };
   readonly runtime: {
     readonly root: string;
-    /** What the system writes back, with status: `KIND-NAME.yaml`. */
+    /** Resources with status, written by the running process: `KIND-NAME.yaml`. */
     readonly resources: string;
-    /** Links for other sites to use. They hold a key each, so mode 0700. */
+    /** Links for other sites. Each contains a key, so mode 0700. */
     readonly links: string;
-    /** What cannot be loaded from `input`, for the command line. */
+    /** Problems with files in `input`, for the CLI. */
     readonly problems: string;
-    /** Of the processes that run now: pid files, Unix sockets, ports. */
+    /** Files of running processes: PID files, Unix sockets, ports. */
     readonly run: string;
   };
 }
 
-/** One running router's files. `router` is a router's name; the first of a site is `DEFAULT_ROUTER`. */
+/** Files of one running router. `router` is its name; the first router of a site is `DEFAULT_ROUTER`. */
 export interface RouterFiles {
-  /** JSON: `RunningRouter`. Only there while it runs (or since it was killed: its lock tells). */
+  /** JSON: `RunningRouter`. Exists while the router runs, or after it was killed: its lock shows the difference. */
   readonly state: string;
   readonly socket: string;
-  /** Where it answers questions about itself: see `serveRouterApi`. */
+  /** Socket of the router API: see `serveRouterApi`. */
   readonly api: string;
-  /** What it refuses by now: see `ConfirmedRevocations`. */
+  /** Revocations that the router has applied: see `ConfirmedRevocations`. */
   readonly revoked: string;
 }
 
@@ -66,10 +66,10 @@ export interface RunningRouter {
 
 export const DEFAULT_ROUTER = 'router';
 
-/** What decides where namespaces are: taken from the process unless given. */
+/** Environment that decides where namespaces are: that of the process by default. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** User id; undefined where the system has none. */
+  /** User ID; undefined if the system has none. */
   readonly uid: number | undefined;
   readonly home: string;
 }
@@ -79,8 +79,7 @@ export function surroundings(): Surroundings {
 }
 
 /**
- * `EARSHOT_HOME` if set; for root `/var/lib/earshot`; otherwise `$XDG_DATA_HOME/earshot`, by default
- * `~/.local/share/earshot`.
+ * `EARSHOT_HOME` if set; for root `/var/lib/earshot`; otherwise `$XDG_DATA_HOME/earshot`, by default `~/.local/share/earshot`.
  * @throws EarshotError `no-home`
  */
 export function baseDirectory({ env, uid, home }: Surroundings = surroundings()): string {
@@ -91,7 +90,7 @@ export function baseDirectory({ env, uid, home }: Surroundings = surroundings())
   }
   if (uid === 0) return '/var/lib/earshot';
   const dataHome = env['XDG_DATA_HOME'];
-  // A relative path there is to be ignored (XDG Base Directory Specification).
+  // A relative path is ignored (XDG Base Directory Specification).
   if (dataHome?.startsWith('/') === true) return join(dataHome, 'earshot');
   if (!home.startsWith('/')) {
     throw new EarshotError('no-home', 'There is no home directory to keep namespaces in; set EARSHOT_HOME to a directory.');
@@ -99,12 +98,12 @@ export function baseDirectory({ env, uid, home }: Surroundings = surroundings())
   return join(home, '.local', 'share', 'earshot');
 }
 
-/** @returns the directory that holds one directory for each namespace */
+/** @returns the directory with one subdirectory for each namespace */
 export function namespacesDirectory(base: string = baseDirectory()): string {
   return join(base, 'namespaces');
 }
 
-/** @throws EarshotError `bad-name` where the name is not an RFC 1123 label */
+/** @throws EarshotError `bad-name` if the name is not an RFC 1123 label */
 export function layoutOf(namespace: string, base: string = baseDirectory()): NamespaceLayout {
   requireLabel(namespace, 'namespace');
   const root = join(namespacesDirectory(base), namespace);
@@ -135,7 +134,7 @@ export function layoutOf(namespace: string, base: string = baseDirectory()): Nam
   };
 }
 
-/** @throws EarshotError `bad-name` where the router's name is not an RFC 1123 label */
+/** @throws EarshotError `bad-name` if the router's name is not an RFC 1123 label */
 export function routerFiles(layout: NamespaceLayout, router: string): RouterFiles {
   requireLabel(router, 'router');
   return {
@@ -147,8 +146,8 @@ export function routerFiles(layout: NamespaceLayout, router: string): RouterFile
 }
 
 /**
- * The name of a resource's file in `input/resources` and `runtime/resources`: `Listener-backend.yaml`.
- * @throws EarshotError `bad-name` where one of them cannot be part of a file name
+ * Returns the file name of a resource in `input/resources` and `runtime/resources`: `Listener-backend.yaml`.
+ * @throws EarshotError `bad-name` if the kind or the name cannot be part of a file name
  */
 export function resourceFileName(kind: string, name: string): string {
   if (!/^[A-Z][A-Za-z]{0,62}$/.test(kind)) throw new EarshotError('bad-name', `${quoted(kind)} is not the name of a kind.`);
@@ -156,14 +155,14 @@ export function resourceFileName(kind: string, name: string): string {
   return `${kind}-${name}.yaml`;
 }
 
-/** @throws EarshotError `bad-name` that quotes the name and says what one looks like */
+/** @throws EarshotError `bad-name` that quotes the name and describes valid ones */
 export function requireLabel(name: string, what: string): void {
   if (isLabel(name)) return;
   const message = `${quoted(name)} cannot be the name of a ${what}; use at most 63 lower-case letters, digits and hyphens, with a letter or digit at both ends.`;
   throw new EarshotError('bad-name', message);
 }
 
-/** @throws EarshotError `bad-name` that quotes the name and says what one looks like */
+/** @throws EarshotError `bad-name` that quotes the name and describes valid ones */
 export function requireResourceName(name: string, what: string): void {
   if (isResourceName(name)) return;
   const message = `${quoted(name)} cannot be the name of a ${what}; use lower-case letters, digits, hyphens and dots, with a letter or digit at both ends of each part.`;

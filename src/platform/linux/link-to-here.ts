@@ -7,7 +7,7 @@ import type { OfferedLink } from '../resources.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { OfflineLinkFiles } from './offline-links.ts';
 
-/** What the running process keeps in `runtime/links` once it is asked to. */
+/** Returns the link that the running process keeps in `runtime/links`. Requests it if it does not exist. */
 export async function linkToHere(layout: NamespaceLayout, { status }: Site, wanted: string | undefined): Promise<OfferedLink> {
   const links = new OfflineLinkFiles(layout.runtime.links);
   const offered = (status?.endpoints ?? []).flatMap(({ host, group }) =>
@@ -22,15 +22,15 @@ export async function linkToHere(layout: NamespaceLayout, { status }: Site, want
   return { waitingFor: 'its certificate is not there yet' };
 }
 
-/** Where other sites reach this one, by which of its accesses. */
+/** Host under which other sites reach this one, and its access. */
 interface Offered {
   readonly host: string;
   readonly access: string;
 }
 
-/** @throws EarshotError not-found where the site has no such host */
+/** @throws EarshotError not-found if the site has no such host */
 function choose(offered: readonly Offered[], host: string | undefined): Offered {
-  // Loopback addresses last: another machine cannot use them.
+  // Loopback addresses come last, since other machines cannot use them.
   const found = host === undefined ? offered.toSorted(byUse)[0] : offered.find((one) => one.host === host);
   if (found !== undefined) return found;
   const hosts = [...new Set(offered.map((one) => printable(one.host)))].join(', ');

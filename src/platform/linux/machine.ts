@@ -10,12 +10,12 @@ export const linux: Platform = {
   wording: 'codes',
 };
 
-/** The router's sockets are those of the machine. */
+/** The router listens on addresses of the machine itself. */
 export function machineReach(): Reach {
   return { kind: 'direct', hosts: machineHosts() };
 }
 
-/** What others may reach this machine by, the best first; its loopback address where there is nothing else. */
+/** Hosts under which others may reach this machine, the best first. Without any, its loopback address. */
 export function machineHosts(
   interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>> = networkInterfaces(),
   name: string = hostname(),
@@ -24,12 +24,12 @@ export function machineHosts(
   const outward = addresses.filter(({ internal, address }) => !internal && !isLinkLocal(address));
   const ordered = [...outward.filter(({ family }) => family === 'IPv4'), ...outward.filter(({ family }) => family !== 'IPv4')];
   const hosts = ordered.map(({ address }) => address);
-  // A bare name is good only where its network's DNS knows it, so it comes last.
+  // The bare host name comes last, since it resolves only where the DNS of the network knows it.
   const named = isResourceName(name.toLowerCase()) && name !== 'localhost' ? [name.toLowerCase()] : [];
   return hosts.length === 0 ? ['127.0.0.1', ...named] : [...new Set([...hosts, ...named])];
 }
 
-/** RFC 3927, RFC 4291 section 2.5.6: of use only with an interface, which another machine does not have. */
+/** RFC 3927, RFC 4291 section 2.5.6: valid only together with an interface of this machine. */
 function isLinkLocal(address: string): boolean {
   return address.startsWith('169.254.') || /^fe[89ab]/i.test(address);
 }

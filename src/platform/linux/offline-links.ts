@@ -1,7 +1,7 @@
 /**
- * `runtime/links/`: links that other sites can use without a token, `link-ACCESS-HOST.yaml`: a Secret with a client
- * certificate and a Link that names it, as Skupper writes them. Whoever has the file can link, so they are for this user alone, and only
- * those files are kept up to date that are there: an empty one asks for it.
+ * Files `runtime/links/link-ACCESS-HOST.yaml`: links that other sites can use without a token. Each contains a Secret with a client
+ * certificate and a Link that refers to it, as Skupper writes them. Read access is enough to link, so only this user has it. Only existing
+ * files are updated: an empty file is a request.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { isSecret, readSecret } from './secret.ts';
 
 const MOST_BYTES = 1024 * 1024;
 
-/** With what commands do. */
+/** Also used by commands. */
 export class OfflineLinkFiles implements OfflineLinks {
   readonly #directory: string;
 
@@ -42,7 +42,7 @@ export class OfflineLinkFiles implements OfflineLinks {
     }
   }
 
-  /** Asks for one, unless it is there. */
+  /** Requests a link, unless its file exists. */
   async ask(name: string, host: string): Promise<void> {
     await makeDirectory(this.#directory, 0o700);
     await realDisk.create(this.#pathOf(name, host), '', 0o600).catch((error: unknown) => {
@@ -50,7 +50,7 @@ export class OfflineLinkFiles implements OfflineLinks {
     });
   }
 
-  /** The file as it stands. */
+  /** Returns the content of the file. */
   read(name: string, host: string): Promise<string | undefined> {
     return readText(this.#pathOf(name, host), { bytes: MOST_BYTES });
   }
@@ -60,7 +60,7 @@ export class OfflineLinkFiles implements OfflineLinks {
   }
 }
 
-/** Without anything, of what is not as it was written. */
+/** Returns a bundle without parts if the content is not as Earshot wrote it. */
 function bundleIn(name: string, text: string): TlsBundle {
   try {
     const secret = parseYaml(text).find(isSecret);
@@ -89,7 +89,7 @@ function linkFile({ name, endpoints, bundle: { cert, key, ca } }: OfflineLink): 
   return `---\n${writeYaml(secret)}---\n${writeYaml(link)}`;
 }
 
-/** A host as part of a file's name; one that cannot be gets a name of its own. */
+/** Returns a host as part of a file name, or a hash if it contains other characters. */
 function fileWord(host: string): string {
   return /^[\w.:-]{1,200}$/.test(host) ? host : createHash('sha256').update(host).digest('hex').slice(0, 16);
 }

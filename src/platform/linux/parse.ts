@@ -1,4 +1,4 @@
-/** From the text of a file to resources, with the location of everything that is wrong. */
+/** Parses resources from the text of a file, with the location of each problem. */
 import { Composer, isNode, Lexer, LineCounter, Parser, type Document } from 'yaml';
 import { setImmediate } from 'node:timers/promises';
 import { validateResource } from '../../api/skupper/validate.ts';
@@ -13,25 +13,25 @@ import { printable, quoted } from '../../text/printable.ts';
 import { sentence } from '../../text/sentence.ts';
 import { readDocument, READING } from '../../text/yaml.ts';
 
-/** What is wrong in a file. Line and column count from 1. */
+/** Problem in a file. Line and column count from 1. */
 export interface FileProblem {
-  /** As the person knows it: below the namespace's directory. */
+  /** Path relative to the namespace's directory, as the user knows it. */
   readonly file: string;
   readonly line?: number;
   readonly column?: number;
-  /** `spec.port`. */
+  /** For example `spec.port`. */
   readonly field?: string;
   readonly severity: 'error' | 'warning';
   readonly message: string;
-  /** `Listener/backend`, where that much can be read. */
+  /** `Listener/backend`, if kind and name are readable. */
   readonly resource?: string;
-  /** Resources that run as they were before this mistake. */
+  /** Resources whose last valid version runs because of this problem. */
   readonly affected?: readonly string[];
 }
 
 export interface ParsedFile {
   readonly objects: readonly Placed<SiteObject>[];
-  /** `v1` Secrets, as links for other sites hold them. */
+  /** From `v1` Secrets, which links for other sites contain. */
   readonly bundles: readonly Placed<TlsBundle>[];
   readonly proxies: readonly Placed<NamedProxy>[];
   readonly problems: readonly FileProblem[];
@@ -43,18 +43,18 @@ export interface Placed<T> {
   readonly line: number;
 }
 
-/** Of one file; further problems are only counted. */
+/** Maximum number of problems for each file. Further ones are only counted. */
 const MOST_PROBLEMS = 50;
 const MOST_DOCUMENTS = 5000;
-/** Of one document, which is put together in one turn: some fifty milliseconds of it. */
+/** Maximum number of parts of a document, which is composed in one event-loop iteration: about 50 ms. */
 const MOST_PARTS = 10_000;
-/** Milliseconds of work before others get a turn: connections pass through the same thread. */
+/** Milliseconds of work before yielding to the event loop, since connections use the same thread. */
 const TURN = 5;
 
 /**
- * @param namespace resources of another are told apart by a warning
- * @param platform where they are to run
- * @param lists whether a List of `kubectl get -o yaml` stands for its items
+ * @param namespace resources of another namespace get a warning
+ * @param platform platform on which the resources are to run
+ * @param lists whether to expand a List, as from `kubectl get -o yaml`, into its items
  */
 export async function parseResources(
   text: string,
@@ -75,7 +75,7 @@ export async function parseResources(
   const lines = new LineCounter();
   let count = 0;
   for await (const document of documents(text, lines)) {
-    // Nothing of the file holds.
+    // The whole file is rejected.
     if ('kind' in document) return { objects: [], bundles: [], proxies: [], problems: [outOfBounds(document, text, file)] };
     count += 1;
     if (count > MOST_DOCUMENTS) {
@@ -93,7 +93,7 @@ export async function parseResources(
   return { objects, bundles, proxies, problems };
 }
 
-/** Ends with what is out of bounds. */
+/** Ends after the first violation of a limit. */
 async function* documents(text: string, lines: LineCounter): AsyncGenerator<Document.Parsed | YamlTrouble> {
   const guard = new YamlGuard(MOST_PARTS);
   const parser = new Parser(lines.addNewLine);
@@ -120,7 +120,7 @@ function outOfBounds({ offset, message }: YamlTrouble, text: string, file: strin
   return { file, line: before.split('\n').length, column: offset - before.lastIndexOf('\n'), severity: 'error', message };
 }
 
-/** What a document was read from. */
+/** Source of a document. */
 interface Source {
   readonly text: string;
   readonly lines: LineCounter;
@@ -136,7 +136,7 @@ interface ReadResource {
   readonly problems: readonly FileProblem[];
 }
 
-/** What `kubectl get -o yaml` prints for several objects. */
+/** Whether the value is a List, which `kubectl get -o yaml` prints for several objects. */
 export function isList(value: unknown): value is { readonly items: readonly unknown[] } {
   return isRecord(value) && value['kind'] === 'List' && Array.isArray(value['items']);
 }
@@ -157,7 +157,7 @@ function place({ lines }: Source, offset: number): { readonly line: number; read
   return { line: Math.max(1, line), column: Math.max(1, col) };
 }
 
-/** @param root where the value is in the document */
+/** @param root path of the value in the document */
 function readValue(value: unknown, root: string, document: Document.Parsed, source: Source, file: string, namespace: string): ReadResource {
   const { platform } = source;
   const at = (path: string): { readonly line: number; readonly column: number } =>
@@ -187,7 +187,7 @@ function readValue(value: unknown, root: string, document: Document.Parsed, sour
   return { line, object: { ...resource, metadata: { ...resource.metadata, namespace } }, problems };
 }
 
-/** Where a field is, or the nearest of its parents that is there. `spec.ports[0].name` */
+/** Offset of a field such as `spec.ports[0].name`, or of its nearest parent that exists. */
 function offsetOf(document: Document.Parsed, path: string): number | undefined {
   const steps = [...path.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g)].map(([, index, inQuotes, name]) =>
     index !== undefined ? Number(index) : inQuotes !== undefined ? unquote(inQuotes) : name,
@@ -207,7 +207,7 @@ function unquote(text: string): string {
   }
 }
 
-/** Words quote what the file holds, and a terminal obeys control characters: they are shown as something else. */
+/** Messages quote the file. Replace control characters, which a terminal would obey. */
 function showable(problem: FileProblem): FileProblem {
   const { message, field } = problem;
   return { ...problem, message: printable(message), ...(field === undefined ? {} : { field: printable(field, 300) }) };

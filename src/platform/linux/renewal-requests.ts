@@ -1,6 +1,6 @@
 /**
- * "Renew the certificate of this link now", and what came of it: a file a link, by which a command asks the running process. It
- * lies in `internal/` itself, which the running process watches.
+ * Requests to renew the certificate of a link now, and their results: one file for each link, through which a command asks the running
+ * process. They are in `internal/` itself, which the running process watches.
  */
 import { join } from 'node:path';
 import type { RenewalAnswer, RenewalRequests } from '../../agent/ports.ts';
@@ -12,7 +12,7 @@ import { renewalAnswerIn } from '../../agent/renewal-answer.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { isResourceName } from '../../text/names.ts';
 
-/** With what the command does. */
+/** Also used by commands. */
 export class RenewalRequestFiles implements RenewalRequests, AskedRenewals {
   readonly #directory: string;
 
@@ -29,7 +29,7 @@ export class RenewalRequestFiles implements RenewalRequests, AskedRenewals {
     for (const file of await realDisk.names(this.#directory)) {
       const [, link = ''] = /^renew-(.+)\.json$/.exec(file) ?? [];
       if (!isResourceName(link)) continue;
-      // What cannot be read was not written by a command.
+      // Commands write only readable files, so ignore an unreadable one.
       const content = await this.#read(link).catch(() => undefined);
       if (isRecord(content) && renewalAnswerIn(content) === undefined) open.add(link);
     }
@@ -40,7 +40,7 @@ export class RenewalRequestFiles implements RenewalRequests, AskedRenewals {
     return this.#write(link, answer);
   }
 
-  /** @returns undefined where there is none yet */
+  /** @returns undefined if there is no answer yet */
   async answerTo(link: string): Promise<RenewalAnswer | undefined> {
     return renewalAnswerIn(await this.#read(link));
   }

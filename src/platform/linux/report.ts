@@ -1,4 +1,4 @@
-/** The files of `runtime/`: each resource with its status, and what in the input cannot be used. */
+/** Files of `runtime/`: each resource with its status, and the problems of the input. */
 import type { Report } from '../../agent/ports.ts';
 import type { ResourceProblem } from '../../site/problem.ts';
 import { supportsKind } from '../../site/capabilities.ts';
@@ -24,7 +24,7 @@ export function statusFiles({ resources, statuses, problems }: Statuses, now: st
       mode: modeOf(kind),
     });
   }
-  // A resource that cannot be read has a status all the same.
+  // An unreadable resource has a status as well.
   for (const { resource, severity, message } of problems) {
     const [kind = '', name = ''] = resource.split('/');
     if (severity !== 'error' || !isResourceName(name)) continue;
@@ -37,20 +37,20 @@ export function statusFiles({ resources, statuses, problems }: Statuses, now: st
   return files;
 }
 
-/** The mode of the file that holds a resource of this kind with its status: only the owner may read one that holds a code. */
+/** Mode of the file of a resource with its status. Files with codes are readable by the owner only. */
 export function modeOf(kind: string): number {
   return withCode.has(kind) ? 0o600 : 0o644;
 }
 
 const withCode: ReadonlySet<string> = new Set(['AccessGrant', 'AccessToken']);
 
-/** `input/resources/web.yaml:5:9: spec.port: must be …`, as compilers say it. */
+/** Formats a location like compilers: `input/resources/web.yaml:5:9: spec.port: must be …`. */
 export function locationText({ file, line, column, field, message }: FileProblem): string {
   const location = [file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(':');
   return `${location}: ${field === undefined ? '' : `${field}: `}${message}`;
 }
 
-/** Problems of files, for the statuses of the resources that they are about. */
+/** Converts problems of files to problems of the resources concerned. */
 export function problemsOfFiles(problems: readonly FileProblem[]): readonly ResourceProblem[] {
   return problems.flatMap((problem) => {
     const concerned = [...(problem.resource === undefined ? [] : [problem.resource]), ...(problem.affected ?? [])];
@@ -62,12 +62,12 @@ export function problemsOfFiles(problems: readonly FileProblem[]): readonly Reso
   });
 }
 
-/** Why the Site that somebody wrote is not there, where it is not; undefined where nobody wrote any. */
+/** Returns why a written Site is unusable; undefined if none was written. */
 export function unreadSite(problems: readonly FileProblem[]): string | undefined {
   const errors = problems.filter(({ severity }) => severity === 'error');
   const named = errors.find(({ resource }) => resource?.startsWith('Site/') === true);
   if (named !== undefined) return `its ${(named.resource ?? '').replace('/', ' ')} cannot be used: ${locationText(named)}`;
-  // What stands in a file that cannot be read may be one.
+  // An unreadable file may contain the Site.
   const unnamed = errors.find(({ resource }) => resource === undefined);
   return unnamed === undefined ? undefined : `it has no Site, unless it is in a file that cannot be read: ${locationText(unnamed)}`;
 }

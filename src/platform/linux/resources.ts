@@ -1,4 +1,4 @@
-/** The resources of a namespace in a machine's directories: written into `input/resources`, written back into `runtime/resources`. */
+/** Resources of a namespace in directories of a machine: users write `input/resources`, the running process writes `runtime/resources`. */
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import { markedStale } from '../../agent/stale-status.ts';
 import { validateResource } from '../../api/skupper/validate.ts';
@@ -19,15 +19,15 @@ import { stopped } from './stale-status.ts';
 import { findWritten, putManifest, removeManifest, writtenResources } from './written-resources.ts';
 import { sortActiveFirst } from '../../site/surplus-sites.ts';
 
-/** Milliseconds between looks at files. */
+/** Milliseconds between two polls of files. */
 const LOOK_EVERY = 50;
-/** Milliseconds between two searches for a process that starts, and those in which it is to announce itself. */
+/** Milliseconds between two searches for a starting process, and maximum milliseconds until it announces itself. */
 const SEARCH_EVERY = 1_000;
 const START_WITHIN = 15_000;
 
 const ways: PlatformConventions = {
   platform: linux,
-  // As Skupper has it without a cluster, where a listener's name is hardly ever the name of an address.
+  // As in Skupper without a cluster, where the name of a listener is rarely the name of an address.
   listenerHost: () => '0.0.0.0',
   server: (name) => ({ host: name }),
   redeemsAtSite: true,
@@ -36,17 +36,18 @@ const ways: PlatformConventions = {
   siteReadyWithin: 60_000,
 };
 
-/** @param commandFlags by which commands come here again */
+/** @param commandFlags flags with which commands select this place */
 export function directoryResources(layout: NamespaceLayout, commandFlags: string = flagsOf(layout.namespace)): Resources {
   let lookedAt = Number.NEGATIVE_INFINITY;
-  // A process that starts is waited for, so that a command right behind `earshot run &` finds it. All processes are searched: once a second.
+  // Waits for a starting process, so that a command right after `earshot run &` finds it. The search reads all processes, so it runs once a
+  // second.
   const runs = async (): Promise<boolean> => {
     for (const end = performance.now() + START_WITHIN; ; await pause(LOOK_EVERY)) {
       if ((await runningRouters(layout)).length > 0) return true;
       const now = performance.now();
       if (now >= end || now - lookedAt < SEARCH_EVERY) return false;
       if (await isStarting(layout)) continue;
-      // It may have announced itself, or ended, meanwhile.
+      // It may have announced itself, or ended, in the meantime.
       lookedAt = performance.now();
       return (await runningRouters(layout)).length > 0;
     }
@@ -99,7 +100,7 @@ async function listResources<K extends SkupperKind>(layout: NamespaceLayout, kin
   const asked = (await writtenResources(layout)).flatMap(({ manifest }) => {
     if (manifest.kind !== kind || known.has(manifest.metadata.name)) return [];
     const { resource } = validateResource(manifest);
-    // Its kind has just been compared.
+    // The kinds were compared above.
     return resource === undefined ? [] : [resource as OfKind<K>];
   });
   return [...taken, ...asked].toSorted((one, other) => ((one.metadata.name ?? '') < (other.metadata.name ?? '') ? -1 : 1));
@@ -107,6 +108,6 @@ async function listResources<K extends SkupperKind>(layout: NamespaceLayout, kin
 
 function withoutRouter<T extends SkupperResource>(resource: T, namespace: string): T {
   const now = new Date().toISOString();
-  // A status with fewer fields, all of which may be left out.
+  // Only optional fields were removed.
   return { ...resource, status: markedStale(resource.kind, resource.status ?? {}, stopped(namespace), now) } as T;
 }

@@ -1,4 +1,4 @@
-/** The API of a router on this machine: its socket, and how to ask there. */
+/** Server and client of the API of a router on this machine, over a Unix socket. */
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -9,7 +9,7 @@ import { messageOf, type Logger } from '../../telemetry/log.ts';
 import { routerFiles, type NamespaceLayout, type RunningRouter } from './layout.ts';
 import { LONGEST_SOCKET_PATH } from './routers.ts';
 
-/** A router that cannot be asked is a router all the same. */
+/** A failure to open the socket does not affect the router. */
 export async function serveApi(layout: NamespaceLayout, router: string, api: RouterApi, log: Logger): Promise<AsyncDisposable> {
   const { api: socket } = routerFiles(layout, router);
   try {
@@ -21,18 +21,18 @@ export async function serveApi(layout: NamespaceLayout, router: string, api: Rou
   }
 }
 
-/** @throws where it cannot be told */
+/** @throws Error if the request fails */
 export async function tellRouter(layout: NamespaceLayout, running: RunningRouter, what: 'reload' | 'stop'): Promise<void> {
   try {
     await askRouter(layout, running.router, `/v1/${what}`, 'POST');
   } catch (error) {
-    // One of an earlier version, or with a path that is too long for a socket.
+    // An earlier version has no socket. A path may be too long for a socket.
     if (!hasCode(error, 'ENOENT', 'EINVAL')) throw error;
     process.kill(running.pid, what === 'stop' ? 'SIGTERM' : 'SIGHUP');
   }
 }
 
-/** What a router says at a path of its API. @throws where it says nothing, or that something is wrong */
+/** Returns the response of a path of a router's API. @throws Error if there is no response or an error response */
 export async function askRouter(layout: NamespaceLayout, router: string, path: string, method: 'GET' | 'POST' = 'GET'): Promise<unknown> {
   const { api: socketPath } = routerFiles(layout, router);
   const asked = request({ socketPath, path, method, agent: false, signal: AbortSignal.timeout(PATIENCE) });

@@ -1,4 +1,4 @@
-/** The routers of a site on one machine: who runs, and which of them looks after the site. */
+/** Routers of a site on one machine: which ones run, and which one leads. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Leadership, Siblings } from '../../agent/ports.ts';
@@ -11,13 +11,13 @@ import { pause } from '../../work/pause.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { isLabel } from '../../text/names.ts';
 
-/** sun_path of unix(7), without the closing zero byte. */
+/** Length of sun_path in unix(7) without the terminating zero byte. */
 export const LONGEST_SOCKET_PATH = 107;
 
-/** Milliseconds before each look: whoever asks whether a router runs holds its lock for a moment. */
+/** Milliseconds before each attempt. A process that checks whether a router runs holds its lock for a moment. */
 const LOOKS = [0, 20, 50];
 
-/** @throws EarshotError `router-running` where another process runs this router */
+/** @throws EarshotError `router-running` if another process runs this router */
 export async function lockRouter(layout: NamespaceLayout, router: string): Promise<Disposable> {
   for (const wait of LOOKS) {
     await pause(wait);
@@ -30,7 +30,7 @@ export async function lockRouter(layout: NamespaceLayout, router: string): Promi
   throw new EarshotError('router-running', message);
 }
 
-/** Held by the one process of a site that writes statuses and looks after trust: once it has that, to its end. */
+/** Lock of the one process of a site that writes statuses and reconciles trust. Held until the process ends. */
 export class LeaderLock implements Leadership {
   readonly #path: string;
   #lock: Disposable | undefined;
@@ -59,7 +59,7 @@ export async function withdrawRouter(layout: NamespaceLayout, router: string): P
   for (const file of [state, socket, api, revoked]) await removeFile(file);
 }
 
-/** The routers that run now. A file outlives a process that was killed, and its pid may be another program's by now; its lock does not. */
+/** Lists the running routers. A state file outlives a killed process, and its PID may be reused. The lock does not outlive the process. */
 export async function runningRouters(layout: NamespaceLayout): Promise<readonly RunningRouter[]> {
   return (await announced(layout)).filter(({ router }) => isLocked(lockOf(layout, router)));
 }
@@ -74,10 +74,9 @@ export class SiblingRouters implements Siblings {
   }
 
   /**
-   * A router that has siblings opens its ports so that they can be shared (SO_REUSEPORT), and then any other process of this user can
-   * share them too, such as another site's. So a router on its own has none, unless the site is to have two: then the first is ready for
-   * the second from the start, and need not close its ports for a moment when that comes. It has none either where a socket's path would
-   * be longer than the system allows.
+   * A router with replicas opens its ports with SO_REUSEPORT, so any process of this user can share them, such as another site's. A single
+   * router therefore has no config, unless two are expected: then it need not close its ports when the second one starts. Undefined too if
+   * the socket path is longer than the system allows.
    */
   async config(expected: boolean): Promise<SiblingConfig | undefined> {
     const { socket } = routerFiles(this.#layout, this.#router);
@@ -91,7 +90,7 @@ export class SiblingRouters implements Siblings {
     return (await this.#others()).length > 0;
   }
 
-  /** They share their ports: a client that meets a closed one elsewhere meets an open one here. */
+  /** Replicas share their ports, so a client that finds a port closed at one router reaches an open one at another. */
   serving(): readonly string[] {
     return [];
   }

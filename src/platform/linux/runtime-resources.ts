@@ -1,4 +1,4 @@
-/** What the running process writes back: resources with their status, problems with files, and itself. */
+/** Reads the files of the running process: resources with status, problems with files, and its own state. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
@@ -12,20 +12,20 @@ import { parseWritten } from '../../text/yaml.ts';
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** @returns undefined where nothing was written back, or something else is there */
+/** @returns undefined if the file does not exist or has another kind of content */
 export async function readRuntime<K extends SkupperKind>(layout: NamespaceLayout, kind: K, name: string): Promise<OfKind<K> | undefined> {
   const resource = await readResource(join(layout.runtime.resources, resourceFileName(kind, name)));
   return resource !== undefined && isOfKind(resource, kind) ? resource : undefined;
 }
 
-/** By name. */
+/** Sorted by name. */
 export async function listRuntime<K extends SkupperKind>(layout: NamespaceLayout, kind: K): Promise<readonly OfKind<K>[]> {
   const names = (await namesIn(layout.runtime.resources)).filter((name) => name.startsWith(`${kind}-`) && name.endsWith('.yaml')).sort();
   const resources = await Promise.all(names.map((name) => readResource(join(layout.runtime.resources, name))));
   return resources.filter((resource) => resource !== undefined).filter((resource) => isOfKind(resource, kind));
 }
 
-/** What is wrong in the person's files, as the running process last read them. */
+/** Returns the problems in the user's files, as of the last read of the running process. */
 export async function readProblems(layout: NamespaceLayout): Promise<readonly FileProblem[]> {
   const value = await readYaml(layout.runtime.problems);
   const problems: unknown = isRecord(value) && 'problems' in value ? value.problems : value;
@@ -35,7 +35,7 @@ export async function readProblems(layout: NamespaceLayout): Promise<readonly Fi
 async function readResource(path: string): Promise<SkupperResource | undefined> {
   const value = await readYaml(path);
   if (!isRecord(value) || !('kind' in value) || !('metadata' in value) || !isRecord(value.metadata)) return undefined;
-  // The running process wrote it from resources of these types, whole; of one that it cannot read there is only the status.
+  // The running process wrote the whole resource in these types. The file of an unreadable resource contains only the status.
   return { spec: {}, ...value } as SkupperResource;
 }
 

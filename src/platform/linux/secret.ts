@@ -1,4 +1,4 @@
-/** A Kubernetes Secret in a file, as far as it is a TLS bundle, as a link for another site comes with one, or the proxy of a link. */
+/** Parses a Kubernetes Secret from a file: a TLS bundle, as with a link for another site, or the proxy of a link. */
 import type { ProxyConfig, TlsBundle } from '../../router/contract.ts';
 import { PROXY_SECRET, proxyIn } from '../../site/proxy.ts';
 import { BUNDLE_FILES } from '../../trust/disk/bundle-files.ts';
@@ -53,7 +53,7 @@ export function readSecret(value: Record<string, unknown>): { readonly bundle: T
 
 const PROXY_KEYS = { host: 'host', port: 'port', username: 'username', password: 'password' } as const;
 
-/** Without what the object inherits. */
+/** Ignores inherited properties. */
 function own(map: Record<string, unknown>, key: string): unknown {
   return Object.hasOwn(map, key) ? map[key] : undefined;
 }

@@ -1,4 +1,4 @@
-/** A site on a machine without a cluster: files to router, router to files. */
+/** Site on a machine without a cluster: reads and writes files. */
 import { Agent, type AgentOptions } from '../../agent/agent.ts';
 import type { SitePlatform } from '../../agent/ports.ts';
 import { makeDirectory } from '../../files/durable.ts';
@@ -17,7 +17,7 @@ export interface SiteOptions extends Omit<AgentOptions, 'platform'> {
   readonly layout: NamespaceLayout;
 }
 
-/** Resolves after the first pass, whether the site runs by then or not. */
+/** Resolves after the first reconcile, whether or not the site runs by then. */
 export async function startSite(options: SiteOptions): Promise<Agent> {
   const { log } = options;
   const agent = new Agent({ ...options, platform: linuxPlatform(options) });

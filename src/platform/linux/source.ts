@@ -17,11 +17,11 @@ import { DirectoryWatch } from './watch.ts';
 export interface FileSourceOptions {
   readonly layout: NamespaceLayout;
   readonly log: Logger;
-  /** What the site has of its own: watched too. */
+  /** The site's own bundles, which are watched too. */
   readonly issued: Pick<DirectoryBundles, 'directories'>;
 }
 
-/** What a person's directories hold: `input/` and what was made of tokens. */
+/** Source of a site in directories: `input/`, and Links from redeemed tokens. */
 export class FileSource implements Source {
   readonly #options: FileSourceOptions;
   readonly #input: InputReader;
@@ -38,7 +38,7 @@ export class FileSource implements Source {
     this.#certs = new DirectoryBundles(layout.input.certs);
   }
 
-  /** As the last `read` found them. */
+  /** Problems found by the last `read`. */
   get problems(): readonly FileProblem[] {
     return this.#latest?.input.problems ?? [];
   }
@@ -77,7 +77,7 @@ export class FileSource implements Source {
     return `${join(this.#options.layout.input.certs, name)}/`;
   }
 
-  /** As the process before left them: this one has written none yet. */
+  /** Links as the previous process left them, because this process has not written any yet. */
   #linksBefore(): Promise<ReadonlyMap<string, Link>> {
     return (this.#before ??= listRuntime(this.#options.layout, 'Link').then(
       (links) => new Map(links.map((link) => [nameOf(link), link])),
@@ -91,10 +91,10 @@ export class FileSource implements Source {
     this.#watcher?.follow([
       input.resources,
       internal.links,
-      // Here lie the list of revoked sites and requests for renewals.
+      // Directory of the list of revoked sites and of renewal requests.
       internal.root,
       runtime.run,
-      // Where links for others are asked for.
+      // Directory where links for other sites are requested.
       runtime.links,
       ...this.#certs.directories,
       ...issued.directories,
@@ -111,7 +111,7 @@ export class FileSource implements Source {
   }
 }
 
-/** A mistake of which nobody knows in which resource it is, in a file of which there is no earlier version. */
+/** Whether a problem names no resource, and its file has no earlier valid version. */
 function isIncomplete(problems: readonly FileProblem[]): boolean {
   const kept = new Set(problems.filter(({ affected }) => affected !== undefined).map(({ file }) => file));
   return problems.some(({ severity, resource, file }) => severity === 'error' && resource === undefined && !kept.has(file));

@@ -1,4 +1,4 @@
-/** Marks the statuses of a directory that no router stands behind. */
+/** Marks the statuses in a directory as stale, once no router runs. */
 import { readdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { markedStale, type StaleStatus } from '../../agent/stale-status.ts';
@@ -14,7 +14,7 @@ export function stopped(namespace: string): StaleStatus {
   return { status: 'Pending', reason: 'NotRunning', message };
 }
 
-/** Writes it into each status of the directory. A file that cannot be written is removed: none may go on saying Ready. */
+/** Updates the status in each file of the directory. An unwritable file is removed, so that none still reports Ready. */
 export async function markStale(directory: string, stale: StaleStatus, now: string): Promise<void> {
   const names = await readdir(directory).catch((): string[] => []);
   for (const name of names) {
@@ -25,7 +25,7 @@ export async function markStale(directory: string, stale: StaleStatus, now: stri
     try {
       const text = markedText((await readText(path, { bytes: MOST_BYTES })) ?? '', stale, now);
       if (text === undefined) continue;
-      // Not synced: whoever starts writes it anew, and after a crash of the machine it is a hint that was lost.
+      // Not synced: the next process rewrites the file, and losing the mark in a machine crash is acceptable.
       await writeFile(draft, text, { mode: modeOf(kind) });
       await rename(draft, path);
     } catch {
@@ -35,7 +35,7 @@ export async function markStale(directory: string, stale: StaleStatus, now: stri
   }
 }
 
-/** @returns the file's new text; undefined where it says so already */
+/** @returns the new text; undefined if the file is already marked */
 export function markedText(text: string, stale: StaleStatus, now: string): string | undefined {
   const resource: unknown = parseWritten(text);
   if (!isRecord(resource)) return undefined;

@@ -1,17 +1,17 @@
-/** Whether a process is about to run a namespace: from its first moment, long before it can announce itself. */
+/** Detects a process that is about to run a namespace, long before it can announce itself. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { baseDirectory, layoutOf, type NamespaceLayout, type Surroundings } from './layout.ts';
 
-/** @param proc where procfs is mounted */
+/** @param proc mount point of procfs */
 export async function isStarting({ root }: NamespaceLayout, proc = '/proc'): Promise<boolean> {
   const pids = (await readdir(proc).catch(() => [])).filter((name) => /^\d+$/.test(name) && name !== String(process.pid));
   const found = await Promise.all(pids.map((pid) => directoryOf(join(proc, pid))));
   return found.includes(root);
 }
 
-/** The directory that the process runs; undefined where it is another program, or another user's. */
+/** Returns the directory that the process runs; undefined for another program, or another user's. */
 async function directoryOf(folder: string): Promise<string | undefined> {
   try {
     const words = (await readFile(join(folder, 'cmdline'), 'utf8')).split('\0');
@@ -26,7 +26,7 @@ async function directoryOf(folder: string): Promise<string | undefined> {
   }
 }
 
-/** Where the program's own words begin; 0 where it is another program. */
+/** Index of the first argument of the program; 0 if it is another program. */
 const wordsBegin = (words: readonly string[]): number =>
   words.findIndex((word) => /(?:^|\/)(?:earshot|src\/cli\/main\.ts)$/.test(word)) + 1;
 
@@ -35,7 +35,7 @@ function isRun(words: readonly string[]): boolean {
   return begin > 0 && words.slice(begin).includes('run');
 }
 
-/** The directory of the namespace that `earshot … run` with these words runs. @throws EarshotError where it would refuse them */
+/** Returns the namespace directory that `earshot … run` uses with these arguments. @throws EarshotError if the command would reject them */
 export function runDirectory(words: readonly string[], surroundings: Surroundings): string | undefined {
   if (!isRun(words)) return undefined;
   let namespace = surroundings.env['EARSHOT_NAMESPACE'] || 'default';

@@ -10,44 +10,47 @@ import { KeyedRateLimiter } from '../../limits/rate-limiter.ts';
 import { limitTable } from '../../limits/table.ts';
 
 export interface WrittenFile {
-  /** Its text, in parts that are put together when it is its turn. */
+  /** Parts of the text, created when the file is written. */
   readonly parts: () => Iterable<string>;
   readonly mode: number;
 }
 
 export interface StatusWriterOptions {
   readonly directory: string;
-  /** Told once for each kind of trouble, and (with undefined) when it is over. */
+  /** Called once for each kind of error, and with undefined when it is over. */
   readonly onTrouble: (trouble: string | undefined) => void;
-  /** Milliseconds before what failed is tried again. */
+  /** Milliseconds before a failed write is retried. */
   readonly retry?: number;
   readonly write?: typeof writeDurably;
 }
 
 const RETRY = 2_000;
 
-/** How often one file is written: others decide how often some of what it tells changes. A long one counts as several. */
+/** Rate limit of writes for each file, since other sites decide how often some content changes. A long file counts as several writes. */
 const WRITES = limitTable.statusFileWrites.value;
 const BYTES_OF_WRITE = 65_536;
-/** Milliseconds after which what had to wait is looked at again. */
+/** Milliseconds before rate-limited files are checked again. */
 const LATER = 1_000;
 
-/** Of all time, the part in which texts are put together, and milliseconds of it at once: the status of a site in a large network has a megabyte. */
+/**
+ * CPU-time budget for creating texts: fraction of all time, and milliseconds at once. The status of a site in a large network has a
+ * megabyte.
+ */
 const TEXT_TIME = { part: 0.1, burst: 5, most: 50 } as const;
 
 /**
- * Keeps a directory of statuses as they are to be: only what changed is written, and what changes again and again once in a while; a full disk is
- * survived, and nobody waits for a long text to be put together.
+ * Keeps the status files of a directory up to date. Only changed files are written, and files that change constantly only now and then. A
+ * full disk is survived, and creating a long text does not block the event loop.
  */
 export class StatusWriter implements Disposable {
   readonly #options: StatusWriterOptions;
   readonly #passes = new Coalescer(() => this.#work());
   readonly #time = new CpuBudget(TEXT_TIME.part, TEXT_TIME.burst, TEXT_TIME.most);
-  /** What is known to be on disk. */
+  /** Text on disk, by file name. */
   readonly #written = new Map<string, string>();
-  /** By file. */
+  /** By file name. */
   readonly #writes = new KeyedRateLimiter(WRITES);
-  /** Some file has to wait for its next write. */
+  /** Whether a file waits for its rate limit. */
   #isLate = false;
   #wanted: ReadonlyMap<string, WrittenFile> = new Map();
   #listed = false;
@@ -58,23 +61,23 @@ export class StatusWriter implements Disposable {
     this.#options = options;
   }
 
-  /** What cannot be written, for a log line and for readiness; undefined while all is well. */
+  /** Error of the last write, for a log line and for readiness; undefined if there was none. */
   get trouble(): string | undefined {
     return this.#trouble;
   }
 
-  /** All files that should be there, by name: others go. Calls may overlap; the last one wins. */
+  /** Sets all desired files by name and removes others. Calls may overlap; the last one wins. */
   write(files: ReadonlyMap<string, WrittenFile>): void {
     this.#wanted = files;
     this.#passes.request();
   }
 
-  /** Resolves when all that was asked for is written, has failed, or has to wait. */
+  /** Resolves once all pending files are written, have failed, or wait for their rate limit. */
   settled(): Promise<void> {
     return this.#passes.idle();
   }
 
-  /** The same, without sparing others, and nothing is written any more. */
+  /** Writes pending files regardless of rate limits, then stops writing. */
   async close(): Promise<void> {
     this.#closing.abort();
     if (this.#isLate) this.#passes.request();
@@ -97,7 +100,7 @@ export class StatusWriter implements Disposable {
     if (this.#isLate) this.#passes.requestIn(LATER);
   }
 
-  /** Of each file what is wanted when it is its turn. @returns the first failure: one file does not keep the others back */
+  /** Writes each file with its latest desired content. @returns the first failure, which does not keep back other files */
   async #ensure(): Promise<string | undefined> {
     const { directory, write = writeDurably } = this.#options;
     let failure: string | undefined;
@@ -150,7 +153,7 @@ export class StatusWriter implements Disposable {
     return texts.join('');
   }
 
-  /** Files of an earlier run, of resources that are gone meanwhile. */
+  /** Finds files of an earlier process whose resources no longer exist. */
   async #list(): Promise<void> {
     for (const name of await readdir(this.#options.directory)) {
       if (/\.(yaml|tmp)$/.test(name) && !this.#wanted.has(name)) this.#written.set(name, '');

@@ -18,11 +18,11 @@ const unwritable = gauge(
 export interface FileStatusesOptions {
   readonly layout: NamespaceLayout;
   readonly log: Logger;
-  /** What cannot be used of the files now. */
+  /** Returns the present problems with files. */
   readonly problems: () => readonly FileProblem[];
 }
 
-/** `runtime/resources`, and `runtime/problems.yaml` beside it. */
+/** Writes `runtime/resources`, and `runtime/problems.yaml` beside it. */
 export class FileStatuses implements StatusSink {
   readonly #options: FileStatusesOptions;
   readonly #resources;

@@ -20,7 +20,7 @@ import { writeYaml } from '../../text/write-yaml.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { isRecord } from '../../text/is-record.ts';
 
-/** What a site keeps in `internal/`. */
+/** Stores in `internal/`. */
 export function openStores(layout: NamespaceLayout, bundles: DirectoryBundles, log?: Pick<Logger, 'error'>): Stores {
   const { input, internal } = layout;
   const anchor = new AnchorFile(internal.root);
@@ -29,7 +29,7 @@ export function openStores(layout: NamespaceLayout, bundles: DirectoryBundles, l
     anchor,
     bundles,
     siteAuthority: new DirectoryBundles(internal.site),
-    // What is in `bundles` may be called as another site likes: it hides nothing of the person's own.
+    // Another site may choose names in `bundles`, so these come last and never hide the user's own.
     issuers: [new DirectoryBundles(input.issuers), new DirectoryBundles(input.certs), bundles],
     pendingKeys: new DirectoryPendingKeys(join(internal.root, 'pending')),
     tokens: new TokenFiles(layout, bundles, anchor),
@@ -39,7 +39,7 @@ export function openStores(layout: NamespaceLayout, bundles: DirectoryBundles, l
   };
 }
 
-/** What the statuses say that the process before has left. */
+/** Grants in the statuses that the previous process left. */
 async function grantsBefore(layout: NamespaceLayout): Promise<ReadonlyMap<string, KnownGrant>> {
   const grants = await listRuntime(layout, 'AccessGrant').catch(() => []);
   return new Map(
@@ -63,7 +63,7 @@ class TokenFiles implements TokenStore {
     this.#record = join(internal.root, 'redeemed.json');
   }
 
-  /** What only one of record and anchor has is written to the other. */
+  /** An entry in only one of record and anchor is copied to the other. */
   async redeemed(): Promise<ReadonlyMap<string, string>> {
     const record = await this.#readRecord();
     const anchored = (await this.#anchor.get()).redeemed ?? {};

@@ -1,7 +1,6 @@
 /**
- * Calls back soon after anything in some directories changed. inotify tells at once; a slow poll finds what it cannot
- * (network file systems, a directory that was replaced, a queue that overflowed). What changed is for the caller to find
- * out: a rescan is cheap and never wrong.
+ * Calls back soon after a change in some directories. inotify reports changes at once; a slow poll finds what it misses (network file
+ * systems, a replaced directory, an overflowed queue). The caller has to rescan, which is cheap and never wrong.
  */
 import { watch, type FSWatcher } from 'node:fs';
 import { bounded } from '../../telemetry/boundary.ts';
@@ -9,11 +8,11 @@ import { clearInterval, clearTimeout, setInterval, setTimeout } from 'node:timer
 
 export interface WatchOptions {
   readonly onChange: () => void;
-  /** Milliseconds of quiet before a change is told: an editor writes in several steps. */
+  /** Milliseconds without events before the callback, since an editor writes in several steps. */
   readonly quiet?: number;
-  /** No change waits longer, however restless the directory. */
+  /** Maximum milliseconds from a change to the callback, even if events keep coming. */
   readonly longest?: number;
-  /** Milliseconds between looks without an event. */
+  /** Milliseconds between two polls without events. */
   readonly poll?: number;
 }
 
@@ -35,7 +34,7 @@ export class DirectoryWatch implements Disposable {
     this.#poller = setInterval(bounded('look/poll', poll), this.#options.poll);
   }
 
-  /** Directories to watch from now on; those that do not exist are looked for again at the next call or poll. */
+  /** Sets the directories to watch. Missing ones are tried again at the next call or poll. */
   follow(directories: readonly string[]): void {
     this.#wanted = directories;
     const kept = new Set(directories);
@@ -56,7 +55,7 @@ export class DirectoryWatch implements Disposable {
       try {
         this.#watch(directory);
       } catch {
-        // Not there yet, or no inotify watch left: the poll sees to it.
+        // The directory does not exist, or no inotify watch is left. The poll covers it.
       }
     }
   }
@@ -65,11 +64,11 @@ export class DirectoryWatch implements Disposable {
     const watcher = watch(directory, { persistent: false });
     this.#watchers.set(directory, watcher);
     const onChange = (event: string, name: string | Buffer | null): void => {
-      // A directory that is itself moved or removed reports its own name; the watch is then of something else.
+      // A moved or removed directory reports its own name; the watch then follows another inode.
       if (event === 'rename' && name !== null && directory.endsWith(`/${String(name)}`)) this.#drop(directory, watcher);
       this.#notified();
     };
-    // What it would have told of, the poll finds.
+    // The poll finds what this watch would have reported.
     const drop = (): void => this.#drop(directory, watcher);
     const onError = (): void => {
       drop();

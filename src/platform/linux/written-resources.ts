@@ -1,6 +1,6 @@
 /**
- * The resources that a person wrote, as files: finds one, puts one, removes one. A file is edited where it stands, with its
- * comments and whatever else it holds, and replaced as a whole.
+ * Resources that a user wrote, as files: finds, writes and removes one. A file is edited in place, with its comments and other content, and
+ * replaced as a whole.
  */
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -18,11 +18,11 @@ import { parseDocuments, readDocument } from '../../text/yaml.ts';
 interface WrittenInFile extends Written {
   readonly path: string;
   readonly documents: readonly Document.Parsed[];
-  /** Which of them. */
+  /** Index in `documents`. */
   readonly index: number;
 }
 
-/** All resources in the person's own files; those of tokens that were redeemed are among them. Files that are no YAML are left out. */
+/** Lists all resources in the user's files and from redeemed tokens. Files that are not YAML are left out. */
 export async function writtenResources(layout: NamespaceLayout): Promise<readonly WrittenInFile[]> {
   const found: WrittenInFile[] = [];
   for (const folder of [layout.input.resources, layout.internal.links]) {
@@ -32,7 +32,7 @@ export async function writtenResources(layout: NamespaceLayout): Promise<readonl
       for (const [index, document] of documents.entries()) {
         const { value: manifest } = readDocument(document);
         if (!isManifest(manifest)) continue;
-        // The running process makes it of the token of that name. Of several Links of one token none has its name.
+        // The running process creates the Link from the token of the same name. If a token has several Links, none has its name.
         const { tlsCredentials = manifest.metadata.name } = manifest.spec ?? {};
         const isNamesake = manifest.kind === 'Link' && tlsCredentials === manifest.metadata.name;
         const made = folder === layout.internal.links && name === `Link-${manifest.metadata.name}.yaml` && isNamesake;
@@ -48,7 +48,7 @@ export async function findWritten(layout: NamespaceLayout, kind: string, name: s
   return (await writtenResources(layout)).find(({ manifest }) => manifest.kind === kind && manifest.metadata.name === name);
 }
 
-/** Writes the resource where it is defined already, or into a file of its own. */
+/** Writes the resource to the file that already defines it, or to a file of its own. */
 export async function putManifest(layout: NamespaceLayout, wanted: Manifest): Promise<'created' | 'changed' | 'unchanged'> {
   const { kind, metadata } = wanted;
   const found = await findWritten(layout, kind, metadata.name);
@@ -68,7 +68,7 @@ export async function putManifest(layout: NamespaceLayout, wanted: Manifest): Pr
   return 'changed';
 }
 
-/** @returns whether it was there */
+/** @returns whether the resource existed */
 export async function removeManifest(layout: NamespaceLayout, kind: string, name: string): Promise<boolean> {
   const found = await findWritten(layout, kind, name);
   if (found === undefined) return false;
@@ -78,7 +78,7 @@ export async function removeManifest(layout: NamespaceLayout, kind: string, name
   return true;
 }
 
-/** Where both are maps, only what differs is touched: comments beside the rest stay. */
+/** Changes only the differences between two maps, so that comments elsewhere are kept. */
 function editField(document: Document.Parsed, path: readonly string[], before: unknown, after: unknown): void {
   if (isDeepStrictEqual(before, after)) return;
   if (!isRecord(before) || !isRecord(after) || !isMap(document.getIn(path, true))) {
@@ -89,7 +89,7 @@ function editField(document: Document.Parsed, path: readonly string[], before: u
   for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) document.deleteIn([...path, key]);
 }
 
-/** Codes and keys are for this user alone. */
+/** Files with codes and keys are readable by this user only. */
 function modeOf(kind: string): number {
   return kind === 'AccessToken' || kind === 'AccessGrant' || kind === 'Secret' ? 0o600 : 0o644;
 }
@@ -103,7 +103,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** @returns empty where there is no file; undefined where it is not YAML */
+/** @returns an empty list if the file does not exist; undefined if it is not YAML */
 async function documentsOf(path: string): Promise<readonly Document.Parsed[] | undefined> {
   const text = await readText(path, { bytes: 512 * 1024 }).catch(() => 'not: [readable');
   if (text === undefined) return [];
