@@ -7,8 +7,8 @@ import { Use, weaknessOf } from '../x509/parts.ts';
 import type { TlsBundle } from './tls-bundle.ts';
 
 /**
- * Whether a bundle can serve a purpose now, and if not, all that is wrong with it, so that a person mends it in one go.
- * Warnings are about what works here but may not elsewhere.
+ * Checks whether a bundle can serve a purpose now. Returns all problems, so that a user can fix them in one go. Warnings are about content
+ * that works here, but maybe not elsewhere.
  */
 export function checkBundle(bundle: TlsBundle, purpose: Purpose, clock: () => number = Date.now): BundleCheck {
   const found: Found = { problems: [], warnings: [], now: clock() };
@@ -24,16 +24,16 @@ export type Purpose = Dates &
   (
     | { readonly kind: 'server'; readonly clientCa?: boolean }
     | { readonly kind: 'client'; readonly serverCa?: boolean }
-    /** Only `ca` is used. */
+    /** Uses only `ca`. */
     | { readonly kind: 'trust' }
-    /** Signs others. */
+    /** Signs other certificates. */
     | { readonly kind: 'authority' }
   );
 
 interface Dates {
   /**
-   * Whose dates count; all, if it is not said. The other side may know a newer intermediate or authority than we, and where a
-   * clock is wrong, whoever connects decides.
+   * Certificates whose dates are checked; all if omitted. The peer may know a newer intermediate or CA, and decides itself if a clock is
+   * wrong.
    */
   readonly dates?: 'leaf' | 'none';
 }
@@ -42,16 +42,16 @@ export type BundleCheck =
   | { readonly ok: true; readonly leaf?: CertificateFacts; readonly warnings: readonly TlsProblem[] }
   | { readonly ok: false; readonly problems: readonly [TlsProblem, ...TlsProblem[]] };
 
-/** For a status, a log line and a metric. */
+/** Used in statuses, log lines and metrics. */
 export interface TlsProblem {
   readonly code: TlsCode;
-  /** What is wrong, where, and what to do. Never holds a key. */
+  /** Problem, location and remedy. Never contains a key. */
   readonly message: string;
 }
 
 export type TlsCode = CodeOf<'tls'>;
 
-/** Of a wrong clock, or a renewal that is late: nothing is wrong with the bundle itself. */
+/** Caused by a wrong clock or a late renewal. The bundle itself is fine. */
 export const isAboutDates = (code: ErrorCode): boolean => code === 'tls-expired' || code === 'tls-not-yet-valid';
 
 interface Found {
@@ -109,7 +109,7 @@ function checkOwn(
 
 const locationOf = (file: string, index: number): string => (index === 0 ? file : `${file}: certificate ${index + 1}`);
 
-/** What is wrong is said without a word of the key. */
+/** Messages never quote the key. */
 function readKey(pem: string, where: string, found: Found): KeyObject | undefined {
   const mangled = (why: string): undefined => void wrong(found, 'tls-mangled', `${where} ${why}`);
   let label: string | undefined;
@@ -155,7 +155,7 @@ function checkStrength(certificate: ReadCertificate, where: string, found: Found
   const weakness = weaknessOf(certificate.x509.publicKey);
   if (weakness !== undefined) wrong(found, 'tls-weak', `${where} has ${weakness}: make a new key and certificate`);
   const hash = weakSignatures.get(certificate.parts.signatureAlgorithm);
-  // Nobody relies on what a root says of itself.
+  // The signature of a root is not relied on.
   const isRoot = certificate.x509.checkIssued(certificate.x509);
   if (hash !== undefined && !isRoot) {
     wrong(found, 'tls-weak', `${where} is signed with ${hash}: have it issued anew with SHA-256 or better`);
@@ -222,7 +222,7 @@ function checkTrusted(bundle: TlsBundle, purpose: Purpose, label: string, found:
     checkTrustedOne(certificate, where, one);
     return one;
   });
-  // One that will do is enough: old and new stand side by side while an authority is changed.
+  // One valid CA is enough: during a change of CA the old and the new one are both present.
   const works = each.some(({ problems }) => problems.length === 0);
   for (const { problems, warnings } of each) {
     (works ? found.warnings : found.problems).push(...problems);
@@ -230,7 +230,7 @@ function checkTrusted(bundle: TlsBundle, purpose: Purpose, label: string, found:
   }
 }
 
-/** OpenSSL takes a self-signed certificate of a server as its own authority; any other must be one. */
+/** OpenSSL accepts a server's self-signed certificate as its own CA. Any other certificate must be a CA. */
 function checkTrustedOne(certificate: ReadCertificate, where: string, found: Found): void {
   const isOwn = certificate.x509.checkIssued(certificate.x509);
   if ((certificate.facts.isAuthority && certificate.maySign) || (isOwn && !certificate.facts.isAuthority)) return;

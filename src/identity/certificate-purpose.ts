@@ -2,19 +2,19 @@ import type { X509Certificate } from 'node:crypto';
 import { DerError } from '../x509/der-reader.ts';
 import { Extension, readAlternativeNames, readCertificateParts, readComment } from '../x509/parts.ts';
 
-/** What a certificate that an authority of a site signs is good for. */
+/** Purposes of certificates that an authority of a site signs. */
 export type CertificatePurpose = 'link' | 'application' | 'api';
 
-/** A URI among the names of a link's certificate, which any authority's tools can write. */
+/** URI among the subject alternative names of a link's certificate. Tools of any CA can write it. */
 export const LINK_URI = 'earshot:link';
 
-/** The same of a certificate with which routers in a cluster are asked about themselves; it is shown to nobody else. */
+/** URI in a certificate for clients of the router API in a cluster. It is presented to routers only. */
 export const API_URI = 'earshot:api';
 
-/** The comment in a certificate for applications: programs to which it is shown take a URI for the name of its bearer, and a comment for nothing. */
+/** Comment in a certificate for applications. Peers take a URI for the name of the subject, but ignore a comment. */
 export const APPLICATION_COMMENT = 'earshot:application';
 
-/** Undefined where no mark says it: of an authority that sets none, or from before there were marks. */
+/** Undefined if the certificate has no mark, because its CA sets none or because it predates marks. */
 export function purposeOf(certificate: X509Certificate): CertificatePurpose | undefined {
   try {
     const { extensions } = readCertificateParts(certificate.raw);
@@ -22,13 +22,13 @@ export function purposeOf(certificate: X509Certificate): CertificatePurpose | un
     const { uri } = readAlternativeNames(extensions.get(Extension.subjectAltName));
     return uri.includes(LINK_URI) ? 'link' : uri.includes(API_URI) ? 'api' : undefined;
   } catch (error) {
-    // None that a site has marked.
+    // Sites mark only well-formed certificates.
     if (error instanceof DerError) return undefined;
     throw error;
   }
 }
 
-/** What it is for instead, where its mark says that it is not for links; without any it may be a link's. */
+/** Returns the purpose of a certificate whose mark excludes links. An unmarked certificate may be a link's. */
 export function foreignToLinks(certificate: X509Certificate): Exclude<CertificatePurpose, 'link'> | undefined {
   const purpose = purposeOf(certificate);
   return purpose === 'link' ? undefined : purpose;

@@ -1,17 +1,17 @@
-/** What one site gives another, and what it takes back. */
+/** Certificates that one site issues for another, and revocations. */
 import { EarshotError } from '../errors/earshot-error.ts';
 
-/** An answer to a certificate signing request, PEM. */
+/** Response to a certificate signing request, PEM. */
 export interface IssuedCertificate {
-  /** With its intermediates. */
+  /** Certificate with its intermediates. */
   readonly cert: string;
-  /** The authority that verifies the issuer's certificates. */
+  /** CA that verifies the issuer's certificates. */
   readonly ca: string;
 }
 
-/** A certificate is not renewed now, and will be later. */
+/** The certificate is not renewed now. A later request may succeed. */
 export class EarlyRenewalError extends EarshotError<'renew-early'> {
-  /** Milliseconds. */
+  /** Milliseconds until the next request. */
   readonly retryAfter: number;
 
   constructor(message: string, retryAfter: number) {
@@ -20,10 +20,10 @@ export class EarlyRenewalError extends EarshotError<'renew-early'> {
   }
 }
 
-/** What is refused, whoever shows it. */
+/** Revoked sites and certificates. */
 export interface Revocations {
-  /** Sites' ids. */
+  /** Site IDs. */
   readonly sites: readonly string[];
-  /** Serial numbers of certificates, upper-case hex as `X509Certificate.serialNumber` gives them. */
+  /** Serial numbers of certificates, upper-case hex, in the form of `X509Certificate.serialNumber`. */
   readonly serials: readonly string[];
 }

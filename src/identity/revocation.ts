@@ -1,26 +1,26 @@
 /**
- * Whom a revocation hits. There is one answer to that, and whoever lets somebody in, on or through asks for it here: handshakes, hellos,
- * requests, renewals, redemptions, and each of them again for what is open when the list changes. Pure.
+ * Decides whether a revocation applies (pure). Every admission uses this function: handshakes, hellos, requests, renewals and redemptions.
+ * It also applies to open connections when the list changes.
  */
 import type { Revocations } from './issued.ts';
 
-/** Everything by which somebody may be known. What is not known is left out. */
+/** Known identifiers of a peer or request. */
 export interface Party {
-  /** The site that a hello proved. */
+  /** Site ID that a hello proved. */
   readonly site?: string | undefined;
   readonly certificate?: ShownCertificate | undefined;
-  /** Ids of sites, or of routers (`SITE-ID/ROUTER`), that a request has passed, and has yet to pass. */
+  /** IDs of sites or routers (`SITE-ID/ROUTER`) that a request has passed, or has yet to pass. */
   readonly path?: readonly string[] | undefined;
 }
 
 export interface ShownCertificate {
-  /** Its own serial number, and those of the certificates that it comes from: upper-case hex. */
+  /** Serial numbers of the certificate and its issuers, upper-case hex. */
   readonly serials: readonly string[];
-  /** Ids of the sites that it names. */
+  /** IDs of the sites that the certificate names. */
   readonly sites: readonly string[];
 }
 
-/** `Revocations`, made for asking. */
+/** `Revocations` as sets for lookups. */
 export interface RevokedSets {
   readonly sites: ReadonlySet<string>;
   readonly serials: ReadonlySet<string>;
@@ -28,7 +28,7 @@ export interface RevokedSets {
 
 export type Revoked = { readonly kind: 'site' | 'certificate'; readonly id: string };
 
-/** The first thing about a party that is revoked; undefined where nothing is. */
+/** Returns the first revoked identifier of a party; undefined if none is revoked. */
 export function revokedOf({ site, certificate, path = NONE }: Party, revoked: RevokedSets): Revoked | undefined {
   const serial = certificate?.serials.find((one) => revoked.serials.has(serialOf(one)));
   if (serial !== undefined) return { kind: 'certificate', id: serial };
@@ -38,15 +38,15 @@ export function revokedOf({ site, certificate, path = NONE }: Party, revoked: Re
   return id === undefined ? undefined : { kind: 'site', id };
 }
 
-/** @param self a site that is never revoked: to itself */
+/** @param self ID of the own site, which is never revoked for itself */
 export function revokedSets({ sites, serials }: Revocations, self?: string): RevokedSets {
   return { sites: new Set(sites.map(siteOf).filter((id) => id !== self)), serials: new Set(serials.map(serialOf)) };
 }
 
-/** The site of a router is its first part. */
+/** A router's ID begins with its site's ID. */
 const siteOf = (id: string): string => id.slice(0, UUID).toLowerCase();
 
-/** Programs write a serial number with zeros before it, and without. */
+/** Some programs write serial numbers with leading zeros. */
 const serialOf = (serial: string): string => serial.toUpperCase().replace(/^0+/, '');
 
 const UUID = 36;

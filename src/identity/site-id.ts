@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { Buffer } from 'node:buffer';
 
-/** Characters of an id. */
+/** Number of characters of a site ID. */
 export const SITE_ID_LENGTH = 36;
 
 /**
- * The id of the site that has this Ed25519 key (32 bytes, raw): the first 16 bytes of its SHA-256, formed as a UUID of
- * version 8 (RFC 9562 section 5.8), lower case. 122 bits of the digest remain: finding a second key for a given id is out
- * of reach, so who proves the key proves the id.
+ * Returns the ID of the site with this Ed25519 key (32 bytes, raw): a UUID of version 8 (RFC 9562 section 5.8), lower case. It contains the
+ * first 16 bytes of the key's SHA-256. 122 bits of the digest remain, so finding a second key for an ID is infeasible: proof of the key is
+ * proof of the ID.
  */
 export function siteIdOf(publicKey: Uint8Array): string {
   const bytes = hash('sha256', publicKey, 'buffer').subarray(0, 16);
@@ -16,13 +16,16 @@ export function siteIdOf(publicKey: Uint8Array): string {
   return siteIdFromBytes(bytes);
 }
 
-/** @param at where in the bytes its 16 begin */
+/** @param at offset of the 16 bytes */
 export function siteIdFromBytes(bytes: Uint8Array, at = 0): string {
   writeSiteId(bytes, at, written);
   return written.toString('latin1');
 }
 
-/** Writes the id's 36 characters to the front of `into`. One text of many bytes costs less than one of many texts: records are full of ids. */
+/**
+ * Writes the 36 characters of an ID to the start of `into`. Decoding many bytes into one string is cheaper than many strings, and records
+ * contain many IDs.
+ */
 export function writeSiteId(bytes: Uint8Array, at: number, into: Uint8Array): void {
   let place = 0;
   for (let byte = 0; byte < 16; byte += 1) {

@@ -3,15 +3,15 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } 
 import type { KeyObject } from 'node:crypto';
 import { EarshotError } from '../errors/earshot-error.ts';
 
-/** The key of a site, Ed25519 (RFC 8032): it signs what the site says of itself. */
+/** Key of a site, Ed25519 (RFC 8032). Signs the site's own announcements. */
 export interface SiteKey {
   /** 32 bytes. */
   readonly publicKey: Buffer;
-  /** 64 bytes. */
+  /** Returns a signature of 64 bytes. */
   sign(message: Uint8Array): Buffer;
 }
 
-/** A new site's key, and the text to keep it as: PKCS #8, PEM, secret. */
+/** Creates the key of a new site. `pem` is the secret text to store (PKCS #8 PEM). */
 export function generateSiteKey(): { readonly pem: string; readonly key: SiteKey } {
   const { privateKey } = generateKeyPairSync('ed25519');
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -19,8 +19,8 @@ export function generateSiteKey(): { readonly pem: string; readonly key: SiteKey
 }
 
 /**
- * The key from its text (PKCS #8, PEM, not encrypted).
- * @throws EarshotError `site-key` where the text is not that; the message never holds any of it
+ * Parses a key (PKCS #8 PEM, not encrypted).
+ * @throws EarshotError `site-key` if the text is invalid; the message never contains any of it
  */
 export function siteKeyFrom(pem: string): SiteKey {
   let privateKey: KeyObject;
@@ -42,13 +42,13 @@ export function siteKeyFrom(pem: string): SiteKey {
   return keyFrom(privateKey);
 }
 
-/** Whether the signature over the message is of that key (Ed25519, RFC 8032; 32 bytes, raw). Never throws. */
+/** Verifies an Ed25519 signature (RFC 8032) with a raw public key of 32 bytes. Never throws. */
 export function verifySignature(publicKey: Buffer, message: Uint8Array, signature: Uint8Array): boolean {
   if (publicKey.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) return false;
   try {
     return verify(null, message, createPublicKey({ key: Buffer.concat([spkiPrefix, publicKey]), format: 'der', type: 'spki' }), signature);
   } catch {
-    // OpenSSL refuses some points already when it reads the key.
+    // OpenSSL rejects some points when it parses the key.
     return false;
   }
 }

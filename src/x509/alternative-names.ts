@@ -4,24 +4,27 @@ import { CertificateError } from './errors.ts';
 import { quoted } from '../text/printable.ts';
 import { isHostName } from '../text/names.ts';
 
-/** The content of the extension `subjectAltName` (RFC 5280 section 4.2.1.6); undefined where there is no name. */
+/** Encodes the content of the extension `subjectAltName` (RFC 5280 section 4.2.1.6); undefined without names. */
 export function alternativeNames(hosts: readonly string[], uris: readonly string[]): Buffer | undefined {
   const names = [...[...new Set(hosts)].map(hostName), ...uris.map((uri) => contextBytes(6, Buffer.from(uri, 'latin1')))];
   return names.length === 0 ? undefined : sequence(...names);
 }
 
-/** Whether a certificate of ours can hold that name. Others' hold any text, and Skupper's an empty one where they have no host. */
+/**
+ * Whether a certificate issued by Earshot can contain the name. Other certificates contain arbitrary text, and Skupper's an empty name if
+ * there is no host.
+ */
 export function canHold(host: string): boolean {
   return isIP(host) === 0 ? isDnsName(withoutDot(host)) : !host.includes('%');
 }
 
-/** Whether all hosts are among a certificate's names, in whichever way each is written. */
+/** Whether a certificate's names include all hosts, regardless of notation. */
 export function namesAll(names: readonly string[], hosts: readonly string[]): boolean {
   const known = new Set(names.map(canonical));
   return hosts.every((host) => known.has(canonical(host)));
 }
 
-/** One address may be written in several ways, and a name with a dot behind it. */
+/** Normalizes the notations of an address, and a trailing dot of a name. */
 function canonical(host: string): string {
   if (!host.includes(':')) return host.toLowerCase().replace(/\.$/, '');
   try {
@@ -62,9 +65,9 @@ function addressBytes(address: string): Buffer {
   );
 }
 
-/** The eight groups of an IPv6 address, hexadecimal, without leading zeros. `address` is one, and has no zone. */
+/** Returns the eight groups of an IPv6 address without zone, in hexadecimal without leading zeros. */
 export function groupsOf(address: string): readonly string[] {
-  // The URL parser writes every form, the dotted one too, as hexadecimal groups with one `::` at most.
+  // The URL parser converts every form, even the dotted one, to hexadecimal groups with at most one `::`.
   const [left = '', right] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const head = left === '' ? [] : left.split(':');
   const tail = right === undefined || right === '' ? [] : right.split(':');

@@ -1,14 +1,14 @@
 import { Tag } from './der-writer.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 
-/** One element: what is inside, and the bytes of the whole. Both are views, nothing is copied. */
+/** DER element: its content, and all its bytes. Both are views without copying. */
 export interface Element {
   readonly tag: number;
   readonly content: Buffer;
   readonly whole: Buffer;
 }
 
-/** The bytes are not DER, or not of the expected shape. */
+/** The bytes are not DER, or do not have the expected structure. */
 export class DerError extends EarshotError<'tls-mangled'> {
   constructor(message: string) {
     super('tls-mangled', message);
@@ -21,7 +21,7 @@ export function readWhole(bytes: Buffer, tag: number, what: string): Element {
   return expectTag(element, tag, what);
 }
 
-/** The elements inside. Depth costs nothing: each level is read by whoever knows what it should hold. */
+/** Returns the direct children. There is no recursion, so depth costs nothing: each caller reads the levels that it expects. */
 export function readChildren(element: Element, what: string): readonly Element[] {
   const children: Element[] = [];
   for (let at = 0; at < element.content.length;) {
@@ -38,7 +38,7 @@ export function expectTag(element: Element | undefined, tag: number, what: strin
   return element;
 }
 
-/** Definite, shortest lengths and one-byte tags only, as DER and X.509 have them. */
+/** Accepts only definite, minimal lengths and single-byte tags, as DER and X.509 use. */
 function readAt(bytes: Buffer, at: number, what: string): Element {
   const tag = bytes[at];
   const first = bytes[at + 1];
@@ -76,7 +76,7 @@ export function readObjectIdentifier(element: Element | undefined, what: string)
   return [top, first - top * 40, ...rest].join('.');
 }
 
-/** The content of a BIT STRING of whole bytes. */
+/** Content of a BIT STRING without unused bits. */
 export function readBitString(element: Element | undefined, what: string): Buffer {
   const { content } = expectTag(element, Tag.bitString, what);
   if (content[0] !== 0) throw new DerError(`${what} is not whole bytes`);

@@ -1,6 +1,6 @@
 /**
- * The Distinguished Encoding Rules (ITU-T X.690), as much as X.509 needs. Written here because the certificate library adds
- * 16 MB to the resident memory of a process that signs a certificate a month; the tests hold both beside each other.
+ * Distinguished Encoding Rules (ITU-T X.690), as far as X.509 needs them. The certificate library would add 16 MB of resident memory to a
+ * process that signs one certificate a month. Tests compare both.
  */
 export function tlv(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
@@ -27,12 +27,12 @@ export const nothing = (): Buffer => tlv(Tag.nothing);
 export const yes = (): Buffer => tlv(Tag.boolean, Buffer.from([0xff]));
 export const bitString = (bytes: Uint8Array, unused = 0): Buffer => tlv(Tag.bitString, Buffer.from([unused]), bytes);
 
-/** Context-specific and constructed: `[n] EXPLICIT`, or `[n] IMPLICIT` of something constructed. */
+/** Context-specific, constructed: `[n] EXPLICIT`, or `[n] IMPLICIT` of a constructed type. */
 export const context = (number: number, ...parts: readonly Uint8Array[]): Buffer => tlv(0xa0 | number, ...parts);
-/** Context-specific and primitive: `[n] IMPLICIT` of bytes. */
+/** Context-specific, primitive: `[n] IMPLICIT` of bytes. */
 export const contextBytes = (number: number, bytes: Uint8Array): Buffer => tlv(0x80 | number, bytes);
 
-/** A number that is not negative, big-endian. */
+/** Non-negative number, big-endian. */
 export function unsignedInteger(bytes: Uint8Array): Buffer {
   const least = trimmed(bytes);
   return tlv(Tag.integer, ...((least[0] ?? 0) >= 0x80 ? [Buffer.from([0])] : []), least);
@@ -49,14 +49,14 @@ function base128(value: number): number[] {
   return digits;
 }
 
-/** Whole seconds; UTCTime until 2049, GeneralizedTime from then on (RFC 5280 section 4.1.2.5). */
+/** Whole seconds: UTCTime through 2049, GeneralizedTime from 2050 (RFC 5280 section 4.1.2.5). */
 export function time(milliseconds: number): Buffer {
   const text = new Date(milliseconds).toISOString().replaceAll(/[-:T]|\.\d+/g, '');
   const isShort = text < '2050' && text >= '1950';
   return tlv(isShort ? Tag.utcTime : Tag.generalizedTime, Buffer.from(isShort ? text.slice(2) : text, 'latin1'));
 }
 
-/** Of the universal class. */
+/** Tags of the universal class. */
 export const Tag = {
   boolean: 0x01,
   integer: 0x02,

@@ -5,7 +5,7 @@ import { commonNameOf, Extension, readAlternativeNames, readCertificateParts, re
 import { printable } from '../text/printable.ts';
 import { isUuid } from '../text/names.ts';
 
-/** What a status or a metric shows of a certificate. */
+/** Data of a certificate for statuses and metrics. */
 export interface CertificateFacts {
   readonly subject: string;
   readonly commonName?: string;
@@ -14,23 +14,23 @@ export interface CertificateFacts {
   readonly notBefore: number;
   readonly notAfter: number;
   readonly hosts: readonly string[];
-  /** The id that it names, in a URI `urn:uuid:…`. */
+  /** Site ID from a URI `urn:uuid:…`. */
   readonly siteId?: string;
   readonly isAuthority: boolean;
 }
 
-/** A certificate with all that is asked of one. */
+/** Parsed certificate. */
 export interface ReadCertificate {
   readonly x509: X509Certificate;
   readonly parts: CertificateParts;
   readonly facts: CertificateFacts;
-  /** Undefined: for all. */
+  /** Object identifiers of `extendedKeyUsage`; undefined permits every use. */
   readonly uses: readonly string[] | undefined;
-  /** May sign certificates, as far as `keyUsage` says. */
+  /** Whether `keyUsage` permits signing certificates. */
   readonly maySign: boolean;
 }
 
-/** All certificates of a PEM text. @throws CertificateError `tls-no-cert` or `tls-mangled`, saying where */
+/** Parses all certificates of a PEM text. @throws CertificateError `tls-no-cert` or `tls-mangled` with the location */
 export function readCertificates(pem: string, where: string): readonly [ReadCertificate, ...ReadCertificate[]] {
   const blocks = blocksOf(pem, where);
   const [first, ...rest] = blocks
@@ -68,7 +68,7 @@ export function readCertificate(der: Uint8Array, where: string): ReadCertificate
   }
 }
 
-/** The first certificate of a PEM text. @throws CertificateError `tls-mangled` or `tls-no-cert`, saying where */
+/** Returns data of the first certificate of a PEM text. @throws CertificateError `tls-mangled` or `tls-no-cert` with the location */
 export function certificateFacts(pem: string, where: string): CertificateFacts {
   return readCertificates(pem, where)[0].facts;
 }
@@ -90,10 +90,10 @@ function factsOf(x509: X509Certificate, parts: CertificateParts): CertificateFac
   };
 }
 
-/** Names come from outside, and Node.js writes each part on a line of its own. An empty name is undefined to it. */
+/** Names are untrusted text. Node.js puts each part on its own line, and returns undefined for an empty name. */
 function onOneLine(name: string | undefined): string {
   return printable((name ?? '').replaceAll('\n', ', '), 512);
 }
 
-/** keyCertSign is bit 5 from the left (RFC 5280 section 4.2.1.3); without the extension everything is allowed. */
+/** keyCertSign is bit 5 from the left (RFC 5280 section 4.2.1.3). Without the extension every use is permitted. */
 const maySign = (keyUsage: Buffer | undefined): boolean => keyUsage === undefined || ((keyUsage[3] ?? 0) & 0b0000_0100) !== 0;

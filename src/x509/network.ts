@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { groupsOf } from './alternative-names.ts';
 
-/** To whom an address counts: who has one IPv6 address has all of its /64 (RFC 6177). */
+/** Groups addresses for limits: the holder of one IPv6 address usually has its whole /64 (RFC 6177). */
 export function networkOf(address: string): string {
   const [bare = ''] = address.split('%', 1);
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare) ?? [];

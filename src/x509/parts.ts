@@ -2,14 +2,14 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { Tag } from './der-writer.ts';
 import { DerError, expectTag, readBitString, readChildren, readObjectIdentifier, readWhole, type Element } from './der-reader.ts';
 
-/** The parts of a certificate (RFC 5280 section 4.1) that node:crypto's `X509Certificate` does not give, as they stand. */
+/** Parts of a certificate (RFC 5280 section 4.1) that `X509Certificate` of node:crypto does not expose, undecoded. */
 export interface CertificateParts {
-  /** The issuer's name, DER. */
+  /** Name of the issuer, DER. */
   readonly issuer: Buffer;
-  /** The subject's name, DER. */
+  /** Name of the subject, DER. */
   readonly subject: Buffer;
   readonly signatureAlgorithm: string;
-  /** By object identifier: the content of each extension's OCTET STRING. */
+  /** Content of each extension's OCTET STRING, by object identifier. */
   readonly extensions: ReadonlyMap<string, Buffer>;
 }
 
@@ -17,7 +17,7 @@ export function readCertificateParts(der: Buffer): CertificateParts {
   const certificate = readChildren(readWhole(der, Tag.sequence, 'the certificate'), 'the certificate');
   const tbs = readChildren(expectTag(certificate[0], Tag.sequence, 'the certificate to be signed'), 'the certificate to be signed');
   const algorithm = readChildren(expectTag(certificate[1], Tag.sequence, 'the signature algorithm'), 'the signature algorithm');
-  // Version is [0] and may be left out, so that all after it moves.
+  // The version, [0], is optional, so later elements may be shifted.
   const rest = tbs[0]?.tag === 0xa0 ? tbs.slice(1) : tbs;
   return {
     issuer: expectTag(rest[2], Tag.sequence, 'the issuer').whole,
@@ -39,9 +39,9 @@ function readExtensions(explicit: Element | undefined): ReadonlyMap<string, Buff
   return extensions;
 }
 
-/** A certificate signing request (RFC 2986). */
+/** Certificate signing request (RFC 2986). */
 export interface RequestParts {
-  /** What is signed, DER. */
+  /** Signed part, DER. */
   readonly signed: Buffer;
   readonly subject: Buffer;
   /** SubjectPublicKeyInfo, DER. */
@@ -70,7 +70,7 @@ export function readRequestParts(der: Buffer): RequestParts {
   };
 }
 
-/** The last common name of a name (DER), undefined where there is none that is text. */
+/** Returns the last common name of a name (DER); undefined if no common name has a string type. */
 export function commonNameOf(name: Buffer): string | undefined {
   let found: string | undefined;
   for (const part of readChildren(readWhole(name, Tag.sequence, 'the name'), 'the name')) {
@@ -94,13 +94,13 @@ export const Extension = {
   basicConstraints: '2.5.29.19',
   authorityKeyIdentifier: '2.5.29.35',
   extendedKeyUsage: '2.5.29.37',
-  /** Netscape's, for people who look at a certificate. */
+  /** Netscape comment, for people who inspect a certificate. */
   comment: '2.16.840.1.113730.1.13',
 } as const;
 
 export const Use = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2', any: '2.5.29.37.0' } as const;
 
-/** `dns:`, `ip:` and `uri:` are the only kinds of name that are used here; all others are left out. */
+/** `dns:`, `ip:` and `uri:` names. Other kinds are ignored. */
 export interface AlternativeNames {
   readonly dns: readonly string[];
   readonly ip: readonly string[];
@@ -118,7 +118,7 @@ export function readAlternativeNames(extension: Buffer | undefined): Alternative
   return names;
 }
 
-/** The text of a comment. */
+/** Returns the text of a comment. */
 export function readComment(extension: Buffer | undefined): string | undefined {
   if (extension === undefined) return undefined;
   return readWhole(extension, Tag.ia5String, 'the comment').content.toString('latin1');
@@ -132,14 +132,14 @@ function addressText(bytes: Buffer): string {
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 }
 
-/** Object identifiers of `extendedKeyUsage`; undefined where the certificate may be used for all. */
+/** Returns the object identifiers of `extendedKeyUsage`; undefined if every use is permitted. */
 export function readUses(extension: Buffer | undefined): readonly string[] | undefined {
   if (extension === undefined) return undefined;
   const list = readChildren(readWhole(extension, Tag.sequence, 'the key usage'), 'the key usage');
   return list.map((element) => readObjectIdentifier(element, 'the key usage'));
 }
 
-/** Why a public key is too weak or of a kind that TLS 1.3 does not take; undefined when it will do. */
+/** Returns why a public key is too weak, or not supported by TLS 1.3; undefined if it is acceptable. */
 export function weaknessOf(key: KeyObject): string | undefined {
   const { modulusLength = 0, namedCurve = '', publicExponent = 0n } = key.asymmetricKeyDetails ?? {};
   switch (key.asymmetricKeyType) {
@@ -147,7 +147,7 @@ export function weaknessOf(key: KeyObject): string | undefined {
     case 'rsa-pss':
       if (modulusLength < 2048) return `an RSA key of ${modulusLength} bits (2048 is the least)`;
       if (modulusLength > 8192) return `an RSA key of ${modulusLength} bits (8192 is the most)`;
-      // With one as long as the modulus, which OpenSSL takes up to 3072 bits, a signature takes more than ten times as long to check.
+      // OpenSSL accepts an exponent as long as the modulus up to 3072 bits. Verifying a signature then takes more than ten times as long.
       return publicExponent >= 2n ** 32n
         ? `an RSA key whose public exponent has ${publicExponent.toString(2).length} bits (32 is the most)`
         : undefined;
@@ -163,5 +163,5 @@ export function weaknessOf(key: KeyObject): string | undefined {
 
 const strongCurves = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
 
-/** @throws whatever OpenSSL says of bytes that are no key */
+/** @throws OpenSSL's error if the bytes are not a key */
 export const publicKeyOf = (spki: Buffer): KeyObject => createPublicKey({ key: spki, format: 'der', type: 'spki' });

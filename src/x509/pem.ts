@@ -1,24 +1,24 @@
 import { EarshotError } from '../errors/earshot-error.ts';
-/** One block of a PEM text (RFC 7468). */
+/** Block of a PEM text (RFC 7468). */
 export interface PemBlock {
   readonly label: string;
   readonly der: Buffer;
-  /** Of its BEGIN line, from 1. */
+  /** Line of its BEGIN, from 1. */
   readonly line: number;
 }
 
-/** Where and why a text is not PEM. */
+/** The text is not PEM. The message gives location and reason. */
 export class PemError extends EarshotError<'tls-mangled'> {
   constructor(message: string) {
     super('tls-mangled', message);
   }
 }
 
-/** A certificate takes 1 to 8 KiB; a file of authorities some hundred of them. */
+/** A certificate takes 1 to 8 KiB, and a file of CAs contains several hundred. */
 const MAX_CHARACTERS = 1_048_576;
 const MAX_BLOCKS = 1_000;
 
-/** All blocks of a text; whatever stands between them is explanation (RFC 7468 section 2) and passed over. */
+/** Returns all blocks of a text. Text between them is explanatory (RFC 7468 section 2) and is skipped. */
 export function readPem(text: string): readonly PemBlock[] {
   if (text.length > MAX_CHARACTERS) throw new PemError(`is longer than ${MAX_CHARACTERS} characters`);
   const blocks: PemBlock[] = [];
@@ -38,7 +38,7 @@ export function readPem(text: string): readonly PemBlock[] {
       blocks.push({ label, line: open.line, der: decode(open) });
       open = undefined;
     } else if (open !== undefined) {
-      // The first lines of an old encrypted key are headers (RFC 1421): kept out of the base64, and told by their colon.
+      // An old encrypted key begins with headers (RFC 1421), which contain a colon. They are not part of the base64.
       if (!/^[A-Za-z0-9+/]*={0,2}$/.test(line) && !line.includes(':')) throw new PemError(`line ${number} is not base64`);
       if (!line.includes(':')) open.body.push(line);
     }
@@ -50,7 +50,7 @@ export function readPem(text: string): readonly PemBlock[] {
 function decode(block: { label: string; line: number; body: readonly string[] }): Buffer {
   const base64 = block.body.join('');
   const der = Buffer.from(base64, 'base64');
-  // Buffer stops at padding in the middle; then what it read is less than what stands there.
+  // Buffer stops at padding in the middle, and then returns fewer bytes than the text encodes.
   if (der.length === 0 || base64.length % 4 !== 0 || der.length !== (base64.length / 4) * 3 - (base64.match(/=/g)?.length ?? 0)) {
     throw new PemError(`the ${block.label} that begins in line ${block.line} is not whole base64`);
   }

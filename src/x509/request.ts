@@ -6,7 +6,7 @@ import { signatureHashes, signed } from './signature.ts';
 import { COMMON_NAME, commonNameOf, publicKeyOf, readRequestParts, weaknessOf, type RequestParts } from './parts.ts';
 import { isOneLine, quoted } from '../text/printable.ts';
 
-/** A new ECDSA P-256 key, PKCS#8 PEM. */
+/** Creates an ECDSA P-256 key, PKCS #8 PEM. */
 export function createKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -22,7 +22,7 @@ export function isKey(pem: string): boolean {
   }
 }
 
-/** A certificate signing request (PKCS #10, RFC 2986), PEM. It asks for no extension: the authority decides them. */
+/** Creates a certificate signing request (PKCS #10, RFC 2986), PEM. It requests no extensions, since the authority decides them. */
 export function createRequest(key: string, subject: string): string {
   const privateKey = createPrivateKey(key);
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' });
@@ -30,7 +30,7 @@ export function createRequest(key: string, subject: string): string {
   return writePem('CERTIFICATE REQUEST', signed(content, privateKey));
 }
 
-/** A name of one common name, DER. */
+/** Encodes a name with one common name, DER. */
 export function subjectName(commonName: string): Buffer {
   if (commonName === '' || commonName.length > 64 || !isOneLine(commonName)) {
     throw new CertificateError(
@@ -41,13 +41,13 @@ export function subjectName(commonName: string): Buffer {
   return sequence(set(sequence(objectIdentifier(COMMON_NAME), utf8String(commonName))));
 }
 
-/** A request whose sender has shown to hold the key. */
+/** Request whose sender has proved possession of the key. */
 export interface CheckedRequest {
   readonly publicKey: KeyObject;
   readonly commonName?: string;
 }
 
-/** A request of an RSA key of 8192 bits has less than half of this. */
+/** More than twice the length of a request with an RSA key of 8192 bits. */
 const MAX_CHARACTERS = 8_192;
 
 /** @throws CertificateError `request-malformed` or `tls-weak` */
@@ -74,7 +74,7 @@ function isSignedBy(parts: RequestParts, publicKey: KeyObject): boolean {
   try {
     return verify(hash, parts.signed, publicKey, parts.signature);
   } catch {
-    // An algorithm of another kind than the key.
+    // The algorithm does not fit the type of the key.
     return false;
   }
 }
@@ -109,7 +109,7 @@ function readName(subject: Buffer): string | undefined {
 const malformed = (why: string, cause?: unknown): CertificateError =>
   new CertificateError('request-malformed', `the certificate request is malformed: ${why}`, cause);
 
-/** Tells keys apart: SHA-256 of the SubjectPublicKeyInfo, hex. */
+/** SHA-256 of the SubjectPublicKeyInfo, hex. Identifies a key. */
 export const keyHashOf = (publicKey: KeyObject): string =>
   createHash('sha256')
     .update(publicKey.export({ type: 'spki', format: 'der' }))

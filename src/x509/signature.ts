@@ -2,7 +2,7 @@ import { sign, type KeyObject } from 'node:crypto';
 import { bitString, nothing, objectIdentifier, sequence } from './der-writer.ts';
 import { CertificateError } from './errors.ts';
 
-/** What is signed, how, and the signature: the shape of certificates and of requests alike. */
+/** Encodes content, algorithm and signature: the structure of both certificates and requests. */
 export function signed(content: Buffer, key: KeyObject): Buffer {
   const algorithm = algorithmFor(key);
   return sequence(content, algorithm.identifier, bitString(sign(algorithm.hash, content, key)));
@@ -11,7 +11,7 @@ export function signed(content: Buffer, key: KeyObject): Buffer {
 export interface SignatureAlgorithm {
   /** AlgorithmIdentifier, DER. */
   readonly identifier: Buffer;
-  /** As `node:crypto` wants it; Ed25519 and Ed448 hash for themselves. */
+  /** Hash name for `node:crypto`; null for Ed25519 and Ed448, which include hashing. */
   readonly hash: string | null;
 }
 
@@ -43,7 +43,7 @@ const curves = new Map([
   ['secp521r1', { oid: '1.2.840.10045.4.3.4', hash: 'sha512' }],
 ]);
 
-/** Hashes of the signatures of requests, by object identifier. SHA-1 is not among them. */
+/** Hashes of request signatures, by object identifier. SHA-1 is not accepted. */
 export const signatureHashes: ReadonlyMap<string, string | null> = new Map<string, string | null>([
   ['1.2.840.113549.1.1.11', 'sha256'],
   ['1.2.840.113549.1.1.12', 'sha384'],
