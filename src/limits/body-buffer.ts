@@ -7,8 +7,8 @@ export interface BodyLimits {
 const FIRST = 4_096;
 
 /**
- * Assembles the body of an untrusted peer. Each piece is an object of some hundred bytes: a body of a few hundred kilobytes in pieces of one
- * byte would take a hundred megabytes. So pieces are copied, and counted.
+ * Assembles the body of an untrusted peer. Each piece is an object of some hundred bytes, so a body of a few hundred kilobytes in
+ * one-byte pieces would take a hundred megabytes. Therefore pieces are copied and counted.
  */
 export class BodyBuffer {
   readonly #limits: BodyLimits;

@@ -1,13 +1,13 @@
 import { KeyedLimits } from './keyed-limits.ts';
 
-/** Clocks and work are in milliseconds. */
+/** CPU time used by an activity. Clocks and work are in milliseconds. */
 export interface CpuUsage {
   /** Milliseconds until there is time again. */
   wait(clock: number): number;
   spend(milliseconds: number, clock: number): void;
 }
 
-/** Milliseconds. */
+/** Default maximum that one piece of work counts, in milliseconds. */
 const MOST_AT_ONCE = 1_000;
 
 /** Limits an activity to a fraction of CPU time. */
@@ -21,7 +21,7 @@ export class CpuBudget implements CpuUsage {
   /**
    * @param part fraction of the time, up to 1
    * @param burst milliseconds that may be spent at once beyond it
-   * @param most milliseconds that one piece of work counts at most: a longer one took so long because the process was suspended
+   * @param most maximum milliseconds that one piece of work counts; a longer one means that the process was suspended
    */
   constructor(part: number, burst: number, most = MOST_AT_ONCE) {
     this.#part = part;
@@ -39,7 +39,7 @@ export class CpuBudget implements CpuUsage {
     this.#owed += Math.min(milliseconds, this.#most);
   }
 
-  /** Whether all that was spent is paid back. */
+  /** Whether everything that was spent is paid back. */
   isWhole(clock: number): boolean {
     this.#commit(clock);
     return this.#owed === 0;
@@ -53,11 +53,11 @@ export class CpuBudget implements CpuUsage {
 
 /** One of several users of a budget. */
 export interface CpuBudgetUser extends CpuUsage {
-  /** Ends its waiting. To be called when it closes. */
+  /** Stops waiting. Must be called when the user closes. */
   leave(): void;
 }
 
-/** Number of keys from which on idle budgets are evicted. */
+/** Number of keys at which idle budgets are evicted. */
 const MOST_IDLE = 1_024;
 /** Milliseconds that one user may spend before the next one. */
 const SLICE = 5;

@@ -1,4 +1,7 @@
-/** A queue that serves its owners round-robin, and the items of each in order. However many one has, another waits for one of them at most. */
+/**
+ * A queue that serves its owners round-robin, and each owner's items in order. However many items one owner has, others wait for one of
+ * them.
+ */
 export class FairQueue<T> {
   /** Items by owner, the next owner first. No set is empty. */
   readonly #waiting = new Map<string, Set<T>>();

@@ -1,12 +1,12 @@
 import { Amounts } from './amounts.ts';
 
-/** Owners with equal amounts hold together at most so many times what is free: three quarters of what is not set aside. */
+/** Owners with equal amounts hold together at most this multiple of the free amount: three quarters of what is not set aside. */
 const TIMES_FREE = 3;
 
 /** Fraction that is set aside for owners with little, and the fraction that each of them gets: enough for 128 owners. */
 const SET_ASIDE = 1 / 16;
 const LITTLE = 1 / 2_048;
-/** The least of such an amount: one connection has a socket at both ends. */
+/** Minimum of the small amount: one connection has a socket at both ends. */
 const LEAST = 2;
 
 /**
@@ -43,7 +43,7 @@ export class FairShare {
     return amount <= this.room(owner, mayCome);
   }
 
-  /** Amount that it may take now; below zero if it holds too much. */
+  /** Amount that the owner may take now; negative if it holds too much. */
   room(owner: string, mayCome = true): number {
     const { most } = this;
     const { total } = this.#held;

@@ -2,11 +2,11 @@ export interface KeyedLimitsOptions<L> {
   readonly create: () => L;
   /** Whether the limit is as if it had just been created. */
   readonly isIdle: (limit: L, clock: number) => boolean;
-  /** Number of keys from which on idle limits are evicted. */
+  /** Number of keys at which idle limits are evicted. */
   readonly most: number;
 }
 
-/** A limit for each key, created at first use. A key that returns finds its limit as it left it, since only idle ones are evicted. */
+/** A limit for each key, created at first use. Only idle limits are evicted, so a key that returns finds its limit unchanged. */
 export class KeyedLimits<L> {
   readonly #options: KeyedLimitsOptions<L>;
   readonly #limits = new Map<string, L>();
@@ -19,14 +19,14 @@ export class KeyedLimits<L> {
     return this.#limits.get(key);
   }
 
-  /** Whether there are fewer than `most`, after idle ones are evicted. */
+  /** Whether there is capacity for another key, after idle limits are evicted. */
   hasCapacity(clock: number): boolean {
     const { isIdle, most } = this.#options;
     if (this.#limits.size >= most) for (const [key, limit] of this.#limits) if (isIdle(limit, clock)) this.#limits.delete(key);
     return this.#limits.size < most;
   }
 
-  /** Creates it if absent, also beyond `most` if none is idle. */
+  /** Creates the limit if absent, even beyond `most` if no limit is idle. */
   of(key: string, clock: number): L {
     const known = this.#limits.get(key);
     if (known !== undefined) return known;

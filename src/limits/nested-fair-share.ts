@@ -76,7 +76,7 @@ export class NestedFairShare {
     return this.#keys.get(owner) ?? NONE;
   }
 
-  /** Its claim, or the claim that it may have once it holds so much. */
+  /** Returns the owner's claim, or the claim that it may have once it holds these amounts. */
   #claimFor(owner: string, held: number, ofKeys: number): number {
     const claimed = this.#claims.held.of(owner);
     return Math.max(claimed, Math.min(wantedFor(held, ofKeys), claimed + Math.floor(this.#claims.room(owner))));

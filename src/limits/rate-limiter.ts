@@ -1,4 +1,4 @@
-/** Tokens at once, and then so many each second. */
+/** Number of tokens in a full bucket, and number added each second. */
 export interface Rate {
   readonly burst: number;
   readonly perSecond: number;
@@ -51,12 +51,12 @@ export class RateLimiter {
     return this.timeUntil(0);
   }
 
-  /** Takes tokens, whether there are so many or not. */
+  /** Takes tokens even if there are too few. */
   charge(tokens: number): void {
     this.#tokens -= tokens;
   }
 
-  /** Milliseconds from the last refill until there are so many tokens. */
+  /** Milliseconds from the last refill until that many tokens are available. */
   timeUntil(tokens: number): number {
     return this.#tokens >= tokens ? 0 : ((tokens - this.#tokens) / this.#rate.perSecond) * 1000;
   }
@@ -99,7 +99,7 @@ export class KeyedRateLimiter {
     this.#limiters.delete(key);
   }
 
-  /** Deletes the limiters that have a full burst. To be called now and then if the number of keys is not bounded. */
+  /** Deletes the limiters that have a full burst. Call it periodically if the number of keys is unbounded. */
   evictFull(clock: number): void {
     for (const [key, limiter] of this.#limiters) if (limiter.isFull(clock)) this.#limiters.delete(key);
   }

@@ -1,12 +1,12 @@
 import { performance } from 'node:perf_hooks';
 
-/** Work on up to a whole network. It yields now and then, so that other work can run in between. */
+/** Long work, for example on a whole network. It yields periodically so that other work can run in between. */
 export type Sliced<T> = Generator<undefined, T, undefined>;
 
 /** Nodes or edges between two yields: some tenths of a millisecond. */
 const STEP = 1_024;
 
-/** Counts work, and says when to yield. */
+/** Counts work and decides when to yield. */
 export class SliceCounter {
   #done = 0;
 
@@ -19,7 +19,7 @@ export class SliceCounter {
   }
 }
 
-/** Does all that is left at once. */
+/** Runs all remaining steps at once. */
 export function runToEnd<T>(steps: Sliced<T>): T {
   for (;;) {
     const step = steps.next();
@@ -27,7 +27,7 @@ export function runToEnd<T>(steps: Sliced<T>): T {
   }
 }
 
-/** Continues for so many milliseconds, and one step. @returns undefined if work is left */
+/** Runs steps for that many milliseconds, at least one step. @returns undefined if work is left */
 export function runSlice<T>(steps: Sliced<T>, milliseconds: number): { readonly value: T } | undefined {
   const until = performance.now() + milliseconds;
   for (;;) {

@@ -3,11 +3,11 @@ import { RateLimiter } from '../limits/rate-limiter.ts';
 import { bounded } from '../telemetry/boundary.ts';
 import { limitTable } from '../limits/table.ts';
 
-/** The burst starts in one event-loop iteration, in which no other client is served. */
+/** The burst starts in one event-loop iteration, during which no other client is served. */
 const RATE = limitTable.handshakeStarts.value;
-/** Milliseconds between two handshakes of one group: they take a tenth or two of the event loop's time. */
+/** Milliseconds between two handshakes of one group. They take one or two tenths of the event loop's time. */
 const EVERY = 1_000 / RATE.perSecond;
-/** Number of groups from which on idle ones are evicted. */
+/** Number of groups at which idle ones are evicted. */
 const MANY = 1_024;
 
 interface Waiting<T> {
@@ -17,14 +17,14 @@ interface Waiting<T> {
 
 interface Group<T> {
   readonly rate: RateLimiter;
-  /** The newest last. */
+  /** Waiting members, the newest last. */
   readonly waiting: Waiting<T>[];
   timer: NodeJS.Timeout | undefined;
 }
 
 /**
- * Limits how fast handshakes start, separately for each group: each takes a millisecond or two of the event loop's time. The newest starts
- * first, since admission evicts the oldest.
+ * Limits how fast handshakes start, separately for each group: each takes a millisecond or two of the event loop's time. The newest
+ * starts first, since admission evicts the oldest.
  */
 export class HandshakePace<T> {
   readonly #groups: KeyedLimits<Group<T>>;

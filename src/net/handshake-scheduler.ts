@@ -4,46 +4,57 @@ import { readHandleOf } from './node-internals.ts';
 import { beginsHarmlessly, feedOf, type Feed } from './tls-feed.ts';
 import { limitTable } from '../limits/table.ts';
 
-/** Milliseconds until the next connection is looked at, where none of those that wait has brought anything; the second where that has been so for a while. */
+/** Milliseconds until the next connection is checked if no waiting one had data, and the longer pause once that lasts. */
 const PAUSE = 2;
 const LONG_PAUSE = 10;
-/** So many are looked at without a pause: a look takes hundredths of a millisecond, and strangers who say nothing are not to keep newcomers waiting. */
+/**
+ * Number of connections checked without a pause. A check takes hundredths of a millisecond, and silent clients must not delay new ones.
+ */
 const MANY = 32;
-/** So many in a turn, where none has brought anything: else those who have stopped in their midst would keep newcomers waiting for a turn each. */
+/**
+ * Number of connections without data checked in one event-loop iteration. Otherwise each stalled handshake would delay new ones by an
+ * iteration.
+ */
 const LOOKS = 16;
-/** Milliseconds after which one that has brought nothing counts as silent. */
+/** Milliseconds without data after which a connection counts as silent. */
 const SILENCE = 1_000;
-/** Milliseconds of work that any handshake may take. */
+/** Milliseconds of work that any handshake may cause. */
 const USUAL = limitTable.handshakeWork.value;
-/** So many times as long as the rest took whoever caused it waits, and at most so many milliseconds. All others wait as long as it took. */
+/**
+ * A group that causes more work pauses for this multiple of the excess, up to a maximum in milliseconds. All other groups pause for the
+ * excess itself.
+ */
 const WAIT = 10;
 const LONGEST_WAIT = limitTable.handshakePause.value;
 
-/** As they are when this is loaded: where a test stops the time of others, handshakes go on. */
+/** Captured at load time, so that handshakes continue in tests that mock timers. */
 const [nextTurn, timer] = [setImmediate, setTimeout];
 const later = (run: () => void, milliseconds: number): void => {
   timer(run, milliseconds).unref();
 };
 
 /**
- * Who has connected: others to this process, or this one to them; or others to ask one thing, whose connections are read in turn to their ends; or
- * others of whom no certificate is wanted.
+ * Direction of a connection. `incoming`: accepted. `outgoing`: dialed by this process. `asking`: accepted for one request, and read
+ * round-robin until it ends. `unknown`: accepted, without a request for a client certificate.
  */
 export type Side = 'incoming' | 'outgoing' | 'asking' | 'unknown';
 
 interface Group {
   readonly waiting: Set<Socket>;
-  /** Those that have said nothing for a while: they have every other look, so that strangers who sit still keep nobody of their address. */
+  /** Connections that have been silent for a while. They get every other check, so they cannot block others of the same address. */
   readonly silent: Set<Socket>;
   isOfSilent: boolean;
-  /** None of it is read before. */
+  /** Time before which no connection of the group is read. */
   until: number;
 }
 
-/** Whose turn it is comes first. */
+/** Groups by name, the next one to be read first. */
 type Groups = Map<string, Group>;
 
-/** Bytes that a peer may bring until its handshake is over, or in all. Certificates that people use are a quarter of that; servers may name all authorities that they trust. */
+/**
+ * Maximum number of bytes from a peer until its handshake ends, or in all for `asking`. Usual certificates need a quarter of that;
+ * servers may list all their trusted authorities.
+ */
 const MOST_BYTES: { readonly [side in Side]: number } = {
   incoming: limitTable.handshakeBytes.value,
   outgoing: limitTable.dialedHandshakeBytes.value,
@@ -58,25 +69,24 @@ interface Reading {
   readonly groups: Groups;
   readonly of: string;
   readonly take: Feed;
-  /** Bytes that it may still bring. */
+  /** Number of bytes that the peer may still send. */
   left: number;
-  /** When it began, or brought something last. */
+  /** Time of the start, or of the last data. */
   since: number;
-  /** Nothing has come yet, and the system may read what does. */
+  /** Whether no data has arrived yet, and the system may read the first data. */
   isNew: boolean;
 }
 
 /**
- * Reads connections until their TLS handshakes are over: one in a turn of the event loop, of each side in turn and there of each group, and so many
- * bytes at most.
+ * Reads connections until their TLS handshakes end: one in each event-loop iteration, round-robin by side and within it by group, and up
+ * to a maximum number of bytes.
  *
- * OpenSSL verifies whatever chain it is shown, whoever signed it: it takes 100 KiB, of which the signatures are half a second's work, and names with constraints
- * on them seven seconds', since each is looked at for each. Nobody else is served meanwhile, and Node.js has no bound to set. So it gets less of them.
- * Of what it gets, several do not come together, and between them others have their time: whoever made work waits longer than it took, and those
- * that share its group with it.
+ * OpenSSL verifies any chain it receives, even an untrusted one. 100 KiB of chain can take half a second for signatures, or seven seconds
+ * for name constraints, since each name is checked against each. Nothing else runs meanwhile, and Node.js has no limit for it. So OpenSSL
+ * gets fewer bytes, in separate iterations. A group that causes much work pauses longer than that work took.
  *
- * Where no certificate is wanted, a handshake takes what that of this process does. But a thousand may begin at once, and OpenSSL keeps 128 KiB of
- * what each says first.
+ * Without client certificates, a handshake costs only this process's own part. But a thousand may start at once, and OpenSSL keeps 128
+ * KiB of the first data of each.
  */
 export class HandshakeScheduler {
   readonly #now: () => number;
@@ -92,10 +102,10 @@ export class HandshakeScheduler {
     asking: this.#incoming,
     unknown: this.#unknown,
   };
-  /** In turn: strangers, whatever they come for, have every other look at most. */
+  /** Order of the sides. Accepted connections of any kind get at most every other check. */
   readonly #sides = [this.#incoming, this.#outgoing, this.#unknown, this.#outgoing];
   #isScanning = false;
-  /** Looks since one that brought something, or a newcomer. */
+  /** Number of checks since the last one with data or the last new connection. */
   #inVain = 0;
   readonly #scanNow = bounded(
     'look/handshake-read',
@@ -103,14 +113,18 @@ export class HandshakeScheduler {
     () => this.#again(PAUSE),
   );
 
-  /** @param now milliseconds, monotonic. @param worked milliseconds that this thread has worked. @param pause calls back after so many */
+  /**
+   * @param now monotonic milliseconds
+   * @param worked CPU time of this thread in milliseconds
+   * @param pause calls back after that many milliseconds
+   */
   constructor(now: () => number = () => performance.now(), worked: () => number = threadTime, pause = later) {
     this.#now = now;
     this.#worked = worked;
     this.#pause = pause;
   }
 
-  /** To be called at once when TLS has taken the connection. @param take reads it */
+  /** Must be called right after TLS has taken the connection. @param take reads it */
   begin(raw: Socket, of: string, side: Side = 'incoming', take: Feed | undefined = feedOf(raw)): void {
     if (take === undefined) return;
     this.#readings.set(raw, {
@@ -123,7 +137,7 @@ export class HandshakeScheduler {
       isNew: beginsHarmlessly(raw),
     });
     const stop = (): void => this.#stop(raw);
-    // TLS begins to read it after this turn's handlers.
+    // TLS starts reading after the handlers of this iteration.
     process.nextTick(bounded('connection/handshake-read-stopped', stop, () => void raw.destroy()));
     const closed = (): void => this.end(raw);
     raw.once('close', bounded('connection/handshake-read-closed', closed, closed));
@@ -131,7 +145,7 @@ export class HandshakeScheduler {
     this.#resume(0);
   }
 
-  /** Its handshake is over: it is read as any other. Also of one that has never begun. */
+  /** Called when the handshake has ended: the system reads the connection from now on. No-op if it never began. */
   end(raw: Socket): void {
     const reading = this.#readings.get(raw);
     if (reading === undefined) return;
@@ -173,7 +187,7 @@ export class HandshakeScheduler {
         const since = this.#worked();
         const bytes = this.#take(next, reading);
         const beyond = Math.max(0, this.#worked() - since - USUAL);
-        // The work of our own certificate is nobody's doing.
+        // Work for our own certificate is not caused by the group.
         if (beyond > 0 && reading.side !== 'unknown') groupAt(reading).until = this.#now() + Math.min(beyond * WAIT, LONGEST_WAIT);
         if (bytes > 0) {
           this.#inVain = 0;
@@ -197,7 +211,7 @@ export class HandshakeScheduler {
       }
       this.#stop(raw);
       const wait = reading.isNew ? this.#waitInVain() : 0;
-      // Nothing was done for it: the next has this turn.
+      // No work was done, so the next connection is read in this iteration.
       if (reading.isNew && wait === 0) this.#scanNow();
       else this.#again(wait);
     };
@@ -205,7 +219,7 @@ export class HandshakeScheduler {
       raw.destroy();
       this.#again(PAUSE);
     };
-    // Between a timer, or an immediate, and the next immediate the loop waits for events once.
+    // Between a timer or an immediate and the next immediate, the event loop polls for events once.
     nextTurn(bounded('look/handshake-has-read', looked, failed));
   }
 
@@ -217,7 +231,7 @@ export class HandshakeScheduler {
       raw.destroy();
       throw error;
     }
-    // Of its end TLS is told as usual.
+    // TLS receives the end of the connection in the usual way.
     if (bytes === undefined) this.end(raw);
     reading.left -= bytes ?? 0;
     if (!this.#readings.has(raw)) return bytes ?? 0;
@@ -237,7 +251,7 @@ export class HandshakeScheduler {
     return undefined;
   }
 
-  /** Unless its handshake is over by now. */
+  /** Stops reading, unless the handshake has ended. */
   #stop(raw: Socket): void {
     const reading = this.#readings.get(raw);
     if (reading === undefined) return;
@@ -259,7 +273,7 @@ function groupAt({ groups, of }: Reading): Group {
   return made;
 }
 
-/** Takes it out of what waits. */
+/** Removes and returns the next connection to read. */
 function nextOf(groups: Groups, now: number): Socket | undefined {
   for (const [of, group] of groups) {
     if (group.until > now) continue;
@@ -281,5 +295,5 @@ const threadTime = (): number => {
   return (user + system) / 1_000;
 };
 
-/** Of all ports of this process: they share its time. */
+/** Shared by all ports of this process, since they share its CPU time. */
 export const handshakeScheduler = new HandshakeScheduler();

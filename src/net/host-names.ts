@@ -11,38 +11,39 @@ type Lookup = (
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** Milliseconds after which an earlier answer stands for the one that is waited for (RFC 8767 section 5). */
+/** Milliseconds without an answer after which an earlier answer is used (RFC 8767 section 5). */
 export const PATIENCE = 1_800;
-/** Until a resolver that does not answer is asked again. */
+/** Milliseconds until a resolver that did not answer is asked again. */
 export const AGAIN = 5_000;
-/** How long an earlier answer may stand for a new one (RFC 8767 section 4). */
+/** Maximum age in milliseconds of an answer used in place of a new one (RFC 8767 section 4). */
 export const MOST_AGE = 86_400_000;
-/** A name with more addresses than this is not a server but a list. */
+/** Maximum number of addresses of one name. More addresses do not belong to one server. */
 const MOST_ADDRESSES = 16;
-/** Those that a configuration, or a linked site that says where it is reached, no longer has are forgotten beyond that. */
+/** Maximum number of names. Beyond it, names that neither the configuration nor a linked site's endpoints use any more are evicted. */
 const MOST_NAMES = limitTable.hostNames.value;
-/** Of names for which the resolver did not answer in time: libuv looks up two names at once, and one place is for the others. */
+/** Maximum number of concurrent lookups of slow names. libuv runs two lookups at once, and one slot is for other names. */
 const MOST_SLOW = 1;
-/** Answers that there is no such name. Whatever else fails says nothing about it. */
+/** Errors that mean the name does not exist. Other failures say nothing about it. */
 const GONE: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA']);
 
 interface Name {
   readonly host: string;
   readonly waiting: Set<Resolved>;
-  /** It is being looked up, or waits for its turn. */
+  /** Whether it is being looked up, or waits in the queue. */
   isAsked: boolean;
   isSlow: boolean;
-  /** Its last answer stands for one that does not come. */
+  /** Whether its last answer is used in place of a missing one. */
   isStale: boolean;
   last: { readonly addresses: readonly LookupAddress[]; readonly at: number; readonly since: number } | undefined;
   timer: NodeJS.Timeout | undefined;
 }
 
 /**
- * Addresses of names. Whoever asks for a name while it is being looked up gets the same answer. Where the resolver does not answer, the last
- * known addresses serve, and it is asked again until it does.
+ * Resolves host names. Concurrent requests for a name share one lookup. If the resolver does not answer, the last known addresses are
+ * used, and it is asked again until it answers.
  *
- * Invariants: `#names` has who was wanted last at its end. A name is looked up once at a time. Of those that are slow, `MOST_SLOW` are; the others wait in `#queue`.
+ * Invariants: `#names` is in LRU order, the most recent last. Each name has at most one lookup. At most `MOST_SLOW` slow names are looked
+ * up; the others wait in `#queue`.
  */
 export class HostNames {
   readonly #lookup: Lookup;
@@ -55,18 +56,18 @@ export class HostNames {
     this.#lookup = lookup;
   }
 
-  /** When the answers that stand for others came, in milliseconds since 1970. */
+  /** Times of the stale answers in use, by host, in milliseconds since 1970. */
   get stale(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#names.values()].flatMap(({ host, isStale, last }) => (isStale && last ? [[host, last.at]] : [])));
   }
 
-  /** Told when a name begins to be answered with what was known at `since`, and when that ends. @returns how to end that */
+  /** Notifies when a stale answer known at `since` comes into use for a name, and when that ends. @returns a function to unsubscribe */
   onChange(subscriber: (host: string, since: number | undefined) => void): () => void {
     this.#subscribers.add(subscriber);
     return () => this.#subscribers.delete(subscriber);
   }
 
-  /** `done` is called once, never within the call. @returns how to give up: `done` is then not called any more */
+  /** Calls `done` once, never within the call. @returns a function to cancel; `done` is not called afterwards */
   resolve(host: string, done: Resolved): () => void {
     const name = this.#name(host);
     const { last } = name;
@@ -89,13 +90,13 @@ export class HostNames {
     const known = this.#names.get(host);
     if (known === undefined && this.#names.size >= MOST_NAMES) this.#evictOne();
     const name = known ?? { host, waiting: new Set(), isAsked: false, isSlow: false, isStale: false, last: undefined, timer: undefined };
-    // The last of all.
+    // Move it to the most recent end.
     this.#names.delete(host);
     this.#names.set(host, name);
     return name;
   }
 
-  /** Of those that nobody waits for the one that nobody has wanted for longest; of those whose answers stand for new ones only where there is no other. */
+  /** Evicts the least recently used name that no caller waits for. Names with stale answers in use are evicted last. */
   #evictOne(): void {
     const free = [...this.#names.values()].filter(({ isAsked, waiting }) => !isAsked && waiting.size === 0);
     const oldest = free.find(({ isStale }) => !isStale) ?? free[0];
@@ -199,10 +200,10 @@ export class HostNames {
 
 const UNEXPECTED = 'unexpected error';
 
-/** Of this process: the threads that look names up are. */
+/** Shared by this process, as are the libuv threads that resolve names. */
 export const hostNames = new HostNames();
 
-/** For sockets that look up names themselves. */
+/** Lookup function for sockets that resolve names themselves. */
 export const lookupKnown: LookupFunction = (host, { all }, callback) => {
   hostNames.resolve(host, (addresses, error) => {
     const [first] = addresses;

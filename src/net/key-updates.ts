@@ -6,9 +6,9 @@ import { readHandleOf } from './node-internals.ts';
 import { RateLimiter } from '../limits/rate-limiter.ts';
 import { limitTable } from '../limits/table.ts';
 
-/** Why a connection ends whose peer does without end what is bounded here. */
+/** Reason for ending a connection whose peer exceeds a rate limit of TLS messages. */
 export class EndlessTlsError extends EarshotError<'protocol'> {
-  /** Of the peer: `changes the keys of its TLS connection`. */
+  /** What the peer did, as a verb phrase: `changes the keys of its TLS connection`. */
   readonly what: string;
 
   constructor(what: string) {
@@ -17,18 +17,18 @@ export class EndlessTlsError extends EarshotError<'protocol'> {
   }
 }
 
-/** Whoever keeps to RFC 8446 section 5.5 changes his keys after hundreds of gigabytes. */
+/** Peers that follow RFC 8446 section 5.5 update keys only after hundreds of gigabytes. */
 const RATE = limitTable.keyUpdates.value;
-/** Of the label of a line that tells of changed keys, as against those of a handshake. */
+/** Label of a keylog line for updated keys, as opposed to the keys of a handshake. */
 const CHANGED = /^(?:CLIENT|SERVER)_TRAFFIC_SECRET_N /;
 const LABEL_BYTES = 24;
 
 /**
- * Ends TLS connections that come to a server and change their keys without end (KeyUpdate, RFC 8446 section 4.6.3). Each takes OpenSSL some twenty
- * microseconds for 27 bytes, and nobody sees anything of it: a megabyte is most of a second, in which nobody else is served. OpenSSL tells of each
- * by a line for a log of keys, of which the label is read, and nothing is kept.
+ * Ends TLS connections of a server whose client updates keys without end (KeyUpdate, RFC 8446 section 4.6.3). OpenSSL takes about twenty
+ * microseconds for each 27-byte message, so a megabyte blocks the event loop for most of a second. The only sign of an update is a keylog
+ * line. Only its label is read, and nothing is stored.
  *
- * @param onExcess told of each that is ended
+ * @param onExcess called for each connection that is ended
  */
 export function limitKeyUpdates(server: Server, onExcess: (why: EndlessTlsError, socket: TLSSocket) => void): void {
   const bounds = new WeakMap<TLSSocket, () => void>();
@@ -49,8 +49,8 @@ export function limitKeyUpdates(server: Server, onExcess: (why: EndlessTlsError,
 }
 
 /**
- * The same of a connection to a server, and of its offers to resume it (NewSessionTicket, RFC 8446 section 4.6.1), each of which takes four times as long. It ends with
- * an EndlessTlsError.
+ * Does the same for a connection to a server. It also limits NewSessionTicket messages (RFC 8446 section 4.6.1), which take four times as
+ * long each. The connection ends with an EndlessTlsError.
  */
 export function limitKeyUpdatesOf(socket: TLSSocket): void {
   const ended = (why: EndlessTlsError): void => endLater(socket, why);
@@ -67,7 +67,7 @@ const CHANGES_KEYS = 'changes the keys of its TLS connection';
 
 const tellsOfChange = (line: Buffer): boolean => CHANGED.test(line.toString('latin1', 0, LABEL_BYTES));
 
-/** @returns to be called each time */
+/** @returns a function to call for each message */
 export function boundOf(what: string, onExcess: (why: EndlessTlsError) => void): () => void {
   const credit = new RateLimiter(RATE);
   let isOver = false;
@@ -78,7 +78,7 @@ export function boundOf(what: string, onExcess: (why: EndlessTlsError) => void):
   };
 }
 
-/** OpenSSL is at work on it now, and has read up to 64 KiB; more are not to come. */
+/** Ends the socket in the next iteration: OpenSSL is processing up to 64 KiB now. Reading stops at once. */
 export function endLater(socket: TLSSocket, why?: Error): void {
   readHandleOf(socket)?.readStop();
   const end = (): void => void socket.destroy(why);

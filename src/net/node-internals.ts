@@ -9,7 +9,7 @@ import { connect, createSecureContext, type TLSSocket } from 'node:tls';
 import type { Logger } from '../telemetry/log.ts';
 import { gauge } from '../telemetry/metrics.ts';
 
-/** Each part, and what is lost without it. */
+/** Each part, and the consequence if it is missing. */
 const LOSSES = {
   'read-control': 'short TLS records and endless key updates of one peer can delay others',
   'tls-input': 'TLS handshakes have no limit of bytes, and one of them can delay others',
@@ -68,7 +68,7 @@ const hook = createHook({
   trackPromises: false,
 });
 
-/** Has a TLS server take a connection. @returns the TLS input that it created, which Node.js does not expose otherwise */
+/** Makes a TLS server take a connection. @returns the TLS input that it created, which Node.js does not expose otherwise */
 export function takeWithTlsInput<S, R>(take: (this: S, raw: R) => void, server: S, raw: R): TlsInput | undefined {
   created = undefined;
   hook.enable();
@@ -98,7 +98,7 @@ interface ReadSlots {
   readonly callback: symbol;
 }
 
-/** Where a socket that was created with `onread` keeps its buffer and its callback. */
+/** Finds the properties in which a socket created with `onread` keeps its buffer and its callback. */
 function findReadSlots(): ReadSlots | undefined {
   const given = { buffer: Buffer.allocUnsafeSlow(1), callback: (): boolean => true };
   const probe = new Socket({ onread: given });
@@ -128,7 +128,7 @@ export function onReadInto(socket: Socket, callback: (length: number) => boolean
 
 const handleOf = (socket: Socket): Handle | undefined => (socket as unknown as { readonly _handle?: Handle | null })._handle ?? undefined;
 
-/** Parts that this Node.js lacks. They are looked up on a TLS socket that never connects. */
+/** Returns the parts that this Node.js lacks. They are looked up on a TLS socket that never connects. */
 export function findMissingInternals(): readonly NodeInternal[] {
   // An empty list keeps OpenSSL from loading all root certificates.
   const secureContext = createSecureContext({ ca: [] });
@@ -153,7 +153,7 @@ function missingOn(socket: TLSSocket, captured: TlsInput | undefined): readonly 
 
 const PARTS = Object.keys(LOSSES) as readonly NodeInternal[];
 
-/** To be called once when a process starts that serves TLS. Sets the gauge, and logs what is lost, if anything. */
+/** Must be called once when a process that serves TLS starts. Sets the gauge, and logs the consequences of missing parts. */
 export function reportMissingInternals(log: Logger): void {
   const missing = findMissingInternals();
   const metric = gauge('earshot_node_internals_missing', '1 for each internal part of Node.js that Earshot uses and that is missing.', [

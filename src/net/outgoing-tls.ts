@@ -5,10 +5,10 @@ import { limitRenegotiation } from './renegotiation.ts';
 import { limitKeyUpdatesOf } from './key-updates.ts';
 
 /**
- * Bounds what a server has this process do by TLS, whoever it is: its handshakes are read in turn with all others, and its keys change, and offers to resume come, now and then only.
- * To be called as soon as there is the socket.
+ * Limits the TLS work that any server can cause: its handshakes are read round-robin with all others, and key updates and session tickets
+ * are rate-limited. Must be called right after the socket is created.
  *
- * @param server whose handshakes wait where one has made work
+ * @param server name of the group whose handshakes pause if one of them causes much work
  */
 export function limitOutgoingTls(socket: TLSSocket, server: string): void {
   limitKeyUpdatesOf(socket);

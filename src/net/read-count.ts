@@ -1,9 +1,9 @@
 /**
- * Bytes that this process has read from all sockets. What it holds for others can have grown by no more than that, so whoever watches it
- * need not look at each chunk: it is called when so many have come.
+ * Number of bytes that this process has read from all sockets. The memory that it holds for others grows by at most that number. So a
+ * watcher is called after a number of bytes, instead of at each chunk.
  */
 let read = 0;
-/** When the next of those who wait is due. */
+/** Value of `read` at which the next watcher is due. */
 let next = Infinity;
 const waiting = new Map<() => void, number>();
 
@@ -12,7 +12,7 @@ export function countRead(bytes: number): void {
   if (read >= next) callThoseDue();
 }
 
-/** Calls back once so many more bytes have been read; in place of an earlier call of the same. */
+/** Calls back once that many more bytes have been read. Replaces an earlier request of the same callback. */
 export function afterReading(bytes: number, call: () => void): void {
   waiting.set(call, read + bytes);
   next = Math.min(next, read + bytes);

@@ -4,12 +4,12 @@ import { bounded } from '../telemetry/boundary.ts';
 import { boundOf, endLater, type EndlessTlsError } from './key-updates.ts';
 
 /**
- * Ends a connection of a server as soon as its client asks for another handshake, which TLS has before 1.3 (RFC 5246 section 7.4.1.2). To be
- * called when the first is over.
+ * Ends a connection of a server as soon as its client starts another handshake, which TLS before 1.3 allows (RFC 5246 section 7.4.1.2).
+ * Must be called when the first handshake ends.
  *
- * To refuse it (SSL_OP_NO_RENEGOTIATION) would not do, nor where the client does not know of secure renegotiation: then OpenSSL answers each by an alert
- * and tells nobody. In a turn of the loop that is 60,000 of 33 bytes, some 3 microseconds each, and answers that nobody reads are kept without a
- * bound. So the server has to allow for them all.
+ * With SSL_OP_NO_RENEGOTIATION, or for a client without secure renegotiation, OpenSSL would answer each attempt with an alert and report
+ * nothing. One iteration can bring 60,000 attempts of 33 bytes, at 3 microseconds each, and unread alerts pile up without a limit. So the
+ * server has to allow both kinds of renegotiation.
  */
 export function rejectRenegotiation(socket: TLSSocket, onEnd: () => void): void {
   const handle = tlsHandshakesOf(socket);
@@ -18,7 +18,7 @@ export function rejectRenegotiation(socket: TLSSocket, onEnd: () => void): void 
     return;
   }
   const begun = (): void => {
-    // Certificates may have come with it, of any length, and verifying them takes long: they are not asked for.
+    // The handshake may bring certificates of any length, and verifying them takes long. So they are not requested.
     handle.setVerifyMode(false, false);
     endLater(socket);
     onEnd();
@@ -27,15 +27,15 @@ export function rejectRenegotiation(socket: TLSSocket, onEnd: () => void): void 
 }
 
 /**
- * Of a connection to a server, which may ask for another handshake (HelloRequest, RFC 5246 section 7.4.1.1): each is refused by an alert, which
- * takes some twenty microseconds for 33 bytes. Whoever does so without end is cut off, with an EndlessTlsError. To be called when the first is
- * over.
+ * Limits the handshakes that a server may request (HelloRequest, RFC 5246 section 7.4.1.1). OpenSSL refuses each with an alert, which
+ * takes about twenty microseconds for 33 bytes. A server beyond the rate limit is disconnected with an EndlessTlsError. Must be called
+ * when the first handshake ends.
  */
 export function limitRenegotiation(socket: TLSSocket): void {
   const handle = tlsHandshakesOf(socket);
   if (handle === undefined) return;
   const ended = (why: EndlessTlsError): void => endLater(socket, why);
   handle.onhandshakestart = bounded('connection/handshake-asked', boundOf('asks for TLS handshakes', ended), () => endLater(socket));
-  // It is told of one that was refused as well, and all that follows upon the first would follow again.
+  // Node.js also reports a refused handshake here, and would repeat everything that followed the first one.
   handle.onhandshakedone = () => {};
 }

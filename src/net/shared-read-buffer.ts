@@ -6,19 +6,22 @@ import { canReadInto, onReadInto, readInto } from './node-internals.ts';
 import { shortRecordLimiter } from './short-records.ts';
 import { networkOf } from '../x509/network.ts';
 
-/** What libuv offers by itself is as large. */
+/** Size in bytes; libuv allocates the same. */
 export const READ_BUFFER_BYTES = 65_536;
 
-/** Of the first reads, up to so many bytes in all: whether anybody wants more is not known yet, and what nobody takes is to be kept. */
+/**
+ * Size of the first reads, and total of bytes after which reads are larger. Until then it is unknown whether the reader keeps up, and
+ * unread bytes must be stored.
+ */
 const [FIRST_READ_BYTES, FIRST_READS_BYTES] = [16_384, 65_536];
 
-/** Where sockets read, one at a time: what is to be kept is copied on before the next read. */
+/** Buffer that all sockets read into, one at a time. Bytes to keep are copied before the next read. */
 let shared = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
 
 /**
- * Hands on what a socket reads, from now on. A chunk is valid during the call only: no buffer of the heap is made for it, of which
- * there would be tens of thousands a second, and the collector would never stop (docs/adr/0008-own-http2-session.md has what that costs).
- * Without the internal parts of Node.js that this needs, chunks come as Node.js makes them.
+ * Passes on everything that a socket reads from now on. A chunk is valid during the call only. Allocating tens of thousands of chunks a
+ * second would keep the garbage collector busy (docs/adr/0008-own-http2-session.md has the cost). Without the required Node.js internals,
+ * chunks arrive as Node.js allocates them.
  */
 export function receive(socket: Duplex, handler: (chunk: Buffer) => void): void {
   const countRecord = shortRecordLimiter.limit(socket, whoseOf);
@@ -27,18 +30,18 @@ export function receive(socket: Duplex, handler: (chunk: Buffer) => void): void 
     countRecord?.(chunk.length);
     handler(chunk);
   };
-  // Also what it has read before, and what a newer Node.js might bring this way.
+  // Also handles data that was read earlier, and data that a newer Node.js might deliver this way.
   socket.on('data', onChunk);
   if (socket instanceof Socket) readIntoShared(socket, onChunk);
   socket.resume();
 }
 
-/** At one port, of one address. */
+/** Groups by port and client network. */
 const whoseOf = ({ localPort, remoteAddress = '' }: Socket): string => `${localPort} ${networkOf(remoteAddress)}`;
 
-/** Whose chunk is being handled. */
+/** Socket whose chunk is being handled. */
 let reader: { overwritten: boolean } | undefined;
-/** It has happened that one read began within another. */
+/** Whether one read ever began within another. */
 let nested = false;
 
 /** Whether sockets still share the buffer: false once one read began within another. */
@@ -68,13 +71,13 @@ function readIntoShared(socket: Socket, onChunk: (chunk: Buffer) => void): void 
 }
 
 /**
- * One socket has read while the chunk of another one, or its own, was being handled. Today's Node.js does not do that: it reads when it
- * waits for events, and no event is waited for within a handler. If it does, what is left of the outer chunk is wrong. So that nobody
- * passes it on, the memory is taken from under it: it is empty, and who looks at it may throw. Its socket ends, and no more sockets share.
+ * Handles a read that began while another chunk was being processed. Current Node.js never does that: it only reads while polling for
+ * events. If it happens, the rest of the outer chunk is overwritten. Transferring the memory empties that chunk, so that it cannot be
+ * forwarded; its reader may throw. The socket ends, and no more sockets share the buffer.
  */
 function overwrite(outer: { overwritten: boolean }): void {
   nested = true;
   outer.overwritten = true;
-  // What Node.js knows is its address, which stays.
+  // Node.js only knows the address of the memory, which stays the same.
   shared = Buffer.from(shared.buffer.transfer());
 }

@@ -3,23 +3,26 @@ import { bounded, guard } from '../telemetry/boundary.ts';
 import { FairQueue } from '../limits/fair-queue.ts';
 import { readHandleOf } from './node-internals.ts';
 
-/** Bytes below which a record costs about as much as one byte does. */
+/** Size in bytes below which a record costs about as much as a single byte. */
 const SHORT = 1_024;
-/** Records of one connection in an event-loop iteration that are not counted. */
+/** Number of records of one connection in an event-loop iteration that are not counted. */
 const SOME = 8;
-/** Records of one connection in an event-loop iteration, and of all of those that have brought some. */
+/** Maximum number of records in an event-loop iteration, of one connection and of all counted ones. */
 const MOST = 256;
 const MOST_OF_ALL = 2_048;
 
 /** One connection whose records are counted. */
 class Reading {
   readonly socket: TLSSocket;
-  /** Owner in the queue of those that wait. */
+  /** Owner in the queue of waiting connections. */
   readonly owner: string;
   count = 0;
-  /** Only in state `read` the system reads it, whatever its user says. */
+  /** The system reads the connection only in state `read`, whatever its user does. */
   state: 'read' | 'held' | 'in line' = 'read';
-  /** Its user had paused it when it became readable again. Node.js did not stop reading itself then, so it does not start it either. */
+  /**
+   * Whether its user had paused it when it became readable again. Node.js did not stop reading itself then, so it does not start it
+   * either.
+   */
   isStopped = false;
 
   constructor(socket: TLSSocket, owner: string) {
@@ -29,33 +32,33 @@ class Reading {
 }
 
 /**
- * Limits the short TLS records of an event-loop iteration. TLS passes on each by itself, and two megabytes may be read in one iteration of each
- * connection: ninety thousand records of a byte.
+ * Limits the short TLS records of an event-loop iteration. TLS delivers each record separately, and one iteration may read two megabytes
+ * of each connection: ninety thousand one-byte records.
  *
- * - A connection that brought many in an iteration is not read further in it. Such connections are then read one in an iteration.
- * - A read of 64 KiB is passed on whole. After many records, no other connection is read in this iteration.
+ * - A connection that brought many records in an iteration is not read further in it. Such connections are then read one in an iteration.
+ * - A read of 64 KiB is delivered whole. After many records, no other connection is read in this iteration.
  * - Connections that did so before wait in the queue. Those that took part skip the next iteration, so that the others are read first.
  */
 export class ShortRecordLimiter {
   /** Connections with counted records, of this iteration or earlier ones. */
   #counted: Reading[] = [];
-  /** Connections that brought many in one iteration before, and may do so at any time, all together. */
+  /** Connections that brought many records in one earlier iteration. All of them may do so again at the same time. */
   readonly #suspects = new Set<Reading>();
   /** Suspects that wait to be read, one in an iteration. */
   readonly #waiting = new FairQueue<Reading>();
   /** The suspect that is read in this iteration. */
   #next: Reading | undefined;
-  /** All others. Those that brought some in an iteration with too many are last. */
+  /** All other connections. Those with records in an overloaded iteration are last. */
   readonly #others = new Set<Reading>();
-  /** Others that are read again from the next iteration on, and from the one after it. */
+  /** Other connections that are read again from the next iteration on, and from the one after it. */
   #held: readonly Reading[] = [];
   #heldLonger: readonly Reading[] = [];
   #inIteration = 0;
   #isEnding = false;
 
   /**
-   * @param ownerOf connections of one owner are read round-robin with those of others when they wait
-   * @returns to be called with the length of each record; undefined for a socket without TLS
+   * @param ownerOf owner of a connection; waiting connections are read round-robin by owner
+   * @returns a function to call with the length of each record; undefined for a socket without TLS
    */
   limit(socket: unknown, ownerOf: (socket: TLSSocket) => string): ((length: number) => void) | undefined {
     if (!(socket instanceof TLSSocket)) return undefined;
@@ -140,7 +143,7 @@ function stop(reading: Reading, state: 'held' | 'in line'): void {
   readHandleOf(reading.socket)?.readStop();
 }
 
-/** A socket that its user has paused is read once the user resumes it. */
+/** Resumes reading. If the user has paused the socket, reading starts when the user resumes it. */
 function resume(reading: Reading): void {
   const { socket } = reading;
   reading.state = 'read';

@@ -2,16 +2,16 @@ import type { Socket } from 'node:net';
 import { bounded } from '../telemetry/boundary.ts';
 
 /**
- * The TCP connections below TLS sockets. TLS makes a socket of its own of a connection, and does not say of which; the peer's address and port do,
- * since no other connection to this address can have them meanwhile.
+ * The TCP connections below TLS sockets. TLS wraps a connection in its own socket and does not expose it. The peer's address and port
+ * identify it, since no other connection to this address can have them at the same time.
  *
- * Invariant: each of them had an address when it came. One that its peer has reset by then has none, as all others like it, which would be taken
- * for each other.
+ * Invariant: each of them had an address when it was added. A connection that its peer has already reset has none, and such connections
+ * could not be distinguished.
  */
 export class TcpByTls {
   readonly #byPeer = new Map<string, Socket>();
 
-  /** Until it closes. @returns whether there is anybody at its other end: where not, it has been destroyed */
+  /** Adds a connection until it closes. @returns false if the peer has already reset it; then it is destroyed */
   add(raw: Socket): boolean {
     const peer = peerOf(raw);
     if (peer === undefined) {
@@ -27,7 +27,7 @@ export class TcpByTls {
     return true;
   }
 
-  /** @returns undefined where the connection has ended */
+  /** @returns undefined if the connection has ended */
   below(tls: Socket): Socket | undefined {
     const peer = peerOf(tls);
     return peer === undefined ? undefined : this.#byPeer.get(peer);

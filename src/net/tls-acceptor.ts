@@ -13,21 +13,21 @@ import { openTlsFeed } from './tls-feed.ts';
 export interface TlsAcceptorOptions {
   /** Slots of connections; several ports may share them. */
   readonly slots: AdmissionSlots<Socket>;
-  /** Name of this port in the slots' groups. Default: an address has one group at all ports. */
+  /** Name of this port in the slots' groups. If absent, an address has one group at all ports. */
   readonly port?: string;
-  /** What a connection holds its slot for; it may give it back earlier (`release`). */
+  /** What the connection holds its slot for. It may free the slot earlier (`release`). */
   readonly holds: 'handshake' | 'connection';
-  /** How the scheduler reads a new connection's handshake; undefined: the system reads it. */
+  /** Returns how the scheduler reads a new connection's handshake. Undefined: the system reads it. */
   readonly side: () => Side | undefined;
-  /** The servers speak no TLS before 1.3. */
+  /** Whether the servers speak no TLS before 1.3. */
   readonly only13: boolean;
-  /** Limits how fast handshakes of one address start. Default: they start at once. */
+  /** Limits how fast handshakes of one address start. If absent, they start at once. */
   readonly pace?: HandshakePace<Socket>;
-  /** A connection of this address is closed, since a new one gets its slot. */
+  /** Called when a connection of this address is closed because a new one gets its slot. */
   onEvicted?(address: string): void;
-  /** A connection ends because its client updates keys without end. */
+  /** Called when a connection ends because its client updates keys without end. */
   onEndless(why: EndlessTlsError, socket: TLSSocket): void;
-  /** A connection ends because its client asks for another handshake. Required if the servers speak TLS before 1.3. */
+  /** Called when a connection ends because its client starts another handshake. Required if the servers speak TLS before 1.3. */
   onRenegotiation?(): void;
 }
 
@@ -47,7 +47,7 @@ export class TlsAcceptor {
     this.#options = options;
   }
 
-  /** Limits what clients of the server may do. To be called before other listeners are added to it. */
+  /** Limits what clients of the server may do. Must be called before other listeners are added to it. */
   protect(server: TlsServer): void {
     const { only13, holds, onEndless, onRenegotiation } = this.#options;
     openTlsFeed(server, only13);
@@ -90,13 +90,13 @@ export class TlsAcceptor {
     return this.#raws.below(socket);
   }
 
-  /** Its handshake is over: the system reads it. */
+  /** Called when the handshake has ended: the system reads the connection from now on. */
   endHandshake(socket: TLSSocket): void {
     const raw = this.below(socket);
     if (raw !== undefined) handshakeScheduler.end(raw);
   }
 
-  /** Ends its handshake, and frees its slot. */
+  /** Frees the slot, and lets the system read the connection from now on. */
   release(socket: TLSSocket): void {
     const raw = this.below(socket);
     if (raw === undefined) return;
@@ -120,7 +120,7 @@ export class TlsAcceptor {
     this.#leave(raw);
   }
 
-  /** Frees its slot. No-op if absent. */
+  /** Frees the slot. No-op if absent. */
   #leave(raw: Socket): void {
     const network = this.#networks.get(raw);
     if (network === undefined) return;

@@ -5,18 +5,18 @@ import type { Server } from 'node:tls';
 import { bounded } from '../telemetry/boundary.ts';
 import { readHandleOf, takeWithTlsInput, tlsInputOf, type TlsInput } from './node-internals.ts';
 
-/** Gives TLS what has come of a connection, up to so many bytes. @returns how many; undefined where it has ended, or broken */
+/** Passes up to `most` received bytes to TLS. @returns their number; undefined if the connection has ended or failed */
 export type Feed = (most: number) => number | undefined;
 
 const inputs = new WeakMap<Socket, { readonly tls: TlsInput; readonly only13: boolean }>();
-/** Of whom something was taken: nobody else counts it. */
+/** Connections with bytes read here; `bytesRead` does not count them. */
 const taken = new WeakSet<Socket>();
 const piece = Buffer.allocUnsafeSlow(16_384);
 
 /**
- * Has the server's connections read by `takerOf`, too. To be called before anybody else listens for them.
+ * Makes `feedOf` work for the server's connections. Must be called before other listeners are added.
  *
- * @param only13 no other TLS is spoken: then nobody can show a certificate in what comes first, since it is encrypted by what the server answers
+ * @param only13 whether only TLS 1.3 is spoken; then the first data cannot contain a certificate, which is encrypted with a later key
  */
 export function openTlsFeed(server: Server, only13 = false): void {
   for (const begin of server.listeners('connection')) {
@@ -33,22 +33,22 @@ export function openTlsFeed(server: Server, only13 = false): void {
 }
 
 /**
- * Whether the system may read what comes first of a connection. OpenSSL's input is as large from then on as what it was first given at once: 64 KiB by the
- * system, where more data takes less time.
+ * Whether the system may read the first data of a connection. OpenSSL keeps an input buffer as large as the first data that it gets at
+ * once: up to 64 KiB if the system reads, where more data takes less time.
  */
 export const beginsHarmlessly = (raw: Socket): boolean => inputs.get(raw)?.only13 === true;
 
 /**
- * What reads a connection in the place of the system's events, which give TLS all that has come, however much that is. While it is used nothing
- * else may read. Undefined where that cannot be.
+ * Returns a function that reads a connection in place of the system's events, which pass all received bytes to TLS, however many. Nothing
+ * else may read the connection meanwhile. Undefined if that is not possible.
  */
 export function feedOf(raw: Socket): Feed | undefined {
-  // Where this end has connected, the socket is that of TLS.
+  // If this end has connected, the socket is the TLS socket.
   const tls = inputs.get(raw)?.tls ?? tlsInputOf(raw);
   const { fd } = readHandleOf(raw) ?? {};
   if (tls === undefined || fd === undefined || fd < 0) return undefined;
   return (most) => {
-    // Once closed, the number is another's.
+    // Once the connection is closed, another one may have the same file descriptor.
     const { fd: now = -1 } = readHandleOf(raw) ?? {};
     if (now < 0 || raw.destroyed) return undefined;
     const length = readNow(now, Math.min(most, piece.length));
@@ -59,10 +59,10 @@ export function feedOf(raw: Socket): Feed | undefined {
   };
 }
 
-/** Whether its peer has said anything that was read, in whatever way. */
+/** Whether the peer has sent any data that was read in either way. */
 export const hasSentData = (raw: Socket): boolean => raw.bytesRead > 0 || taken.has(raw);
 
-/** @returns 0 where nothing has come; undefined where nothing comes any more */
+/** @returns 0 if no data has arrived; undefined if the connection has ended or failed */
 function readNow(fd: number, most: number): number | undefined {
   try {
     const length = readSync(fd, piece, 0, most, null);

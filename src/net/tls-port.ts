@@ -13,8 +13,8 @@ export interface TlsPort {
 /**
  * Listens for the connections of one TLS server.
  *
- * @param onNotAccepted the system could not accept one, for example because no file is left
- * @throws what the system has against the port
+ * @param onNotAccepted called when the system could not accept a connection, for example because no file descriptor is left
+ * @throws the system's error if it cannot listen on the port
  */
 export async function listenForTls(
   acceptor: TlsAcceptor,
@@ -29,11 +29,11 @@ export async function listenForTls(
   );
   listening.listen(port, host);
   await once(listening, 'listening');
-  // A server of HTTP checks its timeouts from now on.
+  // An HTTP server checks its timeouts from now on.
   server.emit('listening');
   listening.on('error', bounded('connection/tls-port-not-accepted', onNotAccepted));
   return {
-    // A TCP server that listens has an address and a port.
+    // A listening TCP server has an address and a port.
     port: (listening.address() as AddressInfo).port,
     async close() {
       server.close();

@@ -2,8 +2,8 @@ import { performance } from 'node:perf_hooks';
 import { attempt, bounded } from '../../telemetry/boundary.ts';
 
 /**
- * Runs something one at a time. Requests during a run cause one more, however many there are. Without a minimum interval, a run begins within
- * the request.
+ * Runs a function, never twice at a time. Requests during a run cause one more run, however many there are. Without a minimum interval, a
+ * run begins within the request.
  */
 export class Coalescer {
   readonly #run: () => Promise<void>;
@@ -12,10 +12,10 @@ export class Coalescer {
   #isRequested = false;
   #ended = false;
   #later: NodeJS.Timeout | undefined;
-  /** When the last run began. */
+  /** Start of the last run, as returned by `performance.now()`. */
   #last = Number.NEGATIVE_INFINITY;
 
-  /** @param minInterval current number of milliseconds from the begin of one run to that of the next */
+  /** @param minInterval current minimum of milliseconds between the starts of two runs */
   constructor(run: () => Promise<void>, minInterval?: () => number) {
     this.#run = run;
     this.#minInterval = minInterval;
@@ -38,7 +38,7 @@ export class Coalescer {
     this.#begin();
   }
 
-  /** Requests a run for later, unless one is already. Keeps no process alive. */
+  /** Schedules a run, unless one is scheduled already. The timer does not keep the process alive. */
   requestIn(milliseconds: number): void {
     if (this.#ended) return;
     const begin = (): void => {
@@ -48,12 +48,12 @@ export class Coalescer {
     this.#later ??= setTimeout(bounded('pass/later', begin, begin), milliseconds).unref();
   }
 
-  /** Resolves when none runs or begins at once. */
+  /** Resolves when no run is in progress, and none begins at once. */
   async idle(): Promise<void> {
     await this.#running;
   }
 
-  /** No run begins any more. Resolves when the current one has ended. */
+  /** Prevents further runs. Resolves when the current one has ended. */
   end(): Promise<void> {
     this.#ended = true;
     clearTimeout(this.#later);

@@ -1,14 +1,14 @@
 import { bounded } from '../../telemetry/boundary.ts';
 
 /**
- * Quotas of all sessions of one peer together. Reading has a quota of its own: a link carries bytes of many clients, and those of one do not
- * wait until the requests of others are processed.
+ * Quotas shared by all sessions of one peer. Reading has its own quota: a link carries bytes of many clients, and those of one client do
+ * not wait until the requests of others are processed.
  */
 export class PeerLoopQuota {
   readonly reading: LoopQuota;
   readonly work: LoopQuota;
 
-  /** @param most current number of pieces of either */
+  /** @param most current number of pieces in either quota */
   constructor(most: () => number = () => ALONE) {
     this.reading = new LoopQuota(most);
     this.work = new LoopQuota(most);
@@ -16,8 +16,8 @@ export class PeerLoopQuota {
 }
 
 /**
- * A number of pieces of work in each event-loop iteration. A piece takes about a tenth of a millisecond or two, and several times that with its
- * consequences. What is read at once may hold thousands of them, and would delay others by seconds. Those that wait resume in order.
+ * A number of pieces of work in each event-loop iteration. A piece takes one or two tenths of a millisecond, and several times that with
+ * its consequences. One read may contain thousands of pieces, which would delay others by seconds. Waiting work resumes in order.
  */
 export class LoopQuota {
   readonly #most: () => number;
@@ -38,7 +38,7 @@ export class LoopQuota {
     this.#most = most;
   }
 
-  /** Whether nothing more may begin in this iteration. */
+  /** Whether no more work may begin in this iteration. */
   get isSpent(): boolean {
     return this.#spent >= this.#most();
   }
@@ -48,13 +48,15 @@ export class LoopQuota {
     return this.isSpent || this.#waiting.length > 0;
   }
 
-  /** Counts work of this iteration; fractions add up. Less than half of the quota is not worth a callback, and counts in later iterations. */
+  /**
+   * Counts work of this iteration; fractions add up. Less than half of the quota is not worth a callback, and counts in later iterations.
+   */
   spend(pieces = 1): void {
     this.#spent += pieces;
     if (this.#spent * 2 >= this.#most()) this.#endLater();
   }
 
-  /** Calls back in a later iteration. Call it again if work is left by the end of that. */
+  /** Calls back in a later iteration. Call it again if work is left at the end of that callback. */
   wait(goOn: () => void): void {
     this.#waiting.push(goOn);
     this.#endLater();
@@ -74,7 +76,7 @@ export class LoopQuota {
   }
 }
 
-/** Pieces of work in an iteration. Fewer serve others sooner, and cost more callbacks. */
+/** Number of pieces of work in an iteration. Fewer pieces serve others sooner, and cost more callbacks. */
 const ALONE = 8;
 const AMONG_OTHERS = 2;
 

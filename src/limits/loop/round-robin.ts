@@ -6,7 +6,7 @@ export class RoundRobin {
   readonly #waiting = new FairQueue<() => void>();
   #isNext = false;
 
-  /** Never runs it within the call. An exception does not affect other work. */
+  /** Adds work, which never runs within the call. An exception does not affect other work. */
   add(owner: string, work: () => void): void {
     this.#waiting.add(owner, work);
     this.#resume();

@@ -3,13 +3,13 @@ import { FairQueue } from '../fair-queue.ts';
 
 export interface Asker {
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds that it waits at most. */
+  /** Maximum time to wait in milliseconds. */
   readonly deadline: number;
-  /** Slots are granted round-robin by owner. If absent: one owner for all. */
+  /** Slots are granted round-robin by owner. If absent, all such callers share one owner. */
   readonly owner?: string;
 }
 
-/** Only a `granted` slot is given back. `full`: too many wait already. `late`: no slot was free by the deadline. */
+/** Only a `granted` slot is given back. `full`: too many callers wait already. `late`: no slot was free by the deadline. */
 export type Answer = 'granted' | 'full' | 'late';
 
 /** A fixed number of slots, granted round-robin by owner, and to each owner in order. */
@@ -18,13 +18,13 @@ export class Semaphore {
   readonly #limit: number;
   readonly #waiting = new FairQueue<() => void>();
 
-  /** @param limit number that may wait */
+  /** @param limit maximum number of waiting callers */
   constructor(slots: number, limit: number) {
     this.#free = slots;
     this.#limit = limit;
   }
 
-  /** Rejects with the signal's reason, and takes no slot then. */
+  /** Takes a slot. If aborted, rejects with the signal's reason and takes none. */
   take({ signal, deadline, owner = '' }: Asker): Promise<Answer> {
     if (this.#free > 0) {
       this.#free--;

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Sliced } from '../sliced.ts';
 import type { RoundRobin } from './round-robin.ts';
 
-/** Milliseconds of one slice. */
+/** Length of one slice in milliseconds. */
 const SLICE = 5;
 
 /** Divides long work into slices, one in an event-loop iteration. Work that shares a `RoundRobin` gets its slices round-robin. */
