@@ -1,41 +1,41 @@
 /**
- * Memory for bytes on their way from one end to another. A buffer of the heap for each read would be garbage a moment later, and at
- * some hundred megabytes a second the collector runs without pause. So a few large buffers go round: they are lent, filled one after
- * the other, and come back when the other end holds nothing any more.
+ * A pool of large buffers for bytes in transit. A new heap buffer for each read would be garbage a moment later, and at some hundred
+ * megabytes a second the garbage collector would run without pause. Buffers are lent, filled one after the other, and reclaimed once the
+ * other end no longer holds their bytes.
  */
 import { bounded } from '../../telemetry/boundary.ts';
 import { Buffer } from 'node:buffer';
 import { SHORT } from './pieces.ts';
 import { READ_BUFFER_BYTES } from '../../net/shared-read-buffer.ts';
 
-/** Whoever keeps a byte keeps all that it is a slice of: Node.js's own pool is cut from 64 KiB, which a connection that stands still would hold. */
+/** Size in bytes. A retained slice keeps its whole buffer alive; Node.js's pool uses 64 KiB, which an idle connection would retain. */
 const SMALL_BUFFER = 4_096;
-/** With all of them lent (to connections whose readers are slow) memory is taken from the heap, just as much as is needed. */
+/** Maximum number of pooled buffers. When all are lent to connections with slow readers, exactly the needed memory is allocated. */
 const MOST_BUFFERS = 64;
-/** Milliseconds between looks at what was lent to connections that read nothing more. */
+/** Milliseconds between scans for buffers lent to connections that no longer read. */
 const LOOK_AGAIN = 50;
 
 const free: Buffer[] = [];
 let made = 0;
 
 /**
- * What one direction of a connection has borrowed. Bytes leave in the order in which they came, so that a buffer is free again when the
- * other end holds fewer bytes than were lent after it: also of an end that is busy all the time.
+ * Buffers lent to one direction of a connection. Bytes leave in the order in which they arrived. So a buffer is free once the other end
+ * holds fewer bytes than were lent after it, even while that end is always busy.
  */
 export class PooledChunks {
   readonly #held: () => number | undefined;
   #lent: Lent[] = [];
-  /** All bytes that were copied so far. */
+  /** Number of bytes copied so far. */
   #total = 0;
-  /** Of the last buffer. */
+  /** Number of bytes used in the last buffer. */
   #used = 0;
 
-  /** `held` tells how many of the bytes the other end still holds; undefined where that cannot be known. */
+  /** @param held returns how many of the bytes the other end still holds; undefined if that is unknown */
   constructor(held: () => number | undefined) {
     this.#held = held;
   }
 
-  /** Copies a chunk that is valid for a moment only. The copy may be kept until it is not among those `held` any more. */
+  /** Copies a chunk that is only valid during the call. The copy stays valid until it is no longer among the `held` bytes. */
   copy(chunk: Buffer): Buffer {
     const { length } = chunk;
     this.reclaim();
@@ -57,7 +57,7 @@ export class PooledChunks {
     return last.buffer.subarray(from, this.#used);
   }
 
-  /** @returns whether nothing is lent to it any more */
+  /** Reclaims the buffers that the other end no longer holds. @returns whether no buffer is lent any more */
   reclaim(): boolean {
     if (this.#lent.length === 0) return true;
     const passed = this.#total - (this.#held() ?? Infinity);
@@ -68,7 +68,7 @@ export class PooledChunks {
     return this.#lent.length === 0;
   }
 
-  /** The connection is over, and who holds its chunks cannot be known: they are left to the collector. */
+  /** Called when the connection has ended and it is unknown who holds its chunks. The lent buffers are left to the garbage collector. */
   forget(): void {
     if (this.reclaim()) return;
     made -= this.#lent.length;
@@ -78,7 +78,7 @@ export class PooledChunks {
 
 interface Lent {
   readonly buffer: Buffer;
-  /** How many bytes had been copied when its last one was. */
+  /** Value of `#total` when the buffer's last byte was copied. */
   end: number;
 }
 
@@ -92,7 +92,7 @@ function take(): Buffer | undefined {
 let small = Buffer.alloc(0);
 let smallUsed = 0;
 
-/** Copies a chunk that is valid for a moment only. The copy can be kept for good. */
+/** Copies a chunk that is only valid during the call. The copy stays valid. */
 export function copyOf(chunk: Buffer): Buffer {
   const { length } = chunk;
   if (length > SHORT) {

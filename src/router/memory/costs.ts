@@ -1,21 +1,21 @@
 import { limitTable } from '../../limits/table.ts';
 
-/** What things cost in memory while they are idle, in bytes, about. */
+/** Approximate memory cost of idle objects in bytes. */
 
-/** A connection with its two ends, sockets or streams; a peer's TLS connection. */
+/** Cost of a connection with its two ends (sockets or streams), and of a peer's TLS connection. */
 export const COST = { connection: 8_192, peer: 98_304 } as const;
 
-/** What TLS adds to an end of a connection: its state and buffers, most of which are OpenSSL's. */
+/** Additional cost of TLS at one end of a connection: its state and buffers, mostly in OpenSSL. */
 export const TLS_COST = 57_344;
 
-/** What it takes besides, at most, once much has come at once: OpenSSL's input is made of pages that are used when they are filled, and kept then. */
+/** Further maximum cost of TLS after much data arrived at once: OpenSSL keeps the pages of its input once they were filled. */
 export const TLS_FEED_COST = limitTable.tlsBuffer.value;
 
-/** A TLS handshake, of which OpenSSL has so much that it goes on. */
+/** Cost of a TLS handshake in progress, mostly in OpenSSL. */
 export const HANDSHAKE_COST = 81_920;
 
-/** A stream, with nothing behind it. */
+/** Cost of a stream without anything behind it. */
 export const STREAM_COST = 1_024;
 
-/** A piece of data that waits, besides its length. */
+/** Cost of a piece of waiting data, besides its length. */
 export const PIECE_COST = 256;

@@ -1,22 +1,22 @@
 import { totalmem } from 'node:os';
 import { limitTable } from '../../limits/table.ts';
 
-/** What a router needs for itself: the program, its own buffers, and what the collector has not collected yet. */
+/** Bytes that a router needs for itself: the program, its own buffers, and garbage that is not collected yet. */
 const OWN = limitTable.uncountedMemory.value;
-/** Of what is left, the part that is counted: allocators and the collector need the rest. */
+/** Divisor of the rest: one part of it is counted, since allocators and the garbage collector need the others. */
 const COUNTED_PARTS = limitTable.countedMemory.value;
 
 /**
- * Bytes that this process may use: what the machine has or its control group allows (`memory.max`, `memory.high`), or less where somebody
- * said so.
+ * Returns the bytes that this process may use: the least of `said` (an explicit setting), the machine's memory, and the limit of its
+ * control group (`memory.max`, `memory.high`).
  */
 export function memoryLimit(said = Infinity): number {
-  // Without a limit it is 0, or more than there is.
+  // Without a limit, Node.js returns 0 or more than the machine has.
   const constrained = process.constrainedMemory();
   return Math.min(said, totalmem(), constrained > 0 ? constrained : Infinity);
 }
 
-/** Of such a limit, what connections and peers may hold together. */
+/** Returns the part of such a limit that connections and peers may hold together. */
 export function budgetWithin(limit: number): number {
   return Math.max(limit - OWN, limit / 4) / COUNTED_PARTS;
 }

@@ -1,15 +1,15 @@
 import { counter, gauge } from '../../telemetry/metrics.ts';
 
-/** What the memory of a router shows when it is asked for its metrics. */
+/** Source of a router's memory metrics, read at each scrape. */
 export interface MemorySource {
-  /** Bytes. */
+  /** Maximum that all owners may hold together, in bytes. */
   readonly budget: number;
   readonly held: number;
-  /** What the owner that has most of it has. */
+  /** Bytes held by the largest owner. */
   readonly most: number;
 }
 
-/** Routers of this process: one, but in tests. */
+/** Routers of this process: one, except in tests. */
 const sources = new Set<MemorySource>();
 
 export function showMemory(source: MemorySource): () => void {

@@ -1,26 +1,26 @@
 import { COST } from './costs.ts';
 import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 
-/** What holds memory for somebody, and can be made to let go of it. */
+/** An object that holds memory for an owner and can be made to release it. */
 export interface MemoryUser extends ShareOwner {
-  /** For metrics. */
+  /** Label of the metrics. */
   readonly kind: keyof typeof COST;
-  /** `site ID`, `certificate NAME`, `key NAME`, `listener NAME`: whose share it is part of. */
+  /** Owner whose fair share is charged: `site ID`, `certificate NAME`, `key NAME` or `listener NAME`. */
   readonly owner: string;
-  /** Bytes, about, now. */
+  /** Approximate number of bytes held now. */
   readonly held: number;
-  /** Ends it. It is gone, or will be soon. */
+  /** Ends the user. Its memory is released now or soon. */
   letGo(reason: string): void;
 }
 
-/** With what it held at the last look. */
+/** A user, and the bytes that it held at the last scan. */
 export type ChargedUser = readonly [MemoryUser, number];
 
-/** All that hold memory, by owner: whoever looks for what one of them could let go of pays for what that one has. */
+/** All memory users by owner, so that a search within one owner costs time in proportion to that owner's users. */
 export class MemoryUsers {
   readonly #byOwner = new Map<string, { readonly charges: Map<MemoryUser, number>; ofConnections: number }>();
 
-  /** @returns what it is charged */
+  /** @returns the bytes charged */
   add(holder: MemoryUser): number {
     const { owner, held } = holder;
     const known = this.#byOwner.get(owner);
@@ -35,7 +35,7 @@ export class MemoryUsers {
     return this.#byOwner.get(holder.owner)?.charges.has(holder) === true;
   }
 
-  /** @returns what it was charged; undefined of one that is not there */
+  /** @returns the bytes that were charged; undefined if absent */
   delete(holder: MemoryUser): number | undefined {
     const own = this.#byOwner.get(holder.owner);
     const charge = own?.charges.get(holder);
@@ -46,7 +46,7 @@ export class MemoryUsers {
     return charge;
   }
 
-  /** @param changed called for each that holds so much more than at the last look */
+  /** Scans all users. @param changed called for each user whose bytes changed since the last scan, with the difference */
   look(changed: (holder: MemoryUser, amount: number) => void): void {
     for (const { charges } of this.#byOwner.values()) {
       for (const holder of charges.keys()) {
@@ -56,7 +56,7 @@ export class MemoryUsers {
     }
   }
 
-  /** @returns how much more it holds than at the last look; nothing of one that is not there */
+  /** @returns the change in bytes since the last scan; 0 if absent */
   lookAt(holder: MemoryUser): number {
     const own = this.#byOwner.get(holder.owner);
     const charge = own?.charges.get(holder);
@@ -68,18 +68,18 @@ export class MemoryUsers {
     return held - charge;
   }
 
-  /** What all connections of the owner are charged. */
+  /** Bytes charged for all connections of the owner. */
   ofConnections(owner: string): number {
     return this.#byOwner.get(owner)?.ofConnections ?? 0;
   }
 
-  /** What costs most first. */
+  /** Returns the owner's users, the heaviest first. */
   heaviestOf(owner: string): readonly ChargedUser[] {
     return [...(this.#byOwner.get(owner)?.charges ?? [])].sort(byWeight);
   }
 }
 
-/** What holds most besides what each of its kind costs comes first; of two that hold as much, the one that ends less. */
+/** Orders by the bytes held beyond the base cost of the kind; of equal users, the kind with the lower cost comes first. */
 function byWeight([one, charge]: ChargedUser, [other, otherCharge]: ChargedUser): number {
   return otherCharge - COST[other.kind] - (charge - COST[one.kind]) || COST[one.kind] - COST[other.kind];
 }

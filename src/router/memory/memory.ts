@@ -12,34 +12,36 @@ import { CpuBudget } from '../../limits/cpu-budget.ts';
 import { KeyedLimits } from '../../limits/keyed-limits.ts';
 import { limitTable } from '../../limits/table.ts';
 
-/** Milliseconds between two looks, where somebody is to be refused, and the part of the time that those may take. */
+/** Minimum of milliseconds between two scans before a refusal, and maximum fraction of the time spent on them. */
 const LOOK_AGAIN = 100;
 const LOOK_PART = 0.05;
-/** Of the time, the part that may go into finding who lets go for one owner's links, and milliseconds of that at once: a peer can ask for links without end. */
+/** CPU-time budget for making room for the links of one owner: a peer can ask for links without end. */
 const ROOM_TIME = limitTable.memorySearchTime.value;
 const ROOM_TIME_OWNERS = 1_024;
-/** Of the budget, what handshakes may take besides it, and how many there may be in any case. */
+/** Divisor of the budget for the memory of handshakes, which comes on top of it, and minimum number of handshakes. */
 const [PARTS, FEW_HANDSHAKES] = [limitTable.handshakeMemory.value, 16];
-/** What is left after some had to let go. */
+/** Fraction of the budget that is in use after an eviction. */
 const AFTER_EXCESS = 7 / 8;
-/** Milliseconds of that in a turn of the event loop: thousands may have to, and each has two ends that are closed in the next one. */
+/**
+ * Milliseconds of evictions in one event-loop iteration. There may be thousands, and both ends of each are closed in the next iteration.
+ */
 const EASE = 2;
 
 /**
- * The memory that a router holds for others, in shares (`NestedFairShare`). Nothing is counted where bytes pass. What is held is what all holders
- * say when they are looked at: after as many bytes have been read as could make a difference, and before anybody is refused.
+ * The memory that a router holds for others, in fair shares (`NestedFairShare`). Nothing is counted while bytes pass. Instead all users
+ * are scanned: after enough bytes were read to make a difference, and before a refusal.
  *
- * Invariant: a holder's charge is part of its owner's share from `add` to `delete`.
+ * Invariant: a user's charge is part of its owner's share from `add` to `delete`.
  */
 export class Memory {
   readonly #log: RateLimitedLog;
   readonly #now: () => number;
   readonly #shares: NestedFairShare;
-  /** Connections of peers: each takes a file. */
+  /** Peer connections; each takes a file descriptor. */
   readonly #peers: FairShare;
   readonly #holders = new MemoryUsers();
   readonly #hideMetrics: () => void;
-  /** By owner. */
+  /** Budgets of `ROOM_TIME` by owner. */
   readonly #roomTime = new KeyedLimits<CpuBudget>({
     create: () => new CpuBudget(ROOM_TIME.part, ROOM_TIME.burst),
     isIdle: (time, clock) => time.isWhole(clock),
@@ -49,13 +51,13 @@ export class Memory {
   #easing: NodeJS.Immediate | undefined;
   #eases: Sliced<void> | undefined;
 
-  /** @param limits of all owners together */
+  /** @param limits totals over all owners */
   constructor(limits: { readonly bytes: number; readonly peers: number }, log: Logger, now: () => number = () => performance.now()) {
     this.#log = new RateLimitedLog(log);
     this.#now = now;
-    // Whoever has more than its share lets go of it where that is needed (`#ease`).
+    // Owners beyond their share release memory when it is needed (`#ease`).
     this.#shares = new NestedFairShare(limits.bytes, true);
-    // Of the files that are reserved for all else they are a part: each owner has an equal one, whoever came before.
+    // Peers use a part of the file descriptors reserved for links. Each owner has an equal share of it, in any order of arrival.
     this.#peers = new FairShare(limits.peers, true);
     const { owners } = this.#shares;
     this.#hideMetrics = showMemory({
@@ -71,14 +73,16 @@ export class Memory {
   }
 
   /**
-   * A link is worth more than what it carries: where an owner's own connections leave it no room, as many of them end as it takes.
-   * @param count of those that need room together. @returns why there is no more for that; undefined where there is room
+   * Checks for room. A link is worth more than the connections it carries: if the owner's own connections leave no room for a link, as
+   * many of them as needed are ended.
+   * @param count number of items that need room together
+   * @returns why there is no room for that; undefined if there is room
    */
   refusal(kind: MemoryUser['kind'], whose: ShareOwner, count = 1): string | undefined {
     const { owner, key } = whose;
     const cost = COST[kind] * count;
     if (this.#shares.hasRoom(whose, cost)) return undefined;
-    // What was held at the last look may have gone.
+    // Memory held at the last scan may have been released.
     if (this.#now() >= this.#scanAgain) {
       this.#scan();
       this.#easeWhereUsedUp();
@@ -91,12 +95,14 @@ export class Memory {
     return `${mebibytes(fields.held)} of this router's memory are in use for you, and the rest is kept for others. Take less at once, or give it more memory.`;
   }
 
-  /** TLS handshakes that may be under way at once at a port, or at all Listeners: of people who are nobody yet, so that they count for none. */
+  /**
+   * Maximum number of TLS handshakes in progress at one port, or at all Listeners. Unauthenticated clients are not charged to any owner.
+   */
   get handshakes(): number {
     return Math.max(FEW_HANDSHAKES, Math.floor(this.#shares.most / PARTS / HANDSHAKE_COST));
   }
 
-  /** Of what nobody can be made to let go. @param bytes more, or less where it is below zero */
+  /** Charges memory that cannot be reclaimed. @param bytes negative to release */
   charge(whose: ShareOwner, bytes: number): void {
     this.#shares.change(whose, bytes);
   }
@@ -106,13 +112,13 @@ export class Memory {
     if (holder.kind === 'peer') this.#peers.change(holder.owner, 1);
   }
 
-  /** At one that has got its other end, which may take much besides what is read (TLS). */
+  /** Measures a user again once it has its other end, which may take much memory besides the bytes read (TLS). */
   lookAt(holder: MemoryUser): void {
     this.#shares.change(holder, this.#holders.lookAt(holder));
     this.#easeWhereUsedUp();
   }
 
-  /** Also of one that is not there. */
+  /** No-op if absent. */
   delete(holder: MemoryUser): void {
     const charge = this.#holders.delete(holder);
     if (charge === undefined) return;
@@ -120,7 +126,7 @@ export class Memory {
     if (holder.kind === 'peer') this.#peers.change(holder.owner, -1);
   }
 
-  /** Lets nobody go where all of them are not enough. @returns whether there is room now; not where there is no time to look for it */
+  /** Ends no connection if ending all would not suffice. @returns whether there is room now; false if the time budget is spent */
   #makeRoom(owner: string, cost: number): boolean {
     const needed = cost - this.#shares.room(owner);
     if (this.#holders.ofConnections(owner) < needed) return false;
@@ -134,7 +140,7 @@ export class Memory {
     return true;
   }
 
-  /** Ends the first of them, as many as it takes. */
+  /** Ends users in that order until enough bytes are released. */
   *#letGoOf(holders: readonly ChargedUser[], owner: string, bytes: number, reason: string): Sliced<void> {
     const { owners, most } = this.#shares;
     const all = owners.total;
@@ -143,7 +149,7 @@ export class Memory {
     for (const [holder, charge] of holders) {
       if (left <= 0) break;
       left -= charge;
-      // Others may have ended by themselves since.
+      // Others may have ended by themselves meanwhile.
       if (!this.#holders.has(holder)) continue;
       ended += 1;
       memoryMetrics.ended.inc({ what: holder.kind });
@@ -153,12 +159,12 @@ export class Memory {
     this.#log.warn({ owner, ended, freed: bytes - left, all, budget: most }, `connections ended: ${reason}`);
   }
 
-  /** Of open files alone. @returns how many of the owner's connections of links have to end for so many more */
+  /** Considers open files only. @returns how many of the owner's link connections must end to admit `count` more */
   missingPeers(owner: string, count: number): number {
     return Math.max(0, Math.ceil(count - this.#peers.room(owner)));
   }
 
-  /** Of open files alone: nobody ends for them. @returns why there are none for so many more connections of links; undefined where there are */
+  /** Considers open files only, and ends none. @returns why `count` more link connections are refused; undefined if they fit */
   tooManyPeers(owner: string, count: number): string | undefined {
     if (this.missingPeers(owner, count) === 0) return undefined;
     const { held, most } = this.#peers;
@@ -204,13 +210,13 @@ export class Memory {
     this.#scanAgain = ended + Math.max(LOOK_AGAIN, (ended - began) / LOOK_PART);
   }
 
-  /** Not now: what is being read, or let in, may be among those that end. */
+  /** Deferred: the connection being read or admitted may be among those to end. */
   #easeWhereUsedUp(): void {
     const { owners, most } = this.#shares;
     if (owners.total > most) this.#easing ??= setImmediate(this.#easeSoon);
   }
 
-  /** Those who hold most let go, first of what costs most. */
+  /** Evicts from the owners that hold most, the heaviest users first. */
   *#ease(): Sliced<void> {
     this.#scan();
     const { owners, most } = this.#shares;

@@ -3,15 +3,15 @@ import { Buffer } from 'node:buffer';
 import { PIECE_COST } from './costs.ts';
 
 /**
- * Bytes that wait for the end that they are for, in their order. A piece costs memory besides its length, and whoever sends may do so byte by
- * byte: while something waits, what is short is copied together, so that all of it costs about what it brings.
+ * A queue of bytes that wait for the other end. Each piece costs memory besides its length, and a sender may send single bytes. So short
+ * pieces are copied together while others wait, which keeps the total cost close to the number of bytes.
  */
 export class Pieces {
   #bytes = 0;
   #list: Buffer[] = [];
-  /** Of the first piece, the bytes that have been taken. */
+  /** Number of bytes already taken from the first piece. */
   #taken = 0;
-  /** Short pieces are copied here: what is filled of it is the last of the list. */
+  /** Buffer that short pieces are copied into. Its filled part is the last piece of the list. */
   #tail: Buffer = NOTHING;
   #filled = 0;
 
@@ -19,12 +19,12 @@ export class Pieces {
     return this.#bytes;
   }
 
-  /** Memory for them, in bytes, about. */
+  /** Approximate memory of the pieces in bytes. */
   get held(): number {
     return this.#bytes + this.#list.length * PIECE_COST;
   }
 
-  /** The chunk must not change while it waits. */
+  /** Appends a chunk, which must not change while it waits. */
   push(chunk: Buffer): void {
     const { length } = chunk;
     if (length === 0) return;
@@ -64,7 +64,7 @@ export class Pieces {
     else if (whole > 0) this.#list.splice(0, whole);
   }
 
-  /** @returns all of them; nothing waits any more */
+  /** @returns all pieces; the queue is empty afterwards */
   takeAll(): readonly Buffer[] {
     const all = this.#list;
     if (all[0] !== undefined) all[0] = all[0].subarray(this.#taken);
@@ -80,7 +80,7 @@ export class Pieces {
     this.#filled = 0;
   }
 
-  /** What is hardly filled is cut to what it has: otherwise a byte between two long pieces would keep all of it. */
+  /** Cuts a mostly empty tail to its content: otherwise a single byte between two long pieces would retain the whole buffer. */
   #closeTail(): void {
     if (this.#filled > 0 && this.#filled < TAIL / 2) {
       const own = Buffer.allocUnsafeSlow(this.#filled);
@@ -93,6 +93,6 @@ export class Pieces {
 }
 
 const NOTHING = Buffer.alloc(0);
-/** Up to here, in bytes, a piece is short. */
+/** Maximum size of a short piece in bytes. */
 export const SHORT = 1_024;
 const TAIL = 2_048;

@@ -1,11 +1,11 @@
 /**
- * An observer reads requests off the bytes that pass. It never changes, delays or fails them: what it does not understand
- * switches it off for that connection.
+ * An observer parses requests in the bytes that pass. It never changes, delays or fails them. If it cannot parse them, it switches itself
+ * off for that connection.
  */
 
-/** One direction of one connection. Does not throw, keeps no reference to the bytes. */
+/** Observer of one direction of a connection. It does not throw, and keeps no reference to the bytes. */
 export interface Tap {
-  /** Memory for what it keeps in mind, in bytes, about. */
+  /** Approximate memory of its state in bytes. */
   readonly held: number;
   onBytes(chunk: Buffer): void;
 }
@@ -15,18 +15,18 @@ export interface Taps {
   readonly fromServer: Tap;
 }
 
-/** Hears of each request whose answer has begun. Must not throw. */
+/** Receives each request whose response has begun. Must not throw. */
 export interface RequestSink {
-  /** `status` is the final one (not 1xx); `milliseconds` go from the request's head to the answer's. */
+  /** `status` is the final one (not 1xx). `milliseconds` is the time from the request's head to the response's head. */
   onRequest(method: string, status: number, milliseconds: number): void;
 }
 
-/** What a request without an answer takes, in bytes, about. */
+/** Approximate memory of a request without a response, in bytes. */
 const REQUEST_HELD = 128;
 
 /**
- * Gives a reader the bytes until it throws, or says that it does not understand them.
- * @param waiting how many requests without an answer are kept with it
+ * Passes bytes to a reader until it throws or cannot parse them.
+ * @param waiting returns the number of requests without a response that the reader keeps
  */
 export function tapOf(reader: { readonly held: number; read(chunk: Buffer): boolean }, stop: () => void, waiting = (): number => 0): Tap {
   return {

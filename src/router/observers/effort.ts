@@ -1,8 +1,8 @@
 import { bounded } from '../../telemetry/boundary.ts';
 
-/** Lines in one chunk of at most 64 KiB; and the number that is always allowed. Ordinary HTTP never has so many. */
+/** Maximum number of lines in one chunk of at most 64 KiB, and the number that is always allowed. Ordinary HTTP stays far below. */
 const [MOST, FEW] = [4_096, 256];
-/** Lines of all connections in an event-loop iteration: some milliseconds. */
+/** Maximum number of lines of all connections in an event-loop iteration. They take some milliseconds. */
 const MOST_OF_ALL = 32_768;
 
 /** Counts lines of all connections of this process in an event-loop iteration. */
@@ -15,7 +15,7 @@ class IterationCount {
   };
   readonly #end = bounded('look/observed', this.#begin, this.#begin);
 
-  /** @returns lines of this iteration so far */
+  /** @returns number of lines in this iteration so far */
   add(lines: number): number {
     this.#lines += lines;
     // A callback for each request would cost more than reading it.
@@ -36,12 +36,12 @@ const ofProcess = new IterationCount();
 export class Effort {
   #ofChunk = 0;
 
-  /** Begins the next chunk. */
+  /** Starts the next chunk. */
   begin(): void {
     this.#ofChunk = 0;
   }
 
-  /** @returns false if it is too much */
+  /** @returns false if the limit is exceeded */
   take(lines: number): boolean {
     this.#ofChunk += lines;
     const inIteration = ofProcess.add(lines);

@@ -4,9 +4,9 @@ import { Effort } from './effort.ts';
 export type Framing =
   | { readonly kind: 'length'; readonly bytes: number }
   | { readonly kind: 'chunked' }
-  /** Neither length nor chunks. */
+  /** Neither a length nor chunked. */
   | { readonly kind: 'unsaid' }
-  /** All that comes is body, to the end of the connection. */
+  /** Everything up to the end of the connection is body. */
   | { readonly kind: 'rest' };
 
 /** Called at the end of each head. @returns how the body is framed, or undefined to read no more */
@@ -15,7 +15,7 @@ export type OnHead = (framing: Framing, method: string, status: number) => Frami
 const State = { start: 0, fields: 1, body: 2, chunkSize: 3, chunkData: 4, trailers: 5, rest: 6, off: 7 } as const;
 type State = (typeof State)[keyof typeof State];
 
-/** Of a line that is cut between chunks, this much is kept: framing fields are shorter, and what is longer matters to nobody. */
+/** Number of bytes kept of a line that is split between chunks. Framing fields are shorter, and longer lines do not matter. */
 const KEPT = 256;
 const LF = 10;
 const CR = 13;
@@ -27,22 +27,22 @@ const UNSAID: Framing = { kind: 'unsaid' };
 const NO_BODY: Framing = { kind: 'length', bytes: 0 };
 
 /**
- * Reads the messages of one direction: looks at start lines and framing fields, skips all else by counting. Bytes may be
- * cut anywhere. In the common case, a head that comes whole, nothing is allocated.
+ * Parses the messages of one direction: start lines and framing fields. It skips everything else by counting. Chunks may be split at any
+ * byte. In the common case, a head in one chunk, it allocates nothing.
  */
 export class HeadReader {
   readonly #isRequest: boolean;
   readonly #onHead: OnHead;
   #state: State = State.start;
-  /** Of the body or of a chunk, with its line end. */
+  /** Number of bytes left of the body, or of a chunk with its line end. */
   #left = 0;
   #method = '';
   #status = 0;
-  /** -1 where there is none. */
+  /** Content-Length; -1 if absent. */
   #length = -1;
   #chunked = false;
   #encoded = false;
-  /** The beginning of a line that is not whole yet. */
+  /** Beginning of a line that is not complete yet. */
   #cut: Buffer | undefined;
   #cutLength = 0;
   readonly #effort = new Effort();
@@ -52,7 +52,7 @@ export class HeadReader {
     this.#onHead = onHead;
   }
 
-  /** Bytes, about. */
+  /** Approximate memory in bytes. */
   get held(): number {
     return this.#cut === undefined ? 0 : KEPT;
   }
@@ -62,7 +62,7 @@ export class HeadReader {
     this.#cut = undefined;
   }
 
-  /** @returns false where it does not understand what it reads */
+  /** @returns false if the bytes cannot be parsed */
   read(chunk: Buffer): boolean {
     let at = 0;
     this.#effort.begin();
@@ -104,11 +104,11 @@ export class HeadReader {
   }
 
   #line(bytes: Buffer, start: number, end: number): boolean {
-    // Those that tell of chunks of a body take less.
+    // Chunk-size lines take less work.
     if (this.#state !== State.chunkSize && !this.#effort.take(1)) return false;
     switch (this.#state) {
       case State.start:
-        // Empty lines before a request are passed over (section 2.2).
+        // Empty lines before a request are ignored (RFC 9112 section 2.2).
         if (start === end) return this.#isRequest;
         this.#state = State.fields;
         this.#length = -1;
@@ -131,7 +131,7 @@ export class HeadReader {
     const method = methodAt(bytes, start, end);
     if (method === undefined) return false;
     this.#method = method;
-    // A target that was cut off leaves no version to look at.
+    // The version is missing if the request target was cut off.
     return end - start >= KEPT - 1 || isVersion(bytes, end - 8);
   }
 
@@ -142,7 +142,7 @@ export class HeadReader {
   }
 
   #field(bytes: Buffer, start: number, end: number): boolean {
-    // Most names differ in their first letter from those that are looked for.
+    // Most field names differ in their first letter from the two needed here.
     const first = (bytes[start] ?? 0) | 0x20;
     if (first === 0x63 /* c */ && isName(bytes, start, end, CONTENT_LENGTH)) {
       const length = decimal(bytes, ...trimmed(bytes, start + CONTENT_LENGTH.length + 1, end));
@@ -154,7 +154,7 @@ export class HeadReader {
         .trim()
         .toLowerCase();
       this.#encoded = true;
-      // Only the last coding can be chunked (section 6.1).
+      // Only the last coding can be chunked (RFC 9112 section 6.1).
       this.#chunked = /(^|[\s,])chunked$/.test(value);
     }
     return true;
@@ -182,7 +182,7 @@ export class HeadReader {
     return this.#length === 0 ? NO_BODY : { kind: 'length', bytes: this.#length };
   }
 
-  /** `chunk-size [ chunk-ext ]` (section 7.1). */
+  /** Parses `chunk-size [ chunk-ext ]` (RFC 9112 section 7.1). */
   #chunkLine(bytes: Buffer, start: number, end: number): boolean {
     let size = 0;
     let digits = 0;
@@ -203,7 +203,7 @@ const CONTENT_LENGTH = 'content-length';
 const TRANSFER_ENCODING = 'transfer-encoding';
 const METHODS = ['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'PATCH', 'OPTIONS', 'CONNECT', 'TRACE'] as const;
 
-/** One of the known methods, `other` for any other token of letters, undefined where there is none. */
+/** Returns a known method, `other` for any other token of letters, or undefined if there is no token. */
 function methodAt(bytes: Buffer, start: number, end: number): string | undefined {
   for (const method of METHODS) if (bytes[start] === method.charCodeAt(0) && startsWith(bytes, start, end, method)) return method;
   let at = start;
@@ -217,14 +217,14 @@ function startsWith(bytes: Buffer, start: number, end: number, word: string): bo
   return true;
 }
 
-/** A field's name, in whatever case, with the colon behind it. */
+/** Whether the field name matches, in any case, followed by a colon. */
 function isName(bytes: Buffer, start: number, end: number, name: string): boolean {
   if (start + name.length >= end || bytes[start + name.length] !== COLON) return false;
   for (let index = 1; index < name.length; index += 1) if (((bytes[start + index] ?? 0) | 0x20) !== name.charCodeAt(index)) return false;
   return true;
 }
 
-/** `HTTP/1.` and a digit. */
+/** Whether the bytes are `HTTP/1.` and a digit. */
 function isVersion(bytes: Buffer, at: number): boolean {
   if (at < 0) return false;
   for (let index = 0; index < 7; index += 1) if (bytes[at + index] !== 'HTTP/1.'.charCodeAt(index)) return false;
@@ -239,7 +239,7 @@ function trimmed(bytes: Buffer, start: number, end: number): [number, number] {
   return [from, to];
 }
 
-/** -1 where it is no number, or one too large to count with. */
+/** Parses a decimal number. @returns -1 if it is not a number, or too large */
 function decimal(bytes: Buffer, start: number, end: number): number {
   if (start >= end || end - start > 15) return -1;
   let value = 0;

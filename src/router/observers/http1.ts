@@ -1,17 +1,17 @@
 import { HeadReader, type Framing } from './http1-head.ts';
 import { tapOf, type RequestSink, type Tap, type Taps } from './contract.ts';
 
-/** Requests that a client may have sent ahead of their answers (RFC 9112 section 9.3.2); with more it is no HTTP that we know. */
+/** Maximum number of requests that a client may pipeline (RFC 9112 section 9.3.2). With more, the connection is no longer observed. */
 const MOST_PIPELINED = 1_000;
 
-/** Reads HTTP/1.0 and 1.1 (RFC 9112) off both directions of a connection. */
+/** Parses HTTP/1.0 and 1.1 (RFC 9112) in both directions of a connection. */
 export class Http1Observer implements Taps {
   readonly fromClient: Tap;
   readonly fromServer: Tap;
   readonly #sink: RequestSink;
   readonly #requests: HeadReader;
   readonly #responses: HeadReader;
-  /** Requests without an answer yet, oldest first. */
+  /** Methods and start times of the requests without a response, oldest first. */
   readonly #methods: string[] = [];
   readonly #since: number[] = [];
 
@@ -27,14 +27,14 @@ export class Http1Observer implements Taps {
     this.fromServer = tapOf(this.#responses, () => this.#stop());
   }
 
-  /** @returns how the request's body is framed, or undefined to read no more */
+  /** @returns the framing of the request's body, or undefined to stop parsing */
   #requestHead(framing: Framing, method: string): Framing | undefined {
     if (this.#methods.length >= MOST_PIPELINED) return undefined;
     this.#methods.push(method);
     this.#since.push(performance.now());
-    // What follows a CONNECT is a tunnel, if the answer says so.
+    // After a CONNECT follows a tunnel, if the response accepts it.
     if (method === 'CONNECT') return { kind: 'rest' };
-    // Without framing fields a request has no body (section 6.3).
+    // Without framing fields a request has no body (RFC 9112 section 6.3).
     return framing.kind === 'unsaid' ? NO_BODY : framing;
   }
 
@@ -42,7 +42,7 @@ export class Http1Observer implements Taps {
     if (status < 200 && status !== 101) return NO_BODY;
     const method = this.#methods.shift();
     const since = this.#since.shift();
-    // An answer to nothing: not the HTTP that we know.
+    // A response without a request is not valid HTTP.
     if (method === undefined || since === undefined) return undefined;
     this.#sink.onRequest(method, status, performance.now() - since);
     // Another protocol follows.

@@ -5,25 +5,28 @@ import { Effort } from './effort.ts';
 import { tapOf, type RequestSink, type Tap, type Taps } from './contract.ts';
 import { nameOfMethod } from './request-metrics.ts';
 
-/** Requests without an answer that are kept in mind; with more, the oldest are forgotten. */
+/** Maximum number of requests without a response that are kept. Beyond it the oldest are dropped. */
 const MOST_STREAMS = 256;
-/** Of one header block, in all its frames, and how many these may be: nobody else counts what is kept here, and each of them may be empty. */
+/**
+ * Maximum size of one header block in bytes, and maximum number of its frames. Frames may be empty, and no other limit counts these
+ * bytes.
+ */
 const MOST_BLOCK = 64 * 1024;
 const MOST_FRAMES = 32;
 /**
- * A dynamic table that is larger than the encoder's resolves the same references, so the setting need not be followed. An
- * encoder that announces more than this is not followed.
+ * Size of the HPACK dynamic table. A table larger than the encoder's resolves the same references, so SETTINGS need not be followed. An
+ * encoder that announces a larger table is not observed.
  */
 const TABLE_BYTES = 16 * 1024;
 
-/** Fields that take as long as what a block takes by itself. */
+/** Cost of decoding a block by itself, as a number of fields. */
 const BLOCK = 4;
 
 const PADDED = 0x8;
 const PRIORITY = 0x20;
 const END_HEADERS = 0x4;
 
-/** Reads HTTP/2 with prior knowledge (RFC 9113 section 3.3) off both directions of a connection. */
+/** Parses HTTP/2 with prior knowledge (RFC 9113 section 3.3) in both directions of a connection. */
 export class Http2Observer implements Taps {
   readonly fromClient: Tap;
   readonly fromServer: Tap;
@@ -66,7 +69,7 @@ export class Http2Observer implements Taps {
 }
 
 interface FrameEvents {
-  /** Of each header block that has the field (trailers have none), as it says it last. */
+  /** Called for each header block with the field (trailers have none), with its last value. */
   onField(id: number, value: string): void;
   onReset(id: number): void;
 }
@@ -74,34 +77,34 @@ interface FrameEvents {
 const EMPTY = Buffer.alloc(0);
 const STATUS = /^\d{3}$/;
 
-/** Looks at frame headers, decodes header blocks, skips all else by counting. */
+/** Parses frame headers and decodes header blocks. It skips everything else by counting. */
 class FrameReader {
   readonly #events: FrameEvents;
   readonly #field: string;
   readonly #header = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
   #decoder: HpackDecoder | undefined = new HpackDecoder(TABLE_BYTES);
   #headerLength = 0;
-  /** Bytes to pass over: the preface, then frames that are not looked at. */
+  /** Number of bytes to skip: first the preface, then frames that are not parsed. */
   #skip: number;
-  /** Bytes of a frame that are to be kept, and those that have come, perhaps one by one. */
+  /** Size of the current frame if it is parsed, and the bytes received of it, possibly one by one. */
   #wanted = 0;
   readonly #parts = new Pieces();
   #type = 0;
   #flags = 0;
   #id = 0;
-  /** The fragments of a header block. */
+  /** Fragments of the current header block. */
   #block: Buffer[] = [];
   #blockLength = 0;
   readonly #effort = new Effort();
 
-  /** @param field the one that is looked for */
+  /** @param field name of the field to report */
   constructor(skip: number, field: string, events: FrameEvents) {
     this.#skip = skip;
     this.#field = field;
     this.#events = events;
   }
 
-  /** Bytes, about. */
+  /** Approximate memory in bytes. */
   get held(): number {
     return this.#parts.held + this.#blockLength + (this.#decoder?.held ?? 0);
   }
@@ -113,7 +116,7 @@ class FrameReader {
     this.#blockLength = 0;
   }
 
-  /** @returns false where it does not understand what it reads */
+  /** @returns false if the bytes cannot be parsed */
   read(chunk: Buffer): boolean {
     let at = 0;
     this.#effort.begin();
@@ -131,7 +134,7 @@ class FrameReader {
           if (!this.#frame(part)) return false;
           continue;
         }
-        // A copy: the bytes are the connection's.
+        // Copied, because the connection reuses the bytes.
         this.#parts.push(Buffer.from(part));
         if (this.#parts.bytes === this.#wanted && !this.#frame(Buffer.concat(this.#parts.takeAll()))) return false;
       } else {
@@ -144,7 +147,7 @@ class FrameReader {
     return true;
   }
 
-  /** Section 4.1. */
+  /** Parses a frame header (RFC 9113 section 4.1). */
   #frameHeader(): boolean {
     this.#headerLength = 0;
     const length = this.#header.readUIntBE(0, 3);
@@ -159,7 +162,7 @@ class FrameReader {
     }
     if (length + this.#blockLength > MOST_BLOCK || this.#block.length >= MOST_FRAMES) return false;
     this.#wanted = length;
-    // No bytes will come that could complete it.
+    // An empty frame is complete already.
     return length > 0 || this.#frame(EMPTY);
   }
 
@@ -179,14 +182,14 @@ class FrameReader {
     return this.#blockEnd(block);
   }
 
-  /** Without padding, priority and the promised stream's id (sections 6.2 and 6.6). */
+  /** Removes padding, priority and the promised stream id (RFC 9113 sections 6.2 and 6.6). */
   #fragment(payload: Buffer): Buffer | undefined {
     const isPadded = (this.#flags & PADDED) !== 0;
     const padding = isPadded ? (payload[0] ?? 0) : 0;
     const isHeaders = this.#type === FrameType.HEADERS;
     const before = (isPadded ? 1 : 0) + (isHeaders ? ((this.#flags & PRIORITY) === 0 ? 0 : 5) : 4);
     if (before + padding > payload.length) return undefined;
-    // A promise's block is decoded for the table's sake; it opens no stream that we count.
+    // The block of a PUSH_PROMISE is decoded to keep the dynamic table in sync. Its stream is not counted.
     if (!isHeaders) this.#id = 0;
     return payload.subarray(before, payload.length - padding);
   }
@@ -194,9 +197,9 @@ class FrameReader {
   #blockEnd(block: Buffer): boolean {
     let found: string | undefined;
     if (!this.#effort.take(BLOCK)) return false;
-    // A block can name one long entry of the table thousands of times: what it says is looked at once, when all is known.
+    // A block can name one long table entry thousands of times, so the value is only processed once the block ends.
     this.#decoder?.decode(block, (name, value) => {
-      // What it would throw at a malformed block ends the observer as well.
+      // The same exception as for a malformed block; it ends the observer as well.
       if (!this.#effort.take(1)) throw new RangeError('too many fields at once');
       if (name === this.#field) found = value;
     });

@@ -5,10 +5,10 @@ import { Http1Observer } from './http1.ts';
 import { Http2Observer } from './http2.ts';
 import type { Protocol } from './request-metrics.ts';
 
-/** Where each protocol's requests are counted. */
+/** Returns the sink for requests of a protocol. */
 export type SinkFor = (protocol: Protocol) => RequestSink;
 
-/** Reads requests off a connection as the setting says; `auto` goes by the client's first bytes. */
+/** Observes the requests of a connection with that setting; `auto` decides by the client's first bytes. */
 export function observe(setting: Exclude<Observer, 'none'>, sinkFor: SinkFor): Taps {
   switch (setting) {
     case 'http1':
@@ -21,8 +21,8 @@ export function observe(setting: Exclude<Observer, 'none'>, sinkFor: SinkFor): T
 }
 
 /**
- * Waits for the first bytes: of a client that speaks HTTP they say which. A server that speaks first does not speak it, but for that of HTTP/2, which may
- * say its settings before its client's preface has come (RFC 9113 section 3.4).
+ * Detects the protocol by the client's first bytes. A server that sends first does not speak HTTP, with one exception: an HTTP/2 server
+ * may send its SETTINGS before the client's preface has arrived (RFC 9113 section 3.4).
  */
 class AutoObserver implements Taps {
   readonly fromClient: Tap;
@@ -68,11 +68,11 @@ class AutoObserver implements Taps {
   }
 }
 
-/** The header of a frame that says settings, and is no answer to any (section 6.5). */
+/** Whether it is the header of a SETTINGS frame that is not an acknowledgement (RFC 9113 section 6.5). */
 const isSettings = (first: Buffer): boolean =>
   first.length >= FRAME_HEADER_BYTES && first.readUIntBE(0, 3) % 6 === 0 && first[3] === FrameType.SETTINGS && first.readUIntBE(4, 5) === 0;
 
-/** HTTP/2 begins with a preface that begins like a request (RFC 9113 section 3.4), HTTP/1 with a method in capitals and a space. */
+/** HTTP/2 begins with a preface that looks like a request (RFC 9113 section 3.4), HTTP/1 with a method in capitals and a space. */
 export function detect(first: Buffer): Protocol | undefined {
   const start = first.toString('latin1', 0, 24);
   if (start.startsWith('PRI * HT')) return 'http2';

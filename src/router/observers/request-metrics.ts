@@ -3,23 +3,23 @@ import type { RequestSink } from './contract.ts';
 
 export type Protocol = 'http1' | 'http2';
 
-/** Seconds. */
+/** Bucket boundaries in seconds. */
 const LATENCIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Methods that have a name of their own in the metrics (RFC 9110 section 9.3, RFC 5789); a client can send any. */
+/** Methods with their own label (RFC 9110 section 9.3, RFC 5789). Clients can send any other. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH']);
 const OTHER_METHOD = 'other';
 
-/** For the metrics: what stands for all others does for whoever would keep one, however long it is. */
+/** Returns the metric label of a method. All other methods share one label, which also bounds the memory of pending requests. */
 export const nameOfMethod = (method: string): string => (METHODS.has(method) ? method : OTHER_METHOD);
 
-/** Requests of one routing key between two sites, over one protocol. */
+/** Request counters of one routing key between two sites over one protocol. */
 export class RequestMetrics implements RequestSink {
   readonly routingKey: string;
   readonly from: string;
   readonly to: string;
   readonly protocol: Protocol;
-  /** By method: how many of each class of status, from 0 (none) to 5. */
+  /** Number of responses in each status class from 0 (invalid) to 5, by method. */
   readonly counts = new Map<string, number[]>();
   readonly latency = new Buckets(LATENCIES);
 
