@@ -15,7 +15,7 @@ export class Coalescer {
   /** Start of the last run, as returned by `performance.now()`. */
   #last = Number.NEGATIVE_INFINITY;
 
-  /** @param minInterval current minimum of milliseconds between the starts of two runs */
+  /** @param minInterval current minimum time in milliseconds between the starts of two runs */
   constructor(run: () => Promise<void>, minInterval?: () => number) {
     this.#run = run;
     this.#minInterval = minInterval;

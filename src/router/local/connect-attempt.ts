@@ -10,44 +10,44 @@ import { ConnectionHalf } from '../connection-half.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { resetSocket, SocketEndpoint } from './socket-endpoint.ts';
 
-/** Whether new connections should avoid the way there. @param firstLink the link over which it begins */
+/** Whether new connections should avoid the path. @param firstLink the link over which the path begins */
 export type IsSilent = (to: RouteDestination, firstLink: string | undefined) => boolean;
 
 export interface ConnectAttemptContext {
   readonly limits: LocalLimits;
   readonly connectors: Connectors;
   readonly open: LocalSideOptions['open'];
-  /** Whether a candidate comes after all others, since nothing is heard from there. */
+  /** Whether a candidate is tried after all others, since its path is silent. */
   isAvoidable(candidate: Candidate): boolean;
-  /** A destination that refused, or did not: for the choices after this one. */
+  /** Records whether a destination refused, for later choices. */
   noteOutcome(candidate: Candidate, refused: boolean): void;
 }
 
 export interface ConnectAttemptEvents {
-  /** `server` is ready to be joined with the client's side. */
+  /** Called when a server accepted. `server` can now be joined with the client half. */
   onOpened(server: ConnectionHalf, candidate: Candidate): void;
   onFailed(why: Failure): void;
 }
 
 /**
- * Milliseconds before each further look for candidates, where the path to the last one broke: what routers know of each other is right again a
- * moment after a link died or a connector moved. Together less than a second.
+ * Milliseconds before each further search for candidates after the path to the last one broke. Routing is correct again shortly after a
+ * link died or a connector moved. Less than a second in total.
  */
 const PAUSES: readonly number[] = [0, 50, 100, 200, 400];
 
-/** Where a connection may go: as found when it came, and, where the path to each of them breaks, as found later. */
+/** Candidates for a connection: those found on arrival, and a search for new ones if the path to each of them breaks. */
 export interface Candidates {
   readonly found: readonly Candidate[];
-  /** Left out: nothing else can come of another look. */
+  /** If absent, another search cannot find anything else. */
   lookAgain?(): readonly Candidate[];
 }
 
-/** The head of the request that a router makes of the next one. */
+/** Builds the head of the request to the next router. */
 export type HeadFor = (candidate: Candidate) => RequestHead;
 
 /**
- * Finds a connection one server: tries the candidates in their order until one takes it, no more of them and no longer than
- * the limits say. Ends with one of the events, unless the client goes away before.
+ * Finds a server for a connection. It tries the candidates in order until one accepts, within the limits of number and time. Emits
+ * exactly one of the events, unless the client leaves before.
  */
 export class ConnectAttempt {
   readonly #context: ConnectAttemptContext;
@@ -59,12 +59,12 @@ export class ConnectAttempt {
   readonly #deadline: NodeJS.Timeout;
   #next = 0;
   #scans = 0;
-  /** What failed was the path, not the server at its end. */
+  /** Whether the path failed, rather than the server at its end. */
   #pathBroke = false;
   #over = false;
   #last: Failure | undefined;
   #giveUp: (() => void) | undefined;
-  /** A candidate elsewhere that has not answered yet, and the link over which it was asked. */
+  /** Remote candidate that has not answered yet, and the link over which it was asked. */
   #asked: { readonly candidate: Candidate; readonly firstLink: string | undefined } | undefined;
 
   constructor(context: ConnectAttemptContext, client: ConnectionHalf, source: Candidates, headFor: HeadFor, events: ConnectAttemptEvents) {
@@ -83,20 +83,20 @@ export class ConnectAttempt {
     client.awaiting = { onResponse() {}, onGone: (reason) => this.#clientGone(reason) };
   }
 
-  /** Where there is no candidate, it ends within the call. */
+  /** Starts the attempt. Without candidates it ends within the call. */
   start(): void {
     this.#tryNext();
   }
 
-  /** After an error that nobody expected. */
+  /** Ends the attempt after an unexpected error. */
   readonly broken = (): void => {
     this.#giveUp?.();
     this.#fail(failure('connect-failed', 'The connection was ended by an unexpected error of this router.'));
   };
 
   /**
-   * Nothing was sent but the request, so it goes another way, if there is one, where the first has become silent. Where there is none it waits:
-   * the path may recover.
+   * Switches to another path if the current one has become silent: only the request was sent so far. Without another path it waits, since
+   * the silent one may recover.
    */
   avoidSilence(isSilent: IsSilent): void {
     const asked = this.#asked;
@@ -124,7 +124,7 @@ export class ConnectAttempt {
     }
   }
 
-  /** Nothing was sent but the request, so another candidate may be tried. */
+  /** Searches for other candidates. That is safe, since only the request was sent so far. */
   #scanAgain(): void {
     const pause = this.#pathBroke && this.#source.lookAgain !== undefined ? PAUSES[this.#scans] : undefined;
     if (pause === undefined) {
@@ -132,7 +132,7 @@ export class ConnectAttempt {
       return;
     }
     this.#scans += 1;
-    // A stream ends before its link is known to be down: also the shortest pause is one.
+    // A stream ends before its link is known to be down, so even the shortest pause is a timer.
     const look = (): void => {
       if (this.#client.gone) {
         this.#fail(failure('client-gone', 'The connection was ended before a server took it.'));
@@ -197,7 +197,7 @@ export class ConnectAttempt {
       const reason = error instanceof Error ? error.message : String(error);
       const isBusy = error instanceof EarshotError && error.code === 'busy';
       const why = isBusy ? failure('busy', reason) : failure('no-link', `There is no way to ${candidate.to.router}: ${reason}`);
-      // Not within the call: a candidate that fails at once is like any other that fails.
+      // Deferred, so that a candidate that fails at once behaves like any other.
       const noWay = (): void => refuse(why, !isBusy, isBusy);
       const soon = setImmediate(bounded('connection/no-way', noWay, this.broken));
       this.#giveUp = () => clearImmediate(soon);
@@ -217,7 +217,7 @@ export class ConnectAttempt {
     this.#events.onOpened(server, candidate);
   }
 
-  /** @param isOurs this router has no room for one more of this client's: the destination, and those who have room, have nothing to do with that */
+  /** @param isOurs whether this router has no capacity for another connection of this client; the destination is not at fault then */
   #refused(candidate: Candidate, why: Failure, pathBroke: boolean, isOurs = false): void {
     this.#last = why;
     this.#pathBroke ||= pathBroke;
@@ -246,15 +246,15 @@ export class ConnectAttempt {
 }
 
 /**
- * Whether an answer says that the connection did not get as far as a server: a router in between has no link any more, the
- * connector has moved, or its router is closing.
+ * Whether a response means that the connection did not reach a server: a router on the path lost its link, the connector has moved, or
+ * its router is closing.
  */
 function isOfThePath({ status, fields }: ResponseHead): boolean {
   const error = errorGiven(fields);
   return status === 404 || error === 'destination_unavailable' || error === 'connection_terminated';
 }
 
-/** The other router's status stands for what it found. */
+/** Converts the other router's status to a failure. */
 function answerOf(head: ResponseHead, { routingKey, to }: Candidate): Failure {
   const error = errorGiven(head.fields);
   const why = error === undefined ? '' : ` (${error})`;

@@ -15,9 +15,10 @@ export type TcpResult =
   | { readonly kind: 'failed'; readonly failure: ServerFailure };
 
 /**
- * Opens a TCP connection to any address of a host: all are tried, IPv6 and IPv4 in turn, each 250 ms after the one before
- * or at once when that one has failed; the first that connects wins (RFC 8305). One that did not answer of late is tried last. `done` is called once, never within the call.
- * @returns how to give up: `done` is then not called any more
+ * Opens a TCP connection to any address of a host (RFC 8305). IPv6 and IPv4 addresses alternate. Each attempt starts 250 ms after the
+ * previous one, or at once when that has failed; the first to connect wins. Addresses that recently did not answer are tried last. Calls
+ * `done` once, never within the call.
+ * @returns a function to cancel; `done` is not called afterwards
  */
 export function connectAny(server: HostPort, done: (result: TcpResult) => void): () => void {
   if (isIP(server.host) !== 0) return new Race(server, done).start([server.host]);
@@ -32,7 +33,7 @@ export function connectAny(server: HostPort, done: (result: TcpResult) => void):
   };
 }
 
-/** Of all servers of this process. */
+/** Shared by all servers of this process. */
 const failedAddresses = new FailedAddresses();
 
 interface AddressFailure {
@@ -40,10 +41,10 @@ interface AddressFailure {
   readonly failure: ServerFailure;
 }
 
-/** Which failure says most about a server. The order of the attempts changes, and the message must not change with it. */
+/** Failure codes, the most informative first. The message must not depend on the order of the attempts, which changes. */
 const TELLING = ['refused', 'timeout', 'connect-failed', 'unreachable'];
 
-/** One failure for all addresses of a server, whatever their order. */
+/** Combines the failures of all addresses of a server, whatever their order. */
 export function commonFailure(failures: readonly AddressFailure[]): ServerFailure {
   const rank = ({ failure: { code } }: AddressFailure): number => TELLING.indexOf(code);
   const [first, ...others] = failures.toSorted((a, b) => rank(a) - rank(b) || (a.address < b.address ? -1 : 1));
@@ -55,7 +56,7 @@ export function commonFailure(failures: readonly AddressFailure[]): ServerFailur
 class Race {
   readonly #server: HostPort;
   readonly #done: (result: TcpResult) => void;
-  /** With the address of each, the first that was tried first. */
+  /** Attempts in progress with their addresses, in the order of their start. */
   readonly #running = new Map<Socket, string>();
   #waiting: string[] = [];
   #over = false;
@@ -133,7 +134,7 @@ class Race {
     socket.once('connect', bounded('connection/address-connect', onConnect, failed));
   }
 
-  /** Those that were tried before the one that answered have had 250 ms more than it. */
+  /** Attempts that started before the winner had at least 250 ms more than it. */
   #remember(winner: Socket, address: string): void {
     failedAddresses.worked(address, this.#server.port);
     for (const [socket, earlier] of this.#running) {
@@ -149,8 +150,8 @@ class Race {
 }
 
 /**
- * Finds peers that vanished silently: asked after a minute of silence, and then four times in 40 s. Node.js asks ten times in 10 s, and so would end
- * a connection because of a pause that TCP survives.
+ * Detects peers that vanished silently: probes after a minute of silence, then four times in 40 s. By default Node.js probes ten times in
+ * 10 s, which would end a connection during a pause that TCP survives.
  */
 export function keepAlive(socket: Socket): void {
   socket.setKeepAlive(true, KEEP_ALIVE_AFTER, KEEP_ALIVE_EVERY, KEEP_ALIVE_COUNT);
@@ -158,7 +159,7 @@ export function keepAlive(socket: Socket): void {
 
 const [KEEP_ALIVE_AFTER, KEEP_ALIVE_EVERY, KEEP_ALIVE_COUNT] = [60_000, 10_000, 4];
 
-/** The system's word for it, where it has one. */
+/** Returns the system's error code if there is one. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : messageOf(error);
 }
@@ -180,12 +181,12 @@ function failureOf(error: unknown, address: string, { host, port }: HostPort): S
   }
 }
 
-/** @param error the resolver's code */
+/** @param error code of the resolver */
 export function nameUnknown(host: string, error: string | undefined): ServerFailure {
   return failure('name-unknown', `The name ${JSON.stringify(host)} has no address (${error ?? 'none found'}).`);
 }
 
-/** The resolver's order, the families in turn (RFC 8305 section 4). */
+/** Alternates the address families, in the resolver's order (RFC 8305 section 4). */
 export function interleaved(addresses: readonly LookupAddress[]): readonly string[] {
   const first = addresses[0]?.family;
   const own = addresses.filter(({ family }) => family === first);

@@ -31,13 +31,13 @@ export interface ConnectionsOptions extends Pick<LocalSideOptions, 'log' | 'site
   readonly memory: DestinationHealth;
   readonly view: ChoiceView;
   readonly isSilent: IsSilent;
-  /** How many have shares of the sockets here (`shareOf`), with connections or without. */
+  /** Returns the number of owners that have shares of the sockets here (`shareOf`), with or without connections. */
   readonly shares: () => number;
 }
 
 /**
- * The connections that have an end at a socket of this router, from their first sign to their end: let in or refused, opened, joined, counted
- * and logged. Each that was let in is in `#live` until it failed or is over; its metrics are of the key that it was opened with.
+ * The connections with an end at a socket of this router, during their whole life: admission or refusal, opening, joining, counting,
+ * logging. Each admitted connection is in `#live` until it fails or ends. Its metrics belong to the key that it was opened with.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
@@ -69,9 +69,9 @@ export class Connections {
     return this.#live.size;
   }
 
-  /** Those that wait for an answer over a path that has become silent try another one, if there is any. */
+  /** Connections that wait for an answer over a path that has become silent try another one, if there is any. */
   routingChanged(): void {
-    // Thousands may wait for an answer over one path.
+    // Cached, since thousands may wait for an answer over one path.
     const known = new Map<RouteDestination, Map<string | undefined, boolean>>();
     const { isSilent } = this.#options;
     const ask: IsSilent = (to, firstLink) =>
@@ -79,7 +79,7 @@ export class Connections {
     for (const opening of this.#openings) opening.avoidSilence(ask);
   }
 
-  /** Lets none in any more. */
+  /** Refuses all new connections. */
   stop(): void {
     this.#stopped = true;
   }
@@ -97,20 +97,20 @@ export class Connections {
     this.#live.sever(({ sitesOnRoute }) => isRevoked(sitesOnRoute), REVOKED);
   }
 
-  /** A stream whose route ends here. @param whose share of memory it is part of */
+  /** Accepts a stream whose route ends here. @param whose owner whose share of memory it is charged to */
   accept(stream: Stream, head: RequestHead, whose: ShareOwner): StreamHandler {
     const to: RouteDestination = { router: this.#options.self, cost: 0, connectors: 1, path: [], links: [] };
     const found = this.#options.connectors.has(head.authority) ? [{ routingKey: head.authority, to }] : [];
     return this.#fromStream(stream, head, whose, { found }, 'connector');
   }
 
-  /** A stream without a route. */
+  /** Accepts a stream without a route. */
   enter(stream: Stream, head: RequestHead, whose: ShareOwner): StreamHandler {
     const destination: Destination = { kind: 'key', routingKey: head.authority };
     return this.#fromStream(stream, head, whose, this.#candidates(destination), 'listener');
   }
 
-  /** A client of a listener. `raw` is the TCP socket below a TLS socket, or the socket itself. */
+  /** Accepts a client of a listener. `raw` is the TCP socket below a TLS socket, or the socket itself. */
   fromSocket(config: ListenerConfig, socket: Socket, raw: Socket): void {
     const { destination } = config;
     const candidates = this.#candidates(destination);
@@ -259,7 +259,7 @@ export class Connections {
           );
         });
         this.#live.joined(client);
-        // The site may have been revoked while the connection was being made.
+        // The site may have been revoked while the connection was being opened.
         if (this.#isRevoked(client.sitesOnRoute)) client.sever(REVOKED);
       },
       onFailed: (why) => {
@@ -268,7 +268,7 @@ export class Connections {
         this.#live.delete(client);
         const entry = { connection: id, routingKey: request.routingKey, reason: why.code, ...request.about() };
         const text = `connection refused: ${why.message}`;
-        // Peers and clients can cause these as often as they like.
+        // Rate-limited: peers and clients can cause these lines as often as they like.
         if (why.code === 'client-gone' || log.isLevelEnabled('debug')) log.debug(entry, text);
         else this.#ration.info(entry, text);
         request.failed(why);
@@ -283,20 +283,23 @@ const REVOKED = { code: ErrorCode.CANCEL, reason: 'a site that it passes through
 
 interface OpenRequest {
   readonly client: ConnectionHalf;
-  /** Streams begin in the next turn: what a peer opens and resets in one go is to cost no server a connection (CVE-2023-44487). */
+  /**
+   * Streams begin in the next iteration: a stream that a peer opens and resets at once must not cost a server connection
+   * (CVE-2023-44487).
+   */
   begin(start: () => void): void;
   readonly candidates: Candidates;
-  /** That it has, and may yet get, and whose share they are part of. */
+  /** Owner and number of the sockets that the connection has or may still get. */
   readonly sockets: { readonly of: string; readonly count: number };
   readonly role: Role;
-  /** The key by which a failure is counted. */
+  /** Routing key under which a failure is counted. */
   readonly routingKey: string;
   readonly id: string;
-  /** The site where it began, or nothing where that is not known. */
+  /** Site where the connection began; empty if unknown. */
   readonly origin: string;
-  /** The sites that it came through, as the next router is told. */
+  /** Sites that the connection passed so far, to send to the next router. */
   readonly via: string | undefined;
-  /** For log lines, and asked for only then: the client's address is a system call. */
+  /** Fields for log lines. Called lazily, since the client's address takes a system call. */
   about(): Readonly<Record<string, unknown>>;
   opened(server: ConnectionHalf, candidate: Candidate): void;
   failed(why: Failure): void;
@@ -304,9 +307,11 @@ interface OpenRequest {
 
 export const shareOfKey = (routingKey: string): string => `key ${routingKey}`;
 
-/** Whose share clients of a listener are part of. One of several keys has its own: it takes nothing from the listeners of those. */
+/**
+ * Owner of the sockets of a listener's clients. A listener with several keys is an owner of its own, and takes nothing from those keys.
+ */
 export const shareOf = ({ name, destination }: ListenerConfig): string =>
   destination.kind === 'key' ? shareOfKey(destination.routingKey) : `listener ${name}`;
 
-/** A server here is a socket; one elsewhere is a stream. */
+/** Only a local server takes a socket; a remote one is a stream. */
 const serverSockets = ({ found }: Candidates): number => (found.some(({ to }) => to.path.length === 0) ? 1 : 0);

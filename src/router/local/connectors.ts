@@ -14,7 +14,7 @@ export class Connectors {
   readonly #byName = new Map<string, Connector>();
   #byKey = new Map<string, readonly Connector[]>();
 
-  /** `changed` is called when the health of a connector's servers changes. */
+  /** @param changed called when the health of a connector's servers changes */
   constructor(limits: TargetLimits, random: () => number, changed: () => void) {
     this.#random = random;
     this.#targetOptions = { limits, random, changed, firstProbes: new Semaphore(FIRST_PROBES, Infinity) };
@@ -35,7 +35,7 @@ export class Connectors {
     this.#byKey = Map.groupBy(this.#byName.values(), ({ config }) => config.routingKey);
   }
 
-  /** How many servers each key has here. */
+  /** Number of servers here by key. */
   get counts(): ReadonlyMap<string, number> {
     return new Map([...this.#byKey].map(([key, connectors]) => [key, connectors.reduce((sum, { targets }) => sum + targets.length, 0)]));
   }
@@ -48,7 +48,7 @@ export class Connectors {
     return this.#byKey.has(routingKey);
   }
 
-  /** All servers of the key refused at the last attempt. */
+  /** Whether all servers of the key refused the last attempt. */
   isFailing(routingKey: string): boolean {
     return this.#byKey.get(routingKey)?.every(({ problem, servers }) => problem !== undefined || servers.kind === 'failing') ?? true;
   }
@@ -72,9 +72,9 @@ export class Connectors {
   }
 
   /**
-   * Connects to a server of the key: the least busy that is not set aside; when that fails, the next. Where all are set
-   * aside, they are asked now, first the one that would be asked soonest. `done` is called once, never within the call.
-   * @returns how to give up
+   * Connects to a server of the key: the least busy one that is not set aside, then the next if that fails. If all are set aside, they
+   * are tried now, the one that is due soonest first. Calls `done` once, never within the call.
+   * @returns a function to cancel
    */
   connect(
     routingKey: string,
@@ -112,16 +112,16 @@ export class Connectors {
     if (targets.length === 1 && only !== undefined) return [only];
     const free = targets.filter(({ isAside }) => !isAside);
     if (free.length === 0) return targets.sort((a, b) => a.due - b.due);
-    // A random start makes chance decide among equals: the sort is stable.
+    // A random start decides among equal servers, since the sort is stable.
     const start = Math.floor(this.#random() * free.length);
     return [...free.slice(start), ...free.slice(0, start)].sort((a, b) => a.open - b.open);
   }
 }
 
-/** First probes under way at once. */
+/** Maximum number of first probes in progress. */
 const FIRST_PROBES = 128;
 
-/** One connector: its servers live as long as their address stays the same. */
+/** One connector. Its servers live as long as their address stays the same. */
 class Connector {
   config: ConnectorConfig;
   targets: Target[] = [];
@@ -148,12 +148,12 @@ class Connector {
     this.#follow();
   }
 
-  /** Why it cannot run as it is configured. */
+  /** Configuration problem that keeps it from working. */
   get problem(): Problem | undefined {
     return this.#tlsProblem;
   }
 
-  /** Of all its servers together: one that works is enough. */
+  /** Health of all its servers together: one working server is enough. */
   get servers(): TargetHealth {
     const all = this.targets.map(({ health }) => health);
     return all.find(({ kind }) => kind === 'fine') ?? all.find(({ kind }) => kind === 'untried') ?? all[0] ?? { kind: 'fine' };
@@ -182,7 +182,7 @@ class Connector {
     for (const target of this.targets) if (!hosts.has(target.server.host)) target.close();
     const known = new Set(kept.map(({ server }) => server.host));
     this.targets = kept;
-    // Without a usable bundle nothing may connect; targets that there are keep the one before.
+    // Without a usable bundle no new target may connect. Existing targets keep the previous bundle.
     if (this.#tlsProblem !== undefined) return;
     for (const target of kept) target.changeTls(this.#tls);
     const options = { ...this.#options, probed: probe !== 'none', tls: this.#tls };

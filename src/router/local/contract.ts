@@ -1,6 +1,6 @@
 /**
- * The local side of a router: everything between local TCP sockets and HTTP/2 streams. It listens, chooses where a
- * connection goes, connects to servers, and passes the bytes. It knows no link: whoever composes the router gives it `open`.
+ * The local side of a router: everything between local TCP sockets and HTTP/2 streams. It listens, chooses destinations, connects to
+ * servers, and forwards bytes. It does not know links: the caller provides `open`.
  *
  *     const local = new LocalSide({ log, site: id, routing, open });
  *     local.apply(config.listeners, config.connectors);   // at the start and at each change
@@ -20,41 +20,41 @@ export interface LocalSideOptions {
   /** This site's id: the origin of connections that begin here. */
   readonly site: string;
   readonly routing: Pick<Routing, 'self' | 'destinations' | 'hasListener' | 'site' | 'isSilent'>;
-  /** Why the last link with a site ended, while none is up. */
+  /** Returns why the last link with a site ended. Undefined while a link is up. */
   linkEnd?(siteId: string): string | undefined;
   /**
-   * Opens a CONNECT stream to a router that is not this one. `head` is whole: key, route, origin and connection id.
-   * Throws where no link leads there now; then the next candidate is tried.
+   * Opens a CONNECT stream to another router. `head` is complete: key, route, origin and connection id. Throws if no link leads there
+   * now; then the next candidate is tried.
    */
   open(to: RouteDestination, head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream;
-  /** Of memory, for all that the router holds for others. */
+  /** Memory budget for everything that the router holds for others. */
   readonly budget: Memory;
   readonly limits?: Partial<LocalLimits>;
-  /** From 0 to below 1; replaced in tests. */
+  /** Returns a random number from 0 to below 1. Tests replace it. */
   readonly random?: () => number;
-  /** Who listens on a port, if it can be known; replaced in tests. */
+  /** Returns the process that listens on a port, if that can be determined. Tests replace it. */
   readonly portOwner?: (port: number) => string | undefined;
 }
 
-/** Milliseconds and counts. */
+/** Limits in milliseconds, unless they are counts. */
 export interface LocalLimits {
-  /** To connect to a server, with name, all its addresses and TLS. */
+  /** Time to connect to a server, including name resolution, all its addresses and TLS. */
   readonly connect: number;
-  /** To find any candidate that takes a connection. */
+  /** Time to find a candidate that accepts the connection. */
   readonly establish: number;
-  /** How many candidates a connection may try. */
+  /** Maximum number of candidates that a connection may try. */
   readonly attempts: number;
-  /** How long a refusing server is set aside, first and at most. */
+  /** First and longest time for which a refusing server is set aside. */
   readonly setAsideFirst: number;
   readonly setAsideMost: number;
-  /** What a client of a listener with TLS has for the handshake. */
+  /** Time that a client of a TLS listener has for the handshake. */
   readonly handshake: number;
-  /** TLS handshakes of clients that may be under way at once; for one more, the oldest where most of them are is ended. */
+  /** Maximum number of client TLS handshakes in progress. Beyond it, the oldest one of the largest group is ended. */
   readonly handshakes: number;
-  /** How long after a failure a port is tried again, first and at most. */
+  /** First and longest time until a port is tried again after a failure. */
   readonly listenFirst: number;
   readonly listenMost: number;
-  /** Sockets of clients and servers: what the process's limit of open files leaves to them. */
+  /** Maximum number of client and server sockets: the part of the process's open-files limit that is left for them. */
   readonly sockets: number;
 }
 

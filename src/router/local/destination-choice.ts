@@ -4,28 +4,27 @@ import type { RouteDestination, RouterId } from '../routing/contract.ts';
 /** A router that may take a connection. */
 export interface Candidate {
   readonly routingKey: string;
-  /** With an empty path: a connector of this router. */
+  /** Destination; an empty path is a connector of this router. */
   readonly to: RouteDestination;
 }
 
-/** What is known at the time of a choice. */
+/** Inputs of a choice. */
 export interface ChoiceView {
   destinations(routingKey: string): readonly RouteDestination[];
-  /** Connections that this router has open to connectors of the key at that router. */
+  /** Returns the number of connections that this router has open to connectors of the key at that router. */
   load(routingKey: string, router: RouterId): number;
-  /** It refused a moment ago, or its servers fail: it is tried after all others. */
+  /** Whether the destination refused a moment ago, or its servers fail. It is tried after all others. */
   avoided(routingKey: string, to: RouteDestination): boolean;
-  /** The way there is silent: other destinations come first, whatever their keys are. */
+  /** Whether the path is silent. Destinations with other paths come first, whatever their keys. */
   isSilent(to: RouteDestination): boolean;
-  /** From 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   random(): number;
 }
 
 /**
- * Where a connection may go, in the order of trying. Of one key: least path cost, then fewest connections for each
- * connector, ties by chance. Of several: by priority all of the first key that can be reached stand before the next; by
- * weight the first key is drawn, and the others follow as they would be drawn. Destinations that refused a moment ago come after all others, and
- * after these the ones that are reached over a silent link only.
+ * Returns the candidates for a connection in the order of trying. Within one key: least path cost, then fewest connections for each
+ * connector, then at random. Several keys by priority: all reachable candidates of one key precede the next key. Several keys by weight:
+ * the order is drawn at random. Destinations that refused a moment ago come after all others, and those with only silent paths come last.
  */
 export function candidatesInOrder(destination: Destination, view: ChoiceView): readonly Candidate[] {
   const keys = keysInOrder(destination, view);
@@ -39,7 +38,7 @@ export function candidatesInOrder(destination: Destination, view: ChoiceView): r
   return [...heard.filter((candidate) => !isAvoided(candidate)), ...heard.filter(isAvoided), ...ordered.filter(isSilent)];
 }
 
-/** All keys that a destination names, each once. */
+/** Returns all keys that a destination names, each once. */
 export function keysOf(destination: Destination): readonly string[] {
   switch (destination.kind) {
     case 'key':
@@ -51,7 +50,7 @@ export function keysOf(destination: Destination): readonly string[] {
   }
 }
 
-/** The keys of it that have a connector which can be reached. */
+/** Returns the keys of the destination that have a reachable connector. */
 export function reachableKeys(destination: Destination, view: Pick<ChoiceView, 'destinations'>): readonly string[] {
   return keysOf(destination).filter((key) => view.destinations(key).some(({ connectors }) => connectors > 0));
 }
@@ -72,7 +71,7 @@ function keysInOrder(destination: Destination, view: ChoiceView): readonly strin
 
 const usableWeight = (weight: number | undefined): number => (weight !== undefined && weight > 0 && Number.isFinite(weight) ? weight : 0);
 
-/** Draws without putting back, each time by weight. */
+/** Draws without replacement, each time by weight. */
 function drawn(weights: readonly { readonly key: string; readonly weight: number }[], view: ChoiceView): readonly string[] {
   const left = [...weights];
   const keys: string[] = [];

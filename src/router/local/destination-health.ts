@@ -3,21 +3,21 @@ import { backoffDelay, type Backoff } from '../../work/backoff.ts';
 
 /** Milliseconds for which a destination that refused comes after all others: first and at most, doubling in between. */
 const AVOID: Backoff = { first: 500, max: 10_000 };
-/** Far more than are in use; beyond it the oldest are forgotten. */
+/** Maximum number of entries, far more than are in use. Beyond it idle entries are dropped. */
 const MOST_ENTRIES = 10_000;
 
 interface Entry {
   open: number;
   failures: number;
   avoidUntil: number;
-  /** Whether its router announced, when last asked, that its servers fail. */
+  /** Whether its router announced at the last refusal or routing change that its servers fail. */
   wasFailing: boolean;
 }
 
-/** What routing says of the servers of a key at a router. Undefined if the router has none. */
+/** Returns what routing announces about the servers of a key at a router. Undefined if the router has none. */
 export type FindDestination = (routingKey: string, router: RouterId) => Pick<RouteDestination, 'failing'> | undefined;
 
-/** What this router has seen of the destinations of its own connections: how many it has there, and who refused of late. */
+/** Health of the destinations of this router's own connections: number of open connections, and recent refusals. */
 export class DestinationHealth {
   readonly #byKey = new Map<string, Map<RouterId, Entry>>();
   #count = 0;
@@ -25,14 +25,14 @@ export class DestinationHealth {
   readonly #onTurn: () => void;
   readonly #find: FindDestination;
 
-  /** @param onTurn a destination begins to refuse, or takes connections again */
+  /** @param onTurn called when a destination begins to refuse, or accepts connections again */
   constructor(now: () => number = () => performance.now(), onTurn: () => void = () => {}, find: FindDestination = () => undefined) {
     this.#now = now;
     this.#onTurn = onTurn;
     this.#find = find;
   }
 
-  /** It refused, and has taken nothing since. */
+  /** Whether the destination refused, and has accepted nothing since. */
   refuses(routingKey: string, router: RouterId): boolean {
     return (this.#byKey.get(routingKey)?.get(router)?.failures ?? 0) > 0;
   }
@@ -64,11 +64,11 @@ export class DestinationHealth {
   refused(routingKey: string, router: RouterId): void {
     const entry = this.#entry(routingKey, router);
     const now = this.#now();
-    // Connections that were on their way together are one failure.
+    // Connections that were in progress together count as one failure.
     if (entry.failures > 0 && entry.avoidUntil > now) return;
     entry.failures += 1;
     entry.wasFailing = this.#find(routingKey, router)?.failing === true;
-    // Without chance: nobody comes back at its end, others only come first until then.
+    // Without jitter: no connection waits for its end, since other destinations only come first until then.
     entry.avoidUntil = now + backoffDelay(AVOID, entry.failures, 0);
     if (entry.failures === 1) this.#onTurn();
   }

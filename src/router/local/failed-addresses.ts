@@ -1,9 +1,9 @@
 /** Milliseconds for which an address that did not answer is tried after the others of its name. */
 const AVOID = 60_000;
-/** Far more than are in use; beyond it the oldest are forgotten. */
+/** Maximum number of addresses, far more than are in use. Beyond it the oldest are dropped. */
 const MOST_ADDRESSES = 1_024;
 
-/** Addresses that did not answer of late: of a name with several, those that did are tried first. */
+/** Addresses that recently did not answer. Among the addresses of a name, working ones are tried first. */
 export class FailedAddresses {
   readonly #until = new Map<string, number>();
   readonly #now: () => number;
@@ -12,7 +12,7 @@ export class FailedAddresses {
     this.#now = now;
   }
 
-  /** Those that failed of late come last; the order is kept otherwise. */
+  /** Moves addresses that recently failed to the end, and keeps the order otherwise. */
   inOrder(addresses: readonly string[], port: number): readonly string[] {
     if (this.#until.size === 0) return addresses;
     const hasFailed = (address: string): boolean => (this.#until.get(keyOf(address, port)) ?? 0) > this.#now();
@@ -22,7 +22,7 @@ export class FailedAddresses {
 
   failed(address: string, port: number): void {
     const key = keyOf(address, port);
-    // The latest last.
+    // Move it to the most recent end.
     this.#until.delete(key);
     this.#until.set(key, this.#now() + AVOID);
     if (this.#until.size > MOST_ADDRESSES) for (const oldest of this.#until.keys().take(1)) this.#until.delete(oldest);

@@ -2,23 +2,23 @@ import type { ShownAs } from '../../errors/catalogue.ts';
 import type { Fields } from '../http2/contract.ts';
 import { STATUS_FIELD } from '../wire.ts';
 
-/** Why a connection could not be made. */
+/** Reason why a connection could not be opened. */
 export interface Failure<Code extends FailureCode = FailureCode> {
   readonly code: Code;
-  /** What is wrong and where, for a log line and a status. */
+  /** What failed and where, for a log line and a status. */
   readonly message: string;
 }
 
 export type FailureCode = keyof typeof answers;
 
-/** Why a server takes no connection. */
+/** Reason why a server did not accept a connection. */
 export type ServerFailure = Failure<
   'refused' | 'unreachable' | 'timeout' | 'name-unknown' | 'tls-failed' | 'tls-certificate' | 'connect-failed'
 >;
 
 /**
- * How each failure is answered over HTTP: the status, and the error type of RFC 9209 section 2.3 that `proxy-status` bears.
- * Only 404 and 502 say something of the destination that another one may not share.
+ * HTTP response for each failure: the status, and the error type of RFC 9209 section 2.3 in `proxy-status`. Only 404 and 502 concern a
+ * single destination; another one may still accept.
  */
 const answers = {
   'no-connector': { status: 404, error: 'destination_not_found' },
@@ -41,10 +41,10 @@ export const failure = <Code extends FailureCode>(code: Code, message: string): 
 
 export const statusOf = ({ code }: Failure): number => answers[code].status;
 
-/** `proxy-status` says why in a word, so that the other end can log and count it. No detail leaves this site. */
+/** `proxy-status` gives the reason as one token, so that the other end can log and count it. No detail leaves this site. */
 export const fieldsOf = ({ code }: Failure): Fields => ({ [STATUS_FIELD]: `earshot; error=${answers[code].error}` });
 
-/** The error type that another router gave, a word of RFC 9209: it is its word, not ours. */
+/** Returns the error type that another router gave, a token of RFC 9209. It is untrusted. */
 export function errorGiven(fields: Fields): string | undefined {
   return /;\s*error=([a-z_]{1,40})/.exec(fields[STATUS_FIELD] ?? '')?.[1];
 }

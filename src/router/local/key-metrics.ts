@@ -3,13 +3,13 @@ import { RequestMetrics, type Protocol } from '../observers/request-metrics.ts';
 import type { FailureCode } from './failure.ts';
 import type { ByteCount, Counts } from '../connection-half.ts';
 
-/** Where a connection was: it came to a listener (or a link without a route) here, or went to a server here. */
+/** Role of this router for a connection: it came to a listener (or a link without a route) here, or went to a server here. */
 export type Role = 'listener' | 'connector';
 
-/** Seconds. */
+/** Bucket boundaries in seconds. */
 const CONNECT_TIMES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
-/** Counts of one routing key in one role: plain numbers, read when a scrape asks for them. */
+/** Counts of one routing key in one role: plain numbers, read at each scrape. */
 export class KeyMetrics implements Counts {
   readonly routingKey: string;
   readonly role: Role;
@@ -30,20 +30,20 @@ export class KeyMetrics implements Counts {
   }
 }
 
-/** The label of all keys that this router's config does not name: peers can ask for as many as they like. */
+/** Label of all keys that this router's configuration does not name: peers can ask for any number of them. */
 const OTHER_KEYS = '(other)';
 /**
- * Sites that served one key while this process ran, and those of all keys together; more than these share one label. Linked sites may invent
- * as many as they like.
+ * Maximum number of sites with their own label, for one key and for all keys, since the process started. Other sites share one label,
+ * because linked sites may invent any number.
  */
 const MOST_SITES = 100;
 const MOST_OF_ALL = 1_000;
 
-/** The counts of each key that the config names; all others share one. */
+/** Counts of each key that the configuration names. All other keys share one. */
 export class MetricsByKey {
   readonly #byRole: Readonly<Record<Role, Map<string, KeyMetrics>>> = { listener: new Map(), connector: new Map() };
   readonly #requests = new Map<string, Map<string, RequestMetrics>>();
-  /** All of them: each connection whose site is not told apart asks for it, and there may be thousands of keys. */
+  /** Total number of request metrics, counted because each connection may need it and there may be thousands of keys. */
   #made = 0;
 
   of(routingKey: string, role: Role): KeyMetrics {
@@ -55,7 +55,7 @@ export class MetricsByKey {
     return made;
   }
 
-  /** Of connections that come to listeners, so the key is one of the config. */
+  /** Request metrics of connections that come to listeners, so the key is configured. */
   requests(routingKey: string, from: string, to: string, protocol: Protocol): RequestMetrics {
     const ofKey = this.#requests.get(routingKey) ?? new Map<string, RequestMetrics>();
     this.#requests.set(routingKey, ofKey);
@@ -70,7 +70,7 @@ export class MetricsByKey {
     return made;
   }
 
-  /** Counts of keys that are no longer named are kept while connections are open, so that they never end below zero. */
+  /** Counts of keys that are no longer configured stay while connections are open, so that they never fall below zero. */
   configure(role: Role, routingKeys: Iterable<string>): void {
     const wanted = new Set(routingKeys);
     const byKey = this.#byRole[role];

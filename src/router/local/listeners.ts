@@ -10,15 +10,15 @@ import { secureContextOf } from '../tls-context.ts';
 import { WaitingPorts } from './waiting-ports.ts';
 
 export interface ListenersOptions extends Omit<ListeningOptions, 'onSocket' | 'onRefused' | 'shared'> {
-  /** Whether the listener has anywhere to send a connection now. */
+  /** Whether the listener has a reachable destination now. */
   reachable(config: ListenerConfig): boolean;
   onSocket(config: ListenerConfig, socket: Socket, raw: Socket): void;
   onRefused(config: ListenerConfig, reason: 'handshake' | 'busy', error: Error): void;
 }
 
 /**
- * The sockets of all listeners. A listener has one at each address of its host for as long as its destination can be
- * reached; with nowhere to go there is none, and clients are refused at once.
+ * The sockets of all listeners. A listener has one socket at each address of its host while its destination is reachable. Otherwise it
+ * has none, and clients are refused at once.
  */
 export class Listeners {
   readonly #options: ListenersOptions;
@@ -42,7 +42,7 @@ export class Listeners {
       listener.close();
       this.#byName.delete(name);
     }
-    // What changes its address leaves the old one first, so that two listeners can swap theirs.
+    // A listener that changes its address leaves the old one first, so that two listeners can swap addresses.
     for (const config of configs) this.#byName.get(config.name)?.prepare(config, reopen);
     for (const config of configs) {
       if (!this.#byName.has(config.name)) this.#byName.set(config.name, new Listener(config, this.#options, () => this.refresh()));
@@ -51,7 +51,7 @@ export class Listeners {
     this.refresh();
   }
 
-  /** Opens what can be reached, closes what cannot. */
+  /** Opens the sockets of reachable listeners, and closes the others. */
   refresh(): void {
     if (this.#closed) return;
     const taken = new Map<string, string>();
@@ -83,7 +83,7 @@ export class Listeners {
     for (const listener of this.#byName.values()) listener.close();
   }
 
-  /** Of two at one address the one that the config names first has it. */
+  /** Orders the listeners as configured: of two at one address, the first one gets it. */
   #order(configs: readonly ListenerConfig[]): void {
     const inOrder = configs.flatMap(({ name }) => this.#byName.get(name) ?? []);
     this.#byName.clear();
@@ -91,7 +91,7 @@ export class Listeners {
   }
 }
 
-/** Milliseconds until a name that has no address is asked for again. */
+/** Milliseconds until a name without an address is resolved again. */
 const RESOLVE_AGAIN = 5_000;
 
 class Listener {
@@ -121,12 +121,12 @@ class Listener {
     const own = this.#tlsProblem ?? this.#nameProblem ?? this.#conflict;
     if (own !== undefined) return own;
     const problems = [...this.#sockets.values()].flatMap(({ problem }) => problem ?? []);
-    // A name such as `localhost` may have an address of a family that this machine does without.
+    // A name such as `localhost` may have an address of a family that this machine does not use.
     const excusable = this.listening && isIP(this.config.host ?? EVERYWHERE) === 0;
     return problems.find(({ code }) => !(excusable && code === 'host-not-local'));
   }
 
-  /** Takes a new config and closes what it does not want any more. */
+  /** Takes a new config, and closes the sockets that it no longer needs. */
   prepare(config: ListenerConfig, reopen: boolean): void {
     const before = this.config;
     this.config = config;
@@ -136,8 +136,9 @@ class Listener {
   }
 
   /**
-   * Opens and closes its sockets. @param taken which listener has which address
-   * @returns the addresses where it would listen if a connector could be reached
+   * Opens and closes its sockets.
+   * @param taken listener by address, of the listeners before it
+   * @returns the addresses where it would listen if a connector were reachable
    */
   follow(taken: Map<string, string>, shared: boolean): readonly HostPort[] {
     this.#conflict = undefined;
@@ -185,7 +186,7 @@ class Listener {
     };
   }
 
-  /** No addresses until a name has been looked up; then `follow` is called again. */
+  /** Returns no addresses until a name is resolved; then `follow` is called again. */
   #resolved(): readonly string[] {
     const { host = EVERYWHERE } = this.config;
     if (host === EVERYWHERE || isIP(host) !== 0) return [host];
@@ -229,7 +230,7 @@ class Listener {
     const { tls } = this.config;
     const isUsable = this.#tlsProblem === undefined;
     const sameKind = (before.tls === undefined) === (tls === undefined) && (before.tls?.ca === undefined) === (tls?.ca === undefined);
-    // A bundle that broke is likely being replaced: what was good goes on, unless it would let in other clients than it should.
+    // An invalid bundle is probably being replaced, so the previous one stays, unless it would admit other clients than it should.
     const canStay = sameKind && (isUsable || before.tls?.ca === tls?.ca);
     if (!canStay) this.#closeSockets();
     else if (isUsable && tls !== undefined) for (const socket of this.#sockets.values()) socket.setTls(tls);

@@ -17,23 +17,23 @@ const BACKLOG = 1024;
 export interface ListeningOptions {
   /** Milliseconds that a client has for the TLS handshake. */
   readonly handshake: number;
-  /** Of TLS handshakes that are under way, at all listeners. */
+  /** Slots for TLS handshakes in progress, shared by all listeners. */
   readonly handshakes: AdmissionSlots<Socket>;
   readonly first: number;
   readonly most: number;
   readonly random: () => number;
   readonly portOwner: (port: number) => string | undefined;
-  /** Several routers may listen at this address together (SO_REUSEPORT). */
+  /** Whether several routers may listen at this address together (SO_REUSEPORT). */
   readonly shared: boolean;
   /** `raw` is the TCP socket below a TLS socket, or the socket itself. */
   onSocket(socket: Socket, raw: Socket): void;
   onRefused(reason: 'handshake' | 'busy', error: Error): void;
-  /** The system had nothing left to accept a client with. */
+  /** Called when the system has no resources left to accept a client. */
   onNotAccepted(address: HostPort, code: string): void;
   onChange(): void;
 }
 
-/** TLS of one port: the server does handshakes, and listens nowhere itself. */
+/** TLS of one port: the server does the handshakes, and does not listen itself. */
 interface TlsSide {
   readonly server: TlsServer;
   readonly acceptor: TlsAcceptor;
@@ -44,7 +44,7 @@ type State =
   | { readonly kind: 'waiting'; readonly timer: NodeJS.Timeout }
   | { readonly kind: 'closed' };
 
-/** One socket that listens, or tries to until it can: opening → listening, or waiting → opening; closed is the end. */
+/** One listening socket, which retries until it can listen: opening → listening, or waiting → opening; closed is final. */
 export class ListeningSocket {
   readonly address: HostPort;
   readonly #options: ListeningOptions;
@@ -52,7 +52,7 @@ export class ListeningSocket {
   #state: State = { kind: 'closed' };
   #failures = 0;
   #problem: Problem | undefined;
-  /** Who has the port, when it was last looked for. */
+  /** Process that holds the port, as of the last search. */
   #owner: string | undefined;
 
   constructor(address: HostPort, tls: TlsBundle | undefined, options: ListeningOptions) {
@@ -70,7 +70,7 @@ export class ListeningSocket {
     return this.#problem;
   }
 
-  /** New certificates, for connections from now on. Whether there is TLS at all cannot change. */
+  /** Sets new certificates for future connections. Whether there is TLS at all cannot change. */
   setTls(tls: TlsBundle): void {
     this.#tls = tls;
     const state = this.#state;
@@ -78,7 +78,7 @@ export class ListeningSocket {
     state.tls?.server.setSecureContext(contextOptions(tls));
   }
 
-  /** Stops listening; connections stay. Who is still in a handshake would come too late: a process that ends is not to wait for that. */
+  /** Stops listening; connections stay. Unfinished handshakes are closed, since a process that is stopping must not wait for them. */
   close(): void {
     const state = this.#state;
     this.#state = { kind: 'closed' };
@@ -144,10 +144,10 @@ export class ListeningSocket {
         socket.destroy();
         return;
       }
-      // OpenSSL tells of the end of a handshake in the midst of its work: who reset the connection there would free what it works on.
+      // OpenSSL reports the end of a handshake while it is still working: resetting the connection there would free memory in use.
       const handOn = (): void => {
         if (raw.destroyed) return;
-        // It may have stopped in this very turn.
+        // The listener may have closed in this iteration.
         if (this.#state.kind === 'closed') socket.destroy();
         else this.#options.onSocket(socket, raw);
       };
@@ -155,7 +155,7 @@ export class ListeningSocket {
     };
     const onFailure = (error: Error, socket: TLSSocket): void => {
       this.#options.onRefused('handshake', error);
-      // One that was too slow is still there: Node.js only tells of it.
+      // A client that was too slow is still connected: Node.js only reports it.
       socket.destroy();
     };
     server.on(
@@ -177,7 +177,7 @@ export class ListeningSocket {
     this.#options.onChange();
   }
 
-  /** Also after it has listened (too many open files at an accept): then it goes on as it is. */
+  /** Also called after it has listened (too many open files at an accept): then it continues. */
   #failed(server: Server, error: unknown): void {
     if (this.#state.kind === 'listening' && this.#state.server === server) this.#options.onNotAccepted(this.address, codeOf(error));
     if (this.#state.kind !== 'opening' || this.#state.server !== server) return;
@@ -206,7 +206,7 @@ export class ListeningSocket {
     const code = codeOf(error);
     switch (code) {
       case 'EADDRINUSE': {
-        // The search is not free: until somebody was found, a few times, and then rarely.
+        // The search is not free: a few times until an owner was found, then rarely.
         const isKnown = before?.code === 'port-in-use' && this.#owner !== undefined;
         const look = this.#failures % 8 === 0 || (!isKnown && this.#failures < 8);
         if (!look && before !== undefined) return before;
@@ -248,14 +248,18 @@ export function portInUse(address: HostPort, owner = 'another process'): Problem
   return { code: 'port-in-use', message: `The port of ${hostPort(address)} is in use by ${owner}. Stop it or choose another port.` };
 }
 
-/** Of those that show no certificate so many at once are not read in turn: each would take some milliseconds longer, and together they take little. */
+/**
+ * Number of handshakes without client certificates up to which they are not read round-robin. Reading them so would add some milliseconds
+ * to each, and together they cost little.
+ */
 const FEW_HANDSHAKES = limitTable.unscheduledHandshakes.value;
 
 /**
- * A session that is resumed lets its client in without a look at its certificate, and each goes on in another: where clients need one, there are none.
+ * A resumed session would admit its client without checking its certificate again, so there are no tickets if client certificates are
+ * required.
  *
- * Before TLS 1.3 a client may ask for handshakes anew, in each of which its certificates, then of any length, would be verified again: its
- * connection ends as soon as it does, and for that OpenSSL must not refuse it by itself (`endAtHandshakeAnew`).
+ * Before TLS 1.3 a client may renegotiate, which would verify its certificates, of any length, again. Its connection ends as soon as it
+ * tries. For that, OpenSSL must not refuse renegotiation by itself (`rejectRenegotiation`).
  */
 const contextOptions = ({ cert, key, ca }: TlsBundle): SecureContextOptions => ({
   minVersion: 'TLSv1.2',

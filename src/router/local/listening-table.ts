@@ -5,28 +5,31 @@ import { join } from 'node:path';
 import { groupsOf } from '../../x509/alternative-names.ts';
 import type { HostPort } from '../host-port.ts';
 
-/** In place of a host: all addresses, of IPv6 as well if the system has it. */
+/** Used in place of a host for all addresses, including IPv6 if the system has it. */
 export const EVERYWHERE = '';
 
 /** RFC 793's LISTEN as the kernel numbers it (include/net/tcp_states.h). */
 const LISTEN = '0A';
 const CHUNK_BYTES = 64 * 1024;
-/** More than any machine's listening sockets need. */
+/** Maximum number of bytes to read: more than any machine's listening sockets need. */
 const MOST_BYTES = 4 * 1024 * 1024;
 const LITTLE_ENDIAN = endianness() === 'LE';
 
-/** A TCP socket that listens. */
+/** A listening TCP socket. */
 export interface ListeningRow extends HostPort {
   readonly inode: string;
   readonly uid: string;
 }
 
-/** All TCP sockets that listen in this network namespace; none where there is no procfs. @param proc where procfs is mounted */
+/** Returns all listening TCP sockets of this network namespace; none without procfs. @param proc mount point of procfs */
 export function readListeningTable(proc = '/proc'): readonly ListeningRow[] {
   return ['net/tcp', 'net/tcp6'].flatMap((table) => parseListeningTable(readListenRows(join(proc, table))));
 }
 
-/** Rows of /proc/net/tcp: `sl local_address rem_address st … uid … inode`, address and port in hex (Documentation/networking/proc_net_tcp). */
+/**
+ * Parses rows of /proc/net/tcp: `sl local_address rem_address st … uid … inode`, address and port in hex
+ * (Documentation/networking/proc_net_tcp).
+ */
 export function parseListeningTable(table: string): readonly ListeningRow[] {
   return table
     .split('\n')
@@ -41,8 +44,8 @@ export function parseListeningTable(table: string): readonly ListeningRow[] {
 }
 
 /**
- * Whether listening at the address would fail because of that socket. A socket at `::` is taken for one of both families, since the table
- * does not show IPV6_V6ONLY.
+ * Whether listening at the address would fail because of that socket. A socket at `::` counts for both families, since the table does not
+ * show IPV6_V6ONLY.
  */
 export function isConflict({ host, port }: HostPort, row: HostPort): boolean {
   if (row.port !== port) return false;
@@ -55,7 +58,9 @@ export function isConflict({ host, port }: HostPort, row: HostPort): boolean {
 const ANY_IPV4 = '0.0.0.0';
 const ANY_IPV6 = '::';
 
-/** The kernel lists listening sockets before all others: the rest, perhaps of thousands of connections, is not read. */
+/**
+ * Reads until the first row that is not listening. The kernel lists listening sockets first, and there may be thousands of connections.
+ */
 function readListenRows(path: string): string {
   let file: number | undefined;
   try {
@@ -77,7 +82,7 @@ function readListenRows(path: string): string {
   }
 }
 
-/** The kernel prints each 32 bits of an address as a number in the byte order of the machine. */
+/** Formats an address. The kernel prints each 32 bits of it as a number in the machine's byte order. */
 function addressOf(hex: string): string {
   const words = hex.match(/.{8}/g) ?? [];
   const bytes = words.flatMap((word) => {
@@ -88,7 +93,7 @@ function addressOf(hex: string): string {
   return canonical((bytes.join('').match(/.{4}/g) ?? []).join(':'));
 }
 
-/** One spelling of each address, without a zone. An IPv4-mapped address is the IPv4 address. */
+/** Returns the canonical form of an address, without a zone. An IPv4-mapped address becomes the IPv4 address. */
 function canonical(host: string): string {
   if (host === EVERYWHERE) return ANY_IPV6;
   const [address = ''] = host.split('%');

@@ -3,14 +3,14 @@ import type { Memory } from '../memory/memory.ts';
 import { FairShare } from '../../limits/fair-share.ts';
 import type { ConnectionHalf } from '../connection-half.ts';
 
-/** The connections that are there, each by its client's side, with the sockets that it has or may yet get. */
+/** All current connections by their client half, with the number of sockets that each has or may still get. */
 export class LiveConnections {
   readonly #sides = new Map<ConnectionHalf, { readonly share: string; readonly sockets: number }>();
   readonly #memory: Memory;
   readonly #sockets: FairShare;
   #empty: (() => void) | undefined;
 
-  /** @param sockets that there may be in all */
+  /** @param sockets maximum number of sockets in total */
   constructor(memory: Memory, sockets: number) {
     this.#memory = memory;
     this.#sockets = new FairShare(sockets);
@@ -20,7 +20,7 @@ export class LiveConnections {
     return this.#sides.size;
   }
 
-  /** Of all of them: clients' and servers'. Streams have none. */
+  /** Number of client and server sockets of all connections. Streams have none. */
   get sockets(): number {
     return this.#sockets.held.total;
   }
@@ -29,7 +29,7 @@ export class LiveConnections {
     return this.#sockets.held.of(share);
   }
 
-  /** @param shares how many there may be that have connections */
+  /** @param shares number of owners that may have connections */
   hasRoom(share: string, sockets: number, shares: number): boolean {
     const { held } = this.#sockets;
     const others = held.owners - (held.of(share) > 0 ? 1 : 0);
@@ -42,7 +42,7 @@ export class LiveConnections {
     this.#memory.add(side);
   }
 
-  /** It has both its ends. */
+  /** Called when the connection has both its ends. */
   joined(side: ConnectionHalf): void {
     this.#memory.lookAt(side);
   }
@@ -56,7 +56,7 @@ export class LiveConnections {
     if (this.#sides.size === 0) this.#empty?.();
   }
 
-  /** Resolves when none is left, or after so many milliseconds. */
+  /** Resolves when no connection is left, or after that many milliseconds. */
   async emptied(deadline: number): Promise<void> {
     if (this.#sides.size === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();

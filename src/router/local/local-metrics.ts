@@ -4,7 +4,7 @@ import type { Buckets } from '../../telemetry/buckets.ts';
 import type { KeyMetrics } from './key-metrics.ts';
 import type { RequestMetrics } from '../observers/request-metrics.ts';
 
-/** What the local side of a router shows when it is asked for its metrics. */
+/** Source of the metrics of a router's local side, read at each scrape. */
 export interface LocalSource {
   keys(): Iterable<KeyMetrics>;
   requests(): Iterable<RequestMetrics>;
@@ -12,10 +12,10 @@ export interface LocalSource {
   listening(): number;
 }
 
-/** Routers of this process: one, but in tests. */
+/** Routers of this process: one, except in tests. */
 const sources = new Set<LocalSource>();
 
-/** Counts are kept as plain numbers where the bytes pass, and folded in here when a scrape asks for them. */
+/** Counts are plain numbers on the data path, and converted here at each scrape. */
 export function showLocalSide(source: LocalSource): () => void {
   sources.add(source);
   return () => sources.delete(source);
@@ -82,13 +82,13 @@ class FoldedHistogram<L extends string> extends Histogram<L> {
     return this.#get([...this.#values()]);
   }
 
-  /** What is asked for where text is written: all of a series at once, and the next when it is its turn. */
+  /** Called when the text format is written: yields one series at a time. */
   getForPromString(): ReturnType<Histogram<L>['get']> {
     return this.#get(this.#values());
   }
 
   async #get(values: Iterable<object>): ReturnType<Histogram<L>['get']> {
-    // The library's type names the labels a caller may set; `le` is the one that it adds itself.
+    // The library's type names the labels that a caller may set. The library adds `le` itself.
     return { name: this.#name, help: this.#help, type: 'histogram', aggregator: 'sum', collect() {}, values } as unknown as Awaited<
       ReturnType<Histogram<L>['get']>
     >;
@@ -112,7 +112,7 @@ class FoldedHistogram<L extends string> extends Histogram<L> {
   }
 }
 
-/** The same of a counter, where there may be a great many. */
+/** A counter whose counts are kept elsewhere, for a large number of series. */
 class FoldedCounter<L extends string> extends Counter<L> {
   readonly #about: { readonly name: string; readonly help: string; readonly type: string; readonly aggregator: string };
   readonly #values: () => Iterable<object>;

@@ -37,13 +37,13 @@ export const LOCAL_LIMITS: LocalLimits = {
   sockets: socketsWithin(openFilesLimit()),
 };
 
-/** Milliseconds between two words about who refuses. */
+/** Minimum time in milliseconds between two notifications about refusing destinations. */
 const TURN_PACE = 1_000;
 
-/** Sites that a listener's state names as those that its connectors were at. */
+/** Maximum number of lost sites in a listener's state. */
 const MOST_LOST = 8;
 
-/** Joins listeners, choice, connectors and pumps. */
+/** Combines listeners, destination choice, connectors and connections. */
 export class LocalSide implements AsyncDisposable {
   readonly #options: LocalSideOptions;
   readonly #connectors: Connectors;
@@ -61,7 +61,7 @@ export class LocalSide implements AsyncDisposable {
   readonly #hideMetrics: () => void;
   #listenerConfigs: readonly ListenerConfig[] = [];
   #keys: OwnFacts['keys'] = [];
-  /** How many have shares of the sockets. */
+  /** Number of owners that have shares of the sockets. */
   #shares = 0;
   #state: LocalState | undefined;
   #notifying = false;
@@ -80,7 +80,7 @@ export class LocalSide implements AsyncDisposable {
       load: (key, router) => this.#memory.load(key, router),
       avoided: (key, { router, failing }) =>
         router === options.routing.self ? this.#connectors.isFailing(key) : failing === true || this.#memory.avoided(key, router),
-      // A silent link has the greatest cost: only then it is looked for.
+      // A silent link has the greatest cost, so it is only looked up then.
       isSilent: ({ cost, path }) => cost >= MOST_COST && options.routing.isSilent(path, undefined),
       random,
     };
@@ -136,9 +136,9 @@ export class LocalSide implements AsyncDisposable {
   }
 
   /**
-   * Takes new configs at once. What is equal to before is left alone; connections that were made go on whatever changes.
-   * @param sharePorts other routers of the site listen at the same addresses (SO_REUSEPORT); without it, whoever else listens
-   * there is a conflict, also another router of this user
+   * Applies new configs at once. Unchanged ones are left alone, and existing connections continue in any case.
+   * @param sharePorts whether other routers of the site listen at the same addresses (SO_REUSEPORT). Without it, any other listening
+   *   process is a conflict, including another router of this user
    */
   apply(listeners: readonly ListenerConfig[], connectors: readonly ConnectorConfig[], sharePorts = false): void {
     this.#listenerConfigs = listeners;
@@ -158,7 +158,7 @@ export class LocalSide implements AsyncDisposable {
     this.#changed();
   }
 
-  /** Routing answers otherwise than before: opens and closes sockets, brings `state` up to date. */
+  /** Called when routing results changed: opens and closes sockets, and updates `state`. */
   routingChanged(): void {
     this.#memory.routingChanged();
     this.#listeners.refresh();
@@ -171,22 +171,22 @@ export class LocalSide implements AsyncDisposable {
     this.#lost.update(new Set(this.#listenerConfigs.flatMap(({ destination }) => keysOf(destination))), Date.now());
   }
 
-  /** A CONNECT whose route ends at this router: a connector of its key takes it, or it is answered 404, 502 or 503. */
+  /** Takes a CONNECT whose route ends at this router: a connector of its key accepts it, or it is answered with 404, 502 or 503. */
   accept(stream: Stream, head: RequestHead, whose: ShareOwner): StreamHandler {
     return this.#connections.accept(stream, head, whose);
   }
 
-  /** A CONNECT without a route, of a standard client: this router chooses where it goes. */
+  /** Takes a CONNECT without a route from a standard client: this router chooses the destination. */
   enter(stream: Stream, head: RequestHead, whose: ShareOwner): StreamHandler {
     return this.#connections.enter(stream, head, whose);
   }
 
-  /** Ends the connections that come from or go to a site that is revoked, or through it, and lets none come about. */
+  /** Ends the connections from, to or through revoked sites, and prevents new ones. */
   block(isRevoked: (path: readonly string[]) => boolean): void {
     this.#connections.block(isRevoked);
   }
 
-  /** What this router says of its keys in routing. The same array while nothing changes. */
+  /** Keys that this router announces in routing. The same array while nothing changes. */
   get keys(): OwnFacts['keys'] {
     return this.#keys;
   }
@@ -200,13 +200,13 @@ export class LocalSide implements AsyncDisposable {
     return this.#connections.size;
   }
 
-  /** Called after a change of `state` or `keys`, at most once in a turn of the event loop. @returns how to end that */
+  /** Subscribes to changes of `state` or `keys`, at most once in an event-loop iteration. @returns a function to unsubscribe */
   onChange(listener: () => void): () => void {
     this.#subscribers.add(listener);
     return () => this.#subscribers.delete(listener);
   }
 
-  /** Stops accepting, lets connections finish for so many milliseconds at most, then resets those that are left. */
+  /** Stops accepting, lets connections finish for up to that many milliseconds, then resets the remaining ones. */
   async drain(deadline: number): Promise<void> {
     this.#stop();
     this.#changed();
@@ -266,7 +266,7 @@ export class LocalSide implements AsyncDisposable {
     return { listeners: Object.fromEntries(listeners), connectors: Object.fromEntries(connectors) };
   }
 
-  /** A router that announces working servers is not believed while it refuses this router's own connections. */
+  /** A router that announces working servers still counts as refusing while it refuses this router's own connections. */
   #refusedBy(destination: Destination): readonly string[] {
     const { routing } = this.#options;
     const all = keysOf(destination).flatMap((key) => routing.destinations(key).map((to) => ({ key, to })));
@@ -275,7 +275,7 @@ export class LocalSide implements AsyncDisposable {
     return all.every(refuses) ? [...new Set(all.map(({ to: { router } }) => siteOf(router)))] : [];
   }
 
-  /** However often destinations change their minds, it is told at once and then once in a while. */
+  /** Notifies at once, then rate-limited, however often destinations change. */
   #turned(): void {
     this.#turnedAgain = this.#turnTimer !== undefined;
     if (this.#turnTimer !== undefined) return;
@@ -295,7 +295,7 @@ export class LocalSide implements AsyncDisposable {
       this.#notifying = false;
       for (const subscriber of this.#subscribers) guard('look/local-subscriber', subscriber, () => subscriber());
     };
-    // Told with the next change.
+    // The next change notifies again.
     const failed = (): void => {
       this.#notifying = false;
     };

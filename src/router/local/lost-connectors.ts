@@ -1,16 +1,16 @@
 import type { LostSite } from '../contract.ts';
 import type { RouteDestination } from '../routing/contract.ts';
 
-/** What is known of a site, when the last of its connectors of a key can no longer be reached. */
+/** View of routing and links when the last connector of a key at a site becomes unreachable. */
 export interface SiteView {
   destinations(routingKey: string): readonly RouteDestination[];
-  /** Undefined for a site of which nothing is known. */
+  /** Undefined if the site is unknown. */
   site(siteId: string): { readonly name: string; readonly isReachable: boolean } | undefined;
-  /** Why the last link with the site ended, while none is up. */
+  /** Returns why the last link with the site ended. Undefined while a link is up. */
   linkEnd(siteId: string): string | undefined;
 }
 
-/** Sites that one key may name, and keys that are followed: bounds what peers can make us hold. */
+/** Maximum number of sites for one key, and of tracked keys: bounds what peers can make this router hold. */
 const MOST_SITES = 8;
 const MOST_KEYS = 4_096;
 
@@ -19,7 +19,7 @@ interface Known {
   readonly lost: Map<string, LostSite>;
 }
 
-/** Remembers which sites had connectors of the routing keys that listeners here lead to, and why they no longer do. */
+/** Tracks which sites had connectors of the keys of this router's listeners, and why they no longer have them. */
 export class LostConnectors {
   readonly #ownSite: string;
   readonly #view: SiteView;
@@ -30,7 +30,7 @@ export class LostConnectors {
     this.#view = view;
   }
 
-  /** @param routingKeys those of all listeners; what is known of others is forgotten */
+  /** @param routingKeys keys of all listeners; other keys are forgotten */
   update(routingKeys: ReadonlySet<string>, now: number): void {
     for (const key of this.#byKey.keys()) if (!routingKeys.has(key)) this.#byKey.delete(key);
     for (const key of routingKeys) {
@@ -39,7 +39,7 @@ export class LostConnectors {
     }
   }
 
-  /** Sites that had connectors of the key and have none now, the most recent first. */
+  /** Returns the sites that had connectors of the key and have none now, the most recent first. */
   of(routingKey: string): readonly LostSite[] {
     return [...(this.#byKey.get(routingKey)?.lost.values() ?? [])].toReversed();
   }

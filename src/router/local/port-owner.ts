@@ -3,15 +3,16 @@ import { join } from 'node:path';
 import { printableAscii } from '../../text/printable.ts';
 import { readListeningTable } from './listening-table.ts';
 
-/** Milliseconds that one search may take: it runs on the event loop, only after a port was found taken. */
+/** Maximum time of one search in milliseconds. It blocks the event loop, but only runs after a port was found in use. */
 const MOST_TIME = 50;
-/** Where the last search was when its time was up: the next begins there, so that a few find who a busy machine hides from one. */
+/** Process id at which the last search ran out of time. The next one resumes there, so that several searches cover a busy machine. */
 let resumeAt = 0;
 
 /**
- * The process that listens on a TCP port of this network namespace, as `name (pid N)`. Only its own user may look at its descriptors, and root where
- * its capabilities are not bounded: where that leaves it unknown, `a process of the user with id N`; undefined while the search goes on. `proc` is
- * where procfs is mounted.
+ * Returns the process that listens on a TCP port of this network namespace, as `name (pid N)`. Only the same user, or an unrestricted
+ * root, may read a process's descriptors: for others it returns `a process of the user with id N`. Undefined while the search is
+ * incomplete.
+ * @param proc mount point of procfs
  * @param mostTime milliseconds
  */
 export function portOwner(port: number, proc = '/proc', mostTime = MOST_TIME): string | undefined {
@@ -25,7 +26,7 @@ export function portOwner(port: number, proc = '/proc', mostTime = MOST_TIME): s
     .filter((name) => /^\d+$/.test(name))
     .map(Number);
   for (const pid of [...pids.filter((each) => each >= resumeAt), ...pids.filter((each) => each < resumeAt)]) {
-    // One at least is looked at, whatever the clock says.
+    // At least one process is checked, whatever the clock says.
     const holds = isIn(network, join(proc, `${pid}`)) && holdsAny(join(proc, `${pid}/fd`), inodes);
     if (!holds && performance.now() <= until) continue;
     resumeAt = holds ? 0 : pid + 1;
@@ -35,7 +36,9 @@ export function portOwner(port: number, proc = '/proc', mostTime = MOST_TIME): s
   return `a process of the user with id ${first.uid}`;
 }
 
-/** One in another network namespace holds none of this one's ports, or hardly ever; most processes of a machine with containers are. */
+/**
+ * A process in another network namespace almost never holds a port of this one. With containers, most processes are in other namespaces.
+ */
 function isIn(network: string, process: string): boolean {
   return network === '' || readLink(join(process, 'ns/net')) === network;
 }
@@ -47,7 +50,7 @@ function holdsAny(folder: string, inodes: ReadonlySet<string>): boolean {
   });
 }
 
-/** A process chooses its own name. */
+/** A process chooses its own name, so the name is untrusted. */
 const nameOf = (comm: string): string => printableAscii(comm.trim(), 32) || 'a process';
 
 function readText(path: string): string {

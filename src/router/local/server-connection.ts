@@ -17,8 +17,8 @@ export type ServerResult =
   | { readonly kind: 'failed'; readonly failure: ServerFailure };
 
 /**
- * Connects to a server, with TLS where it is wanted, within so many milliseconds in all. `done` is called once, never within
- * the call. @returns how to give up: `done` is then not called any more
+ * Connects to a server, with TLS if configured, within that many milliseconds in total. Calls `done` once, never within the call.
+ * @returns a function to cancel; `done` is not called afterwards
  */
 export function connectServer(
   server: HostPort,
@@ -51,7 +51,7 @@ export function connectServer(
   };
 }
 
-/** A name is sent as SNI and checked; an address is only checked (RFC 6066 section 3 allows no address as a name). */
+/** A name is sent as SNI and verified; an address is only verified (RFC 6066 section 3 does not allow addresses as names). */
 function secure(raw: Socket, server: HostPort, { context, verifyHostname }: ClientTls, finish: (result: ServerResult) => void): () => void {
   const host = server.host.replace(/\.$/, '');
   const socket = connectTls({
@@ -83,7 +83,7 @@ function secure(raw: Socket, server: HostPort, { context, verifyHostname }: Clie
     socket.off('close', onClosed);
     finish({ kind: 'connected', socket, raw });
   };
-  // As where connections are accepted: OpenSSL is still at work on it.
+  // Deferred as for accepted connections: OpenSSL is still working on the handshake.
   const onSecure = (): void => {
     setImmediate(bounded('connection/server-handed-on', handOn, broken));
   };

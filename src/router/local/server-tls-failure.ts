@@ -4,7 +4,7 @@ import { failure, type ServerFailure } from './failure.ts';
 
 const BUNDLE = 'the bundle that tlsCredentials names';
 
-/** What is wrong with a server's certificate, and what helps, by the code of Node.js (X509_V_ERR_…). */
+/** Problem of a server's certificate and its remedy, by the error code of Node.js (X509_V_ERR_…). */
 const certificateFaults: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: ['is self-signed, and ca.crt does not contain it', `Put it into ca.crt of ${BUNDLE}.`],
   SELF_SIGNED_CERT_IN_CHAIN: ['comes from an authority that ca.crt does not contain', `Put that authority into ca.crt of ${BUNDLE}.`],
@@ -33,7 +33,7 @@ const certificateFaults: Readonly<Record<string, readonly [what: string, remedy:
   HOSTNAME_MISMATCH: ['is not for this host', 'Name the server as its certificate does, or set verifyHostname to false.'],
 };
 
-/** What the other end, or OpenSSL, says of the handshake. */
+/** Handshake failures that the other end or OpenSSL reports, by error code. */
 const handshakeFaults: readonly (readonly [pattern: RegExp, words: string])[] = [
   [
     /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|UNEXPECTED_MESSAGE|RECORD_LAYER_FAILURE/,
@@ -50,7 +50,7 @@ const handshakeFaults: readonly (readonly [pattern: RegExp, words: string])[] = 
   [/ECONNRESET|EPIPE/, 'it closed the connection during the handshake. Does it speak TLS on this port?'],
 ];
 
-/** In our own words: the advice of Node.js is for a program's author, and wrong for a connector. */
+/** Uses its own messages: those of Node.js advise the author of a program, and are wrong for a connector. */
 export function tlsFailureOf(error: NodeJS.ErrnoException, server: HostPort): ServerFailure {
   const code = error.code ?? '';
   const at = hostPort(server);
@@ -70,7 +70,7 @@ export function tlsFailureOf(error: NodeJS.ErrnoException, server: HostPort): Se
 const isOfCertificate = (code: string): boolean =>
   /CERT|ISSUER|SIGNATURE|CRL|HOSTNAME|CHAIN|ALTNAME/.test(code) && !code.startsWith('ERR_SSL');
 
-/** Node.js puts the certificate with the error, and says only those of its names that are of the host's kind. */
+/** Returns the names of the certificate. The message of Node.js has only those of the host's kind, but the error has the certificate. */
 function namesIn(error: Error): string {
   const { cert } = error as Error & { readonly cert?: { readonly subjectaltname?: string } };
   return printableAscii(cert?.subjectaltname ?? 'no host', 300);

@@ -7,37 +7,40 @@ import { receive } from '../../net/shared-read-buffer.ts';
 import { forgetStalled, watchStalled, type Stalled } from './stalled-sockets.ts';
 import type { HalfEndpoint, ConnectionHalf } from '../connection-half.ts';
 
-/** Of a request or an answer, mostly all. */
+/** Maximum size in bytes of a small piece. Most requests and responses are smaller. */
 const SMALL = 4096;
-/** Small pieces that go by themselves; more of them wait for the end of the turn, which begins the count anew. */
+/** Number of small pieces that are sent at once. Further ones wait for the end of the iteration, which resets the count. */
 const AT_ONCE = 16;
 const NOTHING = Buffer.alloc(0);
-/** Above the socket's own high-water mark (64 KiB), so that a `drain` event is sure to come. */
+/** Limit in bytes above the socket's high-water mark (64 KiB), so that a `drain` event is certain to follow. */
 const WRITE_LIMIT = 128 * 1024;
-/** Short pieces that wait in the socket: Node.js keeps each by itself, and all that it was cut from. */
+/** Maximum number of short pieces queued in the socket: Node.js keeps each of them separately, with the buffer it was sliced from. */
 const MOST_SHORT = 2;
 
 /**
- * A TCP or TLS socket as one end of a connection. FIN is the orderly end of one direction, RST is a reset: whatever else
- * ends the socket comes out as `onReset`.
+ * A TCP or TLS socket as one end of a connection. FIN is the orderly end of one direction, and RST is a reset. Everything else that ends
+ * the socket is reported as `onReset`.
  */
 export class SocketEndpoint implements HalfEndpoint, Stalled {
   readonly #socket: Socket;
   readonly #raw: Socket;
   readonly #side: ConnectionHalf;
   #unconsumed = 0;
-  /** All bytes that have come. */
+  /** Number of bytes received so far. */
   #read = 0;
   #paused = false;
   #corked = false;
   #small = 0;
-  /** The peer has ended its half. */
+  /** Whether the peer has ended its half. */
   #ended = false;
-  /** Something was taken since it was last looked after. */
+  /** Whether bytes were consumed since the last check. */
   #moved = false;
-  /** Short pieces that it was given since nothing waited. While they are as many as it may have, `#giveWaiting` is called once it has written them. */
+  /**
+   * Number of short pieces written since the queue was last empty. At the maximum, `#giveWaiting` is called once the socket has written
+   * them.
+   */
   #short = 0;
-  /** What comes meanwhile. */
+  /** Bytes that arrive meanwhile. */
   readonly #waits = new Pieces();
 
   /** `raw` is the TCP socket below a TLS socket (only it can send an RST), or the socket itself. */
@@ -64,7 +67,7 @@ export class SocketEndpoint implements HalfEndpoint, Stalled {
     };
     const hearEnd = bounded('connection/socket-end', onEnd, broken);
     socket.on('end', hearEnd);
-    // What ends with its handshake, as a probe does, has said so before anybody listened.
+    // A socket that ends with its handshake, as a probe does, has ended before there was a listener.
     if (socket.readableEnded) queueMicrotask(hearEnd);
     socket.on(
       'drain',
@@ -79,7 +82,7 @@ export class SocketEndpoint implements HalfEndpoint, Stalled {
     );
   }
 
-  /** After an error that nobody expected. */
+  /** Ends the connection after an unexpected error. */
   broken(): void {
     this.reset();
     this.#side.onReset({ code: ErrorCode.INTERNAL_ERROR, reason: 'an unexpected error at this end' });
@@ -101,7 +104,7 @@ export class SocketEndpoint implements HalfEndpoint, Stalled {
 
   write(chunk: Buffer): boolean {
     const socket = this.#socket;
-    // What comes within one turn of the event loop leaves in one system call; a little goes at once, unless it comes again and again.
+    // Bytes of one iteration leave in one system call. A few small pieces are sent at once, unless they keep coming.
     if (!this.#corked && (chunk.length > SMALL || ++this.#small > AT_ONCE)) {
       this.#corked = true;
       socket.cork();
@@ -119,7 +122,7 @@ export class SocketEndpoint implements HalfEndpoint, Stalled {
     return this.queued < WRITE_LIMIT;
   }
 
-  /** @param isLast after it what waits is given */
+  /** @param isLast whether the waiting bytes are written after it */
   #give(chunk: Buffer, isLast: boolean): void {
     if (!isLast) {
       this.#socket.write(chunk);
@@ -153,8 +156,8 @@ export class SocketEndpoint implements HalfEndpoint, Stalled {
   }
 
   /**
-   * Over TLS the last word would take from the kernel that the peer has reset, and what is read next looks like its end: so that is asked first, by writing nothing
-   * (see `ask`).
+   * Ends this direction. With TLS, writing close_notify would consume the kernel's pending error of a peer that has reset, and the next
+   * read would look like an orderly end. So the socket is checked first, by an empty write (see `ask`).
    */
   end(): void {
     this.#giveWaiting();
@@ -186,9 +189,9 @@ export class SocketEndpoint implements HalfEndpoint, Stalled {
   }
 
   /**
-   * Writing nothing tells: it fails where the peer is gone (ECONNRESET, EPIPE), which destroys the socket, and does nothing where it is not. What
-   * waits to be written is polled, and needs no such question. After our own end it cannot be asked; a peer that resets then is noticed
-   * when what it sent before has been taken.
+   * Checks the peer by an empty write. It fails if the peer is gone (ECONNRESET, EPIPE), which destroys the socket, and has no effect
+   * otherwise. Queued writes are polled anyway. After our own end no check is possible; a reset is then noticed once earlier data was
+   * consumed.
    */
   ask(): void {
     const [socket, raw] = [this.#socket, this.#raw];
@@ -228,7 +231,7 @@ const uncorkAll = bounded(
 const uncork = (end: SocketEndpoint): void => end.uncork();
 const broken = (end: SocketEndpoint): void => end.broken();
 
-/** Ends a connection in a way that its peer cannot take for an orderly end. */
+/** Ends a connection so that its peer cannot mistake it for an orderly end. */
 export function resetSocket(socket: Socket, raw: Socket): void {
   if (isEnding(socket)) resetAfterEnd(socket, raw);
   else resetNow(socket, raw);
@@ -239,14 +242,14 @@ function resetNow(socket: Socket, raw: Socket): void {
   if (socket !== raw) socket.destroy();
 }
 
-/** Its end is on its way to the kernel, behind all else. */
+/** Whether its end is on the way to the kernel, after all other bytes. */
 const isEnding = (socket: Socket): boolean =>
   !socket.destroyed && socket.writableEnded && !socket.writableFinished && socket.writableLength === 0;
 
 /**
- * libuv resets no socket that it is shutting down (`uv_tcp_close_reset`, EINVAL); Node.js takes it for one that is being closed all the same, and neither closes
- * it nor tells anybody, for good. That takes until the next turn of the event loop, but for TLS, whose last word may have to wait for its peer: then it is closed, and
- * its peer, which will not get that word, cannot take it for an end in order (RFC 8446 section 6.1).
+ * libuv does not reset a socket during shutdown (`uv_tcp_close_reset`, EINVAL). Node.js still treats it as closing, and never closes or
+ * reports it. A shutdown ends in the next iteration, except with TLS, whose close_notify may wait for the peer. Then the socket is
+ * closed, and the peer, without close_notify, cannot mistake that for an orderly end (RFC 8446 section 6.1).
  */
 function resetAfterEnd(socket: Socket, raw: Socket): void {
   const close = (): void => {

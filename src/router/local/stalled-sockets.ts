@@ -1,36 +1,39 @@
 import { bounded, guard } from '../../telemetry/boundary.ts';
 
-/** A socket that may not be read now, since its peer has ended or nobody takes what it brought. */
+/** A socket that is not read now, since its peer has ended or its bytes are not consumed. */
 export interface Stalled {
-  /** To be looked after still. */
+  /** Whether it still needs checks. */
   readonly stalled: boolean;
-  /** Called each second; more rarely where there are many thousands. */
+  /** Called each second, or more rarely with many thousands of sockets. */
   ask(): void;
   broken(): void;
 }
 
-/** Milliseconds between the begins of two rounds. */
+/** Milliseconds between the starts of two rounds. */
 const LOOK = 1_000;
-/** So many are looked at in one go, and so many milliseconds later the next: each may cost a system call, and others are not to wait for all of them. */
+/**
+ * Number of sockets checked at once, and milliseconds until the next ones. Each check may cost a system call, and other work must not
+ * wait for all of them.
+ */
 const [MANY, PAUSE] = [64, 10];
 
 const stalled = new Set<Stalled>();
 let timer: NodeJS.Timeout | undefined;
-/** Those that this round has still to look at. */
+/** Sockets that are left to check in this round. */
 let round: IterableIterator<Stalled> | undefined;
 
 /**
- * Looks after a socket that is not read. Node.js polls such a socket for nothing, and so would not notice that its peer reset or vanished
- * before there is something to be written: a connection that waits for a slow server, or one that has hung, would be held for nobody.
+ * Watches a socket that is not read. Node.js does not poll such a socket, so it would not notice a reset or vanished peer before the next
+ * write. A connection to a slow or hung server would stay open without a client.
  *
- * To be called as often as one likes. Sockets that are read cost nothing, however many there are.
+ * May be called any number of times. Sockets that are read cost nothing, however many there are.
  */
 export function watchStalled(socket: Stalled): void {
   stalled.add(socket);
   timer ??= setInterval(bounded('look/stalled-sockets', begin), LOOK).unref();
 }
 
-/** It is closed: kept until the next look, thousands a second would be a few megabytes. Also of one that is not there. */
+/** Removes a closed socket. Left until the next round, thousands a second would take a few megabytes. No-op if absent. */
 export function forgetStalled(socket: Stalled): void {
   stalled.delete(socket);
 }

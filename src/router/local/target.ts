@@ -14,28 +14,28 @@ export type TargetLimits = Pick<LocalLimits, 'connect' | 'setAsideFirst' | 'setA
 
 export interface TargetOptions {
   readonly limits: TargetLimits;
-  /** From 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
-  /** Called when its health changes. */
+  /** Called when the target's health changes. */
   readonly changed: () => void;
   readonly probed: boolean;
-  /** Shared by all targets of a router. */
+  /** Limit of concurrent first probes, shared by all targets of a router. */
   readonly firstProbes: Semaphore;
   readonly tls: ClientTls | undefined;
 }
 
-/** What the last attempt showed. */
+/** Health according to the last attempt. */
 export type TargetHealth = ServerHealth | { readonly kind: 'fine' };
 
 /**
- * One server of a connector. It is probed when it is new: one connection, closed at once. A server that fails is set aside and probed
- * again with backoff; the first connection that succeeds, a client's or a probe, brings it back. A healthy one is not probed.
+ * One server of a connector. A new server is probed by one connection, which is closed at once. A server that fails is set aside and
+ * probed again with backoff. The first successful connection, of a client or a probe, brings it back. A healthy server is not probed.
  */
 export class Target {
   readonly server: HostPort;
-  /** Whether it may be probed. Without probes only clients' connections show how it is. */
+  /** Whether it may be probed. Without probes only client connections show its health. */
   readonly probed: boolean;
-  /** Connections that it has, or is getting. */
+  /** Number of connections, including those being opened. */
   open = 0;
   readonly #limits: TargetLimits;
   readonly #random: () => number;
@@ -64,12 +64,12 @@ export class Target {
     else if (isIP(server.host) === 0) this.#lookUp();
   }
 
-  /** Other servers are preferred. */
+  /** Whether other servers are preferred. */
   get isAside(): boolean {
     return this.#isAside;
   }
 
-  /** When it is asked again; the clock is `performance.now()`. */
+  /** Time of the next attempt, as returned by `performance.now()`. */
   get due(): number {
     return this.#due;
   }
@@ -79,7 +79,7 @@ export class Target {
     return { kind: 'failing', problem: { code: `target-${this.#why.code}`, message: this.#why.message }, worked: this.#worked };
   }
 
-  /** A probe tries what is new of it. */
+  /** Sets new TLS settings, and probes the server with them. */
   changeTls(tls: ClientTls | undefined): void {
     if (tls === this.#tls) return;
     this.#tls = tls;
@@ -90,7 +90,7 @@ export class Target {
     this.#probe();
   }
 
-  /** `done` is called once, never within the call. @returns how to give up */
+  /** Calls `done` once, never within the call. @returns a function to cancel */
   connect(done: (result: ServerResult) => void): () => void {
     this.open += 1;
     let finished = false;
@@ -122,7 +122,7 @@ export class Target {
     this.#endProbe?.();
   }
 
-  /** New servers are probed a few at a time: a site may have thousands. */
+  /** Probes a new server. Only some are probed at the same time, since a site may have thousands. */
   async #probeFirst(): Promise<void> {
     const { signal } = this.#end;
     const turn = this.#firstProbes.take({ signal, deadline: LONGEST_WAIT }).catch(() => 'given up');
@@ -131,7 +131,7 @@ export class Target {
     else this.#probe(() => this.#firstProbes.giveBack());
   }
 
-  /** A name without an address is reported from the start, also where nothing is probed. */
+  /** Reports a name without an address from the start, even without probes. */
   #lookUp(): void {
     const { host } = this.server;
     hostNames.resolve(host, (addresses, error) => {
@@ -142,7 +142,7 @@ export class Target {
     });
   }
 
-  /** Nothing else is known to be wrong. */
+  /** Clears the failure, since no other problem is known. */
   #nameFound(): void {
     this.#why = undefined;
     this.#failures = 0;
@@ -156,7 +156,7 @@ export class Target {
     this.#why = why;
     this.#isAside = true;
     if (isNews) this.#changed();
-    // Many connections may fail at once: they are one failure.
+    // Connections that fail together count as one failure.
     if (this.#timer !== undefined) return;
     this.#failures += 1;
     this.#schedule();
@@ -190,7 +190,7 @@ export class Target {
     ).unref();
   }
 
-  /** If it may not be probed, the next client's connection tries it. Its name may be looked up all the same. */
+  /** If it may not be probed, the next client connection tries it. Its name may be resolved nevertheless. */
   #retry(): void {
     this.#timer = undefined;
     if (this.probed) {
@@ -222,5 +222,5 @@ export class Target {
   }
 }
 
-/** Milliseconds, the most that a timer takes. */
+/** Longest delay of a timer in milliseconds. */
 const LONGEST_WAIT = 2 ** 31 - 1;

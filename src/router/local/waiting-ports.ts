@@ -4,7 +4,7 @@ import { hostPort, type HostPort } from '../host-port.ts';
 import { portInUse } from './listening-socket.ts';
 import { isConflict, readListeningTable } from './listening-table.ts';
 
-/** Searches for the owner of a port in one check: each may take 50 ms. */
+/** Maximum number of searches for a port's owner in one check. Each may take 50 ms. */
 const MOST_SEARCHES = 2;
 
 interface Waiting {
@@ -21,8 +21,8 @@ export interface WaitingPortsOptions {
 }
 
 /**
- * Finds ports that another process holds while a listener waits for a connector, and so has no socket. It reads the kernel's table of
- * sockets: listening for a moment to try would accept clients, and could take the port from a process that is starting.
+ * Finds ports that another process holds while a listener waits for a connector and has no socket. It reads the kernel's table of
+ * sockets, since listening briefly would accept clients, and could take the port from a process that is starting.
  */
 export class WaitingPorts {
   readonly #options: WaitingPortsOptions;
@@ -35,8 +35,8 @@ export class WaitingPorts {
   }
 
   /**
-   * @param waiting the addresses of each listener without a socket, by its name; new ones are checked at once
-   * @param shared other routers of this user may listen at the same addresses
+   * @param waiting addresses of each listener without a socket, by its name; new ones are checked at once
+   * @param shared whether other routers of this user may listen at the same addresses
    */
   update(waiting: ReadonlyMap<string, readonly HostPort[]>, shared: boolean): void {
     this.#shared = shared;

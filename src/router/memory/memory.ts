@@ -12,7 +12,7 @@ import { CpuBudget } from '../../limits/cpu-budget.ts';
 import { KeyedLimits } from '../../limits/keyed-limits.ts';
 import { limitTable } from '../../limits/table.ts';
 
-/** Minimum of milliseconds between two scans before a refusal, and maximum fraction of the time spent on them. */
+/** Minimum time in milliseconds between two scans before a refusal, and maximum fraction of the time spent on them. */
 const LOOK_AGAIN = 100;
 const LOOK_PART = 0.05;
 /** CPU-time budget for making room for the links of one owner: a peer can ask for links without end. */
@@ -57,7 +57,7 @@ export class Memory {
     this.#now = now;
     // Owners beyond their share release memory when it is needed (`#ease`).
     this.#shares = new NestedFairShare(limits.bytes, true);
-    // Peers use a part of the file descriptors reserved for links. Each owner has an equal share of it, in any order of arrival.
+    // Peer connections take a part of the reserved file descriptors. Each owner has an equal share of that part, in any order of arrival.
     this.#peers = new FairShare(limits.peers, true);
     const { owners } = this.#shares;
     this.#hideMetrics = showMemory({
