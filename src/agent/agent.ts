@@ -31,7 +31,7 @@ export interface AgentOptions {
   readonly clock?: () => number;
 }
 
-/** Milliseconds until the next reconcile while a change is pending for which no watch event will come. */
+/** Milliseconds until the next reconcile while a change is pending that causes no event. */
 const SOON = 500;
 
 /** Milliseconds for which changes of the router are collected, since they come in bursts. */
@@ -287,10 +287,7 @@ export class Agent implements AsyncDisposable {
     this.#reportTimer = setTimeout(bounded('pass/report-later', report, report), pause);
   }
 
-  /**
-   * Skips the report while a reconcile runs: that reconcile started after the change and reports it. One that was ending may have missed
-   * it.
-   */
+  /** Waits for a reconcile that was ending, since it may have missed the change. One that runs after that reports the change itself. */
   async #reportChange(): Promise<void> {
     await this.#passes.idle();
     try {

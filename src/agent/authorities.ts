@@ -42,8 +42,9 @@ export class Authorities {
   }
 
   /**
-   * Returns the site's default CA. Only the leader creates the site's own CA. @returns undefined if it does not exist yet @throws
-   * TrustError
+   * Returns the site's default CA. Only the leader creates the site's own CA.
+   * @returns undefined if it does not exist yet
+   * @throws TrustError
    */
   async default(site: Site, mayCreate: boolean): Promise<Authority | undefined> {
     if (mayCreate || defaultIssuerOf(site) !== undefined) return this.find(undefined, site);

@@ -73,7 +73,7 @@ export interface Snapshot {
   readonly bundles: BundleSet;
   /** TLS bundles attached to resources. The site may renew them. */
   readonly attached: readonly TlsBundle[];
-  /** An unidentifiable resource is unreadable, so a missing resource may still be desired. */
+  /** Some input is unreadable and its resource unknown, so a missing resource may still be desired. */
   readonly incomplete: boolean;
   /** A write is in progress; read again soon. */
   readonly restless: boolean;

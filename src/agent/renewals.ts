@@ -111,8 +111,8 @@ export class Renewals implements Disposable {
   }
 
   /**
-   * Answers requests whose renewal has ended or is impossible. @returns names of the answered Links, whether or not the answer could be
-   * written
+   * Answers requests whose renewal has ended or is impossible.
+   * @returns names of the answered Links, whether or not the answer could be written
    */
   async #answerNow(
     asked: ReadonlySet<string>,

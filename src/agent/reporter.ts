@@ -38,7 +38,7 @@ export class Reporter {
   readonly #options: ReporterOptions;
   #seen: Seen | undefined;
   #statuses: ReadonlyMap<ResourceKey, AnyStatus> = new Map();
-  /** Input of the last report; undefined if the router has changed since. */
+  /** Input of the last report; undefined if anything else has changed since. */
   #reported: readonly unknown[] | undefined;
 
   constructor(options: ReporterOptions) {

@@ -28,7 +28,7 @@ export interface TrustInput {
   readonly site: Site;
   readonly settings: SiteSettings;
   readonly reach: Reach;
-  /** A resource is unreadable, so a missing resource may still be desired. */
+  /** Some input is unreadable, so a missing resource may still be desired. */
   readonly incomplete: boolean;
   /** Keys of resources that exist but are unreadable. */
   readonly unread: ReadonlySet<string>;

@@ -90,7 +90,7 @@ export function withIssued(anchor: Anchor, { serial, notAfter }: { readonly seri
 
 const DAY = 86_400_000;
 
-/** Findings for the status of a Site: a lost record, and for one day after it, a restored list of revoked sites. */
+/** Findings for the status of a Site: a lost record, and, for one day, a restored list of revoked sites. */
 export function ledgerFindings(
   { lost, restored }: Anchor,
   { location, anchor, now }: { readonly location: string; readonly anchor: string; readonly now: number },

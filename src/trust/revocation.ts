@@ -9,8 +9,8 @@ import { printable, quoted } from '../text/printable.ts';
 
 /**
  * Collects all IDs and serial numbers on record for a site name or site ID. A name that several IDs have used revokes all of them: sites
- * choose their own names, and the user wants none of that name. An ID is revoked even if nothing is on record or readable. A name that is
- * not on record but looks like a serial number is one: certificates of a user's own authority are not on record.
+ * choose their own names, and the user wants no site of that name. An ID is revoked even if nothing is on record or readable. A name that
+ * is not on record but looks like a serial number is one: certificates of a user's own authority are not on record.
  */
 export async function planRevocation(
   given: string,

@@ -23,8 +23,8 @@ export interface GrantStoreOptions {
 }
 
 /**
- * Opens a store with one file for each grant (mode 0600). Locks the directory for this process. @throws TrustError `state-busy` with the
- * PID of the holder
+ * Opens a store with one file for each grant (mode 0600). Locks the directory for this process.
+ * @throws TrustError `state-busy` with the PID of the holder
  */
 export async function openGrantStore(directory: string, { disk = realDisk, ...options }: GrantStoreOptions): Promise<GrantStore> {
   await disk.makeDirectory(directory);

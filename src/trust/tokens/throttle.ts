@@ -16,7 +16,7 @@ const SHARED = limitTable.wrongCodesOfAll.value;
 /**
  * Slows down guessing of codes. The pause of each address doubles with each wrong code. All addresses share a rate limit for codes that a
  * person chose. While it is exhausted, valid redemptions of such codes wait too, and succeed later. Generated codes have 160 bits and
- * cannot be guessed, so wrong codes never delay clients that have one.
+ * cannot be guessed, so wrong codes of others never delay clients that have one.
  */
 export class Throttle {
   readonly #clock: Clock;
