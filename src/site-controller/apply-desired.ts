@@ -21,7 +21,7 @@ import type { ObsoleteObject, DesiredObject, DesiredState } from './desired-stat
 
 export interface ApplyResult {
   readonly problems: readonly ResourceProblem[];
-  /** First error that a retry may resolve; undefined if there is none. */
+  /** First error that a retry may resolve, if any. */
   readonly failed: unknown;
   /** Milliseconds until a delayed repair is due or its report must be checked. */
   readonly again?: number;

@@ -17,7 +17,7 @@ export interface NamespaceView {
    * is deleted, revoked or moved: only absence from the API means that a resource was deleted.
    */
   readonly unreadable: readonly SiteObject[];
-  /** Active Site of the namespace; undefined if there is none. */
+  /** Active Site of the namespace, if any. */
   readonly site: Site | undefined;
   readonly settings: ControllerSettings;
   /** Sites and certificates that are revoked; undefined while unknown. Then the routers keep what they have. */

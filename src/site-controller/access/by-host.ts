@@ -83,7 +83,7 @@ function domainOf(ingress: Ingress | undefined): string {
   return domainBy((ingress?.status?.loadBalancer?.ingress ?? []).flatMap(({ hostname, ip }) => [hostname, ip]));
 }
 
-/** A domain that resolves to one of these addresses, also with further labels in front; empty if there is none. */
+/** A domain that resolves to one of these addresses, also with further labels in front; empty if no address is known. */
 export function domainBy(addresses: readonly (string | undefined)[]): string {
   const known = addresses.filter((address): address is string => address !== undefined && address !== '');
   const named = known.find((address) => !IPV4.test(address) && !address.includes(':'));

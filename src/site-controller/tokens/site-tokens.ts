@@ -31,18 +31,18 @@ export interface SiteTokensOptions {
   readonly pendingKeys: SecretPendingKeys;
   readonly authority: (issuer: string | undefined) => Promise<Authority>;
   readonly log: Logger;
-  /** A token was redeemed, here or by another site, or failed. */
+  /** Called when a token was redeemed, here or by another site, or when redemption failed. */
   readonly onChange: () => void;
 }
 
 export interface TokensStep {
   readonly facts: Pick<TrustFacts, 'grants' | 'tokens'>;
   readonly problems: readonly ResourceProblem[];
-  /** When the next grant expires, which its status is to tell, or the next bundle without a Link is removed. */
+  /** Time at which the next grant expires, which changes its status, or at which the next bundle without a Link is removed. */
   readonly due?: number;
 }
 
-/** Both ends of tokens, for one site while it is one: its AccessGrants, and the AccessTokens that others gave it. */
+/** Both ends of tokens for one site, while the Site exists: its AccessGrants, and the AccessTokens that other sites issued. */
 export class SiteTokens implements AsyncDisposable {
   readonly #tokens: Tokens;
   readonly #grants: SiteGrants;
@@ -64,7 +64,8 @@ export class SiteTokens implements AsyncDisposable {
     onChange,
   }: SiteTokensOptions) {
     const tokens = new TokenLinks({ client, caches, namespace, owner: () => ownerOf(this.#site()) });
-    // Until its status says that a token is redeemed, the next controller redeems it again: that must be the same redemption.
+    // While its status does not say that a token is redeemed, the next controller redeems it again. The key is kept, so that this is the
+    // same redemption.
     const kept = { keyFor: (name: string) => pendingKeys.keyFor(name), drop: () => Promise.resolve() };
     this.#tokens = new Tokens({ stores: { bundles, pendingKeys: kept, tokens }, identity, log: log.child({ namespace }), onChange });
     this.#pendingKeys = pendingKeys;
@@ -111,8 +112,8 @@ function soonest(grants: readonly GrantFacts[], unused: number | undefined): Pic
 }
 
 /**
- * Names of Secrets that something else shows, trusts or makes, and of Links that no token made. A token is called as its file says, which may be
- * another site's choice.
+ * Names of Secrets that other resources use or create, and of Links that no token created. The name of a token comes from its file, so
+ * another site may have chosen it.
  */
 function takenNames(
   { Certificate, RouterAccess, Listener, MultiKeyListener, Connector, Link }: SiteResources,

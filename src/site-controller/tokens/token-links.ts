@@ -1,4 +1,4 @@
-/** Links that came of tokens, as objects of the cluster. */
+/** Stores the Links and Secrets that were created from tokens as objects of the cluster. */
 import type { TokenStore } from '../../agent/ports.ts';
 import { tokenMark } from '../../agent/tokens.ts';
 import { annotation } from '../../api/skupper/cluster-names.ts';
@@ -15,11 +15,11 @@ export interface TokenLinksOptions {
   readonly client: Pick<KubeClient, 'create' | 'apply' | 'delete'>;
   readonly caches: Pick<SiteCaches, 'list' | 'view'>;
   readonly namespace: string;
-  /** The Site: what came of its tokens goes with it. */
+  /** The Site, which owns everything that its tokens create. */
   readonly owner: () => OwnerReference;
 }
 
-/** What a token has become is its status, so nothing else is kept of it. */
+/** Only the status of an AccessToken says whether it is redeemed; nothing else is stored. */
 export class TokenLinks implements TokenStore {
   readonly #options: TokenLinksOptions;
 
@@ -37,7 +37,7 @@ export class TokenLinks implements TokenStore {
     return Promise.resolve();
   }
 
-  /** @throws TrustError `name-taken` where a Link of the name did not come of this site's tokens */
+  /** @throws TrustError `name-taken` if a Link of the name exists that no token of this site created */
   async putLink(link: Link): Promise<void> {
     const { client, caches, namespace, owner } = this.#options;
     const view = caches.view(links);
@@ -85,12 +85,12 @@ export class TokenLinks implements TokenStore {
   }
 }
 
-/** Whether a token of the Site made the Link: the Site owns it. */
+/** Whether a token of the Site created the object: then the Site owns it. */
 export function isOfTokens({ metadata: { ownerReferences = [] } }: KubeObject, { uid }: Pick<OwnerReference, 'uid'>): boolean {
   return ownerReferences.some((owner) => owner.uid === uid);
 }
 
-/** Where it is another one by now, the write is refused. */
+/** The API server refuses the write if the object has changed. */
 function seen({ metadata: { uid, resourceVersion } }: KubeObject): Pick<ObjectMeta, 'uid' | 'resourceVersion'> {
   return { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
 }

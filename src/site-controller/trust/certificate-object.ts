@@ -10,18 +10,18 @@ import { emptyDesiredState, type DesiredState } from '../desired-state.ts';
 
 export interface WantedCertificate {
   readonly name: string;
-  /** The authority; empty: it signs itself. */
+  /** Secret of the CA; empty if self-signed. */
   readonly ca: string;
   readonly subject: string;
   readonly server?: boolean;
   readonly signing?: boolean;
-  /** Who wants it, each for its own hosts. It goes with the last of them. */
+  /** Owners, each with the hosts that it needs. The Certificate is deleted with the last of them. */
   readonly owners: readonly { readonly owner: KubeObject; readonly hosts: readonly string[] }[];
-  /** In whose status it is told where it cannot be had. */
+  /** Resource whose status reports that the Certificate is not available. */
   readonly for: ResourceKey;
 }
 
-/** A Certificate that the site needs itself. A person's of that name is left alone, and told. */
+/** A Certificate that the site needs itself. A user's Certificate of that name stays, and is reported as a problem. */
 export function certificateWish(view: Pick<NamespaceView, 'resources' | 'unreadable'>, wanted: WantedCertificate): DesiredState {
   const there = certificateNamed(view, wanted.name);
   if (there !== undefined && !isControlled(there)) {
@@ -31,10 +31,10 @@ export function certificateWish(view: Pick<NamespaceView, 'resources' | 'unreada
   return { ...emptyDesiredState, objects: [{ of: skupperResources.Certificate, object: certificateObject(wanted), for: wanted.for }] };
 }
 
-/** Of the resources of one pass that cannot be read. */
+/** Unreadable Certificates of one reconcile. */
 const unreadableCertificates = new WeakMap<NamespaceView['unreadable'], NamespaceView['unreadable']>();
 
-/** Also one that cannot be read: its name, its owners and its marks are known. */
+/** Finds an unreadable one too: its name, owners and annotations are known. */
 export function certificateNamed(
   { resources, unreadable }: Pick<NamespaceView, 'resources' | 'unreadable'>,
   name: string,
@@ -43,7 +43,7 @@ export function certificateNamed(
   return findNamed(resources.Certificate, name) ?? findNamed(ofKind, name);
 }
 
-/** A controller of sites has made it. */
+/** Whether a site controller created it. */
 export function isControlled({ metadata }: KubeObject): boolean {
   return metadata.annotations?.[annotation.controlled] === 'true' && foreignController(metadata) === undefined;
 }

@@ -24,37 +24,37 @@ import { isOwned, type SiteSecrets } from './site-secrets.ts';
 import { isMadeAnew, refuseSettings, serves, type Standing, type WantedSecret } from './desired-secrets.ts';
 
 export interface SecretState {
-  /** Undefined: nothing can be said yet. */
+  /** Undefined while unknown. */
   readonly state: CertificateState | undefined;
-  /** When it is to be made anew. */
+  /** Time at which it must be issued again. */
   readonly due?: number;
   readonly isWritten?: true;
-  /** What failed and may not fail the next time. */
+  /** Error that a retry may resolve. */
   readonly failed?: unknown;
 }
 
-/** Makes and renews the Secrets of Certificates, each certificate on record before it is there. */
+/** Issues and renews the Secrets of Certificates. Each certificate is on record before its Secret exists. */
 export class CertificateSecrets {
   readonly #secrets: SiteSecrets;
   readonly #bundles: SiteSecretBundles;
   readonly #issuers: Issuers;
   readonly #ledger: Ledger;
   readonly #clock: Clock;
-  /** Read once for each bundle: passes come with every change. */
+  /** Parsed certificate of each bundle: every change in the namespace triggers a reconcile. */
   readonly #read = new WeakMap<TlsBundle, Standing | CertificateError>();
-  /** By which authority each was seen to be signed, or not. */
+  /** Whether the named CA signed the bundle. */
   readonly #signed = new WeakMap<TlsBundle, { readonly authority: Authority; readonly isSigned: boolean }>();
-  /** Of those that are written. */
+  /** Certificates whose Secrets are being written, by name. */
   readonly #certificates = new Map<string, Certificate>();
   /**
-   * Issued last, by the Certificate's uid. Where it could not be written, or something else overwrote it, the same one is written again and
-   * nothing more goes on record.
+   * Certificate issued last, by the UID of its resource. If it could not be written, or was overwritten, the same certificate is written
+   * again and nothing new is recorded.
    */
   readonly #issued = new Map<string, { readonly authority: Authority; readonly bundle: TlsBundle; isWritten: boolean }>();
   readonly #repairs = new RepairLimiter();
 
   readonly #anchor: () => Anchor;
-  /** Self-signed authorities that stand, by name. */
+  /** Self-signed CAs that exist, by name. */
   readonly #authorities = new Map<string, AnchoredAuthority>();
 
   constructor(secrets: SiteSecrets, ledger: Ledger, clock: Clock, anchor: () => Anchor = () => noAnchor) {
@@ -69,7 +69,7 @@ export class CertificateSecrets {
     });
   }
 
-  /** What the anchor is to hold: those that stand, and those that are missing and still wanted. */
+  /** CAs that the anchor must contain: those that exist, and those that are missing but still desired. */
   authorities(wanted: (name: string) => boolean): Anchor['authorities'] {
     const all = [...Object.entries(this.#anchor().authorities), ...this.#authorities];
     return Object.fromEntries(all.filter(([name]) => wanted(name)));
@@ -79,17 +79,17 @@ export class CertificateSecrets {
     return this.#issuers;
   }
 
-  /** Brings one up to date. */
+  /** Brings the Secret of one Certificate up to date. */
   async ensure(wanted: WantedSecret, revoked: ReadonlySet<string>): Promise<SecretState> {
     try {
       refuseSettings(wanted);
-      // Before anything is on record for it.
+      // Checked before anything is recorded for it.
       refuseRecord(wanted.name);
       const secret = this.#secrets.find(wanted.name);
       if (secret !== undefined && isOfAnother(secret, wanted.certificate)) return { state: undefined };
       const bundle = await this.#bundles.get(wanted.name);
       if (secret !== undefined && !isOurs(secret)) return { state: this.#stateOfForeign(bundle, wanted) };
-      // Put back from a copy: it goes with its Certificate again.
+      // A Secret restored from a backup gets its owner back, so that it is deleted with its Certificate.
       if (secret !== undefined && bundle !== undefined && !isOwned(secret)) await this.#put(bundle, bundle, wanted);
       return await this.#ensureOwn(bundle, wanted, revoked);
     } catch (error) {
@@ -98,13 +98,13 @@ export class CertificateSecrets {
     }
   }
 
-  /** What was issued to others is no longer asked for. */
+  /** Forgets what was issued for Certificates that are no longer desired. */
   keepOnly(wanted: readonly WantedSecret[]): void {
     const uids = new Set(wanted.map(({ certificate }) => certificate.metadata.uid));
     for (const uid of this.#issued.keys()) if (!uids.has(uid)) this.#issued.delete(uid);
   }
 
-  /** The serial number of what is there. */
+  /** Serial number of the existing certificate. */
   async serialOf(name: string): Promise<string | undefined> {
     const standing = this.#standingOf(await this.#bundles.get(name));
     return standing === undefined || standing instanceof CertificateError ? undefined : standing.facts.serial;
@@ -124,7 +124,7 @@ export class CertificateSecrets {
     );
   }
 
-  /** An authority is never replaced by another: all that it has signed hangs on it. It goes on with its name and key. */
+  /** A CA is never replaced by another one: everything that it signed depends on it. A renewal keeps its name and key. */
   async #ensureRoot(
     bundle: TlsBundle | undefined,
     standing: Standing | CertificateError | undefined,
@@ -147,13 +147,13 @@ export class CertificateSecrets {
     return this.#put(bundle, renewedRoot(bundle, wanted.days, now), wanted);
   }
 
-  /** No other site depends on the local one: it is simply made again. */
+  /** The local CA is not anchored: no other site depends on it, so it can simply be created again. */
   #stands(name: string, uid: string, standing: Standing | CertificateError | undefined): void {
     if (name === LOCAL_CA || standing === undefined || standing instanceof CertificateError || standing.authorityKey === undefined) return;
     this.#authorities.set(name, { key: standing.authorityKey, uid });
   }
 
-  /** Whoever is let in from now on knows the authority that is there now. While there is none, what was issued goes on. */
+  /** Peers that are admitted from now on trust the current CA only. While it is missing, issued certificates stay. */
   async #hasOtherAuthority(bundle: TlsBundle | undefined, { ca = '', name }: WantedSecret): Promise<boolean> {
     const authority = await this.#issuers.find(ca).catch((error: unknown) => {
       if (error instanceof TrustError) return undefined;
@@ -163,7 +163,7 @@ export class CertificateSecrets {
     const known = this.#signed.get(bundle);
     if (known?.authority === authority) return !known.isSigned;
     const [{ x509 }] = readCertificates(bundle.cert ?? '', name);
-    // By its key alone: what it issues next is signed by that, whatever else is odd about it.
+    // Checks the key alone, because it signs the next certificate. Other faults of the CA certificate do not matter here.
     const isSigned = x509.verify(authority.certificate.publicKey);
     this.#signed.set(bundle, { authority, isSigned });
     return !isSigned;
@@ -173,7 +173,7 @@ export class CertificateSecrets {
     const { uid = '' } = wanted.certificate.metadata;
     const authority = await this.#issuers.find(wanted.ca ?? '');
     const last = this.#issued.get(uid);
-    // Deleting the Secret asks for another certificate; overwriting it does not.
+    // Deleting the Secret requests a new certificate; overwriting it does not.
     const isOverwritten = last?.isWritten === true && before !== undefined && !sameBundle(before, last.bundle);
     const mayStand = last?.authority === authority && (isOverwritten || last.isWritten === false);
     const standing = mayStand ? this.#standingOf(last.bundle) : undefined;
@@ -213,7 +213,7 @@ export class CertificateSecrets {
     return { ...stateOf(standing), isWritten: true };
   }
 
-  /** One that is good for something else from now on. */
+  /** Revokes a certificate whose successor has another purpose. */
   async #refuse({ resource }: WantedSecret, { facts: { serial, notAfter } }: Standing, revoked: ReadonlySet<string>): Promise<void> {
     if (revoked.has(serial)) return;
     await this.#ledger.record({ siteName: resource, serial, notAfter });
@@ -231,7 +231,7 @@ export class CertificateSecrets {
     return { ...expires, problem: { code: 'name-taken', message } };
   }
 
-  /** @returns undefined where there is nothing to read, and what is wrong where it cannot be read */
+  /** @returns undefined if there is no certificate, and the error if it cannot be parsed */
   #standingOf(bundle: TlsBundle | undefined): Standing | CertificateError | undefined {
     if (bundle?.cert === undefined || bundle.key === undefined) return undefined;
     const { name, cert, key } = bundle;
@@ -264,7 +264,7 @@ function isKeyOf(certificate: X509Certificate, pem: string): boolean {
   try {
     return certificate.checkPrivateKey(createPrivateKey(pem));
   } catch {
-    // It is no key that can be read.
+    // The key cannot be parsed.
     return false;
   }
 }
@@ -273,7 +273,7 @@ function stateOf({ facts }: Standing): SecretState {
   return { state: { expires: facts.notAfter }, due: renewalDue(facts) };
 }
 
-/** What an earlier Certificate of this name gave goes with that, a moment later. */
+/** Whether the Secret belongs to a former Certificate of this name, with which it is deleted a moment later. */
 function isOfAnother({ metadata }: Secret, certificate: Certificate): boolean {
   const owners = metadata.ownerReferences?.filter(({ kind }) => kind === 'Certificate') ?? [];
   return owners.length > 0 && owners.every(({ uid }) => uid !== certificate.metadata.uid);
@@ -287,7 +287,9 @@ function marksOf(certificate: Certificate | undefined): BundleMarks {
   };
 }
 
-/** Whether a certificate of before might do what the next one may not. A link's may have no mark, and so may that of a server. */
+/**
+ * Whether the former certificate may permit what the next one must not. A link's certificate may have no mark, and neither may a server's.
+ */
 function takesBack(before: CertificatePurpose | undefined, now: CertificatePurpose | undefined): boolean {
   return now !== undefined && before !== now && (now !== 'link' || before === 'api');
 }

@@ -1,4 +1,4 @@
-/** Which certificates the Certificates of a namespace ask for, and when one is made anew: pure. */
+/** Which certificates the Certificates of a namespace ask for, and when one must be issued again (pure). */
 import { LOCAL_CA, LOCAL_SERVER, SITE_CA } from '../../api/skupper/cluster-names.ts';
 import { parseDuration } from '../../api/skupper/duration.ts';
 import type { Certificate, Site } from '../../api/skupper/index.ts';
@@ -18,41 +18,41 @@ export interface WantedSecret {
   readonly certificate: Certificate;
   readonly name: string;
   readonly resource: ResourceKey;
-  /** The Secret of the authority; undefined: it signs itself. */
+  /** Secret of the CA; undefined if self-signed. */
   readonly ca: string | undefined;
   readonly subject: string;
   readonly hosts: readonly string[];
   readonly signing: boolean;
-  /** Undefined for authorities. */
+  /** Undefined for CAs. */
   readonly purpose: CertificatePurpose | undefined;
-  /** The Certificate says what it is for, and a certificate from before it said so is made anew. */
+  /** Whether the Certificate states its purpose. Then a certificate without a mark is issued again. */
   readonly isPurposeSaid: boolean;
-  /** A RouterAccess that cannot be read may show it: its certificate stays what it is. */
+  /** Whether a RouterAccess that is unreadable now may present it. Then its certificate keeps its purpose. */
   readonly keepsPurpose: boolean;
-  /** A link's that another site shows, and may have renewed over the link. */
+  /** Whether it is a link's certificate that another site presents, and may have renewed over the link. */
   readonly isGivenAway: boolean;
   readonly days: number;
 }
 
-/** `settings` of a Certificate: for how long it is issued, such as `720h`. */
+/** Key in `settings` of a Certificate: its lifetime, such as `720h`. */
 export const LIFETIME = 'lifetime';
 
 const YEAR = 365;
 const DAY = 86_400_000;
 const LONGEST = 3_650 * DAY;
 
-/** The site's default authority. */
+/** Name of the site's default CA. */
 export function defaultIssuerOf(site: Pick<Site, 'spec'> | undefined): string {
   const { defaultIssuer = '' } = site?.spec ?? {};
   return defaultIssuer === '' ? SITE_CA : issuerNamed(defaultIssuer);
 }
 
-/** How a machine calls the site's own. */
+/** Translates the name that machines use for the site's own CA. */
 function issuerNamed(name: string): string {
   return name === 'earshot-site-ca' ? SITE_CA : name;
 }
 
-/** Authorities first, those that sign themselves before those that others sign. */
+/** CAs first, and self-signed ones before those that another CA signs. */
 export function desiredSecrets(
   { resources, unreadable }: Pick<NamespaceView, 'resources' | 'unreadable'>,
   site: Site | undefined,
@@ -92,8 +92,8 @@ function wantedSecret(certificate: Certificate, isShown: boolean, defaultIssuer:
 }
 
 /**
- * Existing tools ask for a link's certificate by way of a Certificate, and do not say so: it is for a client alone, of the site's own authority, and
- * names no host. What routers show is a link's as well.
+ * Existing tools request a link's certificate with a Certificate that does not say so: it is for a client only, of the site's own CA, and
+ * has no hosts. Certificates that routers present are link certificates too.
  */
 function isLinkByNature(certificate: Certificate, isShown: boolean, isOfDefault: boolean): boolean {
   if (isShown) return true;
@@ -103,7 +103,7 @@ function isLinkByNature(certificate: Certificate, isShown: boolean, isOfDefault:
 
 const isOfClient = ({ spec }: Certificate): boolean => spec.client === true && spec.server !== true;
 
-/** Days; what is wrong is told by `refuseSettings`. */
+/** Lifetime in days; `refuseSettings` reports invalid values. */
 function lifetimeOf(text: string | undefined): number {
   const lifetime = text === undefined ? undefined : parseDuration(text);
   return lifetime === undefined ? YEAR : Math.min(lifetime, LONGEST) / DAY;
@@ -132,18 +132,18 @@ export function refuseSettings({ certificate: { spec } }: WantedSecret): void {
   }
 }
 
-/** What is known of a certificate that is there. */
+/** Facts about an existing certificate. */
 export interface Standing {
   readonly facts: CertificateFacts;
-  /** By its mark. */
+  /** Purpose that its mark states. */
   readonly purpose: CertificatePurpose | undefined;
-  /** Certificate and key belong together. */
+  /** Whether certificate and key match. */
   readonly isWhole: boolean;
-  /** Of an authority; see `authorityKeyOf`. */
+  /** For a CA only; see `authorityKeyOf`. */
   readonly authorityKey?: string;
 }
 
-/** As far as its holder is concerned: a person's is asked for no more than this. */
+/** Whether it satisfies its holder. A user's certificate need not satisfy more than this. */
 export function serves(
   { facts }: Pick<Standing, 'facts'>,
   wanted: Pick<WantedSecret, 'subject' | 'hosts' | 'signing'>,
@@ -157,7 +157,10 @@ export function serves(
   );
 }
 
-/** Whether one of ours is to be replaced, whoever signed it. That an earlier controller set no mark is no reason. */
+/**
+ * Whether one of our certificates must be replaced, whatever CA signed it. Earlier controllers set no mark, so a missing mark does not
+ * count.
+ */
 export function isMadeAnew(
   { facts, purpose, isWhole }: Standing,
   wanted: WantedSecret,
@@ -170,7 +173,7 @@ export function isMadeAnew(
     !serves({ facts }, wanted, now) ||
     isOtherwise ||
     revoked.has(facts.serial) ||
-    // Made while the clock was ahead.
+    // Issued while the clock was ahead.
     facts.notBefore > now ||
     renewalDue(facts) <= now
   );

@@ -10,7 +10,7 @@ import { printable } from '../../text/printable.ts';
 import { writePem } from '../../x509/pem.ts';
 import { createKey } from '../../x509/request.ts';
 
-/** The certificate authorities of a namespace: those of signing Certificates, and people's own. Each is opened once while it stays as it is. */
+/** CAs of a namespace: those of signing Certificates, and those of users. Each version is opened once. */
 export class Issuers {
   readonly #bundles: Bundles;
   readonly #clock: Clock;
@@ -18,7 +18,7 @@ export class Issuers {
 
   readonly #refuse: (authority: Authority) => void;
 
-  /** @param refuse throws for an authority that must not sign */
+  /** @param refuse throws for a CA that must not sign */
   constructor(bundles: Bundles, clock: Clock, refuse: (authority: Authority) => void = () => {}) {
     this.#bundles = bundles;
     this.#clock = clock;
@@ -36,8 +36,8 @@ export class Issuers {
   }
 
   /**
-   * Of those named, the one that signed a certificate.
-   * @param between is called between two of them, which may be many
+   * Finds the CA among the named ones that signed a certificate.
+   * @param between called before each of them, since there may be many
    * @throws TrustError
    */
   async signerOf(certificate: X509Certificate, names: Iterable<string>, between: () => Promise<void> = async () => {}): Promise<Authority> {
@@ -47,7 +47,7 @@ export class Issuers {
         if (error instanceof TrustError) return undefined;
         throw error;
       });
-      // By its names alone anybody's would do.
+      // The names alone prove nothing: any CA could bear them.
       const isSigned = (by: X509Certificate): boolean => certificate.checkIssued(by) && certificate.verify(by.publicKey);
       if (authority !== undefined && isSigned(authority.certificate)) return authority;
     }
@@ -59,18 +59,18 @@ export class Issuers {
 
   #missing(name: string): TrustError {
     const shown = isResourceName(name) ? this.#bundles.locationOf(name).replace(/^Secret /, '') : printable(name, 100);
-    // As Skupper's controller begins, for people who search for it.
+    // Begins like the message of Skupper's controller, so that a search finds it.
     return new TrustError('authority-missing', `CA "${shown}" not found: a Secret of that name with tls.crt and tls.key must be there`);
   }
 }
 
-/** An authority that signs itself. */
+/** Creates a self-signed CA. */
 export function makeRoot(name: string, subject: string, days: number, now: number): TlsBundle {
   const key = createKey();
   return rootBundle(name, key, buildRoot(subject, createPrivateKey(key), days, now));
 }
 
-/** @param bundle of an authority that signs itself */
+/** @param bundle of a self-signed CA */
 export function renewedRoot({ name, cert = '', key = '' }: TlsBundle, days: number, now: number): TlsBundle {
   return rootBundle(name, key, renewRoot(new X509Certificate(cert), createPrivateKey(key), days, now));
 }

@@ -14,7 +14,7 @@ import { anchorIn } from './router-anchor.ts';
 import { SecretLedger } from './secret-ledger.ts';
 import { SiteSecrets } from './site-secrets.ts';
 
-/** The record of the site in a namespace, for a command. The controller tells the site's routers of what is changed in it. */
+/** Opens the record of a namespace's site for a command. The controller passes changes on to the site's routers. */
 export async function ledgerOf(client: KubeClient, namespace: string): Promise<Ledger> {
   const [all, router, seen] = await Promise.all([
     Array.fromAsync(client.list(sites, { namespace })),
@@ -36,5 +36,5 @@ export async function ledgerOf(client: KubeClient, namespace: string): Promise<L
   });
 }
 
-/** Lists leave it out of their items. */
+/** Items of a list lack these fields. */
 const KIND = { apiVersion: API_VERSION, kind: 'Site' } as const;

@@ -1,4 +1,4 @@
-/** What routers ask the controller to sign for the sites that are linked to them, and what they are told: texts in a ConfigMap. */
+/** Renewal requests of routers for the sites linked to them, and the controller's answers: texts in a ConfigMap. */
 import { RENEW_NOW } from '../../api/skupper/cluster-names.ts';
 import { EarlyRenewalError } from '../../identity/issued.ts';
 import type { IssuedCertificate } from '../../identity/issued.ts';
@@ -7,37 +7,37 @@ import { isUuid } from '../../text/names.ts';
 import { printable } from '../../text/printable.ts';
 
 export interface AskedRenewal {
-  /** 32 hexadecimal digits, the asker's choice. */
+  /** 32 hexadecimal digits, which the requester chooses. */
   readonly id: string;
-  /** DER. */
+  /** Certificate in DER form. */
   readonly certificate: Buffer;
   readonly siteId: string;
   /** PKCS #10, PEM. */
   readonly request: string;
 }
 
-/** An entry that is none has its answer as well: whoever waits for it must not wait for long. */
+/** A malformed entry gets an answer too, so that its requester need not wait for the timeout. */
 export type OpenRequest = AskedRenewal | { readonly id: string; readonly malformed: string };
 
 export interface OpenRequests {
-  /** Not answered yet. */
+  /** Requests without an answer. */
   readonly open: readonly OpenRequest[];
-  /** Keys that nobody waits for any more. */
+  /** Keys that no requester waits for any longer. */
   readonly stale: readonly string[];
 }
 
-/** Milliseconds: whoever waits has given up long before. */
+/** Milliseconds after which an answer is removed: its requester has timed out long before. */
 const KEPT = 3_600_000;
-/** Asked at once. A site asks once in weeks. */
+/** Maximum number of open requests. A site sends one in several weeks. */
 const MOST_OPEN = 64;
 const LONGEST = 32_768;
 
-/** @param data of the ConfigMap, which routers write */
+/** @param data content of the ConfigMap, which routers write */
 export function readRequests(data: Readonly<Record<string, string>>, now: number): OpenRequests {
   const ids = Object.keys(data).filter((key) => ID.test(key));
   const open = ids.filter((id) => !Object.hasOwn(data, answerKey(id)));
   const isStale = (key: string): boolean => {
-    // The routers' own to answer, and whoever asked takes them away.
+    // Routers answer these entries themselves, and the requester removes them.
     if (key.startsWith(RENEW_NOW)) return false;
     if (!key.endsWith(ANSWER)) return !ID.test(key);
     const text = data[key] ?? '';
@@ -52,12 +52,12 @@ export function readRequests(data: Readonly<Record<string, string>>, now: number
   };
 }
 
-/** The API server takes 1 MiB. */
+/** Below 1 MiB, the limit of the API server. */
 const MOST_BYTES = 900_000;
 
 /**
- * What the ConfigMap is to become. Where all of it would be too large, no more than the answers: whoever waits for another one asks again.
- * @param stale keys
+ * Patch of the ConfigMap. If the result would be too large, only the answers stay: requesters without an answer ask again.
+ * @param stale keys to remove
  */
 export function withAnswers(
   data: Readonly<Record<string, string>>,

@@ -30,10 +30,10 @@ export interface RenewalHandlerOptions {
   readonly clock: Clock;
 }
 
-/** Requests that one pass answers. */
+/** Maximum number of requests that one reconcile answers. */
 const MOST_ANSWERED = 8;
 
-/** What all requests of one pass are answered from. */
+/** Inputs for all answers of one reconcile. */
 interface Answering {
   readonly site: Site;
   readonly wanted: readonly WantedSecret[];
@@ -43,8 +43,8 @@ interface Answering {
 }
 
 /**
- * Renews certificates of links for other sites, as the site's routers ask for it. A router tells whom it has in front of it; whether that one may have
- * a certificate is decided by the record alone, so that whoever has taken over a router gets none for a name that has none.
+ * Renews link certificates for other sites when the site's routers request it. A router names its peer, but only the record decides whether
+ * that peer gets a certificate. So a compromised router gets none for a name that has none.
  */
 export class RenewalHandler {
   readonly #options: RenewalHandlerOptions;
@@ -63,14 +63,14 @@ export class RenewalHandler {
     if (open.length === 0) return;
     const refusals: unknown[] = [];
     const onRecord = await this.#readRecord(slices);
-    // An answer changes the ConfigMap, which brings the next pass: what is left is answered then.
+    // An answer changes the ConfigMap, which triggers the next reconcile. That one answers the remaining requests.
     const answers: Record<string, string> = {};
     for (const asked of open.slice(0, MOST_ANSWERED)) {
       await slices.next();
       answers[answerKey(asked.id)] = await this.#answer(asked, { site, wanted, view, onRecord, slices }, refusals);
     }
     if (refusals.length > 0) {
-      // One line, however many a router asks for.
+      // One log line, regardless of the number of requests.
       const facts = { namespace, refused: refusals.length, error: refusals[0] };
       log.warn(facts, 'certificates of links are not renewed for other sites');
     }
@@ -78,12 +78,12 @@ export class RenewalHandler {
       const patch = { metadata: { uid: object.metadata.uid }, data: withAnswers(object.data, stale, answers) };
       caches.view(configMaps).wrote(await client.patch(configMaps, { namespace, name: RENEWALS }, patch, { type: 'merge' }));
     } catch (error) {
-      // Nobody waits for an answer.
+      // The ConfigMap is gone, and no router waits for an answer.
       if (!isNotFound(error)) throw error;
     }
   }
 
-  /** By serial number; read once for all requests of a pass. */
+  /** Entries by serial number, read once for all requests of a reconcile. */
   async #readRecord(slices: TimeSlices): Promise<ReadonlyMap<string, IssuedEntry>> {
     const entries = new Map<string, IssuedEntry>();
     for await (const entry of this.#options.ledger.issued()) {
@@ -93,7 +93,7 @@ export class RenewalHandler {
     return entries;
   }
 
-  /** What is asked for by mistake or in bad faith is refused, and keeps no other from its answer. */
+  /** Refuses mistaken and malicious requests without affecting other answers. */
   async #answer(asked: OpenRequest, about: Answering, refusals: unknown[]): Promise<string> {
     const { clock, log } = this.#options;
     try {
@@ -123,7 +123,10 @@ export class RenewalHandler {
     });
   }
 
-  /** @returns as whose the successor is on record; undefined: as that of the other site. @throws TrustError where it is no link's that is known here */
+  /**
+   * @returns the holder under which the successor is recorded; undefined for the other site itself
+   * @throws TrustError if it is not a link's certificate that is known here
+   */
   async #holderOf(shown: X509Certificate, siteId: string, { site, wanted, onRecord, slices }: Answering): Promise<string | undefined> {
     const { certificates } = this.#options;
     const serial = shown.serialNumber;
@@ -133,11 +136,11 @@ export class RenewalHandler {
         checkLinkOf(shown, siteId, entry, false);
         return undefined;
       }
-      // Its successors go with the Certificate as well.
+      // Deleting the Certificate then revokes its successors too.
       if (wanted.some(({ resource, isGivenAway }) => resource === entry.siteName && isGivenAway)) return entry.siteName;
       throw notALinks(shown, `${entry.siteName} is none, or no longer there`);
     }
-    // Of before the move to this controller: nothing was recorded then.
+    // Issued before the migration to this controller, when nothing was recorded.
     for (const { name, resource, isGivenAway } of wanted) {
       await slices.next();
       if ((await certificates.serialOf(name)) !== serial) continue;
@@ -157,7 +160,7 @@ function readShown(der: Buffer): X509Certificate {
   }
 }
 
-/** Who signs for links. */
+/** Names of the CAs that sign certificates of links. */
 function issuersOf({ resources }: NamespaceView, site: Site): ReadonlySet<string> {
   const named = [...resources.RouterAccess, ...resources.AccessGrant].map(({ spec }) => spec.issuer ?? '');
   return new Set([defaultIssuerOf(site), ...named.filter((name) => name !== '')]);

@@ -1,4 +1,4 @@
-/** The anchor of a site in a cluster: in the ConfigMap of its routers, apart from the Secrets that it vouches for. */
+/** The anchor of a site in a cluster. It is in the ConfigMap of the routers, apart from the Secrets that it vouches for. */
 import { ROUTER, ROUTER_DATA } from '../../api/skupper/cluster-names.ts';
 import { isOfAnotherSite } from '../../api/skupper/other-site.ts';
 import type { ConfigMap } from '../../kube/objects.ts';
@@ -9,7 +9,7 @@ export const ANCHOR_LOCATION = `the ConfigMap ${ROUTER}`;
 
 const read = new WeakMap<ConfigMap, Anchor>();
 
-/** @param site the uid of the Site; what an earlier one remembered is not its own */
+/** @param site UID of the Site; the anchor of a former Site does not count */
 export function anchorIn(told: ConfigMap | undefined, site: string | undefined): Anchor {
   if (told === undefined || isOfAnotherSite(told, site)) return noAnchor;
   return read.getOrInsertComputed(told, () => parseAnchor(told.data?.[ROUTER_DATA.anchor]));

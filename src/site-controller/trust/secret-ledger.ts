@@ -13,23 +13,23 @@ import { ANCHOR_LOCATION } from './router-anchor.ts';
 import type { SiteSecrets } from './site-secrets.ts';
 
 export interface SecretLedgerOptions {
-  /** As it is now; see `mend`. */
+  /** Returns the current anchor; see `mend`. */
   readonly anchor?: () => Anchor;
   readonly clock?: Clock;
-  /** The other sites of the network: `revoke` takes their names too. */
+  /** Other sites of the network: `revoke` accepts their names too. */
   readonly network?: readonly NetworkSite[];
-  /** Told of each damaged line once; nothing stops for it. */
+  /** Called once for each damaged line; damage stops nothing. */
   readonly onDamage?: (damage: TrustError) => void;
 }
 
 const KEYS = { issued: 'issued.jsonl', revoked: 'revoked.yaml' } as const;
-/** Room is left for those who are to be revoked: that must go on when nothing more can be issued. */
+/** Leaves capacity for revocations, which must work even when nothing more can be issued. */
 const MOST_ISSUED_CHARACTERS = 700_000;
-/** Some milliseconds. */
+/** Lines that are parsed in one event-loop iteration; they take some milliseconds. */
 const LINES_AT_ONCE = 1_024;
-/** Characters of revocations that somebody has written otherwise than Earshot does. */
+/** Maximum number of characters of a revocation list that Earshot did not write. */
 const LONGEST_BY_HAND = 16_384;
-/** Entries that wait for each other. */
+/** Number of waiting entries from which a write starts at once. */
 const MOST_GATHERED = 64;
 
 interface Recording {
@@ -40,8 +40,8 @@ interface Recording {
 }
 
 /**
- * What was issued and who is revoked, in one Secret of the site, so that each change is made of both as they are. What has ended goes with the
- * next write.
+ * Record of issued certificates and revoked sites in one Secret of the site, so that each change sees both. The next write drops what has
+ * expired.
  */
 export class SecretLedger implements AnchoredLedger {
   readonly #secrets: SiteSecrets;
@@ -51,13 +51,13 @@ export class SecretLedger implements AnchoredLedger {
   readonly #turns = new KeyedMutex();
   readonly #anchor: () => Anchor;
   readonly #network: readonly NetworkSite[];
-  /** Of the text that was read last; also that it is damaged. */
+  /** Result of parsing the last text, including the error if it is damaged. */
   #parsed: { readonly text: string; readonly read: () => RevocationList | undefined } = { text: '', read: () => undefined };
-  /** Each line is read once while it stands. */
+  /** Result of parsing each line. */
   #read = new Map<string, IssuedEntry | undefined>();
-  /** What waits to be written: whatever comes together is one write. */
+  /** Entries that wait to be written; one write contains all of them. */
   #recording: Recording[] = [];
-  /** The newest entry that this process has recorded. */
+  /** Newest entry that this process has recorded. */
   #newest: IssuedEntry | undefined;
   #mended: Anchor = noAnchor;
 
@@ -85,7 +85,7 @@ export class SecretLedger implements AnchoredLedger {
     try {
       await this.#gathered();
       await this.#change(async (state) => {
-        // Also of a second try: what came meanwhile is written with it.
+        // A retry also writes the entries that arrived in the meantime.
         all = [...all, ...this.#recording.splice(0)];
         const { revoked } = this.#listIn(state);
         accepted = all.filter((each) => {
@@ -109,7 +109,7 @@ export class SecretLedger implements AnchoredLedger {
     }
   }
 
-  /** Each write is of the whole record: while more keeps coming, it waits for it. */
+  /** Each write contains the whole record, so it waits while more entries arrive. */
   async #gathered(): Promise<void> {
     for (let before = 0; before < this.#recording.length && before < MOST_GATHERED;) {
       before = this.#recording.length;
@@ -118,7 +118,7 @@ export class SecretLedger implements AnchoredLedger {
     }
   }
 
-  /** What the anchor is to hold after `mend`. */
+  /** Content of the anchor after `mend`. */
   get anchor(): Anchor {
     return this.#mended;
   }
@@ -173,12 +173,12 @@ export class SecretLedger implements AnchoredLedger {
     return changed;
   }
 
-  /** Never lower than one that a router may have read before this record was lost. */
+  /** Never lower than a number that a router may have read before this record was lost. */
   #next(sequence: number): number {
     return Math.max(sequence + 1, this.#clock());
   }
 
-  /** One after the other: each would otherwise be made twice. */
+  /** One change at a time: concurrent changes would conflict and run twice. */
   #change(plan: (state: StringMap) => StringMap | undefined | Promise<StringMap | undefined>): Promise<void> {
     return this.#turns.run('', async () => void (await this.#secrets.changeState(LEDGER, (state = {}) => plan(state))));
   }
@@ -195,14 +195,14 @@ export class SecretLedger implements AnchoredLedger {
     });
   }
 
-  /** Damaged lines stay: somebody may mend them. */
+  /** Damaged lines stay, so that a user can repair them. */
   async #standing(state: StringMap): Promise<readonly string[]> {
     const now = this.#clock();
     const lines = await this.#readLines(state);
     return lines.filter(([, entry]) => (entry?.notAfter ?? Infinity) > now).map(([line]) => line);
   }
 
-  /** Lets the event loop go on now and then: whoever may edit the namespace says how many lines there are. */
+  /** Yields to the event loop regularly: editors of the namespace decide how many lines there are. */
   async #readLines(state: StringMap): Promise<readonly (readonly [line: string, entry: IssuedEntry | undefined])[]> {
     const known = this.#read;
     const read = new Map<string, IssuedEntry | undefined>();
@@ -217,7 +217,7 @@ export class SecretLedger implements AnchoredLedger {
     return lines;
   }
 
-  /** The list that counts: that of the Secret, or the newer copy. */
+  /** The effective list: that of the Secret, or the anchor's copy if it is newer. */
   #listIn(state: StringMap): Required<RevocationList> {
     return currentRevocations(this.#storedIn(state), this.#anchor()).list;
   }
@@ -262,7 +262,7 @@ export class SecretLedger implements AnchoredLedger {
 
 const NEARLY_FULL = 0.9;
 
-/** The last line that can be read. */
+/** The last line, if it can be parsed. */
 function newestIn(text: string): IssuedEntry | undefined {
   const end = text.trimEnd();
   return end === '' ? undefined : parseEntry(end.slice(end.lastIndexOf('\n') + 1));
@@ -270,7 +270,7 @@ function newestIn(text: string): IssuedEntry | undefined {
 
 const linesOf = ({ [KEYS.issued]: text = '' }: StringMap): readonly string[] => text.split('\n').filter((line) => line !== '');
 
-/** What a resource was given, and what has all ended, needs no refusing any more. */
+/** Whether a resource's revocation is obsolete: all certificates of the resource have expired. */
 function hasEnded({ name, siteIds, serials }: RevokedSite, standing: ReadonlySet<string>): boolean {
   return isResource(name) && siteIds.length === 0 && !serials.some((serial) => standing.has(serial));
 }

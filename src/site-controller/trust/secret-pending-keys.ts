@@ -3,7 +3,7 @@ import { refuseName, type PendingKeys } from '../../trust/stores.ts';
 import { createKey, isKey } from '../../x509/request.ts';
 import type { SiteSecrets } from './site-secrets.ts';
 
-/** All in one Secret of the site, which its routers cannot read. */
+/** Pending keys in one Secret of the site, which its routers cannot read. */
 export class SecretPendingKeys implements PendingKeys {
   readonly #secrets: SiteSecrets;
 
@@ -14,7 +14,7 @@ export class SecretPendingKeys implements PendingKeys {
   async keyFor(name: string): Promise<string> {
     refuseName(name);
     const made = createKey();
-    // One that cannot be read was never certified under our eyes: nothing is lost with it.
+    // An unparsable key was never certified here, so replacing it loses nothing.
     const keys = await this.#secrets.changeState(PENDING_KEYS, (before = {}) =>
       isKey(keyIn(before, name)) ? undefined : { ...before, [name]: made },
     );
@@ -29,7 +29,7 @@ export class SecretPendingKeys implements PendingKeys {
     });
   }
 
-  /** Drops all others. */
+  /** Drops all other keys. */
   async keepOnly(names: ReadonlySet<string>): Promise<void> {
     await this.#secrets.changeState(PENDING_KEYS, (before = {}) => {
       const kept = Object.entries(before).filter(([name]) => names.has(name));

@@ -6,8 +6,8 @@ import { ANCHOR_LOCATION } from './router-anchor.ts';
 import type { SiteSecrets } from './site-secrets.ts';
 
 /**
- * Who the site is. Its key is made once, where there has never been one. A damaged or missing one is never replaced, since a new key is a new
- * site to all others.
+ * Loads the identity of the site. Its key is created only if there has never been one. A damaged or missing key is never replaced: to all
+ * other sites, a new key is a new site.
  * @throws TrustError `state-missing`
  */
 export async function siteIdentity(secrets: SiteSecrets, anchor: Anchor): Promise<{ readonly id: string; readonly key: SiteKey }> {

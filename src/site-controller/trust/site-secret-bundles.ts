@@ -9,25 +9,22 @@ import { refuseName, type Bundles, type BundleSet } from '../../trust/stores.ts'
 import { KeyedMutex } from '../../work/keyed-mutex.ts';
 import { dataOf, type SiteSecrets } from './site-secrets.ts';
 
-/** What stands on the Secret of a bundle, besides what it holds. */
+/** Metadata of a bundle's Secret. */
 export type BundleMarks = Pick<ObjectMeta, 'labels' | 'annotations' | 'ownerReferences'>;
 
 const KEYS = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
 const TLS = 'kubernetes.io/tls';
 
-/**
- * TLS bundles as the Secrets of a namespace, of Kubernetes' type for them. One that a person has made is read like any other, and never
- * replaced.
- */
+/** Stores TLS bundles as Secrets of type `kubernetes.io/tls` in a namespace. A user's Secret is read like any other, and never replaced. */
 export class SiteSecretBundles implements Bundles {
   readonly #secrets: SiteSecrets;
   readonly #marksOf: (name: string) => BundleMarks;
-  /** As read last, by name. */
+  /** Bundles as they were read last, by name. */
   readonly #read = new Map<string, { readonly version: string; readonly bundle: TlsBundle | undefined }>();
   readonly #turns = new KeyedMutex();
   #latest: BundleSet = { bundles: new Map(), unreadable: new Map() };
 
-  /** @param marksOf of a bundle that is written; left out: it belongs to the Site */
+  /** @param marksOf metadata of a bundle that is written; by default, the Site owns it */
   constructor(secrets: SiteSecrets, marksOf: (name: string) => BundleMarks = () => ({ ownerReferences: [secrets.site] })) {
     this.#secrets = secrets;
     this.#marksOf = marksOf;
@@ -61,7 +58,7 @@ export class SiteSecretBundles implements Bundles {
     await this.#secrets.change(bundle.name, (current) => this.#secretOf(bundle, current));
   }
 
-  /** Puts one where that one stood, or none; what somebody else has put there meanwhile stays. */
+  /** Writes the bundle if the Secret still contains `before`. If another writer has changed it, that content stays. */
   async replace(before: TlsBundle | undefined, bundle: TlsBundle): Promise<void> {
     refuseName(bundle.name);
     await this.#secrets.change(bundle.name, (current) => {
@@ -98,7 +95,7 @@ export class SiteSecretBundles implements Bundles {
     }
     const { metadata, type = cert === undefined && key === undefined ? 'Opaque' : TLS } = current ?? {};
     const marks = this.#marksOf(name);
-    // The type has both keys, also where there is nothing under them; and it is never changed.
+    // The type requires both keys, even with empty values, and is immutable.
     const none = type === TLS ? { [KEYS.cert]: '', [KEYS.key]: '' } : {};
     const parts = [cert === undefined ? {} : { [KEYS.cert]: cert }, key === undefined ? {} : { [KEYS.key]: key }];
     return {
@@ -121,7 +118,7 @@ export function refuseRecord(name: string): void {
   throw new TrustError('name-taken', `Secret ${name} is one of the site's own, with its key or its records: choose another name`);
 }
 
-/** A controller of sites has made it, this one or one before; any other is a person's. */
+/** Whether this or an earlier site controller created it. Otherwise it is a user's. */
 export function isOurs({ metadata }: Secret): boolean {
   if (foreignController(metadata) !== undefined) return false;
   return (

@@ -9,7 +9,7 @@ import { TrustError } from '../../trust/errors.ts';
 import { difference } from '../../kube/merge-patch.ts';
 import { loadSecret } from '../secret-data.ts';
 
-/** Where Secrets are as they were seen last: with the controller, its caches. */
+/** Secrets as they were seen last; in the controller, its caches. */
 export interface SecretCaches {
   view(of: Resource<Secret>): { get(key: string): Secret | undefined; wrote(object: Secret): void };
   list(of: Resource<Secret>, namespace: string): readonly Secret[];
@@ -19,28 +19,28 @@ export interface SiteSecretsOptions {
   readonly namespace: string;
   readonly client: KubeClient;
   readonly caches: SecretCaches;
-  /** The Site that they are for; left out where there is none, and nothing that would be its own is kept. */
+  /** The Site that they belong to. Without one, no state of a site is stored. */
   readonly site?: OwnerReference;
 }
 
-/** What is to become of a Secret; undefined: it stays as it is. */
+/** Computes the desired Secret; undefined leaves it unchanged. */
 type SecretPlan = (current: Secret | undefined) => Secret | undefined | Promise<Secret | undefined>;
 
-/** What is to become of the texts in one; undefined: they stay as they are. */
+/** Computes the desired texts; undefined leaves them unchanged. */
 export type StatePlan = (texts: StringMap | undefined) => StringMap | undefined | Promise<StringMap | undefined>;
 
-/** The API server takes a Secret of 1 MiB (core/v1, MaxSecretSize). */
+/** Below 1 MiB, the limit of the API server for Secrets (core/v1, MaxSecretSize). */
 const MOST_BYTES = 1_000_000;
-/** Whoever writes one Secret without a pause is a mistake, and must not be waited for. */
+/** Gives up on a Secret that another writer changes without pause: that is a fault. */
 const MOST_TRIES = 10;
 
 /**
- * The Secrets of one site's namespace. Reading costs no request; a write says what it was made of, and where somebody was faster it is made
- * anew of what he wrote.
+ * Secrets of one site's namespace. A read costs no request. A write names the version that it is based on, and is computed again from the
+ * new version after a conflict.
  */
 export class SiteSecrets {
   readonly #options: SiteSecretsOptions;
-  /** Of the site's own state, decoded once. */
+  /** Decoded texts of the site's own state. */
   readonly #texts = new WeakMap<Secret, StringMap>();
 
   constructor(options: SiteSecretsOptions) {
@@ -58,7 +58,7 @@ export class SiteSecrets {
     return `Secret ${this.#options.namespace}/${name}`;
   }
 
-  /** Metadata and type; for the data see `load`. */
+  /** Metadata and type only; for the data see `load`. */
   find(name: string): Secret | undefined {
     const { caches, namespace } = this.#options;
     return caches.view(secrets).get(`${namespace}/${name}`);
@@ -69,13 +69,13 @@ export class SiteSecrets {
     return caches.list(secrets, namespace);
   }
 
-  /** With its data, which the cache need not have. */
+  /** Includes the data, which the cache may lack. */
   async load(name: string): Promise<Secret | undefined> {
     const found = this.find(name);
     return found === undefined ? undefined : loadSecret(this.#options.client, found);
   }
 
-  /** @returns the Secret as it is then */
+  /** @returns the Secret after the change */
   async change(name: string, plan: SecretPlan): Promise<Secret | undefined> {
     const { client, namespace, caches } = this.#options;
     let current = await this.load(name);
@@ -92,13 +92,19 @@ export class SiteSecrets {
     }
   }
 
-  /** What the site keeps in a Secret of its own: texts by key, none where there is no Secret. @throws TrustError `state-busy` */
+  /**
+   * State of the site in a Secret: texts by key, empty if there is no Secret.
+   * @throws TrustError `state-busy`
+   */
   state(name: string): StringMap {
     const current = this.find(name);
     return current === undefined ? {} : this.#read(name, current);
   }
 
-  /** @returns what it is then. @throws TrustError `state-busy`, `state-unavailable` */
+  /**
+   * @returns the texts after the change
+   * @throws TrustError `state-busy`, `state-unavailable`
+   */
   async changeState(name: string, plan: StatePlan): Promise<StringMap> {
     const after = await this.change(name, async (current) => {
       const texts = await plan(current === undefined ? undefined : this.#read(name, current));
@@ -107,7 +113,7 @@ export class SiteSecrets {
     return after === undefined ? {} : this.#read(name, after);
   }
 
-  /** What somebody has put back from a copy belongs to the Site again, and goes with it. */
+  /** Makes the Site the owner of Secrets that were restored from a backup, so that they are deleted with it. */
   async adopt(names: Iterable<string>): Promise<void> {
     for (const name of names) {
       await this.change(name, (current) =>

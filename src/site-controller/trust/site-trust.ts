@@ -39,7 +39,7 @@ export interface SiteTrustOptions {
   readonly caches: SiteCaches;
   readonly log: Logger;
   readonly desk: GrantService;
-  /** Asks for a pass over a namespace. */
+  /** Enqueues a namespace. */
   readonly wake: (namespace: string) => void;
   readonly clock?: Clock;
 }
@@ -47,22 +47,22 @@ export interface SiteTrustOptions {
 export interface TrustStep {
   readonly facts: TrustFacts;
   readonly problems: readonly ResourceProblem[];
-  /** Undefined while that cannot be read: what routers were told before stands. */
+  /** Undefined while the revocations are unreadable: routers then keep the previous ones. */
   readonly revoked: Revocations | undefined;
-  /** What the site is to remember; undefined: what it remembers stands. */
+  /** New anchor; undefined keeps the current one. */
   readonly anchor: Anchor | undefined;
-  /** Milliseconds after which something is due. */
+  /** Milliseconds until the next reconcile is due. */
   readonly again?: number;
-  /** Something failed that may not fail the next time. */
+  /** Error that a retry may resolve. */
   readonly failed?: unknown;
 }
 
-/** Timers take no more than 24 days. */
+/** Milliseconds; timers are limited to 24 days. */
 const LONGEST_WAIT = 20 * 86_400_000;
-/** What fell due a moment ago, and could not be had, is not asked for again at once. */
+/** Milliseconds; delays the retry of what was due and failed. */
 const SHORTEST_WAIT = 1_000;
 
-/** Keys, authorities and certificates of one site, and what others are let in by: kept in step with its resources. */
+/** Keys, CAs, certificates and revocations of one site, reconciled with its resources. */
 export class SiteTrust implements AsyncDisposable {
   readonly #options: SiteTrustOptions;
   #kept: Kept | undefined;
@@ -82,7 +82,7 @@ export class SiteTrust implements AsyncDisposable {
     await found.attempt(() => kept.secrets.adopt(RECORDS));
     const identity = await found.attempt(() => siteIdentity(kept.secrets, kept.anchor()));
     const mended = await found.attempt(() => kept.ledger.mend());
-    // Who is revoked comes first: without it nothing is signed.
+    // Revocations come first: without them nothing is signed.
     const revoked = await found.attempt(async () => revocationsOf(await kept.ledger.revoked()));
     const wanted = desiredSecrets(view, site);
     const issued = revoked === undefined ? noIssue : await this.#issue(kept, view, wanted, revoked, found, slices);
@@ -112,7 +112,7 @@ export class SiteTrust implements AsyncDisposable {
     await tokens?.[Symbol.asyncDispose]();
   }
 
-  /** What the controller itself asks for it gets: for the server of tokens, for a SecuredAccess. None of it is a site's. */
+  /** Issues only what the controller itself needs: for the grant server, for a SecuredAccess. None of it belongs to a site. */
   async #stepWithoutSite(view: NamespaceView, signal: AbortSignal, slices: TimeSlices): Promise<TrustStep> {
     await this[Symbol.asyncDispose]();
     const { namespace, client, caches, clock = Date.now } = this.#options;
@@ -125,7 +125,7 @@ export class SiteTrust implements AsyncDisposable {
     return { facts, problems: [], revoked: undefined, anchor: undefined, ...this.#again(due), ...failed };
   }
 
-  /** Another Site of the namespace is another site. */
+  /** A new Site in the namespace is another site, with its own state. */
   async #keptFor(site: Site): Promise<Kept> {
     const { uid = '' } = site.metadata;
     if (this.#kept?.uid === uid) return this.#kept;
@@ -149,7 +149,7 @@ export class SiteTrust implements AsyncDisposable {
     found: TrustFindings,
     slices: TimeSlices,
   ): Promise<Issue> {
-    // Certificates of the API server are there or are not: nobody writes one anew in two steps.
+    // A Certificate in the API server exists or not: nothing replaces one in two steps, so the grace period is 0.
     await found.attempt(() => withdrawals.step(new Set([...wanted.map(({ resource }) => resource), ...unreadable.map(keyOf)]), 0));
     const issue = await ensureAll(certificates, wanted, new Set(revoked.serials), found, slices);
     for (const { name, resource, hosts } of issue.written) {
@@ -200,7 +200,7 @@ const NO_SITE: CertificateState = {
   problem: { code: 'no-site', message: 'this namespace has no Site, so nothing is issued in it; create one.' },
 };
 
-/** The site's authority is told of by the Site as well: all links depend on it. */
+/** The Site repeats the problem of its default CA, since all links depend on that CA. */
 function issuerProblems(site: Site, { certificates }: Issue): readonly ResourceProblem[] {
   const problem = certificates.get(defaultIssuerOf(site))?.problem;
   return problem === undefined ? [] : [{ resource: keyOf(site), severity: 'error', ...problem }];
@@ -220,7 +220,7 @@ function soonest(times: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
-/** What is kept for one Site while it is the namespace's. */
+/** State of one Site, while it is the active Site of the namespace. */
 interface Kept {
   readonly uid: string;
   readonly secrets: SiteSecrets;
@@ -234,13 +234,13 @@ interface Kept {
 interface Issue {
   readonly certificates: ReadonlyMap<string, CertificateState>;
   readonly written: readonly WantedSecret[];
-  /** When the first of them is to be made anew. */
+  /** Time at which the first of them must be issued again. */
   readonly due: number | undefined;
 }
 
 const noIssue: Issue = { certificates: new Map(), written: [], due: undefined };
 
-/** Certificates that are issued at once: what they put on record is written together. */
+/** Number of certificates that are issued concurrently: one write records all of them. */
 const ISSUED_AT_ONCE = 64;
 
 async function ensureAll(
@@ -262,7 +262,7 @@ async function ensureAll(
     if (isWritten === true) written.push(each);
     found.failed ??= failed;
   };
-  // Authorities come first, since the others are signed by them.
+  // CAs come first, since they sign the others.
   const [authorities, others] = parted(wanted, ({ signing }) => signing);
   for (const each of authorities) await ensure(each);
   await mapConcurrent(

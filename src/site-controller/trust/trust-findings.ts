@@ -5,12 +5,12 @@ import type { ResourceProblem } from '../../site/problem.ts';
 import { keyOf } from '../../site/resources.ts';
 import { TrustError } from '../../trust/errors.ts';
 
-/** What one step of a site's trust came upon. One part that fails keeps no other from being done. */
+/** Results of one step of a site's trust. A part that fails does not stop the others. */
 export class TrustFindings {
   readonly #site: Site | undefined;
   readonly #signal: AbortSignal;
   readonly problems: ResourceProblem[] = [];
-  /** The first thing that may not fail the next time. */
+  /** First error that a retry may resolve. */
   failed: unknown;
 
   constructor(site: Site | undefined, signal: AbortSignal) {
@@ -18,7 +18,7 @@ export class TrustFindings {
     this.#signal = signal;
   }
 
-  /** @returns undefined where it failed, which the Site then tells */
+  /** @returns undefined after a failure, which the Site's status reports */
   async attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
@@ -31,6 +31,6 @@ export class TrustFindings {
   }
 }
 
-/** Trying again changes nothing until somebody has changed something, and is told to. */
+/** Errors that only a user can resolve, and that say how: a retry is useless. */
 const isForPeople = (error: unknown): boolean =>
   error instanceof TrustError || (error instanceof EarshotError && error.code === 'site-key');

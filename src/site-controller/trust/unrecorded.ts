@@ -1,7 +1,7 @@
 import { TrustError } from '../../trust/errors.ts';
 import type { Ledger } from '../../trust/stores.ts';
 
-/** Of what no site is there for: none of it opens a link, so nobody need ever refuse it. */
+/** Ledger for certificates without a site. They open no link, so none of them ever needs to be revoked. */
 export const unrecorded: Ledger = {
   record: () => Promise.resolve(),
   async *issued() {},
