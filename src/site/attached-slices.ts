@@ -1,10 +1,10 @@
-/** How a site's routers are told of the servers of AttachedConnectors: in EndpointSlices of the site's namespace, which its controller writes. */
+/** How a site's routers learn the servers of AttachedConnectors: the controller writes EndpointSlices in the site's namespace. */
 import { annotation } from '../api/skupper/cluster-names.ts';
 import { isRecord } from '../text/is-record.ts';
 import { isHost, isResourceName } from '../text/names.ts';
 import type { AttachedServers } from './material.ts';
 
-/** What is read of an EndpointSlice as the API has it. */
+/** Fields of an EndpointSlice that are read. */
 export interface AttachedSlice {
   readonly metadata: {
     readonly name?: string;
@@ -14,7 +14,7 @@ export interface AttachedSlice {
   readonly endpoints?: readonly { readonly addresses?: readonly string[]; readonly targetRef?: { readonly name?: string } }[];
 }
 
-/** Whose servers they are, and how they are met: the value of the annotation. */
+/** Value of the annotation: the AttachedConnector, and how to connect to its servers. */
 export type SliceNote = Omit<AttachedServers, 'pods'>;
 
 export function writeNote({ name, namespace, port, tlsCredentials, useClientCert }: SliceNote): string {
@@ -22,9 +22,9 @@ export function writeNote({ name, namespace, port, tlsCredentials, useClientCert
 }
 
 /**
- * One of each AttachedConnector. Slices without this owner are not of the site's controller; where those of one AttachedConnector differ, some
- * are about to be written, and the first by name counts.
- * @param site uid of the Site
+ * Merges the slices of each AttachedConnector. Slices without this owner are not from the site's controller. If the notes of one
+ * AttachedConnector differ, an update is under way, and the first slice by name wins.
+ * @param site UID of the Site
  */
 export function attachedServersIn(slices: readonly AttachedSlice[], site: string): readonly AttachedServers[] {
   const found = slices

@@ -1,4 +1,4 @@
-/** What only some platforms can do. What a resource asks for in vain is told as its problem, `not-on-platform`. */
+/** Capabilities that some platforms lack. A resource that needs a missing one gets the problem `not-on-platform`. */
 import type { MessageFormat } from './observe/message-format.ts';
 import { isKind, type Kind } from './resources.ts';
 
@@ -6,36 +6,36 @@ export type Capability = 'pods' | 'service-accounts' | 'attached-connectors' | '
 
 export type Capabilities = ReadonlySet<Capability>;
 
-/** Where sites run: what other sites are told of it, what it can do, and what it takes for granted. */
+/** Platform of a site: the name that other sites see, its capabilities and its defaults. */
 export interface Platform {
   readonly name: string;
   readonly capabilities: Capabilities;
   readonly defaults: FieldDefaults;
-  /** Left out: as on a machine, whose ports are the site's own. */
+  /** Undefined on a machine, whose ports belong to the site. */
   readonly access?: AccessRules;
-  /** Of conditions. */
+  /** Message format of conditions. */
   readonly wording: MessageFormat;
 }
 
-/** What a field means where a resource leaves it out, and platforms differ. */
+/** Defaults of omitted fields that differ between platforms. */
 export interface FieldDefaults {
-  /** Of a Connector: whether servers have names that certificates can hold. */
+  /** For a Connector: whether servers have names that a certificate can contain. */
   readonly verifyHostname: boolean;
-  /** Of a Listener whose bundle has a `ca.crt`: whether that is there to ask clients for certificates of it. */
+  /** For a Listener whose bundle has a `ca.crt`: whether clients must present a certificate of that CA. */
   readonly requireClientCert: boolean;
 }
 
-/** How links of other sites come in. */
+/** How links of other sites reach this one. */
 export interface AccessRules {
-  /** The bundle that is shown for `Site.spec.linkAccess`; left out where a RouterAccess is made for it, and nothing else is opened. */
+  /** Bundle that is presented for `Site.spec.linkAccess`. Undefined if a RouterAccess is created for it and nothing else is opened. */
   readonly impliedBundle?: string;
-  /** Whether port 0 is any that is free; otherwise it is the role's usual one. */
+  /** Whether port 0 means any free port. Otherwise it means the default port of the role. */
   readonly freePorts: boolean;
-  /** Ports that no access can have, since the router has them itself; undefined where each shows when it is opened. */
+  /** Ports that the router itself uses, so no access can. Undefined if conflicts show when a port is opened. */
   readonly reserved?: ReadonlySet<number>;
 }
 
-/** All other kinds work everywhere. */
+/** Capability that each kind needs. All other kinds work everywhere. */
 const neededFor: { readonly [K in Kind]?: Capability } = {
   AttachedConnector: 'attached-connectors',
   AttachedConnectorBinding: 'attached-connectors',

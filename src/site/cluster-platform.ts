@@ -1,13 +1,14 @@
 import { ROUTER_PORTS } from '../api/skupper/cluster-names.ts';
 import type { Platform } from './capabilities.ts';
 
-/** A site in a cluster, in whichever of its processes. */
+/** A site in a cluster, for all of its processes. */
 export const kubernetes: Platform = {
   name: 'kubernetes',
   capabilities: new Set(['pods', 'service-accounts', 'attached-connectors', 'secured-access', 'services']),
-  // Servers are pods, met by their addresses; and every Secret that was issued has a ca.crt, which existing clients need not match.
+  // Servers are pods, reached by their addresses. Every issued Secret has a ca.crt, but existing clients need not present a certificate of
+  // that CA.
   defaults: { verifyHostname: false, requireClientCert: false },
-  // Something else stands before the router's ports and has to know them.
+  // Services in front of the router's ports must know them in advance.
   access: { freePorts: false, reserved: new Set(Object.values(ROUTER_PORTS)) },
   wording: 'words',
 };

@@ -4,16 +4,16 @@ import { errorIn, hasErrors, warningIn, type ResourceProblem } from './problem.t
 import type { ResourceKey } from './resources.ts';
 import { quoted } from '../text/printable.ts';
 
-/** A bundle that can be used, if it can, and what is to be said about it. */
+/** A usable bundle, if there is one, and the problems found. */
 export interface FoundBundle {
   readonly bundle?: TlsBundle;
   readonly problems: readonly ResourceProblem[];
 }
 
 /**
- * The bundle that a resource names in `spec.tlsCredentials`. One that does not serve is told with what it lacks, and in its place the last
- * one of that name is used that did.
- * @param advice what helps where the user cannot write the bundle; left out: to put its files where bundles are
+ * Finds the bundle that a resource names in `spec.tlsCredentials`. If it is unusable, the problem says why, and the last usable bundle of
+ * that name is used instead.
+ * @param advice remedy if the user cannot write the bundle; by default, to put its files into the bundle's location
  */
 export function findBundle(material: Material, name: string, use: BundleUse, resource: ResourceKey, advice?: string): FoundBundle {
   const { bundles, unreadable, awaitedSecrets, check, lastValid, bundleLocation } = material;
@@ -41,7 +41,7 @@ export function findBundle(material: Material, name: string, use: BundleUse, res
   return bundle === undefined || hasErrors(problems) ? { problems } : { bundle, problems };
 }
 
-/** A Secret that is not wrong yet: it may still be applied, or the router may be allowed to read it in a moment. */
+/** A Secret that is not an error yet: it may be applied soon, or the router may soon be allowed to read it. */
 export function secretAwaited(resource: ResourceKey, field: string, name: string): ResourceProblem {
   return errorIn(resource, field, 'secret-awaited', `waiting until the router can read the Secret ${quoted(name)}.`);
 }

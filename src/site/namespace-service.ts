@@ -2,7 +2,7 @@ import { annotation, label } from '../api/skupper/cluster-names.ts';
 import { foreignController, type Owned } from './foreign-controller.ts';
 import type { NamespaceService } from './material.ts';
 
-/** What is read of a Service as the API has it. */
+/** Fields of a Service that are read. */
 interface ServiceObject {
   readonly metadata: Owned & {
     readonly name?: string;

@@ -1,12 +1,12 @@
 import type { Site } from '../api/skupper/index.ts';
 
-/** Another site by what the status of this one shows. */
+/** Another site, as this site's status shows it. */
 export interface ShownSite {
   readonly id: string;
   readonly name: string;
 }
 
-/** The sites that the status of one shows, in the network and as incoming links, without those that are called as it is itself. */
+/** Sites in the network and the incoming links of a Site's status, except those that have its own name. */
 export function otherSites({ metadata, status }: Pick<Site, 'metadata' | 'status'>): readonly ShownSite[] {
   const incoming = (status?.incomingLinks ?? []).map(({ siteId, siteName }) => ({ id: siteId, name: siteName }));
   return [...(status?.network ?? []), ...incoming].flatMap(({ id, name }) =>

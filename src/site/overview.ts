@@ -1,9 +1,9 @@
-/** What people ask of a site at a glance: pure, from statuses. Commands and pages show the same. */
+/** Summary of a site from its statuses (pure). Commands and pages show the same. */
 import type { Site, SiteRecord } from '../api/skupper/index.ts';
 import { nameOf, sortResources, type Kind, type SiteObject } from './resources.ts';
 import { sortActiveFirst } from './surplus-sites.ts';
 
-/** In the order in which they are shown. */
+/** In display order. */
 export const overviewKinds = [
   'Link',
   'AccessToken',
@@ -16,13 +16,13 @@ export const overviewKinds = [
   'AccessGrant',
 ] as const satisfies readonly Kind[];
 
-/** Shown only where one is not ready: a site creates them for itself. */
+/** Shown only if not ready: a site creates them for itself. */
 export const quietKinds = ['Certificate', 'SecuredAccess'] as const satisfies readonly Kind[];
 
 export interface SiteOverview {
-  /** The first is the one that runs. */
+  /** The active Site comes first. */
   readonly sites: readonly Site[];
-  /** Of the kinds of which there is something. */
+  /** Kinds with at least one resource. */
   readonly resources: readonly { readonly kind: (typeof overviewKinds)[number]; readonly items: readonly SiteObject[] }[];
 }
 
@@ -32,7 +32,7 @@ export function siteOverview(objects: readonly SiteObject[]): SiteOverview {
   return { sites: sortActiveFirst(sorted.Site), resources };
 }
 
-/** What was of use once and is only kept: a token that has become a Link, a grant of which no token can be redeemed any more. */
+/** Whether a resource is used up: a token that became a Link, or a grant whose tokens can no longer be redeemed. */
 export function isPast(object: SiteObject, now: number): boolean {
   if (object.kind === 'AccessToken') return object.status?.redeemed === true && object.status.status !== 'Error';
   if (object.kind !== 'AccessGrant') return false;
@@ -40,7 +40,7 @@ export function isPast(object: SiteObject, now: number): boolean {
   return redemptions >= Math.max(1, object.spec.redemptionsAllowed ?? 1) || Date.parse(expirationTime ?? '') <= now;
 }
 
-/** The status says Ready. Of tokens and certificates the conditions alone may say so. */
+/** Whether the status is Ready. For tokens and certificates, only a condition may say so. */
 export function isReady({ status }: Pick<SiteObject, 'status'>): boolean {
   const { status: state, conditions = [] } = status ?? {};
   return state === 'Ready' || conditions.some(({ type, status: holds }) => (type === 'Ready' || type === 'Redeemed') && holds === 'True');
@@ -53,7 +53,7 @@ export interface NotReady {
   readonly message: string;
 }
 
-/** What does not work at present, Sites first. What is only kept does not count. */
+/** Resources that do not work at present, Sites first. Used-up ones do not count. */
 export function listNotReady(objects: readonly SiteObject[], now: number): readonly NotReady[] {
   const sorted = sortResources(objects);
   return (['Site', ...overviewKinds, ...quietKinds] as const)
@@ -67,7 +67,10 @@ export function listNotReady(objects: readonly SiteObject[], now: number): reado
     }));
 }
 
-/** `Ready, but 1 Link and 2 Listeners are not`. @param status of the Site */
+/**
+ * `Ready, but 1 Link and 2 Listeners are not`.
+ * @param status of the Site
+ */
 export function headline(status: string | undefined, notReady: readonly NotReady[]): string | undefined {
   const others = notReady.filter(({ kind }) => kind !== 'Site');
   const parts = [...Map.groupBy(others, ({ kind }) => kind)].map(([kind, { length }]) => `${length} ${length === 1 ? kind : plural(kind)}`);
@@ -84,25 +87,25 @@ export function plural(kind: string): string {
 
 export interface NetworkOverview {
   readonly sites: readonly NetworkSite[];
-  /** By name. */
+  /** Sorted by name. */
   readonly keys: readonly KeyOverview[];
 }
 
-/** A text that is not known is empty. */
+/** Unknown texts are empty. */
 export interface NetworkSite {
   readonly name: string;
   readonly id: string;
   readonly namespace: string;
   readonly platform: string;
   readonly version: string;
-  /** The site that was asked. */
+  /** Whether it is the site that was asked. */
   readonly isThis: boolean;
-  /** A link's own name is a number in the network, which means nothing to people. */
+  /** Links by their remote site: in the network, a link's own name is a number that means nothing to users. */
   readonly links: readonly { readonly to: string; readonly operational: boolean }[];
   readonly keys: readonly { readonly routingKey: string; readonly connectors: number; readonly listeners: number }[];
 }
 
-/** A routing key, and the names of the sites that have what of it. */
+/** A routing key, and the names of the sites with connectors and with listeners for it. */
 export interface KeyOverview {
   readonly routingKey: string;
   readonly connectorsAt: readonly string[];

@@ -1,7 +1,7 @@
 /**
- * The routing keys of single pods, as the leading router tells them in ConfigMap `NETWORK_STATUS`.
+ * Parses the routing keys of single pods, which the leading router writes to ConfigMap `NETWORK_STATUS`.
  * @param text JSON
- * @returns undefined where nobody knows them: no list was written yet, or it cannot be read
+ * @returns undefined while they are unknown: the list is not written yet, or invalid
  */
 export function podKeysIn(text: string | undefined): readonly string[] | undefined {
   try {

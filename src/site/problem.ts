@@ -1,23 +1,23 @@
 import type { ShownAs } from '../errors/catalogue.ts';
 import type { ResourceKey } from './resources.ts';
 
-/** Why a resource does not work as it is written, or not wholly. */
+/** Why a resource does not work, or works only in part. */
 export interface ResourceProblem {
   readonly resource: ResourceKey;
   /** `error`: it does not run. `warning`: it runs, but something in it has no effect. */
   readonly severity: 'error' | 'warning';
   readonly code: ShownAs<'condition'>;
-  /** `spec.port`; left out where the whole resource is meant. */
+  /** Such as `spec.port`; undefined if it concerns the whole resource. */
   readonly field?: string;
-  /** What is wrong and what to do. */
+  /** Cause and remedy. */
   readonly message: string;
-  /** An error in what was changed, which runs as it was before. */
+  /** Set if the change is in error and the resource runs as it was before. */
   readonly runs?: true;
-  /** Where conditions are in words (`Wording`): with what their message begins. */
+  /** Start of the message in the format `words` (`MessageFormat`). */
   readonly beginning?: string;
 }
 
-/** What of some resources can run, and what is to be said about them. */
+/** Configs of the resources that can run, and the problems of all. */
 export interface Planned<Config> {
   readonly configs: readonly Config[];
   readonly problems: readonly ResourceProblem[];
@@ -31,12 +31,12 @@ export function warningIn(resource: ResourceKey, field: string, code: ResourcePr
   return { resource, severity: 'warning', code, field, message };
 }
 
-/** Whether it cannot run. */
+/** Whether the resource cannot run. */
 export function hasErrors(problems: readonly ResourceProblem[]): boolean {
   return problems.some(({ severity, runs }) => severity === 'error' && runs !== true);
 }
 
-/** As a status shows it: with the field in front. */
+/** Text for a status, which begins with the field. */
 export function problemText({ field, message }: Pick<ResourceProblem, 'field' | 'message'>): string {
   return field === undefined ? message : `${field}: ${message}`;
 }

@@ -2,10 +2,13 @@ import { isHost } from '../text/names.ts';
 import { isGiven, parsePort } from './plan/fields.ts';
 import type { ProxyConfig } from '../router/contract.ts';
 
-/** The type of a Secret in which a proxy is. */
+/** Type of a Secret that contains a proxy. */
 export const PROXY_SECRET = 'kubernetes.io/basic-auth';
 
-/** @param textIn what the Secret has under a key. @returns undefined where there is no proxy in it */
+/**
+ * @param textIn returns the value of a key of the Secret
+ * @returns undefined if the Secret does not contain a proxy
+ */
 export function proxyIn(textIn: (key: string) => string | undefined): ProxyConfig | undefined {
   const host = textIn('host')?.trim();
   const port = parsePort(textIn('port')?.trim() ?? '');

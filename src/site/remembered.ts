@@ -7,19 +7,19 @@ import { parsePort } from './plan/fields.ts';
 import { nameOf } from './resources.ts';
 import { limitTable } from '../limits/table.ts';
 
-/** A Link as it stands with its status, whoever wrote that. */
+/** A stored Link with its status, whatever process wrote that. */
 export interface StandingLink {
   readonly metadata: { readonly generation?: number | undefined };
   readonly spec?: unknown;
   readonly status?: unknown;
 }
 
-/** As many as a site tells of. */
+/** As many endpoints as a site announces. */
 const MOST_ENDPOINTS = limitTable.announcedEndpoints.value;
 
 /**
- * What routers of this site were told, before this one began, of where the site at a link's other end is reached. It stands in the Link's
- * status. One that was written for other endpoints of the Link, or before its spec changed, tells of another site perhaps, and nothing.
+ * Endpoints of the remote site that earlier routers of this site learned, from the Link's status. A status for other endpoints, or for an
+ * earlier spec, may concern another site and does not count.
  */
 export function rememberedOf(link: Link, { metadata, spec, status }: StandingLink): Learned | undefined {
   if (!isRecord(status) || !isRecord(spec)) return undefined;
@@ -32,7 +32,7 @@ export function rememberedOf(link: Link, { metadata, spec, status }: StandingLin
   return isOfSpec && usable.length > 0 ? { site: remoteSiteId, endpoints: usable } : undefined;
 }
 
-/** By their names. */
+/** Keyed by the names of the Links. */
 export function rememberedOfAll(
   links: readonly Link[],
   standing: (name: string) => StandingLink | undefined,

@@ -1,11 +1,11 @@
-/** A site's resources, sorted by kind, each kind by name: so that the same set always gives the same plan. */
+/** Resources of a site, grouped by kind and sorted by name, so that the same set always gives the same plan. */
 import { skupperResources, type SkupperKind, type SkupperResource } from '../api/skupper/index.ts';
 
 export type SiteObject = SkupperResource;
 
 export type Kind = SkupperKind;
 
-/** `Listener/backend`. */
+/** Such as `Listener/backend`. */
 export type ResourceKey = `${Kind}/${string}`;
 
 export type OfKind<K extends Kind> = Extract<SiteObject, { readonly kind: K }>;
@@ -14,19 +14,19 @@ export type StatusOf<K extends Kind> = NonNullable<OfKind<K>['status']>;
 
 export type SiteResources = { readonly [K in Kind]: readonly OfKind<K>[] };
 
-// The keys of a table by kind.
+// The table is keyed by kind.
 const kinds = Object.keys(skupperResources) as readonly Kind[];
 
 export function sortResources(objects: readonly SiteObject[]): SiteResources {
   const sorted = objects.map(withSpec).toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
   const byKind = Map.groupBy(sorted, ({ kind }) => kind);
-  // Each kind has what was grouped under it.
+  // Each kind has the objects that were grouped under it.
   return Object.fromEntries(kinds.map((kind) => [kind, byKind.get(kind) ?? []])) as unknown as SiteResources;
 }
 
-/** Of kinds whose spec has only fields that may be left out, a cluster keeps objects without one. */
+/** A cluster stores objects without a spec if all fields of their spec are optional. */
 function withSpec(object: SiteObject): SiteObject {
-  // Nothing is required in it: the API server would not have taken it.
+  // No field is required, or the API server would have refused the object.
   return (object.spec as unknown) === undefined ? ({ ...object, spec: {} } as SiteObject) : object;
 }
 
@@ -46,12 +46,12 @@ export function allOf(resources: SiteResources): readonly SiteObject[] {
   return kinds.flatMap((kind): readonly SiteObject[] => resources[kind]);
 }
 
-/** Of lists that do not change, by name: rules look up one object for each of another list. */
+/** Indexes of immutable lists by name: rules look up one object for each element of another list. */
 const indexes = new WeakMap<readonly object[], ReadonlyMap<string, unknown>>();
 
-/** The first of a list that has the name. */
+/** First object of a list with that name. */
 export function findNamed<T extends Pick<SiteObject, 'metadata'>>(objects: readonly T[], name: string): T | undefined {
   const index = indexes.getOrInsertComputed(objects, () => new Map(objects.toReversed().map((object) => [nameOf(object), object])));
-  // Of the same list.
+  // The index has the objects of the same list.
   return index.get(name) as T | undefined;
 }

@@ -7,9 +7,9 @@ import { SETTING, settingOf } from './settings.ts';
 type Naming = Pick<SiteResources, 'Listener' | 'MultiKeyListener' | 'Connector' | 'Link' | 'RouterAccess'>;
 
 /**
- * The Secrets that a site's routers read, by name: its own, and those that resources name. Whoever may write resources chooses these names,
- * so no authority's key is ever among them.
- * @param attached `tlsCredentials` of AttachedConnectors that the site takes in
+ * Names of the Secrets that a site's routers read: its own, and those that resources name. Authors of resources choose these names, so the
+ * keys of CAs are excluded.
+ * @param attached `tlsCredentials` of AttachedConnectors that the site admits
  */
 export function secretNames(resources: Naming, attached: readonly (string | undefined)[] = []): ReadonlySet<string> {
   const { Listener, MultiKeyListener, Connector, Link, RouterAccess } = resources;
@@ -23,8 +23,8 @@ export function secretNames(resources: Naming, attached: readonly (string | unde
 }
 
 /**
- * Whether a router may replace what is in a link's Secret: it came with a token or a link, or was made for one. What somebody else keeps
- * current (a Certificate of this namespace, another controller) is left to him.
+ * Whether a router may replace the content of a link's Secret: it came with a token or a link, or was created for one. A Secret that others
+ * keep current (a Certificate of this namespace, another controller) stays as it is.
  */
 export function isForRenewal(metadata: OwnedMeta | undefined): boolean {
   const owners = metadata?.ownerReferences ?? [];

@@ -1,6 +1,6 @@
 import type { SelectablePod } from './material.ts';
 
-/** What is read of a pod as the API has it. */
+/** Fields of a pod that are read. */
 interface PodObject {
   readonly metadata: { readonly name?: string; readonly labels?: Readonly<Record<string, string>>; readonly deletionTimestamp?: string };
   readonly status?: {

@@ -1,15 +1,14 @@
-/** `spec.settings` of all kinds: every setting that has an effect is here, and nothing else has one. */
+/** `spec.settings` of all kinds: this table contains every setting that has an effect. */
 import { parseDuration } from '../api/skupper/duration.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { quoted } from '../text/printable.ts';
 import { warningIn, type ResourceProblem } from './problem.ts';
 import { keyOf, type Kind, type SiteObject } from './resources.ts';
 
-/** One setting. */
 interface Setting {
-  /** The platform that it is for; left out: both. */
+  /** Platform that it is for; undefined for both. */
   readonly on?: PlatformKind;
-  /** What its value must be, for a message; left out: any text, or what a rule of its own says. */
+  /** Valid values, for a message; undefined if any text is valid or another rule checks it. */
   readonly wanted?: string;
   readonly isValid?: (text: string) => boolean;
 }
@@ -28,7 +27,7 @@ export const SETTING = {
   proxy: 'proxy-configuration',
 } as const;
 
-/** Milliseconds that a link may be silent. Below the first, pings are too rare to tell silence from an idle link. */
+/** Limits of a link's silence in milliseconds. Below the minimum, pings are too rare to distinguish silence from an idle link. */
 const [LEAST_SILENCE, MOST_SILENCE] = [500, 3_600_000];
 const SILENCE_WANTED = 'a length of time from 500ms to 1h, such as 10s or 1m30s';
 
@@ -55,18 +54,18 @@ const settingsOf: { readonly [K in Kind]?: Readonly<Record<string, Setting>> } =
   Link: { [SETTING.proxy]: any },
   RouterAccess: { domain: onKubernetes, ingressClassName: onKubernetes },
   SecuredAccess: { domain: onKubernetes, ingressClassName: onKubernetes },
-  // Their values are judged where certificates are made.
+  // Their values are checked when certificates are issued.
   Certificate: { purpose: any, lifetime: onKubernetes },
   AccessToken: { 'other-urls': any },
 };
 
-/** The value of a setting, where it is given. Names come from outside, so what an object inherits does not count. */
+/** Value of a setting, if given. Names are untrusted, so inherited properties do not count. */
 export function settingOf({ spec }: Pick<SiteObject, 'spec'>, name: string): string | undefined {
   const { settings } = spec;
   return settings != null && Object.hasOwn(settings, name) ? settings[name] : undefined;
 }
 
-/** What of an object's settings has no effect: names that are not known, values that are not usable. The rest of the object works. */
+/** Settings without effect: unknown names and unusable values. The rest of the object works. */
 export function settingProblems(object: SiteObject, platform: PlatformKind): readonly ResourceProblem[] {
   const known = settingsOf[object.kind] ?? {};
   return Object.entries(object.spec.settings ?? {}).flatMap(([name, value]) => {
@@ -107,13 +106,13 @@ export function isPortOrZero(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
 }
 
-/** @returns milliseconds, or undefined for a text that is not a length of time for which a link may be silent */
+/** @returns milliseconds; undefined if the text is not a valid silence of a link */
 export function silenceIn(text: string | undefined): number | undefined {
   const milliseconds = text === undefined ? undefined : parseDuration(text);
   return milliseconds !== undefined && milliseconds >= LEAST_SILENCE && milliseconds <= MOST_SILENCE ? milliseconds : undefined;
 }
 
-/** Of a link's certificate. */
+/** Whether it is a valid lifetime of a link's certificate. */
 export function isLifetime(text: string): boolean {
   const milliseconds = parseDuration(text);
   return milliseconds !== undefined && milliseconds >= 10_000;

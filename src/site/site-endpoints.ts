@@ -1,4 +1,4 @@
-/** Where other sites reach this one, and by which names its certificates have to be good: pure. */
+/** Where other sites reach this one, and which names its certificates need (pure). */
 import type { Endpoint } from '../api/skupper/index.ts';
 import type { RouterState } from '../router/contract.ts';
 import { accessName, type Access } from './plan/access.ts';
@@ -8,17 +8,16 @@ export interface ReachableAddress {
   readonly port: number;
 }
 
-/** How its platform lets others reach a site, as far as it knows now. */
+/** How the platform makes a site reachable, as far as it is known now. */
 export type Reach =
-  /** At the router's own sockets, by the names and addresses of its machine, the best first. */
+  /** At the router's own sockets, by the names and addresses of its machine, best first. */
   | { readonly kind: 'direct'; readonly hosts: readonly string[] }
-  /** At what stands before them (a node port, a load balancer), by `accessName`, the best first. It may come late, or never. */
+  /** Through a node port or load balancer in front of them, by `accessName`, best first. It may come late, or never. */
   | { readonly kind: 'forwarded'; readonly addresses: Readonly<Record<string, readonly ReachableAddress[]>> };
 
 /**
- * What other sites are told. Direct: the names that the resource has, then the address that is listened on, or all of the machine
- * where that is any.
- * @param access undefined where a site has none, and its other servers are meant
+ * Hosts that other sites receive. For `direct`: the names in the resource, else the address that is bound, else all hosts of the machine.
+ * @param access undefined for the other servers of a site without an access
  */
 export function reachableHosts(access: Access | undefined, reach: Reach): readonly string[] {
   if (reach.kind === 'forwarded') return access === undefined ? [] : forwardedHosts(access, reach);
@@ -26,7 +25,7 @@ export function reachableHosts(access: Access | undefined, reach: Reach): readon
   return access?.bindHost === undefined ? reach.hosts : [access.bindHost];
 }
 
-/** Names in the certificate: what others are told, and this machine by itself. */
+/** Names in the certificate: the hosts that other sites receive, and the machine's own names. */
 export function certificateHosts(access: Access | undefined, reach: Reach): readonly string[] {
   const told = access?.hosts ?? [];
   if (reach.kind === 'forwarded') return [...new Set([...told, ...reachableHosts(access, reach)])];
@@ -34,7 +33,7 @@ export function certificateHosts(access: Access | undefined, reach: Reach): read
   return [...new Set([...told, ...own])];
 }
 
-/** Only of what really listens. Hosts in order of preference; the roles of a host next to each other. */
+/** Endpoints that are listening. Hosts are in order of preference, and the roles of a host are adjacent. */
 export function endpointsOf(access: Access, reach: Reach, states: RouterState['accesses']): readonly Endpoint[] {
   const listening = access.roles.filter(({ role }) => states[accessName(access, role)]?.listening === true);
   return reachableHosts(access, reach).flatMap((host) =>
@@ -49,7 +48,7 @@ export function endpointsOf(access: Access, reach: Reach, states: RouterState['a
   );
 }
 
-/** The one address of this machine that all of them listen on, if there is one. */
+/** The single address of this machine that all of them bind, if there is one. */
 export function commonBindHost(accesses: readonly Pick<Access, 'bindHost'>[]): string | undefined {
   const [host, ...others] = new Set(accesses.map(({ bindHost }) => bindHost));
   return others.length === 0 ? host : undefined;

@@ -4,7 +4,7 @@ import { conditionReason } from '../errors/condition-reason.ts';
 import type { ResourceProblem } from './problem.ts';
 import { keyOf, nameOf } from './resources.ts';
 
-/** The conditions of a cluster have no reason of their own for this: the message begins with it (see `Wording`). */
+/** Conditions in a cluster have no reason of their own for this, so the message begins with this text (see `MessageFormat`). */
 const BEGINNING = 'An active site already exists in the namespace';
 
 export function surplusSiteProblem(surplus: Site, active: Site): ResourceProblem {

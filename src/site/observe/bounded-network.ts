@@ -1,15 +1,15 @@
-/** What is told of the network, cut at a size: it grows with all sites of a network, and an object of a cluster may not. */
+/** Limits the size of the published network data: it grows with the number of sites, but objects of a cluster have a limit. */
 import { NETWORK_DATA } from '../../api/skupper/cluster-names.ts';
 import type { SiteRecord } from '../../api/skupper/index.ts';
 import { podKeys, siteRecords, toolsStatus, type NetworkSeen, type ToolsStatus } from './network-status.ts';
 
-/** Characters of each entry: three of them, and a ConfigMap may have 1 MiB. */
+/** Maximum number of characters of each entry: there are three, and a ConfigMap may have 1 MiB. */
 const MOST_CHARACTERS = 300_000;
 
 /**
- * The entries of the ConfigMap, as text.
- * @param exposed the routing keys of Listeners whose pods are to be met by name
- * @param kept routing keys of pods that stand as they were, seen or not
+ * Entries of the ConfigMap, as text.
+ * @param exposed routing keys of Listeners whose pods are exposed by name
+ * @param kept routing keys of pods that stay, whether seen or not
  */
 export function networkData(seen: NetworkSeen, exposed: readonly string[], kept: readonly string[] = []): Readonly<Record<string, string>> {
   const sites = fitting(siteRecords(seen), (site): SiteRecord => ({ ...site, links: [], services: [] }));
@@ -36,12 +36,12 @@ interface Fitting<T> {
   readonly cut: boolean;
 }
 
-/** In order: whole while there is room, then shorter, then not at all. */
+/** Adds the entries in order: in full while there is capacity, then shortened, then not at all. */
 function fitting<T>(all: readonly T[], shorter: (one: T) => T | undefined, most = MOST_CHARACTERS): Fitting<T> {
   const kept: T[] = [];
   let characters = 2;
   let cut = false;
-  // What is shortened needs its room as well, so that each site is at least named.
+  // Reserves capacity for the short forms, so that each site is at least named.
   const short = all.map((one) => shorter(one));
   let reserved = short.reduce((sum, one) => sum + sizeOf(one), 0);
   for (const [index, one] of all.entries()) {
@@ -57,7 +57,7 @@ function fitting<T>(all: readonly T[], shorter: (one: T) => T | undefined, most 
   return { kept, characters, cut };
 }
 
-/** With its comma. */
+/** Length in JSON, including a comma. */
 function sizeOf(value: unknown): number {
   return value === undefined ? 0 : JSON.stringify(value).length + 1;
 }

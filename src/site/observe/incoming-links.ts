@@ -3,11 +3,11 @@ import type { RouterState } from '../../router/contract.ts';
 import { printable } from '../../text/printable.ts';
 import { timeText } from './time-text.ts';
 
-/** Links in a status: those that are up come first. */
+/** Maximum number of links in a status; operational links come first. */
 const MOST_LINKS = 128;
 const LONGEST_MESSAGE = 200;
 
-/** What the accepting side knows of the links that other sites opened to it. */
+/** Links that other sites opened, as this accepting side sees them. */
 export function listIncomingLinks(router: RouterState): readonly IncomingLink[] {
   const up = router.incoming.map(({ siteId, siteName, address, cost, since, silentSince }): IncomingLink => ({
     siteId,
@@ -33,12 +33,12 @@ export function listIncomingLinks(router: RouterState): readonly IncomingLink[] 
   return [...up, ...ofSiblings(router, known), ...ended].slice(0, MOST_LINKS);
 }
 
-/** A socket of both families has IPv4 addresses in the form of IPv6 (RFC 4291 section 2.5.5.2). */
+/** A dual-stack socket reports IPv4 addresses in IPv4-mapped form (RFC 4291 section 2.5.5.2). */
 function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/, '');
 }
 
-/** Another router of the site tells with whom it is linked, and no more. */
+/** Another router of the site announces only the sites that it is linked with. */
 function ofSiblings({ network, links }: RouterState, known: ReadonlySet<string>): readonly IncomingLink[] {
   const [own, ...others] = network;
   const opened = new Set(Object.values(links).map(({ remoteSiteId }) => remoteSiteId));

@@ -2,21 +2,20 @@ import type { LinkState, RouterState } from '../../router/contract.ts';
 import type { ResourceKey } from '../resources.ts';
 import { stateOf } from './status.ts';
 
-/** Routers that are named: a site has two, and one more of each while it is rolled out. */
+/** Maximum number of routers that are named: a site has two, and one more of each during a rollout. */
 const MOST_NAMED = 4;
 
-/** A link, as all routers of its site have it. */
+/** State of a link across all routers of its site. */
 export interface LinkOfRouters extends LinkState {
-  /** That it is silent, or which routers do not have it, where others do. */
+  /** Says that the link is silent, or which routers lack it while others have it. */
   readonly note?: string;
 }
 
 /**
- * Each router of a site opens each link, and one that is up carries what all of them send: so the link is operational where any router has it.
- * Whoever does not is told of only where he has failed and serves clients: not a router that comes or goes, nor one that nothing is heard of.
- *
- * @param view.router the router that asks, and what it has heard of the others
- * @param view.serving the others that serve clients
+ * Each router of a site opens each link, and one operational link carries the traffic of all. So the link is operational if any router has
+ * it. A router without it is reported only if it has failed and serves clients, not while it starts or stops or its state is unknown.
+ * @param view.router this router, and what it has received from the others
+ * @param view.serving the other routers that serve clients
  */
 export function linkOfRouters(
   link: ResourceKey,
@@ -45,7 +44,7 @@ export function linkOfRouters(
   };
 }
 
-/** A time and not its length: a status is written when something changes. */
+/** A time instead of a duration: a status is written only when something changes. */
 function silence({ operational, silentSince }: LinkState): readonly string[] {
   if (!operational || silentSince === undefined) return [];
   return [`silent since ${new Date(silentSince).toISOString().slice(11, 19)}Z; new connections use other paths`];

@@ -1,32 +1,32 @@
-/** How conditions are worded: a platform's users and tools are used to one of two ways. */
+/** Message formats of conditions: the users and tools of a platform expect one of two. */
 import type { ConditionNow } from '../../api/condition.ts';
 import { conditionReason } from '../../errors/condition-reason.ts';
 import type { Problem } from '../../router/contract.ts';
 import { problemText, type ResourceProblem } from '../problem.ts';
 
 /**
- * `codes`: a reason is a code of the catalogue, and the type where the condition holds. `words`: a reason is `Ready`, `Pending` or `Error`, and
- * a message begins as that of Skupper's controller does, since its command line and its users' scripts read both.
+ * `codes`: a reason is a code of the catalogue, or the condition's type if it holds. `words`: a reason is `Ready`, `Pending` or `Error`,
+ * and messages begin as those of Skupper's controller do, since its CLI and users' scripts parse both.
  */
 export type MessageFormat = 'codes' | 'words';
 
-/** Of a Link, whatever is in its way. */
+/** Start of a Link's message, whatever the cause. */
 export const NOT_OPERATIONAL = 'Not operational';
 
-/** How far one condition has come. */
+/** State of one condition. */
 export type Progress =
-  | { readonly kind: 'done'; /** What is to be said nevertheless. */ readonly note?: string }
-  /** Something is still missing; it may come by itself. */
+  | { readonly kind: 'done'; /** Additional message. */ readonly note?: string }
+  /** Something is missing and may come by itself. */
   | ({ readonly kind: 'waiting' } & Problem)
-  /** Someone has to change something. */
-  | ({ readonly kind: 'failed'; /** In words it waits, and begins with this. */ readonly waitsAs?: string } & Problem);
+  /** A user has to change something. */
+  | ({ readonly kind: 'failed'; /** In the format `words` it waits, and its message begins with this text. */ readonly waitsAs?: string } & Problem);
 
 export function formatProgress(progress: Progress, wording: MessageFormat): Progress {
   if (progress.kind === 'done' || wording === 'codes') return progress;
   const { code, message } = progress;
   const waitsAs = progress.kind === 'failed' ? progress.waitsAs : undefined;
   const beginning = waitsAs ?? BEGINNINGS[code];
-  // What waits for a Site fails there.
+  // In this format, a resource that waits for a Site has failed.
   const kind = code === 'no-site' ? 'failed' : waitsAs === undefined ? progress.kind : 'waiting';
   return { kind, code, message: beginning === undefined ? message : `${beginning}: ${message}` };
 }
@@ -41,7 +41,7 @@ export function conditionOf(type: string, progress: Progress, wording: MessageFo
   return { type, status: 'False', reason: wording === 'codes' ? conditionReason(code) : word, message };
 }
 
-/** With its field in front, or behind where a message must begin in a certain way. */
+/** Puts the field in front, or at the end if the message must begin with fixed words. */
 export function formatProblem(problem: ResourceProblem, wording: MessageFormat): string {
   const { field, message } = problem;
   if (wording === 'codes') return problemText(problem);

@@ -1,23 +1,23 @@
-/** What a router in a cluster tells of the network, for tools and for the site's controller: pure. */
+/** What a router in a cluster publishes about the network, for tools and for the site's controller (pure). */
 import type { SiteRecord } from '../../api/skupper/index.ts';
 import type { RouterRecord, RouterState } from '../../router/contract.ts';
 import type { SitePlan } from '../plan/plan.ts';
 import type { ResourceKey } from '../resources.ts';
 import { networkOf } from './network.ts';
 
-/** What is told from. */
+/** Inputs of the published data. */
 export interface NetworkSeen {
   readonly router: RouterState;
   readonly plan: Pick<SitePlan, 'config' | 'selectedPods'>;
 }
 
-/** As `Site.status.network` has them: of this site's own, servers and listeners have names. */
+/** Sites in the form of `Site.status.network`. Only the servers and listeners of this site have names. */
 export function siteRecords({ router, plan }: NetworkSeen): readonly SiteRecord[] {
   const [own, ...others] = networkOf(router.network);
   return own === undefined ? [] : [ownRecord(own, router, plan), ...others];
 }
 
-/** This router is the first that it knows. */
+/** The first record that a router has is its own. */
 function ownRecord(record: SiteRecord, { links }: RouterState, { config }: NetworkSeen['plan']): SiteRecord {
   const connectors = Map.groupBy(config.connectors, ({ routingKey }) => routingKey);
   const listeners = Map.groupBy(
@@ -41,14 +41,14 @@ function ownRecord(record: SiteRecord, { links }: RouterState, { config }: Netwo
   };
 }
 
-/** The routing keys with a connector somewhere that begin with one of these and a dot: each is of one pod. */
+/** Routing keys that begin with an exposed key and a dot and have a connector: each belongs to one pod. */
 export function podKeys(network: readonly RouterRecord[], exposed: readonly string[], kept: readonly string[] = []): readonly string[] {
   const beginnings = exposed.map((key) => `${key}.`);
   const seen = network.flatMap(({ keys: of }) => of.filter(({ connectors }) => connectors > 0).map(({ routingKey }) => routingKey));
   return [...new Set([...seen, ...kept])].filter((key) => beginnings.some((beginning) => key.startsWith(beginning))).toSorted();
 }
 
-/** In the form that tools of the other system read. Two sites are linked where the peer of one's link is an access of the other. */
+/** The form that Skupper's tools read. Two sites are linked if the peer of a link of one site is an access of the other. */
 export function toolsStatus({ router, plan }: NetworkSeen): ToolsStatus {
   const own = router.network[0]?.site.id;
   const bySite = Map.groupBy(router.network, ({ site }) => site.id);
@@ -77,7 +77,7 @@ export interface ToolsStatus {
 }
 
 const PROTOCOL = 'tcp';
-/** Of a listener that takes connections at every address. */
+/** Host of a listener that accepts connections at every address. */
 const ANY = '0.0.0.0';
 
 function addressesOf(network: readonly RouterRecord[]): ToolsStatus['addresses'] {
@@ -90,7 +90,7 @@ function addressesOf(network: readonly RouterRecord[]): ToolsStatus['addresses']
   return [...counts].map(([name, count]) => ({ name, protocol: PROTOCOL, ...count, startTime: 0, endTime: 0 }));
 }
 
-/** @param seen of a router of this site; others tell only how many they have */
+/** @param seen state of a router of this site; routers of other sites announce only counts */
 function routerStatus({ router, site, edge, links, keys }: RouterRecord, seen: NetworkSeen | undefined): Readonly<Record<string, unknown>> {
   return {
     router: {
@@ -102,7 +102,7 @@ function routerStatus({ router, site, edge, links, keys }: RouterRecord, seen: N
       hostname: router,
     },
     links: seen === undefined ? links.filter(({ siteId }) => siteId !== site.id).map(linkUp) : ownLinks(seen),
-    // Routers know of a link's other end which site it is, and no more.
+    // Routers know only the site at the other end of a link.
     routerAccess: [{ identity: site.id }],
     listeners: seen === undefined ? counted(keys, 'listeners', router) : ownListeners(seen.plan),
     connectors: seen === undefined ? counted(keys, 'connectors', router) : ownConnectors(seen.plan),
@@ -149,7 +149,7 @@ function ownConnectors({ config, selectedPods }: NetworkSeen['plan']): readonly 
   });
 }
 
-/** One entry a routing key, however many there are: a stranger's count is not worth more. */
+/** One entry for each routing key, whatever count another site claims. */
 function counted(keys: RouterRecord['keys'], what: 'listeners' | 'connectors', router: string): readonly object[] {
   return keys
     .filter((key) => key[what] > 0)
@@ -160,13 +160,13 @@ function counted(keys: RouterRecord['keys'], what: 'listeners' | 'connectors', r
     );
 }
 
-/** All keys that a listener leads to. */
+/** All routing keys that a listener forwards to. */
 export function keysOf(destination: SitePlan['config']['listeners'][number]['destination']): readonly string[] {
   if (destination.kind === 'key') return [destination.routingKey];
   return destination.kind === 'priority' ? destination.routingKeys : Object.keys(destination.routingKeys);
 }
 
-/** Of `Link/east`: `east`. */
+/** `east` for `Link/east`. */
 function nameIn(name: string): string {
   return name.slice(name.indexOf('/') + 1);
 }

@@ -1,14 +1,14 @@
 import type { SiteRecord } from '../../api/skupper/index.ts';
 import type { RouterRecord } from '../../router/contract.ts';
 
-/** A peer may claim any number of listeners. */
+/** Maximum number of entries for each count: a peer may claim any number. */
 const MOST_ENTRIES = 16;
-/** Links, routing keys and what there is of each, of all sites but the first: a status is written anew whenever one of them changes. */
+/** Maximum number of links, routing keys and their entries of all sites but the first: any change of them rewrites the status. */
 const MOST_OF_ALL = 8_192;
 
 /**
- * Routers of one site are one entry, in the order in which sites are met. The first, which is this one, is shown whole; of others for which there
- * is no room there are names, and no links or services, and they take none from those that follow.
+ * One entry for each site, in the order in which sites appear. The first, which is this site, is complete. A site beyond the limit has only
+ * names, and uses none of the capacity of those after it.
  */
 export function networkOf(routers: readonly RouterRecord[]): readonly SiteRecord[] {
   const bySite = Map.groupBy(routers, ({ site }) => site.id);
@@ -21,7 +21,7 @@ export function networkOf(routers: readonly RouterRecord[]): readonly SiteRecord
   });
 }
 
-/** @returns undefined where it is more than that: `listed` says so first, so that what is too large is not read */
+/** @returns undefined if it is larger; `listed` is checked first, so that an oversized record is not read */
 function sizeWithin(routers: readonly RouterRecord[], most: number): number | undefined {
   if (routers.reduce((sum, { listed = 0 }) => sum + listed, 0) > most) return undefined;
   const ofKey = ({ connectors, listeners }: RouterRecord['keys'][number]): number =>
@@ -35,11 +35,11 @@ function siteRecord(routers: readonly RouterRecord[]): SiteRecord {
   if (first === undefined) return {};
   const { id, name, namespace, platform, version } = first.site;
   const links = linksToOthers(routers).map((link) => ({
-    // Routers announce a link by an id, and not by the name of its Link.
+    // Routers announce a link by an ID instead of the name of its Link.
     name: link.siteName === '' ? link.siteId : link.siteName,
     remoteSiteId: link.siteId,
     remoteSiteName: link.siteName,
-    // A router tells only of links that are up.
+    // Routers announce only operational links.
     operational: true,
   }));
   const services = new Map<string, { readonly connectors: string[]; readonly listeners: string[] }>();
@@ -61,12 +61,12 @@ function siteRecord(routers: readonly RouterRecord[]): SiteRecord {
   };
 }
 
-/** Of the routers of one site. These are linked with each other too, which is nobody's concern. */
+/** Links to other sites, of the routers of one site. Links between these routers are omitted. */
 export function linksToOthers(routers: readonly RouterRecord[]): RouterRecord['links'] {
   return routers.flatMap(({ site, links }) => links.filter(({ siteId }) => siteId !== site.id));
 }
 
-/** Routers tell how many they have, not what they are called: one entry for each, `router/1`, `router/2`. */
+/** Routers announce counts without names: one entry for each, `router/1`, `router/2`. */
 function entriesOf(router: string, count: number): readonly string[] {
   return Array.from({ length: Math.min(count, MOST_ENTRIES) }, (_, index) => `${router}/${index + 1}`);
 }

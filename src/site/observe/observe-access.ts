@@ -63,7 +63,7 @@ export function observeRouterAccess(routerAccess: RouterAccess, view: View): Rou
   return { ...statusOf(conditions, view), ...(endpoints.length === 0 ? {} : { endpoints }) };
 }
 
-/** Something that stands before pods; without a cluster there is none. */
+/** Describes what stands in front of pods; without a cluster, only its configuration is reported. */
 export function observeSecuredAccess(access: SecuredAccess, view: View): SecuredAccessStatus {
   const { routers } = view;
   if (routers === undefined) return statusOf({ Configured: configured(view) }, view);
@@ -74,7 +74,7 @@ export function observeSecuredAccess(access: SecuredAccess, view: View): Secured
   };
 }
 
-/** Nobody waits for a router that runs elsewhere. */
+/** Does not wait for routers that run in other processes. */
 function opened(access: Access, { router, routers }: View): Progress {
   if (routers !== undefined) return done;
   return firstOf(

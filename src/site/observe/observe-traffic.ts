@@ -57,7 +57,7 @@ export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKe
 
 const MOST_LOST = 4;
 
-/** Which sites served it before, and why they do not now. */
+/** Names the sites that served it before, and why they no longer do. */
 function lostWords(state: ListenerState | undefined, { router }: View): string | undefined {
   const lost = state?.lostSites ?? [];
   if (lost.length === 0) return undefined;
@@ -74,7 +74,7 @@ function lostWords(state: ListenerState | undefined, { router }: View): string |
 
 const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '');
 
-/** It is not ready while all servers that it leads to refuse. Clients' connections are offered to them all the same. */
+/** Not ready while all of its servers refuse connections. Clients' connections are still offered to them. */
 function served(state: ListenerState | undefined, { router }: View): Progress {
   const sites = state?.refusedBy ?? [];
   if (sites.length === 0) return done;
@@ -83,7 +83,7 @@ function served(state: ListenerState | undefined, { router }: View): Progress {
   return waiting('servers-failing', `no server that it leads to takes connections: see \`earshot connector status\` at ${where}`);
 }
 
-/** Matched but not yet listening is not ready: a connection would still be refused. */
+/** A matched listener that is not listening is not ready: a connection would be refused. */
 function listening(state: ListenerState | undefined, reachable: boolean, view: View): Progress {
   const opening = reachable && state?.listening !== true ? waiting('opening', 'its socket is being opened') : done;
   return firstOf(configured(view), inRouter(state), opening);
@@ -104,7 +104,10 @@ export function observeConnector(connector: Connector, view: View): ConnectorSta
   };
 }
 
-/** A server that never took a connection may only have to start; for one that did, or whose certificate is refused, something has to be done. */
+/**
+ * A server that never accepted a connection may only have to start. If it has accepted one, or if its certificate is refused, a user must
+ * act.
+ */
 function serving(servers: ServerHealth | undefined): Progress {
   if (servers === undefined) return done;
   if (servers.kind === 'untried') return waiting('server-untried', 'its server is being tried');
@@ -115,14 +118,14 @@ function serving(servers: ServerHealth | undefined): Progress {
 
 export function observeLink(link: Link, view: View): LinkStatus {
   const state = linkOfRouters(keyOf(link), view);
-  // A router that does not have the link yet, for want of its bundle perhaps, must not forget for those after it.
+  // A router without the link, perhaps because its bundle is missing, must keep these values for its successors.
   const remembered = state === undefined ? view.remembered?.get(nameOf(link)) : undefined;
   const remoteSiteId = state?.remoteSiteId ?? remembered?.site;
   const told = state?.told ?? remembered?.endpoints;
-  // What the site calls itself now; when the link was opened it may have had another name.
+  // Current name of the site; it may have changed since the link was opened.
   const remoteSiteName = view.router?.network.find(({ site }) => site.id === remoteSiteId)?.site.name ?? state?.remoteSiteName;
   const conditions = {
-    // Its problem in the router is about connecting, not about what was written.
+    // The router's problem concerns connecting, not the configuration.
     Configured: firstOf(configured(view), state === undefined ? inRouter(state) : done),
     Operational:
       state?.operational === true
@@ -147,7 +150,7 @@ export function observeLink(link: Link, view: View): LinkStatus {
   };
 }
 
-/** It may work all the same: what is used is what the names stood for when the resolver last answered. */
+/** The link may still work: the router uses the addresses of the resolver's last answer. */
 function staleNames(hosts: readonly (string | undefined)[], { router }: View): readonly string[] {
   return [...new Set(hosts)].flatMap((host) => {
     const since = host === undefined ? undefined : stateOf(router?.staleNames, host);

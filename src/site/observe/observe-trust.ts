@@ -27,7 +27,7 @@ export function observeGrant(grant: AccessGrant, view: View): AccessGrantStatus 
     ...(url === undefined ? {} : { url }),
     ...(code === undefined ? {} : { code }),
     ...(ca === undefined ? {} : { ca }),
-    // What it said before stands while nothing is known: it is the second copy of the grant's record.
+    // Keeps the former value while nothing is known: the status is the second copy of the grant's record.
     redemptions: Math.max(facts?.redemptions ?? 0, grant.status?.redemptions ?? 0),
     ...(expires === undefined ? {} : { expirationTime: expires }),
   };
@@ -38,7 +38,7 @@ function spentNotes(facts: GrantFacts | undefined): readonly string[] {
   return facts !== undefined && facts.redemptions >= facts.redemptionsAllowed ? ['all its redemptions are used'] : [];
 }
 
-/** Characters below which a code of one's own can be guessed; one that Earshot makes has 27. */
+/** A custom code with fewer characters can be guessed; Earshot's own codes have 27. */
 const SHORTEST_CODE = 16;
 
 function weakNotes({ spec: { code = '' } }: AccessGrant): readonly string[] {
@@ -48,13 +48,13 @@ function weakNotes({ spec: { code = '' } }: AccessGrant): readonly string[] {
 
 export function observeToken(token: AccessToken, view: View): AccessTokenStatus {
   const facts = view.trust.tokens.get(nameOf(token));
-  // Once is for good, whatever has become of the site.
+  // A redemption is final, whatever happened to the site.
   const redeemed = facts?.redeemed ?? token.status?.redeemed === true;
   const status = statusOf({ Redeemed: redeemed ? lost(token, view) : firstOf(configured(view), redeeming(facts)) }, view);
   return { ...status, redeemed };
 }
 
-/** Not ready once the status of an earlier pass said that it is redeemed, and there is no Link of it by now. */
+/** Not ready if an earlier reconcile reported the redemption and the Link has been deleted since. */
 function lost({ metadata: { name }, status }: AccessToken, { wording, resources }: View): Progress {
   if (wording === 'codes' || status?.redeemed !== true || resources.Link.some(({ spec }) => spec.tlsCredentials === name)) return done;
   return failed({

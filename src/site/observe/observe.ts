@@ -1,4 +1,4 @@
-/** What the site's resources report: pure. The router's state in, statuses out. */
+/** Computes the statuses of the site's resources from the state of its router (pure). */
 import { allOf, keyOf, type Kind, type OfKind, type ResourceKey, type StatusOf } from '../resources.ts';
 import { observeRouterAccess, observeSecuredAccess, observeSiteObject } from './observe-access.ts';
 import { observeAttachedBinding, observeAttachedConnector } from './observe-attached.ts';
@@ -25,8 +25,8 @@ const observers: { readonly [K in Kind]: (object: OfKind<K>, view: View) => Stat
 };
 
 /**
- * @param previous the statuses that were reported last: a condition keeps its time while its status is the same
- * @param now RFC 3339, seconds
+ * @param previous statuses that were reported last: a condition keeps its time while its status stays the same
+ * @param now RFC 3339 time, to the second
  */
 export function observeSite(
   observation: Observation,
@@ -46,12 +46,12 @@ export function observeSite(
 }
 
 function observeObject<K extends Kind>(object: OfKind<K>, view: View): StatusOf<K> {
-  // The row of its own kind.
+  // The table row of the object's own kind.
   const observe = observers[object.kind as K];
   return observe(object, view);
 }
 
-/** Of a kind that no router carries out, or of one that cannot be read: what its problems say. */
+/** Status of a kind that no router implements, or of an unreadable resource: it consists of the problems. */
 export function observePlanned(_object: unknown, view: OwnView) {
   return statusOf({ Configured: configured(view) }, view);
 }

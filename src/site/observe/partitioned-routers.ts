@@ -1,14 +1,13 @@
 import type { RouterState } from '../../router/contract.ts';
 
-/** Sentences: a site has two routers, and one more of each while it is rolled out. */
+/** Maximum number of sentences: a site has two routers, and one more of each during a rollout. */
 const MOST_TOLD = 4;
 
 /**
- * The routers of its site that serve clients, and that a router is not linked to: each goes on by itself, and both by the sites that they are
- * linked to, but the loss of a link of either is no longer made up for by the other.
- *
- * @param serving the others that serve clients
- * @returns what is to be said of it, by router
+ * Finds the serving routers of the site that a router is not linked to. Each of them still works, also with the sites that both are linked
+ * to. But if one loses a link, the other no longer replaces it.
+ * @param serving the other routers that serve clients
+ * @returns the message about each of them, by router
  */
 export function partitionedRouters(
   { network, siblingLinks = {}, siblings }: Pick<RouterState, 'network' | 'siblingLinks' | 'siblings'>,
@@ -24,5 +23,5 @@ export function partitionedRouters(
   );
 }
 
-/** Only the one that opens the link knows more. */
+/** Only the router that opens the link knows the cause. */
 const ADVICE = 'see that their pods reach each other at port 5671';

@@ -4,7 +4,7 @@ import type { Problem } from '../../router/contract.ts';
 import type { OwnView } from './view.ts';
 import { conditionOf, formatProblem, formatProgress, type Progress } from './message-format.ts';
 
-/** The fields that the status of every kind has. */
+/** Fields that the status of every kind has. */
 export interface CommonStatus {
   readonly status: StatusWord;
   readonly message: string;
@@ -21,17 +21,17 @@ export function failed({ code, message }: Problem): Progress {
   return { kind: 'failed', code, message };
 }
 
-/** The first that is not done; what has failed comes before what waits. */
+/** The first condition that is not done; failed ones come before waiting ones. */
 export function firstOf(...all: readonly Progress[]): Progress {
   return all.find(({ kind }) => kind === 'failed') ?? all.find(({ kind }) => kind === 'waiting') ?? done;
 }
 
 /**
- * Ready means that every condition holds: `Error` where one has failed, `Pending` where one still waits. The message is that of the first
- * that does not hold, or what is to be said of something that works.
+ * Ready means that every condition holds: `Error` if one has failed, `Pending` if one waits. The message is that of the first condition
+ * that does not hold, or the notes on a resource that works.
  * @param conditions by type, in order; `Ready` is added
- * @param more.needs what `Ready` requires beyond the conditions, told before what these wait for
- * @param more.notes what is said besides
+ * @param more.needs further requirements of `Ready`, reported before what the conditions wait for
+ * @param more.notes additional messages
  */
 export function statusOf(
   conditions: Readonly<Record<string, Progress>>,
@@ -50,29 +50,29 @@ export function statusOf(
   };
 }
 
-/** Others bring it: nothing is wrong with the resource itself. */
+/** Others provide what is missing: nothing is wrong with the resource itself. */
 const AWAITED: ReadonlySet<Problem['code']> = new Set(['no-site', 'service-awaited', 'secret-awaited']);
 
-/** The first condition of every kind: whether the resource could be planned at all. */
+/** First condition of every kind: whether the resource could be planned. */
 export function configured({ own, wording }: Pick<OwnView, 'own' | 'wording'>): Progress {
   const errors = own.filter(({ severity }) => severity === 'error');
   const first = errors.find(({ code }) => !AWAITED.has(code)) ?? errors[0];
   if (first === undefined) return done;
   const all = [...new Set(errors.map((problem) => formatProblem(problem, wording)))];
-  // One cause may stop several certificates of a Site: it is named once.
+  // One cause may stop several certificates of a Site. It is reported once.
   const message = all.filter((text) => !all.some((other) => other !== text && text.endsWith(other))).join('; ');
   return AWAITED.has(first.code) ? waiting(first.code, message) : failed({ code: first.code, message });
 }
 
 const starting = waiting('starting', 'the router starts');
 
-/** The router has it, and nothing is wrong with it there. */
+/** Done if the router has it without a problem. */
 export function inRouter(state: { readonly problem?: Problem } | undefined): Progress {
   if (state === undefined) return starting;
   return state.problem === undefined ? done : failed(state.problem);
 }
 
-/** Names come from outside, so what an object inherits does not count. */
+/** Names are untrusted, so inherited properties do not count. */
 export function stateOf<T>(states: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
   return states !== undefined && Object.hasOwn(states, name) ? states[name] : undefined;
 }

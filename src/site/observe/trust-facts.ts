@@ -1,11 +1,11 @@
 import type { Problem } from '../../router/contract.ts';
 
-/** What trust has come to, by the resource's name. Times are milliseconds since 1970. */
+/** Results of trust, by the name of the resource. Times are milliseconds since 1970. */
 export interface TrustFacts {
   readonly grants: ReadonlyMap<string, GrantFacts>;
   readonly tokens: ReadonlyMap<string, TokenFacts>;
   readonly certificates: ReadonlyMap<string, CertificateState>;
-  /** Of the authority in use. */
+  /** Name of the CA in use. */
   readonly defaultIssuer?: string;
 }
 
@@ -23,7 +23,7 @@ export interface GrantFacts {
 export interface TokenFacts {
   readonly redeemed: boolean;
   readonly problem?: Problem;
-  /** The problem may go by itself: it is tried again, `soon` while nobody need do anything yet. */
+  /** Whether a retry may resolve the problem; `soon` while no user needs to act. */
   readonly retrying?: 'soon' | 'later' | 'never';
 }
 

@@ -11,19 +11,19 @@ import type { MessageFormat } from './message-format.ts';
 
 export interface Observation {
   readonly resources: SiteResources;
-  /** Kinds whose statuses somebody else writes. */
+  /** Kinds whose statuses another process writes. */
   readonly leftOut?: ReadonlySet<Kind>;
   readonly plan: SitePlan;
   /** As `Material.remembered`. */
   readonly remembered?: ReadonlyMap<string, Learned>;
   readonly wording: MessageFormat;
-  /** Found outside the plan: in files, by trust. */
+  /** Problems found outside the plan: in files, by trust. */
   readonly problems: readonly ResourceProblem[];
   /** Undefined while no router runs. */
   readonly router?: RouterState;
-  /** The other routers of the site that serve clients, by name. */
+  /** Names of the site's other routers that serve clients. */
   readonly serving?: readonly string[];
-  /** In place of `router`, where other processes run the site's routers. */
+  /** Replaces `router` if other processes run the site's routers. */
   readonly routers?: RouterFacts;
   readonly trust: TrustFacts;
   /** As `Platform.access`. */
@@ -32,12 +32,12 @@ export interface Observation {
   readonly controller: { readonly name: string; readonly namespace: string; readonly version: string };
 }
 
-/** What the observer of a kind is given besides the object. */
+/** Input for the observer of a kind, besides the object. */
 export interface View extends Observation, OwnView {}
 
 export interface OwnView {
   readonly wording: MessageFormat;
-  /** Of this object. */
+  /** Problems of this object. */
   readonly own: readonly ResourceProblem[];
   readonly previous: readonly Condition[];
   readonly generation: number | undefined;
