@@ -1,4 +1,4 @@
-/** What the router listens on for the links of other sites. */
+/** Ports on which the router accepts links of other sites. */
 import { DEFAULT_PORTS, EDGE, INTER_ROUTER } from '../../api/skupper/names.ts';
 import { annotation } from '../../api/skupper/cluster-names.ts';
 import type { RouterAccess, Site } from '../../api/skupper/index.ts';
@@ -16,18 +16,18 @@ import { priorRevisionsOf } from './prior-revisions.ts';
 
 export type Role = AccessConfig['role'];
 
-/** A RouterAccess, or what `Site.spec.linkAccess` stands for. */
+/** A RouterAccess, or the access that `Site.spec.linkAccess` requests. */
 export interface Access {
   readonly resource: ResourceKey;
-  /** For the names of links and files. */
+  /** Used in the names of links and files. */
   readonly name: string;
   readonly roles: readonly { readonly role: Role; readonly port: number }[];
   readonly bindHost?: string;
-  /** As the resource names them. */
+  /** Hosts that the resource names. */
   readonly hosts: readonly string[];
-  /** The bundle that the router shows. */
+  /** Bundle that the router presents. */
   readonly bundle: string;
-  /** Whether that bundle is ours to make. */
+  /** Whether the site issues that bundle itself. */
   readonly issued: boolean;
   readonly issuer?: string;
 }
@@ -37,22 +37,22 @@ export interface AccessList {
   readonly problems: readonly ResourceProblem[];
 }
 
-/** What of a site's resources lets others in. */
+/** Resources of a site that let other sites in. */
 type AccessSources = Pick<SiteResources, 'RouterAccess'>;
 
-/** Whether other sites can link to this one at all. */
+/** Whether other sites can link to this one. */
 export function acceptsLinks(resources: AccessSources, site: Site, rules: AccessRules = onMachines): boolean {
-  // What is made for `linkAccess` may not be there yet.
+  // The RouterAccess for `linkAccess` may not exist yet.
   const awaited = rules.impliedBundle === undefined && site.spec.edge !== true && letsIn(site);
   return awaited || listAccesses(resources, site, rules).accesses.length > 0;
 }
 
-/** The name of the bundle for `linkAccess`. A user's own of this name in its place is used. */
+/** Name of the bundle for `linkAccess`. A user's bundle of this name takes its place. */
 export const SITE_SERVER_BUNDLE = 'earshot-site-server';
 
 const onMachines: AccessRules = { impliedBundle: SITE_SERVER_BUNDLE, freePorts: true };
 
-/** Of one set of resources it is asked for again and again. */
+/** Caches the lists, which are requested repeatedly for one set of resources. */
 const known = new WeakMap<AccessSources, { readonly site: Site; readonly rules: AccessRules; readonly list: AccessList }[]>();
 
 export function listAccesses(resources: AccessSources, site: Site, rules: AccessRules = onMachines): AccessList {
@@ -74,7 +74,7 @@ function accessesIn(resources: AccessSources, site: Site, rules: AccessRules): A
     problems.push(...narrowingProblems(routerAccess));
     const roles: Access['roles'][number][] = [];
     for (const [index, { name, port }] of spec.roles.entries()) {
-      // `normal` is for local clients of another router's protocol: manifests have it, and nobody misses it.
+      // `normal` is for local clients of another router's protocol. Manifests contain it, but it has no use here.
       if (name === 'normal' || name === INTER_NETWORK) continue;
       if (name !== INTER_ROUTER && name !== EDGE) {
         const message = `${quoted(name)} is no role, so it is left out; use inter-router or edge.`;
@@ -112,7 +112,7 @@ function accessesIn(resources: AccessSources, site: Site, rules: AccessRules): A
   return { accesses, problems };
 }
 
-/** Whoever had a port first keeps it: links use it. The Site's own comes first, since what it has it had before others wanted it. */
+/** The oldest keeps its port, because links use it. The Site's own access comes first: it had its ports before others asked for them. */
 function byAge(one: RouterAccess, other: RouterAccess): number {
   const [ours, theirs] = [one, other].map(({ metadata }) => metadata.annotations?.[annotation.controlled] === 'true');
   if (ours !== theirs) return ours === true ? -1 : 1;
@@ -120,7 +120,7 @@ function byAge(one: RouterAccess, other: RouterAccess): number {
   return age === others ? 0 : (age ?? '') < (others ?? '') ? -1 : 1;
 }
 
-/** What carries nothing between others has no use for their links. */
+/** An edge site forwards nothing between other sites, so it does not accept their links. */
 function refusedAtEdge({ RouterAccess }: AccessSources, site: Site): readonly ResourceProblem[] {
   const message = 'an edge site lets no other site in, so no port is opened for links';
   return [
@@ -135,14 +135,14 @@ export function letsIn({ spec: { linkAccess } }: Pick<Site, 'spec'>): boolean {
 
 function impliedAccess(site: Site, resources: AccessSources, { impliedBundle: bundle }: AccessRules): readonly Access[] {
   if (!letsIn(site) || bundle === undefined) return [];
-  // A RouterAccess with these ports says it better.
+  // A RouterAccess with these ports takes precedence.
   const taken = new Set(resources.RouterAccess.flatMap(({ spec }) => spec.roles.map(({ name, port }) => port ?? defaultPort(name))));
   const roles = ([INTER_ROUTER, EDGE] as const).map((role) => ({ role, port: DEFAULT_PORTS[role] })).filter(({ port }) => !taken.has(port));
   if (roles.length === 0) return [];
   return [{ resource: keyOf(site), name: nameOf(site), roles, hosts: [], bundle, issued: true }];
 }
 
-/** What has a port already, for a message; undefined where it is free. */
+/** Holder of a port, for a message; undefined if the port is free. */
 function holderOf(
   port: number,
   bindHost: string | undefined,
@@ -169,7 +169,7 @@ export function planAccesses(resources: SiteResources, site: Site, material: Mat
   ];
   const ofSite = refusedWithSite(site, resources.RouterAccess);
   problems.push(...ofSite);
-  // Only the ports stay closed: what a cluster has made for them keeps its addresses.
+  // Only the ports stay closed: what a cluster created for them keeps its addresses.
   const refused = new Set([...listed.filter(({ code }) => code === 'not-supported'), ...ofSite].map(({ resource }) => resource));
   for (const access of accesses) {
     if (refused.has(access.resource)) continue;
@@ -193,7 +193,7 @@ export function planAccesses(resources: SiteResources, site: Site, material: Mat
   return { configs, problems };
 }
 
-/** Grants of a site that lets no other in. */
+/** Problems of grants whose site accepts no links. */
 export function uselessGrants({ AccessGrant }: Pick<SiteResources, 'AccessGrant'>, site: Site): readonly ResourceProblem[] {
   const remedy =
     site.spec.edge === true

@@ -1,4 +1,4 @@
-/** Which TLS bundles the site is to make for itself: pure. */
+/** TLS bundles that the site must issue for itself (pure). */
 import type { Site } from '../../api/skupper/index.ts';
 import { certificateHosts, type Reach } from '../site-endpoints.ts';
 import { listAccesses } from './access.ts';
@@ -8,7 +8,7 @@ import { asCommonName } from '../../text/names.ts';
 export interface WantedBundle {
   readonly name: string;
   readonly resource: ResourceKey;
-  /** Undefined: the site's default. `self`: the certificate signs itself. */
+  /** `default`: the site's default CA. `self`: self-signed. */
   readonly issuer: { readonly kind: 'default' } | { readonly kind: 'named'; readonly name: string } | { readonly kind: 'self' };
   readonly order: {
     readonly subject: string;
@@ -16,18 +16,18 @@ export interface WantedBundle {
     readonly client: boolean;
     readonly server: boolean;
     readonly signing: boolean;
-    /** What it is marked for, as the resource says it; undefined where it says nothing, and none is set. */
+    /** Purpose in the certificate's mark, as the resource states it; undefined if it states none, and then no mark is set. */
     readonly purpose?: string;
   };
 }
 
-/** The site's own authority, as resources may name it; the second is how Skupper's manifests call theirs. */
+/** Names of the site's own CA in resources; the second is the one in Skupper's manifests. */
 export const SITE_ISSUERS: ReadonlySet<string> = new Set(['earshot-site-ca', 'skupper-site-ca']);
 
-/** `settings` of a Certificate: `link`, or `application`, which it is unless an access shows it. */
+/** Key in `settings` of a Certificate: `link` or `application`. The default is `application`, unless an access presents the certificate. */
 export const PURPOSE = 'purpose';
 
-/** Authorities first, since others may be signed by them. */
+/** CAs come first, since they may sign the others. */
 export function planCertificates(resources: SiteResources, site: Site, reach: Reach): readonly WantedBundle[] {
   const wanted = new Map<string, WantedBundle>();
   const { accesses } = listAccesses(resources, site);
@@ -35,7 +35,7 @@ export function planCertificates(resources: SiteResources, site: Site, reach: Re
   for (const certificate of resources.Certificate) {
     const { ca, subject, hosts, client, server, signing, settings } = certificate.spec;
     const name = nameOf(certificate);
-    // An authority signs for what it likes. What an access shows is a link's.
+    // A CA signs for any purpose. A certificate that an access presents is a link's.
     const purpose = signing === true ? {} : { purpose: settings?.[PURPOSE] ?? (shown.has(name) ? 'link' : 'application') };
     wanted.set(name, {
       name,
@@ -52,7 +52,7 @@ export function planCertificates(resources: SiteResources, site: Site, reach: Re
     });
   }
   for (const access of accesses) {
-    // Two accesses may share a bundle; then its certificate has the names of both.
+    // Two accesses may share a bundle. Then its certificate has the names of both.
     if (!access.issued) continue;
     const before = wanted.get(access.bundle);
     if (before?.resource.startsWith('Certificate/') === true) continue;

@@ -1,4 +1,4 @@
-/** What is wrong with a resource whatever surrounds it, for commands: the planner's own rules, asked about that resource alone. */
+/** Problems of a resource by itself, for commands: the planner's own rules, applied to that resource alone. */
 import type { Site } from '../../api/skupper/index.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
 import type { Platform } from '../capabilities.ts';
@@ -6,7 +6,7 @@ import type { ResourceProblem } from '../problem.ts';
 import { keyOf, sortResources, type SiteObject } from '../resources.ts';
 import { planSite } from './plan.ts';
 
-/** Others depend on what else is there: bundles, pods, other listeners, the Site. */
+/** Other problems depend on what else exists: bundles, pods, other listeners, the Site. */
 const OF_FIELDS: ReadonlySet<ResourceProblem['code']> = new Set([
   'host',
   'port',

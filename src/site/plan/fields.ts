@@ -1,12 +1,12 @@
-/** What fields that several kinds have may hold. */
+/** Rules for fields that several kinds have. */
 import { errorIn, type ResourceProblem } from '../problem.ts';
 import type { ResourceKey } from '../resources.ts';
 import { isHost, isReservedKey, RESERVED_KEYS } from '../../text/names.ts';
 import { quoted } from '../../text/printable.ts';
 
 /**
- * A routing key is the `:authority` of a request (RFC 9113 section 8.5) and a label of metrics. Routers tell each other of none that
- * is longer (`isRoutingKey`), so it would never meet its other side.
+ * A routing key is the `:authority` of a request (RFC 9113 section 8.5) and a label of metrics. Routers do not announce longer keys
+ * (`isRoutingKey`), so such a key would never find its other side.
  */
 export function badKey(resource: ResourceKey, field: string, key: string): readonly ResourceProblem[] {
   if (isReservedKey(key)) {
@@ -23,7 +23,7 @@ export function badPort(resource: ResourceKey, field: string, port: number): rea
   return [errorIn(resource, field, 'port', `${port} is not a port; use 1 to 65535.`)];
 }
 
-/** Why a text is not a host, and what was likely meant. */
+/** Says why a text is not a host, and suggests what was likely meant. */
 export function notAHost(text: string): string {
   const what = `${quoted(text)} is neither a host name nor an address`;
   const bare = text.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/\/.*$/, '');
@@ -34,7 +34,7 @@ export function notAHost(text: string): string {
   return `${what}; write ${host}${(behind ?? port) === undefined ? '' : ', and the port in its own field'}`;
 }
 
-/** A port as an endpoint has it: text. */
+/** Parses the port of an endpoint, which is text. */
 export function parsePort(text: string): number | undefined {
   if (!/^\d{1,5}$/.test(text)) return undefined;
   const port = Number(text);
@@ -46,7 +46,7 @@ export function badType(resource: ResourceKey, type: string | undefined): readon
   return [errorIn(resource, 'spec.type', 'type', `${quoted(type)} is not supported; use tcp.`)];
 }
 
-/** Left out and empty are the same. */
+/** An omitted text and an empty one are the same. */
 export function isGiven(text: string | undefined | null): text is string {
   return text !== undefined && text !== null && text !== '';
 }

@@ -1,9 +1,9 @@
-/** Which listener has a port: of two that want one, the one that had it keeps it, otherwise the first by name. */
+/** Assigns ports to listeners. If two want the same port, its holder keeps it; otherwise the first by name gets it. */
 import type { ListenerConfig } from '../../router/contract.ts';
 import { errorIn, type Planned, type ResourceProblem } from '../problem.ts';
 import type { ResourceKey } from '../resources.ts';
 
-/** Plain data, so that a platform can keep it over a restart. One that does not begins again with the first by name. */
+/** Plain data that a platform can store across restarts. Without it, the first by name gets the port after a restart. */
 export interface HeldPort {
   readonly listener: string;
   readonly host: string;
@@ -14,7 +14,7 @@ export interface PlannedListeners extends Planned<ListenerConfig> {
   readonly held: readonly HeldPort[];
 }
 
-/** At an address of the machine. */
+/** Listener at an address of the machine. */
 export type LocalListener = ListenerConfig & { readonly host: string };
 
 export function sharePorts(wanted: readonly LocalListener[], before: readonly HeldPort[]): PlannedListeners {

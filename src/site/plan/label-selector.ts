@@ -1,7 +1,7 @@
-/** Label selectors as text, as Kubernetes reads them (`labels.Parse`): `app=db,tier in (a, b),!canary`. */
+/** Parses label selectors as Kubernetes does (`labels.Parse`): `app=db,tier in (a, b),!canary`. */
 import { quoted } from '../../text/printable.ts';
 
-/** All of them must hold. */
+/** All requirements must hold. */
 export type LabelSelector = readonly Requirement[];
 
 interface Requirement {
@@ -15,7 +15,10 @@ export function selects(selector: LabelSelector, labels: Labels): boolean {
   return selector.every(({ key, holds }) => holds(Object.hasOwn(labels, key) ? labels[key] : undefined));
 }
 
-/** @returns what is wrong, where the text is no selector. An empty one selects everything. */
+/**
+ * An empty selector selects everything.
+ * @returns what is wrong if the text is not a selector
+ */
 export function parseSelector(text: string): { readonly selector: LabelSelector } | { readonly wrong: string } {
   try {
     return { selector: new Reader(text).all() };
@@ -25,14 +28,14 @@ export function parseSelector(text: string): { readonly selector: LabelSelector 
   }
 }
 
-/** Of a DNS subdomain before the slash, Kubernetes asks here no more than that it is one. */
+/** Kubernetes only requires a DNS subdomain before the slash. */
 const KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?$/;
 const VALUE = /^(?:[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?)?$/;
-/** Signs, or a word between them. */
+/** Operators, and the words between them. */
 const TOKENS = /==|!=|[!=<>(),]|[^\s!=<>(),]+/g;
 const SIGNS: ReadonlySet<string> = new Set(['==', '!=', '!', '=', '<', '>', '(', ')', ',']);
 
-/** Takes one token after another; each method reads the part that it is called after. */
+/** Reads token by token; each method reads the part that it is named after. */
 class Reader {
   readonly #tokens: readonly string[];
   #next = 0;
@@ -103,7 +106,7 @@ class Reader {
     return value;
   }
 
-  /** Empty where a sign follows. */
+  /** Returns an empty text before an operator. */
   #word(): string {
     const token = this.#tokens[this.#next];
     if (token === undefined || SIGNS.has(token)) return '';
@@ -128,7 +131,7 @@ function oneOf(wanted: readonly string[]): Requirement['holds'] {
   return (value) => value !== undefined && wanted.includes(value);
 }
 
-/** A label that is not there is unlike every value. */
+/** A missing label differs from every value. */
 function not(holds: Requirement['holds']): Requirement['holds'] {
   return (value) => !holds(value);
 }

@@ -4,7 +4,7 @@ import { warningIn, type ResourceProblem } from '../problem.ts';
 import { keyOf } from '../resources.ts';
 import { SETTING, settingOf, silenceIn } from '../settings.ts';
 
-/** After how long a silence new connections avoid a link, and after how long it is given up. Left out: as routers have it. */
+/** Silence after which new connections avoid a link, and silence after which it is closed. Undefined: the router's defaults. */
 export function livenessOf(site: Site): LivenessConfig | undefined {
   const suspectAfter = silenceIn(settingOf(site, SETTING.suspectAfter));
   const deadAfter = silenceIn(settingOf(site, SETTING.deadAfter));
@@ -12,7 +12,7 @@ export function livenessOf(site: Site): LivenessConfig | undefined {
   return { ...(suspectAfter === undefined ? {} : { suspectAfter }), ...(deadAfter === undefined ? {} : { deadAfter }) };
 }
 
-/** Each of the two settings is valid, but together, or with the default of the other, they are not. */
+/** Each of the two settings is valid, but not together, or not with the other's default. */
 export function livenessConflict(site: Site): readonly ResourceProblem[] {
   const given = livenessOf(site) ?? {};
   const { suspectAfter, deadAfter } = { ...DEFAULT_LIVENESS, ...given };

@@ -1,4 +1,4 @@
-/** What is wrong with a listener by itself, wherever it listens: such a one gets neither a port nor a Service. */
+/** Problems of a listener by itself, wherever it listens. Such a listener gets neither a port nor a Service. */
 import type { Listener, MultiKeyListener } from '../../api/skupper/index.ts';
 import type { Destination } from '../../router/contract.ts';
 import { errorIn, type ResourceProblem } from '../problem.ts';
@@ -7,7 +7,7 @@ import { badKey, badPort, badType } from './fields.ts';
 import { quoted } from '../../text/printable.ts';
 
 export interface ListenerFields {
-  /** Where it is wrong, there may be none. */
+  /** May be undefined if it is invalid. */
   readonly destination?: Destination;
   readonly problems: readonly ResourceProblem[];
 }

@@ -1,6 +1,6 @@
 /**
- * Fields of later versions of the API that narrow what other sites may do. Without effect they would leave open what they are to close, so
- * what has one is refused: its link is not opened, its port not either.
+ * Fields of later API versions that restrict other sites. Ignoring them would leave open what they are meant to close. So a resource that
+ * has one is refused: its link or port is not opened.
  */
 import type { Site } from '../../api/skupper/index.ts';
 import { errorIn, type ResourceProblem } from '../problem.ts';
@@ -38,7 +38,7 @@ export function narrowingProblems(object: SiteObject): readonly ResourceProblem[
   }
 }
 
-/** A Site with such a field neither opens nor accepts links: the Site itself is refused, and these with it. */
+/** A Site with such a field neither opens nor accepts links: the Site is refused, and these resources with it. */
 export function refusedWithSite(site: Site, others: readonly SiteObject[]): readonly ResourceProblem[] {
   const [wrong] = narrowingProblems(site);
   if (wrong === undefined) return [];

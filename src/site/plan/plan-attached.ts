@@ -7,8 +7,8 @@ import { badKey } from './fields.ts';
 import { eachPod, tlsOf } from './plan-connectors.ts';
 
 /**
- * The connectors to servers of other namespaces. A site takes those in that an AttachedConnectorBinding of its own asks for, by name and
- * namespace, whatever else it is told of. What keeps one from working is told by who looks into both namespaces.
+ * Connectors to servers of other namespaces. A site admits only those that its own AttachedConnectorBindings request by name and namespace.
+ * The controller, which reads both namespaces, reports why one does not work.
  */
 export function planAttached(resources: SiteResources, material: Material): Planned<ConnectorConfig> {
   const configs: ConnectorConfig[] = [];

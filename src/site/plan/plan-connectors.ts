@@ -12,11 +12,11 @@ import { isHost } from '../../text/names.ts';
 import { selectPods, type SelectedPod } from './selected-pods.ts';
 
 export interface PlannedConnectors extends Planned<ConnectorConfig> {
-  /** Of each connector that selects pods. */
+  /** Pods of each connector that has a selector. */
   readonly selected: ReadonlyMap<ResourceKey, readonly SelectedPod[]>;
 }
 
-/** Each has a config or an error. */
+/** Each connector gets a config or an error. */
 export function planConnectors(resources: SiteResources, material: Material): PlannedConnectors {
   const configs: ConnectorConfig[] = [];
   const problems: ResourceProblem[] = [];
@@ -39,7 +39,7 @@ export function planConnectors(resources: SiteResources, material: Material): Pl
   return { configs, problems, selected };
 }
 
-/** Each pod by a key of its own, beside that of all. */
+/** One connector for each pod, with its own routing key, besides the common connector. */
 export function eachPod(config: ConnectorConfig, pods: readonly SelectedPod[]): Planned<ConnectorConfig> {
   // Names of planned connectors are keys of their resources.
   const resource = config.name as ResourceKey;
@@ -90,7 +90,7 @@ const SELECTED = 'pods can be selected on Kubernetes only';
 
 interface Servers {
   readonly hosts: readonly string[];
-  /** Where pods are selected. */
+  /** Undefined unless pods are selected. */
   readonly pods?: readonly SelectedPod[];
   readonly problems: readonly ResourceProblem[];
 }
@@ -109,11 +109,11 @@ function serversOf(connector: Connector, { pods, capabilities }: Material): Serv
     const beginning = 'Connector must define a non-empty spec.host or spec.selector';
     return { hosts: [], problems: [{ ...errorIn(resource, 'spec.host', 'host', message), beginning }] };
   }
-  // Where pods cannot be selected, that is said of the selector.
+  // Another problem already says that this platform cannot select pods.
   if (!capabilities.has('pods')) return { hosts: [], problems: [] };
   const found = selectPods(selector, pods ?? [], includeNotReadyPods === true);
   if ('wrong' in found) return wrong('spec.selector', 'selector', `${quoted(selector)} ${found.wrong}.`);
-  // Pods on the network of one node share its address.
+  // Pods on the host network share the address of their node.
   if (found.length > 0) return { hosts: [...new Set(found.map(({ ip }) => ip))], pods: found, problems: [] };
   return {
     ...wrong('spec.selector', 'no-pods', `No matches for selector: no pod that runs and is ready has ${quoted(selector)}.`),

@@ -12,11 +12,11 @@ import { withoutOwn } from './own-endpoints.ts';
 import { quoted } from '../../text/printable.ts';
 import { isHost } from '../../text/names.ts';
 
-/** As the resource has it (`MAXIMUM_COST` in its schema). */
+/** Same as in the schema of the resource (`MAXIMUM_COST`). */
 const HIGHEST_COST = 65_535;
 
 export interface LinkingSite {
-  /** An edge site uses the endpoints named `edge`, any other those named `inter-router`. */
+  /** An edge site uses the endpoints named `edge`; other sites use those named `inter-router`. */
   readonly edge: boolean;
   readonly accesses: readonly AccessConfig[];
   readonly priorRevisions?: number | undefined;
@@ -34,7 +34,7 @@ export function planLinks(
     const { endpoints: usable, problems: ofEndpoints } = linkEndpoints(link, edge);
     const endpoints = withoutOwn(usable, material.ownHosts, accesses);
     const { bundle, problems: ofTls } = tlsOf(link, material);
-    // A written 0 is 1, as in Skupper's manifests.
+    // A cost of 0 counts as 1, as in Skupper's manifests.
     const cost = link.spec.cost === 0 ? 1 : (link.spec.cost ?? 1);
     const { proxy, problems: ofProxy } = proxyOf(link, material);
     const found = [...narrowingProblems(link), ...ofEndpoints, ...badCost(name, cost), ...ofTls, ...ofProxy];
@@ -57,7 +57,7 @@ export function planLinks(
   return { configs, problems };
 }
 
-/** Of all its endpoints, where it is of one. */
+/** Group of the endpoints, if all have the same one. */
 function groupOf({ spec: { endpoints } }: Link): Pick<LinkConfig, 'group'> {
   const [group, ...others] = new Set(endpoints.map((endpoint) => endpoint.group ?? ''));
   return !isGiven(group) || others.length > 0 ? {} : { group };
@@ -68,7 +68,7 @@ function badCost(resource: ResourceKey, cost: number): readonly ResourceProblem[
   return [errorIn(resource, 'spec.cost', 'cost', `${cost} is no cost; use a whole number from 1 to ${HIGHEST_COST}.`)];
 }
 
-/** The private key was made for the token: no file that a user has can replace the bundle. */
+/** The private key was created for the token, so no file of a user can replace the bundle. */
 const NEW_TOKEN = 'it came with a token: delete this Link and redeem a new token';
 
 function tlsOf(link: Link, material: Material): FoundBundle {
@@ -101,7 +101,7 @@ function linkEndpoints(
   const problems: ResourceProblem[] = [];
   const endpoints: LinkEndpoint[] = [];
   for (const [index, { name, host, port = '' }] of link.spec.endpoints.entries()) {
-    // Skupper's own links always have a name; one without serves either role.
+    // Skupper's own links always have a name. An endpoint without one serves either role.
     if (isGiven(name) && name !== role) continue;
     const field = `spec.endpoints[${index}]`;
     const number = parsePort(port);

@@ -46,7 +46,7 @@ function platformProblems(listener: Listener | MultiKeyListener, capabilities: C
   const resource = keyOf(listener);
   const { host } = listener.spec;
   const problems: ResourceProblem[] = [];
-  // What a Service can be called is the rule's that plans them.
+  // The plan of Services checks the names of Services.
   if (!capabilities.has('services') && !isHost(host)) {
     const message = `${notAHost(host)}. Use one of this machine, such as 127.0.0.1, or 0.0.0.0 for all.`;
     problems.push(errorIn(resource, 'spec.host', 'host', message));
@@ -69,7 +69,7 @@ function clientCertProblems(listener: Listener | MultiKeyListener, bundle: TlsBu
 
 const observers: ReadonlySet<string> = new Set(['auto', 'none', 'http1', 'http2'] satisfies Observer[]);
 
-/** The field wins over the setting. */
+/** The field takes precedence over the setting. */
 function observerOf(listener: Listener | MultiKeyListener): Observer {
   const setting = settingOf(listener, SETTING.observer);
   return listener.spec.observer ?? (setting !== undefined && isObserver(setting) ? setting : 'auto');

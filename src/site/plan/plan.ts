@@ -1,4 +1,4 @@
-/** What a site's router should run: pure, no clock, no files, no network. */
+/** Plans what a site's router runs (pure: no clock, no files, no network). */
 import type { Site } from '../../api/skupper/index.ts';
 import type { RouterConfig } from '../../router/contract.ts';
 import { kindNotOnPlatform, supportsKind, type Capabilities } from '../capabilities.ts';
@@ -19,26 +19,26 @@ import { priorRevisionsOf } from './prior-revisions.ts';
 import { settingProblems } from '../settings.ts';
 import { surplusSiteProblem } from '../surplus-sites.ts';
 
-/** All but identity, keys and what changes without a resource. */
+/** Everything except identity, keys and what changes without a change of a resource. */
 export type PlannedConfig = Pick<RouterConfig, 'edge' | 'listeners' | 'connectors' | 'links' | 'accesses' | 'liveness'>;
 
 export interface SitePlan {
-  /** The Site that runs; without one nothing does. */
+  /** The active Site; nothing runs without one. */
   readonly site?: Site;
   readonly config: PlannedConfig;
   readonly problems: readonly ResourceProblem[];
-  /** The pods behind each connector that selects some. */
+  /** Pods of each connector that has a selector. */
   readonly selectedPods: ReadonlyMap<ResourceKey, readonly SelectedPod[]>;
-  /** For the next plan: a newcomer does not take over what already listens. */
+  /** Input of the next plan: a new listener does not take a port in use. */
   readonly heldPorts: readonly HeldPort[];
 }
 
 const nothing: PlannedConfig = { edge: false, listeners: [], connectors: [], links: [], accesses: [] };
 
 /**
- * What is invalid is left out and told as a problem; everything else is planned.
- * @param previous what was planned last: where two listeners want one port, the one that had it keeps it, and so does a Site the namespace
- * @param unread why the Site that was written cannot be used, where there is none that can
+ * Omits invalid parts and reports them as problems; everything else is planned.
+ * @param previous the last plan: a listener keeps its port if another wants it, and a Site its namespace
+ * @param unread why the existing Site is unusable, if there is no usable one
  */
 export function planSite(
   resources: SiteResources,
@@ -90,7 +90,7 @@ export function planSite(
   };
 }
 
-/** A namespace is one site: the one that runs, or else the first by name. */
+/** A namespace is one site: the active Site, or else the first by name. */
 export function chooseSite(
   resources: SiteResources,
   running: Site | undefined,
@@ -101,7 +101,7 @@ export function chooseSite(
   return { site, problems: surplus.map((each) => surplusSiteProblem(each, site)) };
 }
 
-/** What of a Site has no effect on its platform. */
+/** Fields of a Site that have no effect on its platform. */
 function unusedOf(site: Site, capabilities: Capabilities): readonly ResourceProblem[] {
   const { serviceAccount } = site.spec;
   if (!isGiven(serviceAccount) || capabilities.has('service-accounts')) return [];

@@ -1,4 +1,4 @@
-/** Which pods are the servers of a connector. */
+/** Pods that are the servers of a connector. */
 import type { SelectablePod } from '../material.ts';
 import { parseSelector, selects } from './label-selector.ts';
 
@@ -8,8 +8,8 @@ export interface SelectedPod {
 }
 
 /**
- * Those that can be connected to, by name.
- * @returns what is wrong, where the text is no selector
+ * Pods that accept connections, sorted by name.
+ * @returns what is wrong if the text is not a selector
  */
 export function selectPods(
   selectorText: string,

@@ -4,22 +4,22 @@ import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { listenerFields } from './listener-fields.ts';
 import { portNameOf } from './service-names.ts';
 
-/** That a listener wants a port of a Service. */
+/** Claim of a listener to a port of a Service. */
 export interface ServiceClaim {
   readonly listener: ResourceKey;
-  /** The routing key of the one pod that is meant; undefined where those of the listener are. */
+  /** Routing key of a single pod; undefined if the claim is for the listener's own keys. */
   readonly podKey?: string;
   readonly service: string;
-  /** Of the Service's port. */
+  /** Name of the Service's port. */
   readonly name: string;
   readonly port: number;
 }
 
-/** A site that tells of pods without end is not to fill the namespace with Services. */
+/** Maximum number of pods of a listener: a site that announces countless pods must not fill the namespace with Services. */
 const MOST_PODS = 1_000;
 
 export interface ServiceClaims {
-  /** Those of hosts before those of pods. */
+  /** Claims for hosts come before claims for pods. */
   readonly claims: readonly ServiceClaim[];
   readonly problems: readonly ResourceProblem[];
 }
@@ -43,7 +43,7 @@ function podClaims(listeners: readonly Listener[], podKeys: readonly string[]): 
   const byKey = Map.groupBy(listeners, ({ spec }) => spec.routingKey);
   const pods = new Map<Listener, string[]>(listeners.map((listener) => [listener, []]));
   for (const podKey of [...new Set(podKeys)].sort()) {
-    // Keys may have dots, and so may names of pods.
+    // Routing keys may have dots, and so may names of pods.
     for (let dot = podKey.indexOf('.'); dot >= 0; dot = podKey.indexOf('.', dot + 1)) {
       for (const listener of byKey.get(podKey.slice(0, dot)) ?? []) pods.get(listener)?.push(podKey);
     }

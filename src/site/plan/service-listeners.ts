@@ -4,7 +4,7 @@ import type { ResourceKey } from '../resources.ts';
 import type { LocalListener, PlannedListeners } from './held-ports.ts';
 import type { ListenerPort, ServicePlan } from './service-ports.ts';
 
-/** Each at the port that its Service leads to, and again for each pod that has a Service of its own. */
+/** Config of each listener at the port that its Service targets, and another one for each pod with a Service of its own. */
 export function atServices(wanted: readonly LocalListener[], { ports, problems }: ServicePlan): PlannedListeners {
   const byListener = Map.groupBy(ports, ({ listener }) => listener);
   const waiting: ResourceProblem[] = [];

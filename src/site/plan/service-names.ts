@@ -1,17 +1,17 @@
-/** What Services of listeners are called, and their ports. */
+/** Names of the Services of listeners, and of their ports. */
 import { createHash } from 'node:crypto';
 import { ROUTER, ROUTER_LOCAL, SECOND_ROUTER } from '../../api/skupper/cluster-names.ts';
 import { isLabel } from '../../text/names.ts';
 import { nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 
-/** Before the name of a MultiKeyListener, so that its port is told from that of a Listener of its name. */
+/** Prefix of the port name of a MultiKeyListener, which distinguishes it from a Listener of the same name. */
 const MULTI_KEY = 'multiaddress-';
 const HASH_LENGTH = 8;
 const MOST_READABLE = 63 - HASH_LENGTH - 1;
 
 /**
- * The name of the listener where that can be a port's, which is a label of DNS. Another one gets what is legal of it, and a hash that tells it
- * from those that look the same then.
+ * The listener's name if it can be a port name, that is, a DNS label. Otherwise its valid part with a hash, which distinguishes names with
+ * the same valid part.
  */
 export function portNameOf(listener: ResourceKey): string {
   const [kind = '', name = ''] = listener.split('/');
@@ -22,10 +22,10 @@ export function portNameOf(listener: ResourceKey): string {
   return `${wanted.replaceAll('.', '-').slice(0, MOST_READABLE)}-${hash}`;
 }
 
-/** Which Services are the router's own, whether they are there yet or not. */
+/** Services of the router itself, whether they exist yet or not. */
 export interface RouterServices {
   readonly always: ReadonlySet<string>;
-  /** What lets other sites in. A listener whose Service was there before keeps it. */
+  /** Services that let other sites in. A listener whose Service existed before keeps it. */
   readonly ofAccess: ReadonlySet<string>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Which Services a site's listeners get, and which port of the routers each leads to. Routers and the controller come to the same answer from
- * the same objects: the Services keep what was decided before.
+ * Assigns Services to a site's listeners, and a router port to each port of a Service. Routers and the controller compute the same result
+ * from the same objects: the Services keep earlier decisions.
  */
 import { isServiceName } from '../../text/names.ts';
 import { quoted } from '../../text/printable.ts';
@@ -18,25 +18,25 @@ export interface ServicePlan {
   readonly problems: readonly ResourceProblem[];
 }
 
-/** A port of a Service, and where routers listen for it. */
+/** A port of a Service, and the router port that it targets. */
 export interface ListenerPort extends ServiceClaim {
   readonly routerPort: number;
-  /** The Service leads there already, if perhaps from another port than it is to have. */
+  /** Whether the Service already targets the router port, possibly from another port than the desired one. */
   readonly held: boolean;
-  /** Nothing in the Service has to change for it. */
+  /** Whether the Service needs no change. */
   readonly told: boolean;
 }
 
 export interface WantedService {
   readonly name: string;
-  /** The port name of one of its listeners: the same one for as long as it has it. */
+  /** Port name of one of its listeners. It stays the same while that listener has a port in the Service. */
   readonly label: string;
-  /** Made for listeners. Another one was given to them, and stays when they are gone. */
+  /** Whether it was created for listeners. A user's Service was assigned to them, and stays when they are gone. */
   readonly controlled: boolean;
   readonly ports: readonly [ListenerPort, ...ListenerPort[]];
 }
 
-/** What of a site's resources has a say in its Services. */
+/** Resources that affect the Services. */
 export type ServiceSources = Pick<SiteResources, 'Listener' | 'MultiKeyListener' | 'RouterAccess' | 'SecuredAccess'>;
 
 export function servicePorts(resources: ServiceSources, material: ServiceMaterial): ServicePlan {
@@ -47,7 +47,7 @@ export function servicePorts(resources: ServiceSources, material: ServiceMateria
   }
 }
 
-/** The same with pauses: each part takes some milliseconds for thousands of listeners. */
+/** The same in slices: each part takes some milliseconds for thousands of listeners. */
 export function* planServicePorts(
   resources: ServiceSources,
   { services, podKeys }: ServiceMaterial,
@@ -80,14 +80,14 @@ export function* planServicePorts(
   return { ports, services: wanted, problems: [...problems, ...ofClaims, ...ofLosers, ...ofPorts] };
 }
 
-/** By `service/port name`. */
+/** Keyed by `service/port name`. */
 type PortsBefore = ReadonlyMap<string, NamespaceService['ports'][number]>;
 
 function portBefore({ service, name }: ServiceClaim, before: PortsBefore): NamespaceService['ports'][number] | undefined {
   return before.get(`${service}/${name}`);
 }
 
-/** Why a claim can have no Service of its name. */
+/** Returns a function that says why a claim cannot have the Service of its name. */
 function refusals(
   resources: ServiceSources,
   known: ReadonlyMap<string, NamespaceService>,
@@ -114,7 +114,7 @@ function refusals(
   };
 }
 
-/** Of several that want the same port of a Service the one that has it keeps it, else it is the first. */
+/** If several claims want the same port of a Service, its holder keeps it, else the first gets it. */
 function oneEach(
   claims: readonly ServiceClaim[],
   before: PortsBefore,
@@ -142,7 +142,7 @@ function taken(claim: ServiceClaim, owner: ServiceClaim): ResourceProblem {
   return claim.podKey === undefined ? problem : problemOf(claim, problem.code, problem.message);
 }
 
-/** First to those that have one, then to the others. */
+/** Assigns router ports to claims that had one before, then to the others. */
 function assign(
   claims: readonly ServiceClaim[],
   before: PortsBefore,
@@ -155,7 +155,7 @@ function assign(
     if (typeof target === 'number' && free.take(target)) kept.set(claim, target);
   }
   const problems: ResourceProblem[] = [];
-  // The port of a Service that nobody claims now is not given to another: its listener may only be unreadable.
+  // Keeps the port of a Service that has no claim now: its listener may only be unreadable.
   for (const { targetPort } of ofListeners) if (typeof targetPort === 'number') free.take(targetPort);
   const ports = claims.flatMap((claim): readonly ListenerPort[] => {
     const routerPort = kept.get(claim) ?? free.takeNext();
@@ -176,7 +176,7 @@ function serviceOf(name: string, ports: WantedService['ports'], there: Namespace
   return { name, label: (keeps ?? ports[0]).name, controlled: there === undefined || there.controlled, ports };
 }
 
-/** A listener works without one of its pods. */
+/** Only a warning for a single pod: the listener works without it. */
 function problemOf({ listener, podKey, service }: ServiceClaim, code: ResourceProblem['code'], message: string): ResourceProblem {
   if (podKey === undefined) return errorIn(listener, 'spec.host', code, message);
   return warningIn(listener, 'spec.exposePodsByName', code, `the pod ${quoted(service)} cannot be reached by its name: ${message}`);
