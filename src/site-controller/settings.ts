@@ -13,7 +13,7 @@ export interface ControllerSettings {
   readonly requireExplicitControl: boolean;
   readonly routerImage: string;
   readonly routerImagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
-  /** Names of Secrets in each site's namespace. */
+  /** Names of image pull Secrets in the namespace of each site. */
   readonly imagePullSecrets: readonly string[];
   /** Let the cluster choose the user and the privileges of the router's container. */
   readonly disableSecurityContext: boolean;

@@ -19,7 +19,7 @@ export type Progress =
   /** Something is missing and may come by itself. */
   | ({ readonly kind: 'waiting' } & Problem)
   /** A user has to change something. */
-  | ({ readonly kind: 'failed'; /** In the format `words` it waits, and its message begins with this text. */ readonly waitsAs?: string } & Problem);
+  | ({ readonly kind: 'failed'; /** Start of its message in `words`, where it waits. */ readonly waitsAs?: string } & Problem);
 
 export function formatProgress(progress: Progress, wording: MessageFormat): Progress {
   if (progress.kind === 'done' || wording === 'codes') return progress;

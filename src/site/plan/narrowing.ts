@@ -11,7 +11,7 @@ export const INTER_NETWORK = 'inter-network';
 
 const REMEDY = 'so it is refused. Remove the field, or use a version of Earshot that supports it.';
 
-/** Empty where the object has no such field. */
+/** Empty if the object has no such field. */
 export function narrowingProblems(object: SiteObject): readonly ResourceProblem[] {
   const wrong = (field: string, what: string): readonly ResourceProblem[] => [
     errorIn(keyOf(object), `spec.${field}`, 'not-supported', `this version ${what}, ${REMEDY}`),
