@@ -87,6 +87,41 @@ describe('a site in a cluster', { timeout: 300_000 }, () => {
       [],
     );
   });
+
+  it("comes to rest with a label template of another controller's annotation, and with a Service that both halves are named for", async () => {
+    const revision = 'deployment.kubernetes.io/revision';
+    const labels = { 'skupper.io/label-template': 'true' };
+    const template = { name: 'template', labels, annotations: { [revision]: '7', 'example.com/team': 'blue' } };
+    await west.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: template });
+    await west.create(
+      {
+        ...{ apiVersion: 'listeners.stackable.tech/v1alpha1', kind: 'Listener' },
+        metadata: { name: 'shared', labels: { 'internal.skupper.io/listener': 'x' } },
+        spec: { className: 'cluster-internal', ports: [{ name: 'http', port: 8080 }] },
+      },
+      skupper('Listener', 'shared', { host: 'shared', port: 8080, routingKey: 'backend' }),
+    );
+    const router = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'skupper-router' };
+    await west.until<Deployment>(router, 'has the team', ({ metadata }) => metadata.annotations?.['example.com/team'] === 'blue');
+    await west.untilService('shared', 'is there', () => true);
+    await untilCondition(west, 'Listener', 'shared', 'Configured', { value: 'False' });
+    const versions = async (): Promise<readonly unknown[]> =>
+      Promise.all([
+        west.get<Deployment>('apps/v1', 'Deployment', 'skupper-router').then((one) => one?.metadata.resourceVersion),
+        west.get('v1', 'Service', 'shared').then((one) => one?.metadata.resourceVersion),
+      ]);
+    // Each round is several passes of both controllers. Without damping, one of them is hundreds of writes.
+    await eventually('a round without a write', async () => {
+      const before = await versions();
+      await west.create(skupper('Listener', 'round', { host: 'round', port: 8080, routingKey: 'backend' }));
+      await west.untilService('round', 'is there', () => true);
+      await west.remove(SKUPPER, 'Listener', 'round');
+      await eventually('its Service to be gone', async () => (await west.get('v1', 'Service', 'round')) === undefined);
+      return JSON.stringify(await versions()) === JSON.stringify(before);
+    });
+    const { metadata } = (await west.get<Deployment>('apps/v1', 'Deployment', 'skupper-router')) ?? assert.fail('no Deployment');
+    assert.notEqual(metadata.annotations?.[revision], '7');
+  });
 });
 
 /** The records of grants, and of what was issued, are written with each. */

@@ -176,6 +176,7 @@ export const crowds: Readonly<Record<string, Crowd>> = {
   },
   'damaged revocations': record({ 'revoked.yaml': `- {name: x, siteIds: [${'"aaaa", '.repeat(60_000)}` }),
   'Listener with many labels': labelled('Listener', { routingKey: 'key', host: 'host', port: 80 }),
+  'Certificate with many labels': labelled('Certificate', { ca: 'skupper-site-ca', subject: 'c', hosts: ['h'], server: true }),
   'Listener with huge texts': each('Listener', () => ({
     routingKey: HUGE,
     host: HUGE,
