@@ -95,7 +95,8 @@ describe('a site in a cluster', { timeout: 300_000 }, () => {
     await west.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: template });
     await west.create(
       {
-        ...{ apiVersion: 'listeners.stackable.tech/v1alpha1', kind: 'Listener' },
+        apiVersion: 'listeners.stackable.tech/v1alpha1',
+        kind: 'Listener',
         metadata: { name: 'shared', labels: { 'internal.skupper.io/listener': 'x' } },
         spec: { className: 'cluster-internal', ports: [{ name: 'http', port: 8080 }] },
       },
@@ -112,12 +113,12 @@ describe('a site in a cluster', { timeout: 300_000 }, () => {
       ]);
     // Each round is several passes of both controllers. Without damping, one of them is hundreds of writes.
     await eventually('a round without a write', async () => {
-      const before = await versions();
+      const earlier = await versions();
       await west.create(skupper('Listener', 'round', { host: 'round', port: 8080, routingKey: 'backend' }));
       await west.untilService('round', 'is there', () => true);
       await west.remove(SKUPPER, 'Listener', 'round');
       await eventually('its Service to be gone', async () => (await west.get('v1', 'Service', 'round')) === undefined);
-      return JSON.stringify(await versions()) === JSON.stringify(before);
+      return JSON.stringify(await versions()) === JSON.stringify(earlier);
     });
     const { metadata } = (await west.get<Deployment>('apps/v1', 'Deployment', 'skupper-router')) ?? assert.fail('no Deployment');
     assert.notEqual(metadata.annotations?.[revision], '7');

@@ -40,15 +40,15 @@ export class MountAnswers {
 
   /** Resolves with the object as it is then. */
   async writeEntries(request: PodListeners, states: readonly MountState[], signal: AbortSignal): Promise<PodListeners> {
-    const changed = states
-      .flatMap((state) => ('entries' in state ? Object.entries(state.entries) : []))
-      .filter(([name, entry]) => !sameEntry(entryNamed(request, name), entry));
+    const all = states.flatMap((state) => ('entries' in state ? Object.entries(state.entries) : []));
+    const changed = all.filter(([name, entry]) => !sameEntry(entryNamed(request, name), entry));
     if (changed.length === 0) return request;
+    // The patch has all entries, so that it is the same again after something else changed some of them.
     const patch = [
       { op: 'test', path: '/metadata/uid', value: request.metadata.uid },
-      ...changed.map(([name, value]) => ({ op: 'add', path: `/spec/listeners/${escapePointer(name)}`, value })),
+      ...all.map(([name, value]) => ({ op: 'add', path: `/spec/listeners/${escapePointer(name)}`, value })),
     ];
-    const listeners = { ...request.spec.listeners, ...Object.fromEntries(changed) };
+    const listeners = { ...request.spec.listeners, ...Object.fromEntries(all) };
     const written = await this.#view.write({ ...request, spec: { ...request.spec, listeners } }, () =>
       this.#client.patch(podListeners, parseKey(keyOf(request)), patch, { type: 'json', signal }),
     );
@@ -61,14 +61,15 @@ export class MountAnswers {
   /** What is waited for is shown; what came is taken back. */
   async writeWaiting(request: PodListeners, shown: ReadonlyMap<string, Waiting | undefined>, signal: AbortSignal): Promise<void> {
     const before = request.status?.mounts ?? {};
-    const changed = [...shown].filter(([handle, waiting]) => {
-      // A pod that ends does not come back, though it may have its address.
-      if (waiting === undefined && isEnding(request, handle)) return false;
-      return waiting?.reason !== before[handle]?.reason || waiting?.message !== before[handle]?.message;
-    });
+    // A pod that ends does not come back, though it may have its address.
+    const all = [...shown].filter(([handle, waiting]) => waiting !== undefined || !isEnding(request, handle));
+    const changed = all.filter(
+      ([handle, waiting]) => waiting?.reason !== before[handle]?.reason || waiting?.message !== before[handle]?.message,
+    );
     if (changed.length === 0) return;
+    // All of them, as in `writeEntries`.
     const mounts = Object.fromEntries(
-      changed.map(([handle, waiting]) => [handle, waiting === undefined ? null : { reason: waiting.reason, message: waiting.message }]),
+      all.map(([handle, waiting]) => [handle, waiting === undefined ? null : { reason: waiting.reason, message: waiting.message }]),
     );
     const patch = { metadata: { uid: request.metadata.uid }, status: { mounts } };
     const options = { type: 'merge', subresource: 'status', signal } as const;

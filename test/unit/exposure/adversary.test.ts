@@ -134,6 +134,30 @@ describe('whatever changes back each write to', () => {
     });
   }
 
+  test('the reasons why two volumes of a pod wait, one after the other: meets few writes', async (t) => {
+    const time = playTime(t);
+    const api = world();
+    const { request } = mounted('web-0');
+    const missing = ['missing-1', 'missing-2'] as const;
+    api.put(podListeners, { ...request, spec: { ...request.spec, mounts: { [missing[0]]: {}, [missing[1]]: {} } } });
+    const times: number[] = [];
+    api.meets = ({ verb, plural }) => {
+      const key = keyOf(request);
+      if (verb === 'get' || plural !== 'podlisteners' || api.calls.at(-1)?.includes(key) !== true) return;
+      const removed = missing[times.length % 2] ?? '';
+      times.push(time.clock());
+      setImmediate(() => {
+        const object = api.read(podListeners, key) ?? assert.fail();
+        const mounts = Object.entries(object.status?.mounts ?? {}).filter(([handle]) => handle !== removed);
+        api.put(podListeners, { ...object, status: { ...object.status, mounts: Object.fromEntries(mounts) } });
+      });
+    };
+    await using controller = await playController(api, { clock: time.clock });
+    await time.pass(4 * MINUTE, controller);
+    assert.ok(times.length > 3, `${times.length} writes`);
+    assert.ok(mostInAMinute(times) <= MOST_A_MINUTE, `${mostInAMinute(times)} writes in a minute`);
+  });
+
   test('a Service: is named with its manager and field in the Listener until it ends, and the Service is right again', async (t) => {
     const time = playTime(t);
     const api = world();
