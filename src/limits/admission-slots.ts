@@ -14,10 +14,10 @@ interface Group<T> {
 
 /**
  * Bounded slots for unauthenticated connections. New connections are always admitted. When all slots are taken, the oldest member of the
- * largest group is evicted; when those of its own group are, the oldest of that group.
+ * largest group is evicted. When the slots of its own group are taken, the oldest member of that group is evicted.
  *
  * Among groups of equal size, silent members are evicted first while they are at least half of all. So silent connections from many
- * addresses take half of the slots at most, and active ones cannot take all, since each new one is silent at first.
+ * addresses take at most half of the slots. Active ones cannot take all, since each new connection is silent at first.
  */
 export class AdmissionSlots<T> {
   readonly #limits: AdmissionLimits;

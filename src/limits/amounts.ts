@@ -1,4 +1,4 @@
-/** How much each owner holds of something. */
+/** Amount of a resource that each owner holds. */
 export class Amounts {
   readonly #held = new Map<string, number>();
   #total = 0;

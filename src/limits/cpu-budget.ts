@@ -2,7 +2,7 @@ import { KeyedLimits } from './keyed-limits.ts';
 
 /** CPU time used by an activity. Clocks and work are in milliseconds. */
 export interface CpuUsage {
-  /** Milliseconds until there is time again. */
+  /** Milliseconds until time is available again. */
   wait(clock: number): number;
   spend(milliseconds: number, clock: number): void;
 }

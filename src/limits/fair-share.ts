@@ -10,14 +10,14 @@ const LITTLE = 1 / 2_048;
 const LEAST = 2;
 
 /**
- * Divides a bounded amount among owners. The first half is first come, first served. Beyond it, each of N owners may hold three times what is
- * free, divided by N (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). Many greedy owners would leave
- * the next one nothing, so a fraction is set aside for small amounts.
+ * Divides a bounded amount among owners. The first half is first come, first served. Beyond it, each of N owners may hold three times the
+ * free amount, divided by N. (Dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998.) Many greedy
+ * owners would leave the next one nothing, so a fraction is set aside for small amounts.
  *
  * Invariants while each owner asks before it takes, unless it lends or no other owner may come:
- * - All together never hold more than there is.
- * - Beside N owners, 6 / ((N + 1) (N + 2) (N + 3)) of what is not set aside stays free: a quarter beside one, a tenth beside two.
- * - Each has its small amount while there are no more owners than it is set aside for.
+ * - All owners together never hold more than the total.
+ * - Beside N owners, 6 / ((N + 1) (N + 2) (N + 3)) of the amount not set aside stays free: a quarter beside one, a tenth beside two.
+ * - Each owner has its small amount while there are no more owners than it is set aside for.
  */
 export class FairShare {
   /** Amount for all owners together. */
@@ -26,8 +26,8 @@ export class FairShare {
   readonly #lends: boolean;
 
   /**
-   * @param lends whether each owner may have an equal part of one half even if others hold it, since it is returned soon or can be taken
-   * back. Then N owners may hold together N + 2 times what is free.
+   * @param lends whether each owner may have an equal part of one half even if others hold it, since amounts are returned soon or can be
+   *   reclaimed. Then N owners may hold together N + 2 times the free amount.
    */
   constructor(most: number, lends = false) {
     this.most = most;

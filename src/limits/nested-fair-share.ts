@@ -8,14 +8,15 @@ export interface ShareOwner {
 }
 
 /**
- * Fair shares of owners, and within each, of its keys. An owner claims a third more than its keys hold, and `FairShare` divides claims. The
- * claimed rest is for keys with little, however many other owners come meanwhile: each of N keys may hold an equal part of it, and a new key is
- * admitted while there is any.
+ * Fair shares of owners, and within each owner, of its keys. An owner claims a third more than its keys hold, and `FairShare` divides the
+ * claims. The additional third is for small keys, however many other owners arrive. Each of N keys may hold an equal part of it, and a
+ * new key is admitted while any of it is free.
  *
  * Invariants:
- * - An owner's claim is what it holds, and up to a third of what its keys hold.
- * - While each asks before it takes, claims never exceed what there is.
- * - While an owner has N keys and nothing else, 1 / (3 (N + 1)) of its claim is free for the next key, less what each was admitted with.
+ * - An owner's claim is what it holds, plus up to a third of what its keys hold.
+ * - While each owner asks before it takes, the claims never exceed the total.
+ * - While an owner has N keys and nothing else, 1 / (3 (N + 1)) of its claim is free for the next key, less the amount that each key was
+ *   admitted with.
  */
 export class NestedFairShare {
   /** Amounts of owners. */

@@ -28,7 +28,7 @@ export class RateLimiter {
     return this.#tokens;
   }
 
-  /** Whole tokens. */
+  /** Number of whole tokens available. */
   left(clock: number): number {
     return Math.floor(this.refill(clock));
   }
@@ -44,7 +44,7 @@ export class RateLimiter {
     return true;
   }
 
-  /** Takes a token that may have to be waited for. @returns milliseconds to wait */
+  /** Takes a token, in advance if none is left. @returns milliseconds until the token is available */
   reserve(clock: number): number {
     this.refill(clock);
     this.charge(1);
@@ -80,7 +80,7 @@ export class KeyedRateLimiter {
     this.#most = most;
   }
 
-  /** Whole tokens. */
+  /** Number of whole tokens available. */
   left(key: string, clock: number): number {
     return this.#limiters.get(key)?.left(clock) ?? this.#rate.burst;
   }
@@ -90,7 +90,7 @@ export class KeyedRateLimiter {
     return this.#use(key).take(clock);
   }
 
-  /** Takes a token that may have to be waited for. @returns milliseconds to wait */
+  /** Takes a token, in advance if none is left. @returns milliseconds until the token is available */
   reserve(key: string, clock: number): number {
     return this.#use(key).reserve(clock);
   }

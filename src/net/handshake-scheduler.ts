@@ -78,12 +78,12 @@ interface Reading {
 }
 
 /**
- * Reads connections until their TLS handshakes end: one in each event-loop iteration, round-robin by side and within it by group, and up
- * to a maximum number of bytes.
+ * Reads connections until their TLS handshakes end: one in each event-loop iteration, and up to a maximum number of bytes each. The order
+ * is round-robin by side, and within a side by group.
  *
- * OpenSSL verifies any chain it receives, even an untrusted one. 100 KiB of chain can take half a second for signatures, or seven seconds
- * for name constraints, since each name is checked against each. Nothing else runs meanwhile, and Node.js has no limit for it. So OpenSSL
- * gets fewer bytes, in separate iterations. A group that causes much work pauses longer than that work took.
+ * OpenSSL verifies any chain it receives, even an untrusted one. A chain of 100 KiB can take half a second for signatures. Name
+ * constraints can take seven seconds, since each name is checked against each. Nothing else runs meanwhile, and Node.js has no limit for
+ * it. So OpenSSL gets fewer bytes, in separate iterations. A group that causes much work pauses longer than that work took.
  *
  * Without client certificates, a handshake costs only this process's own part. But a thousand may start at once, and OpenSSL keeps 128
  * KiB of the first data of each.

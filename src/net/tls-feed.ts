@@ -34,7 +34,7 @@ export function openTlsFeed(server: Server, only13 = false): void {
 
 /**
  * Whether the system may read the first data of a connection. OpenSSL keeps an input buffer as large as the first data that it gets at
- * once: up to 64 KiB if the system reads, where more data takes less time.
+ * once. That is up to 64 KiB if the system reads, where more data takes less time.
  */
 export const beginsHarmlessly = (raw: Socket): boolean => inputs.get(raw)?.only13 === true;
 

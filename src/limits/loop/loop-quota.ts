@@ -1,8 +1,8 @@
 import { bounded } from '../../telemetry/boundary.ts';
 
 /**
- * Quotas shared by all sessions of one peer. Reading has its own quota: a link carries bytes of many clients, and those of one client do
- * not wait until the requests of others are processed.
+ * Quotas shared by all sessions of one peer. Reading has its own quota, since a link carries bytes of many clients. The bytes of one
+ * client do not wait until the requests of others are processed.
  */
 export class PeerLoopQuota {
   readonly reading: LoopQuota;

@@ -246,7 +246,7 @@ export class ConnectAttempt {
 }
 
 /**
- * Whether a response means that the connection did not reach a server: a router on the path lost its link, the connector has moved, or
+ * Whether a response means that the connection did not reach a server. A router on the path lost its link, the connector has moved, or
  * its router is closing.
  */
 function isOfThePath({ status, fields }: ResponseHead): boolean {

@@ -156,8 +156,8 @@ export class SocketEndpoint implements HalfEndpoint, Stalled {
   }
 
   /**
-   * Ends this direction. With TLS, writing close_notify would consume the kernel's pending error of a peer that has reset, and the next
-   * read would look like an orderly end. So the socket is checked first, by an empty write (see `ask`).
+   * Ends this direction. With TLS, writing close_notify would consume the kernel's pending error of a peer that has reset. The next read
+   * would then look like an orderly end. So the socket is checked first, by an empty write (see `ask`).
    */
   end(): void {
     this.#giveWaiting();

@@ -1,6 +1,6 @@
 /**
- * A pool of large buffers for bytes in transit. A new heap buffer for each read would be garbage a moment later, and at some hundred
- * megabytes a second the garbage collector would run without pause. Buffers are lent, filled one after the other, and reclaimed once the
+ * A pool of large buffers for bytes in transit. A new heap buffer for each read would be garbage a moment later. At some hundred
+ * megabytes a second, the garbage collector would run without pause. Buffers are lent, filled one after the other, and reclaimed once the
  * other end no longer holds their bytes.
  */
 import { bounded } from '../../telemetry/boundary.ts';

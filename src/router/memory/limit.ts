@@ -7,8 +7,8 @@ const OWN = limitTable.uncountedMemory.value;
 const COUNTED_PARTS = limitTable.countedMemory.value;
 
 /**
- * Returns the bytes that this process may use: the least of `said` (an explicit setting), the machine's memory, and the limit of its
- * control group (`memory.max`, `memory.high`).
+ * Returns the bytes that this process may use: the least of `said` (an explicit setting), the machine's memory, and its control group's
+ * limit (`memory.max`, `memory.high`).
  */
 export function memoryLimit(said = Infinity): number {
   // Without a limit, Node.js returns 0 or more than the machine has.

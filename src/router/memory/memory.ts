@@ -73,7 +73,7 @@ export class Memory {
   }
 
   /**
-   * Checks for room. A link is worth more than the connections it carries: if the owner's own connections leave no room for a link, as
+   * Checks for room. A link is worth more than the connections it carries. If the owner's own connections leave no room for a link, as
    * many of them as needed are ended.
    * @param count number of items that need room together
    * @returns why there is no room for that; undefined if there is room

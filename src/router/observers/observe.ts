@@ -21,7 +21,7 @@ export function observe(setting: Exclude<Observer, 'none'>, sinkFor: SinkFor): T
 }
 
 /**
- * Detects the protocol by the client's first bytes. A server that sends first does not speak HTTP, with one exception: an HTTP/2 server
+ * Detects the protocol by the client's first bytes. A server that sends first does not speak HTTP, with one exception. An HTTP/2 server
  * may send its SETTINGS before the client's preface has arrived (RFC 9113 section 3.4).
  */
 class AutoObserver implements Taps {

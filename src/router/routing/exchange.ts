@@ -175,8 +175,8 @@ export class Exchange {
   }
 
   /**
-   * Lets other links request the missing records at once. For a while they also skip the wait for a peer that claims to have them:
-   * otherwise a peer could withhold the records of any router.
+   * Lets other links request the missing records at once. For a while they do not wait for a peer that claims to have them either.
+   * Otherwise a peer could withhold the records of any router.
    */
   #release(state: LinkExchange): void {
     for (const { name, router, version } of state.asked) {
@@ -211,7 +211,7 @@ export class Exchange {
   }
 
   /**
-   * Skips the parts of a router beyond its rate limit: a peer may name thousands of parts, and each message of any peer causes a scan.
+   * Skips the parts of a router beyond its rate limit. A peer may name thousands of parts, and each message of any peer causes a scan.
    */
   #choose(link: string, state: LinkExchange): PartsOf[] {
     const chosen: PartsOf[] = [];

@@ -34,11 +34,12 @@ export interface Paths {
  *
  * - An edge counts if both ends list it, at the greater of the two costs. So a router can neither invent an edge to another router nor
  *   undercut its neighbour. Of several links between two routers the cheapest counts.
- * - A path within an edge site cannot leave it: it begins or ends there. A site is an edge site if one of its routers announces so and is
- *   connected to this router by any edges, since the last record of a router that is gone may be outdated.
+ * - An edge site carries no transit traffic: a path through it begins or ends there. A site is an edge site if one of its routers
+ *   announces so. That router must be connected to this one by any edges, since the last record of a router that is gone may be outdated.
  * - Either end of an edge may confine the other: a path over the edge then begins or ends at the other's site. Confined edges between two
  *   routers count only if all edges between them are confined, so that each restricts only itself.
- * - Among paths of equal cost the one with fewer routers wins, then one by a hash of both ends, so that routers spread over them.
+ * - Among paths of equal cost the one with the fewest routers wins. The next criterion is a hash of both ends, so that routers spread
+ *   over them.
  * - A predecessor is always nearer than its successor (costs are positive), so no path contains a router twice.
  *
  * Changes between two steps may or may not be included.

@@ -52,7 +52,7 @@ export class RecordIntake {
   readonly #scans = new RateLimiter(looksForPlace);
   readonly #roomTime = new CpuBudget(roomTime.part, roomTime.burst);
   /**
-   * Routers that were accepted while the database was over its limits. They are not forwarded before the eviction is decided: otherwise
+   * Routers that were accepted while the database was over its limits. They are not forwarded before the eviction is decided. Otherwise
    * two full routers would send each other the routers that they have just forgotten, as fast as they can.
    */
   #provisional = new Set<RouterId>();

@@ -346,7 +346,7 @@ interface Found {
 /** Number of routers that can be compared in some tens of microseconds. */
 const FEW_ENTRIES = 64;
 /**
- * Maximum weight of the cache, and weight of a key in destinations: the cache holds some 4,000 keys, or as many destinations as all
+ * Maximum weight of the cache, and weight of a key in destinations. The cache holds some 4,000 keys, or as many destinations as all
  * routers have.
  */
 const [MOST_WEIGHT, WEIGHT_OF_KEY] = [65_536, 16];
