@@ -1,4 +1,4 @@
-/** What a rule wants of the cluster: plain data, which `applyDesired` applies. */
+/** Desired state of a rule: plain data, which `applyDesired` applies. */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../kube/objects.ts';
 import type { Resource } from '../kube/resource.ts';
@@ -23,7 +23,7 @@ export interface DesiredObject<T extends KubeObject = KubeObject> {
 
 export interface ObsoleteObject {
   readonly of: Resource;
-  /** As it was seen: a new object of the same name stays. */
+  /** The object as it was seen; a new object of the same name stays. */
   readonly object: KubeObject;
 }
 

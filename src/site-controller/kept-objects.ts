@@ -81,8 +81,8 @@ function named(...names: readonly string[]): (object: KubeObject) => KubeObject 
 }
 
 /**
- * A foreign Service keeps its name and owners, unless a label assigns it to listeners. That of an exposed Listener keeps its selector too:
- * it selects the pods of an access.
+ * A foreign Service keeps only its name and owners, unless a label assigns it to listeners. That of an exposed Listener keeps its selector
+ * too: it selects the pods of an access.
  */
 function keptService(object: Service): Service {
   const { labels = {}, ownerReferences, deletionTimestamp } = object.metadata;

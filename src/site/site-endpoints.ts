@@ -1,4 +1,4 @@
-/** Where other sites reach this one, and which names its certificates need (pure). */
+/** Addresses at which other sites reach this one, and the names that its certificates need (pure). */
 import type { Endpoint } from '../api/skupper/index.ts';
 import type { RouterState } from '../router/contract.ts';
 import { accessName, type Access } from './plan/access.ts';

@@ -3,8 +3,8 @@ import type { ResourceProblem } from '../../site/problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../../site/resources.ts';
 
 /**
- * Repeats the problems of a SecuredAccess in the RouterAccess that requested it, and in the Site whose `linkAccess` created that one: users
- * look at the resource that they wrote.
+ * Repeats the problems of a SecuredAccess in the RouterAccess that requested it. If `linkAccess` of the Site created that one, the Site
+ * repeats them too: users look at the resource that they wrote.
  */
 export function passedOn(problems: readonly ResourceProblem[], { SecuredAccess, RouterAccess }: SiteResources): readonly ResourceProblem[] {
   const writtenBy = new Map<ResourceKey, readonly ResourceKey[]>();

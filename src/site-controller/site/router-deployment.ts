@@ -59,8 +59,8 @@ function podSpec(site: Site, settings: ControllerSettings, { serviceAccount, spr
     serviceAccountName: serviceAccount,
     // Otherwise the environment has several variables for each Service of the namespace, and there may be thousands.
     enableServiceLinks: false,
-    // The kernel drops signals that PID 1 of a PID namespace does not handle. A router that is stopped while it starts would run for the
-    // full grace period.
+    // The router must not be PID 1: the kernel drops signals that PID 1 does not handle. A router that is stopped while it starts would
+    // then run for the full grace period.
     shareProcessNamespace: true,
     terminationGracePeriodSeconds: GRACE_SECONDS,
     ...(imagePullSecrets.length === 0 ? {} : { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) }),

@@ -66,8 +66,8 @@ function grantedBefore({ unreadable, find, ...view }: NamespaceView, verb: 'get'
 }
 
 /**
- * Secrets that routers must not read: those of CAs, of this site and of others in the namespace; the site's record; the key of the grant
- * server; the certificates of clients of the routers' API.
+ * Secrets that routers must not read: those of all CAs in the namespace, the site's record and the key of the grant server. Certificates of
+ * clients of the routers' API are excluded too, since they would let a router impersonate such a client.
  */
 function kept({ resources, namespace, settings }: NamespaceView, site: Site): ReadonlySet<string> {
   const { Certificate, RouterAccess, SecuredAccess, AccessGrant } = resources;

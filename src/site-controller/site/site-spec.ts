@@ -1,4 +1,4 @@
-/** What the fields of a Site require of a cluster. */
+/** Derives from the fields of a Site what the site needs in a cluster. */
 import { narrowingProblems } from '../../site/plan/narrowing.ts';
 import { createHash } from 'node:crypto';
 import type { Site } from '../../api/skupper/index.ts';

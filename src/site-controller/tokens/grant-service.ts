@@ -12,7 +12,7 @@ import { REDEEM_PATH } from '../../trust/tokens/redemption.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import type { GrantSettings } from '../settings.ts';
 
-/** Where tokens can be redeemed, or the reason why they cannot. */
+/** Address where tokens can be redeemed, or the reason why they cannot. */
 export type GrantAddress = { readonly url: (grant: string) => string; readonly ca: string } | { readonly problem: Problem };
 
 export interface GrantServiceOptions {

@@ -1,4 +1,4 @@
-/** Which certificates the Certificates of a namespace ask for, and when one must be issued again (pure). */
+/** Determines which certificates the Certificates of a namespace ask for, and when one must be issued again (pure). */
 import { LOCAL_CA, LOCAL_SERVER, SITE_CA } from '../../api/skupper/cluster-names.ts';
 import { parseDuration } from '../../api/skupper/duration.ts';
 import type { Certificate, Site } from '../../api/skupper/index.ts';
@@ -92,8 +92,8 @@ function wantedSecret(certificate: Certificate, isShown: boolean, defaultIssuer:
 }
 
 /**
- * Existing tools request a link's certificate with a Certificate that does not say so: it is for a client only, of the site's own CA, and
- * has no hosts. Certificates that routers present are link certificates too.
+ * Existing tools request a link's certificate without saying so: their Certificate is for a client only, of the site's own CA, and has no
+ * hosts. Certificates that routers present are link certificates too.
  */
 function isLinkByNature(certificate: Certificate, isShown: boolean, isOfDefault: boolean): boolean {
   if (isShown) return true;
@@ -143,7 +143,7 @@ export interface Standing {
   readonly authorityKey?: string;
 }
 
-/** Whether it satisfies its holder. A user's certificate need not satisfy more than this. */
+/** Whether subject, hosts, CA flag and validity are as desired. A user's certificate need not satisfy more than this. */
 export function serves(
   { facts }: Pick<Standing, 'facts'>,
   wanted: Pick<WantedSecret, 'subject' | 'hosts' | 'signing'>,

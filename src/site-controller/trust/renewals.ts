@@ -44,7 +44,7 @@ interface Answering {
 
 /**
  * Renews link certificates for other sites when the site's routers request it. A router names its peer, but only the record decides whether
- * that peer gets a certificate. So a compromised router gets none for a name that has none.
+ * that peer gets a certificate. So a compromised router cannot obtain one for a name that has none on record.
  */
 export class RenewalHandler {
   readonly #options: RenewalHandlerOptions;

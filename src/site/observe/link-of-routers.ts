@@ -13,7 +13,7 @@ export interface LinkOfRouters extends LinkState {
 
 /**
  * Each router of a site opens each link, and one operational link carries the traffic of all. So the link is operational if any router has
- * it. A router without it is reported only if it has failed and serves clients, not while it starts or stops or its state is unknown.
+ * it. A router without it is reported only if it has failed and serves clients: not while it starts, stops or is unknown.
  * @param view.router this router, and what it has received from the others
  * @param view.serving the other routers that serve clients
  */

@@ -1,4 +1,4 @@
-/** What a router in a cluster publishes about the network, for tools and for the site's controller (pure). */
+/** Network data that a router in a cluster publishes, for tools and for the site's controller (pure). */
 import type { SiteRecord } from '../../api/skupper/index.ts';
 import type { RouterRecord, RouterState } from '../../router/contract.ts';
 import type { SitePlan } from '../plan/plan.ts';

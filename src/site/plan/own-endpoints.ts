@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import type { AccessConfig, LinkEndpoint } from '../../router/contract.ts';
 
 /**
- * Drops endpoints at which this site would reach its own machine, if others are left: many machines share a name, and addresses between
- * containers. Another site on this machine is found by its other ports.
+ * Drops endpoints at which this site would reach its own machine, if others are left: many machines have the same name, or the same
+ * addresses of container networks. Another site on this machine is found by its other ports.
  * @param hosts names and addresses of this machine
  */
 export function withoutOwn(
