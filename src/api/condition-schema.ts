@@ -1,8 +1,8 @@
 import { choice, integer, listOf, object, optional, text } from './schema.ts';
 
 /**
- * A list of metav1.Condition, with that type's own limits (k8s.io/apimachinery, pkg/apis/meta/v1/types.go), merged by
- * `type` on server-side apply.
+ * A list of metav1.Condition with the limits of that type (k8s.io/apimachinery, pkg/apis/meta/v1/types.go). Server-side apply
+ * merges it by `type`.
  */
 export function conditions(description: string) {
   return listOf(condition, description, { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] });

@@ -1,4 +1,4 @@
-/** metav1.Condition: how what is known now becomes what a status says, with the time since when it holds. */
+/** metav1.Condition: merges the current findings into the conditions of a status, with the time of the last transition. */
 import type { Condition } from '../kube/objects.ts';
 import { printable } from '../text/printable.ts';
 
@@ -6,13 +6,13 @@ export type { Condition };
 
 export type ConditionNow = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** A message may have 32,768 characters; people read far less. */
+/** metav1.Condition allows 32,768 characters. People read far less. */
 const MOST_CHARACTERS = 1024;
 
 /**
- * The new conditions, in order, with the time of change kept where the status did not change. Conditions of other types in `previous`
- * belong to others and stay.
- * @param at `now` as RFC 3339, and the generation that was looked at
+ * Returns the new conditions in order. `lastTransitionTime` is kept if the status did not change. Conditions of other types in
+ * `previous` belong to other writers and are kept.
+ * @param at `now` as RFC 3339, and the generation that was observed
  */
 export function mergeConditions(
   previous: readonly Condition[],
@@ -35,7 +35,7 @@ export function mergeConditions(
   return [...ours, ...before.values()];
 }
 
-/** On one line, without control characters, and bounded: the text may quote anything. */
+/** Puts the message on one line, without control characters and bounded in length, because it may quote untrusted text. */
 export function statusMessage(message: string): string {
   return printable(message, MOST_CHARACTERS);
 }

@@ -1,10 +1,10 @@
-/** Turns schemas into CustomResourceDefinitions (apiextensions.k8s.io/v1). */
+/** Converts schemas to CustomResourceDefinitions (apiextensions.k8s.io/v1). */
 import type { TObject } from 'typebox';
 import type { KubeObject, StringMap } from '../kube/objects.ts';
 import { apiVersionOf, resource, type Resource } from '../kube/resource.ts';
 import { VERSION, VERSION_ANNOTATION } from '../version.ts';
 
-/** A structural schema: plain JSON. */
+/** A structural schema as plain JSON. */
 export interface Structural {
   readonly type?: string;
   readonly description?: string;
@@ -35,7 +35,7 @@ export interface PrinterColumn {
   readonly type: 'string' | 'integer' | 'boolean' | 'date';
   readonly jsonPath: string;
   readonly description: string;
-  /** Above 0: only with `kubectl get -o wide`. */
+  /** Column priority. Columns above 0 are shown only with `kubectl get -o wide`. */
   readonly priority?: number;
 }
 
@@ -56,7 +56,7 @@ export interface CustomResourceDefinition extends KubeObject {
     };
     readonly scope: 'Namespaced' | 'Cluster';
     readonly versions: readonly CrdVersion[];
-    /** Never written with the rest, see below. */
+    /** Never written with the other fields, see `customResourceDefinition`. */
     readonly conversion?: { readonly strategy: string };
   };
 }
@@ -78,7 +78,7 @@ export const customResourceDefinitionsResource = resource<CustomResourceDefiniti
   'cluster',
 );
 
-/** What a resource consists of, as its author writes it. */
+/** Everything that defines a resource, in the form in which its author writes it. */
 export interface Definition {
   readonly resource: Resource;
   readonly singular: string;
@@ -86,18 +86,18 @@ export interface Definition {
   readonly categories: readonly string[];
   readonly description: string;
   readonly spec: TObject;
-  /** Makes `status` a subresource. */
+  /** Schema of the status; its presence makes `status` a subresource. */
   readonly status?: { readonly schema: TObject; readonly nullable: boolean };
   readonly columns: readonly PrinterColumn[];
   readonly selectableFields?: readonly string[];
   readonly annotations?: StringMap;
-  /** An object without `spec` gets an empty one, where no field of it must be given. */
+  /** Whether an object without `spec` gets an empty one. Only for specs without required fields. */
   readonly specMayBeLeftOut?: boolean;
 }
 
 /**
- * `spec.conversion` is left out on purpose: with one version nothing is converted, and stating `None` would be refused
- * on a definition on which an earlier system left a conversion webhook. Who applies it takes such a webhook away.
+ * `spec.conversion` is left out on purpose: with one version nothing is converted. The API server refuses `None` on a definition
+ * that still has the conversion webhook of an earlier system. Whatever applies the definition removes such a webhook.
  */
 export function customResourceDefinition(definition: Definition): CustomResourceDefinition {
   const { group, kind, plural, namespaced, version } = definition.resource;
@@ -139,14 +139,14 @@ function rootSchema({ description, spec, status, specMayBeLeftOut = false }: Def
   };
 }
 
-/** A schema as plain JSON: what typebox keeps beside it is not enumerable, and so not in the text. */
+/** Returns a schema as plain JSON. The extra properties of typebox are not enumerable, so JSON.stringify drops them. */
 export function structural(schema: TObject): Structural {
   const plain: unknown = JSON.parse(JSON.stringify(schema), (key, value: unknown) => (isEmptyRequired(key, value) ? undefined : value));
-  // The blocks in schema.ts write only keywords that Structural names, and a test has the API server accept the result.
+  // The helpers in schema.ts write only keywords that Structural names; a test checks that the API server accepts the result.
   return plain as Structural;
 }
 
-/** OpenAPI v3.0 wants at least one name in `required`, or no such keyword. */
+/** In OpenAPI v3.0 `required` has at least one name or is absent. */
 function isEmptyRequired(key: string, value: unknown): boolean {
   return key === 'required' && Array.isArray(value) && value.length === 0;
 }

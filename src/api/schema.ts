@@ -1,19 +1,17 @@
 /**
- * Building blocks of a resource's schema: JSON Schema as Kubernetes' structural OpenAPI v3 wants it, from which the
- * TypeScript type follows.
- *
+ * Helpers for resource schemas: JSON Schema in Kubernetes' structural OpenAPI v3 form, with the TypeScript type derived from it.
+ * Structural schemas use `additionalProperties` for maps, allow `nullable`, and forbid unions of types, so some typebox types are
+ * replaced here.
  * Source: Kubernetes documentation, "Specifying a structural schema" and "Extend the Kubernetes API with
- * CustomResourceDefinitions". Maps are `additionalProperties` (`patternProperties` is not allowed there), an optional
- * value may be `nullable`, and no node may have a union of types, hence blocks of our own where typebox has others.
- *
- * typebox is imported as a namespace so that the bundle takes only the parts used (a fifth of it).
+ * CustomResourceDefinitions".
+ * typebox is imported as a namespace, so the bundle takes only the parts used (a fifth of it).
  */
 import * as Type from 'typebox';
 import type { Static, TProperties, TSchema } from 'typebox';
 
-/** What a value may be, and what it is where it is left out. */
+/** Limits of a value, and its default. */
 interface Limits<T> {
-  /** Filled in by the API server. */
+  /** Default that the API server fills in. */
   readonly default?: T;
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -30,14 +28,14 @@ interface Limits<T> {
   readonly 'x-kubernetes-validations'?: readonly Validation[];
 }
 
-/** A rule in CEL (`x-kubernetes-validations`). */
+/** A CEL rule (`x-kubernetes-validations`). */
 export interface Validation {
   readonly rule: string;
-  /** What is wrong and what to do about it. */
+  /** What is wrong and how to fix it. */
   readonly message: string;
 }
 
-/** Data as it comes out of a cache: shared, so never changed. */
+/** Data from a cache: shared, so it must not be changed. */
 export type Frozen<T> = T extends readonly (infer E)[]
   ? readonly Frozen<E>[]
   : T extends object
@@ -51,15 +49,14 @@ export type ValueOf<S extends TSchema> = Frozen<Static<S>>;
 export const optional = Type.Optional;
 
 /**
- * A field that may be left out, or be `null`, which then stays `null` even where there is a default. Not for a choice: see
- * `nullableChoice`. Where a field is not nullable
- * it drops the `null` and accepts the object.
+ * An optional field that may also be `null`. `null` stays `null` even if there is a default. For choices use `nullableChoice`. On
+ * a field that is not nullable the API server drops the `null` and accepts the object.
  */
 export function nullable<S extends TSchema>(schema: S) {
   return Type.Optional(Type.Unsafe<Static<S> | null>({ ...schema, nullable: true }));
 }
 
-/** An object with known fields; others are pruned by the API server. */
+/** An object with known fields. The API server prunes unknown fields. */
 export function object<P extends TProperties>(description: string, properties: P, validations?: readonly Validation[]) {
   return Type.Object(properties, { description, ...(validations === undefined ? {} : { 'x-kubernetes-validations': validations }) });
 }
@@ -76,14 +73,14 @@ export function integer(format: 'int32' | 'int64', description: string, limits: 
   return Type.Unsafe<number>(keywords({ type: 'integer', format }, description, limits));
 }
 
-/** One of a few words. */
+/** One of a fixed set of values. */
 export function choice<const V extends readonly string[]>(values: V, description: string, limits: Limits<V[number]> = {}) {
   return Type.Unsafe<V[number]>(keywords({ type: 'string', enum: [...values] }, description, limits));
 }
 
 /**
- * One of a few words, or `null`, which stays `null`. The words are a pattern, since under `enum` the API server refuses `null`, whatever
- * `nullable` says (seen with Kubernetes 1.36).
+ * One of a fixed set of values, or `null`, which stays `null`. Uses `pattern` because the API server refuses `null` under `enum`,
+ * even if `nullable` is set (seen with Kubernetes 1.36).
  */
 export function nullableChoice<const V extends readonly string[]>(values: V, description: string) {
   const shape = { type: 'string', pattern: `^(${values.join('|')})$`, nullable: true, description };
@@ -98,7 +95,7 @@ export function mapOf<S extends TSchema>(values: S, description: string, limits:
   return Type.Unsafe<Record<string, Static<S>>>(keywords({ type: 'object', additionalProperties: values }, description, limits));
 }
 
-/** Any object; the API server keeps what it does not know. */
+/** Any object. The API server keeps its unknown fields. */
 export function anyObject(description: string, limits: Limits<object> = {}) {
   return Type.Unsafe<Record<string, unknown>>(
     keywords({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, description, limits),

@@ -1,6 +1,6 @@
 import { choice, integer, listOf, mapOf, nullable, object, text } from '../schema.ts';
 
-/** Where something can be reached. */
+/** Schema of one address of a Listener. */
 export const ingress = object('One address at which clients reach the pods.', {
   address: text('A host name or an IP address.'),
   addressType: choice(['Hostname', 'IP'], 'Which of the two `address` is.'),
@@ -11,7 +11,7 @@ export const ingress = object('One address at which clients reach the pods.', {
   ),
 });
 
-/** A list of such addresses, the preferred one first. */
+/** Schema of a list of addresses, preferred address first. */
 export function ingressAddresses(description: string) {
   return nullable(listOf(ingress, description));
 }

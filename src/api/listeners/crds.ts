@@ -4,12 +4,15 @@ import { listenerClassSpec } from './listener-class.ts';
 import { listenerSpec, listenerStatus } from './listener.ts';
 import { podListenersSpec, podListenersStatus } from './pod-listeners.ts';
 
-/** The definitions that the controller applies, built from the schemas; deploy/crds/ holds the same as YAML. */
+/** Builds the definitions that the controller applies from the schemas. deploy/crds/ holds the same as YAML. */
 export function customResourceDefinitions(): CustomResourceDefinition[] {
   return definitions.map(customResourceDefinition);
 }
 
-/** Deleting a definition deletes every object of its kind, so a Helm release that once installed it leaves it. */
+/**
+ * Keeps the definitions when a Helm release that installed them is removed: deleting a definition deletes every object of its
+ * kind.
+ */
 const annotations = { 'helm.sh/resource-policy': 'keep' };
 const categories = ['earshot'];
 const READY = '.status.conditions[?(@.type=="Ready")]';

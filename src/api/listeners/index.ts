@@ -1,6 +1,6 @@
 /**
- * listeners.stackable.tech/v1alpha1: the types of its objects and where they live. The schemas are imported as types
- * only, so a program that just reads and writes these objects does not load them.
+ * listeners.stackable.tech/v1alpha1: object types and resource descriptions. The schemas are imported as types only, so programs
+ * that only read and write objects do not load them.
  */
 import type { KubeObject } from '../../kube/objects.ts';
 import { resource } from '../../kube/resource.ts';
@@ -16,10 +16,10 @@ export type PreferredAddressType = NonNullable<ListenerClassSpec['preferredAddre
 export type ObjectOverridesPolicy = NonNullable<ListenerClassSpec['objectOverridesPolicy']>;
 export type NodeLossPolicy = NonNullable<ListenerClassSpec['nodeLossPolicy']>;
 
-/** A policy: how Listeners of this class are exposed. Cluster-scoped. */
+/** Cluster-scoped policy: how Listeners of this class are exposed. */
 export interface ListenerClass extends KubeObject {
   readonly spec: ListenerClassSpec;
-  /** Why what is stored cannot be read by this version's definition. Never stored; the spec then says nothing. */
+  /** Reason why the stored object does not match this version's definition. Never stored. If set, the spec holds no values. */
   readonly unreadable?: string;
 }
 
@@ -33,7 +33,7 @@ export type AddressType = ListenerIngress['addressType'];
 /** A set of pods to expose. */
 export interface Listener extends KubeObject {
   readonly spec: ListenerSpec;
-  /** Why what is stored cannot be read by this version's definition. Never stored; the spec then says nothing. */
+  /** Reason why the stored object does not match this version's definition. Never stored. If set, the spec holds no values. */
   readonly unreadable?: string;
   readonly status?: ListenerStatus | null;
 }
@@ -44,10 +44,9 @@ export type PodListenersStatus = ValueOf<typeof podListenersStatus>;
 export type PodListener = ValueOf<typeof podListener>;
 
 /**
- * The Listeners that one pod mounts, and the addresses that reach that pod. Request and answer are both in the spec: the
- * node's driver asks by a key of `spec.mounts`, by volume handle, and the controller answers with an entry of
- * `spec.listeners`, by name of the pod's volume. What a mount still waits for is in the status. Who may write what, and why:
- * docs/adr/0005.
+ * The Listeners that one pod mounts, and the addresses that reach the pod. The spec holds request and answer: the node driver
+ * adds `spec.mounts` entries by volume handle, the controller adds `spec.listeners` entries by volume name. The status says what
+ * a mount still waits for. Field ownership: docs/adr/0005.
  */
 export interface PodListeners extends KubeObject {
   readonly spec: PodListenersSpec;

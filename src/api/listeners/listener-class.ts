@@ -1,8 +1,8 @@
 import { anyObject, choice, flag, mapOf, nullable, nullableChoice, object, optional, text } from '../schema.ts';
 
 /**
- * `OpenShiftRoute` and `openshiftRoute` are admitted because a class of an earlier system may hold them; nothing is
- * exposed by them here, and the Listener's condition says so. See docs/adr/0003-one-schema.md.
+ * `OpenShiftRoute` and `openshiftRoute` are admitted because a class of an earlier system may hold them. They expose nothing
+ * here, and the Listener's condition says so. See docs/adr/0003-one-schema.md.
  */
 export const listenerClassSpec = object('The policy.', {
   serviceType: choice(

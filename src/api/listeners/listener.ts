@@ -2,7 +2,10 @@ import { conditions } from '../condition-schema.ts';
 import { anyObject, flag, integer, listOf, mapOf, nullable, object, optional, text } from '../schema.ts';
 import { ingressAddresses } from './address.ts';
 
-/** Nothing here limits numbers, names or uniqueness: what was once admitted stays so, and a condition says what cannot work. */
+/**
+ * The schema does not limit numbers, names or uniqueness: objects admitted earlier stay valid, and a condition reports unusable
+ * ports.
+ */
 export const listenerPort = object('One port.', {
   name: text('The name of the port, unique within the Listener; pods read the public number by it.'),
   port: integer('int32', 'The port number, at which the pods listen as well.'),

@@ -1,4 +1,4 @@
-/** Checks a value against a structural schema (see ../crd.ts), as far as our schemas use it. */
+/** Checks a value against a structural schema (see ../crd.ts). Supports the keywords that our schemas use. */
 import type { Structural } from '../crd.ts';
 import { parseDuration } from './duration.ts';
 import { fieldPath } from '../../text/field-path.ts';
@@ -6,22 +6,22 @@ import { isRecord } from '../../text/is-record.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { quoted } from '../../text/printable.ts';
 
-/** What is wrong with a resource, and where. */
+/** A problem in a resource, and its location. */
 export interface ResourceProblem {
-  /** A warning leaves the resource valid: the field has no effect. */
+  /** Severity. With only warnings the resource is valid; a field with a warning has no effect. */
   readonly severity: 'error' | 'warning';
-  /** `spec.ports[0].name`; empty: the whole. */
+  /** Field path such as `spec.ports[0].name`; empty for the whole resource. */
   readonly path: string;
-  /** A predicate about the field: `must be …`. Never holds the value of a secret. */
+  /** A predicate about the field, such as `must be …`. Never contains the value of a secret. */
   readonly message: string;
 }
 
 export type Report = (problem: ResourceProblem) => void;
 
-/** What a list, a map or a text may hold where its schema says nothing. */
+/** Maximum number of entries in a list or map, and of characters in a text, unless the schema sets a limit. */
 const limits = { entries: 4096, characters: 262_144 };
 
-/** @returns the value without unknown fields and with defaults, or undefined where it is wrong (and reported) */
+/** @returns the value without unknown fields and with defaults, or undefined if it is invalid (the problem has been reported) */
 export function checkValue(shape: Structural, value: unknown, path: string, report: Report): unknown {
   const wrong = (message: string) => void report({ severity: 'error', path, message });
   switch (shape.type) {
@@ -52,7 +52,7 @@ function checkFields(shape: Structural, value: object, path: string, report: Rep
   for (const [key, field] of Object.entries(value)) {
     const fieldShape = Object.hasOwn(known, key) ? known[key] : undefined;
     if (fieldShape === undefined) report(unknownField(key, names, path));
-    // As the API server does: a null where none is allowed counts as left out.
+    // As in the API server: null in a field that is not nullable counts as absent.
     else if (field !== null && field !== undefined) result.push([key, checkValue(fieldShape, field, `${path}.${key}`, report)]);
   }
   const given = new Set(result.map(([key]) => key));
@@ -69,7 +69,7 @@ function checkFields(shape: Structural, value: object, path: string, report: Rep
   return Object.fromEntries(result);
 }
 
-/** The forms of rules that can be checked without CEL and without an earlier version of the object: see `parts.ts`. */
+/** Rules that can be checked without CEL and without an earlier version of the object, see `parts.ts`. */
 export const NOT_BEGINNING = /^!self\.startsWith\('([^'\\]+)'\)$/;
 export const EXACTLY_ONE = /^has\(self\.(\w+)\) != has\(self\.(\w+)\)$/;
 

@@ -1,4 +1,4 @@
-/** What `kubectl get` and the command line's tables show of each kind. Without the schemas, so that a table costs little. */
+/** Columns of `kubectl get` and of the command line's tables for each kind. Does not import the schemas, so tables load fast. */
 import { column, type PrinterColumn } from '../crd.ts';
 import type { SkupperKind } from './index.ts';
 

@@ -19,7 +19,7 @@ import { routerAccessSpec, routerAccessStatus } from './router-access.ts';
 import { securedAccessSpec, securedAccessStatus } from './secured-access.ts';
 import { siteSpec, siteStatus } from './site.ts';
 
-/** The definitions of the connection half; deploy/crds/ holds the same as YAML. */
+/** Definitions of the connection half. deploy/crds/ holds the same as YAML. */
 export function skupperDefinitions(): CustomResourceDefinition[] {
   return kinds.map(([kind, { shortNames = [], description, spec, status }]) =>
     customResourceDefinition({
@@ -27,7 +27,7 @@ export function skupperDefinitions(): CustomResourceDefinition[] {
       singular: kind.toLowerCase(),
       shortNames,
       categories: ['earshot'],
-      // Deleting a definition deletes every object of its kind, so a Helm release that once installed it leaves it.
+      // Deleting a definition deletes every object of its kind, so a Helm release that installed it keeps it.
       annotations: { 'helm.sh/resource-policy': 'keep' },
       description,
       spec,
@@ -38,7 +38,7 @@ export function skupperDefinitions(): CustomResourceDefinition[] {
   );
 }
 
-/** The schema of each kind's `spec`. */
+/** Schemas of the `spec` of each kind. */
 export function specSchemas(): readonly (readonly [SkupperKind, Structural])[] {
   return kinds.map(([kind, { spec }]) => [kind, structural(spec)]);
 }
@@ -118,5 +118,5 @@ const described: Readonly<Record<SkupperKind, Described>> = {
   },
 };
 
-// The keys of a table by kind.
+// The keys of the table are kinds.
 const kinds = Object.entries(described) as readonly (readonly [SkupperKind, Described])[];

@@ -1,7 +1,6 @@
 /**
- * skupper.io/v2alpha1: the types of its objects and where they live. The schemas are imported as types only, so a program
- * that just reads and writes these objects does not load them. What a file or a peer sends becomes one of these types by
- * `validateResource` (validate.ts).
+ * skupper.io/v2alpha1: object types and resource descriptions. The schemas are imported as types only, so programs that only read
+ * and write objects do not load them. `validateResource` (validate.ts) turns input of files and peers into these types.
  */
 import type { TSchema } from 'typebox';
 import type { KubeObject } from '../../kube/objects.ts';
@@ -26,7 +25,7 @@ import type { routerAccessSpec, routerAccessStatus } from './router-access.ts';
 import type { securedAccessSpec, securedAccessStatus } from './secured-access.ts';
 import type { siteSpec, siteStatus } from './site.ts';
 
-/** Any of the kinds. `K` tells them apart where several are in one list. */
+/** An object of any kind. `K` discriminates between kinds in one list. */
 interface SkupperObject<K extends string, Spec extends TSchema, Status extends TSchema> extends KubeObject {
   readonly apiVersion: typeof API_VERSION;
   readonly kind: K;
@@ -61,11 +60,11 @@ export type AccessTokenStatus = ValueOf<typeof accessTokenStatus>;
 export type RouterAccessStatus = ValueOf<typeof routerAccessStatus>;
 export type SecuredAccessStatus = ValueOf<typeof securedAccessStatus>;
 export type CertificateStatus = ValueOf<typeof certificateStatus>;
-/** One site, as `Site.status.network` has it. */
+/** One site in `Site.status.network`. */
 export type SiteRecord = NonNullable<SiteStatus['network']>[number];
-/** A link that another site opened, as `Site.status.incomingLinks` has it. */
+/** A link that another site opened, in `Site.status.incomingLinks`. */
 export type IncomingLink = NonNullable<SiteStatus['incomingLinks']>[number];
-/** Where links are accepted. `port` is text here. */
+/** Address at which links are accepted. `port` is a string here. */
 export type Endpoint = ValueOf<typeof endpoint>;
 
 export type SkupperResource =
@@ -103,7 +102,7 @@ export const attachedConnectorBindings = resource<AttachedConnectorBinding>(
   'attachedconnectorbindings',
 );
 
-/** All of them by kind, in the order in which people read them. */
+/** All resources by kind, in display order. */
 export const skupperResources: Readonly<Record<SkupperKind, Resource>> = {
   Site: sites,
   Listener: listeners,

@@ -1,7 +1,7 @@
 import { integer, listOf, mapOf, object, optional, text } from '../schema.ts';
 import { endpoint, routingKeys, statusWith, tlsCredentials } from './parts.ts';
 
-/** Above this a path's cost could not be told from an unreachable one. */
+/** Maximum cost of a link. Beyond it a path could not be distinguished from an unreachable one. */
 export const MAXIMUM_COST = 65_535;
 
 export function cost(description: string) {

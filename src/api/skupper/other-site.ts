@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../kube/objects.ts';
 
 /**
- * Whether an object is of a Site other than this one: that may be gone, and the object goes with it a moment later. What no Site owns is of none:
- * somebody has put it back from a copy.
+ * Whether an object is owned by another Site. That Site may be deleted already, and garbage collection soon deletes the object
+ * too. An object without a Site as owner belongs to no other site: it was restored from a backup.
  */
 export function isOfAnotherSite({ metadata: { ownerReferences = [] } }: KubeObject, uid: string | undefined): boolean {
   const sites = ownerReferences.filter(({ kind }) => kind === 'Site');

@@ -1,12 +1,12 @@
-/** Fields that several kinds have. */
+/** Fields that several kinds share. */
 import type { TProperties } from 'typebox';
 import { conditions } from '../condition-schema.ts';
 import { RESERVED_KEYS } from '../../text/names.ts';
 import { choice, flag, integer, listOf, mapOf, object, optional, text, type Validation } from '../schema.ts';
 
 /**
- * Printable ASCII without spaces: a routing key stands in the `:authority` of HTTP/2 and in log lines as it is. Routers tell
- * each other of keys of at most 253 bytes. Some are reserved (`isReservedKey`).
+ * Printable ASCII without spaces, because a routing key is used as is in the `:authority` of HTTP/2 and in log lines. Routers
+ * exchange keys of at most 253 bytes. Some keys are reserved (`isReservedKey`).
  */
 export function routingKey(description: string) {
   return text(`${description} It does not begin with \`${RESERVED_KEYS}\`.`, {
@@ -17,7 +17,7 @@ export function routingKey(description: string) {
   });
 }
 
-/** A rule that the loader of files knows as well: see `check.ts`. */
+/** The file loader checks this rule too, see `check.ts`. */
 const notReserved: Validation = {
   rule: `!self.startsWith('${RESERVED_KEYS}')`,
   message: `must not begin with \`${RESERVED_KEYS}\`: such keys are kept for the system`,
@@ -40,7 +40,7 @@ export function tlsCredentials(use: string) {
 
 export const settings = optional(mapOf(text('The value of the setting.'), 'Further settings by name, for what has no field of its own.'));
 
-/** `tcp` is all that there is; another word is refused by the resource's status, not when it is written. */
+/** Only `tcp` is supported. Other values are admitted and then reported in the resource's status. */
 export const type = optional(text('The protocol that is carried: `tcp`.', { default: 'tcp' }));
 
 export const observer = optional(
@@ -81,7 +81,7 @@ export const selectedPods = optional(
 
 export const hasMatchingListener = optional(flag('Whether at least one listener with this routing key is reachable in the network.'));
 
-/** Of fields of later versions that narrow what others may do: pruned, they would leave everything open. */
+/** Description of fields from later versions that restrict access. Pruning them would leave access unrestricted. */
 export const REFUSED =
   'Field of a later version of this API. It narrows what other sites may do, which this version cannot, so the object is refused.';
 
@@ -89,7 +89,7 @@ export const routingKeys = optional(
   listOf(text('A routing key.'), `The only routing keys that may be used over it. ${REFUSED}`, { maxItems: 4096 }),
 );
 
-/** A status with the fields that every kind's has. `conditionTypes` says what the conditions are about. */
+/** A status with the common fields of all kinds. `conditionTypes` describes the conditions. */
 export function statusWith<P extends TProperties>(conditionTypes: string, properties: P) {
   return object('What has become of it.', {
     status: optional(
@@ -104,9 +104,7 @@ export function statusWith<P extends TProperties>(conditionTypes: string, proper
   });
 }
 
-/**
- * A rule that the loader of files knows as well: see `validate.ts`. Both names are of fields beside each other.
- */
+/** Rule that exactly one of two fields of an object is set. The file loader checks it too, see `validate.ts`. */
 export function exactlyOne(a: string, b: string): Validation {
   return { rule: `has(self.${a}) != has(self.${b})`, message: `give exactly one of \`${a}\` and \`${b}\`` };
 }

@@ -1,11 +1,11 @@
-/** What the account of a site's routers may do in the namespace of its site: the controller grants it, and the routers need no more. */
+/** RBAC rules of a site's routers in the site's namespace. The controller grants exactly these. */
 import type { PolicyRule } from '../../kube/objects.ts';
 import { NETWORK_STATUS, RENEWALS, ROUTER, SITE_LEADER } from './cluster-names.ts';
 import { GROUP } from './names.ts';
 
 /**
- * @param read the names of Secrets that may be read
- * @param renew of those that may be written as well: what a link's other end has renewed. None is ever made or taken away
+ * @param read names of Secrets that may be read
+ * @param renew names of Secrets that may also be patched, with certificates renewed by the peer; none is created or deleted
  */
 export function routerRights(read: Iterable<string>, renew: Iterable<string>): readonly PolicyRule[] {
   return [
@@ -24,16 +24,16 @@ export function routerRights(read: Iterable<string>, renew: Iterable<string>): r
     { apiGroups: [''], resources: ['configmaps'], resourceNames: [ROUTER], verbs: READ },
     { apiGroups: [''], resources: ['configmaps'], resourceNames: [NETWORK_STATUS, RENEWALS], verbs: [...READ, 'patch'] },
     { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [SITE_LEADER], verbs: ['get', 'patch'] },
-    // A name cannot be asked for where something is made: the first router of a site makes its Lease.
+    // RBAC cannot restrict `create` by name. The first router of a site creates its Lease.
     { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
-    // It says which Secrets may be read, and when that changes.
+    // The Role lists the Secrets that may be read, and the watch shows when that list changes.
     { apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles'], resourceNames: [ROUTER], verbs: READ },
     ...ofSecrets([...read], READ),
     ...ofSecrets([...renew], ['patch']),
   ];
 }
 
-/** A rule without names would be for all of them. */
+/** Returns no rule without names, because a rule without `resourceNames` covers all Secrets. */
 function ofSecrets(names: readonly string[], verbs: readonly string[]): readonly PolicyRule[] {
   return names.length === 0 ? [] : [{ apiGroups: [''], resources: ['secrets'], resourceNames: names.toSorted(), verbs }];
 }

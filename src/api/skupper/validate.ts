@@ -1,7 +1,7 @@
 /**
- * From what a file or a peer says to a resource: checks it against its kind's schema, drops what the schema does not know
- * and fills in defaults, as the API server of Kubernetes does. Works on untrusted input: it goes only as deep as the
- * schema, and the number of problems that it reports is bounded.
+ * Turns input of a file or a peer into a resource. As in the API server, it checks the schema of the kind, drops unknown fields
+ * and fills in defaults. Input is untrusted: recursion depth is bounded by the schema, and the number of reported problems is
+ * bounded.
  */
 import type { ObjectMeta } from '../../kube/objects.ts';
 import type { Structural } from '../crd.ts';
@@ -17,17 +17,17 @@ import { isResourceName } from '../../text/names.ts';
 export type { ResourceProblem } from './check.ts';
 
 export interface Validated {
-  /** Present unless a problem is an error. Has no `status`. */
+  /** The resource without `status`; absent if a problem is an error. */
   readonly resource?: SkupperResource;
-  /** Present where kind and name can be read, also where the rest is wrong. */
+  /** Kind and name, if they can be read, even if the rest is invalid. */
   readonly identity?: { readonly kind: SkupperKind; readonly name: string };
   readonly problems: readonly ResourceProblem[];
 }
 
-/** More than these are counted, not listed. */
+/** Maximum number of listed problems; further ones are only counted. */
 const MAXIMUM_PROBLEMS = 50;
 
-/** One resource of skupper.io/v2alpha1, as parsed from YAML or JSON. */
+/** Validates one resource of skupper.io/v2alpha1, parsed from YAML or JSON. */
 export function validateResource(value: unknown): Validated {
   const problems: ResourceProblem[] = [];
   let dropped = 0;
@@ -44,7 +44,7 @@ export function validateResource(value: unknown): Validated {
   return resource === undefined || wrong ? { identity, problems } : { resource, identity, problems };
 }
 
-/** `spec.port: must be a whole number`, for a line of text. */
+/** Formats a problem as one line, such as `spec.port: must be a whole number`. */
 export function problemText({ path, message }: ResourceProblem): string {
   return path === '' ? message : `${path}: ${message}`;
 }
@@ -71,7 +71,7 @@ function readResource(value: unknown, report: Report): { kind: SkupperKind; name
   const checked = checkValue(specShapes[kind], spec ?? {}, 'spec', report);
   if (meta === undefined) return undefined;
   if (!isRecord(checked)) return { kind, name: meta.name };
-  // The schema of this kind, from which its type follows, has just been found to hold.
+  // The value has just been validated against the schema of this kind, from which the type is derived.
   const resource = { apiVersion, kind, metadata: meta, spec: checked } as unknown as SkupperResource;
   return { kind, name: meta.name, resource };
 }
@@ -112,7 +112,7 @@ function butIs(value: unknown): string {
   return isText(value) ? `, not ${quoted(value)}` : '';
 }
 
-/** Without what an object inherits: a key of hostile input may be called like one of Object's own. */
+/** Own fields only: hostile input may use names of Object.prototype's properties as keys. */
 function ownFields(value: object): Readonly<Record<string, unknown>> {
   return Object.assign(Object.create(null), value);
 }
