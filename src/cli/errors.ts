@@ -1,10 +1,10 @@
 import type { ShownAs } from '../errors/catalogue.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 
-/** What ends a command, in words for the person at the terminal. */
+/** An error that ends a command, with a message for the user at the terminal. */
 export class CliError extends EarshotError<ShownAs<'exit'>> {}
 
-/** Documented in docs/reference/cli.md; numbers never change their meaning. */
+/** Documented in docs/reference/cli.md. Numbers never change their meaning. */
 export const exitCodes = {
   failed: 1,
   usage: 2,
@@ -17,7 +17,7 @@ export const exitCodes = {
   'not-running': 6,
 } as const satisfies Record<ShownAs<'exit'>, number>;
 
-/** For any error. */
+/** Exit code for any error. */
 export function exitCodeOf(error: unknown): number {
   return error instanceof EarshotError && isExit(error.code) ? exitCodes[error.code] : exitCodes.failed;
 }

@@ -8,9 +8,9 @@ import { buildProgram } from './program.ts';
 import { endAtOnce } from './processes/signals.ts';
 import { processTerminal } from './output/terminal.ts';
 
-// Whoever read the output has seen enough, as in `earshot status | head`. The code is what a shell gives for SIGPIPE.
+// The reader closed the pipe early, as in `earshot status | head`. Exits with the code that a shell reports for SIGPIPE.
 process.stdout.on('error', (error) => {
-  // Nobody reads the log of something that serves others: it goes on.
+  // A server process goes on without its log.
   if (destinationInUse() !== undefined) return;
   if (!('code' in error) || error.code !== 'EPIPE') throw error;
   process.exit(141);
@@ -18,21 +18,21 @@ process.stdout.on('error', (error) => {
 
 nameProcess();
 
-/** Milliseconds. */
+/** Maximum time in milliseconds for flushing the log. */
 const FLUSH_DEADLINE = 500;
-/** Milliseconds until what is over ends, also where a thread waits for the system still. */
+/** Milliseconds until the process is ended even if a thread still waits in a system call. */
 const LINGER = 500;
 
 try {
   await buildProgram(processTerminal).parseAsync();
 } catch (error) {
-  // Commander has printed its own words already.
+  // Commander has already printed its message.
   if (!(error instanceof CommanderError)) process.stderr.write(`earshot: ${messageOf(error)}\n`);
   process.exitCode = error instanceof CommanderError ? (error.exitCode === 0 ? 0 : exitCodes.usage) : exitCodeOf(error);
 }
 
-// A log that nobody takes must not keep the process: neither what waits, nor a write that does not come back.
+// A log that cannot be written must not keep the process alive: neither buffered lines nor a write that never returns.
 const log = destinationInUse();
 if ((await log?.flush(FLUSH_DEADLINE)) === false) endAtOnce(process.exitCode);
-// Nor must a name that others chose, whose resolver says nothing: a lookup cannot be ended.
+// A DNS lookup cannot be cancelled, so a resolver that never answers must not keep the process alive either.
 if (log !== undefined) setTimeout(() => endAtOnce(process.exitCode, 'threads wait'), LINGER).unref();

@@ -1,4 +1,4 @@
-/** Whether a namespace of this machine is the user's own, or one that another user runs: pure, but for the look at the disk. */
+/** Finds out whether a namespace of this machine belongs to the user or to another one. Pure, except for the file checks. */
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { baseDirectory, layoutOf, namespacesDirectory, surroundings, type Surroundings } from '../platform/linux/layout.ts';
@@ -6,18 +6,19 @@ import { commandIn } from '../text/command-in.ts';
 import { printable } from '../text/printable.ts';
 import { CliError } from './errors.ts';
 
-/** Whose namespace it may be besides, and what shows that it is. */
+/** Another user to whom the namespace may belong, and the evidence. */
 export interface OtherUser {
   readonly name: string;
-  /** That one of them exists is enough. */
+  /** Paths that show it; one existing path is enough. */
   readonly signs: readonly string[];
-  /** What to do to act as that user. */
+  /** How to act as that user. */
   readonly advice: string;
 }
 
 /**
- * Root's namespaces for other users; for root those of whoever typed `sudo`. Undefined where EARSHOT_HOME says which are meant.
- * @param homeOf the home of a user, by /etc/passwd
+ * The other user whose namespace may be meant: root, or for root the user who ran `sudo`. Undefined if EARSHOT_HOME is set, which
+ * names the directory.
+ * @param homeOf home directory of a user from /etc/passwd
  */
 export function otherUser(
   namespace: string,
@@ -36,7 +37,7 @@ export function otherUser(
   return { name, signs: [directory], advice: 'try again without sudo' };
 }
 
-/** passwd(5): the sixth field. */
+/** Home directory in passwd(5): the sixth field. */
 export function homeIn(passwd: string, user: string): string | undefined {
   const home = passwd
     .split('\n')
@@ -45,7 +46,7 @@ export function homeIn(passwd: string, user: string): string | undefined {
   return home?.startsWith('/') === true ? home : undefined;
 }
 
-/** The other user who has a namespace of this name, where this user has none. */
+/** The other user who has a namespace of this name, if this user does not have one. */
 async function findOther(namespace: string): Promise<OtherUser | undefined> {
   if (await exists(layoutOf(namespace).root)) return undefined;
   const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '');
@@ -53,7 +54,7 @@ async function findOther(namespace: string): Promise<OtherUser | undefined> {
   return other !== undefined && (await Promise.all(other.signs.map(exists))).includes(true) ? other : undefined;
 }
 
-/** @throws CliError not-found where another user has this namespace and this user has not */
+/** @throws CliError not-found if this namespace exists for another user but not for this one */
 export async function requireOwnNamespace(namespace: string): Promise<void> {
   const other = await findOther(namespace);
   if (other === undefined) return;
@@ -64,7 +65,7 @@ export async function requireOwnNamespace(namespace: string): Promise<void> {
   );
 }
 
-/** For whoever begins a site, and may have meant that of the other user. */
+/** Advice after creating a site, in case the user meant that of the other user. */
 export async function otherUserAdvice(namespace: string): Promise<string | undefined> {
   const other = await findOther(namespace);
   if (other === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Which platform a command works on, and where there: pure. */
+/** Chooses the platform and the place on which a command works. Pure. */
 import { isLabel } from '../text/names.ts';
 import { flagsOf } from '../text/command-in.ts';
 import { quoted } from '../text/printable.ts';
@@ -7,7 +7,7 @@ import { CliError } from './errors.ts';
 export const platforms = ['kubernetes', 'linux'] as const;
 export type PlatformName = (typeof platforms)[number];
 
-/** What is typed: options of the command, or of the program before it. */
+/** Options typed at the command or at the program. */
 export interface PlaceWords {
   readonly namespace?: string;
   readonly platform?: string;
@@ -17,25 +17,28 @@ export interface PlaceWords {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What there is on this machine. */
+/** What exists on this machine. */
 export interface Findings {
-  /** The machine has a directory of that namespace. */
+  /** Whether the machine has a directory of that namespace. */
   readonly hasNamespace: boolean;
-  /** Kubeconfigs that are there. */
+  /** Existing kubeconfig files. */
   readonly kubeconfigs: readonly string[];
-  /** This is a pod of a cluster. */
+  /** Whether this process runs in a pod. */
   readonly isPod: boolean;
 }
 
 export interface Choice {
   readonly platform: PlatformName;
-  /** Somebody said so; otherwise it is what was found. */
+  /** Whether the user chose the platform; otherwise it was detected. */
   readonly isSaid: boolean;
-  /** What else was found, and so may be meant. */
+  /** Another platform that was detected and may be meant. */
   readonly other?: PlatformName;
 }
 
-/** What is typed, else what the environment says, else this machine, unless it has no such namespace and there is a way to a cluster. */
+/**
+ * Uses the typed platform, then that of the environment, then this machine. Without such a namespace here, it uses a reachable
+ * cluster.
+ */
 export function choosePlatform(words: PlaceWords, environment: Environment, { hasNamespace, kubeconfigs, isPod }: Findings): Choice {
   const said = saidPlatform(words, environment);
   if (said !== undefined) return { platform: said, isSaid: true };
@@ -46,7 +49,10 @@ export function choosePlatform(words: PlaceWords, environment: Environment, { ha
     : { platform: 'kubernetes', isSaid: false, other: 'linux' };
 }
 
-/** For whoever begins something, and may have meant the other place. @param where `the namespace west of this machine` */
+/**
+ * Advice when something is created in case the other place was meant. @param where for example `the namespace west of this
+ * machine`
+ */
 export function placeAdvice({ other }: Choice, where: string): string | undefined {
   if (other === undefined) return undefined;
   const meant = other === 'linux' ? 'a site of this machine' : 'one of the cluster';
@@ -65,7 +71,7 @@ export function saidPlatform(words: PlaceWords, environment: Environment): Platf
     const value = environment[name] ?? '';
     if (value !== '') return platformNamed(value, name);
   }
-  // Whoever says where a machine's namespaces are means them.
+  // EARSHOT_HOME is set only for namespaces of machines.
   return (environment['EARSHOT_HOME'] ?? '') === '' ? undefined : 'linux';
 }
 
@@ -79,7 +85,7 @@ export function machineNamespace({ namespace }: PlaceWords, environment: Environ
   return namespace ?? (environment['EARSHOT_NAMESPACE'] || 'default');
 }
 
-/** @param ofContext the namespace that the kubeconfig's context names @throws CliError bad-name */
+/** @param ofContext namespace in the kubeconfig's context @throws CliError bad-name */
 export function clusterNamespace({ namespace }: PlaceWords, environment: Environment, ofContext: string | undefined): string {
   const found = namespace ?? (environment['EARSHOT_NAMESPACE'] || (ofContext ?? 'default'));
   if (isLabel(found)) return found;
@@ -89,7 +95,7 @@ export function clusterNamespace({ namespace }: PlaceWords, environment: Environ
   );
 }
 
-/** Options with which a proposed command comes to the same place: what is in the environment stays there. */
+/** Options with which a suggested command works on the same place. Settings from the environment are not repeated. */
 export function clusterFlags({ platform, context, kubeconfig, namespace }: PlaceWords): string {
   const given = { '--platform': platform, '--kubeconfig': kubeconfig, '--context': context, '-n': namespace };
   return Object.entries(given)

@@ -21,10 +21,10 @@ import { addToken } from './commands/token.ts';
 import { addWait } from './commands/wait.ts';
 import { addVersion } from './commands/version.ts';
 
-/** All commands. What a command does is loaded when it is run, so that each process holds only what it needs. */
+/** Builds all commands. The code of a command is loaded when it runs, so that each process loads only what it needs. */
 export function buildProgram(terminal: Terminal): Command {
   const program = new Command('earshot');
-  // Ahead of the version, which would be told before anything else on the line is looked at.
+  // Runs before the version option, which would print the version without checking the other options.
   program.on('option:version', () => {
     const words: unknown = Reflect.get(program, 'rawArgs');
     const options = (Array.isArray(words) ? words.map(String) : []).filter((word) => word.startsWith('-'));
@@ -35,7 +35,7 @@ export function buildProgram(terminal: Terminal): Command {
   program
     .description('Puts workloads within reach: addresses for pods, and services across sites.')
     .version(VERSION, '-V, --version', "show the program's version")
-    // `earshot controller --namespace` is another one.
+    // `earshot controller --namespace` is a different option.
     .enablePositionalOptions()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.note })
     .showHelpAfterError('(run with --help for the options)')
@@ -65,5 +65,5 @@ export function buildProgram(terminal: Terminal): Command {
   return program;
 }
 
-/** Those of the program itself. */
+/** Options of the program itself. */
 const KNOWN_OPTIONS = /^(?:-V|--version|-h|--help|-n.*|--(?:namespace|platform|context|kubeconfig)(?:=.*)?)$/;

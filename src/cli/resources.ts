@@ -1,4 +1,4 @@
-/** Where the resources of a namespace are is decided here, for all commands. */
+/** Decides for all commands where the resources of a namespace are stored. */
 import { access } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { kubeconfigFiles } from '../kube/client/kubeconfig-files.ts';
@@ -12,7 +12,7 @@ import { CliError } from './errors.ts';
 import { requireOwnNamespace } from './own-namespace.ts';
 import { choosePlatform, clusterFlags, clusterNamespace, machineFlags, machineNamespace, type Choice, type PlaceWords } from './place.ts';
 
-/** @param begins a site of one's own is made by it, also where another user has one of that namespace */
+/** @param begins set if the command creates a site, which is allowed even if another user has a namespace of that name */
 export async function openResources(words: PlaceWords, begins?: true): Promise<Resources> {
   if ((await platformFor(words)).platform === 'linux') {
     const namespace = machineNamespace(words, process.env);
@@ -35,7 +35,7 @@ export async function platformFor(words: PlaceWords): Promise<Choice> {
   return choosePlatform(words, env, { kubeconfigs, hasNamespace, isPod: (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '' });
 }
 
-/** @throws CliError usage where a cluster is meant, not-found where the namespace is another user's */
+/** @throws CliError usage if a cluster is selected, not-found if the namespace belongs to another user */
 export async function requireMachine(words: PlaceWords, command: string): Promise<void> {
   if ((await platformFor(words)).platform === 'linux') return requireOwnNamespace(machineNamespace(words, process.env));
   throw new CliError('usage', `The command ${command} does not support kubernetes: it is for sites on machines (--platform linux).`);
@@ -46,10 +46,10 @@ export interface Cluster {
   readonly place: ClusterPlace;
 }
 
-/** Milliseconds that a request may take. */
+/** Request timeout in milliseconds. */
 const PATIENCE = 30_000;
 
-/** The cluster, as kubectl finds it. */
+/** Opens the cluster that kubectl would use. */
 export async function openCluster(words: PlaceWords, patience: number = PATIENCE): Promise<Cluster> {
   const { env } = process;
   const [{ loadConfig }, { createClient }] = await Promise.all([import('../kube/client/config.ts'), import('../kube/client/client.ts')]);
@@ -65,7 +65,7 @@ export async function openCluster(words: PlaceWords, patience: number = PATIENCE
   return { place, client: createClient({ config, userAgent: 'earshot-cli', fieldManager: FIELD_MANAGER, requestTimeout: patience }) };
 }
 
-/** Owner of the fields that commands write (metadata.managedFields). */
+/** Field manager of the fields that commands write (metadata.managedFields). */
 const FIELD_MANAGER = 'earshot-cli';
 
 async function isThere(path: () => string): Promise<boolean> {

@@ -20,7 +20,7 @@ export interface DeleteFilesOptions extends DeleteOptions {
   readonly ignoreNotFound?: boolean;
 }
 
-/** All or nothing: where one document is wrong, none is put. */
+/** Applies all documents, or none if one is invalid. */
 export async function applyFiles(context: Context, paths: readonly string[], options: WaitOptions): Promise<void> {
   const { resources, terminal } = context;
   const manifests = await manifestsIn(context, paths);
@@ -49,7 +49,7 @@ export async function deleteFiles(context: Context, paths: readonly string[], op
   if (missing.length > 0 && options.ignoreNotFound !== true) throw new CliError('not-found', `Not there: ${missing.join(', ')}.`);
 }
 
-/** @throws CliError usage that lists everything that is wrong, by file, line and field */
+/** @throws CliError usage with all problems by file, line and field */
 async function manifestsIn({ resources, terminal }: Context, paths: readonly string[]): Promise<readonly Manifest[]> {
   const sources = (await Promise.all(paths.map((path) => sourcesOf(path, terminal)))).flat();
   const manifests: Manifest[] = [];
@@ -72,7 +72,7 @@ async function manifestsIn({ resources, terminal }: Context, paths: readonly str
       if (problem.severity === 'error') errors.push(line);
       else terminal.note(`Warning: ${line}\n`);
     }
-    // What cannot be parsed or goes out of bounds has been named by now, and is not looked at again.
+    // Problems of parsing and limits have been reported by now, so invalid text is not parsed again.
     const values = errors.length === 0 ? parseYaml(text) : [];
     manifests.push(
       ...values
@@ -90,7 +90,7 @@ function elsewhere(problem: FileProblem, { namespace }: Resources): FileProblem 
   return { ...problem, severity: 'error', message: `is another one than ${namespace}: give it with -n, or remove the field.` };
 }
 
-/** Without what a cluster or another namespace added. */
+/** Removes status and metadata that a cluster or another namespace added. */
 function asked({ status: _status, metadata, ...manifest }: Manifest): Manifest {
   const { name, labels, annotations } = metadata;
   return {
@@ -114,7 +114,7 @@ async function sourcesOf(path: string, terminal: Terminal): Promise<readonly { r
   return Promise.all(files.map(async (name) => ({ name, text: (await readText(name, { bytes: MOST_BYTES })) ?? '' })));
 }
 
-/** Milliseconds, and bytes. */
+/** Download timeout in milliseconds, and maximum size in bytes. */
 const DOWNLOAD = 30_000;
 const MOST_BYTES = 16 * 1024 * 1024;
 

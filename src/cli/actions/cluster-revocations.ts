@@ -15,11 +15,11 @@ export interface SiteInCluster {
   readonly namespace: string;
 }
 
-/** Milliseconds in which a controller that runs takes up what is revoked, and between two looks whether it has. */
+/** Time in which a running controller processes a revocation, and interval between checks, in milliseconds. */
 const IN_FORCE = 10_000;
 const LOOK = 200;
 
-/** Returns once the routers' configuration says so. */
+/** Revokes a site and returns once the routers' configuration contains the revocation. */
 export async function revokeInCluster(
   { client, namespace }: SiteInCluster,
   site: string,

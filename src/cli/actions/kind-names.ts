@@ -1,4 +1,4 @@
-/** Kinds as kubectl takes them: `listener`, `Listener`, `listeners`, `lnr`. */
+/** Kind names in kubectl's forms: `listener`, `Listener`, `listeners`, `lnr`. */
 import { skupperDefinitions } from '../../api/skupper/crds.ts';
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import { isSkupperKind } from '../../api/skupper/validate.ts';
@@ -18,7 +18,7 @@ export function kindNamed(word: string): SkupperKind {
   throw new CliError('usage', `There is no kind ${quoted(word)}; there is ${kinds.join(', ')}${sentence(didYouMean(word, kinds))}`);
 }
 
-/** One word for each kind. */
+/** The singular name of each kind. */
 export function kindWords(): readonly string[] {
   return skupperDefinitions().map(({ spec }) => spec.names.singular);
 }

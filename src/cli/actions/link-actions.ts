@@ -13,15 +13,15 @@ import { sortActiveFirst } from '../../site/surplus-sites.ts';
 export interface GenerateLinkOptions {
   readonly cost?: number;
   readonly host?: string;
-  /** The TLS bundle's name in what is printed. */
+  /** Name of the TLS bundle in the output. */
   readonly tlsCredentials?: string;
-  /** False: the bundle is there already, and is not printed. */
+  /** False if the bundle exists already and is not printed. */
   readonly generateCredential?: boolean;
   readonly timeout: number;
   readonly output: OutputFormat;
 }
 
-/** Prints what the other site is to apply, under another name and cost where asked for. */
+/** Prints the documents that the other site applies, with the given name and cost if set. */
 export async function generateLink(context: Context, name: string | undefined, options: GenerateLinkOptions): Promise<void> {
   const { resources, terminal } = context;
   const { tlsCredentials, generateCredential = true } = options;
@@ -51,7 +51,7 @@ export async function generateLink(context: Context, name: string | undefined, o
 
 const isLink = (document: object): boolean => new Map(Object.entries(document)).get('kind') === 'Link';
 
-/** @throws CliError failed where no other site could use a link to this one */
+/** @throws CliError failed if no other site could use a link to this one */
 async function requireLinkable(resources: Resources): Promise<void> {
   const [site] = sortActiveFirst(await resources.list('Site'));
   if (site !== undefined && (await isLinkable(resources, site))) return;
@@ -60,12 +60,12 @@ async function requireLinkable(resources: Resources): Promise<void> {
 }
 
 export async function isLinkable(resources: Resources, site: Site): Promise<boolean> {
-  // Of one that cannot be read there is only a status.
+  // An unreadable RouterAccess has only a status.
   const RouterAccess = (await resources.list('RouterAccess')).filter(({ spec }) => 'roles' in spec);
   return acceptsLinks({ RouterAccess }, site);
 }
 
-/** Links to this site, one for each group of its endpoints, for a TLS bundle that comes another way. */
+/** Links to this site, one for each group of its endpoints, without a TLS bundle. The bundle is transferred separately. */
 export function linksWithout({ metadata, status }: Site, host: string | undefined): OfferedLink {
   const all = status?.endpoints ?? [];
   const endpoints = host === undefined ? all : all.filter((endpoint) => endpoint.host === host);
@@ -82,7 +82,7 @@ export function linksWithout({ metadata, status }: Site, host: string | undefine
   };
 }
 
-/** @param number of several links; 0 of an only one, and of what is no link */
+/** @param number index among several links; 0 for a single link and for documents of other kinds */
 function renamed(document: object, number: number, name: string | undefined, { cost, tlsCredentials }: GenerateLinkOptions): object {
   const fields: Readonly<Record<string, unknown>> = { ...document };
   const own = isLink(document) ? name : (tlsCredentials ?? name);

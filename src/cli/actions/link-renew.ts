@@ -4,7 +4,7 @@ import { namesOf, notFound } from './resource-actions.ts';
 import { requireRunning, waitUntil, type Context } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
 
-/** @throws CliError failed with the reason where the other site, or this one, refuses */
+/** @throws CliError failed with the reason if the other site or this one refuses */
 export async function renewLink(context: Context, name: string, timeout: number): Promise<void> {
   const { resources, terminal } = context;
   if (!(await namesOf(resources, 'Link')).includes(name)) throw await notFound(resources, 'Link', name);
@@ -15,7 +15,7 @@ export async function renewLink(context: Context, name: string, timeout: number)
     const found = await requests.answerTo(name);
     if (found !== undefined) return { done: found };
     const { status = 'Pending', message = '' } = (await resources.get('Link', name))?.status ?? {};
-    // It is renewed over the link itself.
+    // The renewal is sent over the link itself.
     return { waitingFor: status === 'Ready' ? 'the other site has not answered yet' : `the link is ${status}: ${message}` };
   });
   await requests.drop(name);

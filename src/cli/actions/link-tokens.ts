@@ -1,4 +1,4 @@
-/** A link and the token that it comes of, seen as one: who deletes or looks for the link means the token that is to become it, too. */
+/** Treats a link and the token that it was created from as one: deleting or showing a link covers its pending token too. */
 import type { AccessToken, IncomingLink } from '../../api/skupper/index.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { resourceTable, table, type OutputFormat } from '../output/output.ts';
@@ -30,7 +30,10 @@ function incomingTable(links: readonly IncomingLink[]): string {
   return table(['SITE', 'STATUS', 'COST', 'ADDRESS', 'SINCE', 'MESSAGE'], rows);
 }
 
-/** The token first, and once the site has let go of it, what it may have made in its last moment: one Link, or one for each router. */
+/**
+ * Deletes the token first. Then it deletes the Links that the site created from it until the deletion: one, or one for each
+ * router.
+ */
 export async function deleteLink(target: Target, name: string, options: DeleteOptions): Promise<void> {
   const { resources } = target;
   const isToken = (await resources.find('AccessToken', name)) !== undefined;
@@ -42,7 +45,7 @@ export async function deleteLink(target: Target, name: string, options: DeleteOp
   if (!isToken || (await resources.find('Link', name)) !== undefined) await deleteResource(target, name, options);
 }
 
-/** The names of the Links NAME-1, NAME-2 that a token became whose site has several routers. */
+/** Names of the Links NAME-1, NAME-2, … that were created from a token of a site with several routers. */
 async function linksOfToken(resources: Resources, token: string): Promise<readonly string[]> {
   const made: string[] = [];
   for (let number = 1; ; number += 1) {

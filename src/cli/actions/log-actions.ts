@@ -24,10 +24,10 @@ export interface LogOptions {
   readonly output?: 'json';
 }
 
-/** @param from what stands before the line: the pod that wrote it */
+/** @param from prefix of the line: the pod that wrote it */
 type Show = (line: string, from?: string) => void;
 
-/** The log of each router of the site. A screen shows text, anything else the lines as they were written. */
+/** Shows the log of each router of the site: text on a terminal, otherwise the lines as they were written. */
 export async function showLogs(place: PlaceWords, { follow = false, tail, output }: LogOptions, terminal: Terminal): Promise<void> {
   const isText = terminal.isScreen === true && output !== 'json';
   const show: Show = (line, from = '') => terminal.out(`${from}${isText ? textOf(line) : line}\n`);
@@ -75,7 +75,7 @@ async function outputOf(pid: number): Promise<Output | undefined> {
   }
 }
 
-/** @throws CliError failed where the program does */
+/** @throws CliError failed if the program fails */
 async function printed([program, ...args]: readonly [string, ...string[]], show: Show): Promise<void> {
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
@@ -86,7 +86,7 @@ async function printed([program, ...args]: readonly [string, ...string[]], show:
   if (code !== 0) throw new CliError('failed', `${program} ended with code ${String(code)}.`);
 }
 
-/** Where there are several pods, each line says which one wrote it. */
+/** With several pods, each line is prefixed with the name of its pod. */
 async function clusterLogs({ client, place }: Cluster, { lines, follow }: Tail, show: Show): Promise<void> {
   await using _client = client;
   const { namespace } = place;

@@ -1,20 +1,20 @@
-/** Where a process of this machine writes its log: pure, from what /proc says of it. */
+/** Finds where a process of this machine writes its log, from its entries in /proc. Pure. */
 
 export type LogSource =
   | { readonly kind: 'journal'; readonly unit: string; readonly isUser: boolean }
   | { readonly kind: 'file'; readonly path: string }
-  /** It cannot be read here; `why` is for people. */
+  /** The log cannot be read here; `why` is for users. */
   | { readonly kind: 'elsewhere'; readonly why: string };
 
-/** Standard output of a process: what /proc/PID/fd/1 leads to. */
+/** Standard output of a process: the target of /proc/PID/fd/1. */
 export interface Output {
   readonly target: string;
   readonly isFile: boolean;
 }
 
 /**
- * @param output undefined where this user may not know
- * @param groups /proc/PID/cgroup: see cgroups(7)
+ * @param output undefined if this user has no permission to read it
+ * @param groups content of /proc/PID/cgroup, see cgroups(7)
  */
 export function logSourceOf(pid: number, output: Output | undefined, groups: string): LogSource {
   if (output === undefined)
@@ -27,7 +27,7 @@ export function logSourceOf(pid: number, output: Output | undefined, groups: str
   return { kind: 'elsewhere', why: `process ${pid} writes its log ${where}: look where it was started` };
 }
 
-/** The innermost service of systemd. */
+/** The innermost systemd service in the path of the control group. */
 function unitIn(groups: string): { readonly unit: string; readonly isUser: boolean } | undefined {
   const path = groups.split('\n').find((line) => line.startsWith('0::') || line.includes(':name=systemd:'));
   const unit = /\/([^/]+\.service)(?:\/[^/]*)?$/.exec(path ?? '')?.[1];
@@ -35,12 +35,12 @@ function unitIn(groups: string): { readonly unit: string; readonly isUser: boole
 }
 
 export interface Tail {
-  /** How many of the last lines. */
+  /** Number of last lines to show. */
   readonly lines: number;
   readonly follow: boolean;
 }
 
-/** The program that prints what all these sources hold, and its arguments. One for the journal, one for files. */
+/** Programs and arguments that print all these sources: at most one for files and two for journals. */
 export function logCommands(sources: readonly LogSource[], { lines, follow }: Tail): readonly (readonly [string, ...string[]])[] {
   const units = sources.filter((source) => source.kind === 'journal');
   const files = sources.filter((source) => source.kind === 'file').map(({ path }) => path);

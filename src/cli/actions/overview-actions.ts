@@ -21,11 +21,11 @@ import { printable } from '../../text/printable.ts';
 
 export interface OverviewOptions {
   readonly output?: OutputFormat;
-  /** Ends as failed where anything is not ready. */
+  /** Whether to fail if anything is not ready. */
   readonly check?: boolean;
 }
 
-/** @throws CliError failed where a check is asked for and anything is not ready */
+/** @throws CliError failed if `check` is set and anything is not ready */
 export async function showOverview({ resources: all, terminal }: Context, { output, check }: OverviewOptions): Promise<void> {
   const { namespace } = all;
   const kinds = ['Site', ...overviewKinds, ...quietKinds] as const;
@@ -75,7 +75,7 @@ export async function showOverview({ resources: all, terminal }: Context, { outp
 
 const isError = (problem: object): boolean => 'severity' in problem && problem.severity === 'error';
 
-/** Names beyond them are only counted. */
+/** Maximum number of listed names. Further names are only counted. */
 const MOST_NAMES = 20;
 
 function listed(names: readonly string[]): string {
@@ -91,13 +91,13 @@ function requireNone(faults: readonly string[], check: boolean | undefined): voi
   if (check === true && faults.length > 0) throw new CliError('failed', faults.join(' '));
 }
 
-/** Without what is only kept, of which a line says how much there is. */
+/** A table of current items, and the number of past ones, which are only kept as records. */
 function section(kind: SkupperKind, items: readonly SiteObject[], place: CommandPlace): string {
   const now = Date.now();
   const current = items.filter((item) => !isPast(item, now));
   const past = items.length - current.length;
   const shown = current.length === 0 ? '' : `\n${plural(kind)}\n${resourceTable(kind, current)}`;
-  // A token that has become a Link stands there as that.
+  // A token that became a Link is shown as that Link.
   if (past === 0 || kind === 'AccessToken') return shown;
   return `${shown}\n${counted(past, kind)} used up or expired: ${commandIn(place, 'token status')}\n`;
 }
@@ -105,7 +105,7 @@ function section(kind: SkupperKind, items: readonly SiteObject[], place: Command
 export async function showNetwork(context: Context, output: OutputFormat | undefined): Promise<void> {
   const { resources, terminal } = context;
   const { namespace } = resources;
-  // As it was last seen, also where nothing runs any more.
+  // The last known state, even if nothing runs any more.
   const site = await resources.lastSeen();
   const network = site?.status?.network;
   await noteWhereStopped(context);

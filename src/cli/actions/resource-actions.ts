@@ -1,4 +1,4 @@
-/** What `create`, `update`, `delete`, `status` and `generate` do, for every kind alike. */
+/** Implements `create`, `update`, `delete`, `status` and `generate` for every kind. */
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
 import { problemText, validateResource, type ResourceProblem } from '../../api/skupper/validate.ts';
@@ -14,7 +14,7 @@ import type { Terminal } from '../output/terminal.ts';
 import { noteWhereStopped, waitForStatus, waitUntilGone, withSentence, type Context, type Wait, type WaitOptions } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
 
-/** What a command's options say of a spec: `undefined` leaves a field as it is, an empty text takes it away, settings are added. */
+/** Changes to a spec from a command's options: `undefined` keeps a field, an empty text removes it, settings are merged. */
 export type SpecChange = Readonly<Record<string, unknown>>;
 
 export interface Target<K extends SkupperKind = SkupperKind> extends Context {
@@ -44,7 +44,7 @@ export async function createResource(target: Target, name: string, change: SpecC
   }
 }
 
-/** Out of a state that is not what was wanted. */
+/** Advice for the user when a resource exists but is not as desired. */
 function waysOn({ kind, resources }: Target, name: string): string {
   const [change, remove] = ['update', 'delete'].map((verb) => commandIn(resources, `${kind.toLowerCase()} ${verb} ${name}`));
   return `Change it with ${change}, or remove it with ${remove}.`;
@@ -65,14 +65,14 @@ export async function deleteResource(target: Target, name: string, options: Dele
   const { resources, kind, terminal } = target;
   const found = await resources.find(kind, name);
   if (found === undefined) throw await notFound(resources, kind, name);
-  // First, so that nothing makes it again.
+  // Removed first, so that the site does not create the resource again from it.
   if (found.madeOf !== undefined) await resources.remove(found.madeOf.kind, found.madeOf.name);
   await resources.remove(kind, name);
   if (options.wait) await waitUntilGone(target, kind, name, options.timeout);
   terminal.out(`${kind} "${name}" is deleted.\n`);
 }
 
-/** One resource by its fields, or all of a kind as a table. What runs says how they are; without it there is only what is asked for. */
+/** Shows one resource with its fields, or all of a kind as a table. Without a running process only the spec is known. */
 export async function showStatus(target: Target, name: string | undefined, output: OutputFormat | undefined): Promise<void> {
   const { resources, kind, terminal } = target;
   const all = await resources.list(kind);
@@ -87,14 +87,14 @@ export async function showStatus(target: Target, name: string | undefined, outpu
   terminal.out(output === undefined ? described(resource) : structured(resource, output));
 }
 
-/** @throws CliError usage where it could not work anywhere */
+/** @throws CliError usage if the resource would be invalid on every platform */
 export function generateResource(terminal: Terminal, kind: SkupperKind, name: string, change: SpecChange, output: OutputFormat): void {
   const wanted = manifest(kind, name, changed({}, change));
   checked(kind, wanted);
   terminal.out(structured(wanted, output));
 }
 
-/** With the names that there are. */
+/** Error that lists the existing names. */
 export async function notFound(resources: Resources, kind: SkupperKind, name: string): Promise<CliError> {
   const there = await namesOf(resources, kind);
   const others =
@@ -111,7 +111,7 @@ export function manifest(kind: string, name: string, spec: Readonly<Record<strin
 }
 
 /**
- * @param platform left out: where it is to run is not known
+ * @param platform omitted if the target platform is unknown
  * @throws CliError usage that names each field
  */
 export function checked<K extends SkupperKind>(kind: K, wanted: Manifest, platform?: Platform): OfKind<K> {
@@ -130,11 +130,11 @@ export function checked<K extends SkupperKind>(kind: K, wanted: Manifest, platfo
   if (resource.kind === 'Site' && resource.spec.edge === true && letsIn(resource)) {
     throw new CliError('usage', 'An edge site lets no other site in: give --no-enable-link-access, or --no-edge.');
   }
-  // Validated as what `kind` says.
+  // Validated against the schema of `kind`.
   return resource as OfKind<K>;
 }
 
-/** @throws CliError not-found where the TLS bundle that it names has to be there already, and is not */
+/** @throws CliError not-found if the TLS bundle that the resource names must exist already but does not */
 async function requireBundle(resources: Resources, { kind, metadata, spec }: SkupperResource): Promise<void> {
   const name = 'tlsCredentials' in spec ? spec.tlsCredentials : undefined;
   if (name === undefined || (await resources.hasBundle(name)) !== false) return;
@@ -194,7 +194,7 @@ function described({ kind, metadata, spec, status = {} }: SkupperResource): stri
   return rows.length === 0 ? lines : `${lines}Conditions:\n${rows.map((row) => `${printable(row)}\n`).join('')}`;
 }
 
-/** `routingKey` as `Routing key`. */
+/** Formats `routingKey` as `Routing key`. */
 function labelled([field, value]: readonly [string, unknown]): readonly [string, unknown] {
   const words = field.replaceAll(/([a-z])([A-Z])/g, (_all, end: string, begin: string) => `${end} ${begin.toLowerCase()}`);
   return [words.charAt(0).toUpperCase() + words.slice(1), value];

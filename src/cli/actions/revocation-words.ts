@@ -2,7 +2,7 @@ import type { RevokedSite } from '../../trust/stores.ts';
 import { printable } from '../../text/printable.ts';
 import { CliError } from '../errors.ts';
 
-/** What a revocation has come to. */
+/** Formats the result of a revocation. */
 export function revokedWords({ name, serials, siteIds }: RevokedSite): string {
   const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
   const refused = `${count(serials.length, 'certificate')} and ${count(siteIds.length, 'site id')}`;

@@ -45,7 +45,7 @@ export async function updateSite(
   await updateResource(target, await siteName(target.resources, given), change, usual, options);
 }
 
-/** With `all`, also what an earlier deletion of the site has left. */
+/** Deletes the site. With `all` it also deletes the resources that an earlier deletion of the site left. */
 export async function deleteSite(
   target: Target,
   given: string | undefined,
@@ -74,7 +74,7 @@ export function noSite(resources: Resources): CliError {
   );
 }
 
-/** @throws CliError not-found where the namespace has none of that name */
+/** @throws CliError not-found if the namespace has no site of that name */
 async function siteName(resources: Resources, given: string | undefined): Promise<string> {
   const sites = await namesOf(resources, 'Site');
   const [only] = sites;
@@ -83,7 +83,7 @@ async function siteName(resources: Resources, given: string | undefined): Promis
   return given ?? only;
 }
 
-/** The site, and whom it has revoked: that is in no resource. */
+/** Shows the site and its revocations, which are not stored in a resource. */
 export async function showSite(target: Target, name: string | undefined, output: OutputFormat | undefined): Promise<void> {
   const { resources, terminal } = target;
   await showStatus(target, name, output);
@@ -94,11 +94,11 @@ export async function showSite(target: Target, name: string | undefined, output:
   terminal.out(`\nRevoked: ${days.join(', ')}\n`);
 }
 
-/** Milliseconds in which a running site takes up what is revoked, and between two looks whether it has. */
+/** Time in which a running site processes a revocation, and interval between checks, in milliseconds. */
 const IN_FORCE = 10_000;
 const LOOK = 20;
 
-/** Returns once every router that runs refuses it. */
+/** Revokes a site and returns once every running router refuses it. */
 export async function revokeSite(namespace: string, site: string, terminal: Terminal, within = IN_FORCE): Promise<void> {
   const onDamage = ({ message }: Error): void => terminal.note(`Warning: ${message}.\n`);
   const layout = layoutOf(namespace);

@@ -35,7 +35,7 @@ export async function install(
     return;
   }
   await requireSystemd(namespace);
-  // The unit may write below it only, so it must be there.
+  // The unit may write below this directory only, so it must exist.
   await makeDirectory(baseDirectory(), 0o755);
   await makeDirectory(unitFolder(), 0o755);
   const path = join(unitFolder(), unitName(namespace));
@@ -63,7 +63,7 @@ export async function uninstall(namespace: string, terminal: Terminal): Promise<
   terminal.out(`The namespace's files stay, in ${layoutOf(namespace).root}.\n`);
 }
 
-/** All units with names like ours, by file name. */
+/** Texts of all units that match our naming scheme, by file name. */
 async function unitTexts(): Promise<ReadonlyMap<string, string>> {
   const names = (await readdir(unitFolder())).filter((name) => /^earshot-[a-z0-9-]+\.service$/.test(name)).toSorted();
   const read = async (name: string): Promise<readonly [string, string]> => [
@@ -75,7 +75,7 @@ async function unitTexts(): Promise<ReadonlyMap<string, string>> {
 
 const MOST_UNIT_BYTES = 65_536;
 
-/** Every namespace of this user: its service and its processes end, and its directory is deleted. */
+/** Stops services and processes of every namespace of this user, and deletes their directories. */
 export async function uninstallAll(terminal: Terminal): Promise<void> {
   const names = (await readdir(namespacesDirectory()).catch(() => [])).filter(isLabel).toSorted();
   for (const namespace of names) {
@@ -96,7 +96,7 @@ export async function start(namespace: string, terminal: Terminal): Promise<void
   terminal.out(`${unitName(namespace)} is started.\n`);
 }
 
-/** What runs outside systemd is told itself. */
+/** Stops the systemd unit, or the processes directly if there is no unit. */
 export async function stop(namespace: string, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
   if (await hasUnit(namespace)) await systemctl('stop', unitName(namespace));
@@ -133,9 +133,9 @@ export async function showSystem(namespace: string, output: OutputFormat | undef
 }
 
 /**
- * Waits until a process has said that it runs the namespace. Whoever started it knows earlier that it was started, and a
- * command that follows at once would find nothing.
- * @param log the command that shows what it wrote
+ * Waits until a process reports that it runs the namespace. Returning once the process has started would be too early: a command
+ * that follows at once would not find it.
+ * @param log command that shows its log
  */
 export async function untilRunning(layout: NamespaceLayout, timeout: number, log: string, terminal: Terminal): Promise<void> {
   const resources = directoryResources(layout);
@@ -170,7 +170,7 @@ interface UnitState {
 async function unitState(namespace: string): Promise<UnitState> {
   if (!(await isSystemdThere())) return { systemd: false, state: 'unknown' };
   if (!(await exists(join(unitFolder(), unitName(namespace))))) return { systemd: true, state: 'not installed' };
-  // It says `inactive` with an exit code of its own.
+  // systemctl exits with a nonzero code for `inactive`.
   const { stdout } = await run('systemctl', [...scope(), 'is-active', unitName(namespace)]).catch((error: unknown) => ({
     stdout: stdoutOf(error),
   }));
@@ -181,7 +181,7 @@ async function hasUnit(namespace: string): Promise<boolean> {
   return (await isSystemdThere()) && exists(join(unitFolder(), unitName(namespace)));
 }
 
-/** The namespace's unit of systemd; undefined where there is none. */
+/** The systemd unit of the namespace, or undefined if it does not exist. */
 export async function unitOf(namespace: string): Promise<{ readonly unit: string; readonly isUser: boolean } | undefined> {
   return (await hasUnit(namespace)) ? { unit: unitName(namespace), isUser: !isRoot } : undefined;
 }
@@ -195,7 +195,7 @@ async function requireUnit(namespace: string): Promise<void> {
     );
 }
 
-/** sd_booted(3). */
+/** Whether systemd is running, see sd_booted(3). */
 function isSystemdThere(): Promise<boolean> {
   return exists('/run/systemd/system');
 }

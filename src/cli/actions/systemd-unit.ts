@@ -3,11 +3,11 @@ import { limitTable } from '../../limits/table.ts';
 /** The systemd unit of a namespace, as text (systemd.unit(5), systemd.service(5)). */
 export interface UnitOptions {
   readonly namespace: string;
-  /** The program and what comes before `-n`, absolute. */
+  /** Absolute path of the program, and its arguments before `-n`. */
   readonly command: readonly string[];
-  /** EARSHOT_HOME. */
+  /** Value of EARSHOT_HOME. */
   readonly home: string;
-  /** For one user's own systemd. */
+  /** Whether the unit is for the systemd instance of one user. */
   readonly user: boolean;
   readonly drainSeconds: number;
 }
@@ -17,9 +17,9 @@ export function unitName(namespace: string): string {
 }
 
 /**
- * The units that run a router of the namespace: its first, and those of further routers, which people copy from it under a name of their
- * own. The command line decides: `earshot-west-second.service` may as well be the unit of a namespace `west-second`.
- * @param texts of units, by file name
+ * Names of the units that run a router of the namespace: the first, and those of further routers, which users copy under names of
+ * their own. The command line decides: `earshot-west-second.service` may also be the unit of a namespace `west-second`.
+ * @param texts texts of units by file name
  */
 export function unitsOf(namespace: string, texts: ReadonlyMap<string, string>): readonly string[] {
   const runs = (text: string): boolean =>
@@ -29,7 +29,7 @@ export function unitsOf(namespace: string, texts: ReadonlyMap<string, string>): 
 
 export function unitText({ namespace, command, home, user, drainSeconds }: UnitOptions): string {
   const [program = '', ...words] = [...command, '-n', namespace, 'run', '--drain-timeout', `${drainSeconds}s`];
-  // Variables are for the words after the program only.
+  // systemd expands variables only in arguments, not in the program.
   const start = [quoted(program, 'setting'), ...words.map((word) => quoted(word, 'word'))].join(' ');
   return `# Written by \`earshot system install\`, and written anew by the next one: put changes into a drop-in (systemctl edit).
 [Unit]
@@ -56,8 +56,8 @@ WantedBy=${user ? 'default.target' : 'multi-user.target'}
 }
 
 /**
- * The site keeps all that it writes below its home. It needs ports below 1024, and files there that belong to others, as after a restored backup.
- * Netlink lists the machine's addresses.
+ * A site writes only below its home. It needs ports below 1024, and files there that belong to other users, as after restoring a
+ * backup. Netlink is needed to list the machine's addresses.
  */
 function hardening(home: string): string {
   return `CapabilityBoundingSet=CAP_NET_BIND_SERVICE CAP_DAC_OVERRIDE
@@ -79,7 +79,7 @@ SystemCallArchitectures=native
 `;
 }
 
-/** In words of a command line `$` begins a variable; there and in settings `%` begins a specifier. */
+/** In arguments `$` begins a variable; in arguments and settings `%` begins a specifier. */
 function quoted(word: string, where: 'word' | 'setting'): string {
   const escaped = word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n').replaceAll('%', '%%');
   const text = where === 'word' ? escaped.replaceAll('$', '$$$$') : escaped;

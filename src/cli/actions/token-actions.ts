@@ -42,7 +42,7 @@ export async function issueToken(context: Context, file: string, options: IssueO
   if (options.grant === undefined) await makeGrant(resources, name, options);
   else if ((await resources.find('AccessGrant', name)) === undefined) throw await notFound(resources, 'AccessGrant', name);
   const issued = await tokenOf(context, name, options).catch(async (error: unknown) => {
-    // What nobody got a token of is of no use to anyone.
+    // A grant from which no token was issued is of no use.
     if (options.grant === undefined) await resources.remove('AccessGrant', name);
     throw error;
   });
@@ -87,7 +87,7 @@ async function readyGrant(context: Context, name: string, timeout: number): Prom
   });
 }
 
-/** @returns the site's name @throws CliError where no other site could use a link to this one */
+/** @returns the site's name @throws CliError if no other site could use a link to this one */
 async function requireLinkable(resources: Resources): Promise<string> {
   const [site] = sortActiveFirst(await resources.list('Site'));
   if (site === undefined) {
@@ -112,7 +112,7 @@ async function makeGrant(resources: Resources, name: string, { expirationWindow,
   await resources.put(grant);
 }
 
-/** The site's name and five characters, as a name that nothing has yet. */
+/** An unused name: the site's name and five random characters. */
 function freshName(site: string): string {
   const suffix = Array.from({ length: 5 }, () => randomInt(36).toString(36)).join('');
   return `${site.slice(0, 40)}-${suffix}`;
@@ -145,7 +145,10 @@ export async function redeemTokenFile(context: Context, file: string, options: R
   if (file !== '-') terminal.note(`${file} is of no use any more and can be deleted.\n`);
 }
 
-/** What is late goes on; a token that failed is taken out again, and then nothing goes on; a link that was made is the person's to judge. */
+/**
+ * After a timeout the token stays and is tried further. A failed token is removed again. A link that was created is left for the
+ * user to decide.
+ */
 async function afterFailure(resources: Resources, name: string, error: CliError): Promise<CliError> {
   const isMade = (await linkOf(resources, name)) !== undefined || (await isWritten(resources, name));
   const ends = `${commandIn(resources, `link delete ${name}`)} ends it.`;
@@ -169,7 +172,7 @@ async function redeemed(context: Context, token: AccessToken, timeout: number): 
   });
 }
 
-/** A site with several routers may be linked to each of them: NAME-1, NAME-2. */
+/** A token of a site with several routers creates a Link to each of them: NAME-1, NAME-2. */
 async function linkOf(resources: Resources, name: string): Promise<Link | undefined> {
   const found = await resources.get('Link', name);
   return found ?? (await resources.get('Link', `${name}-1`));
@@ -185,7 +188,7 @@ async function readTokenFile(file: string, terminal: Terminal): Promise<Token> {
   return readToken(text, file === '-' ? 'standard input' : file);
 }
 
-/** The same token again is what a person does whose first try was cut short: it goes on where that one was. */
+/** Redeeming the same token again after an interrupted attempt continues that attempt. */
 async function requireUnused(resources: Resources, { metadata, spec }: AccessToken): Promise<void> {
   const name = metadata.name ?? '';
   const before = (await resources.list('AccessToken')).find((token) => token.metadata.name === name);

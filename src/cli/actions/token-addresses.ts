@@ -1,4 +1,4 @@
-/** At which of its site's addresses a token is redeemed. */
+/** Addresses of the site at which a token can be redeemed. */
 import { isIP } from 'node:net';
 import type { Resources } from '../../platform/resources.ts';
 import { printable, quoted } from '../../text/printable.ts';
@@ -7,16 +7,16 @@ import { CliError } from '../errors.ts';
 
 export interface TokenAddresses {
   readonly url: string;
-  /** Tried in turn where `url` leads nowhere. */
+  /** Addresses tried in order if `url` is unreachable. */
   readonly otherUrls: readonly string[];
 }
 
 const MOST_OTHERS = 7;
 
 /**
- * @param url as the grant has it: at the site's first address
- * @param host which is to be the first instead
- * @throws CliError failed where the site has no such host
+ * @param url redemption URL of the grant, at the site's first address
+ * @param host host to use as the first instead
+ * @throws CliError failed if the site does not have this host
  */
 export async function addressesFor(url: string, host: string | undefined, resources: Resources): Promise<TokenAddresses> {
   const usual = bare(new URL(url).hostname);
@@ -29,17 +29,17 @@ export async function addressesFor(url: string, host: string | undefined, resour
       : 'In a cluster tokens are redeemed at its controller: leave out --host.';
     throw new CliError('failed', `Other sites do not reach this one by ${quoted(first)}; there is ${there}. ${advice}`);
   }
-  // A name without a dot means something in one network only.
+  // A name without a dot resolves only inside one network.
   const others = hosts.filter((each) => each !== first && (isIP(each) !== 0 || each.includes('.')));
   return { url: at(url, first), otherUrls: others.slice(0, MOST_OTHERS).map((each) => at(url, each)) };
 }
 
-/** For people: `192.0.2.1, else 198.51.100.1`. */
+/** Formats the addresses for users: `192.0.2.1, else to 198.51.100.1`. */
 export function described({ url, otherUrls }: TokenAddresses): string {
   return [url, ...otherUrls].map((each) => bare(new URL(each).hostname)).join(', else to ');
 }
 
-/** What of a token's spec says so. */
+/** The setting in a token's spec that lists the other addresses. */
 export function settingsOf(otherUrls: readonly string[] = []): { readonly settings?: Readonly<Record<string, string>> } {
   return otherUrls.length === 0 ? {} : { settings: { [OTHER_URLS]: otherUrls.join(' ') } };
 }

@@ -1,4 +1,4 @@
-/** Tokens that a site has issued, which it keeps as AccessGrants, and those that it redeems. */
+/** Tokens that a site issued, stored as AccessGrants, and tokens that it redeems. */
 import { commandIn } from '../../text/command-in.ts';
 import { CliError } from '../errors.ts';
 import { listOf, resourceTable, structured, type OutputFormat } from '../output/output.ts';
@@ -27,7 +27,7 @@ export async function deleteToken(context: Context, name: string, options: Delet
   await deleteResource({ ...context, kind: await kindOf(context, name) }, name, options);
 }
 
-/** @throws CliError where neither kind, or each of them, has one of that name */
+/** @throws CliError if neither kind or both kinds have an object of that name */
 async function kindOf({ resources }: Context, name: string): Promise<(typeof KINDS)[number]> {
   const names = await Promise.all(KINDS.map(async (kind) => (await resources.list(kind)).map(({ metadata }) => metadata.name)));
   const [kind, other] = KINDS.filter((_, index) => names[index]?.includes(name));

@@ -13,7 +13,7 @@ import type { Terminal } from '../output/terminal.ts';
 import type { PlaceWords } from '../place.ts';
 import { openCluster, platformFor, type Cluster } from '../resources.ts';
 
-/** Milliseconds: the program's own version is told in any case. */
+/** Timeout in milliseconds for asking the cluster. The program's own version is shown in any case. */
 const PATIENCE = 5_000;
 
 export async function showVersion(words: PlaceWords, output: OutputFormat | undefined, terminal: Terminal): Promise<void> {
@@ -23,7 +23,7 @@ export async function showVersion(words: PlaceWords, output: OutputFormat | unde
   terminal.out(output === undefined ? fieldLines(Object.entries(versions)) : structured(versions, output));
 }
 
-/** What can be told of it with one's rights, and why the rest cannot. */
+/** Versions in the cluster, as far as the user's permissions allow, or why they are unknown. */
 async function clusterVersions(words: PlaceWords): Promise<Readonly<Record<string, string>>> {
   let cluster: Cluster;
   try {
@@ -46,7 +46,7 @@ async function clusterVersions(words: PlaceWords): Promise<Readonly<Record<strin
   }
 }
 
-/** @param container that is asked for; else the first */
+/** @param container name of the container whose image is returned; the first container if it does not exist */
 async function imageOf({ client }: Cluster, namespace: string, name: string, container: string): Promise<string | undefined> {
   const found = await client.find(deployments, { namespace, name }).catch(() => undefined);
   const template = found?.spec?.template;

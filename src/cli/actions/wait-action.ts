@@ -11,10 +11,10 @@ import { namesOf } from './resource-actions.ts';
 import { plain, stateOf, waitUntil, type Context, type Look } from './waiting.ts';
 
 export interface WaitWords {
-  /** `Ready`, `condition=Configured=False`, `delete`. */
+  /** Goal, such as `Ready`, `condition=Configured=False` or `delete`. */
   readonly for: string;
   readonly all?: boolean;
-  /** Milliseconds, for all of them together. */
+  /** Timeout in milliseconds for all resources together. */
   readonly timeout: number;
 }
 
@@ -23,7 +23,7 @@ interface Named {
   readonly name: string;
 }
 
-/** @throws CliError not-ready, with the reason, where it does not come about in time */
+/** @throws CliError not-ready with the reason if the goal is not reached in time */
 export async function waitFor(context: Context, words: readonly string[], { for: what, all, timeout }: WaitWords): Promise<void> {
   const goal = goalIn(what);
   const end = performance.now() + timeout;
@@ -35,7 +35,7 @@ export async function waitFor(context: Context, words: readonly string[], { for:
   }
 }
 
-/** `listener/a link/b`, or `listener a b`. @throws CliError usage */
+/** Parses `listener/a link/b` or `listener a b`. @throws CliError usage */
 export function namedIn(words: readonly string[]): readonly Named[] {
   const [first, ...names] = words;
   if (first === undefined) throw new CliError('usage', 'Say what to wait for: KIND/NAME, KIND NAME, or --all.');
@@ -59,7 +59,7 @@ async function allOf(resources: Resources, words: readonly string[], goal: Goal)
   const found = await Promise.all(
     kinds.map(async (kind) => {
       const objects: readonly SkupperResource[] = await resources.list(kind);
-      // A token that has become a link is ready for good, and one that has expired never.
+      // Past objects are skipped: a token that became a link stays ready, and an expired one never becomes ready.
       const meant = goal.isGone ? objects : objects.filter((object) => !isPast(object, Date.now()));
       return meant.map(({ metadata }) => ({ kind, name: metadata.name ?? '' }));
     }),
@@ -70,13 +70,13 @@ async function allOf(resources: Resources, words: readonly string[], goal: Goal)
 }
 
 interface Goal {
-  /** For people. */
+  /** Text for users. */
   readonly text: string;
   readonly isGone: boolean;
   isReached(resource: SkupperResource): boolean;
 }
 
-/** As `kubectl wait` takes it, and without `condition=`. @throws CliError usage */
+/** Parses a goal as in `kubectl wait`; `condition=` is optional. @throws CliError usage */
 export function goalIn(text: string): Goal {
   const [, type, wanted = 'True'] = /^(?:condition=)?([A-Za-z]+)(?:=([A-Za-z]+))?$/.exec(text) ?? [];
   if (type === undefined) throw new CliError('usage', `--for does not take ${quoted(text)}: give a condition such as Ready, or delete.`);
@@ -103,7 +103,7 @@ async function look(resources: Resources, { kind, name }: Named, goal: Goal): Pr
 
 const REACHED = { done: undefined };
 
-/** The status is about what is written now. */
+/** Whether the status is about the spec that is written now. */
 function isCurrent({ spec }: SkupperResource, manifest: object | undefined): boolean {
   const resource = manifest === undefined ? undefined : validateResource(manifest).resource;
   return resource === undefined || isDeepStrictEqual(plain(spec), plain(resource.spec));

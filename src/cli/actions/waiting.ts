@@ -1,4 +1,4 @@
-/** Waits until what was written has become what it asks for, and says on the way what it is waiting for. */
+/** Waits until a written resource reaches the desired state, and reports progress meanwhile. */
 import { isDeepStrictEqual } from 'node:util';
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import { isReady } from '../../site/overview.ts';
@@ -8,7 +8,7 @@ import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { printable } from '../../text/printable.ts';
 
-/** What a command works on, and whom it tells. */
+/** The resources that a command works on, and the terminal that it writes to. */
 export interface Context {
   readonly resources: Resources;
   readonly terminal: Terminal;
@@ -17,19 +17,19 @@ export interface Context {
 export type Wait = 'none' | 'configured' | 'ready';
 
 export interface WaitOptions {
-  /** Left out: the command's own, and only where a process runs the namespace. */
+  /** State to wait for. Default: the command's own, and only if a process runs the namespace. */
   readonly wait?: Wait;
-  /** Milliseconds. */
+  /** Timeout in milliseconds. */
   readonly timeout: number;
 }
 
-/** What one look finds. An error that stays is final; one that goes by is not. */
+/** Result of one poll. Only an error that persists is final. */
 export type Look<T> = { readonly done: T } | { readonly waitingFor: string; readonly error?: boolean };
 
-/** Milliseconds that a state stays before it is shown. */
+/** Milliseconds for which a state must last before it is shown. */
 const SHOW_AFTER = 400;
 
-/** @throws CliError not-ready at the end of the time, failed where an error stays */
+/** @throws CliError not-ready on timeout, failed if an error persists */
 export async function waitUntil<T>(
   { resources, terminal }: Context,
   goal: string,
@@ -66,8 +66,8 @@ export async function waitUntil<T>(
 }
 
 /**
- * Waits for a resource to be taken up with this spec, and to be as far as asked for.
- * @returns it; undefined where nothing is waited for
+ * Waits until the site has adopted this spec of a resource and the resource has reached the level.
+ * @returns the resource, or undefined if there is nothing to wait for
  */
 export async function waitForStatus(
   context: Context,
@@ -90,14 +90,17 @@ export async function waitForStatus(
   });
 }
 
-/** `it is Pending: no connector of its key can be reached`. Without a message, a condition that does not hold may have one. */
+/**
+ * Formats the state, such as `it is Pending: no connector of its key can be reached`. Without a message in the status, the
+ * message of the first unmet condition is used.
+ */
 export function stateOf({ status: { status = 'Pending', message, conditions = [] } = {} }: SkupperResource): string {
   const unmet = conditions.find((condition) => condition.status !== 'True' && condition.message !== '');
   const why = message === undefined || message === '' ? (unmet?.message ?? '') : message;
   return `it is ${status}${why === '' ? '' : `: ${why}`}`;
 }
 
-/** Waits until the site has let go of it. */
+/** Waits until the site has removed the resource. */
 export async function waitUntilGone(context: Context, kind: SkupperKind, name: string, timeout: number): Promise<void> {
   const { resources } = context;
   const isLeft = async (): Promise<boolean> => (await resources.notRunning()) !== undefined;
@@ -108,14 +111,14 @@ export async function waitUntilGone(context: Context, kind: SkupperKind, name: s
   });
 }
 
-/** Says so where nothing looks after the resources. @returns whether that is so */
+/** Notes it if no process reconciles the resources. @returns whether that is so */
 export async function noteWhereStopped({ resources, terminal }: Context): Promise<boolean> {
   const advice = await resources.notRunning();
   if (advice !== undefined) terminal.note(`${advice}\n`);
   return advice !== undefined;
 }
 
-/** The same failure, and what is to be known besides. */
+/** The same error with another sentence at the end of its message. */
 export function withSentence(error: CliError, sentence: string): CliError {
   return new CliError(error.code, `${withoutStop(error.message)}. ${sentence}`, error.cause);
 }
@@ -126,7 +129,7 @@ export async function requireRunning(resources: Resources): Promise<void> {
   if (advice !== undefined) throw new CliError('not-running', advice);
 }
 
-/** `Configured`; a grant has `Processed` in its place. */
+/** Whether the resource is `Configured`; a grant has `Processed` instead. */
 function isConfigured(resource: SkupperResource): boolean {
   return holds(resource, 'Configured', 'Processed') || isReady(resource);
 }
@@ -135,12 +138,12 @@ function holds({ status }: SkupperResource, ...types: readonly string[]): boolea
   return (status?.conditions ?? []).some((condition) => types.includes(condition.type) && condition.status === 'True');
 }
 
-/** Statuses are clauses or sentences. */
+/** Messages in statuses may or may not end with a full stop. */
 function withoutStop(message: string): string {
   return message.replace(/\.$/, '');
 }
 
-/** As it comes back out of a file. */
+/** The value after a round trip through JSON, as it is read back from a file. */
 export function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }

@@ -1,21 +1,22 @@
-/** Shows something again whenever it has changed. */
+/** Shows output again whenever it changes. */
 import type { OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { messageOf } from '../../telemetry/log.ts';
 import { pause } from '../../work/pause.ts';
 import type { Context } from './waiting.ts';
 
-/** Milliseconds between two reads. */
+/** Interval between two reads in milliseconds. */
 const READ_EVERY = 500;
-/** Milliseconds until another read after one that failed. */
+/** Milliseconds until the next read after a failed one. */
 const RETRY_AFTER = 2_000;
-/** ECMA-48: erase the screen and what has scrolled off it, and go to its upper left corner. */
+/** ECMA-48: erase the screen and its scrollback, and move the cursor to the upper left corner. */
 const CLEAR = '\u001b[2J\u001b[3J\u001b[H';
 
 /**
- * Writes what `show` writes, and again each time that it differs, until the process ends. A screen is cleared before; elsewhere `---`
- * stands between, as in a stream of YAML. Only the first read may fail: a later failure is noted once and retried.
- * @param until ends it, for tests
+ * Writes the output of `show`, and writes it again whenever it differs, until the process ends. A screen is cleared first;
+ * elsewhere `---` separates outputs, as in a YAML stream. Only the first read may fail; later failures are noted once and
+ * retried.
+ * @param until ends the watch, for tests
  * @param every milliseconds between two reads, for tests
  */
 export async function watchOutput<T extends Context>(
@@ -37,7 +38,7 @@ export async function watchOutput<T extends Context>(
     try {
       const parts = await record(context, show);
       const now = parts.map(([, text]) => text).join('');
-      // After a failure it is written again, so that everyone sees that it is up to date.
+      // After a failure the output is written again, which shows that it is up to date.
       if (now !== before || failure !== undefined) {
         if (terminal.isScreen === true) terminal.out(CLEAR);
         else if (before !== undefined && output !== 'json') terminal.out('---\n');
@@ -58,7 +59,7 @@ export async function watchOutput<T extends Context>(
 
 type Part = readonly [to: 'out' | 'note', text: string];
 
-/** What `show` writes, without writing it. */
+/** Records the output of `show` without writing it. */
 async function record<T extends Context>(context: T, show: (context: T) => Promise<void>): Promise<readonly Part[]> {
   const parts: Part[] = [];
   const terminal: Terminal = {

@@ -4,7 +4,7 @@ import type { WaitOptions } from '../actions/waiting.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { addPlace, contextOf, examples, onMachine, timeoutOption, waitOptions } from './options.ts';
 
-/** `earshot apply` and `earshot delete`; the same below `earshot system`, where Skupper has them for machines. */
+/** `earshot apply` and `earshot delete`, also below `earshot system`, where Skupper has them for machines. */
 export function addApply(group: Command, terminal: Terminal): void {
   const isSystem = group.parent !== null;
   const prefix = isSystem ? 'earshot system' : 'earshot';

@@ -1,16 +1,16 @@
-/** `--flag=true` and `--flag=false`, as programs written in Go take them, in the form that commander knows: pure. */
+/** Converts `--flag=true` and `--flag=false`, which Go programs accept, to the form that commander knows. Pure. */
 import type { Command, Option } from 'commander';
 
-/** What commander has to know of an option. */
+/** The properties of a commander option that are needed here. */
 type Flag = Pick<Option, 'long' | 'short' | 'required' | 'optional' | 'negate'>;
 
-/** strconv.ParseBool of Go. */
+/** Values that Go's strconv.ParseBool accepts. */
 const VALUES: ReadonlyMap<string, boolean> = new Map([
   ...['1', 't', 'T', 'true', 'TRUE', 'True'].map((word) => [word, true] as const),
   ...['0', 'f', 'F', 'false', 'FALSE', 'False'].map((word) => [word, false] as const),
 ]);
 
-/** For this command and all below it. */
+/** Accepts boolean values for this command and all of its subcommands. */
 export function acceptBooleanValues(command: Command): void {
   const parse = command.parseOptions.bind(command);
   command.parseOptions = (words) => parse(withoutBooleanValues(words, command.options, (message) => command.error(`error: ${message}`)));
@@ -18,7 +18,7 @@ export function acceptBooleanValues(command: Command): void {
 }
 
 /**
- * The same words with each boolean option as `--flag`, as `--no-flag`, or left out where the default is what is asked for. The last one counts.
+ * Rewrites each boolean option to `--flag` or `--no-flag`, or drops it if the default is requested. The last one wins.
  * @param refuse ends the command
  */
 export function withoutBooleanValues(words: readonly string[], flags: readonly Flag[], refuse: (message: string) => never): string[] {
@@ -42,9 +42,9 @@ export function withoutBooleanValues(words: readonly string[], flags: readonly F
 }
 
 interface Found {
-  /** `--flag`, where there is such an option. */
+  /** `--flag`, if there is such an option. */
   readonly positive: string | undefined;
-  /** `--no-flag`, where there is such an option. */
+  /** `--no-flag`, if there is such an option. */
   readonly negative: string | undefined;
   readonly on: boolean;
 }

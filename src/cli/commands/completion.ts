@@ -6,7 +6,7 @@ import type { Terminal } from '../output/terminal.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 
-/** `earshot completion`, and `earshot complete`, which the scripts that it prints ask. */
+/** `earshot completion`, and `earshot complete`, which the printed scripts call. */
 export function addCompletion(program: Command, terminal: Terminal): void {
   program
     .command('completion')
@@ -30,7 +30,7 @@ export function addCompletion(program: Command, terminal: Terminal): void {
     });
 }
 
-/** What may stand in place of the last word. Empty where only the person or the file system knows. */
+/** Candidates for the last word. Empty if there is nothing to suggest, or if the shell completes file names. */
 export async function candidates(program: Command, words: readonly string[]): Promise<readonly string[]> {
   const current = words.at(-1) ?? '';
   let command = program;
@@ -45,13 +45,13 @@ export async function candidates(program: Command, words: readonly string[]): Pr
     else if (command.commands.length === 0) before.push(word);
     else command = command.commands.find((sub) => sub.name() === word) ?? command;
   }
-  // What else was typed is of no meaning here.
+  // Other options do not matter here.
   const typed: PlaceWords = Object.fromEntries(PLACE.flatMap((name) => (place.has(name) ? [[name, place.get(name)]] : [])));
   const found = pending === undefined ? await openWords(command, { current, before }, typed) : await valuesOf(pending, typed);
   return found.filter((word) => word.startsWith(current)).toSorted();
 }
 
-/** The option, where its value is the next word. */
+/** Returns the option if its value is the next word. */
 function takesNext(command: Command, word: string): Option | undefined {
   return command.options.find((option) => (option.short === word || option.long === word) && (option.required || option.optional));
 }
@@ -60,7 +60,7 @@ const PLACE = ['namespace', 'platform', 'context', 'kubeconfig'] as const;
 
 interface Typed {
   readonly current: string;
-  /** The command's arguments before it. */
+  /** Arguments of the command before the current word. */
   readonly before: readonly string[];
 }
 
@@ -80,7 +80,7 @@ async function openWords(command: Command, { current, before }: Typed, place: Pl
   return (await Promise.all(of.map((kind) => resourceNames(kind, place)))).flat();
 }
 
-/** `delete KIND NAME…`; `wait KIND/NAME…` or `wait KIND NAME…`. */
+/** Completes `delete KIND NAME…`, `wait KIND/NAME…` and `wait KIND NAME…`. */
 async function anyKind(command: string, { current, before: [first, ...more] }: Typed, place: PlaceWords): Promise<readonly string[]> {
   if (command !== 'delete' && command !== 'wait') return [];
   const { kindWords, namesOfKind } = await import('./known-names.ts');

@@ -72,7 +72,10 @@ const podOptions = [
   new Option('--no-include-not-ready', 'only pods that are ready'),
 ];
 
-/** Only a cluster has pods. A resource that is only printed may be for one, so nothing is asked then but for a workload. */
+/**
+ * Converts pod options to a selector. Only clusters have pods. A resource that is only printed may be for a cluster, so the
+ * platform is checked then only if a workload is named.
+ */
 async function selectPods(
   command: Command,
   { workload, includeNotReady, ...fields }: SpecChange,
@@ -91,13 +94,13 @@ async function selectPods(
   return workload === undefined ? given : { ...given, selector: await resources.selectorOf(String(workload)) };
 }
 
-/** A server is given by its host or by its pods. */
+/** Spec of a new connector. Its server is given by host or by pod selector; the default depends on the platform. */
 function newSpec({ port, host, selector: pods, ...rest }: SpecChange, name: string, ways?: PlatformConventions): SpecChange {
   const server = host === undefined && pods === undefined ? (ways?.server(name) ?? { host: name }) : { host, selector: pods };
   return { routingKey: name, port, ...server, ...rest };
 }
 
-/** A name that means a connector here and a host to the resolver. */
+/** Note about a default server: the name means a connector here, but a host to the resolver. */
 function assumedServer({ host, selector: pods }: SpecChange, name: string, ways: PlatformConventions): string | undefined {
   if (host !== undefined || pods !== undefined) return undefined;
   const { host: server, selector: labels }: SpecChange = ways.server(name);
@@ -108,7 +111,7 @@ function assumedServer({ host, selector: pods }: SpecChange, name: string, ways:
     : `Its servers are the pods with ${JSON.stringify(labels)}. Give others with --selector, --workload or --host.`;
 }
 
-/** One takes the place of the other. */
+/** Host and selector replace each other. */
 function instead({ host, selector: pods, ...rest }: SpecChange): SpecChange {
   if (host === undefined && pods === undefined) return rest;
   return { ...rest, host: host ?? '', selector: pods ?? '' };

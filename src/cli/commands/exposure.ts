@@ -5,7 +5,7 @@ import { logLevels } from '../../telemetry/log.ts';
 import { portNumber, positiveInteger } from './options.ts';
 import { untilStopped } from '../processes/signals.ts';
 
-/** The two processes of the exposure half, which run in a cluster. */
+/** The two processes of the exposure half. They run in a cluster. */
 export function addExposure(program: Command): void {
   program
     .command('controller')

@@ -1,4 +1,4 @@
-/** Names for completion: whatever goes wrong, there are none. */
+/** Names for shell completion. Any error yields an empty list. */
 import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import type { SkupperKind } from '../../api/skupper/index.ts';
@@ -18,12 +18,12 @@ export async function resourceNames(kind: SkupperKind, words: PlaceWords): Promi
 
 export { kindWords };
 
-/** @param kind as it is typed */
+/** @param kind kind as typed by the user */
 export async function namesOfKind(kind: string, words: PlaceWords): Promise<readonly string[]> {
   return orNone(async () => resourceNames(kindNamed(kind), words));
 }
 
-/** Of this machine, and those of a cluster that is meant. */
+/** Namespaces of this machine and of the selected cluster. */
 export async function namespaceNames(words: PlaceWords): Promise<readonly string[]> {
   const here = await namesIn(namespacesDirectory(), isLabel);
   return [...here, ...(await namesInCluster(words, namespaces, 'cluster', () => true))];
@@ -42,10 +42,10 @@ export async function contextNames({ kubeconfig }: PlaceWords): Promise<readonly
   });
 }
 
-/** What a shell needs no quotes for. */
+/** Names that need no quoting in a shell. */
 const PLAIN = /^[\w.:@/-]{1,200}$/;
 const namespaces = resource('v1', 'Namespace', 'namespaces', 'cluster');
-/** Milliseconds: somebody has just pressed a key. */
+/** Timeout in milliseconds: the user waits for the completion after pressing a key. */
 const PATIENCE = 2_000;
 
 async function namesInCluster<T extends KubeObject>(

@@ -4,7 +4,7 @@ import { outputOption, positiveInteger, timeoutOption } from './options.ts';
 import { deleteVerb, resourceCommands, statusVerb, targetOf, updateVerb, type Verb } from './resource-commands.ts';
 import type { Terminal } from '../output/terminal.ts';
 
-/** `earshot link`. Links are made by redeeming tokens, or by applying what `generate` prints at the other site. */
+/** `earshot link`. Links are created by redeeming tokens, or by applying the output of `generate` at the other site. */
 export function addLink(program: Command, terminal: Terminal): void {
   resourceCommands(program, terminal, 'Link', 'ways to other sites', [
     updateVerb({

@@ -36,7 +36,7 @@ export function addListener(program: Command, terminal: Terminal): void {
       description: 'print a listener, and make nothing',
       examples: ['earshot listener generate backend 8080 > backend.yaml'],
       arguments: nameAndPort,
-      // It may be for a cluster, where the host is the name of a Service.
+      // The output may be for a cluster, where the host is the name of a Service.
       options: options('; at first the name'),
       spec: (fields, name) => ({ routingKey: name, host: name, ...fields }),
     }),
@@ -47,7 +47,7 @@ const nameOnly = new Argument('<name>', 'name of the listener');
 const PORT = 'port that clients connect to';
 const nameAndPort = [nameOnly, new Argument('<port>', PORT).argParser(servicePort)];
 
-/** A port that is open to other machines is not what everybody expects. */
+/** Note about the default host: users may not expect a port that is open to other machines. */
 function assumedHost({ host }: SpecChange, name: string, ways: PlatformConventions): string | undefined {
   if (host !== undefined || ways.listenerHost(name) !== '0.0.0.0') return undefined;
   return 'It takes clients at 0.0.0.0, all IPv4 addresses of this machine. For clients of this machine alone: --host 127.0.0.1.';

@@ -1,4 +1,4 @@
-/** Options that several commands have. Nothing heavy is imported here: each start of the program reads this file. */
+/** Options that several commands share. Every start of the program loads this file, so it imports nothing heavy. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseDuration } from '../../api/skupper/duration.ts';
 import type { KubeClient } from '../../kube/contract.ts';
@@ -22,7 +22,7 @@ export function namespaceOption(): Option {
   );
 }
 
-/** What says where a command works, on which platform. */
+/** Options that select namespace, platform and cluster of a command. */
 export function placeOptions(): readonly Option[] {
   return [
     namespaceOption(),
@@ -34,18 +34,18 @@ export function placeOptions(): readonly Option[] {
   ];
 }
 
-/** Each command takes them too; the help of the program tells of those for clusters. */
+/** Adds the place options to a command. The help of the program lists those for clusters. */
 export function addPlace(command: Command): Command {
   for (const option of placeOptions()) command.addOption(option.attributeName() === 'namespace' ? option : option.hideHelp());
   return command;
 }
 
-/** What `-n` says at the command or at the program before it, for what works on this machine. */
+/** The namespace from `-n` at the command or one of its parents, for commands that work on this machine. */
 export function namespaceOf(command: Command): string {
   return machineNamespace(placeWords(command), process.env);
 }
 
-/** What is typed of a place, at the command or at the program before it. */
+/** The place options typed at the command or one of its parents. */
 export function placeWords(command: Command): PlaceWords {
   const find = (name: keyof PlaceWords): string | undefined => {
     for (let at: Command | null = command; at !== null; at = at.parent) {
@@ -58,13 +58,13 @@ export function placeWords(command: Command): PlaceWords {
   return Object.fromEntries(words.filter(([, value]) => value !== undefined));
 }
 
-/** What a command works on: loaded when it is run. @param begins see `openResources` */
+/** Resources and terminal of a command; the modules are loaded when it runs. @param begins see `openResources` */
 export async function contextOf(command: Command, terminal: Terminal, begins?: true): Promise<Context> {
   const { openResources } = await import('../resources.ts');
   return { resources: await openResources(placeWords(command), begins), terminal };
 }
 
-/** Where both this machine and a cluster may be meant. */
+/** Notes which place is used if both this machine and a cluster could be meant. */
 export async function sayWhere(command: Command, { resources, terminal }: Context): Promise<void> {
   const [{ platformFor }, { placeAdvice }, { otherUserAdvice }] = await Promise.all([
     import('../resources.ts'),
@@ -78,7 +78,9 @@ export async function sayWhere(command: Command, { resources, terminal }: Contex
   if (other !== undefined) terminal.note(`${other}\n`);
 }
 
-/** The cluster that is meant; undefined where it is this machine. @throws CliError not-found where the namespace there is another user's */
+/**
+ * The selected cluster, or undefined for this machine. @throws CliError not-found if the namespace there belongs to another user
+ */
 export async function clusterOf(
   command: Command,
 ): Promise<({ readonly client: KubeClient; readonly namespace: string } & AsyncDisposable) | undefined> {
@@ -93,7 +95,7 @@ export async function clusterOf(
   return { client, namespace: place.namespace, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
 }
 
-/** The namespace of a command that works on this machine only. @throws CliError usage where a cluster is meant */
+/** The namespace of a command that works only on this machine. @throws CliError usage if a cluster is selected */
 export async function onMachine(command: Command, words: string): Promise<string> {
   const { requireMachine } = await import('../resources.ts');
   await requireMachine(placeWords(command), words);
@@ -112,7 +114,7 @@ export function timeoutOption(milliseconds = 60_000): Option {
   return new Option('--timeout <duration>', 'how long to wait').argParser(duration).default(milliseconds, `${milliseconds / 1000}s`);
 }
 
-/** `--wait` and `--timeout`. @param usual what is waited for where `--wait` is left out */
+/** `--wait` and `--timeout`. @param usual default of `--wait` */
 export function waitOptions(usual: Wait, timeout = timeoutOption()): readonly Option[] {
   const about = `status to wait for; left out: ${usual}, where the site is running`;
   return [new Option('--wait <status>', about).choices(['none', 'configured', 'ready'] satisfies readonly Wait[]), timeout];
@@ -124,7 +126,7 @@ export function duration(text: string): number {
   return milliseconds;
 }
 
-/** As `duration`, for what goes into a resource as it is. */
+/** Validates like `duration`, but returns text for a field of a resource. */
 export function durationText(text: string): string {
   duration(text);
   return /^\d+$/.test(text) ? `${text}s` : text;
@@ -145,7 +147,7 @@ function portFrom(least: number, text: string): number {
   return port;
 }
 
-/** A command's own examples, at the end of its help. */
+/** Examples at the end of a command's help. */
 export function examples(...lines: readonly string[]): string {
   return `\nExample${lines.filter((line) => !line.startsWith('#')).length > 1 ? 's' : ''}:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }

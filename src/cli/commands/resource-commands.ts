@@ -1,4 +1,4 @@
-/** The commands of one kind, `earshot listener create` and so on, from a table. What they do is loaded when they are run. */
+/** Builds the commands of one kind, such as `earshot listener create`, from a table. Their actions are loaded when they run. */
 import { Argument, Option, type Command } from 'commander';
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import type { DeleteOptions, SpecChange, Target } from '../actions/resource-actions.ts';
@@ -18,22 +18,22 @@ import {
   type WatchOptions,
 } from './options.ts';
 
-/** What the help says of a command. */
+/** Help of a command. */
 interface Row {
   readonly description: string;
   readonly examples: readonly string[];
-  /** Below the examples. */
+  /** Remark below the examples. */
   readonly remark?: string;
-  /** The first is a name, others are fields of the spec. Left out: `<name>`. */
+  /** Positional arguments: a name, then fields of the spec. Default: `<name>`. */
   readonly arguments?: readonly Argument[];
-  /** Before those that the command has for every kind. */
+  /** Options listed before those that the command has for every kind. */
   readonly options?: readonly Option[];
 }
 
 /** One command. */
 export interface Verb extends Row {
   readonly name: string;
-  /** Its words are what `arguments` and `options` make of them. */
+  /** Runs the command. `words` are the values of `arguments`. */
   run(at: At, options: object, name: string | undefined, ...words: readonly unknown[]): Promise<void>;
 }
 
@@ -61,24 +61,24 @@ export async function targetOf({ kind, command, terminal }: At, begins?: true): 
   return { kind, ...(await contextOf(command, terminal, begins)) };
 }
 
-/** Arguments and options are fields of the spec, by their names. */
+/** A command whose arguments and options map to fields of the spec by name. */
 interface SpecRow extends Row {
-  /** Where they are not, or not all of it. @param ways left out where it is not known for which platform it is */
+  /** Builds the spec if arguments and options do not map to it directly. @param ways omitted if the platform is unknown */
   spec?(fields: SpecChange, name: string, ways?: PlatformConventions): SpecChange;
-  /** Fields that come of others, with what is there. Ends the command where its options cannot be meant. */
+  /** Resolves fields that depend on existing resources. Ends the command if its options are not valid together. */
   resolve?(command: Command, fields: SpecChange, open: () => Promise<Resources>): Promise<SpecChange>;
 }
 
 interface WriteRow extends SpecRow {
-  /** What is usually waited for. */
+  /** Default state to wait for. */
   readonly wait: Wait;
-  /** `--timeout` where it is left out, and where that depends on the platform. */
+  /** Default of `--timeout` if it depends on the platform. */
   readonly within?: { readonly text: string; of(ways: PlatformConventions): number };
-  /** In place of what is done for every kind. */
+  /** Replaces the default action of the verb. */
   action?(): Promise<Write>;
-  /** Something begins by it: whoever has not said where is told. */
+  /** Whether to note where the command works, because it starts something there. */
   readonly saysWhere?: true;
-  /** What was taken for granted, since no option says otherwise. */
+  /** Text about a default that was assumed because no option was given. */
   assumed?(fields: SpecChange, name: string, ways: PlatformConventions): string | undefined;
 }
 
@@ -113,7 +113,7 @@ function writeVerb(verb: string, row: WriteRow & Required<Pick<WriteRow, 'action
   };
 }
 
-/** Its usual time is known once the platform is. */
+/** `--timeout` whose default is known once the platform is. */
 function timeoutFor({ within }: WriteRow): Option {
   if (within === undefined) return timeoutOption();
   const option = timeoutOption().default(undefined);
@@ -133,7 +133,7 @@ export function deleteVerb(row: Row & { action?(): Promise<Delete> }): Verb {
 
 type Show = (target: Target, name: string | undefined, output: OutputFormat | undefined) => Promise<void>;
 
-/** @param show in place of what is done for every kind */
+/** @param show replaces the default action */
 export function statusVerb(description: string, lines: readonly string[], show?: () => Promise<Show>): Verb {
   const load = show ?? (async () => (await import('../actions/resource-actions.ts')).showStatus);
   return {

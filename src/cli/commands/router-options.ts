@@ -1,9 +1,9 @@
-/** Options of each command that runs a router. */
+/** Options of commands that run a router. */
 import { InvalidArgumentError, Option } from 'commander';
 import { byteSize } from '../../text/byte-size.ts';
 import { duration } from './options.ts';
 
-/** @param seconds where it is left out */
+/** @param seconds default in seconds */
 export function drainOption(seconds: number): Option {
   return new Option('--drain-timeout <duration>', 'how long open connections may go on after SIGTERM')
     .argParser(drainTime)
@@ -28,5 +28,5 @@ function drainTime(text: string): number {
   return milliseconds;
 }
 
-/** Bytes. With less a router does not run. */
+/** Minimum memory of a router in bytes. A router does not run with less. */
 const LEAST_MEMORY = 128 << 20;

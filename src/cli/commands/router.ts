@@ -8,7 +8,7 @@ import { examples, portNumber } from './options.ts';
 import { drainOption, memoryOption } from './router-options.ts';
 
 type RouterOptions = Omit<RouterCommand, 'drainSeconds'> & {
-  /** Milliseconds. */
+  /** Drain timeout in milliseconds. */
   readonly drainTimeout: number;
 };
 

@@ -30,7 +30,8 @@ export function addRun(program: Command): void {
     .addHelpText('after', '\nFiles below input/ may change while it runs. SIGHUP reads them all again, SIGTERM ends it in order.')
     .action(async ({ router, httpPort, logLevel, drainTimeout, memory: most }: RunOptions, command: Command) => {
       applyV8Flags();
-      // It reads all files anyway while it starts, and none any more once it ends; without anybody to hear it the signal would end it there and then.
+      // Without a handler SIGHUP would end the process. No reload is needed during start, which reads all files, or during
+      // shutdown.
       process.on('SIGHUP', () => {});
       const { requireOwnNamespace } = await import('../own-namespace.ts');
       await requireOwnNamespace(namespaceOf(command));

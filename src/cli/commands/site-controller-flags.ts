@@ -1,4 +1,4 @@
-/** The flags of `earshot site-controller`, each with its variable. */
+/** Flags of `earshot site-controller`, each with its environment variable. */
 import { InvalidArgumentError, Option } from 'commander';
 import { logLevels } from '../../telemetry/log.ts';
 import { portNumber, positiveInteger } from './options.ts';
@@ -58,7 +58,7 @@ export function flagOptions(): readonly Option[] {
   ];
 }
 
-/** Flags as Go's programs take them: `-enable-grants` is `--enable-grants`. A single letter stays what it is. */
+/** Accepts Go-style flags: `-enable-grants` becomes `--enable-grants`. Single letters stay as they are. */
 export function withTwoDashes(words: readonly string[]): string[] {
   return words.map((word) => (/^-[a-z][a-z-]+(?:=|$)/.test(word) ? `-${word}` : word));
 }
@@ -74,7 +74,7 @@ function toggle(flag: string, variable: string, about: string): Option {
 function parsed<T>(flag: string, variable: string, about: string, parse: (text: string) => T, fallback?: T): Option {
   const option = new Option(`--${flag}`, about).env(variable);
   if (fallback !== undefined) option.default(fallback);
-  // An empty variable is as good as none.
+  // An empty variable counts as unset.
   return option.argParser((word: string, previous?: T) => (word === '' && previous !== undefined ? previous : parse(word)));
 }
 

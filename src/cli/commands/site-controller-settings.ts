@@ -1,4 +1,4 @@
-/** From flags and environment to what the controller of sites runs with: pure. */
+/** Computes the settings of the site controller from flags and environment. Pure. */
 import { InvalidArgumentError } from 'commander';
 import { CONTROLLER_NAME } from '../../api/skupper/cluster-names.ts';
 import type { AccessSettings, ControllerSettings } from '../../site-controller/settings.ts';
@@ -6,7 +6,7 @@ import type { LogLevel } from '../../telemetry/log.ts';
 import { VERSION } from '../../version.ts';
 import type { SiteControllerCommand } from '../processes/site-controller.ts';
 
-/** As commander gives them, which knows which have a default. */
+/** Flags as commander parses them; those with a default are required. */
 export interface Flags {
   readonly namespace?: string;
   readonly name?: string;
@@ -46,7 +46,7 @@ export interface Flags {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const ACCESS_TYPES = ['local', 'loadbalancer', 'nodeport', 'route', 'ingress', 'ingress-nginx', 'contour-http-proxy', 'gateway'];
-/** `listenerclass:NAME` names what the cluster's administrator offers, so it needs no list besides. */
+/** `listenerclass:NAME` names a class that the cluster's administrator offers, so it needs no list of enabled types. */
 const BY_CLASS = /^listenerclass:./;
 const NO_EFFECT: Readonly<Record<string, string>> = {
   SKUPPER_KUBE_ADAPTOR_IMAGE: "a router's pod has one container",
@@ -55,9 +55,9 @@ const NO_EFFECT: Readonly<Record<string, string>> = {
   SKUPPER_KUBE_CLIENT_BURST: 'the API server says when to wait',
 };
 
-/** @throws InvalidArgumentError what keeps the controller from being started, in words for whoever wrote its manifest */
+/** @throws InvalidArgumentError the reason why the controller cannot start, in words for the author of its manifest */
 export function startOf(given: Flags, environment: Environment, namespaceOfPod: string | undefined): SiteControllerCommand {
-  // What is empty is as good as left out.
+  // Empty values count as unset.
   const flags = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '')) as unknown as Flags;
   const { leaderElection, manageCrds, concurrency, logLevel } = flags;
   const settings = settingsOf(flags, environment, namespaceOfPod);
@@ -140,7 +140,10 @@ function routerImageOf({ routerImage: image, imageRegistry = 'localhost' }: Flag
   return image;
 }
 
-/** `skupper-controller` of the pod `skupper-controller-6fd6dbd4c4-x2x7b`; the whole name where it is no pod of a Deployment. */
+/**
+ * Name of the Deployment of a pod: `skupper-controller` for `skupper-controller-6fd6dbd4c4-x2x7b`. The whole name if the pod does
+ * not belong to a Deployment.
+ */
 function deploymentOf(hostname: string | undefined): string | undefined {
   if (hostname === undefined || hostname === '') return undefined;
   return /^(.+)-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}$/.exec(hostname)?.[1] ?? hostname;
@@ -154,7 +157,7 @@ function addressOf(address: string): { readonly httpPort: number; readonly httpH
   return { httpPort: Number(port), ...(bare === '' ? {} : { httpHost: bare }) };
 }
 
-/** What was set and does nothing here, a line each. */
+/** One line for each setting that has no effect here. */
 function noticesOf(flags: Flags, { enabledTypes }: AccessSettings, environment: Environment): readonly string[] {
   const given = Object.entries(NO_EFFECT).filter(([name]) => (environment[name] ?? '') !== '');
   const unknown = enabledTypes.filter((type) => !ACCESS_TYPES.includes(type) && !BY_CLASS.test(type));

@@ -4,7 +4,7 @@ import { untilStopped } from '../processes/signals.ts';
 import { flagOptions, withTwoDashes } from './site-controller-flags.ts';
 import { startOf, type Flags } from './site-controller-settings.ts';
 
-/** `earshot site-controller`. Its flags and its environment are those that installations of Skupper's controller set. */
+/** `earshot site-controller`. It takes the flags and environment variables that installations of Skupper's controller set. */
 export function addSiteController(program: Command): void {
   const command = program
     .command('site-controller')

@@ -111,7 +111,7 @@ const written = {
   spec: specOf,
 } as const;
 
-/** As short as the site takes it (`settings.link-certificate-lifetime`). */
+/** Checks the minimum that the site accepts (`settings.link-certificate-lifetime`). */
 function lifetime(text: string): string {
   if (duration(text) < 10_000) throw new InvalidArgumentError('It must be 10s at least.');
   return durationText(text);

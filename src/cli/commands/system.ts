@@ -10,7 +10,7 @@ interface InstallWords {
   readonly reloadType?: string;
 }
 
-/** `earshot system`: the site as a service of systemd. */
+/** `earshot system`: the site as a systemd service. */
 export function addSystem(program: Command, terminal: Terminal): void {
   const system = program.command('system').description('run the site of the namespace as a service of systemd');
   const verb = (name: string, description: string): Command =>

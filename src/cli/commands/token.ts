@@ -13,7 +13,7 @@ import type { DeleteOptions } from '../actions/resource-actions.ts';
 import type { IssueOptions, RedeemOptions } from '../actions/token-actions.ts';
 import type { Terminal } from '../output/terminal.ts';
 
-/** `earshot token`: one site issues a token, another redeems it, and a link is there. */
+/** `earshot token`: one site issues a token, another redeems it, which creates a link. */
 export function addToken(program: Command, terminal: Terminal): void {
   const token = program.command('token').description('tickets for links: one site issues, another redeems');
 

@@ -1,10 +1,10 @@
 import type { ArchiveFile } from './tar.ts';
 
-/** What `debug dump` has of a site. */
+/** The files that `debug dump` collects from a site. */
 export interface Collected {
-  /** As they are, but for keys, codes and tokens that are found in resources. */
+  /** Texts archived as they are, except that keys, codes and tokens found in resources are removed. */
   readonly texts: readonly ArchiveFile[];
-  /** Of these only what is known to be no secret. */
+  /** Resources. Only fields known not to be secret are archived. */
   readonly resources: readonly ParsedResources[];
 }
 

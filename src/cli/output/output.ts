@@ -1,4 +1,4 @@
-/** Tables for people; JSON and YAML for programs. */
+/** Tables for people, JSON and YAML for programs. */
 import { printerColumns } from '../../api/skupper/columns.ts';
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import { printable, visibleJson } from '../../text/printable.ts';
@@ -10,12 +10,12 @@ export function structured(value: unknown, format: OutputFormat): string {
   return format === 'json' ? `${visibleJson(value, 2)}\n` : writeYaml(value);
 }
 
-/** Several objects as one, as `kubectl get` has it. */
+/** Wraps several objects in a List, as `kubectl get` does. */
 export function listOf(items: readonly unknown[]): unknown {
   return { apiVersion: 'v1', kind: 'List', items };
 }
 
-/** Columns as wide as what is in them. The last one is as long as it likes. */
+/** Formats a table. Each column is as wide as its longest cell; the last one is not padded. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows].map((row) => row.map((cell) => printable(cell)));
   const widths = head.map((_, column) => Math.max(...lines.map((line) => [...(line[column] ?? '')].length)));
@@ -30,7 +30,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     .join('');
 }
 
-/** A table of resources of one kind: its printer columns, without those that are empty in all of them. */
+/** Formats resources of one kind as a table of its printer columns, without columns that are empty in every row. */
 export function resourceTable(kind: SkupperKind, resources: readonly object[]): string {
   const columns = printerColumns[kind].filter(
     ({ name, jsonPath }) => name === 'Status' || resources.some((resource) => cellAt(resource, jsonPath) !== ''),
@@ -43,7 +43,7 @@ export function resourceTable(kind: SkupperKind, resources: readonly object[]): 
   return table(head, rows);
 }
 
-/** `Name:  value`, one a line; fields without a value are left out. */
+/** Formats one `Name:  value` per line. Fields without a value are omitted. */
 export function fieldLines(fields: readonly (readonly [name: string, value: unknown])[]): string {
   const shown = fields
     .filter(([, value]) => value !== undefined && value !== '')
@@ -52,7 +52,7 @@ export function fieldLines(fields: readonly (readonly [name: string, value: unkn
   return shown.map(([name = '', value = '']) => `${name.padEnd(width)}   ${value}\n`).join('');
 }
 
-/** A path of plain names, such as the printer columns have. */
+/** Returns the value at a path of plain names, as printer columns use. */
 export function valueAt(resource: object, jsonPath: string): unknown {
   let value: unknown = resource;
   for (const name of jsonPath.split('.').slice(1)) {
@@ -66,7 +66,7 @@ function cellAt(resource: object, jsonPath: string): string {
   return cellOf(valueAt(resource, jsonPath));
 }
 
-/** For people: `name inter-router, host 127.0.0.1; name edge, …` for a list of objects. */
+/** Formats a value for people, a list of objects as `name inter-router, host 127.0.0.1; name edge, …`. */
 function cellOf(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (Array.isArray(value)) return value.map(cellOf).join(value.some((item) => typeof item === 'object') ? '; ' : ', ');

@@ -1,6 +1,6 @@
 /**
- * Resources without what is secret in them. What is kept is chosen, not what is taken away: fields of the schema whose format
- * is no `password`, and nothing that the schema does not know.
+ * Removes secrets from resources. It uses an allow-list: only fields of the schema whose format is not `password` are kept.
+ * Unknown fields are dropped.
  */
 import type { Structural } from '../../api/crd.ts';
 import { specShapes } from '../../api/generated/spec-shapes.ts';
@@ -9,7 +9,7 @@ import { isRecord } from '../../text/is-record.ts';
 
 export const HIDDEN = '(hidden)';
 
-/** @returns what may be shown of it; of anything that is no resource, its type */
+/** @returns the fields that may be shown; for anything that is not a resource, its type */
 export function redacted(value: unknown): unknown {
   if (!isRecord(value)) return `(${value === null ? 'null' : typeof value}, hidden)`;
   const { apiVersion, kind, metadata, spec, status } = value;
@@ -18,7 +18,7 @@ export function redacted(value: unknown): unknown {
     kind: textOf(kind),
     metadata: isRecord(metadata) ? { name: textOf(metadata['name']), namespace: textOf(metadata['namespace']) } : HIDDEN,
   };
-  // Of a Secret only that it is there, and which keys it has.
+  // A Secret is reduced to its name and the names of its keys.
   if (typeof kind !== 'string' || !isSkupperKind(kind)) return { ...head, keys: isRecord(value['data']) ? Object.keys(value['data']) : [] };
   return {
     ...head,
@@ -43,12 +43,12 @@ function shown(shape: Structural, value: unknown): unknown {
   return typeof value === 'object' ? HIDDEN : value;
 }
 
-/** A status is the system's own; its one secret is a grant's code. */
+/** A status is written by the system. Its only secret is the code of a grant. */
 function withoutSecrets(status: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return 'code' in status ? { ...status, code: HIDDEN } : status;
 }
 
-/** Of several resources: the values of fields that are secret, to look for them elsewhere. */
+/** Returns the values of a resource's secret fields, to find them in other texts. */
 export function secretsIn(value: unknown): readonly string[] {
   if (!isRecord(value)) return [];
   const codes = [value['spec'], value['status']].flatMap((part) =>
@@ -60,7 +60,7 @@ export function secretsIn(value: unknown): readonly string[] {
   return [...codes, ...data].filter((secret) => secret.length >= 4);
 }
 
-/** The last line of defence, for texts that are not resources: none of the secrets that are known, and no private key, stays. */
+/** Last line of defence for texts that are not resources: removes all known secrets and every private key. */
 export function scrubbed(text: string, secrets: readonly string[]): string {
   const withoutKeys = text.replaceAll(/-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, HIDDEN);
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), withoutKeys);

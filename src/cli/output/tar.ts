@@ -1,13 +1,13 @@
-/** A tar archive of plain files, POSIX `ustar` (IEEE Std 1003.1, "pax: ustar Interchange Format"), not yet compressed. */
+/** Writes an uncompressed tar archive of plain files, POSIX `ustar` (IEEE Std 1003.1, "pax: ustar Interchange Format"). */
 export interface ArchiveFile {
-  /** Relative, without `..`. */
+  /** Relative path without `..`. */
   readonly path: string;
   readonly content: string;
 }
 
 const BLOCK = 512;
 
-/** @param seconds when they were made, since 1970 */
+/** @param seconds modification time in seconds since 1970 */
 export function tarOf(files: readonly ArchiveFile[], seconds: number): Buffer {
   const parts = files.flatMap(({ path, content }) => {
     const bytes = Buffer.from(content);
@@ -32,13 +32,13 @@ function header(path: string, size: number, seconds: number): Buffer {
   head.write('0', 156);
   head.write('ustar\u000000', 257);
   head.write(prefix, 345, 'utf8');
-  // The sum of the header's bytes, with its own field taken as spaces.
+  // The checksum is the sum of the header's bytes, with the checksum field counted as spaces.
   const sum = head.reduce((total, byte) => total + byte, 0);
   head.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
   return head;
 }
 
-/** Up to 155 bytes before a slash, up to 100 after it. */
+/** `ustar` allows up to 155 bytes before a slash and up to 100 after it. */
 function split(path: string): { readonly prefix: string; readonly name: string } {
   if (Buffer.byteLength(path) <= 100) return { prefix: '', name: path };
   for (let slash = path.indexOf('/'); slash > 0; slash = path.indexOf('/', slash + 1)) {

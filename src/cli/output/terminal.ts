@@ -1,12 +1,12 @@
-/** Where a command reads and writes: the process's own streams, or a test's. */
+/** Input and output of a command: the process's own streams, or a test's. */
 export interface Terminal {
-  /** What was asked for: standard output. */
+  /** Writes a result to standard output. */
   out(text: string): void;
-  /** Progress, hints and errors: standard error. */
+  /** Writes progress, hints and errors to standard error. */
   note(text: string): void;
-  /** All of standard input. */
+  /** Reads all of standard input. */
   input(): Promise<string>;
-  /** A person looks at standard output as it comes. */
+  /** Whether standard output is a terminal. */
   readonly isScreen?: boolean;
 }
 

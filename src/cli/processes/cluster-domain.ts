@@ -5,7 +5,7 @@ import type { Logger } from '../../telemetry/log.ts';
 const RESOLV_CONF = '/etc/resolv.conf';
 const USUAL = 'cluster.local';
 
-/** What the kubelet tells this process of the cluster's domain, or the usual one. */
+/** The cluster domain that the kubelet wrote to resolv.conf, or the default. */
 export async function findClusterDomain(namespace: string, log: Logger): Promise<string> {
   const text = await readText(RESOLV_CONF, { bytes: 64 * 1024 }).catch((error: unknown) => {
     log.debug({ error }, `${RESOLV_CONF} cannot be read`);

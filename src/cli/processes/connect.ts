@@ -5,13 +5,13 @@ import { loadConfig } from '../../kube/client/config.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import { counter, duration } from '../../telemetry/metrics.ts';
 
-/** Owner of the fields that Earshot writes (metadata.managedFields). */
+/** Field manager of the fields that Earshot writes (metadata.managedFields). */
 const FIELD_MANAGER = 'earshot';
 
 const requests = counter('earshot_api_requests_total', 'Requests to the API server.', ['verb', 'resource', 'code']);
 const seconds = duration('earshot_api_request_duration_seconds', 'How long requests to the API server took.', ['verb']);
 
-/** A client that is counted. Its user agent names the part, so that an audit log tells the parts apart. */
+/** Creates a client whose requests are counted. Its user agent names the component, to distinguish components in an audit log. */
 export async function connect(
   part: string,
   options: { readonly kubeconfig?: string; readonly fieldManager?: string },
@@ -31,8 +31,8 @@ export async function connect(
 }
 
 /**
- * Logs what an informer meets; it goes on by itself. A kind that is not served is what a new cluster is like until its definitions are
- * installed: that is one line for each kind, and readiness tells how long it lasts.
+ * Logs errors of an informer, which retries by itself. In a new cluster a kind is not served until its definition is installed.
+ * That is logged once for each kind; the readiness probe shows how long it lasts.
  */
 export function logTrouble(log: Logger): (trouble: InformerTrouble) => void {
   const awaited = new Set<string>();

@@ -1,4 +1,4 @@
-/** `earshot controller`: one process, of which several may run and one leads. */
+/** `earshot controller`. Several replicas may run; one leads. */
 import { GROUP } from '../../api/listeners/names.ts';
 import { serveCsiController } from '../../exposure/csi/serve-controller.ts';
 import type { KubeClient, StartInformer } from '../../kube/contract.ts';
@@ -27,7 +27,7 @@ export interface ControllerCommand {
   readonly namespace: string;
   readonly identity: string;
   readonly csiSocket?: string;
-  /** Left out: what the kubelet says. */
+  /** Cluster domain. Default: the one in resolv.conf. */
   readonly clusterDomain?: string;
   readonly preset: PresetName;
   readonly leaderElection: boolean;
@@ -44,7 +44,7 @@ export async function runController(options: ControllerCommand, until: AbortSign
   using resort = createCrashHandler(log, until);
   const { stopped } = resort;
   registerProcessMetrics(VERSION);
-  // Ends everything, also when a part fails: caches and clients hang on it.
+  // Stops caches and clients, also when a component fails.
   const end = new AbortController();
   try {
     await using client = await connect('controller', options, end.signal);
@@ -89,12 +89,12 @@ async function lead(parts: {
     instance: options.identity,
     onResult: (outcome, error) => {
       eventResults.inc({ outcome });
-      // Events about what goes with a namespace come too late; nobody misses them.
+      // Events in a namespace that is being deleted fail; they are not needed any more.
       if (error !== undefined) log[isNamespaceTerminating(error) ? 'debug' : 'warn']({ error }, 'an event could not be written');
     },
   });
   const caches = startClusterCaches(start, client, policy, leading);
-  // Whoever asks on the socket makes volumes; two would only be in each other's way.
+  // With a CSI socket the external-provisioner creates volumes. A second provisioner would conflict with it.
   const provision = options.csiSocket === undefined ? startProvisionCaches(start, client, leading) : undefined;
   const { manageCrds: manageDefinitions, preset } = options;
   await using _installing = installing(log, (signal) => install(client, { manageDefinitions, preset, log }, signal));

@@ -2,20 +2,20 @@ import { reportInternalError } from '../../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import { endAtOnce } from './signals.ts';
 
-/** Milliseconds that connections may take to finish, and that all of it may take. */
+/** Time for open connections to finish, and time until the process ends in any case, in milliseconds. */
 const DRAIN = 2_000;
 const DEADLINE = 5_000;
 
 export interface CrashHandler extends Disposable {
-  /** Aborted by `stopped`, and by an error that got by every boundary. */
+  /** Aborted by `stopped`, and by an error that no boundary caught. */
   readonly stopped: AbortSignal;
-  /** Milliseconds: no more than what is asked for. */
+  /** Limits the drain time, in milliseconds, after a crash. */
   drain(asked: number): number;
 }
 
 /**
- * For what gets by every boundary all the same. What state it left behind nobody knows, so the process ends: in order as far as that goes, within
- * seconds, and as failed, so that whoever looks after it starts it again.
+ * Handles errors that no boundary caught. The state of the process is then unknown, so it ends with an error within seconds,
+ * gracefully if possible. Its supervisor restarts it.
  */
 export function createCrashHandler(log: Logger, stopped: AbortSignal): CrashHandler {
   const fault = new AbortController();
@@ -30,7 +30,7 @@ export function createCrashHandler(log: Logger, stopped: AbortSignal): CrashHand
     );
     fault.abort();
   };
-  // Rejections that nobody has taken come here, too.
+  // Unhandled rejections raise this event too.
   process.on('uncaughtException', onFault);
   return {
     stopped: AbortSignal.any([stopped, fault.signal]),

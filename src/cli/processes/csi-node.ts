@@ -1,4 +1,4 @@
-/** `earshot csi-node`: the driver of one node. */
+/** `earshot csi-node`: the CSI driver of one node. */
 import { podListenersOnNode, runCsiNode as run } from '../../exposure/csi/run-node.ts';
 import { startInformer } from '../../kube/watch/informer.ts';
 import { podListeners } from '../../api/listeners/index.ts';

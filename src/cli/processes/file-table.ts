@@ -6,20 +6,19 @@ import { openFilesLimit } from '../../telemetry/open-files.ts';
 
 const openLater = promisify(open);
 
-/** Files and sockets that there is room for afterwards: a router with that many carries some eight thousand connections. */
+/** Size of the file table afterwards. A router with that many files and sockets carries about 8,000 connections. */
 const ROOM = 16_384;
-/** Of a fresh process: the least that a table may be. */
+/** Size of the table in a new process: the minimum. */
 const FIRST = 64;
-/** Files in a turn of the event loop: some tenths of a millisecond. */
+/** Files opened in one event-loop iteration: some tenths of a millisecond. */
 const IN_A_TURN = 128;
 const NOWHERE = '/dev/null';
 
 /**
- * Has the kernel make the table of this process's open files large, before anybody comes. It doubles that table when it is full, and whoever asked
- * for the file that was too much waits meanwhile until each processor has been through its scheduler (`expand_files` in Linux's fs/file.c), for
- * 10 ms, or 300 where the machine is busy. A table never shrinks. So whoever brought a router more connections than ever stopped its event loop
- * each time that their number had doubled. Here a thread waits that is not the loop's.
- * @param limit of files that the process may have open
+ * Grows the kernel's file table of this process before connections arrive. The kernel doubles a full table and then waits for a
+ * grace period on every CPU (`expand_files` in Linux's fs/file.c): 10 ms, or 300 ms under load. Without this, each doubling would
+ * block the event loop. Here a thread of the pool waits instead. The table never shrinks.
+ * @param limit maximum number of open files of the process
  */
 export function widenFileTable(limit = openFilesLimit() ?? FIRST): Promise<void> {
   return attempt('look/file-table', () => widen(limit));
@@ -27,11 +26,11 @@ export function widenFileTable(limit = openFilesLimit() ?? FIRST): Promise<void>
 
 async function widen(limit: number): Promise<void> {
   const held: number[] = [];
-  // The first file of the upper half makes it as large as that.
+  // Opening the first file of the upper half grows the table to this size.
   const enough = Math.min(ROOM, limit) / 2;
   try {
     for (let next = 0; next <= enough;) {
-      // The kernel gives the lowest number that is free. Those that begin a new table are all powers of two.
+      // The kernel assigns the lowest free number. Sizes of the table are powers of two, so these numbers grow it.
       const widens = next >= FIRST && Number.isInteger(Math.log2(next));
       const file = widens ? await openLater(NOWHERE, 'r') : openSync(NOWHERE, 'r');
       held.push(file);
@@ -39,7 +38,7 @@ async function widen(limit: number): Promise<void> {
       if (held.length % IN_A_TURN === 0) await setImmediate();
     }
   } catch {
-    // Somebody else needs what is left.
+    // The file limit is reached: the remaining descriptors are needed elsewhere.
   } finally {
     for (const [at, file] of held.entries()) {
       closeSync(file);

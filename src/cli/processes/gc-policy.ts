@@ -3,25 +3,27 @@ import { memoryUsage } from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { bounded } from '../../telemetry/boundary.ts';
 
-/** Milliseconds between two looks. */
+/** Interval between two checks in milliseconds. */
 const LOOK_EVERY = 500;
 const MIB = 1 << 20;
-/** Bytes of the heap, and of buffers beside it, from which on much is held; well above what traffic of people who read needs. */
+/** Bytes of heap and external buffers from which memory use counts as high. Ordinary traffic stays well below. */
 const MUCH = 64 * MIB;
-/** A part of that, below which it is little again. */
+/** Fraction of `MUCH` below which memory use counts as low again. */
 const LITTLE = 3 / 4;
-/** Of the memory that the process may use, what it has to have left for speed to be preferred. */
+/** Fraction of the memory limit; speed is preferred only while the process uses less. */
 const ROOM = 1 / 2;
-/** Milliseconds between two collections of all of it, within which others notice them; and for how long speed is preferred after such two. */
+/**
+ * Interval in milliseconds below which two full collections count as frequent, and time for which speed is preferred after them.
+ */
 const [OFTEN, HASTE] = [500, 10_000];
-/** A part of its time, below which a process has some left to collect; and for how many looks in a row it is to have that. */
+/** CPU-time fraction below which the process counts as calm, and number of calm checks in a row before it collects. */
 const [BUSY, CALM_LOOKS] = [1 / 2, 10];
-/** Bytes of the heap, beyond which collecting all of it keeps others waiting for longer than a tenth of a second. */
+/** Heap bytes above which a full collection blocks the event loop for more than a tenth of a second. */
 const QUICK = 128 * MIB;
 
 /**
- * What V8 is told. While hurried it lets the heap grow by more before it collects all of it again, but not by as much as it would like, which is a third of a
- * process. 0 percent says that it decides by itself.
+ * V8 flags of each mode. `hurried` lets the heap grow further between full collections, but less than V8's own choice, which is a
+ * third of the process. 0 percent lets V8 decide.
  */
 const FLAGS = {
   small: ['--optimize-for-size', '--heap-growing-percent=0'],
@@ -29,13 +31,13 @@ const FLAGS = {
   fast: ['--no-optimize-for-size', '--heap-growing-percent=0'],
 } as const satisfies Record<string, readonly string[]>;
 
-/** As `process.memoryUsage()`, in bytes. */
+/** Memory use in bytes, as in `process.memoryUsage()`. */
 export type Usage = Pick<NodeJS.MemoryUsage, 'heapUsed' | 'external' | 'rss'>;
 
 /**
- * What the collector of garbage is to prefer. V8 was told to keep the process small (`v8-flags.ts`), which makes it collect the whole heap whenever that
- * has grown by a little: while somebody has a router hold more and more, or lets go of much, that is ten times a second, for tens of milliseconds each,
- * in which nobody is served. So it is to be fast as long as much is held, and for a while after it had to collect often, if there is room.
+ * Chooses the mode of the garbage collector. V8 is started to keep the process small (`v8-flags.ts`). While a router's memory
+ * grows or shrinks fast, V8 would then run full collections ten times a second, blocking for tens of milliseconds each. So speed
+ * is preferred while memory use is high and after frequent full collections, if memory is available.
  */
 export class Preference {
   readonly #limit: number;
@@ -43,21 +45,21 @@ export class Preference {
   #collected = -Infinity;
   #hurriedUntil = -Infinity;
 
-  /** @param limit bytes that the process may use */
+  /** @param limit maximum memory of the process in bytes */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
   /**
-   * All of the heap was collected.
-   * @param at milliseconds on a clock that only goes on
+   * Records a full collection.
+   * @param at time in milliseconds, monotonic
    */
   collected(at: number): void {
     if (at - this.#collected < OFTEN) this.#hurriedUntil = at + HASTE;
     this.#collected = at;
   }
 
-  /** @returns what to tell V8, where that is otherwise than before */
+  /** @returns the V8 flags to set if the mode changed */
   flagsFor(usage: Usage, at: number): readonly string[] {
     const now = this.#chosen(usage, at);
     if (now === this.#now) return [];
@@ -73,16 +75,16 @@ export class Preference {
 }
 
 /**
- * Whether to collect what is left over. V8 collects when much is asked for: a process of which little is asked any more keeps what
- * those held who have gone, hundreds of megabytes, until others come.
+ * Decides when to collect garbage explicitly. V8 collects on allocation: after a peak an idle process would keep hundreds of
+ * megabytes of garbage until new connections come.
  */
 export class MemoryReclaimer {
-  /** What was held when it was least, since the last time: the rest may be garbage. */
+  /** Minimum memory use since the last collection; the excess may be garbage. */
   #least = Infinity;
   #calm = 0;
 
   /**
-   * @param busy the part of its time, since the last look, in which the process did something
+   * @param busy fraction of time since the last check in which the event loop was busy
    * @returns whether to collect now
    */
   isDue({ heapUsed, external }: Usage, busy: number): boolean {
@@ -90,18 +92,18 @@ export class MemoryReclaimer {
     this.#least = Math.min(this.#least, held);
     this.#calm = busy < BUSY ? this.#calm + 1 : 0;
     if (this.#calm < CALM_LOOKS || held < this.#least + MUCH || heapUsed > QUICK) return false;
-    // What a collection leaves is in use, and not looked at again before there is more.
+    // Everything that survives a collection is in use, so the next minimum starts from there.
     this.#least = Infinity;
     return true;
   }
 }
 
-/** Looks from now on. @param limit bytes that the process may use */
+/** Starts checking. @param limit maximum memory of the process in bytes */
 export function followMemory(limit: number): Disposable {
   const [preference, leftovers] = [new Preference(limit), new MemoryReclaimer()];
   let before = performance.eventLoopUtilization();
   const prefer = (usage: Usage): void => {
-    // V8 asks for these at each collection.
+    // V8 reads these flags at each collection.
     for (const flag of preference.flagsFor(usage, performance.now())) setFlagsFromString(flag);
   };
   const look = (): void => {
@@ -109,7 +111,7 @@ export function followMemory(limit: number): Disposable {
     prefer(usage);
     const busy = performance.eventLoopUtilization(now, before).utilization;
     before = now;
-    // It is there once the process has its flags (`v8-flags.ts`).
+    // Exists because of `--expose-gc` (`v8-flags.ts`).
     if (leftovers.isDue(usage, busy)) globalThis.gc?.();
   };
   const timer = setInterval(bounded('look/collector', look), LOOK_EVERY).unref();
@@ -117,7 +119,7 @@ export function followMemory(limit: number): Disposable {
     bounded('look/collections', (list: PerformanceObserverEntryList) => {
       const full = list.getEntries().filter(isOfAll);
       for (const { startTime } of full) preference.collected(startTime);
-      // The next one comes before the next look.
+      // The next collection may come before the next check.
       if (full.length > 0) prefer(memoryUsage());
     }),
   );

@@ -3,7 +3,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import { reportResults } from '../../telemetry/queue-metrics.ts';
 import { WorkQueue } from '../../work/queue.ts';
 
-/** Does once, until it succeeds, what has to be in the cluster before there is anything to look after. */
+/** Retries the installation of required objects until it succeeds once. */
 export function installing(log: Logger, install: (signal: AbortSignal) => Promise<void>): AsyncDisposable {
   const queue = new WorkQueue({
     name: 'installation',

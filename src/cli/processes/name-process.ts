@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 
 /**
- * What `top`, `ss -p` and the message that a port is in use call this process. Its command line stays as it is: `process.title` would write over it,
- * and with it over what `ps` and `pgrep -f` find a site by.
+ * Sets the name of this process in `top`, `ss -p` and messages about a used port. `process.title` is not used because it would
+ * overwrite the command line, by which `ps` and `pgrep -f` find a site.
  */
 export function nameProcess(): void {
   try {
     writeFileSync('/proc/self/comm', 'earshot');
   } catch {
-    // Only Linux has it.
+    // Only Linux has this file.
   }
 }

@@ -7,5 +7,5 @@ export function tellFewFiles(log: Logger, openFiles: number | undefined): void {
   log.warn({ openFiles }, `the limit of open files is ${openFiles}, ${enough}; raise it where more are to come (ulimit -n)`);
 }
 
-/** Below this a limit of open files is worth a word: each connection needs a file or two. */
+/** Limit of open files below which a warning is logged: each connection needs one or two files. */
 const FEW_FILES = 10_240;

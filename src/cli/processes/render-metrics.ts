@@ -1,26 +1,26 @@
 import type { metrics } from '../../telemetry/metrics.ts';
 import { pause } from '../../work/pause.ts';
 
-/** Series that are written in one go: some milliseconds. */
+/** Series rendered without a pause: some milliseconds. */
 const PAGE = 256;
 
 type Registry = typeof metrics;
-/** Not looked into. */
+/** Opaque here. */
 type Series = object;
 
 interface Known {
   readonly values: Iterable<Series>;
 }
 
-/** What the registry has of a metric. Not all is in its types; whether it is there is looked at. */
+/** The part of a metric that is used here. The registry's types lack some of it, so its presence is checked. */
 interface Source {
   get(): Promise<Known>;
   getForPromString?(): Promise<Known>;
 }
 
 /**
- * The text that the registry makes itself, a page at a time: it would write tens of thousands of series in one go, each some ten microseconds,
- * and what sites and methods there are others say. After each page everybody else has as long as it took.
+ * Renders the registry's own text in pages. Tens of thousands of series at about ten microseconds each would block the event
+ * loop, and peers influence their number (site names, methods). After each page it pauses for as long as the page took.
  */
 export async function renderMetrics(registry: Registry): Promise<string> {
   const texts: string[] = [];
@@ -35,7 +35,7 @@ async function textOf(registry: Registry, source: Source): Promise<string> {
   for (;;) {
     const since = performance.now();
     const page = takeOf(all);
-    // All that it asks of a metric.
+    // The registry uses only this part of a metric.
     const metric = { get: async () => ({ ...about, values: page }) } as unknown as Parameters<Registry['getMetricsAsString']>[0];
     const written = await registry.getMetricsAsString(metric);
     if (text === '') text = written;
@@ -45,7 +45,7 @@ async function textOf(registry: Registry, source: Source): Promise<string> {
   }
 }
 
-/** The next of them. */
+/** Takes the next page of series. */
 function takeOf(all: Iterator<Series>): Series[] {
   const taken: Series[] = [];
   while (taken.length < PAGE) {
@@ -56,5 +56,5 @@ function takeOf(all: Iterator<Series>): Series[] {
   return taken;
 }
 
-/** Without what it says of the metric as such: two lines, `# HELP` and `# TYPE`. */
+/** Removes the two lines about the metric itself, `# HELP` and `# TYPE`. */
 const withoutHead = (text: string): string => text.slice(text.indexOf('\n', text.indexOf('\n') + 1) + 1);

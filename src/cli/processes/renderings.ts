@@ -1,12 +1,12 @@
 import { RateLimiter } from '../../limits/rate-limiter.ts';
 import { limitTable } from '../../limits/table.ts';
 
-/** A scraper comes every few seconds; whoever else reaches the port may come as often as it likes. */
+/** A scraper asks every few seconds. Other clients that reach the port may ask at any rate. */
 const RATE = limitTable.renderings.value;
 
 /**
- * A text that takes time to make, for whoever asks, and memory, which all share: one is made at a time, for all who ask meanwhile, and who
- * asks too often gets the last, which is no older than a tenth of a second then.
+ * Coalesces and rate-limits a rendering that costs time and memory. Concurrent requests share one rendering. Requests above the
+ * rate get the last one, which is then at most a tenth of a second old.
  */
 export class Renderings<T> {
   readonly #render: () => Promise<T>;
@@ -15,7 +15,7 @@ export class Renderings<T> {
   #running: Promise<T> | undefined;
   #last: T | undefined;
 
-  /** @param clock milliseconds, monotonic */
+  /** @param clock time in milliseconds, monotonic */
   constructor(render: () => Promise<T>, clock: () => number = () => performance.now()) {
     this.#render = render;
     this.#clock = clock;

@@ -26,30 +26,30 @@ import { tellFewFiles } from './open-files.ts';
 
 export interface RouterCommand {
   readonly namespace: string;
-  /** The router's name. */
+  /** Name of the pod, which is also the router's name. */
   readonly pod: string;
   readonly group: string;
   readonly siteUid?: string;
-  /** On all addresses: those who ask are the kubelet, and Prometheus. */
+  /** HTTP port on all addresses, for the kubelet and Prometheus. */
   readonly httpPort: number;
   readonly metricsPort: number;
-  /** Where it answers questions about itself, to those who show a certificate for that. */
+  /** Port of the router API; clients authenticate with a certificate. */
   readonly apiPort: number;
   readonly kubeconfig?: string;
   readonly logLevel: LogLevel;
-  /** Bytes that the process may use. Left out: what its control group allows. */
+  /** Maximum memory of the process in bytes. Default: the limit of its control group. */
   readonly memory?: number;
   readonly drainSeconds: number;
 }
 
 /**
- * Milliseconds for which new connections are taken after SIGTERM: until all nodes have heard that the pod ends, some still send any here. That
- * takes a second or two, and more where the cluster has much to do: its endpointslice controller, where what it knows is behind, tries again after 1,
- * 2 and 4 s. Whatever is open has the time that it has anyway.
+ * Milliseconds for which new connections are accepted after SIGTERM, because nodes send some until they learn that the pod
+ * terminates. That takes one or two seconds. It takes longer under load: the endpointslice controller retries after 1, 2 and 4 s
+ * while its cache is stale. Open connections get the full drain time in any case.
  */
 const FAREWELL = 8_000;
 
-/** Runs until `stopped`, then drains. @throws EarshotError */
+/** Runs until `until` is aborted, then drains. @throws EarshotError */
 export async function runRouter(options: RouterCommand, until: AbortSignal): Promise<void> {
   const { namespace, pod, group, httpPort, metricsPort } = options;
   if (!isLabel(pod)) throw new EarshotError('bad-name', `${quoted(pod)} cannot be a router's name: use a label, as the names of pods are.`);
@@ -69,11 +69,11 @@ export async function runRouter(options: RouterCommand, until: AbortSignal): Pro
     await using _metrics = await serveOnce(metricsPort, httpPort, probes);
     await using client = await connect('router', options, end.signal);
     await using leaseClient = await connect('router-lease', options, end.signal);
-    // Before the clients are closed, so that no watch is told as cut.
+    // Stopped before the clients are closed, so that no watch logs an interruption.
     using _watches = { [Symbol.dispose]: () => watching.abort() };
     const given = { ...options, client, leaseClient, start: startInformer, log, onTrouble: logTrouble(log), signal: watching.signal };
     await using cluster = clusterPlatform(given);
-    // Nothing listens yet, whatever is there already: who is ready gets clients.
+    // A router is not ready before it listens, because ready pods get clients.
     unready = () => cluster.waitsFor() ?? 'starting';
     await Promise.race([cluster.synced(), aborted(resort.stopped)]);
     if (!resort.stopped.aborted) await serve({ options, cluster, log, resort, onReadiness: (now) => (unready = now) });
@@ -118,7 +118,7 @@ async function serve({
   await agent.drain(deadline - farewell);
 }
 
-/** What is asked of a router here, by whom. Before it knows who is revoked it is not to be asked. */
+/** The router API and its access rules. Before the revocations are known there is no bundle, so no request is accepted. */
 function apiOf(
   agent: Agent,
   { stores }: ClusterPlatform['platform'],
@@ -141,7 +141,7 @@ function apiOf(
   };
 }
 
-/** Nothing, where it is the same port. */
+/** No-op if both are the same port. */
 async function serveOnce(
   port: number,
   other: number,

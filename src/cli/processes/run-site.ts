@@ -1,4 +1,4 @@
-/** `earshot run`: one router of a site, in the foreground. */
+/** `earshot run`: runs one router of a site in the foreground. */
 import type { Agent } from '../../agent/agent.ts';
 import { RouterApi } from '../../agent/api/router-api.ts';
 import { DEFAULT_PORTS } from '../../api/skupper/names.ts';
@@ -25,18 +25,18 @@ import { tellFewFiles } from './open-files.ts';
 
 export interface RunCommand {
   readonly namespace: string;
-  /** Which router of the site; left out: the first. */
+  /** Name of the router in the site. Default: the first. */
   readonly router?: string;
-  /** On the loopback address; 0 takes any free one. It is written to `runtime/run/ROUTER.json`. */
+  /** HTTP port on the loopback address; 0 for any free port. The port is written to `runtime/run/ROUTER.json`. */
   readonly httpPort: number;
   readonly logLevel: LogLevel;
-  /** Bytes that the process may use. Left out: what the machine has, or its control group allows. */
+  /** Maximum memory of the process in bytes. Default: that of the machine or the limit of its control group. */
   readonly memory?: number;
-  /** How long open connections may go on after a stop. Default 30. */
+  /** Seconds for which open connections may continue after a stop. Default 30. */
   readonly drainSeconds?: number;
 }
 
-/** Runs until `stopped`, then drains. @throws EarshotError */
+/** Runs until `until` is aborted, then drains. @throws EarshotError */
 export async function runSite(options: RunCommand, until: AbortSignal): Promise<void> {
   const layout = layoutOf(options.namespace);
   const router = options.router ?? DEFAULT_ROUTER;
@@ -51,9 +51,9 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   void widenFileTable();
   await makeNamespace(layout);
   using _lock = await lockRouter(layout, router);
-  // A socket of one that was killed.
+  // Removes the socket of a killed process.
   await withdrawRouter(layout, router);
-  // What a process wrote that has ended says nothing of this one, and nobody may take it for that.
+  // Statuses that a previous process wrote are not valid for this one, so they are marked as stale.
   if ((await runningRouters(layout)).length === 0) await markStale(layout.runtime.resources, starting, timestamp());
   let unready: () => string | undefined = () => 'starting';
   let site: Agent | undefined;
@@ -97,7 +97,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     await started.drain(deadline);
     process.off('SIGHUP', reload);
   } finally {
-    // On a disk that cannot be written any more they stay: it is the lock that says whether a router runs.
+    // If the disk is not writable, the files remain. The lock decides whether a router runs.
     await withdrawRouter(layout, router).catch((error: unknown) => log.warn({ error }, 'files that tell of this router stay behind'));
   }
   log.info('stopped');

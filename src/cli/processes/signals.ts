@@ -1,6 +1,6 @@
 import { destinationInUse } from '../../telemetry/log-destination.ts';
 
-/** Aborted by the first SIGTERM or SIGINT. A second one ends the process at once, as impatient people expect. */
+/** Aborted by the first SIGTERM or SIGINT. A second one ends the process at once. */
 export function untilStopped(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -13,9 +13,8 @@ export function untilStopped(): AbortSignal {
 }
 
 /**
- * Also where a thread stands in a write that does not come back: `process.exit` would wait for it.
- *
- * @param threads whether others may stand in the system, too
+ * Ends the process even if a thread is blocked in a write, for which `process.exit` would wait.
+ * @param threads set if other threads may be blocked in system calls
  */
 export function endAtOnce(code: number | string | null | undefined, threads?: 'threads wait'): void {
   if (threads !== undefined || destinationInUse()?.blocks === true) {

@@ -1,4 +1,4 @@
-/** `earshot site-controller`: one process, of which several may run and one leads. */
+/** `earshot site-controller`. Several replicas may run; one leads. */
 import { customResourceDefinitionsResource } from '../../api/crd.ts';
 import { skupperDefinitions } from '../../api/skupper/crds.ts';
 import { GROUP } from '../../api/skupper/names.ts';
@@ -31,17 +31,17 @@ export interface SiteControllerCommand {
   /** Name of this replica. */
   readonly identity: string;
   readonly leaderElection: boolean;
-  /** Namespaces that are looked at at once. */
+  /** Number of namespaces that are reconciled concurrently. */
   readonly concurrency: number;
   readonly httpPort: number;
-  /** Left out: all addresses. */
+  /** Address to listen on. Default: all addresses. */
   readonly httpHost?: string;
-  /** Whether `/metrics` is served there beside the probes. */
+  /** Whether the HTTP port serves `/metrics` beside the probes. */
   readonly metrics: boolean;
   readonly manageCrds: boolean;
   readonly kubeconfig?: string;
   readonly logLevel: LogLevel;
-  /** What was asked for and has no effect, in words. */
+  /** Messages about settings that have no effect. */
   readonly notices: readonly string[];
 }
 
@@ -53,7 +53,7 @@ export async function runSiteController(command: SiteControllerCommand, until: A
   registerProcessMetrics(VERSION);
   const { settings, identity, httpPort: port, httpHost: host } = command;
   for (const notice of command.notices) log.warn(notice);
-  // Ends everything, also when a part fails: caches and clients hang on it.
+  // Stops caches and clients, also when a component fails.
   const end = new AbortController();
   try {
     const connectAs = (part: string, signal: AbortSignal): ReturnType<typeof connect> =>
@@ -84,7 +84,7 @@ export async function runSiteController(command: SiteControllerCommand, until: A
         controller: `${GROUP}/${settings.name}`,
         instance: identity,
         onResult: (_outcome, error) => {
-          // Events about what goes with a namespace come too late; nobody misses them.
+          // Events in a namespace that is being deleted fail; they are not needed any more.
           if (error !== undefined) log[isNamespaceTerminating(error) ? 'debug' : 'warn']({ error }, 'an event could not be written');
         },
       });

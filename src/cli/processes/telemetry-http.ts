@@ -12,35 +12,38 @@ import { renderMetrics } from './render-metrics.ts';
 import { Renderings } from './renderings.ts';
 import { limitTable } from '../../limits/table.ts';
 
-/** Why a probe fails, in words for `kubectl describe`; undefined when all is well. */
+/** Reason why a probe fails, shown by `kubectl describe`; undefined if healthy. */
 export type Probe = () => string | undefined;
 
 export interface TelemetryServer extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Connections at the port, in all and of one address: whoever reaches it needs no certificate, and is not to have the files of others. */
+/**
+ * Maximum number of connections in total and for one address. Clients need no certificate here, so they must not exhaust the
+ * files of others.
+ */
 const MOST = Math.min(limitTable.telemetryConnections.value, Math.ceil(reserveWithin(openFilesLimit()).strangers / 2));
 const MOST_OF_ADDRESS = Math.min(limitTable.telemetryConnectionsOfAddress.value, MOST);
-/** Of one connection, which is closed then: what asks for more at once, without waiting for answers, costs others their turns. */
+/** Maximum number of requests on one connection, which is then closed. Pipelined requests cost others their event-loop time. */
 const MOST_REQUESTS = limitTable.telemetryRequests.value;
-/** Bytes. Who asks for metrics or probes sends several hundred. */
+/** Maximum bytes of one read. Requests for metrics or probes have several hundred. */
 const MOST_AT_ONCE = limitTable.telemetryBytes.value;
 const TOO_LONG = `HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`;
-/** Milliseconds: longer than from one look of Prometheus to the next. */
+/** Idle timeout in milliseconds; longer than the interval between two scrapes of Prometheus. */
 const IDLE = 65_000;
 
 const renderings = new Renderings(async () => Buffer.from(await renderMetrics(metrics)));
 
-/** Serves `/metrics` (Prometheus text), `/livez`, also called `/healthz`, and `/readyz` (200 `ok`, or 503 with the reason). */
+/** Serves `/metrics` (Prometheus text), `/livez` with the alias `/healthz`, and `/readyz` (200 `ok`, or 503 with the reason). */
 export async function serveTelemetry(options: {
-  /** 0 for any that is free. */
+  /** Port to listen on; 0 for any free port. */
   readonly port: number;
-  /** Ports that 0 does not stand for: somebody will need them later. */
+  /** Ports that 0 must not choose because they are needed later. */
   readonly avoid?: readonly number[];
-  /** Address to listen on; left out: all. */
+  /** Address to listen on. Default: all addresses. */
   readonly host?: string;
-  /** False: probes only. */
+  /** False to serve probes only. */
   readonly metrics?: boolean;
   readonly live: Probe;
   readonly ready: Probe;
@@ -72,7 +75,7 @@ async function listen(
   serve: RequestListener,
   options: { readonly port: number; readonly avoid?: readonly number[]; readonly host?: string },
 ): Promise<Listening> {
-  // It gets each connection from the door, and listens nowhere itself.
+  // Gets its connections from the listening socket; the HTTP server itself does not listen.
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 2_500 });
   server.maxRequestsPerSocket = MOST_REQUESTS;
   const places = new AdmissionSlots<Socket>({ most: MOST, mostOfGroup: MOST_OF_ADDRESS }, ({ bytesRead }) => bytesRead > 0);
@@ -103,13 +106,13 @@ async function listen(
   );
   door.listen(options.port, options.host);
   await once(door, 'listening');
-  // From now on HTTP looks at its timeouts.
+  // The HTTP server starts checking timeouts on this event.
   server.emit('listening');
-  // One accept that fails, for want of open files for example.
+  // A single failed accept, for example for lack of open files.
   door.on('error', () => {});
   const listening = { server, door, open };
   if (options.port !== 0 || options.avoid?.includes(portOf(door)) !== true) return listening;
-  // Held until there is another, which is then not the same.
+  // The port stays occupied until another one is found, so that the next attempt cannot get it again.
   try {
     return await listen(serve, options);
   } finally {
@@ -124,8 +127,9 @@ interface Listening {
 }
 
 /**
- * The connection, as HTTP is to have it: whoever brings more at once than who asks for metrics does is cut off, and nothing of it is read: 64 KiB in a great
- * many pieces take some 15 ms. Of all others one is read in a turn of the loop, of each address in turn: 4 KiB are questions enough for several milliseconds.
+ * Wraps a connection for the HTTP server. A read larger than any request for metrics closes the connection unparsed: parsing 64
+ * KiB in many pieces takes about 15 ms. One read is processed in each event-loop iteration, round-robin over addresses, because 4
+ * KiB can hold requests for several milliseconds.
  */
 function sparing(socket: Socket, turns: RoundRobin, network: string): Duplex {
   const [inner, outer] = duplexPair();
@@ -167,7 +171,7 @@ function portOf(door: Server): number {
 }
 
 async function close({ server, door, open }: Listening): Promise<void> {
-  // It ends the looking at timeouts.
+  // Stops the checking of timeouts.
   server.close();
   for (const socket of open) socket.destroy();
   if (door.listening) await once(door.close(), 'close');
