@@ -1,19 +1,19 @@
 import { isHostName } from '../text/names.ts';
 
 /**
- * The domain under which Services have names, as the kubelet tells it to every pod: the search list of resolv.conf begins with
- * NAMESPACE.svc.DOMAIN. What follows may be the machine's own, which itself may be in another cluster, so the pod's namespace has to be in it.
+ * Reads the cluster domain from a pod's resolv.conf. The kubelet puts NAMESPACE.svc.DOMAIN first in the search list. Later
+ * entries may come from the node, which may itself be in another cluster, so the entry must begin with the pod's namespace.
  */
 export function clusterDomainIn(resolvConf: string, namespace: string): string | undefined {
   const lines = resolvConf.split('\n').map((line) => line.split(/\s+/));
-  // As resolvers do: a later list replaces one before.
+  // As in resolvers, a later list replaces an earlier one.
   const search = lines.findLast(([keyword]) => keyword === 'search' || keyword === 'domain') ?? [];
   const own = `${namespace}.svc.`;
   const found = search.slice(1).find((name) => name.toLowerCase().startsWith(own));
   return found === undefined ? undefined : parseClusterDomain(found.slice(own.length));
 }
 
-/** Without the dot at its end that names of DNS may have; undefined where it is no name. */
+/** Returns the domain in lower case without a trailing dot, or undefined if it is not a host name. */
 export function parseClusterDomain(text: string): string | undefined {
   const name = text.toLowerCase().replace(/\.$/, '');
   return isHostName(name) && !name.endsWith('.') ? name : undefined;

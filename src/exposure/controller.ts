@@ -1,4 +1,4 @@
-/** Exposure's controller: its queues, and who works on the keys in each. */
+/** The exposure controller: its work queues and their reconcilers. */
 import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { Controller } from '../kube/controller/leadership.ts';
 import { WorkQueue } from '../work/queue.ts';
@@ -20,26 +20,26 @@ import { watchHandlers } from './watch-handlers.ts';
 export interface ControllerOptions {
   readonly client: KubeClient;
   readonly caches: ClusterCaches;
-  /** Present where no external-provisioner makes and deletes volumes. */
+  /** Set if no external-provisioner creates and deletes volumes. */
   readonly provision?: ProvisionCaches | undefined;
   readonly events: EventRecorder;
   readonly clusterDomain: string;
   readonly log: Logger;
-  /** Reconciles of one kind that run at once. */
+  /** Number of concurrent reconciles of one kind. */
   readonly concurrency: number;
-  /** Milliseconds on a clock that never jumps; for tests. */
+  /** Clock in milliseconds, monotonic; for tests. */
   readonly clock?: () => number;
 }
 
 /**
- * In milliseconds. Also the longest that a refusal outlives its cause where no watch reports the change: a quota, a policy, a webhook, a
- * node port that is free again.
+ * In milliseconds. `max` is also the longest time for which a refusal outlives its cause if no watch reports the change: a quota,
+ * a policy, a webhook, or a node port that became free.
  */
 const BACKOFF = { first: 100, max: 60_000 };
 
 /**
- * Starts once every cache is synced: a decision on half a picture could take an address away. Rejects when a cache is
- * stopped before.
+ * Starts once every cache is synced: a decision based on partial data could remove an address. Rejects if a cache is stopped
+ * earlier.
  */
 export async function startController(options: ControllerOptions): Promise<Controller> {
   const { caches, client, events, log, provision } = options;
@@ -54,7 +54,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
       askedToWait: (error) => (error instanceof RepairDelayed ? error.delay : askedToWait(error)),
       onResult: resultsOf(name),
     });
-  // An event reports a delayed repair; each change by the other writer delays it again.
+  // A delayed repair is reported by an event. Each change by the other writer delays it again.
   const resultsOf = (name: string): ReturnType<typeof reportResults> => {
     const report = reportResults(name, log);
     return (key, outcome, took, error) => report(key, outcome, took, error instanceof RepairDelayed ? undefined : error);

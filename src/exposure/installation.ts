@@ -8,11 +8,9 @@ import type { Logger } from '../telemetry/log.ts';
 import { presetClasses, type PresetName } from './presets.ts';
 
 /**
- * Brings the resource definitions to this version and makes the preset classes that are absent. Definitions that an
- * earlier system installed are taken over in place, so that no object is lost; they are no part of the chart, so that
- * uninstalling it leaves them and every Listener.
- *
- * Rejects when the API server does not serve the new definitions yet; then call it again.
+ * Updates the resource definitions to this version and creates missing preset classes. Definitions of an earlier system are
+ * adopted in place, so no object is lost. They are not part of the chart, so uninstalling it keeps them and every Listener.
+ * Rejects if the API server does not serve the new definitions yet; the caller then retries.
  */
 export async function install(
   client: KubeClient,

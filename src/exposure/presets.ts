@@ -1,4 +1,4 @@
-/** The classes that most clusters begin with. They are made only where they are absent: afterwards they are the administrator's. */
+/** Initial classes for most clusters. They are created only if absent, and belong to the administrator afterwards. */
 import { listenerClasses, type ListenerClass, type ListenerClassSpec } from '../api/listeners/index.ts';
 import { apiVersionOf } from '../kube/resource.ts';
 
@@ -6,8 +6,8 @@ export const presetNames = ['ephemeral-nodes', 'stable-nodes', 'none'] as const;
 export type PresetName = (typeof presetNames)[number];
 
 /**
- * `ephemeral-nodes`: nodes come and go (a cloud), so a stable address is a load balancer's. `stable-nodes`: nodes
- * stay, so a stable address is a node's, and the pod is pinned to it.
+ * `ephemeral-nodes`: nodes are replaced often (cloud), so a stable address needs a load balancer. `stable-nodes`: nodes persist,
+ * so a stable address is a node's, and the pod is pinned to it.
  */
 export function presetClasses(preset: PresetName): readonly ListenerClass[] {
   if (preset === 'none') return [];

@@ -1,4 +1,4 @@
-/** Which change concerns which key: the table that the controller's handlers are made of. */
+/** The table from which the controller's event handlers are built: which change enqueues which keys. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Cache, Change, KeyString } from '../kube/contract.ts';
 import { keyOf } from '../kube/key.ts';
@@ -11,29 +11,28 @@ import { pinnedNodesOf, runsDriver, targetOf } from './cluster/volumes.ts';
 import { concernsMounts } from './mounts/mount-plan.ts';
 
 /**
- * What a change may enqueue: a mount is one pod's, a waiting one may share its volume with a pod that ends, a pod may have
- * lost its labels, a volume may be pinned to a node, a released one may be deleted.
+ * Queues that a change may enqueue into. `mount`: one pod's mounts. `waiting`: a waiting mount may share its volume with an
+ * ending pod. `labels`: a pod may have lost its labels. `volume`: it may be pinned to a node. `released`: it may be deleted.
  */
 export type EnqueuedQueues = (typeof COLUMNS)[number];
 
 const COLUMNS = ['listener', 'mount', 'waiting', 'labels', 'volume', 'claim', 'released'] as const;
 
-/** Takes the keys of what is to be looked at. */
+/** Enqueues a key in each queue. */
 export type Wake = Readonly<Record<EnqueuedQueues, (key: KeyString) => void>>;
 
-/** One row: the keys that a change of one kind concerns, in each column. */
+/** One row: the keys that a change of one kind enqueues, by column. */
 type Row<T> = { readonly [column in EnqueuedQueues]?: (change: Change<T>) => readonly KeyString[] };
 
 /**
- * Wakes what each change concerns, from now on, and once what exists now. Returns the way to stop.
- *
- * A status that a reconcile wrote is no reason to reconcile: rows leave out the echo of one's own writes, but for what
- * others make of it. `provision`: undefined where others make volumes.
+ * Enqueues the keys of each change from now on, and once those of existing objects. Returns a function to stop. A controller's
+ * own status writes never trigger another reconcile: rows leave out their echo, except if other objects depend on it.
+ * `provision`: undefined if other programs create volumes.
  */
 export function watchHandlers(caches: ClusterCaches, provision: ProvisionCaches | undefined, wake: Wake): () => void {
   const { classes, listeners, services, otherServices, endpoints, nodes, volumes, podListeners, startingPods } = caches;
   const ofClass = (name = ''): readonly KeyString[] => listeners.by('class', name).map(keyOf);
-  // They are told which classes there are.
+  // Their conditions list the existing classes.
   const withoutClass = (): readonly KeyString[] =>
     [...listeners.values()].filter(({ spec }) => classes.get(spec.className ?? '') === undefined).map(keyOf);
   const volumesOf = (listener: KeyString): readonly PersistentVolume[] => volumes.by('listener', listener);
@@ -45,7 +44,7 @@ export function watchHandlers(caches: ClusterCaches, provision: ProvisionCaches 
   const sharing = ({ spec }: PodListeners): readonly KeyString[] =>
     Object.keys(spec.mounts ?? {}).flatMap((handle) => podListeners.by('handle', handle).map(keyOf));
   const claimsBy = (index: string, value: string): readonly KeyString[] => provision?.claims.by(index, value).map(keyOf) ?? [];
-  // No watch reports that a quota, a policy or a webhook allows now what it refused. A new mount must not be told the old refusal.
+  // No watch reports that a quota, a policy or a webhook now allows what it refused. A new mount must not get the old refusal.
   const refusedIn = (of: readonly PersistentVolume[]): readonly KeyString[] =>
     of.flatMap(listenerOf).filter((key) => isRefused(listeners.get(key)));
   const on = (node: KubeObject): readonly PersistentVolume[] => volumes.by('node', keyOf(node));
@@ -66,7 +65,7 @@ export function watchHandlers(caches: ClusterCaches, provision: ProvisionCaches 
       volume: (change) => (hasOtherClass(change) ? pinned(volumesOf(keyOf(change.object))) : []),
       claim: (change) => (hasOtherClass(change) ? claimsBy('listener', keyOf(change.object)) : []),
     }),
-    // A Service has its Listener's name.
+    // A Service has the name of its Listener.
     row(services, { listener: ({ object }) => [keyOf(object)], mount: ({ object }) => mountsOf(volumesOf(keyOf(object))) }),
     row(otherServices, {
       listener: (change) => (hasOtherStanding(change) && listeners.get(keyOf(change.object)) !== undefined ? [keyOf(change.object)] : []),
@@ -80,7 +79,7 @@ export function watchHandlers(caches: ClusterCaches, provision: ProvisionCaches 
         hasMoved(change) ? [...on(change.object).flatMap(listenerOf), ...servicesOn(endpoints, keyOf(change.object))] : [],
       mount: (change) => (hasMoved(change) ? podListeners.by('node', keyOf(change.object)).map(keyOf) : []),
       volume: (change) => (hasMoved(change) ? on(change.object).map(keyOf) : []),
-      // Those that it was selected for, and those that take any.
+      // Claims for which it was selected, and claims that accept any node.
       claim: (change) => (isMovedDriver(change) ? [keyOf(change.object), ''].flatMap((node) => claimsBy('node', node)) : []),
     }),
     row(volumes, {
@@ -94,13 +93,13 @@ export function watchHandlers(caches: ClusterCaches, provision: ProvisionCaches 
       listener: (change) => (hasMovedOn(change) ? refusedIn(claimsOf(change.object).flatMap((claim) => volumes.by('claim', claim))) : []),
       mount: (change) => (hasMovedOn(change) ? [requestKeyOf(change.object)] : []),
       waiting: (change) => (hasMovedOn(change) ? [requestKeyOf(change.object)] : []),
-      // Its events tell what is wrong with its claims.
+      // Events of the pod report problems of its claims.
       claim: (change) => (hasMovedOn(change) ? claimsOf(change.object) : []),
     }),
     row(podListeners, {
       listener: (change) => refusedIn(newHandles(change).flatMap((handle) => volumes.by('handle', handle))),
       mount: (change) => (podListeners.isEcho(change) ? [] : [keyOf(change.object)]),
-      // Of those that wait for one volume, another may be the first now.
+      // Another one of those that wait for the same volume may be the first now.
       waiting: ({ object }) => [keyOf(object), ...sharing(object)],
     }),
   ];
@@ -136,7 +135,7 @@ function row<T extends KubeObject>(cache: Cache<T>, columns: Row<T>): (wake: Wak
     });
 }
 
-/** The Listener that a volume is about. */
+/** Key of the Listener that a volume belongs to. */
 function listenerOf(volume: PersistentVolume): readonly KeyString[] {
   const target = targetOf(volume);
   return target === undefined ? [] : [`${target.namespace}/${target.name}`];
@@ -159,7 +158,7 @@ function hasOtherClass({ object, previous }: Change<Listener>): boolean {
   return previous?.spec.className !== object.spec.className;
 }
 
-/** Whether it may stand in a Listener's way otherwise than before. */
+/** Whether the change affects if the Service is an obstacle for a Listener. */
 function hasOtherStanding({ object, previous }: Change<Service>): boolean {
   const standing = ({ metadata: { ownerReferences, deletionTimestamp, finalizers } }: Service): unknown => [
     ownerReferences,
@@ -169,7 +168,7 @@ function hasOtherStanding({ object, previous }: Change<Service>): boolean {
   return previous === undefined || !isDeepStrictEqual(standing(previous), standing(object));
 }
 
-/** Pods that are not ready are told of only where none is. */
+/** Pods that are not ready matter only if no pod is. */
 function hasOtherNodes({ object, previous }: Change<EndpointNodes>): boolean {
   if (previous === undefined || previous.nodes.join() !== object.nodes.join()) return true;
   return object.nodes.length === 0 && previous.unreadyPods.join() !== object.unreadyPods.join();
@@ -179,13 +178,13 @@ function isRefused(listener: Listener | undefined): boolean {
   return (listener?.status?.conditions ?? []).some(({ type, reason }) => type === 'Accepted' && reason === 'ServiceRejected');
 }
 
-/** Volume handles that a node asks for since this change. */
+/** Volume handles that this change requested. */
 function newHandles({ type, object, previous }: Change<PodListeners>): readonly string[] {
   if (type === 'deleted') return [];
   return Object.keys(object.spec.mounts ?? {}).filter((handle) => previous?.spec.mounts?.[handle] === undefined);
 }
 
-/** Keys of the PodListeners of pods that are behind a Service no longer. */
+/** Keys of the PodListeners of pods that are no longer endpoints of a Service. */
 function requestsOfGone({ type, object, previous }: Change<EndpointNodes>): readonly KeyString[] {
   const [before, after] = type === 'deleted' ? [object.podUids, []] : [previous?.podUids ?? [], object.podUids];
   const [namespace = ''] = object.service.split('/');
@@ -193,19 +192,19 @@ function requestsOfGone({ type, object, previous }: Change<EndpointNodes>): read
   return before.filter((uid) => !left.has(uid)).map((uid) => `${namespace}/${podListenersName(uid)}`);
 }
 
-/** A pod is new, has been given its node, or is being deleted. */
+/** Whether a pod is new, got its node, or is being deleted. */
 function hasMovedOn({ type, object, previous }: Change<Pod>): boolean {
   const isPlaced = previous?.spec?.nodeName !== object.spec?.nodeName;
   const isEnding = previous?.metadata.deletionTimestamp !== object.metadata.deletionTimestamp;
   return type === 'added' || (type === 'modified' && (isPlaced || isEnding));
 }
 
-/** Kubelets report every few seconds; only a change of addresses, or of existence, concerns us. */
+/** Kubelets report every few seconds; only changes of addresses or existence matter. */
 function hasMoved({ type, object, previous }: Change<Node>): boolean {
   return type !== 'modified' || JSON.stringify(previous?.status) !== JSON.stringify(object.status);
 }
 
-/** Whether the driver came to a node or left it, with or without the node. */
+/** Whether the driver was added to or removed from a node, with or without the node. */
 function isMovedDriver({ type, object, previous }: Change<Node>): boolean {
   return type !== 'modified' || previous === undefined || runsDriver(previous) !== runsDriver(object);
 }

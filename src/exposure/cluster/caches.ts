@@ -1,4 +1,4 @@
-/** What the controller keeps of the cluster, each kind cut down to what a reconcile reads. */
+/** The controller's caches. Each kind is reduced to the fields that a reconcile reads. */
 import {
   listenerClasses,
   listeners,
@@ -33,55 +33,59 @@ import { readableClass, readableListener } from './readable.ts';
 import { claimsOf, requestKeyOf, startingPod, STARTING_PODS } from './starting-pods.ts';
 import { PROVISIONED_BY, pinnedNodesOf, targetOf } from './volumes.ts';
 
-/** The nodes with an endpoint of a Service that gets traffic, from one EndpointSlice. */
+/** From one EndpointSlice: the nodes with an endpoint that gets traffic of the Service. */
 export interface EndpointNodes extends KubeObject {
   readonly service: string;
   readonly nodes: readonly string[];
-  /** Pods that run, but are not ready and so get no traffic. */
+  /** Names of running pods that are not ready and so get no traffic. */
   readonly unreadyPods: readonly string[];
-  /** Uids of all pods, ready or not. */
+  /** UIDs of all pods, ready or not. */
   readonly podUids: readonly string[];
 }
 
-/** What every replica keeps: enough to answer CSI calls. */
+/** Caches of every replica: enough to answer CSI calls. */
 export interface PolicyCaches {
   readonly classes: Cache<ListenerClass>;
   /** Index `class`: by spec.className. */
   readonly listeners: WriteThroughCache<Listener>;
 }
 
-/** What the leader keeps besides. */
+/** Additional caches of the leader. */
 export interface ClusterCaches extends PolicyCaches {
   readonly services: WriteThroughCache<Service>;
   /**
-   * Services without our label, metadata only: those of others, which may stand where a Listener's should be. Their end is
-   * noticed without asking. (It costs some hundred bytes for each Service of the cluster, and Services change rarely.)
+   * Metadata of Services without our label. They may occupy the name of a Listener's Service, and their deletion is noticed by
+   * watch. Costs some hundred bytes for each Service of the cluster, and Services change rarely.
    */
   readonly otherServices: Cache<Service>;
   /** Index `service`: by key of the Service. */
   readonly endpoints: Cache<EndpointNodes>;
   readonly nodes: Cache<Node>;
-  /** Only volumes of this driver. Indexes: `handle`, `claim` and `listener` (keys), `node` (pinned to). */
+  /** Volumes of this driver only. Indexes: `handle`, `claim` and `listener` (keys), `node` (pinned to). */
   readonly volumes: WriteThroughCache<PersistentVolume>;
   /** Indexes: `handle` (of a mount), `node`. */
   readonly podListeners: WriteThroughCache<PodListeners>;
-  /** Pods that mount claims and have not started, cut down to that. Indexes: `claim` (key), `request` (key of the PodListeners). */
+  /**
+   * Pods that mount claims and have not started, reduced to these fields. Indexes: `claim` (key), `request` (key of the
+   * PodListeners).
+   */
   readonly startingPods: Cache<Pod>;
 }
 
-/** What the leader keeps besides where it makes volumes itself. */
+/** Additional caches of the leader when it provisions volumes itself. */
 export interface ProvisionCaches {
   /**
-   * Claims of any class that are not bound, and bound ones that name a Listener or a class, cut down to that. Indexes, of the unbound: `class`
-   * and `listener` (key) that they name, `node` (selected), `storage-class`.
+   * Unbound claims of any class, and bound claims that name a Listener or a class, reduced to these fields. Indexes of unbound
+   * claims: `class` and `listener` (key) that they name, `node` (selected), `storage-class`.
    */
   readonly claims: WriteThroughCache<PersistentVolumeClaim>;
   readonly storageClasses: Cache<StorageClass>;
 }
 
 /**
- * Selects every object, and only from an API server that serves our definition: by an earlier one, without this field, it refuses. A watch
- * that began before the definition changed would go on without the field for a while, and no later event would bring it.
+ * Field selector that matches every object, but only with our definition: under an earlier one the API server refuses this field.
+ * Without it, a watch started before the definition changed would deliver objects without the field, and no later event would add
+ * it.
  */
 const AS_DEFINED_HERE = 'spec.nodeName!=-';
 const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
@@ -107,7 +111,7 @@ export function startClusterCaches(start: StartInformer, client: KubeClient, pol
     otherServices: start(client, services, { signal, labelSelector: `!${LISTENER_NAME_LABEL}`, project: standingService }),
     endpoints: start<EndpointSlice, EndpointNodes>(client, endpointSlices, {
       signal,
-      // The EndpointSlice controller copies a Service's labels.
+      // The EndpointSlice controller copies the labels of the Service.
       labelSelector: `${LISTENER_NAME_LABEL},${SERVICE_NAME_LABEL}`,
       project: endpointNodesOf,
       indexes: { service: ({ service }) => [service] },
@@ -181,20 +185,20 @@ function annotationOf({ metadata }: KubeObject, name: string): readonly string[]
   return value === undefined ? [] : [value];
 }
 
-/** Drops what is long and never read: field managers, and annotations such as kubectl's copy of the object. */
+/** Drops long fields that are never read: managed fields, and annotations such as kubectl's copy of the object. */
 function withoutManagement<T extends KubeObject>(object: T): T {
   const { managedFields: _managedFields, annotations: _annotations, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
-/** Anyone can write the label: without the owner a Service only stands in the way. */
+/** Any user can set the label. A Service without a Listener as owner only occupies the name. */
 function listenersService(service: Service): Service {
   const { managedFields: _managedFields, ...metadata } = service.metadata;
   const isListeners = metadata.ownerReferences?.some(({ kind }) => kind === listeners.kind) === true;
   return isListeners ? { ...service, metadata } : standingService(service);
 }
 
-/** What decides whether it can be a Listener's. */
+/** Reduces a Service to what decides whether a Listener can adopt it. */
 function standingService({ metadata: { ownerReferences, deletionTimestamp, finalizers, ...metadata } }: Service): Service {
   return {
     metadata: {
@@ -205,14 +209,14 @@ function standingService({ metadata: { ownerReferences, deletionTimestamp, final
   };
 }
 
-/** Of annotations only who made it. */
+/** Keeps one annotation: the provisioner. */
 function ownVolume(volume: PersistentVolume): PersistentVolume | undefined {
   if (volume.spec?.csi?.driver !== DRIVER_NAME) return undefined;
   const { metadata, ...rest } = withoutManagement(volume);
   return { ...rest, metadata: { ...metadata, annotations: only(volume.metadata.annotations ?? {}, [PROVISIONED_BY]) } };
 }
 
-/** Its addresses, and whether the driver runs there. */
+/** Reduces a node to its addresses and whether the driver runs there. */
 function whereabouts(node: Node): Node {
   const { addresses } = node.status ?? {};
   const metadata = { ...identityOf(node.metadata), labels: only(node.metadata.labels ?? {}, [TOPOLOGY_KEY]) };

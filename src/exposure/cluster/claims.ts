@@ -1,13 +1,13 @@
-/** What a PersistentVolumeClaim tells by itself, in annotations that are Kubernetes' own (component-helpers, storage/volume). */
+/** Reads Kubernetes' own annotations of a PersistentVolumeClaim (component-helpers, storage/volume). */
 import { LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION } from '../../api/listeners/names.ts';
 import { identityOf } from './identity.ts';
 import type { PersistentVolume, PersistentVolumeClaim, StringMap } from '../../kube/objects.ts';
 
-/** The node that the scheduler chose for the pod which waits for the claim. */
+/** The node that the scheduler chose for the pod that waits for the claim. */
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
-/** Binding is complete: what the scheduler waits for. */
+/** Binding is complete. The scheduler waits for this. */
 export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
-/** A program bound the claim, no person: it may be said anew. */
+/** A controller, not a user, bound the claim, so the binding may be written again. */
 export const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
 const STORAGE_PROVISIONER = 'volume.kubernetes.io/storage-provisioner';
 const STORAGE_PROVISIONER_BETA = 'volume.beta.kubernetes.io/storage-provisioner';
@@ -23,23 +23,23 @@ const KEPT: ReadonlySet<string> = new Set([
   LISTENER_NAME_ANNOTATION,
 ]);
 
-/** They say what the claim's volume is created for. */
+/** Annotations that name the Listener or class of the claim's volume. */
 const NAMING = [LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION] as const;
 
-/** Names of annotations that may be meant for this driver. */
+/** Names of annotations that may be misspelled ones of this driver. */
 const MISTYPED = /^[^/]*listener[^/]*\/|\/listener/i;
 
-/** Bound for the scheduler (annotation) and for the kubelet (phase). */
+/** Whether the claim is bound for the scheduler (annotation) and for the kubelet (phase). */
 export function isBound({ metadata, spec, status }: PersistentVolumeClaim): boolean {
   return isGiven(spec?.volumeName) && status?.phase === 'Bound' && Object.hasOwn(metadata.annotations ?? {}, BIND_COMPLETED);
 }
 
-/** The name of its StorageClass; empty where it has none. */
+/** Name of the claim's StorageClass, or an empty string. */
 export function storageClassOf({ metadata, spec }: PersistentVolumeClaim): string {
   return metadata.annotations?.[STORAGE_CLASS_BETA] ?? spec?.storageClassName ?? '';
 }
 
-/** Who shall make a volume for it, once kube-controller-manager has found that there is none. */
+/** The provisioner of the claim, set by kube-controller-manager once it found no existing volume. */
 export function provisionerOf({ metadata }: PersistentVolumeClaim): string | undefined {
   return metadata.annotations?.[STORAGE_PROVISIONER] ?? metadata.annotations?.[STORAGE_PROVISIONER_BETA];
 }
@@ -49,21 +49,21 @@ export function selectedNodeOf({ metadata }: PersistentVolumeClaim): string | un
   return isGiven(node) ? node : undefined;
 }
 
-/** The volume that is made for a claim: one name for each claim, so that two provisioners cannot make two. */
+/** Name of the volume for a claim. It is fixed for each claim, so two provisioners cannot create two volumes. */
 export function volumeNameFor({ metadata }: PersistentVolumeClaim): string {
   return `pvc-${metadata.uid}`;
 }
 
 /**
- * Of claims that are bound, which is most, only those that name a Listener or a class are kept, and of them only that: nothing is left to do
- * for them but to notice that the name was changed. Claims that lost their volume are not kept.
+ * Reduces a claim for the cache. Of bound claims, the majority, only those that name a Listener or class are kept, with these
+ * annotations: they are needed only to notice a change of the name. Claims that lost their volume are not kept.
  */
 export function keptClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim | undefined {
   if (claim.status?.phase === 'Lost') return undefined;
   const { annotations = {}, deletionTimestamp } = claim.metadata;
   const metadata = identityOf(claim.metadata);
   if (!isBound(claim)) {
-    // Of some only that they are there.
+    // Of misspelled annotations only the key is kept.
     const mistyped = Object.keys(annotations).filter((key) => MISTYPED.test(key));
     const kept = { ...Object.fromEntries(mistyped.map((key) => [key, ''])), ...only(annotations, [...KEPT]) };
     const { selector, ...spec } = claim.spec ?? {};
@@ -87,8 +87,8 @@ export function keptClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim |
 }
 
 /**
- * The annotation of a bound claim that says something else than its volume, which was created by it and decides.
- * @returns undefined where they say the same
+ * The annotation of a bound claim that differs from its volume. The volume was created from the annotation and takes precedence.
+ * @returns undefined if they agree
  */
 export function annotationWithoutEffect(
   { metadata }: PersistentVolumeClaim,

@@ -1,6 +1,6 @@
 import type { ObjectMeta } from '../../kube/objects.ts';
 
-/** The metadata that identify an object and its version. */
+/** The metadata that identifies an object and its version. */
 export function identityOf({ name, namespace, uid, resourceVersion }: ObjectMeta): ObjectMeta {
   return {
     ...(name === undefined ? {} : { name }),

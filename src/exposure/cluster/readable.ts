@@ -1,6 +1,7 @@
 /**
- * Stored objects as the definitions of this version admit them: pure. The API server checks an object only when it is written, so one that
- * was written under other definitions may hold anything. It is not absent: nothing may be deleted, moved or created because of it.
+ * Replaces parts of stored objects that do not match this version's definitions. Pure. The API server validates only on write, so
+ * an object written under other definitions may hold anything. It still exists: nothing may be deleted, moved or created because
+ * of it.
  */
 import { structural, type Structural } from '../../api/crd.ts';
 import type { Listener, ListenerClass, PodListeners } from '../../api/listeners/index.ts';
@@ -15,7 +16,7 @@ const statusShape = structural(listenerStatus);
 const classShape = structural(listenerClassSpec);
 const podListenersShape = structural(podListenersSpec);
 
-/** With an empty spec and the reason where its spec cannot be read, and without a status that cannot be read. */
+/** Replaces an unreadable spec by an empty one and a reason, and drops an unreadable status. */
 export function readableListener(listener: Listener): Listener {
   const { status, ...rest } = listener;
   const isGood = status === undefined || status === null || problemIn(statusShape, status, 'status') === undefined;
@@ -24,22 +25,22 @@ export function readableListener(listener: Listener): Listener {
   return unreadable === undefined ? told : { ...told, spec: {}, unreadable };
 }
 
-/** With a spec that asks for nothing and the reason where its spec cannot be read. */
+/** Replaces an unreadable spec by a minimal one and a reason. */
 export function readableClass(listenerClass: ListenerClass): ListenerClass {
   const unreadable = problemIn(classShape, listenerClass.spec, 'spec');
   return unreadable === undefined ? listenerClass : { ...listenerClass, spec: { serviceType: 'ClusterIP' }, unreadable };
 }
 
 /**
- * The controller writes `listeners` itself, so fields of its entries do not count: it corrects them.
- * @returns why the spec of a PodListeners cannot be read; undefined: it can
+ * Fields of entries in `listeners` do not count, because the controller writes them itself and corrects them.
+ * @returns why the spec of a PodListeners is unreadable, or undefined
  */
 export function findUnreadable({ spec }: PodListeners): string | undefined {
   const areEntries = isRecord(spec) && isRecord(spec.listeners) && Object.values(spec.listeners).every(isRecord);
   return problemIn(podListenersShape, areEntries ? { ...spec, listeners: {} } : spec, 'spec');
 }
 
-/** For people: which object cannot be read, why, and what to do. */
+/** Message for users: which object is unreadable, why, and what to do. */
 export function unreadableText(what: string, reason: string): string {
   return `${what} was written under other definitions and cannot be read: ${reason}. Correct the field.`;
 }

@@ -1,16 +1,16 @@
-/** What is kept of a pod that has not started yet, and what it says about its volumes. */
+/** The part of a pod that is cached until it starts, and its volumes. */
 import { podListenersName } from '../../api/listeners/names.ts';
 import { identityOf } from './identity.ts';
 import type { KeyString } from '../../kube/contract.ts';
 import type { Container, Pod, PodVolume } from '../../kube/objects.ts';
 
 /**
- * The API server tells of these only: a pod waits for its volumes in this phase, and leaves it with the start of its first
- * container. So the watch costs what starts, not what runs.
+ * Field selector of pods that have not started. A pod waits for its volumes in this phase and leaves it when its first container
+ * starts. So the cost of the watch depends on starting pods, not on running ones.
  */
 export const STARTING_PODS = 'status.phase=Pending';
 
-/** Undefined for one that mounts no claim, or has started. */
+/** Returns undefined for a pod that mounts no claim or has started. */
 export function startingPod(pod: Pod): Pod | undefined {
   const { labels, deletionTimestamp } = pod.metadata;
   const { nodeName, containers = [], initContainers = [], volumes = [] } = pod.spec ?? {};
@@ -45,7 +45,7 @@ export function claimsOf({ metadata, spec }: Pod): readonly KeyString[] {
   return [...new Set(names)].map((name) => `${metadata.namespace}/${name}`);
 }
 
-/** A generic ephemeral volume's claim is called after pod and volume (Pod.spec.volumes[].ephemeral). */
+/** The claim of a generic ephemeral volume is named after pod and volume (Pod.spec.volumes[].ephemeral). */
 export function claimNameOf(volume: PodVolume, podName: string): string | undefined {
   if (volume.persistentVolumeClaim !== undefined) return volume.persistentVolumeClaim.claimName;
   return volume.ephemeral === undefined ? undefined : `${podName}-${volume.name}`;

@@ -1,19 +1,19 @@
-/** What a PersistentVolume of this driver tells by itself, and where one can be mounted. */
+/** Reads PersistentVolumes of this driver and where they can be mounted. */
 import { DRIVER_NAME, LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
 import type { ListenerClass } from '../../api/listeners/index.ts';
 import type { Node, PersistentVolume } from '../../kube/objects.ts';
 
-/** On a volume: who made it. */
+/** Annotation of a volume: its provisioner. */
 export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 
-/** Which Listener a volume is about, from the volume alone. */
+/** The Listener of a volume, derived from the volume alone. */
 export type VolumeTarget =
   | { readonly kind: 'named'; readonly namespace: string; readonly name: string }
   | { readonly kind: 'class'; readonly namespace: string; readonly name: string; readonly className: string };
 
 /**
- * Undefined for a volume that is not ours or not bound. A volume made for a class has a Listener of its own, which
- * takes the claim's name.
+ * Undefined for a volume that does not belong to this driver or is not bound. A volume created for a class has a Listener of its
+ * own, named after the claim.
  */
 export function targetOf(volume: PersistentVolume): VolumeTarget | undefined {
   const { csi, claimRef } = volume.spec ?? {};
@@ -25,7 +25,10 @@ export function targetOf(volume: PersistentVolume): VolumeTarget | undefined {
   return className === undefined ? undefined : { kind: 'class', namespace, name: claimRef.name, className };
 }
 
-/** Nodes that a volume is pinned to (PersistentVolume.spec.nodeAffinity, our key, operator In). A retained one pins no pod. */
+/**
+ * Nodes that a volume is pinned to (PersistentVolume.spec.nodeAffinity, our key, operator In). A released volume with policy
+ * Retain pins no pod.
+ */
 export function pinnedNodesOf(volume: PersistentVolume): readonly string[] {
   if (volume.status?.phase === 'Released' && volume.spec?.persistentVolumeReclaimPolicy !== 'Delete') return [];
   return (volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [])
@@ -34,12 +37,15 @@ export function pinnedNodesOf(volume: PersistentVolume): readonly string[] {
     .flatMap((expression) => expression.values ?? []);
 }
 
-/** Whether new volumes of the class are pinned. Only a node port depends on the node, and only where the class wants it to last. */
+/**
+ * Whether new volumes of the class are pinned. Only addresses of node ports depend on the node, and only `pinnedNodePorts` makes
+ * them permanent.
+ */
 export function isPinned({ spec }: ListenerClass): boolean {
   return spec.serviceType === 'NodePort' && spec.pinnedNodePorts === true;
 }
 
-/** The kubelet labels its Node when the driver registers there. */
+/** Whether the driver runs on the node: the kubelet labels its Node when the driver registers. */
 export function runsDriver(node: Node): boolean {
   return node.metadata.labels?.[TOPOLOGY_KEY] === node.metadata.name;
 }

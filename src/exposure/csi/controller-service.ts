@@ -22,9 +22,9 @@ export interface ControllerServiceOptions {
 }
 
 /**
- * Volumes as external-provisioner asks for them (CSI specification, "Controller Service RPC"). A volume is nothing but
- * its PersistentVolume: which Listener or class it names, and, where the address depends on it, on which node it stays.
- * So there is nothing to make and nothing to remove here; Listeners are made when a volume is mounted.
+ * The Controller service for external-provisioner (CSI specification, "Controller Service RPC"). A volume consists only of its
+ * PersistentVolume: the Listener or class that it names and, if the address depends on it, its node. So nothing is created or
+ * deleted here. Listeners are created when a volume is mounted.
  */
 export function createControllerService(options: ControllerServiceOptions): Implementation<ControllerDefinition> {
   const sizes = new VolumeSizes();
@@ -34,7 +34,7 @@ export function createControllerService(options: ControllerServiceOptions): Impl
       checkCapabilities(request.volumeCapabilities);
       const capacityBytes = sizes.sizeFor(name, request.capacityRange);
       const asked = requestOf(await findClaim(request, options.client, signal), options);
-      // external-provisioner asks again after these errors, with growing pauses and for ever, so what is missing may come later.
+      // After these errors external-provisioner retries forever with growing delays, so missing objects may be created later.
       if (!asked.ok) throw new CsiError(asked.code, asked.message);
       const { selection, listenerClass } = asked;
       const node = isPinned(listenerClass) ? pinnedNode(request.accessibilityRequirements) : undefined;
@@ -63,12 +63,12 @@ export function createControllerService(options: ControllerServiceOptions): Impl
   };
 }
 
-/** The provisioner gives the PersistentVolume the name by which it asked for the volume. */
+/** The provisioner names the PersistentVolume after the requested volume name. */
 async function exists(name: string, client: Pick<KubeClient, 'find'>, signal: AbortSignal): Promise<boolean> {
   return isResourceName(name) && (await client.find(persistentVolumes, { name }, { signal })) !== undefined;
 }
 
-/** Any access mode will do: pods only read, and each has its own copy of the files. */
+/** Any access mode is accepted: pods only read, and each has its own copy of the files. */
 function checkCapabilities(capabilities: readonly VolumeCapability[]): void {
   if (capabilities.length === 0) throw new CsiError('csi-request', 'volume_capabilities are missing.');
   if (capabilities.some(isBlock)) throw new CsiError('csi-unsupported', BLOCK);
@@ -78,7 +78,7 @@ function isBlock(capability: VolumeCapability): boolean {
   return capability.accessType?.$case === 'block';
 }
 
-/** A claim's annotations do not come with the request, only its name does. */
+/** The request contains the claim's name, but not its annotations. */
 async function findClaim(
   { parameters }: CreateVolumeRequest,
   client: Pick<KubeClient, 'find'>,

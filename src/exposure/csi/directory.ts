@@ -5,18 +5,15 @@ import { hasCode } from '../../files/errno.ts';
 
 export type Kind = 'absent' | 'file' | 'folder' | 'link' | 'other';
 
-/** One segment of a path. As bytes where it was read from the disk, since a pod may use any. */
+/** One segment of a path. Bytes if it was read from disk, because a pod may use any bytes. */
 export type Name = string | Buffer;
 
 /**
- * An open folder, whose entries are reached through its file descriptor.
- *
- * A volume's folder is also in the hands of its pod, which may put a link in the place of anything at any moment, while
- * this process is root in a folder that holds all pods' volumes. Every path here is therefore one name below an open
- * folder (`/proc/self/fd/N/name`, which is what openat(2) does), and no call follows a link that bears that name. So
- * nothing outside is ever read, written or removed, whatever the pod does meanwhile.
- *
- * Names must be single segments; isSegment in tree.ts says which texts from outside are.
+ * An open folder whose entries are accessed through its file descriptor.
+ * The pod can change its volume's folder at any time, for example replace an entry by a link, while this process runs as root. So
+ * every path is one name below an open folder (`/proc/self/fd/N/name`, like openat(2)), and no call follows a link of that name.
+ * Nothing outside the folder is ever read, written or removed.
+ * Names must be single segments; isSegment in tree.ts checks untrusted ones.
  */
 export class Directory implements AsyncDisposable {
   readonly #handle: FileHandle;
@@ -25,7 +22,7 @@ export class Directory implements AsyncDisposable {
     this.#handle = handle;
   }
 
-  /** The links in the path's last segment are not followed: ENOTDIR or ELOOP. */
+  /** Does not follow a link in the last segment of the path: ENOTDIR or ELOOP. */
   static async open(path: Name): Promise<Directory> {
     return new Directory(await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW));
   }
@@ -43,16 +40,16 @@ export class Directory implements AsyncDisposable {
     return Directory.open(this.#path(name));
   }
 
-  /** Makes and opens a folder that all may read. */
+  /** Creates and opens a folder that every user may read. */
   async makeFolder(name: Name): Promise<Directory> {
     await mkdir(this.#path(name));
     const made = await this.openFolder(name);
-    // Set on the open folder, since mkdir's mode is cut by the umask.
+    // chmod on the open folder, because the umask restricts the mode of mkdir.
     await made.#handle.chmod(0o755);
     return made;
   }
 
-  /** Makes a file that all may read. Fails where the name exists. */
+  /** Creates a file that every user may read. Fails if the name exists. */
   async makeFile(name: Name, content: string): Promise<void> {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
     await using handle = await open(this.#path(name), flags, 0o644);
@@ -60,10 +57,10 @@ export class Directory implements AsyncDisposable {
     await handle.writeFile(content);
   }
 
-  /** The content of a regular file of at most `limit` bytes; undefined for anything else, absent or unreadable. */
+  /** The content of a regular file of at most `limit` bytes. Undefined for anything else, absent or unreadable. */
   async readFile(name: Name, limit: number): Promise<string | undefined> {
     try {
-      // O_NONBLOCK: a pipe in the file's place must not hold us up.
+      // O_NONBLOCK: opening a pipe in the file's place must not block.
       const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
       await using handle = await open(this.#path(name), flags);
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(limit + 1), 0, limit + 1, 0);
@@ -100,7 +97,7 @@ export class Directory implements AsyncDisposable {
     }
   }
 
-  /** rename(2): what bears the new name is replaced in one instant, unless it is a folder. */
+  /** rename(2): atomically replaces the entry with the new name, unless it is a folder. */
   rename(from: Name, to: Name): Promise<void> {
     return rename(this.#path(from), this.#path(to));
   }
@@ -114,14 +111,14 @@ export class Directory implements AsyncDisposable {
     return unlink(this.#path(name));
   }
 
-  /** The folder must be empty. */
+  /** Removes an empty folder. */
   removeFolder(name: Name): Promise<void> {
     return rmdir(this.#path(name));
   }
 
-  /** Up to `limit` names, in no order. */
+  /** Up to `limit` names in no particular order. */
   async names(limit: number): Promise<readonly Buffer[]> {
-    // latin1 gives each byte as it is.
+    // latin1 maps each byte to one character.
     const folder = await opendir(`/proc/self/fd/${this.#handle.fd}`, { encoding: 'latin1' });
     const names: Buffer[] = [];
     for await (const { name } of folder) {
@@ -132,7 +129,7 @@ export class Directory implements AsyncDisposable {
   }
 }
 
-/** A name that is hidden from a pod's `ls` and `*`, and that nobody else has used or can guess. */
+/** An unguessable unused name that a pod's `ls` and `*` do not show. */
 export function freshName(): string {
   return `..${randomUUID()}`;
 }

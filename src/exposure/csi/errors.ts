@@ -3,15 +3,13 @@ import { EarshotError } from '../../errors/earshot-error.ts';
 import { Status } from './grpc-status.ts';
 
 /**
- * Everything that this folder refuses, as the orchestrator sees it: the kubelet puts the message into an event of the
- * pod (FailedMount), external-provisioner into one of the claim (ProvisioningFailed). So each says what is wrong, where,
- * and what to do about it.
- *
- * The status decides what the caller believes (kubelet: pkg/volume/util/types; external-provisioner: checkError): after
- * DEADLINE_EXCEEDED, UNAVAILABLE and ABORTED it takes the volume for half made, asks again, and cleans up by
- * NodeUnpublishVolume or DeleteVolume; after all others for not made, and asks again just the same. After INVALID_ARGUMENT, though,
- * external-provisioner does not ask for five minutes, whatever its --retry-interval-max says (isInfeasibleError): it is for what
- * nobody can put right in the same claim, and what a person may correct has another.
+ * Every error of the CSI services. The kubelet shows its message in an event of the pod (FailedMount), external-provisioner in
+ * one of the claim (ProvisioningFailed). So it says what is wrong, where, and how to fix it.
+ * The status decides the caller's reaction (kubelet: pkg/volume/util/types; external-provisioner: checkError). After
+ * DEADLINE_EXCEEDED, UNAVAILABLE and ABORTED it considers the volume partially created. It retries, and cleans up by
+ * NodeUnpublishVolume or DeleteVolume. After others it considers the volume not created, and also retries. After INVALID_ARGUMENT
+ * external-provisioner waits five minutes, whatever --retry-interval-max is (isInfeasibleError). So that status is only for errors
+ * that cannot be fixed for the same claim; errors that users can correct have another one.
  */
 export class CsiError extends EarshotError<CsiErrorCode> {
   readonly status: Status;

@@ -9,15 +9,14 @@ import { isRecord } from '../../text/is-record.ts';
 import { DEFAULT_ADDRESS, isSegment } from './tree.ts';
 import { isLabel } from '../../text/names.ts';
 
-/** The kubelet's file beside each CSI volume (kubelet, pkg/volume/csi/csi_plugin.go, volDataFileName). */
+/** The kubelet's file next to each CSI volume (kubelet, pkg/volume/csi/csi_plugin.go, volDataFileName). */
 const VOLUME_DATA = 'vol_data.json';
-/** Such a file has some 500 bytes. */
+/** Maximum size of that file; it usually has about 500 bytes. */
 const MAX_VOLUME_DATA_BYTES = 65_536;
 
 /**
- * The listener volumes that this node's pods have, by what the kubelet wrote down: so the driver needs no memory of its
- * own, and takes over what an earlier one left. Those that were never written whole are left out, since the kubelet
- * asks for them again.
+ * Finds this driver's volumes on the node from the files of the kubelet. So the driver needs no state of its own and adopts the
+ * volumes of an earlier process. Volumes that were never fully written are left out, because the kubelet publishes them again.
  */
 export async function findVolumes(kubeletDir: string): Promise<readonly Volume[]> {
   const pods = join(kubeletDir, 'pods');
@@ -46,7 +45,7 @@ async function findVolume(kubeletDir: string, podUid: string, name: string): Pro
   }
 }
 
-/** The volume handle, if the volume is this driver's. */
+/** The volume handle if the volume belongs to this driver. */
 export function handleOf(volumeData: string | undefined): string | undefined {
   try {
     const data: unknown = JSON.parse(volumeData ?? '');

@@ -1,26 +1,25 @@
 /**
- * Unary gRPC over HTTP/2 on a Unix socket: as much of it as CSI has.
- *
- * Source: "gRPC over HTTP2" (github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md). A request is a POST of one message behind a
- * prefix of five bytes; the answer is one such message and, as trailers, the status. Node.js brings HTTP/2 along, and a
- * gRPC library on top of it costs a driver that idles on every node 5 MB of resident memory (docs/adr/0004).
+ * Unary gRPC over HTTP/2 on a Unix socket, as far as CSI needs it.
+ * Source: "gRPC over HTTP2" (github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md). A request is a POST of one message with a five-byte
+ * prefix. The response is one such message, with the status in trailers. Node.js includes HTTP/2; a gRPC library would cost the
+ * idle driver on every node 5 MB of resident memory (docs/adr/0004).
  */
 import { once } from 'node:events';
 import { constants, createServer, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { deadlineOf, encodeMessage, frame, unframe } from './grpc-wire.ts';
 import { Status, type Refusal } from './grpc-status.ts';
 
-/** What a handler knows of its caller. */
+/** Context of a call. */
 export interface CallContext {
-  /** Aborted when the caller goes away or its deadline passes, and when the server is cut. */
+  /** Aborted when the caller disconnects, its deadline passes, or the server is cut. */
   readonly signal: AbortSignal;
-  /** When the caller gives up, in milliseconds as of Date.now(); Infinity where it never does. */
+  /** Deadline of the caller in milliseconds as of Date.now(); Infinity if it has no deadline. */
   readonly deadline: number;
 }
 
 export type Handler<Request, Response> = (request: Request, context: CallContext) => Promise<Response>;
 
-/** A service as ts-proto describes it (`outputServices=generic-definitions`). */
+/** A service as ts-proto generates it (`outputServices=generic-definitions`). */
 export interface ServiceDefinition {
   readonly fullName: string;
   readonly methods: Readonly<Record<string, MethodDefinition>>;
@@ -45,7 +44,7 @@ export interface Call extends CallContext {
   readonly request: unknown;
 }
 
-/** Stands around every handler. What it returns is the caller's answer; it must not reject. */
+/** Wraps every handler. Its result is the response to the caller; it must not reject. */
 export type Around = (call: Call, next: () => Promise<Uint8Array>) => Promise<Uint8Array | Refusal>;
 
 interface Method {
@@ -54,7 +53,7 @@ interface Method {
   readonly handle: Handler<unknown, Uint8Array>;
 }
 
-/** Requests hold names and a few parameters. */
+/** Maximum size of a request. Requests contain names and a few parameters. */
 const MAX_MESSAGE_BYTES = 1 << 20;
 
 export class GrpcServer {
@@ -69,7 +68,7 @@ export class GrpcServer {
       this.#sessions.add(session);
       session.once('close', () => this.#sessions.delete(session));
     });
-    // A caller that breaks the protocol loses its connection, and nobody else does.
+    // A caller that violates the protocol loses only its own connection.
     this.#http2.on('sessionError', () => undefined);
     this.#http2.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
       stream.on('error', () => undefined);
@@ -79,7 +78,7 @@ export class GrpcServer {
 
   add<D extends ServiceDefinition>(definition: D, implementation: Implementation<D>): void {
     for (const [key, { name, requestType, responseType }] of Object.entries(definition.methods)) {
-      // The types of one method belong together by Implementation<D>; they are lost where methods of all kinds share a table.
+      // Implementation<D> guarantees that the types of one method match. They are lost in a table of all methods.
       const handler = implementation[key] as Handler<unknown, never>;
       this.#methods.set(`/${definition.fullName}/${name}`, {
         name,
@@ -89,14 +88,14 @@ export class GrpcServer {
     }
   }
 
-  /** The socket is there when this returns, with the umask of this moment; resolves when it accepts connections. */
+  /** Creates the socket synchronously, under the current umask. Resolves when it accepts connections. */
   async listen(socket: string): Promise<void> {
     const listening = once(this.#http2, 'listening');
     this.#http2.listen(socket);
     await listening;
   }
 
-  /** Takes no new calls, and resolves when the running ones have ended. */
+  /** Refuses new calls, and resolves when the running ones have ended. */
   async close(): Promise<void> {
     if (!this.#http2.listening) return;
     const closed = once(this.#http2, 'close');
@@ -133,7 +132,7 @@ export class GrpcServer {
       if (answer instanceof Uint8Array) succeed(stream, answer);
       else refuse(stream, answer);
     } catch {
-      // The caller's connection broke while its request was read.
+      // The connection broke while the request was being read.
       stream.close(constants.NGHTTP2_CANCEL);
     } finally {
       clearTimeout(timer);
@@ -153,7 +152,7 @@ export class GrpcServer {
   }
 }
 
-/** Undefined where it is longer than that. Rejects where the caller goes away before its end. */
+/** Undefined if the body exceeds the limit. Rejects if the caller disconnects before its end. */
 function readAll(stream: ServerHttp2Stream, limit: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -175,10 +174,10 @@ function succeed(stream: ServerHttp2Stream, message: Uint8Array): void {
   stream.end(frame(message));
 }
 
-/** "Trailers-Only": the status comes with the headers. */
+/** "Trailers-Only": the status is sent with the headers. */
 function refuse(stream: ServerHttp2Stream, { status, message }: Refusal): void {
   if (stream.destroyed || stream.headersSent) return;
-  // What was not read is let go, so that it does not fill the connection's window.
+  // Discards unread data, so that it does not fill the connection's flow-control window.
   stream.resume();
   const headers = { 'grpc-status': String(status), 'grpc-message': encodeMessage(message) };
   stream.respond({ ':status': 200, 'content-type': 'application/grpc+proto', ...headers }, { endStream: true });

@@ -1,4 +1,4 @@
-/** gRPC's status codes (github.com/grpc/grpc, doc/statuscodes.md), those that are used here. */
+/** The gRPC status codes used here (github.com/grpc/grpc, doc/statuscodes.md). */
 export const Status = {
   OK: 0,
   CANCELLED: 1,
@@ -23,7 +23,7 @@ export function nameOf(status: Status): string {
   return names.get(status) ?? String(status);
 }
 
-/** How a call ended other than well. */
+/** Status and message of a call that failed. */
 export interface Refusal {
   readonly status: Status;
   readonly message: string;

@@ -1,4 +1,4 @@
-/** The bytes and header values of gRPC: pure. Source: github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md. */
+/** Encodes and decodes gRPC messages and header values. Pure. Source: github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md. */
 import { Status, type Refusal } from './grpc-status.ts';
 
 /** Length-Prefixed-Message: a flag (0: not compressed), the length in four bytes, the message. */
@@ -11,7 +11,7 @@ export function frame(message: Uint8Array): Buffer {
   return framed;
 }
 
-/** The one message of a unary request; undefined stands for a request that is too long. */
+/** The single message of a unary request. Undefined stands for a request that is too long. */
 export function unframe(body: Buffer | undefined): { readonly bytes: Uint8Array } | Refusal {
   if (body === undefined) return { status: Status.RESOURCE_EXHAUSTED, message: 'The request is too long.' };
   if (body.length < PREFIX) return { status: Status.INTERNAL, message: 'The request holds no message.' };
@@ -22,14 +22,14 @@ export function unframe(body: Buffer | undefined): { readonly bytes: Uint8Array 
 
 const MILLISECONDS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 0.001, n: 0.000_001 };
 
-/** When a caller with this grpc-timeout gives up, at the latest what a timer can hold; Infinity where it does not say. */
+/** Deadline from a grpc-timeout, limited to the maximum of a timer; Infinity if absent. */
 export function deadlineOf(timeout: string | readonly string[] | undefined, now: number = Date.now()): number {
   const [, digits = '', unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(typeof timeout === 'string' ? timeout : '') ?? [];
   if (digits === '') return Infinity;
   return now + Math.min(Math.ceil(Number(digits) * (MILLISECONDS[unit] ?? 0)), 2 ** 31 - 1);
 }
 
-/** Status-Message: UTF-8, and as %XX what is not printable ASCII. */
+/** Status-Message: UTF-8, with bytes that are not printable ASCII as %XX. */
 export function encodeMessage(message: string): string {
   const encode = (byte: number): string => (byte >= 0x20 && byte <= 0x7e && byte !== 0x25 ? String.fromCharCode(byte) : hex(byte));
   return [...Buffer.from(message)].map(encode).join('').trimEnd();

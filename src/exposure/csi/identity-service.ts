@@ -6,7 +6,7 @@ import type { Implementation } from './grpc-server.ts';
 const CONTROLLER_SERVICE = 1;
 const VOLUME_ACCESSIBILITY_CONSTRAINTS = 2;
 
-/** Who answers on the socket (CSI specification, "Identity Service RPC"). */
+/** The Identity service (CSI specification, "Identity Service RPC"). */
 export function createIdentityService(options: {
   readonly version: string;
   readonly isReady: () => boolean;

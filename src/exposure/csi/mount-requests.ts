@@ -18,16 +18,15 @@ export interface MountRequestsOptions {
 }
 
 /**
- * Asks the controller to mount volumes into pods: one write each, none where the request stands already.
- *
- * The request is a key of `spec.mounts` in the pod's PodListeners. That object is all that this node's driver may write,
- * and the controller believes nothing in it before the pod, the claim and the volume say the same.
+ * Requests mounts from the controller: one write for each volume, none if the request exists already.
+ * The request is a key of `spec.mounts` in the pod's PodListeners, the only object that this node's driver may write. The
+ * controller trusts it only once the pod, the claim and the volume agree.
  */
 export class MountRequests {
   readonly #options: MountRequestsOptions;
-  /** A pod's volumes are mounted at the same time: the first one makes the object, the others add to it. */
+  /** A pod's volumes are mounted concurrently: the first one creates the object, the others patch it. */
   readonly #turns = new KeyedMutex();
-  /** The PodListeners of this node, with what this driver has just written. */
+  /** The PodListeners of this node, including this driver's latest writes. */
   readonly view: WriteThroughCache<PodListeners>;
 
   constructor(options: MountRequestsOptions) {
@@ -44,7 +43,7 @@ export class MountRequests {
     const key = { namespace: pod.namespace, name: podListenersName(pod.uid) };
     const name = keyString(key);
     let known = this.view.get(name);
-    // Twice at most: between a look and a write somebody else may make the object, or remove it.
+    // Two attempts at most: between a read and a write the object may be created or deleted.
     for (let tries = 0; ; tries += 1) {
       checkNode(known, nodeName, name);
       if (known !== undefined && Object.hasOwn(known.spec.mounts ?? {}, handle)) return;
@@ -57,12 +56,12 @@ export class MountRequests {
         this.view.wrote(made);
         return;
       } catch (error) {
-        // What is not found to make an object in is its namespace.
+        // If create fails with NotFound, the namespace is missing.
         const isOvertaken = known === undefined ? isAlreadyExists(error) : isNotFound(error);
         if (tries > 0 || !isOvertaken) throw error;
         known = await client.find(podListeners, key, { signal });
-        // An earlier system left it. Only the controller may say which node it belongs to, and does so unasked; this
-        // node sees it from then on.
+        // An earlier system created the object. Only the controller may set its node, which it does unprompted. From then on this
+        // node's watch contains it.
         if (known !== undefined && known.spec.nodeName === undefined) known = await cacheUntil(cache, () => cache.get(name), signal);
       }
     }

@@ -23,23 +23,23 @@ export interface NodeServiceOptions extends MountRequestsOptions {
   readonly requests: MountRequests;
   readonly standing: StandingRequests;
   readonly published: PublishedVolumes;
-  /** Aborted when the process is to stop: calls that wait end at once, and the kubelet asks again. */
+  /** Aborted when the process stops: waiting calls then end at once, and the kubelet retries. */
   readonly signal: AbortSignal;
-  /** How long a mount waits for its address at most. */
+  /** Maximum time in milliseconds for which a mount waits for its address. */
   readonly waitMilliseconds?: number;
 }
 
-/** Under the two minutes after which the kubelet gives up (kubelet, pkg/volume/csi/csi_plugin.go, csiTimeout). */
+/** Less than the kubelet's timeout of two minutes (kubelet, pkg/volume/csi/csi_plugin.go, csiTimeout). */
 const WAIT_MILLISECONDS = 110_000;
-/** For the answer, which says why, to arrive before the caller gives up without a reason. */
+/** Margin before the caller's deadline, so that it receives the reason instead of a timeout. */
 const MARGIN_MILLISECONDS = 1_000;
-/** How long a waiting mount goes on when the kubelet needs its volume for another pod: their addresses mostly come together. */
+/** How long a mount still waits when the kubelet needs its volume for another pod: their addresses often arrive together. */
 const YIELD_MILLISECONDS = 500;
 
 /**
- * Volumes in pods (CSI specification, "Node Service RPC"). A mount asks the controller for the pod's address and waits
- * until that is known, by watch; so it costs one write and no read, and succeeds at once when the address is there.
- * docs/adr/0020-waiting-mounts.md tells how long a call waits, and why.
+ * The Node service (CSI specification, "Node Service RPC"). A mount requests the pod's address from the controller and waits for
+ * it by watch. So it costs one write and no read, and succeeds at once if the address exists. docs/adr/0020-waiting-mounts.md
+ * explains how long a call waits.
  */
 export function createNodeService(options: NodeServiceOptions): Implementation<NodeDefinition> {
   const { nodeName, kubeletDir, standing, published } = options;
@@ -68,7 +68,7 @@ export function createNodeService(options: NodeServiceOptions): Implementation<N
 
 class Mounts {
   readonly #options: NodeServiceOptions;
-  /** Mounts that wait, by target path. */
+  /** Waiting mounts by target path. */
   readonly #waiting = new Map<string, Set<AbortController>>();
   readonly #uses: VolumeUses;
   readonly #stopping: AbortSignal;
@@ -93,7 +93,7 @@ class Mounts {
       await requests.request(pod, handle, signal);
       this.#uses.ask({ handle, target, pod });
       await this.#untilReachable(request, end, signal);
-      // The driver may have been told to unpublish it in this moment: what is queued after the removal would stay for ever.
+      // The volume may have been unpublished meanwhile. Publishing it now would leave it on disk forever.
       signal.throwIfAborted();
       standing.add({ handle, target, pod });
       await published.publish({ handle, target, pod });
@@ -116,8 +116,8 @@ class Mounts {
   }
 
   /**
-   * The kubelet runs one operation at a time on a volume, and does not cancel this one. So the wait ends when this pod
-   * ends, and soon after the kubelet needs the volume for another pod.
+   * The kubelet runs one operation at a time on a volume and does not cancel this one. So the wait ends when this pod ends, and
+   * shortly after the kubelet needs the volume for another pod.
    */
   async #untilReachable(request: PublishRequest, end: AbortController, signal: AbortSignal): Promise<void> {
     const { view } = this.#options.requests;
@@ -146,7 +146,7 @@ class Mounts {
   }
 }
 
-/** Throws csi-superseded where the pod of a waiting mount ends. */
+/** Throws csi-superseded if the pod of a waiting mount ends. */
 function checkStands({ handle, pod }: PublishRequest, object: PodListeners | undefined): void {
   if (object === undefined || !Object.hasOwn(object.spec.mounts ?? {}, handle)) {
     throw new CsiError('csi-superseded', `The request for volume ${handle} of pod ${pod.namespace}/${pod.name} was deleted.`);
@@ -154,7 +154,10 @@ function checkStands({ handle, pod }: PublishRequest, object: PodListeners | und
   if (isEnding(object, handle)) throw new CsiError('csi-superseded', mountStatusOf(object, handle)?.message ?? '');
 }
 
-/** Status codes after which the kubelet takes a volume for half mounted (kubelet, pkg/volume/csi/csi_client.go, isFinalError). */
+/**
+ * Status codes after which the kubelet considers a volume partially mounted (kubelet, pkg/volume/csi/csi_client.go,
+ * isFinalError).
+ */
 const UNCERTAIN: ReadonlySet<Status> = new Set<Status>([Status.CANCELLED, Status.DEADLINE_EXCEEDED, Status.UNAVAILABLE, Status.ABORTED]);
 
 function isFinal(status: Status): boolean {
@@ -175,7 +178,7 @@ function reachable(object: PodListeners | undefined, handle: string): PodListene
   return (entry?.ingressAddresses ?? []).length > 0 ? entry : undefined;
 }
 
-/** The error at the end of the wait. The kubelet shows it in an event of the pod. */
+/** The error when the wait times out. The kubelet shows it in an event of the pod. */
 function overdue(request: PublishRequest, cache: Cache<PodListeners>): CsiError {
   const { handle, pod } = request;
   if (!cache.isSynced) return new CsiError('csi-not-ready', 'The driver has not reached the API server yet; its log says why.');
@@ -186,7 +189,7 @@ function overdue(request: PublishRequest, cache: Cache<PodListeners>): CsiError 
   return new CsiError('csi-waiting', `Volume ${handle} of pod ${pod.namespace}/${pod.name} has no address yet. ${why}`);
 }
 
-/** A signal that aborts with a reason of ours. */
+/** A signal that aborts with the given reason. */
 function reasoned(signal: AbortSignal, reason: CsiError): AbortSignal {
   const controller = new AbortController();
   if (signal.aborted) controller.abort(reason);

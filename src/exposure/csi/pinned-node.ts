@@ -3,9 +3,9 @@ import { CsiError } from './errors.ts';
 import type { TopologyRequirement } from './generated/csi.ts';
 
 /**
- * The node that a pinned volume stays on: the first that the provisioner prefers, which is the one that the scheduler
- * chose for the pod (external-provisioner, docs on strict topology). A Listener that several claims name has one node
- * for each of them, and an address on each. Throws csi-installation.
+ * The node of a pinned volume: the provisioner's first preference, which is the scheduler's choice for the pod
+ * (external-provisioner, docs on strict topology). A Listener of several claims has one node and address for each of them. Throws
+ * csi-installation.
  */
 export function pinnedNode(requirement: TopologyRequirement | undefined): string {
   const candidates = [...(requirement?.preferred ?? []), ...(requirement?.requisite ?? [])];

@@ -5,10 +5,9 @@ import { isLabel, isResourceName } from '../../text/names.ts';
 import type { PodIdentity } from './publish-request.ts';
 
 /**
- * Which pods have volumes here: a pod's folder tells its uid, but neither its name nor its namespace.
- *
- * Each record is a link called after the uid that leads nowhere and says `NAMESPACE/NAME`: a link is made in one step, so
- * a crash leaves none that is half. They lie in the driver's own folder, out of every pod's reach.
+ * Maps the pods with volumes on this node to name and namespace: a pod's folder contains only its UID.
+ * Each record is a dangling symbolic link, named after the UID, with target `NAMESPACE/NAME`. Links are created atomically, so a
+ * crash leaves no partial record. They are in the driver's own folder, which pods cannot reach.
  */
 export class PodRecords {
   readonly #folder: string;
@@ -19,7 +18,7 @@ export class PodRecords {
     this.#pods = pods;
   }
 
-  /** Reads what an earlier process left. Entries that are not records are removed, so that a record can take their place. */
+  /** Reads the records of an earlier process. Entries that are not records are removed to free their names. */
   static async open(folder: string): Promise<PodRecords> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const pods = new Map<string, PodIdentity>();
@@ -39,7 +38,10 @@ export class PodRecords {
     return this.#pods.get(uid);
   }
 
-  /** Writes nothing if it is recorded already. A pod's name and namespace never change, so another record is wrong and is replaced. */
+  /**
+   * Records the pod. No-op if it is recorded already. A pod's name and namespace never change, so a different record is wrong and
+   * is replaced.
+   */
   async add(pod: PodIdentity): Promise<void> {
     const known = this.#pods.get(pod.uid);
     if ((known !== undefined && textOf(known) === textOf(pod)) || parse(pod.uid, textOf(pod)) === undefined) return;

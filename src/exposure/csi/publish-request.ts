@@ -17,7 +17,7 @@ export interface PodIdentity {
   readonly uid: string;
 }
 
-/** What NodePublishVolume asks for, once it is sound. */
+/** A validated NodePublishVolume request. */
 export interface PublishRequest {
   readonly handle: string;
   readonly target: Target;
@@ -51,7 +51,7 @@ export function parsePublish(request: NodePublishVolumeRequest, kubeletDir: stri
   return { handle, target, pod };
 }
 
-/** It becomes a key of an object and part of messages. CSI sets 128 bytes as the limit of a string. */
+/** Validates a volume handle, which becomes a key of an object and part of messages. CSI limits strings to 128 bytes. */
 export function parseHandle(volumeId: string, field: 'volume_id' | 'name' = 'volume_id'): string {
   if (volumeId === '') throw new CsiError('csi-request', `${field} is missing.`);
   if (volumeId.length > 253 || !isOneLine(volumeId)) {

@@ -23,29 +23,28 @@ export interface PublishedOptions {
   /** The PodListeners of this node. */
   readonly podListeners: Cache<PodListeners>;
   readonly log: Logger;
-  /** Ends the following of changes. */
+  /** Stops following changes when aborted. */
   readonly signal: AbortSignal;
-  /** Of a volume that cannot be written. */
+  /** Backoff for volumes that cannot be written. */
   readonly backoff?: Backoff;
 }
 
-/** Between two writes of one volume, so that a reader of the last but one state has time to finish. */
+/** Milliseconds between two writes of one volume, so that a reader of the previous state can finish. */
 const REST_MILLISECONDS = 200;
 const BACKOFF: Backoff = { first: 1_000, max: 60_000 };
-/** More volumes than a node has: they do not wait for each other. */
+/** More than the volumes of a node, so that they do not wait for each other. */
 const CONCURRENCY = 1_000;
 
 /**
- * The volumes that pods on this node have, each kept equal to its entry in PodListeners.
- *
- * Changes of one volume are written one after another, and those that come meanwhile become one. Where the addresses
- * go away altogether, the files stay as they were: a pod can do more with an address that was right than with none.
+ * The volumes of the pods on this node, each kept up to date with its entry in PodListeners.
+ * Changes of one volume are written in order; changes during a write are coalesced. If all addresses are removed, the files stay:
+ * a former address is more useful to a pod than none.
  */
 export class PublishedVolumes {
   readonly #cache: Cache<PodListeners>;
   readonly #log: Logger;
   readonly #turns = new KeyedMutex();
-  /** By target path, which is the queue's key too. */
+  /** Followed volumes by target path, which is also the key of the queue. */
   readonly #followed = new VolumeIndex();
   readonly #changed: WorkQueue;
 
@@ -63,11 +62,11 @@ export class PublishedVolumes {
     else signal.addEventListener('abort', stop, { once: true });
   }
 
-  /** Writes the volume and follows its entry from then on. On failure nothing is left of a volume that was not there before. */
+  /** Writes the volume and then follows its entry. On failure, a volume that did not exist before is removed again. */
   publish(volume: Volume): Promise<void> {
     return this.#turns.run(volume.target.path, async () => {
       const isNew = await makeMount(volume.target);
-      // First followed, then written: a change that comes in between is not lost.
+      // Followed before it is written, so that no change in between is lost.
       this.#follow(volume);
       try {
         const result = await this.#write(volume);
@@ -80,7 +79,7 @@ export class PublishedVolumes {
     });
   }
 
-  /** Removes the volume's folder; nothing happens where there is none. */
+  /** Removes the volume's folder. No-op if absent. */
   unpublish(target: Target): Promise<void> {
     return this.#turns.run(target.path, async () => {
       this.#forget(target);
@@ -88,7 +87,7 @@ export class PublishedVolumes {
     });
   }
 
-  /** Whether the volume is followed: it was published, or found. */
+  /** Whether the volume is followed because it was published or found. */
   has(path: string): boolean {
     return this.#followed.get(path) !== undefined;
   }
@@ -97,28 +96,28 @@ export class PublishedVolumes {
     return this.#followed.ofHandle(handle);
   }
 
-  /** The volumes of a pod, by the name of its PodListeners. */
+  /** Volumes of a pod by the name of its PodListeners. */
   ofPod(name: string): readonly Volume[] {
     return this.#followed.ofPod(name);
   }
 
-  /** Follows volumes that are on the disk already, from the next change or `refreshAll` on. */
+  /** Follows volumes that are on disk already, starting with the next change or `refreshAll`. */
   follow(volumes: readonly Volume[]): void {
     for (const volume of volumes) this.#follow(volume);
   }
 
-  /** Compares every volume with its entry, once the cache is whole. */
+  /** Enqueues every volume for comparison with its entry. Called once the cache is synced. */
   refreshAll(): void {
     for (const path of this.#followed.paths()) this.#changed.add(path);
   }
 
-  /** Resolves once nothing is being written. */
+  /** Resolves when no write is in progress. */
   idle(): Promise<void> {
     return this.#turns.idle();
   }
 
   #onChange({ type, object }: Change<PodListeners>): void {
-    // As long as the cache is not whole, it may hold the wrong one of two objects: `refreshAll` follows.
+    // Before the first list is complete, the cache may hold the wrong one of two objects. `refreshAll` follows.
     if (type === 'deleted' || !this.#cache.isSynced) return;
     for (const { target } of this.#followed.ofPod(object.metadata.name ?? '')) this.#changed.add(target.path);
   }
@@ -153,7 +152,7 @@ export class PublishedVolumes {
     } catch (error) {
       treeWrites.inc({ result: 'error' });
       this.#log.error({ ...describe(volume), error }, 'the files in the pod could not be brought up to date');
-      // What cannot be a file name today cannot be one in a minute: the next change of the entry decides.
+      // A name that cannot be a file name stays invalid, so only the next change of the entry triggers a retry.
       if (!(error instanceof CsiError)) throw error;
     }
   }
@@ -178,7 +177,7 @@ export class PublishedVolumes {
   }
 }
 
-/** Whether it was not there. The kubelet has made the folder around it. */
+/** Creates the volume's folder; the kubelet has created its parent. Returns false if it existed. */
 async function makeMount(target: Target): Promise<boolean> {
   await using parent = await Directory.open(target.parent);
   try {
@@ -190,7 +189,7 @@ async function makeMount(target: Target): Promise<boolean> {
   }
 }
 
-/** Whether a container of the pod has part of the volume mounted by subPath. The folder is made before the mount. */
+/** Whether a container of the pod mounts part of the volume by subPath. The kubelet creates the folder before the mount. */
 async function hasSubPaths(target: Target): Promise<boolean> {
   try {
     await using _folder = await Directory.open(target.subPaths);
@@ -201,7 +200,7 @@ async function hasSubPaths(target: Target): Promise<boolean> {
   }
 }
 
-/** Undefined where it is not there. */
+/** Undefined if absent. */
 async function openMount(target: Target): Promise<Directory | undefined> {
   try {
     return await Directory.open(target.path);

@@ -3,15 +3,15 @@ import { CsiError } from './errors.ts';
 import type { RegistrationDefinition } from './generated/registration.ts';
 import type { Implementation } from './grpc-server.ts';
 
-/** Versions of CSI that the kubelet may speak to the driver (it compares the major number, kubelet: csi_plugin.go). */
+/** CSI versions that the driver supports. The kubelet compares the major number (kubelet: csi_plugin.go). */
 const SUPPORTED_VERSIONS = ['1.0.0'];
 
 /**
- * How the kubelet gets to know the driver. It watches its folder plugins_registry for sockets, asks each who is there,
- * calls the driver at `endpoint` (NodeGetInfo), and then tells here whether it took the driver.
+ * Registers the driver with the kubelet. The kubelet watches its folder plugins_registry for sockets and calls GetInfo on each.
+ * It then calls the driver at `endpoint` (NodeGetInfo) and reports the result here.
  */
 export function createRegistrationService(options: {
-  /** The driver's socket, by its path on the node. */
+  /** Path of the driver's socket on the node. */
   readonly endpoint: string;
   readonly onRegistered: () => void;
   readonly onRefused: (error: CsiError) => void;

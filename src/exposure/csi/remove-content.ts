@@ -2,13 +2,13 @@ import { CsiError } from './errors.ts';
 import { hasCode } from '../../files/errno.ts';
 import { freshName, type Directory, type Name } from './directory.ts';
 
-/** As many entries are removed in one go; a pod that put more into its volume is cleaned up over several calls. */
+/** Maximum number of entries removed in one call. A pod that put more into its volume is cleaned up over several calls. */
 const MAX_ENTRIES = 200_000;
 const NAMES_AT_ONCE = 1_000;
 
 /**
- * Empties a folder that a pod may have filled, with files of any name and folders of any depth. A folder inside is
- * not descended into: what it holds is moved up first. So two open folders are enough, and no path gets too long.
+ * Empties a folder that a pod may have filled with files of any name and folders of any depth. Nested folders are moved up
+ * instead of descended into. So two open folders are enough, and no path becomes too long.
  */
 export async function removeContent(folder: Directory): Promise<void> {
   const budget = { left: MAX_ENTRIES };
@@ -17,7 +17,7 @@ export async function removeContent(folder: Directory): Promise<void> {
   }
 }
 
-/** Removes one entry with all that is in it; nothing happens where it is not there. */
+/** Removes one entry with its content. No-op if absent. */
 export async function removeEntry(folder: Directory, name: Name, budget: { left: number } = { left: MAX_ENTRIES }): Promise<void> {
   const waiting: Name[] = [name];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -26,7 +26,7 @@ export async function removeEntry(folder: Directory, name: Name, budget: { left:
   }
 }
 
-/** Removes a folder and the files in it; folders in it move up under new names, which are returned. */
+/** Removes a folder and its files. Nested folders move up under new names, which are returned. */
 async function flatten(parent: Directory, name: Name, budget: { left: number }): Promise<readonly string[]> {
   const movedUp: string[] = [];
   await using folder = await parent.openFolder(name);

@@ -23,24 +23,24 @@ export interface CsiNodeOptions extends MountRequestsOptions {
   /** The kubelet's --root-dir, mounted into the container at the same path. */
   readonly kubeletDir: string;
   readonly log: Logger;
-  /** Told why the driver cannot serve pods yet, once its sockets are open, and undefined once it can. */
+  /** Called with the reason why the driver cannot serve pods once its sockets are open, and with undefined once it can. */
   readonly onReadiness?: (problem: string | undefined) => void;
   /** See NodeServiceOptions. */
   readonly waitMilliseconds?: number;
-  /** How often the sockets are looked after, in milliseconds. */
+  /** Interval between checks of the sockets in milliseconds. */
   readonly watchMilliseconds?: number;
 }
 
 const WATCH_MILLISECONDS = 30_000;
 
-/** What the node driver watches. */
+/** Selection of the PodListeners that the node driver watches. */
 export function podListenersOnNode(nodeName: string): Selection {
   return { fieldSelector: `spec.nodeName=${nodeName}` };
 }
 
 /**
- * Serves the node service and makes it known to the kubelet, until the signal is aborted. Rejects where going on makes
- * no sense: the kubelet refused the driver, or somebody removed a socket. The process should end then and start anew.
+ * Serves the Node service and registers it with the kubelet until the signal is aborted. Rejects if the kubelet refused the
+ * driver or a socket was removed. The process should then end and be restarted.
  */
 export async function runCsiNode(options: CsiNodeOptions, signal: AbortSignal): Promise<void> {
   const { log, onReadiness = () => undefined } = options;
@@ -81,7 +81,7 @@ export async function runCsiNode(options: CsiNodeOptions, signal: AbortSignal): 
   });
   log.info({ endpoint, registry, nodeName: options.nodeName }, 'serving');
   if (!isRegistered) onReadiness(`the kubelet has not registered the driver (socket ${registry}): is --kubelet-dir its --root-dir?`);
-  // Undone only when the process ends, which says why.
+  // Rejects only when the process ends, which logs the reason.
   options.podListeners.synced.then(
     () => published.refreshAll(),
     () => undefined,
@@ -93,7 +93,7 @@ export async function runCsiNode(options: CsiNodeOptions, signal: AbortSignal): 
   if (failed.signal.aborted) throw failed.signal.reason;
 }
 
-/** Goes on with the volumes that pods have from an earlier process. */
+/** Adopts the volumes of pods from an earlier process. */
 async function takeUp(
   found: readonly Volume[],
   {
@@ -107,13 +107,16 @@ async function takeUp(
     return pod === undefined ? volume : { ...volume, pod };
   });
   published.follow(known);
-  // Without the recorded pod: it may be wrong.
+  // Added without the recorded pod, because the record may be wrong.
   for (const volume of found) standing.add(volume);
   const uids = new Set(known.map(({ target }) => target.podUid));
   for (const uid of records.uids()) if (!uids.has(uid)) await records.remove(uid);
 }
 
-/** Without its sockets the driver is out of reach while it looks healthy: somebody cleaned up the kubelet's folder. */
+/**
+ * Fails if a socket is missing, for example after a cleanup of the kubelet's folder: the driver would be unreachable but look
+ * healthy.
+ */
 async function watchSockets(servers: readonly SocketServer[], milliseconds: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await pause(milliseconds, signal).catch(() => undefined);

@@ -11,7 +11,7 @@ export interface CsiControllerOptions extends ControllerServiceOptions {
   readonly log: Logger;
 }
 
-/** Every replica serves it; the provisioner beside it works only in the one that it has elected itself. */
+/** Serves the controller service on every replica. Only the provisioner that won its own leader election sends requests. */
 export function serveCsiController({ socket, log, ...options }: CsiControllerOptions): Promise<SocketServer> {
   const isReady = (): boolean => options.classes.isSynced && options.listeners.isSynced;
   return serveOnSocket({

@@ -11,7 +11,7 @@ import { nameOf, Status, type Refusal } from './grpc-status.ts';
 
 export interface SocketServer extends AsyncDisposable {
   readonly socket: string;
-  /** Whether the socket's file is still the one that was made here. */
+  /** Whether the socket's file is still the one created here. */
   isReachable(): Promise<boolean>;
 }
 
@@ -20,7 +20,7 @@ export interface SocketServerOptions {
   /** Adds the services; called once. */
   readonly services: (server: GrpcServer) => void;
   readonly log: Logger;
-  /** What running calls get to end by themselves. */
+  /** Milliseconds in which running calls may end by themselves. */
   readonly stopMilliseconds?: number;
 }
 
@@ -28,12 +28,12 @@ const calls = counter('earshot_csi_calls_total', 'CSI calls answered, by gRPC st
 const callSeconds = duration('earshot_csi_call_duration_seconds', 'How long CSI calls took.', ['method']);
 
 const STOP_MILLISECONDS = 5_000;
-/** sun_path (unix(7)), without the closing zero. */
+/** Maximum length of sun_path (unix(7)) without the terminating zero byte. */
 const MAX_SOCKET_PATH_BYTES = 107;
 
 /**
- * Serves gRPC on a Unix socket that only this user can open. Disposing it lets running calls end, and then cuts them.
- * What an implementation throws becomes a status with a message; methods that nobody implements answer UNIMPLEMENTED.
+ * Serves gRPC on a Unix socket that only this user can open. Disposing it waits for running calls and then cuts them. An error of
+ * an implementation becomes a status with a message. Unimplemented methods return UNIMPLEMENTED.
  */
 export async function serveOnSocket(options: SocketServerOptions): Promise<SocketServer> {
   const { socket, services, log, stopMilliseconds = STOP_MILLISECONDS } = options;
@@ -64,7 +64,7 @@ export async function serveOnSocket(options: SocketServerOptions): Promise<Socke
   };
 }
 
-/** A process that was killed leaves its socket behind, and bind(2) then fails. */
+/** Removes the socket of a killed process, with which bind(2) would fail. */
 async function removeStaleSocket(socket: string): Promise<void> {
   try {
     if (!(await lstat(socket)).isSocket()) {
@@ -102,7 +102,7 @@ function report(log: Logger, call: Readonly<Record<string, unknown>>, problem: u
   else log.error({ ...call, error: problem }, 'call failed');
 }
 
-/** The volume that a request is about, for the log. */
+/** The volume of a request, for the log. */
 function subjectOf(request: unknown): { readonly volume?: unknown } {
   if (typeof request !== 'object' || request === null) return {};
   if ('volumeId' in request) return { volume: request.volumeId };
@@ -113,7 +113,10 @@ function isExpected(error: unknown): boolean {
   return error instanceof CsiError || error instanceof ApiError || error instanceof TransportError;
 }
 
-/** Also tells the caller of what nobody expected, since the caller shows it to the person who waits for the pod. */
+/**
+ * Converts an error to a status and message. Unexpected errors are included, because the caller shows them to the user who waits
+ * for the pod.
+ */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof CsiError) return { status: error.status, message: error.message };
   if (error instanceof TransportError) return { status: Status.UNAVAILABLE, message: `The API server did not answer: ${messageOf(error)}` };

@@ -19,30 +19,29 @@ export interface StandingRequestsOptions {
   readonly podListeners: Cache<PodListeners>;
   readonly records: PodRecords;
   readonly log: Logger;
-  /** Ends it. */
+  /** Stops the repairs when aborted. */
   readonly signal: AbortSignal;
-  /** Between two asks for a pod of which the first was not answered. */
+  /** Backoff between two requests for a pod whose previous one was not answered. */
   readonly backoff?: Backoff;
 }
 
 const BACKOFF: Backoff = { first: 1_000, max: 300_000 };
-/** Pods whose requests are lost at once, as with a cluster that was restored, are asked for a few at a time. */
+/** Number of concurrent requests, because many are lost at once when a cluster is restored. */
 const CONCURRENCY = 10;
-/** An ask waits for the controller where an earlier system's object is in its place. */
+/** Maximum time in milliseconds of one request. It waits for the controller if an object of an earlier system has its name. */
 const LONGEST_ASK = 30_000;
 
 /**
- * Sees to it that the request for each volume that a pod has, or waits for, stands as long as that is so: without it
- * nobody tells of new addresses. Somebody may delete the object, or restore a cluster from before it was made.
- *
- * The object of a pod that was deleted goes before the pod's volumes do, where the kubelet is not waited for (`--force`),
- * and what is made anew then is collected at once. So an ask that was not answered is repeated later and later, and
- * nothing is asked for once the volume is taken away, or its namespace ends.
+ * Restores the request for each volume that a pod has or waits for. Without it the controller does not report new addresses. The
+ * object may have been deleted, or the cluster restored from an older backup.
+ * After a forced deletion (`--force`) the object is deleted before the pod's volumes are, and a restored one is garbage-collected
+ * at once. So unanswered requests are repeated with backoff, and requests end when the volume is unpublished or its namespace
+ * ends.
  */
 export class StandingRequests {
   readonly #options: StandingRequestsOptions;
   readonly #volumes = new VolumeIndex();
-  /** Asks that were not answered, by name of the PodListeners, like the queue's keys. */
+  /** Unanswered requests by name of the PodListeners, which is also the key of the queue. */
   readonly #unanswered = new Map<string, { readonly count: number; readonly next: number }>();
   readonly #queue: WorkQueue;
 
@@ -85,7 +84,7 @@ export class StandingRequests {
   async #keep(name: string, stopping: AbortSignal): Promise<ReconcileResult | undefined> {
     const { podListeners } = this.#options;
     const pod = await this.#remember(name);
-    // Half a picture would make this node ask for everything anew.
+    // With a partial cache this node would request everything again.
     if (pod === undefined || !podListeners.isSynced) return undefined;
     const volumes = this.#volumes.ofPod(name);
     const object = podListeners.get(`${pod.namespace}/${name}`);
@@ -99,7 +98,7 @@ export class StandingRequests {
     return undefined;
   }
 
-  /** The pod of these volumes, if it is known; on the disk as long as it has any. */
+  /** Returns the pod of these volumes if known, and keeps its record on disk while it has any. */
   async #remember(name: string): Promise<PodIdentity | undefined> {
     const { podListeners, records, log } = this.#options;
     const [volume] = this.#volumes.ofPod(name);
@@ -109,7 +108,7 @@ export class StandingRequests {
         await records.remove(uidOf(name));
         return undefined;
       }
-      // The record may be missing or damaged. The object names the pod too, as long as there is one.
+      // The record may be missing or damaged. The object names the pod too, if it exists.
       const recorded = volume.pod ?? records.get(volume.target.podUid);
       const sought = recorded === undefined ? volume : { ...volume, pod: recorded };
       const object = podListeners.isSynced ? findPodListeners(podListeners, sought) : undefined;
@@ -137,7 +136,7 @@ export class StandingRequests {
       }
     } catch (error) {
       if (!isNamespaceTerminating(error) && !isNotFound(error)) throw error;
-      // The pod ends with its namespace, and a mount that it waited for is never taken back.
+      // The pod ends with its namespace, and the kubelet never unpublishes a mount that was still waiting.
       for (const { target } of this.#volumes.ofPod(name)) this.remove(target);
     }
   }

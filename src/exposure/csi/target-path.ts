@@ -4,13 +4,13 @@ import { isSegment } from './tree.ts';
 import { quoted } from '../../text/printable.ts';
 import { isLabel } from '../../text/names.ts';
 
-/** One volume of one pod, as the kubelet lays it out (kubelet, pkg/volume/csi/csi_mounter.go, getTargetPath). */
+/** One volume of one pod in the kubelet's layout (kubelet, pkg/volume/csi/csi_mounter.go, getTargetPath). */
 export interface Target {
-  /** The folder that becomes the volume. */
+  /** The volume's folder. */
   readonly path: string;
-  /** The folder around it, which the kubelet makes and which also holds its vol_data.json. */
+  /** Its parent folder, created by the kubelet, which also holds vol_data.json. */
   readonly parent: string;
-  /** The folder in which the kubelet mounts what containers take of the volume by subPath (pkg/volume/util/subpath). */
+  /** The folder in which the kubelet mounts parts of the volume by subPath (pkg/volume/util/subpath). */
   readonly subPaths: string;
   readonly podUid: string;
 }
@@ -24,7 +24,7 @@ export function targetOf(kubeletDir: string, podUid: string, volumeName: string)
   return { path: `${parent}/${MOUNT}`, parent, subPaths, podUid };
 }
 
-/** Accepts the exact form only: this path is written to and removed as root. Throws csi-target. */
+/** Accepts only the exact form, because this path is written and removed as root. Throws csi-target. */
 export function parseTarget(kubeletDir: string, path: string): Target {
   const pods = resolve(kubeletDir, 'pods');
   const segments = path.startsWith(`${pods}/`) ? path.slice(pods.length + 1).split('/') : [];

@@ -5,32 +5,31 @@ import { ADDRESSES, DEFAULT_ADDRESS, isSegment, planChange, type Observed, type 
 import { pause } from '../../work/pause.ts';
 
 /**
- * How long the former primary address stays beside the new one. A reader looks two links up within one open(2), which
- * takes microseconds; this is for one that the scheduler stopped in between.
+ * How long the former primary address stays next to the new one. A reader resolves two links within one open(2), which takes
+ * microseconds, but the scheduler may preempt it in between.
  */
 const SETTLE_MILLISECONDS = 100;
-/** Of what is read back: far more than an object of the API server can hold, and little enough to hold in memory. */
+/** Limits for reading back: more than an object of the API server can contain, but small enough for memory. */
 const MAX_NAMES = 10_000;
 const MAX_FILE_BYTES = 256;
 
 export interface Written {
   readonly isChanged: boolean;
-  /** Why something that nobody needs could not be removed. The next change tries again. */
+  /** Why an obsolete entry could not be removed. The next change retries. */
   readonly leftBehind?: unknown;
 }
 
 export interface WriteOptions {
   readonly settleMilliseconds?: number;
-  /** Whether a container has part of the volume mounted by subPath: a folder that is not shown any more may be what it sees. */
+  /** Whether a container mounts part of the volume by subPath, so that it may still see a folder that is not shown any more. */
   readonly keepsFolders?: boolean;
 }
 
 /**
- * Makes the open folder of a volume show a tree (see tree.ts for how). Runs once at a time for each volume; what an
- * earlier run that was cut short left behind is repaired.
- *
- * Nothing is synced to disk: after a power failure no reader is left, and the kubelet asks for every volume again
- * before it starts a pod, whereupon a tree that is not whole is written anew.
+ * Makes the open folder of a volume show a tree (see tree.ts). Runs once at a time for each volume, and repairs the leftovers of
+ * an interrupted run.
+ * Nothing is synced to disk: after a power failure no reader is left, and the kubelet publishes every volume again before it
+ * starts a pod. An incomplete tree is then rewritten.
  */
 export async function writeTree(
   folder: Directory,
@@ -53,13 +52,13 @@ export async function writeTree(
   return { isChanged };
 }
 
-/** So that a volume which cannot be written does not grow with every try. What cannot be removed either stays. */
+/** Removes what a failed write left, so that retries do not fill the volume. Entries that cannot be removed stay. */
 async function removeUnfinished(folder: Directory, before: readonly string[]): Promise<void> {
   try {
     const now = await observe(folder);
     await removeHidden(folder, [...before, ...now.current]);
   } catch {
-    // The error that led here says more.
+    // The original error says more.
   }
 }
 
@@ -96,7 +95,7 @@ async function writeGeneration(folder: Directory, name: string, content: Readonl
 async function replaceByLink(folder: Directory, name: string, text: string): Promise<void> {
   const prepared = freshName();
   await folder.makeLink(prepared, text);
-  // No link can be renamed over a folder. One in this place was made by the pod itself: out of the way with it.
+  // A link cannot be renamed over a folder. Only the pod itself can have created one here, so it is moved aside.
   if ((await folder.kindOf(name)) === 'folder') await folder.rename(name, freshName());
   await folder.rename(prepared, name);
 }
@@ -114,7 +113,7 @@ async function hiddenNames(folder: Directory): Promise<readonly Buffer[]> {
 
 const HIDDEN = Buffer.from('..');
 
-/** Reads back what a volume shows. A pod may have changed anything, so whatever is unexpected is just not whole. */
+/** Reads back what a volume shows. A pod may have changed anything; unexpected entries make it incomplete. */
 export async function observe(folder: Directory): Promise<Observed> {
   const defaultText = await folder.readLink(DEFAULT_ADDRESS);
   const [, primary] = /^addresses\/([^/]+)$/.exec(defaultText ?? '') ?? [];
@@ -132,7 +131,7 @@ type Addresses = Pick<Observed, 'addresses' | 'content' | 'isWhole'> & { readonl
 
 async function observeAddresses(folder: Directory): Promise<Addresses> {
   const kind = await folder.kindOf(ADDRESSES);
-  // What an earlier system wrote is good until something changes.
+  // The layout of an earlier system stays valid until something changes.
   if (kind === 'folder') return { addresses: 'folder', ...(await readGeneration(folder, ADDRESSES)) };
   const text = kind === 'link' ? await folder.readLink(ADDRESSES) : undefined;
   const isGeneration = text !== undefined && /^\.\.[^/]+$/.test(text) && (await folder.kindOf(text)) === 'folder';

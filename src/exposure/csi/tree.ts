@@ -1,15 +1,14 @@
 /**
- * What a volume shows to its pod, and by which steps one state becomes the next, so that a reader sees the one or the
- * other and never half of either. Pure; tree-writer.ts takes the steps. docs/adr/0004-csi-and-the-tree.md tells why.
+ * The tree of files that a volume shows to its pod, and the steps from one state to the next, which are atomic for readers. Pure;
+ * tree-writer.ts applies the steps. Reasons: docs/adr/0004-csi-and-the-tree.md.
  *
  *     default-address -> addresses/{primary address}
- *     addresses -> ..{generation}                       (a folder to whoever reads it)
+ *     addresses -> ..{generation}                       (readers see a folder)
  *     ..{generation}/{address}/address
  *     ..{generation}/{address}/ports/{name}
  *
- * A generation is written whole before anything points at it, and never changed afterwards. Names that begin with `..`
- * are ours alone (Kubernetes' own volumes hide theirs in the same way); whatever else a pod writes into its volume is
- * left alone.
+ * A generation is fully written before a link points at it, and never changed afterwards. Names that begin with `..` are reserved
+ * for the driver, as in Kubernetes' own volumes. Other entries that a pod writes into its volume are not touched.
  */
 import type { PodListener } from '../../api/listeners/index.ts';
 import { CsiError } from './errors.ts';
@@ -18,7 +17,7 @@ import { isOneLine, quoted } from '../../text/printable.ts';
 export const ADDRESSES = 'addresses';
 export const DEFAULT_ADDRESS = 'default-address';
 
-/** The public port number for each port name. */
+/** Public port number by port name. */
 export type Ports = ReadonlyMap<string, number>;
 
 export interface Tree {
@@ -26,35 +25,35 @@ export interface Tree {
   readonly addresses: ReadonlyMap<string, Ports>;
 }
 
-/** What a volume's folder holds now, as far as it is understood. */
+/** The current content of a volume's folder, as far as it is recognized. */
 export interface Observed {
-  /** `folder`: as an earlier system wrote it, in place. */
+  /** `folder`: written in place by an earlier system. */
   readonly addresses: 'absent' | 'generation' | 'folder' | 'other';
-  /** The address that `default-address` points at in its final form. */
+  /** Address that `default-address` points at in its final form. */
   readonly primary?: string | undefined;
-  /** What `addresses` shows, by address; an address whose folder is not whole is left out. */
+  /** Content shown by `addresses`, by address. Addresses with an incomplete folder are left out. */
   readonly content: ReadonlyMap<string, Ports>;
-  /** Whether `content` is all that `addresses` shows. */
+  /** Whether `content` is everything that `addresses` shows. */
   readonly isWhole: boolean;
-  /** Names of our generations that a link points at. */
+  /** Names of generations that a link points at. */
   readonly current: readonly string[];
 }
 
 export type Step =
   | { readonly kind: 'write'; readonly generation: string; readonly content: ReadonlyMap<string, Ports> }
-  /** Put a link with this text in the place of whatever bears that name. */
+  /** Replace the entry of that name by a link with this text. */
   | { readonly kind: 'link'; readonly name: typeof ADDRESSES | typeof DEFAULT_ADDRESS; readonly text: string }
   /** Rename a folder of an earlier system to a hidden name. */
   | { readonly kind: 'aside'; readonly name: typeof ADDRESSES; readonly hidden: string }
-  /** Let readers who resolved the former links finish. */
+  /** Let readers that resolved the former links finish. */
   | { readonly kind: 'settle' }
-  /** Remove everything hidden but these. */
+  /** Remove all hidden entries except these. */
   | { readonly kind: 'tidy'; readonly keep: readonly string[] };
 
 /**
- * The steps from what is there to what should be; none where it is there already. `fresh` gives a hidden name that
- * was never used. After each step `default-address` leads to a whole folder, so a crash between any two harms no
- * reader, and planning again from what was left behind repairs it.
+ * Plans the steps from the observed to the desired tree; none if they are equal. `fresh` returns an unused hidden name. After
+ * each step `default-address` leads to a complete folder. So a crash between two steps harms no reader, and planning again from
+ * the resulting state repairs it.
  */
 export function planChange(observed: Observed, wanted: Tree, fresh: () => string): readonly Step[] {
   if (showsExactly(observed, wanted)) return [];
@@ -63,8 +62,8 @@ export function planChange(observed: Observed, wanted: Tree, fresh: () => string
   const pointAtFinal: Step = { kind: 'link', name: ADDRESSES, text: final };
   const showDefault: Step = { kind: 'link', name: DEFAULT_ADDRESS, text: defaultText(wanted.primary) };
   if (observed.addresses === 'folder') {
-    // rename(2) puts no link in the place of a folder, so there is an instant without `addresses`. default-address
-    // leads around it meanwhile, for the one time in a volume's life.
+    // rename(2) cannot replace a folder by a link, so `addresses` is missing for a moment. Meanwhile default-address bypasses it.
+    // This happens once in a volume's life.
     const hidden = fresh();
     const around: Step = { kind: 'link', name: DEFAULT_ADDRESS, text: `${final}/${wanted.primary}` };
     const keep = [...observed.current, final, hidden];
@@ -75,7 +74,7 @@ export function planChange(observed: Observed, wanted: Tree, fresh: () => string
     const isPrimaryShown = observed.primary === wanted.primary;
     return [write, pointAtFinal, ...(isPrimaryShown ? [] : [showDefault]), { kind: 'tidy', keep: [...observed.current, final] }];
   }
-  // Two links cannot change in one instant: for a moment both the former and the new primary address are there.
+  // Two links cannot change atomically, so for a moment both the former and the new primary address exist.
   const between = fresh();
   return [
     { kind: 'write', generation: between, content: bridged },
@@ -88,7 +87,7 @@ export function planChange(observed: Observed, wanted: Tree, fresh: () => string
   ];
 }
 
-/** The wanted addresses and the former primary one, where that would vanish under the link that still leads to it. */
+/** The desired addresses plus the former primary one, if it would otherwise vanish while a link still leads to it. */
 function bridge(observed: Observed, wanted: Tree): ReadonlyMap<string, Ports> | undefined {
   const { primary, content } = observed;
   if (primary === undefined || wanted.addresses.has(primary)) return undefined;
@@ -109,7 +108,10 @@ export function defaultText(primary: string): string {
   return `${ADDRESSES}/${primary}`;
 }
 
-/** What the pod is to see; undefined as long as there is no address. Throws csi-address for what cannot be a file name. */
+/**
+ * The tree that the pod should see, or undefined while there is no address. Throws csi-address for names that cannot be file
+ * names.
+ */
 export function treeOf(entry: Pick<PodListener, 'ingressAddresses'>): Tree | undefined {
   const addresses = new Map<string, Map<string, number>>();
   for (const [index, ingress] of (entry.ingressAddresses ?? []).entries()) {
@@ -134,7 +136,7 @@ const MAX_ADDRESS_BYTES = 253;
 /** NAME_MAX of Linux (limits.h). */
 const MAX_SEGMENT_BYTES = 255;
 
-/** Whether a text from outside may become one segment of a path: it stays in its folder and is not one of our names. */
+/** Whether an untrusted text may become one segment of a path: it stays in its folder and is not a reserved name. */
 export function isSegment(value: string, maxBytes: number = MAX_SEGMENT_BYTES): boolean {
   return (
     value !== '' &&

@@ -9,21 +9,19 @@ export interface Volume {
   /** spec.csi.volumeHandle of its PersistentVolume. */
   readonly handle: string;
   readonly target: Target;
-  /** Not known of a volume that was found on the disk and that an earlier version had mounted. */
+  /** Unknown for a volume found on disk that an earlier version had mounted. */
   readonly pod?: PodIdentity;
 }
 
-/** What the controller says about a volume; undefined as long as it says nothing. */
+/** The controller's answer for a volume, or undefined before it has answered. */
 export function entryOf(object: PodListeners, handle: string): PodListener | undefined {
   return Object.values(object.spec.listeners).find((entry) => entry.volumeHandle === handle);
 }
 
 /**
- * The PodListeners of the volume's pod.
- *
- * The disk does not tell a pod's namespace, only its uid, which is in the object's name. Somebody who may write
- * PodListeners in another namespace could make one of the same name. It would be younger: the right one was there when
- * the pod started, before its uid can have been known elsewhere.
+ * Finds the PodListeners of the volume's pod. The disk contains a pod's UID, which is in the object's name, but not its
+ * namespace. Another user could create an object of the same name in another namespace. Such an object is younger: the right one
+ * existed when the pod started, before its UID was known elsewhere.
  */
 export function findPodListeners(cache: Cache<PodListeners>, { handle, target, pod }: Volume): PodListeners | undefined {
   const name = podListenersName(target.podUid);
@@ -33,7 +31,7 @@ export function findPodListeners(cache: Cache<PodListeners>, { handle, target, p
     .sort((one, other) => creationOf(one) - creationOf(other))[0];
 }
 
-/** The pod that an object says it belongs to, if its name says the same. */
+/** The pod that owns the object, if the object's name matches its UID. */
 export function podOf({ metadata }: PodListeners): PodIdentity | undefined {
   const { namespace, ownerReferences = [] } = metadata;
   const owner = ownerReferences.find(({ kind, uid }) => kind === 'Pod' && podListenersName(uid) === metadata.name);

@@ -2,10 +2,10 @@ import { podListenersName } from '../../api/listeners/names.ts';
 import type { Target } from './target-path.ts';
 import type { Volume } from './volume-entry.ts';
 
-/** Volumes of pods on this node by target path, and by the name of their pod's PodListeners. */
+/** Volumes of pods on this node, indexed by target path and by the name of their pod's PodListeners. */
 export class VolumeIndex {
   readonly #byPath = new Map<string, Volume>();
-  /** Target paths. */
+  /** Target paths by name of the PodListeners. */
   readonly #byName = new Map<string, Set<string>>();
 
   get size(): number {

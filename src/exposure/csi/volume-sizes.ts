@@ -1,17 +1,17 @@
 import { CsiError } from './errors.ts';
 import type { CapacityRange } from './generated/csi.ts';
 
-/** Volumes kept in mind: more than the provisioner works on at once, which is when a repeated call comes. */
+/** Maximum number of cached volumes: more than the provisioner processes at once, and repeated calls come only then. */
 const LIMIT = 1_024;
 
 /**
- * Which volumes were made lately, and with what size. A listener volume has no size; CSI wants all the same that a
- * second CreateVolume of one name and another size is refused (specification, CreateVolume, ALREADY_EXISTS).
+ * Sizes of recently created volumes. A listener volume has no size. Still, CSI requires that a second CreateVolume of the same
+ * name with another size is refused (specification, CreateVolume, ALREADY_EXISTS).
  */
 export class VolumeSizes {
   readonly #sizes = new Map<string, bigint>();
 
-  /** The size to answer with. Throws csi-capacity or volume-exists. */
+  /** The size to report. Throws csi-capacity or volume-exists. */
   sizeFor(name: string, range: CapacityRange | undefined): bigint {
     const required = range?.requiredBytes ?? 0n;
     const limit = range?.limitBytes ?? 0n;

@@ -7,15 +7,15 @@ import { entryOf, findPodListeners, type Volume } from './volume-entry.ts';
 import type { Target } from './target-path.ts';
 
 /**
- * The volumes that the kubelet has asked this driver for, by pod, so that a waiting mount notices when the kubelet needs
- * the volume for another pod. The kubelet runs one operation at a time on a volume (docs/adr/0020-waiting-mounts.md).
+ * The volumes that the kubelet requested from this driver, by pod. With it a waiting mount notices when the kubelet needs the
+ * volume for another pod: the kubelet runs one operation at a time on a volume (docs/adr/0020-waiting-mounts.md).
  */
 export class VolumeUses {
   readonly #podListeners: Cache<PodListeners>;
   readonly #published: Pick<PublishedVolumes, 'ofHandle' | 'ofPod'>;
-  /** Volumes that were asked for and not unpublished since, by target path. The kubelet may have to unmount them. */
+  /** Requested volumes that were not unpublished since, by target path. The kubelet may have to unmount them. */
   readonly #asked = new Map<string, Volume>();
-  /** Target paths of unpublished volumes whose pod still has its PodListeners, by the name of that object. */
+  /** Target paths of unpublished volumes whose pod still has its PodListeners, by name of that object. */
   readonly #unpublished = new Map<string, Set<string>>();
 
   constructor(podListeners: Cache<PodListeners>, published: Pick<PublishedVolumes, 'ofHandle' | 'ofPod'>) {
@@ -31,7 +31,7 @@ export class VolumeUses {
     this.#unpublished.get(podListenersName(volume.target.podUid))?.delete(volume.target.path);
   }
 
-  /** The kubelet takes the mount for failed, so it does not unmount it. */
+  /** Records that the kubelet considers the mount failed, so it will not unmount it. */
   fail({ path }: Target): void {
     this.#asked.delete(path);
   }
@@ -42,7 +42,7 @@ export class VolumeUses {
     this.#unpublished.set(name, (this.#unpublished.get(name) ?? new Set()).add(path));
   }
 
-  /** Why the kubelet needs this volume for another pod; undefined while it does not. */
+  /** Why the kubelet needs this volume for another pod; undefined if it does not. */
   findConflict({ handle, target }: Volume): string | undefined {
     for (const other of [...this.#asked.values(), ...this.#published.ofHandle(handle)]) {
       if (other.handle !== handle || other.target.podUid === target.podUid || other.pod === undefined) continue;

@@ -1,18 +1,18 @@
-/** Which addresses clients can use: pure rules over Services and Nodes. */
+/** Finds the addresses that clients can use, from Services and Nodes. Pure. */
 import { BlockList, isIP } from 'node:net';
 import type { AddressType, Listener, ListenerClass, ListenerIngress, PreferredAddressType } from '../../api/listeners/index.ts';
 import type { LoadBalancerIngress, Node, NodeAddress, Service, ServicePort } from '../../kube/objects.ts';
 import { isHostName } from '../../text/names.ts';
 import { shownValue } from '../../text/printable.ts';
 
-/** An address and its kind, without ports. */
+/** An address and its type, without ports. */
 export type Reachable = Pick<ListenerIngress, 'address' | 'addressType'>;
 
 export type ServiceType = 'NodePort' | 'LoadBalancer' | 'ClusterIP';
 
 /**
- * `HostnameConservative` asks for hostnames only where they are known to resolve: those of load balancers and of
- * cluster DNS do, those of nodes often do not.
+ * `HostnameConservative` uses hostnames only if they are known to resolve: those of load balancers and cluster DNS do, those of
+ * nodes often do not.
  */
 export function preferredKind(preferred: PreferredAddressType, serviceType: string): AddressType {
   if (preferred !== 'HostnameConservative') return preferred;
@@ -20,8 +20,8 @@ export function preferredKind(preferred: PreferredAddressType, serviceType: stri
 }
 
 /**
- * What the class prefers. While there is no class that can be read, the kind that the Listener has been known by: deleting a class must
- * not move the pods that are exposed by it to other addresses.
+ * The preference of the class. Without a readable class, the type of the Listener's current address: deleting a class must not
+ * change the addresses of its pods.
  */
 export function preferenceOf(listener: Listener, listenerClass: ListenerClass | undefined): PreferredAddressType {
   if (listenerClass !== undefined && listenerClass.unreadable === undefined)
@@ -34,10 +34,9 @@ export function isIPv6(address: string): boolean {
 }
 
 /**
- * The addresses at which node ports of one Service answer on one node, best first.
- *
- * Only families that the Service has (Service.spec.ipFamilies, in its order) answer. In each family external
- * addresses come instead of internal ones: a client outside reaches those, one inside reaches them too.
+ * Addresses at which node ports of a Service respond on one node, best first. Only the Service's families do
+ * (Service.spec.ipFamilies, in that order). In each family external addresses replace internal ones, because clients inside and
+ * outside reach them.
  */
 export function nodeAddresses(node: Node, preferred: AddressType, ipFamilies: readonly string[]): readonly Reachable[] {
   const known = node.status?.addresses ?? [];
@@ -51,7 +50,7 @@ export function nodeAddresses(node: Node, preferred: AddressType, ipFamilies: re
   return preferred === 'Hostname' ? firstNonEmpty(hostnames, ips) : firstNonEmpty(ips, hostnames);
 }
 
-/** The answer of a load balancer (Service.status.loadBalancer.ingress): of each entry the preferred kind, else the other. */
+/** The load balancer's addresses (Service.status.loadBalancer.ingress): of each entry the preferred type, else the other one. */
 export function loadBalancerAddresses(service: Service, preferred: AddressType): readonly Reachable[] {
   const ingress = (service.status?.loadBalancer?.ingress ?? []).filter((each) => !isOutOfOrder(each, service));
   return distinct(
@@ -63,7 +62,7 @@ export function loadBalancerAddresses(service: Service, preferred: AddressType):
   );
 }
 
-/** No port of the Service works at this address: the load balancer reports an error for each. */
+/** Whether the load balancer reports an error for every port at this address. */
 function isOutOfOrder(ingress: LoadBalancerIngress, service: Service): boolean {
   const ports = service.spec?.ports ?? [];
   return ports.length > 0 && ports.every((port) => errorAt(ingress, port) !== undefined);
@@ -74,7 +73,7 @@ function errorAt({ ports = [] }: LoadBalancerIngress, { port, protocol = 'TCP' }
   return error === '' ? undefined : error;
 }
 
-/** What a load balancer reports of single ports (Service.status.loadBalancer.ingress[].ports[].error), for people. */
+/** Errors that a load balancer reports for single ports (Service.status.loadBalancer.ingress[].ports[].error), for users. */
 export function loadBalancerErrors(service: Service): readonly string[] {
   const errors = (service.status?.loadBalancer?.ingress ?? []).flatMap((ingress) =>
     (service.spec?.ports ?? []).flatMap((port) => {
@@ -86,12 +85,15 @@ export function loadBalancerErrors(service: Service): readonly string[] {
   return [...new Set(errors)];
 }
 
-/** Addresses that a class or Listener adds by an override (Service.spec.externalIPs). They answer at the Service's own ports, whatever its type. */
+/**
+ * Addresses that a class or Listener adds by an override (Service.spec.externalIPs). They use the Service's own ports, whatever
+ * its type.
+ */
 export function externalAddresses(service: Service): readonly Reachable[] {
   return (service.spec?.externalIPs ?? []).filter(isReachableIp).map((address): Reachable => ({ address, addressType: 'IP' }));
 }
 
-/** The cluster-internal addresses of a Service. A headless one has no IP of its own, only its name. */
+/** Cluster-internal addresses of a Service. A headless one has only its name. */
 export function clusterAddresses(service: Service, preferred: AddressType, clusterDomain: string): readonly Reachable[] {
   const ips = (service.spec?.clusterIPs ?? [])
     .filter((address) => address !== '' && address !== 'None')
@@ -115,7 +117,7 @@ export function distinct(addresses: readonly Reachable[]): readonly Reachable[] 
   return [...new Map(addresses.map((reachable) => [reachable.address, reachable])).values()];
 }
 
-/** Unspecified, loopback, link-local and multicast addresses (RFC 6890, RFC 4291): no other machine reaches a node by them. */
+/** Unspecified, loopback, link-local and multicast addresses (RFC 6890, RFC 4291). No other machine can reach a node at them. */
 const unreachable = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -139,12 +141,12 @@ function isReachableIp(address: string): boolean {
   return family !== 0 && !unreachable.check(address, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** RFC 6761, section 6.3: localhost and the names below it are the own machine's. */
+/** RFC 6761, section 6.3: localhost and names below it refer to the machine itself. */
 function isReachableName(address: string): boolean {
   return isHostName(address) && !/(^|\.)localhost(\.localdomain)?\.?$/i.test(address);
 }
 
-/** The API server stores whatever a kubelet or cloud calls an address; what cannot be one is no address to announce. */
+/** Filters node addresses: the API server stores whatever a kubelet or cloud provider reports, even invalid addresses. */
 function ofType(addresses: readonly NodeAddress[], type: string): readonly string[] {
   const isPossible = type === 'Hostname' ? isReachableName : isReachableIp;
   return addresses.filter((address) => address.type === type && isPossible(address.address)).map(({ address }) => address);

@@ -1,4 +1,4 @@
-/** Damps repairs: what something else keeps changing back is written less and less often, and reported. */
+/** Delays repairs with increasing intervals, and reports them, if something else keeps reverting them. */
 import { createHash } from 'node:crypto';
 import { GROUP } from '../../api/listeners/names.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
@@ -11,9 +11,9 @@ import { apiVersionOf, type Resource } from '../../kube/resource.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { RepairLimiter, type RepairRequest } from '../../work/repair-limiter.ts';
 
-/** A write that waits, since something else keeps changing the object back. */
+/** Error of a delayed write, because something else keeps changing the object back. */
 export class RepairDelayed extends EarshotError<'object-contested'> {
-  /** Milliseconds until it may be written. */
+  /** Milliseconds until the write is allowed. */
   readonly delay: number;
 
   constructor(message: string, delay: number) {
@@ -22,19 +22,19 @@ export class RepairDelayed extends EarshotError<'object-contested'> {
   }
 }
 
-/** One write, and what it is to bring about. */
+/** One write and its desired result. */
 export interface Write<T extends KubeObject> {
   readonly of: Resource<T>;
   readonly key: Key;
-  /** Of one object, what is written independently of the rest. */
+  /** Part of the object that is written independently of the rest. */
   readonly part?: 'status' | 'delete';
-  /** Of the object that is meant: its successor of the same name is another. */
+  /** UID of the object; a new object of the same name is a different one. */
   readonly uid?: string | undefined;
-  /** What decides whether a write is the same one again. Left out: `wanted`. */
+  /** Value that decides whether a write repeats an earlier one. Default: `wanted`. */
   readonly desired?: unknown;
-  /** The same of the object as it stands, where that can be told: if it is not what was written last, something else overwrote it. */
+  /** The same value of the current object, if known. If it differs from the last write, something else overwrote it. */
   readonly found?: unknown;
-  /** Fields that the object is to have. */
+  /** Fields that the object should have. */
   readonly wanted: unknown;
 }
 
@@ -44,7 +44,7 @@ const OURS = 'earshot';
 export class DampedWrites {
   readonly #client: KubeClient;
   readonly #events: EventRecorder;
-  /** Milliseconds, monotonic. */
+  /** Clock in milliseconds, monotonic. */
   readonly #clock: () => number;
   readonly #limiter = new RepairLimiter();
 
@@ -54,7 +54,7 @@ export class DampedWrites {
     this.#clock = clock;
   }
 
-  /** @throws RepairDelayed where the write has to wait */
+  /** @throws RepairDelayed if the write has to wait */
   async write<T extends KubeObject, R>(write: Write<T>, send: () => Promise<R>, signal: AbortSignal | undefined): Promise<R> {
     const now = this.#clock();
     const request = this.#requestOf(write, now);
@@ -65,13 +65,14 @@ export class DampedWrites {
     if (delay > 0) throw new RepairDelayed(this.contest(write)?.message ?? `Repair of ${nameOf(write)} delayed.`, delay);
     if (isContested) await this.#report(write, request, signal);
     const result = await send();
-    // What an API server dropped that still serves earlier definitions was not written: the backoff decides about the next try.
+    // An API server that still serves earlier definitions may have pruned fields. Such a write does not count; the backoff
+    // decides about the retry.
     const isDropped = write.of.group === GROUP && isRecord(result) && !includes(result, write.wanted);
     if (!isDropped) this.#limiter.wrote(request, this.#clock());
     return result;
   }
 
-  /** What to say of an object that something else keeps changing back, and for how many milliseconds at least. */
+  /** The message about an object that something else keeps changing back, and for how many milliseconds at least it is valid. */
   contest<T extends KubeObject>(
     write: Pick<Write<T>, 'of' | 'key' | 'part' | 'uid'>,
   ): { readonly message: string; readonly remaining: number } | undefined {
@@ -86,7 +87,7 @@ export class DampedWrites {
     return { key, desired: digestOf(write.desired ?? write.wanted), isOverwritten };
   }
 
-  /** The caches keep no field managers, so the object is read. The report is worth a request, and no failure. */
+  /** Reads the object, because the caches hold no field managers. A failure of this read is ignored. */
   async #report<T extends KubeObject>(write: Write<T>, { key }: RepairRequest, signal: AbortSignal | undefined): Promise<void> {
     const read = this.#client.find(write.of, write.key, signal === undefined ? {} : { signal });
     const current = await read.catch(() => undefined);
@@ -99,8 +100,9 @@ export class DampedWrites {
 }
 
 /**
- * The client with all its writes damped. `wanted` and the digest follow from what is sent, without preconditions: for writers that send the
- * same for the same wish. Others call `DampedWrites.write` themselves and send by the plain client.
+ * A client that damps all its writes. `wanted` and the digest are derived from the sent object, without preconditions. For
+ * writers that always send the same object for the same desired state. Others call `DampedWrites.write` and send with the plain
+ * client.
  */
 export function dampWrites(client: KubeClient, repairs: DampedWrites): KubeClient {
   return {
@@ -132,7 +134,7 @@ export function dampWrites(client: KubeClient, repairs: DampedWrites): KubeClien
   };
 }
 
-/** The API server gives the fields of a map back in another order. */
+/** Hash independent of key order, because the API server returns the fields of a map in another order. */
 function digestOf(value: unknown): string {
   const sorted = (_key: string, field: unknown): unknown =>
     isRecord(field) ? Object.fromEntries(Object.entries(field).toSorted(([one], [other]) => (one < other ? -1 : 1))) : field;
@@ -149,7 +151,7 @@ function nameOf<T extends KubeObject>({ of, key }: Pick<Write<T>, 'of' | 'key'>)
   return `${of.kind} ${keyString(key)}`;
 }
 
-/** People look at the pod, not at what the system keeps of it. */
+/** The object of the event: the pod instead of a PodListeners that it owns, because users look at the pod. */
 function regardingOf<T extends KubeObject>({ of, key }: Write<T>, current: KubeObject | undefined): ObjectReference {
   const namespace = key.namespace === undefined ? {} : { namespace: key.namespace };
   const pod = current?.metadata.ownerReferences?.find(({ kind, apiVersion }) => kind === 'Pod' && apiVersion === 'v1');
@@ -158,7 +160,7 @@ function regardingOf<T extends KubeObject>({ of, key }: Write<T>, current: KubeO
   return { apiVersion: apiVersionOf(of), kind: of.kind, ...namespace, name: key.name, ...(uid === undefined ? {} : { uid }) };
 }
 
-/** The fields without those that only make a write fail on another object. Null in a merge patch means no field. */
+/** Removes the preconditions, which only make a write fail on another object. Null in a merge patch removes a field. */
 function withoutPreconditions(object: unknown): unknown {
   if (!isRecord(object)) return object;
   const { metadata, ...rest } = object;
@@ -167,7 +169,7 @@ function withoutPreconditions(object: unknown): unknown {
   return { ...rest, metadata: named };
 }
 
-/** What a JSON patch adds, nested as in the object (RFC 6901). */
+/** The values that a JSON patch adds, nested as in the object (RFC 6901). */
 function addedBy(patch: unknown): unknown {
   const steps = Array.isArray(patch) ? patch.filter(isRecord).filter(({ op }) => op !== 'test') : [];
   const added: Record<string, unknown> = {};
@@ -184,11 +186,14 @@ function addedBy(patch: unknown): unknown {
 function merged(into: unknown, [first, ...rest]: readonly string[], value: unknown): unknown {
   if (first === undefined) return value;
   const fields = isRecord(into) ? into : {};
-  // A pod may call its volume `constructor`.
+  // A pod's volume may be named `constructor`.
   return { ...fields, [first]: merged(Object.hasOwn(fields, first) ? fields[first] : undefined, rest, value) };
 }
 
-/** `current` may have more than is wanted: defaults, and fields of others. Null says that there is none. */
+/**
+ * Whether `current` has all wanted fields. It may also have defaults and fields of other writers. Null means that the field is
+ * absent.
+ */
 function includes(current: unknown, wanted: unknown): boolean {
   if (wanted === null || wanted === undefined || wanted === false) return current === wanted || current === null || current === undefined;
   if (Array.isArray(wanted)) {
@@ -200,7 +205,7 @@ function includes(current: unknown, wanted: unknown): boolean {
   return isRecord(current) && entries.every(([key, value]) => includes(current[key], value));
 }
 
-/** Of the object that a patch is for, where it says so. */
+/** The UID of the object for which a patch is meant, if it contains one. */
 function uidIn(patch: unknown): string | undefined {
   const steps: readonly unknown[] = Array.isArray(patch) ? patch : [];
   const tested = steps.find((step) => isRecord(step) && step['op'] === 'test' && step['path'] === '/metadata/uid');

@@ -1,9 +1,8 @@
 import { EarshotError } from '../../errors/earshot-error.ts';
 
 /**
- * Rejects a write of which the API server dropped a part. It takes a changed definition as written, and yet prunes objects by the
- * former one for some moments, each server of a cluster for itself; no event tells when that ends. So the reconcile is to be tried
- * again, later and later.
+ * Rejects if the API server pruned part of a write. After a definition changes, each API server prunes by the former one for some
+ * moments, and no event reports when that ends. So the reconcile is retried with backoff.
  */
 export function checkKept(kind: 'Listener' | 'PodListeners', field: string, isKept: boolean): void {
   if (isKept) return;

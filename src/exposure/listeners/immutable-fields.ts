@@ -1,9 +1,8 @@
 /**
- * Fields that the API server never changes on an existing Service: pure. One of them in a patch makes it refuse the whole patch, so they are
- * left as they are, and the rest is applied.
- *
- * Source: ValidateServiceUpdate and validateLoadBalancerClassField (k8s.io/kubernetes, pkg/apis/core/validation), healthCheckNodePort in
- * pkg/registry/core/service/storage.
+ * Fields that the API server never changes on an existing Service. Pure. One of them in a patch makes it refuse the whole patch,
+ * so they keep their value and the rest is applied.
+ * Source: ValidateServiceUpdate and validateLoadBalancerClassField (k8s.io/kubernetes, pkg/apis/core/validation),
+ * healthCheckNodePort in pkg/registry/core/service/storage.
  */
 import type { Service } from '../../kube/objects.ts';
 import { shownValue } from '../../text/printable.ts';
@@ -11,18 +10,18 @@ import { recordIntent, wasSet } from './service-patch.ts';
 
 type Spec = NonNullable<Service['spec']>;
 
-/** What stays as it is, and the desired value that it stays in place of. */
+/** Fields that keep their value, and the desired value that is not applied. */
 interface Kept {
   readonly fields: readonly (keyof Spec)[];
-  /** The one that cannot change, for people. */
+  /** The immutable field, for users. */
   readonly field: string;
   readonly stays: string | undefined;
   readonly desired: string | undefined;
 }
 
 /**
- * @param live the Service as it stands
- * @returns what can be applied to it, and a notice for each field that cannot
+ * @param live the current Service
+ * @returns the Service that can be applied, and a notice for each field that cannot change
  */
 export function keepImmutable(intended: Service, live: Service): { readonly service: Service; readonly notices: readonly string[] } {
   const kept = [loadBalancerClass, clusterIP, primaryFamily, healthCheckNodePort].flatMap((rule) => rule(intended, live) ?? []);
@@ -39,7 +38,7 @@ export function keepImmutable(intended: Service, live: Service): { readonly serv
 
 type Rule = (intended: Service, live: Service) => Kept | undefined;
 
-/** Immutable as long as the type stays LoadBalancer. One that something else set, such as a cloud's webhook, is not ours to remove. */
+/** Immutable while the type is LoadBalancer. A value set by another writer, such as a cloud's webhook, is not removed. */
 const loadBalancerClass: Rule = (intended, live) => {
   if (intended.spec?.type !== 'LoadBalancer' || live.spec?.type !== 'LoadBalancer') return undefined;
   const [desired, stays] = [intended.spec.loadBalancerClass, live.spec.loadBalancerClass];
@@ -47,7 +46,7 @@ const loadBalancerClass: Rule = (intended, live) => {
   return { fields: ['loadBalancerClass'], field: 'loadBalancerClass', stays, desired };
 };
 
-/** A headless Service that is to become an ordinary one counts too: the API server keeps `None` without a word. */
+/** Includes a headless Service that should become an ordinary one: the API server silently keeps `None`. */
 const clusterIP: Rule = (intended, live) => {
   if (isExternalName(intended, live)) return undefined;
   const stays = live.spec?.clusterIP ?? '';
@@ -57,7 +56,7 @@ const clusterIP: Rule = (intended, live) => {
   return { fields: ['clusterIP', 'clusterIPs'], field: 'clusterIP', stays, desired: desired === '' ? undefined : desired };
 };
 
-/** The first of `ipFamilies`. Policy and addresses stay with it, since they have to fit together. */
+/** The first of `ipFamilies`. Policy and addresses are kept with it, because they must match. */
 const primaryFamily: Rule = (intended, live) => {
   if (isExternalName(intended, live)) return undefined;
   const [stays] = live.spec?.ipFamilies ?? [];

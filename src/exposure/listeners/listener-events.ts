@@ -1,4 +1,4 @@
-/** Kubernetes events about a Listener: trouble, and addresses that its clients knew and that are others now. */
+/** Kubernetes events about a Listener: problems, and changes of addresses that clients already knew. */
 import { listeners, type Listener, type ListenerStatus } from '../../api/listeners/index.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
 import type { EventRecorder } from '../../kube/contract.ts';
@@ -6,7 +6,7 @@ import type { ObjectReference } from '../../kube/objects.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { hadAddresses, reachableText } from './listener-status.ts';
 
-/** Reasons that a person has to act on, reported at once. */
+/** Reasons that require action by a user; reported at once. */
 const troubles: ReadonlySet<string> = new Set<ConditionReason>([
   'NoClass',
   'Invalid',
@@ -20,8 +20,8 @@ const troubles: ReadonlySet<string> = new Set<ConditionReason>([
 ]);
 
 /**
- * Reasons that often heal by themselves, and for how many milliseconds they have to last before an event reports them: a class or a Node may
- * come a moment after what needs it, and a load balancer takes a while to clean up.
+ * Reasons that often resolve themselves, and how many milliseconds they must last before an event reports them. A class or a Node
+ * may be created shortly after what needs it, and a load balancer takes a while to clean up.
  */
 const patience: ReadonlyMap<string, number> = new Map<ConditionReason, number>([
   ['ClassNotFound', 2_000],
@@ -31,14 +31,14 @@ const patience: ReadonlyMap<string, number> = new Map<ConditionReason, number>([
   ['ServiceBeingReplaced', 10_000],
 ]);
 
-/** Milliseconds that the first status of a Listener without its class waits for the class. */
+/** Milliseconds for which the first status of a Listener waits for its missing class. */
 const FIRST_STATUS = 900;
 
 export class ListenerEvents {
   readonly #events: EventRecorder;
-  /** Milliseconds, monotonic. */
+  /** Clock in milliseconds, monotonic. */
   readonly #clock: () => number;
-  /** By uid and reason: since when a Listener has had a trouble that no event has reported yet. */
+  /** Start of each unreported problem, by UID of the Listener and reason. */
   readonly #unreported = new Map<string | undefined, Map<string, number>>();
 
   constructor(events: EventRecorder, clock: () => number) {
@@ -46,12 +46,12 @@ export class ListenerEvents {
     this.#clock = clock;
   }
 
-  /** The status was written over that of `listener`. Told is what changed. */
+  /** Reports the changes from the status of `listener` to the status that was written. */
   wrote(listener: Listener, status: ListenerStatus): void {
     const before = listener.status ?? {};
     const was = reachableText(before);
     const is = reachableText(status);
-    // The first addresses are what everybody waits for, and stand in the status.
+    // The first addresses are expected and shown in the status, so they need no event.
     if (was !== is && (was !== '' || hadAddresses(before))) {
       const note = is === '' ? 'No address leads to this Listener any more.' : `Reachable at ${is}.`;
       this.#notify(listener, 'Normal', is === '' ? 'AddressesLost' : 'AddressesAssigned', note);
@@ -64,7 +64,7 @@ export class ListenerEvents {
     }
   }
 
-  /** Reports trouble that has lasted. @returns in how many milliseconds to ask again, where some has not lasted long enough */
+  /** Reports problems that have lasted. @returns milliseconds until the next check, if a problem has not lasted long enough */
   remind(listener: Listener, status: ListenerStatus): number | undefined {
     const { uid } = listener.metadata;
     let next: number | undefined;
@@ -78,8 +78,8 @@ export class ListenerEvents {
   }
 
   /**
-   * In how many milliseconds the first status of a Listener may be written: a class is often applied together with it, and then nothing was
-   * ever wrong.
+   * Milliseconds until the first status of a Listener may be written. A class is often applied together with it, and then there
+   * was no problem.
    */
   hold(listener: Listener, status: ListenerStatus): number {
     const isFirst = (listener.status?.conditions ?? []).length === 0;

@@ -1,4 +1,4 @@
-/** Brings one Listener to what its class asks: one write of its Service, one patch of its status, each only if it differs. */
+/** Reconciles one Listener with its class: one write of its Service and one patch of its status, each only if it differs. */
 import { listeners, type Listener, type ListenerStatus } from '../../api/listeners/index.ts';
 import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.ts';
 import type { ReconcileResult } from '../../work/reconcile.ts';
@@ -27,25 +27,28 @@ export interface ListenerReconcilerOptions {
   readonly caches: ClusterCaches;
   readonly events: EventRecorder;
   readonly clusterDomain: string;
-  /** RFC 3339, for conditions. */
+  /** Current time in RFC 3339, for conditions. */
   readonly now: () => string;
-  /** Milliseconds, monotonic. */
+  /** Clock in milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
-/** The API server has a Service that no cache shows yet. Only if it came and went while a watch was cut does none ever tell of it. */
+/**
+ * Recheck interval in milliseconds when the API server has a Service that no cache shows yet. If it was created and deleted while
+ * a watch was interrupted, no event reports it.
+ */
 const UNSEEN_SERVICE_RECHECK = 15_000;
 
-/** How it went with the Service. */
+/** Result of applying the Service. */
 interface Outcome {
   readonly acceptance: Acceptance;
   readonly service?: Service | undefined;
   readonly obstacle?: Surroundings['obstacle'];
-  /** No watch has told of the obstacle. */
+  /** Whether no watch has reported the obstacle. */
   readonly isUnseen?: boolean;
-  /** Why the Service is not as it should be, a refusal or a delay: the reconcile rejects with it once the status says so. */
+  /** Why the Service is not as desired, a refusal or a delay. The reconcile rejects with it once the status is written. */
   readonly failure?: unknown;
-  /** In how many milliseconds what the notices say may be over. */
+  /** Milliseconds until the reason of the notices may have ended. */
   readonly recheck?: number;
 }
 
@@ -57,8 +60,8 @@ export class ListenerReconciler {
   readonly #announcements: ListenerEvents;
   readonly #pace: StatusRate;
   /**
-   * Uids of Listeners whose Service was seen to go. It goes with its Listener as a rule, and the watch of Listeners may tell later: a Service
-   * that is made again for a Listener of the past is taken away, made again, and so on.
+   * UIDs of Listeners whose Service was deleted. Usually the Listener was deleted too, and its watch may report it later.
+   * Creating the Service again for a deleted Listener would repeat: it is garbage-collected, created again, and so on.
    */
   readonly #serviceDeleted = new Set<string | undefined>();
 
@@ -78,15 +81,12 @@ export class ListenerReconciler {
     });
   }
 
-  /**
-   * A Service that the API server refuses is told of in the status, and only then rejects: that is how a reconcile asks
-   * the queue to be tried again later and later.
-   */
+  /** A refusal of the Service is first written to the status, then rejected, so that the queue retries with backoff. */
   async reconcile(key: KeyString, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const listener = this.#options.caches.listeners.get(key);
     if (listener === undefined || listener.metadata.deletionTimestamp !== undefined) return undefined;
     const outcome = await this.#applyService(listener, key, signal);
-    // Gone, or about to go with its namespace; that its Service went first is no news to anybody.
+    // The Listener is deleted or about to be, with its namespace. The missing Service needs no report.
     if (outcome === 'ends') return undefined;
     const status = observeListener(listener, outcome.acceptance, this.#surroundings(listener, key, outcome), this.#options.now());
     const isCurrent = sameStatus(listener.status ?? undefined, status);
@@ -134,18 +134,18 @@ export class ListenerReconciler {
     }
   }
 
-  /** As it stands, where it cannot be what it should: also one of ours without our label, as an earlier system's. */
+  /** The Listener's current Service when it cannot be reconciled, including one of an earlier system without our label. */
   async #ownService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Service | undefined> {
     const { client, caches } = this.#options;
     const labelled = caches.services.get(key);
     const standing = labelled ?? caches.otherServices.get(key);
     if (standing === undefined || !isOwnedBy(standing, listener)) return undefined;
-    // Of those without the label no cache has more than metadata.
+    // The cache holds only metadata of Services without the label.
     const whole = labelled ?? (await client.find(services, parseKey(key), { signal }));
     return whole !== undefined && isOwnedBy(whole, listener) ? whole : undefined;
   }
 
-  /** Of one that is not, the watch is about to tell. */
+  /** Whether the Listener still exists. If not, the watch is about to report it. */
   async #isThere({ metadata }: Listener, key: KeyString, signal: AbortSignal): Promise<boolean> {
     if (!this.#serviceDeleted.has(metadata.uid)) return true;
     const found = await this.#options.client.find(listeners, parseKey(key), { signal });
@@ -154,7 +154,7 @@ export class ListenerReconciler {
     return isThere;
   }
 
-  /** `live`: as far as the caches know. */
+  /** @param live the Service in the cache */
   async #ensureService(intended: Service, live: Service | undefined, listener: Listener, signal: AbortSignal): Promise<Ensured> {
     const { client, caches, repairs } = this.#options;
     const { namespace = '', name = '' } = intended.metadata;
@@ -163,13 +163,13 @@ export class ListenerReconciler {
     const obstacle = standing === undefined ? undefined : obstacleOf(standing, listener);
     if (obstacle !== undefined)
       return { obstacle, notices: [], service: live !== undefined && isOwnedBy(live, listener) ? live : undefined };
-    // Ours without our label, as an earlier system's: the cache does not have it whole.
+    // The Listener's own Service without our label, from an earlier system: the cache holds only its metadata.
     if (live === undefined && standing !== undefined) return this.#adopt(intended, listener, signal);
     const { service: desired, notices } = live === undefined ? { service: intended, notices: [] } : keepImmutable(intended, live);
     if (live !== undefined && !differs(desired, live)) return { service: live, notices };
     try {
       const write = { of: services, key: serviceKey, desired: intended, wanted: { metadata: metadataOf(desired), spec: desired.spec } };
-      // Create and not apply: a Service that no cache shows, because it is newer than they are, must never be taken over.
+      // Create instead of apply: a Service newer than the caches must never be taken over.
       const send = (): Promise<Service> =>
         live === undefined
           ? client.create(services, desired, { signal, strict: true })
@@ -184,7 +184,7 @@ export class ListenerReconciler {
     }
   }
 
-  /** Goes on with the Service as the API server has it. */
+  /** Continues with the Service that the API server returns. */
   async #adopt(intended: Service, listener: Listener, signal: AbortSignal): Promise<Ensured> {
     const existing = await this.#options.client.get(services, parseKey(keyOf(intended)), { signal });
     const obstacle = obstacleOf(existing, listener);
@@ -206,7 +206,7 @@ export class ListenerReconciler {
     };
   }
 
-  /** Nothing writes this status but the leader, so it is replaced whole; the uid keeps it off a successor. */
+  /** Replaces the whole status, since only the leader writes it. The UID protects a new Listener of the same name. */
   async #writeStatus(listener: Listener, key: KeyString, status: ListenerStatus, signal: AbortSignal): Promise<void> {
     const { client, caches, repairs } = this.#options;
     const patch = [
@@ -221,7 +221,7 @@ export class ListenerReconciler {
     const write = { of: listeners, key: parseKey(key), uid: listener.metadata.uid, part: 'status', wanted: { status }, ...states } as const;
     const written = await repairs.write(write, send, signal);
     this.#pace.wrote(listener);
-    // Of one that went meanwhile nothing would be forgotten any more.
+    // State recorded for a Listener deleted meanwhile would never be removed.
     if (caches.listeners.get(key)?.metadata.uid === listener.metadata.uid) this.#announcements.wrote(listener, status);
     checkKept('Listener', 'status.conditions', written.status?.conditions !== undefined);
   }

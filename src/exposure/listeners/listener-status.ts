@@ -1,4 +1,4 @@
-/** What a Listener's status says: pure, from what is known of its Service and Nodes. */
+/** Computes a Listener's status from its Service and Nodes. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { mergeConditions, type ConditionNow } from '../../api/condition.ts';
 import type { Listener, ListenerIngress, ListenerStatus, PreferredAddressType } from '../../api/listeners/index.ts';
@@ -16,24 +16,24 @@ import {
 } from './addresses.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
 
-/** Addresses, or ports, that a message names; the status has all. */
+/** Maximum number of addresses or ports in a message; the status lists all. */
 const MOST_LISTED = 10;
 
-/** Its reasons are of the catalogue. */
+/** A condition whose reason is in the catalogue. */
 type ConditionState = ConditionNow & { readonly reason: ConditionReason };
 
-/** How it went with the Service, as far as the Listener's author must know. */
+/** Result of applying the Service, as far as it concerns the Listener's author. */
 export type Acceptance =
   | { readonly accepted: true; readonly notices: readonly string[] }
   | { readonly accepted: false; readonly reason: ConditionReason; readonly message: string };
 
 export interface Surroundings {
-  /** The Service that exists for the Listener and is its own; undefined before there is one. */
+  /** The Listener's own Service, or undefined if it does not exist. */
   readonly service: Service | undefined;
-  /** Why the Service stands in the way of Ready, e.g. it belongs to someone else. */
+  /** Why Ready is False because of the Service, for example because another object owns it. */
   readonly obstacle?: { readonly reason: ConditionReason; readonly message: string };
   readonly preferredAddressType: PreferredAddressType;
-  /** Nodes that the Listener's volumes are pinned to, and nodes with endpoints. NodePort only. */
+  /** Nodes that the Listener's volumes are pinned to, and nodes with endpoints. Only for NodePort. */
   readonly pinnedNodes: ReadonlySet<string>;
   readonly endpointNodes: ReadonlySet<string>;
   /** Names of pods behind the Service that run but are not ready. */
@@ -43,11 +43,9 @@ export interface Surroundings {
 }
 
 /**
- * The status for what is known: the addresses for everybody. Those in a pod's own volume are decided by planEntry
- * (mounts/mount-plan.ts), since with node ports a pod is told of its own node only. `now` is used only for conditions
- * whose status changes.
- *
- * Addresses are listed by node name, then as the node ranks them, so that the first one does not move about.
+ * The status with the addresses for all clients, sorted by node name and then in the node's order, so that the first one is
+ * stable. planEntry (mounts/mount-plan.ts) decides the addresses in a pod's own volume: with node ports they are those of its own
+ * node. `now` is used only for conditions whose status changes.
  */
 export function observeListener(listener: Listener, acceptance: Acceptance, around: Surroundings, now: string): ListenerStatus {
   const { service } = around;
@@ -70,16 +68,16 @@ export function observeListener(listener: Listener, acceptance: Acceptance, arou
 interface Reach {
   readonly addresses: readonly Reachable[];
   readonly ports: Readonly<Record<string, number>>;
-  /** Addresses that an override adds, and the ports at which they answer. */
+  /** Addresses that an override adds, and their ports. */
   readonly external: readonly Reachable[];
   readonly externalPorts: Readonly<Record<string, number>>;
   readonly isNodePort: boolean;
-  /** Nodes that should be addresses, but whose Node object is gone, or lists no usable address. */
+  /** Nodes that should provide addresses but have no Node object, or list no usable address. */
   readonly lostNodes: readonly string[];
   readonly mutedNodes: readonly string[];
 }
 
-/** What a class adds comes last: what is preferred stays the first. */
+/** Addresses added by an override come last, so that the preferred one stays first. */
 function ingressOf({ addresses, ports, external, externalPorts }: Reach): readonly ListenerIngress[] {
   const known = new Set(addresses.map(({ address }) => address));
   return [
@@ -98,7 +96,7 @@ const nothingReachable: Reach = {
   mutedNodes: [],
 };
 
-/** The Service's own type decides, not the class's: an override may have changed it, and addresses must be true. */
+/** Uses the Service's own type instead of the class's, because an override may have changed it. */
 function reachOf(service: Service, around: Surroundings): Reach {
   const added = { external: externalAddresses(service), externalPorts: publicPorts(service, 'service') };
   return { ...reachByType(service, around), ...added };
@@ -134,7 +132,7 @@ function reachByType(service: Service, around: Surroundings): Reach {
   }
 }
 
-/** Service.spec.ipFamilies, which the API server always fills in for these types. */
+/** Service.spec.ipFamilies. The API server always sets it for these types. */
 export function familiesOf(service: Service): readonly string[] {
   return service.spec?.ipFamilies ?? ['IPv4'];
 }
@@ -156,7 +154,7 @@ interface Found {
 }
 
 function readiness(listener: Listener, acceptance: Acceptance, { service, reach, unreadyPods }: Found): Readiness {
-  // Without a pod on a node, nothing answers at addresses that an override adds.
+  // Without a pod on a node, nothing responds at addresses that an override adds.
   if (reach.addresses.length > 0 || (reach.external.length > 0 && !reach.isNodePort)) return withAddresses(acceptance, service, reach);
   if (service !== undefined) return notReady(...withoutAddresses(service, reach, () => withoutNodes(listener, unreadyPods)));
   return acceptance.accepted ? notReady('NoService', 'The Service is not there yet.') : notReady('NotAccepted', acceptance.message);
@@ -177,7 +175,7 @@ function withAddresses(acceptance: Acceptance, service: Service | undefined, rea
   return { status: 'True', reason: 'SomeNodesMissing', message: `${message} ${lostNodesMessage(lostNodes)}` };
 }
 
-/** What keeps a Service that exists from having an address, nearest cause first. */
+/** Why an existing Service has no address, most direct cause first. */
 function withoutAddresses(service: Service, { lostNodes, mutedNodes, isNodePort }: Reach, noNodes: () => Cause): Cause {
   const { name, namespace } = service.metadata;
   if (lostNodes.length > 0) return ['NodeMissing', lostNodesMessage(lostNodes)];
@@ -195,7 +193,7 @@ function withoutAddresses(service: Service, { lostNodes, mutedNodes, isNodePort 
   return ['ServicePending', `Service ${namespace}/${name} has no cluster IP yet.`];
 }
 
-/** What the load balancer reports of single ports, after a sentence. */
+/** Errors that the load balancer reports for single ports, as another sentence. */
 function errorText(service: Service): string {
   const errors = loadBalancerErrors(service);
   return errors.length === 0 ? '' : ` The load balancer reports: ${listed(errors)}.`;
@@ -219,10 +217,10 @@ function lostNodesMessage(names: readonly string[]): string {
   return `Node ${names.join(', ')} does not exist any more, so its address is left out. ${remedy}`;
 }
 
-/** Addresses and ports in a few words: `10.77.0.11, kafka 31095`; empty where there are none. */
+/** Formats addresses and ports: `10.77.0.11, kafka 31095`. Empty if there are none. */
 export function reachableText({ ingressAddresses }: Pick<ListenerStatus, 'ingressAddresses'>): string {
   const addresses = (ingressAddresses ?? []).map(({ address }) => address);
-  // The API server gives a map back in another order than it was written in.
+  // The API server may return a map in another order than written.
   const ports = Object.entries(ingressAddresses?.[0]?.ports ?? {})
     .map(([name, number]) => `${name} ${number}`)
     .sort();
@@ -235,15 +233,15 @@ function listed(items: readonly string[]): string {
 }
 
 /**
- * Whether there were addresses once, where there are none: Ready turned False when they went, after the Listener was
- * accepted. (Both conditions begin together.)
+ * Whether a Listener without addresses had some before. Both conditions start at the same time, so a later transition of Ready
+ * means that it was True after the Listener was accepted.
  */
 export function hadAddresses({ conditions = [] }: Pick<ListenerStatus, 'conditions'>): boolean {
   const since = (type: string): string => conditions.find((condition) => condition.type === type)?.lastTransitionTime ?? '';
   return since('Ready') > since('Accepted');
 }
 
-/** Whether nothing but the nodes differs at which a Listener can be reached, before and after at one at least. */
+/** Whether two statuses with addresses differ only in their nodes. */
 export function differInNodesOnly(a: ListenerStatus, b: ListenerStatus): boolean {
   const isNodes = [a, b].every(({ nodePorts, ingressAddresses }) => isPresent(nodePorts) && (ingressAddresses ?? []).length > 0);
   return isNodes && isDeepStrictEqual(apartFromNodes(a), apartFromNodes(b));
@@ -258,12 +256,12 @@ function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** Whether two statuses say the same. Transition times do not count: they follow from the rest. */
+/** Whether two statuses are equal apart from transition times, which are derived. */
 export function sameStatus(a: ListenerStatus | undefined, b: ListenerStatus): boolean {
   return a !== undefined && isDeepStrictEqual(comparable(a), comparable(b));
 }
 
-/** What a status says, without what follows from the rest. */
+/** The fields of a status without derived ones. */
 export function comparable(status: ListenerStatus): object {
   return {
     serviceName: status.serviceName ?? null,

@@ -1,7 +1,7 @@
 /**
- * `nodeLossPolicy: Release`: gives the address of a deleted node up, by deleting the claim that is pinned there. Its
- * owner (a StatefulSet, or the pod of an ephemeral volume) then makes a new one, which may be bound to any node. A
- * listener volume holds nothing that could be lost.
+ * `nodeLossPolicy: Release`: gives up the address of a deleted node by deleting the claim that is pinned to it. The claim's owner
+ * (a StatefulSet, or the pod of an ephemeral volume) creates a new one, which may use any node. A listener volume holds no data
+ * that could be lost.
  */
 import type { EventRecorder, KubeClient } from '../../kube/contract.ts';
 import type { Reconcile } from '../../work/reconcile.ts';
@@ -11,10 +11,10 @@ import type { ListenerClass } from '../../api/listeners/index.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
 import { pinnedNodesOf, targetOf } from '../cluster/volumes.ts';
 
-/** The API server knows a node that the cache does not: the watch is about to tell. In milliseconds. */
+/** Recheck interval in milliseconds when the API server has a node that the cache does not: the watch is about to report it. */
 const NODE_RECHECK = 5_000;
 
-/** The key is the name of a PersistentVolume. */
+/** Keys are names of PersistentVolumes. */
 export function createNodeLossReconciler(options: {
   readonly client: KubeClient;
   readonly caches: ClusterCaches;
@@ -28,7 +28,7 @@ export function createNodeLossReconciler(options: {
     const pinned = pinnedNodesOf(volume);
     if (pinned.length === 0 || pinned.some((name) => caches.nodes.get(name) !== undefined)) return undefined;
     if (classOf(volume, caches)?.spec.nodeLossPolicy !== 'Release') return undefined;
-    // A claim is not deleted on the word of a cache: the API server itself must say that every one of these is gone.
+    // A cache is not enough to delete a claim: the API server itself must confirm that every one of these nodes is gone.
     for (const name of pinned) if ((await client.find(nodes, { name }, { signal })) !== undefined) return { requeueAfter: NODE_RECHECK };
     const { namespace = '', name, uid } = claim;
     const found = await client.find(persistentVolumeClaims, { namespace, name }, { signal });
@@ -50,7 +50,7 @@ function classOf(volume: PersistentVolume, caches: ClusterCaches): ListenerClass
   const target = targetOf(volume);
   if (target === undefined) return undefined;
   const listener = caches.listeners.get(`${target.namespace}/${target.name}`);
-  // A class that cannot be read releases nothing, nor does a Listener whose class cannot be read.
+  // An unreadable class releases nothing, and neither does a Listener with an unreadable class.
   if (listener?.unreadable !== undefined) return undefined;
   const className = listener?.spec.className ?? (target.kind === 'class' ? target.className : undefined);
   return caches.classes.get(className ?? '');

@@ -1,16 +1,15 @@
 import type { ListenerPort } from '../../api/listeners/index.ts';
 
 export interface NamedPort {
-  /** No other port of the list has it. */
+  /** Name of the port, unique in the list. */
   readonly name: string;
-  /** As it was asked for. */
+  /** The port as requested. */
   readonly wanted: ListenerPort;
 }
 
 /**
- * Gives each port a name of its own, as a Service must and pods read numbers by name. Of ports with one name the last
- * keeps it (as users of this API are used to); the others, and those without a name, are called after their number.
- * The ports come in the order that they are given in.
+ * Gives each port a unique name, which Services require and by which pods read port numbers. Of ports with the same name the last
+ * one keeps it, as users of this API expect. The others, and unnamed ports, are named after their number. The order is kept.
  */
 export function namePorts(ports: readonly ListenerPort[]): readonly NamedPort[] {
   const owners = new Map(ports.filter(({ name }) => name !== '').map((port) => [port.name, port]));

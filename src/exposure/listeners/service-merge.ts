@@ -1,38 +1,38 @@
 import { fieldPath } from '../../text/field-path.ts';
 import { isRecord } from '../../text/is-record.ts';
 /**
- * Merges part of a Service over a Service the way Kubernetes itself merges one: pure, and safe with any JSON. (It goes as
- * deep as the override does, so its caller bounds that.)
+ * Merges part of a Service over a Service as Kubernetes does. Pure, and safe with any JSON. It recurses as deep as the override,
+ * so its caller bounds the depth.
  *
- * - Objects merge field by field, and a map (labels, annotations) key by key.
- * - `spec.ports` merges by `port`; where one list holds several ports of a number, by `port` and `protocol` (TCP where
- *   left out). Ports that the base does not have are added at the end.
+ * - Objects merge by field, and maps (labels, annotations) by key.
+ * - `spec.ports` merges by `port`, or by `port` and `protocol` (default TCP) if a list has several ports of one number. New ports
+ *   are added at the end.
  * - `metadata.ownerReferences` merges by `uid`.
- * - `spec.selector` is one value (`x-kubernetes-map-type: atomic`) and is replaced whole, as all other lists are.
+ * - `spec.selector` is replaced as a whole (`x-kubernetes-map-type: atomic`), as are all other lists.
  * - `null` removes the field (RFC 7386, as in `kubectl patch`).
- * - A value of another shape than the one it would replace (text over an object, a number over a list) is left out and
- *   reported, so that one slip does not take the Service's labels or ports away.
+ * - A value of another type than the one it would replace is left out and reported, so that one mistake does not remove the
+ *   Service's labels or ports.
  *
- * Source: the merge keys and map types of Service in Kubernetes' OpenAPI document (`x-kubernetes-list-map-keys`,
- * `x-kubernetes-patch-merge-key`, `x-kubernetes-map-type`). By its keys for server-side apply, a port is `port` and `protocol`;
- * by its key for patches, `port`. The second is what a person means who writes one port with another protocol.
+ * Source: merge keys and map types of Service in Kubernetes' OpenAPI document (`x-kubernetes-list-map-keys`,
+ * `x-kubernetes-patch-merge-key`, `x-kubernetes-map-type`). Server-side apply identifies a port by `port` and `protocol`, patches
+ * by `port`. Users who write one port with another protocol mean the latter.
  */
 export function mergeService(base: object, override: object, report: Report = () => {}): Readonly<Record<string, unknown>> {
   return mergeFields({ ...base }, { ...override }, serviceRule, '', report);
 }
 
-/** Told of each part of an override that cannot be merged, at most once a field. */
+/** Called for each part of an override that cannot be merged, at most once per field. */
 export type Report = (path: string, message: string) => void;
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** How the values of one field merge. Where nothing is said: objects by field, everything else replaced. */
+/** How the values of one field merge. By default objects merge by field, and everything else is replaced. */
 type Rule =
   | { readonly kind: 'fields'; readonly of: ReadonlyMap<string, Rule> }
   | { readonly kind: 'atomic' }
   | { readonly kind: 'keyed'; readonly identify: (lists: readonly (readonly unknown[])[]) => Identity; readonly keys: string };
 
-/** The merge key of one item of a list; undefined where it has none. */
+/** Merge key of a list item, or undefined if it has none. */
 type Identity = (item: unknown) => string | undefined;
 
 const fields = (of: Readonly<Record<string, Rule>> = {}): Rule => ({ kind: 'fields', of: new Map(Object.entries(of)) });
@@ -78,7 +78,7 @@ function mergeFields(base: Fields, override: Fields, rule: Rule, path: string, r
       if (next !== undefined) merged.set(key, next);
     }
   }
-  // fromEntries defines own properties, so no key reaches a prototype.
+  // fromEntries defines own properties, so no key can modify a prototype.
   return Object.fromEntries(merged);
 }
 

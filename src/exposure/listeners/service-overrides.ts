@@ -1,4 +1,4 @@
-/** What class and Listener change about the Service that is built: pure, and safe with any JSON. */
+/** Applies the overrides of a class and a Listener to a Service. Pure, and safe with any JSON. */
 import type { Service } from '../../kube/objects.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { mergeService, type Fields, type Report } from './service-merge.ts';
@@ -11,24 +11,24 @@ export interface Overrides {
   readonly classOverrides?: unknown;
   /** `Listener.spec.objectOverrides`. */
   readonly objectOverrides?: unknown;
-  /** `ListenerClass.spec.objectOverridesPolicy`; left out: `Any`. */
+  /** `ListenerClass.spec.objectOverridesPolicy`. Default: `Any`. */
   readonly objectOverridesPolicy?: ObjectOverridesPolicy;
 }
 
-/** Something in an override that a person should know of. */
+/** A problem in an override that the user should know. */
 export interface OverrideProblem {
-  /** `ignored`: this part had no effect. `notice`: it was done, and may not be what was meant. */
+  /** `ignored`: this part had no effect. `notice`: it was applied, but may not be intended. */
   readonly kind: 'ignored' | 'notice';
-  /** Where, beginning with `serviceOverrides` or `objectOverrides[INDEX]`. */
+  /** Path that begins with `serviceOverrides` or `objectOverrides[INDEX]`. */
   readonly path: string;
-  /** What is the matter and what to do; a predicate of the path, ending in a full stop. */
+  /** What is wrong and how to fix it; a predicate of the path that ends in a full stop. */
   readonly message: string;
 }
 
 /**
- * Merges the class's overrides over the Service, then each of the Listener's that names this Service. How values merge:
- * service-merge.ts. What the Listener stands on stays: which object this is, who owns it, what the API server and
- * status writers put there.
+ * Merges the class's overrides into the Service, then each of the Listener's overrides that names this Service. service-merge.ts
+ * defines how values merge. Protected fields stay: the object's identity, its owner, and fields written by the API server or into
+ * the status.
  */
 export function applyOverrides(
   base: Service,
@@ -48,16 +48,16 @@ export function applyOverrides(
     merged = mergeService(before, allowed, ignored);
     if (!isSameSelector(before, merged)) report(selectorNotice(path));
   }
-  // metadata is still an object (an override cannot replace or remove it). Whether the rest is a Service is for the API
-  // server to say, and its answer becomes a condition.
+  // metadata is still an object: an override can neither replace nor remove it. The API server validates the rest, and a
+  // condition shows its answer.
   return { service: merged as unknown as Service, problems };
 }
 
-/** A condition shows them all, and its message has 32 KiB. */
+/** Limits, because a condition shows all problems and its message has at most 32 KiB. */
 const MOST_PROBLEMS = 20;
 const LONGEST_PATH = 300;
 
-/** Deeper than any Service, and shallow enough for every recursive function that sees the result. */
+/** Maximum nesting: deeper than any Service, and safe for every recursive function that processes the result. */
 const DEEPEST_NESTING = 32;
 
 type Reporter = (problem: OverrideProblem) => void;
@@ -65,7 +65,7 @@ type Reporter = (problem: OverrideProblem) => void;
 interface Applicable {
   readonly path: string;
   readonly value: Fields;
-  /** What a class says is the administrator's word. */
+  /** Overrides of a class come from the administrator. */
   readonly isOfClass: boolean;
 }
 
@@ -85,7 +85,7 @@ function applicable(base: Service, { classOverrides, objectOverrides }: Override
   return found;
 }
 
-/** A namespace may be left out: nothing is built in any other. */
+/** Whether the override names this Service. The namespace is optional, because nothing is created in other namespaces. */
 function names(base: Service, override: Fields): boolean {
   const metadata = isRecord(override['metadata']) ? override['metadata'] : {};
   return (
@@ -124,7 +124,7 @@ function selectorOf({ spec }: Fields): ReadonlyMap<string, unknown> {
 const IDENTITY = 'is what the Service is found by; it is left out.';
 const SERVER_OWNED = 'is set by the API server; it is left out.';
 
-/** May be repeated, not changed. */
+/** Fields that may be repeated but not changed. */
 const fixedFields = new Map([
   ['apiVersion', IDENTITY],
   ['kind', IDENTITY],
@@ -134,7 +134,7 @@ const fixedMetadata = new Map([
   ['namespace', IDENTITY],
 ]);
 
-/** May not be said at all. */
+/** Fields that must not be set. */
 const foreignFields = new Map([['status', 'is written by whoever provides the addresses; it is left out.']]);
 const setByServer = [
   'uid',
@@ -172,12 +172,15 @@ function withoutProtected(base: Service, override: Fields, path: string, report:
   };
 }
 
-/** `null` would remove a part that holds protected or needed fields; as everywhere in YAML it may just mean "nothing here". */
+/**
+ * `null` would remove a part that holds protected or required fields. In YAML it often just means "nothing here", so it is
+ * ignored.
+ */
 function withoutNull(value: Fields, keys: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(value).filter(([key, item]) => item !== null || !keys.includes(key)));
 }
 
-/** Empty all the way down, as programs write out what they do not set (`status: {loadBalancer: {}}`). */
+/** Whether a value is empty at every level, as programs write unset fields (`status: {loadBalancer: {}}`). */
 function isEmpty(value: unknown): boolean {
   if (!isPresent(value)) return true;
   return typeof value === 'object' && value !== null && Object.values(value).every(isEmpty);
@@ -192,7 +195,7 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
 }
 
-/** A value from a manifest within a message: one line, short, quoted unless it is a plain name. */
+/** Formats a manifest's value for a message: one short line, quoted unless it is a plain name. */
 function shown(value: unknown): string {
   if (typeof value !== 'string') return typeof value === 'object' ? 'an object' : String(value);
   return shownValue(value);

@@ -1,29 +1,29 @@
 /**
- * How an existing Service becomes the intended one: a three-way merge between what was set before, what is to be set,
- * and what is there. Pure. Why not server-side apply: docs/adr/0007-create-then-merge.md.
+ * Computes the patch from an existing Service to the intended one: a three-way merge of last applied, intended and live fields.
+ * Pure. Why not server-side apply: docs/adr/0007-create-then-merge.md.
  */
 import { INTENT_ANNOTATION } from '../../api/listeners/names.ts';
 import type { Service, ServicePort } from '../../kube/objects.ts';
 import { isRecord } from '../../text/is-record.ts';
 
-/** Names of fields, nested as in the object; lists and single values are leaves. */
+/** Field names, nested as in the object; lists and single values are leaves. */
 type FieldSet = { readonly [field: string]: FieldSet | 1 };
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Deeper than any Service. What is below counts as one value. */
+/** Maximum depth, deeper than any Service. Everything below counts as one value. */
 const DEEPEST = 8;
 
 /**
- * The Service with a record of which fields were set, as an annotation. A later reconcile, also one of another process,
- * knows by it what to take away when it is no longer wanted, while fields of others stay.
+ * Records the set fields in an annotation of the Service. A later reconcile, even in another process, uses it to remove fields
+ * that are no longer desired and to keep those of other writers.
  */
 export function recordIntent(service: Service): Service {
   const { metadata, spec } = service;
   const { [INTENT_ANNOTATION]: _recorded, ...annotations } = metadata.annotations ?? {};
   const fields = fieldsOf({
     metadata: { labels: metadata.labels ?? {}, annotations },
-    // A list is one value to a merge patch; what was set of each port tells whether it must be written again.
+    // A merge patch replaces a list as one value. The fields recorded for each port show whether it must be written again.
     spec: {
       ...spec,
       ...(spec?.ports === undefined ? {} : { ports: Object.fromEntries(spec.ports.map((port) => [identityOf(port), port])) }),
@@ -32,17 +32,17 @@ export function recordIntent(service: Service): Service {
   return { ...service, metadata: { ...metadata, annotations: { ...annotations, [INTENT_ANNOTATION]: JSON.stringify(fields) } } };
 }
 
-/** Whether the record says that this field of the spec was set. */
+/** Whether the record contains this field of the spec. */
 export function wasSet(live: Service, field: string): boolean {
   return Object.hasOwn(subset(recordedFields(live), 'spec'), field);
 }
 
-/** Whether the Service must be written. Fields that others added are theirs, but the selector is one value. */
+/** Whether the Service must be written. Fields that other writers added are kept, but the selector is compared as one value. */
 export function differs(intended: Service, live: Service): boolean {
   return !contains(live, intended) || !sameKeys(intended.spec?.selector, live.spec?.selector);
 }
 
-/** RFC 7386 merge patch. The uid makes it fail on a successor of the same name. */
+/** RFC 7386 merge patch. The UID makes it fail on a new object of the same name. */
 export function patchFor(intended: Service, live: Service): Json {
   const { metadata, spec } = intended;
   const before = recordedFields(live);
@@ -63,21 +63,21 @@ export function patchFor(intended: Service, live: Service): Json {
   };
 }
 
-/** Owners that others added are kept. */
+/** Keeps owners that other writers added. */
 function withOwners(intended: Service, live: Service): readonly unknown[] {
   const ours = intended.metadata.ownerReferences ?? [];
   const uids = new Set(ours.map(({ uid }) => uid));
   return [...(live.metadata.ownerReferences ?? []).filter(({ uid }) => !uids.has(uid)), ...ours];
 }
 
-/** A merge patch replaces the list. Ports keep their places, since scripts read the first one's, and the new ones follow. */
+/** A merge patch replaces the list. Existing ports keep their positions, because scripts read the first one; new ports follow. */
 function inPlace(ports: readonly ServicePort[], live: Service): readonly ServicePort[] {
   const places = new Map((live.spec?.ports ?? []).map((port, place) => [identityOf(port), place]));
   const placeOf = (port: ServicePort): number => places.get(identityOf(port)) ?? places.size;
   return ports.toSorted((one, other) => placeOf(one) - placeOf(other));
 }
 
-/** Nor must a port lose the number that its clients know. */
+/** Keeps node ports that clients know. */
 function withNodePorts(ports: readonly ServicePort[], live: Service, type: string | undefined): readonly ServicePort[] {
   if (type !== 'NodePort' || live.spec?.type !== 'NodePort') return ports;
   const numbers = new Map((live.spec.ports ?? []).map((port) => [identityOf(port), port.nodePort]));
@@ -91,7 +91,7 @@ function identityOf({ port, protocol = 'TCP' }: ServicePort): string {
   return `${port}/${protocol}`;
 }
 
-/** `wanted`, and null for each field that was set before and is wanted no more. */
+/** `wanted` plus null for each field that was set before and is no longer desired. */
 function merged(before: FieldSet, wanted: Json): Json {
   const nested = Object.entries(before).flatMap(([field, inner]): [string, unknown][] => {
     const value = Object.hasOwn(wanted, field) ? wanted[field] : undefined;
@@ -106,10 +106,7 @@ function removals(before: Json, wanted: Json = {}): Readonly<Record<string, null
   return Object.fromEntries(unwanted.map((key) => [key, null]));
 }
 
-/**
- * Whatever stands in the annotation: anyone who may write Services can write it, and it means nothing outside labels,
- * annotations and spec.
- */
+/** Reads the annotation. Any user who may write Services can change it, so it can affect only labels, annotations and spec. */
 function recordedFields(live: Service): FieldSet {
   try {
     const recorded: unknown = JSON.parse(live.metadata.annotations?.[INTENT_ANNOTATION] ?? '{}');
@@ -131,7 +128,10 @@ function fieldsOf(value: Json, depth = 0): FieldSet {
   return Object.fromEntries(entries.map(([field, item]) => [field, isNested(field, item) ? fieldsOf(item, depth + 1) : 1]));
 }
 
-/** Every value of `part` stands in `whole`. An empty map or list, and false, say nothing: the API server leaves those out. */
+/**
+ * Whether `whole` contains every value of `part`. Empty maps and lists, and false, count as absent, because the API server omits
+ * them.
+ */
 function contains(whole: unknown, part: unknown): boolean {
   if (part === false) return whole === false || whole === undefined;
   if (Array.isArray(part)) {

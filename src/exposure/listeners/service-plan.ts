@@ -1,4 +1,4 @@
-/** Which Service a Listener should have: pure, no clock, no network. */
+/** Plans the Service of a Listener. Pure: no clock, no network. */
 import { LISTENER_NAME_LABEL, podLabelOf, SERVICE_LABELS } from '../../api/listeners/names.ts';
 import { listeners, type Listener, type ListenerClass, type ListenerClassSpec, type ListenerPort } from '../../api/listeners/index.ts';
 import type { OwnerReference, Service, ServicePort, StringMap } from '../../kube/objects.ts';
@@ -22,28 +22,31 @@ export type ServicePlan =
   | {
       readonly refused?: never;
       readonly service: Service;
-      /** What was done differently from what was written, for the Accepted condition. */
+      /** Differences from the spec, for the Accepted condition. */
       readonly notices: readonly string[];
     };
 
 const supportedTypes: ReadonlySet<string> = new Set(['NodePort', 'LoadBalancer', 'ClusterIP']);
 
-/** A label's value, which the Listener's name becomes, is shorter than a name may be. */
+/** Maximum length of a label value. The Listener's name becomes one, but names may be longer. */
 const LONGEST_LABEL_VALUE = 63;
 
-/** Of keys that a site's controller and routers set on their objects. */
+/** Prefix of keys that a site's controller and routers set on their objects. */
 const CONNECTION_MARK = 'internal.skupper.io/';
 const LONGEST_MARK = 80;
 
-/** Names of classes in a message. */
+/** Maximum number of class names in a message. */
 const MOST_CLASSES = 10;
 
-/** A protocol of four letters and a number of five digits; but a protocol may say anything. */
+/**
+ * Maximum length of a port in a message: usually a protocol of four letters and a five-digit number, but a protocol may be any
+ * text.
+ */
 const LONGEST_PORT = 40;
 
 /**
- * `listenerClass`: the one that the Listener names; undefined where there is none of that name. `classes`: the names of all, for
- * whoever may not list them, as users of a namespace may not.
+ * @param listenerClass the class that the Listener names, or undefined if it does not exist
+ * @param classes names of all classes, for users who have no permission to list them
  */
 export function planService(listener: Listener, listenerClass: ListenerClass | undefined, classes: Iterable<string> = []): ServicePlan {
   if (listener.unreadable !== undefined) return refuse('Invalid', unreadableText('The Listener', listener.unreadable));
@@ -83,7 +86,10 @@ export function planService(listener: Listener, listenerClass: ListenerClass | u
   return { service: seal(unmarked.service, listener.metadata.name ?? ''), notices: all };
 }
 
-/** Labels and annotations by which the connection half knows its own objects. A Service of a Listener is none of them, whoever asks for it. */
+/**
+ * Removes labels and annotations by which the connection half identifies its own objects. A Listener's Service must never be one
+ * of them.
+ */
 function withoutMarks(service: Service): { readonly service: Service; readonly notices: readonly string[] } {
   const { labels = {}, annotations = {} } = service.metadata;
   const isMark = (key: string): boolean => key.startsWith(CONNECTION_MARK);
@@ -95,13 +101,13 @@ function withoutMarks(service: Service): { readonly service: Service; readonly n
   return { service: { ...service, metadata }, notices: [`${which} marks objects of a site and is left out of the Service.`] };
 }
 
-/** What the class says and nobody can do. */
+/** Settings of the class that have no effect. */
 function withoutEffect({ metadata, spec }: ListenerClass): readonly string[] {
   if (spec.pinnedNodePorts !== true || spec.serviceType === 'NodePort') return [];
   return [`ListenerClass ${metadata.name} has pinnedNodePorts, which counts only with serviceType NodePort: nothing is pinned.`];
 }
 
-/** The classes most similar to the given name come first. */
+/** Lists the classes, most similar name first. */
 function thereAre(classes: Iterable<string>, named = ''): string {
   const names = sortByDistance(named.trim(), classes);
   if (names.length === 0) return 'There is none yet.';
@@ -116,7 +122,10 @@ function refuse(reason: Refusal['reason'], message: string): ServicePlan {
   return { refused: { reason, message } };
 }
 
-/** The Service without overrides. What the class leaves out is left to the API server, but for two defaults of our own. */
+/**
+ * Builds the Service without overrides. Fields that the class omits are left to the API server, except for two defaults of our
+ * own.
+ */
 function buildService(listener: Listener, spec: ListenerClassSpec, ports: readonly ServicePort[]): Service {
   const { name = '', namespace = '', uid = '', labels } = listener.metadata;
   const [mountKey, mountValue] = podLabelOf({ name, uid });
@@ -137,7 +146,7 @@ function buildService(listener: Listener, spec: ListenerClassSpec, ports: readon
       type: serviceType,
       ports,
       selector: { ...listener.spec.extraPodSelectorLabels, [mountKey]: mountValue },
-      // Left out it is true, which the API server fills in; null, which product operators write for "not set", is false.
+      // The default is true, which the API server fills in. Product operators write null for "not set", which counts as false.
       publishNotReadyAddresses: listener.spec.publishNotReadyAddresses === undefined || listener.spec.publishNotReadyAddresses === true,
       ...(isExternal && isGiven(externalTrafficPolicy) ? { externalTrafficPolicy } : {}),
       ...(isLoadBalancer ? { allocateLoadBalancerNodePorts: spec.loadBalancerAllocateNodePorts ?? true } : {}),
@@ -147,8 +156,8 @@ function buildService(listener: Listener, spec: ListenerClassSpec, ports: readon
 }
 
 /**
- * Over the Listener's own, which are its product's: what selects the product's Services by them (its ServiceMonitor, its
- * operator) must not find these.
+ * Labels that replace the Listener's own, so that selectors for the product's Services (its ServiceMonitor, its operator) do not
+ * match this one.
  */
 function recommendedLabels(listenerName: string): StringMap {
   const labels = { ...SERVICE_LABELS, instance: listenerName };
@@ -160,7 +169,7 @@ function isGiven<T>(value: T): value is NonNullable<T> {
   return value !== undefined && value !== null;
 }
 
-/** Whether a Listener of this name can have a Service, and pods that bear its label. */
+/** Whether a Listener of this name can have a Service and label its pods. */
 export function refuseName(name: string): Refusal | undefined {
   if (name.length <= LONGEST_LABEL_VALUE) return undefined;
   const limit = `Kubernetes allows them ${LONGEST_LABEL_VALUE} characters; this one has ${name.length}`;
@@ -168,13 +177,16 @@ export function refuseName(name: string): Refusal | undefined {
   return { reason: 'InvalidName', message: `The Service and its labels take the Listener's name, and ${limit}. ${remedy}` };
 }
 
-/** Adds what Earshot finds its Services by, after all overrides: the label that the watch selects, and the record of its fields. */
+/**
+ * Adds, after all overrides, what Earshot needs to find its Services: the label that the watch selects, and the record of set
+ * fields.
+ */
 function seal(service: Service, listenerName: string): Service {
   const { metadata } = service;
   return recordIntent({ ...service, metadata: { ...metadata, labels: { ...metadata.labels, [LISTENER_NAME_LABEL]: listenerName } } });
 }
 
-/** What is written twice is one port. */
+/** Converts the ports. Identical entries become one port. */
 function planPorts(wanted: readonly ListenerPort[]): { ports: readonly ServicePort[]; notices: readonly string[] } {
   const numbered = new Map(wanted.map((port) => [`${port.name}/${port.protocol ?? 'TCP'}/${port.port}`, port]));
   const notices: string[] = [];
@@ -189,8 +201,8 @@ function planPorts(wanted: readonly ListenerPort[]): { ports: readonly ServicePo
 }
 
 /**
- * What is wrong where two ports of different names have one number and protocol: no Service may have two, of whatever type
- * it is. Overrides merge by both, so they add none. (The API server's own refusal names a random node port.)
+ * Reports two ports of different names with the same number and protocol, which no type of Service allows. Overrides merge by
+ * both, so they add none. (The API server's own refusal names a random node port.)
  */
 function repeatedPort(wanted: readonly ListenerPort[]): string | undefined {
   const seen = new Map<string, { readonly index: number; readonly name: string }>();

@@ -1,4 +1,4 @@
-/** Whether a Service that has a Listener's name can be the Listener's, and if not, why and what helps: pure. */
+/** Decides whether a Service of a Listener's name can be the Listener's; if not, why, and what helps. Pure. */
 import { listeners, type Listener } from '../../api/listeners/index.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
 import type { OwnerReference, Service } from '../../kube/objects.ts';
@@ -10,7 +10,7 @@ export interface Obstacle {
   readonly message: string;
 }
 
-/** @returns undefined for a Service that is the Listener's, and stays */
+/** @returns undefined if the Service belongs to the Listener and is not being deleted */
 export function obstacleOf(service: Service, listener: Listener): Obstacle | undefined {
   const { name, namespace, deletionTimestamp, ownerReferences = [] } = service.metadata;
   const which = `Service ${namespace}/${name}`;
@@ -24,7 +24,7 @@ export function obstacleOf(service: Service, listener: Listener): Obstacle | und
   }
   const earlier = `${which} belongs to an earlier Listener of this name`;
   if (deletionTimestamp !== undefined) return replaced(`${earlier} and is being deleted. ${waitsFor(service)}`);
-  // With another owner the garbage collector only removes the reference to the one that is gone.
+  // With another owner, the garbage collector only removes the reference to the deleted owner.
   const other = ownerReferences.find((each) => each !== owner);
   if (other !== undefined) return foreign(`${earlier} and to ${named(other)}, for which Kubernetes keeps it`);
   return replaced(`${earlier}. Kubernetes' garbage collector is about to delete it.`);

@@ -1,25 +1,25 @@
 import type { Listener, ListenerStatus } from '../../api/listeners/index.ts';
 import { differInNodesOnly } from './listener-status.ts';
 
-/** Milliseconds. */
+/** Minimum time in milliseconds between two such status writes. */
 const PAUSE = 500;
 
 /**
- * How often a status follows the endpoints: a Listener that a thousand pods share has one whole status for each pod that
- * comes or goes, and all who watch it get each. A change is written at once, and what follows soon after is written together.
- * Nothing else waits, and never the first address.
+ * Limits how often a status follows its endpoints. A Listener that a thousand pods share has a new status for each pod that
+ * starts or stops, and every watcher receives it. A change is written at once; changes soon after are coalesced. Other changes
+ * never wait, and neither does the first address.
  */
 export class StatusRate {
-  /** Milliseconds, monotonic. */
+  /** Clock in milliseconds, monotonic. */
   readonly #clock: () => number;
-  /** By uid, when a status was written in the last `PAUSE`; oldest first. */
+  /** Time of status writes within the last `PAUSE` by UID, oldest first. */
   readonly #written = new Map<string | undefined, number>();
 
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
-  /** In how many milliseconds the status may be written over that of `listener`; 0: now. */
+  /** Milliseconds until the status may replace that of `listener`; 0 means now. */
   wait(listener: Listener, status: ListenerStatus): number {
     if (!differInNodesOnly(listener.status ?? {}, status)) return 0;
     const last = this.#written.get(listener.metadata.uid) ?? Number.NEGATIVE_INFINITY;

@@ -1,13 +1,13 @@
-/** What a class or a Listener says and existing volumes do not follow, for the Accepted condition: pure. */
+/** Notices for the Accepted condition: settings of a class or Listener that existing volumes do not follow. Pure. */
 import type { Listener, ListenerClass } from '../../api/listeners/index.ts';
 import type { PersistentVolume } from '../../kube/objects.ts';
 import { shownValue } from '../../text/printable.ts';
 import { isPinned, pinnedNodesOf, targetOf } from '../cluster/volumes.ts';
 
-/** Names that a message lists. */
+/** Maximum number of names in a message. */
 const MOST_NAMES = 3;
 
-/** @param volumes those that are about this Listener */
+/** @param volumes the volumes of this Listener */
 export function volumeNotices(
   listener: Listener,
   listenerClass: ListenerClass | undefined,
@@ -17,12 +17,12 @@ export function volumeNotices(
   return [...classNotices(listener, mountable), ...(listenerClass === undefined ? [] : pinNotices(listenerClass, mountable))];
 }
 
-/** Whether a volume is pinned is decided when it is created. */
+/** Pinning is decided when a volume is created. */
 function pinNotices(listenerClass: ListenerClass, volumes: readonly PersistentVolume[]): readonly string[] {
   const pins = isPinned(listenerClass);
   const others = volumes.filter((volume) => pinnedNodesOf(volume).length > 0 !== pins);
   if (others.length === 0) return [];
-  // An index has no order.
+  // An index is unordered.
   const claims = some(others.map(({ spec }) => spec?.claimRef?.name ?? '').toSorted());
   const what = pins ? 'pins new volumes to their nodes' : 'pins no new volumes to nodes';
   const stays = pins ? 'are not pinned' : 'stay pinned';
@@ -30,7 +30,7 @@ function pinNotices(listenerClass: ListenerClass, volumes: readonly PersistentVo
   return [`ListenerClass ${listenerClass.metadata.name} ${what}; ${which}. Delete a claim and its pod: a new claim follows the class.`];
 }
 
-/** The Listener that was created for a volume has the volume's class, and each mount of the volume writes it back. */
+/** A Listener created for a volume has the volume's class, and each mount of the volume restores it. */
 function classNotices({ metadata, spec }: Listener, volumes: readonly PersistentVolume[]): readonly string[] {
   return volumes.flatMap((volume) => {
     const target = targetOf(volume);

@@ -1,16 +1,15 @@
 /**
- * What `objectOverridesPolicy: WithinClass` leaves of a Listener's override: pure, and safe with any JSON.
- *
- * It names what is free and not what is forbidden, so that a field of a later Kubernetes is the class's until somebody has thought
- * about it. Free is what changes neither from where nor through what the pods are reached: that is, addresses, load balancers and
- * the annotations and labels that they read, node ports, policies of traffic from outside, the selector.
+ * Restricts a Listener's override according to `objectOverridesPolicy: WithinClass`. Pure, and safe with any JSON. It lists
+ * allowed fields, so new fields of a later Kubernetes are denied until they are reviewed. Allowed fields change neither from
+ * where nor through what pods are reached: not addresses, load balancers, their annotations and labels, node ports, external
+ * traffic policies or the selector.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../text/is-record.ts';
 import { fieldPath } from '../../text/field-path.ts';
 import type { Fields, Report } from './service-merge.ts';
 
-/** `service`: as it is without this override. */
+/** @param around.service the Service without this override */
 export function withinClass(
   override: Fields,
   around: { readonly service: Fields; readonly classOverrides: unknown },
@@ -60,7 +59,7 @@ function portsWithin(ports: readonly unknown[], before: Fields, report: Report):
   });
 }
 
-/** Without what is not free. What says only how things are anyway does no harm: programs write out whole objects. */
+/** Drops fields that are not allowed. Values equal to the current ones are not reported, because programs write whole objects. */
 function only(part: Fields, at: string, before: Fields, isFree: (field: string) => boolean, report: Report): Fields {
   return Object.fromEntries(
     Object.entries(part).filter(([field, value]) => {

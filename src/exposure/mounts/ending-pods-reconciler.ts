@@ -1,9 +1,7 @@
 /**
- * Notices that a running pod ends while another pod of its claim waits for its mount on the same node.
- *
- * The kubelet runs one operation at a time on a volume, so the waiting mount must make room for the unmount. Only
- * starting pods are watched; a running one is read every second, and only as long as another waits
- * (docs/adr/0020-waiting-mounts.md).
+ * Notices that a running pod ends while another pod of its claim waits for its mount on the same node. The kubelet runs one
+ * operation at a time on a volume, so the waiting mount must yield to the unmount. Only starting pods are watched. A running one
+ * is read every second, only while another pod waits (docs/adr/0020-waiting-mounts.md).
  */
 import type { PodListeners } from '../../api/listeners/index.ts';
 import { isEnding } from '../../api/listeners/mount-status.ts';
@@ -21,10 +19,10 @@ export interface EndingPodsOptions {
   readonly events: EventRecorder;
 }
 
-/** Between two reads of a running pod, in milliseconds. */
+/** Interval between two reads of a running pod in milliseconds. */
 const POLL = 1_000;
 
-/** The key is a PodListeners'. */
+/** Keys are those of PodListeners. */
 export function createEndingPodsReconciler({ client, caches, events }: EndingPodsOptions): Reconcile {
   const { podListeners, startingPods } = caches;
   const answers = new MountAnswers(client, events, podListeners);
@@ -48,8 +46,8 @@ export function createEndingPodsReconciler({ client, caches, events }: EndingPod
 }
 
 /**
- * By volume handle that a request waits for: the requests of running pods whose end must be noticed. Of several that wait
- * for one volume on one node, the first by key does it for all.
+ * By volume handle that a request waits for: requests of running pods whose end must be noticed. If several wait for one volume
+ * on one node, only the first by key polls.
  */
 export function findAwaited(
   request: PodListeners,

@@ -1,4 +1,4 @@
-/** Writes down how the mounts of a pod stand: addresses in the spec, what is waited for in the status and in events. */
+/** Writes the state of a pod's mounts: addresses into the spec, the reason for waiting into the status and events. */
 import { isDeepStrictEqual } from 'node:util';
 import { podListeners, type ListenerIngress, type PodListener, type PodListeners } from '../../api/listeners/index.ts';
 import { isEnding } from '../../api/listeners/mount-status.ts';
@@ -10,10 +10,10 @@ import { checkKept } from '../listeners/definition-outdated.ts';
 import { ownerOf, type Waiting } from './mount-plan.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
 
-/** How one volume of the pod stands. */
+/** State of one volume of the pod. */
 export type MountState =
   | { readonly handle: string; readonly entries: Readonly<Record<string, PodListener>> }
-  /** `refusal`: what the API server will not have. The reconcile rejects with it once everything is written. */
+  /** `refusal`: error of a refused request. The reconcile rejects with it once everything is written. */
   | { readonly handle: string; readonly waiting: Waiting; readonly refusal?: unknown };
 
 export class MountAnswers {
@@ -27,7 +27,10 @@ export class MountAnswers {
     this.#view = view;
   }
 
-  /** The object of a pod whose node has not asked yet. Where it asks meanwhile, its request is what is answered. */
+  /**
+   * Creates the answered object of a pod whose node has not requested yet. If it does so meanwhile, its request is answered
+   * instead.
+   */
   async createAnswered(request: PodListeners, states: readonly MountState[], signal: AbortSignal): Promise<void> {
     const entries = states.flatMap((state) => ('entries' in state ? Object.entries(state.entries) : []));
     const object = { ...request, spec: { ...request.spec, listeners: Object.fromEntries(entries) } };
@@ -38,7 +41,7 @@ export class MountAnswers {
     }
   }
 
-  /** Resolves with the object as it is then. */
+  /** Resolves with the updated object. */
   async writeEntries(request: PodListeners, states: readonly MountState[], signal: AbortSignal): Promise<PodListeners> {
     const all = states.flatMap((state) => ('entries' in state ? Object.entries(state.entries) : []));
     const changed = all.filter(([name, entry]) => !sameEntry(entryNamed(request, name), entry));
@@ -58,16 +61,16 @@ export class MountAnswers {
     return written;
   }
 
-  /** What is waited for is shown; what came is taken back. */
+  /** Writes the reasons for waiting, and removes those of complete mounts. */
   async writeWaiting(request: PodListeners, shown: ReadonlyMap<string, Waiting | undefined>, signal: AbortSignal): Promise<void> {
     const before = request.status?.mounts ?? {};
-    // A pod that ends does not come back, though it may have its address.
+    // The ending of a pod is final, even if it has its address.
     const all = [...shown].filter(([handle, waiting]) => waiting !== undefined || !isEnding(request, handle));
     const changed = all.filter(
       ([handle, waiting]) => waiting?.reason !== before[handle]?.reason || waiting?.message !== before[handle]?.message,
     );
     if (changed.length === 0) return;
-    // All of them, as in `writeEntries`.
+    // The patch has all reasons, as in `writeEntries`.
     const mounts = Object.fromEntries(
       all.map(([handle, waiting]) => [handle, waiting === undefined ? null : { reason: waiting.reason, message: waiting.message }]),
     );
@@ -85,7 +88,7 @@ export class MountAnswers {
     }
   }
 
-  /** The files in the pod change under it, so somebody who looks for the reason finds when, and to what. The first answer is no news. */
+  /** Records an event for changed addresses, because files in the running pod change. The first address needs no event. */
   #announce(request: PodListeners, changed: readonly (readonly [name: string, entry: PodListener])[]): void {
     const news = changed.filter(([name, entry]) => hasOtherAddress(entryNamed(request, name), entry));
     if (news.length === 0) return;
@@ -93,7 +96,7 @@ export class MountAnswers {
     this.#record(request, 'Normal', 'AddressChanged', some(notes, ' '));
   }
 
-  /** An event on the pod that the object belongs to. */
+  /** Records a warning event on the pod that owns the object. */
   warn(request: PodListeners, reason: ConditionReason, note: string): void {
     this.#record(request, 'Warning', reason, note);
   }
@@ -106,7 +109,7 @@ export class MountAnswers {
   }
 }
 
-/** A pod may call its volume `constructor`. */
+/** A pod's volume may be named `constructor`. */
 function entryNamed({ spec }: PodListeners, name: string): PodListener | undefined {
   return Object.hasOwn(spec.listeners, name) ? spec.listeners[name] : undefined;
 }
@@ -119,7 +122,7 @@ function hasOtherAddress(before: PodListener | undefined, entry: PodListener): b
   return before !== undefined && !isDeepStrictEqual(before.ingressAddresses ?? [], entry.ingressAddresses);
 }
 
-/** `10.0.0.1 (http 30080, admin 30081)`. */
+/** Formats addresses: `10.0.0.1 (http 30080, admin 30081)`. */
 function shownAddresses(addresses: readonly ListenerIngress[]): string {
   const shown = addresses.map(({ address, ports }) => {
     const numbers = Object.entries(ports).map(([name, port]) => `${name} ${port}`);
@@ -128,7 +131,7 @@ function shownAddresses(addresses: readonly ListenerIngress[]): string {
   return some(shown, ', ');
 }
 
-/** An event has no room for all of a long list. */
+/** Shortens a long list, because the size of an event is limited. */
 function some(texts: readonly string[], separator: string): string {
   const left = texts.length - MOST_SHOWN;
   return [...texts.slice(0, MOST_SHOWN), ...(left > 0 ? [`and ${left} more`] : [])].join(separator);

@@ -1,8 +1,7 @@
 /**
- * What a pod's mount of a listener volume stands for: pure rules over the pod, its claim and the volume.
- *
- * A mount is asked for by a node, and a node is trusted only for its own pods. So nothing that the request says is
- * believed until the pod, the claim and the volume, which the node cannot write, say the same.
+ * Decides what a pod's mount of a listener volume means, from the pod, its claim and the volume. Pure. A node requests the mount,
+ * and it is trusted only for its own pods. So nothing in the request is trusted until the pod, the claim and the volume, which
+ * the node cannot write, agree.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { podListenersName } from '../../api/listeners/names.ts';
@@ -25,7 +24,7 @@ import type { VolumeTarget } from '../cluster/volumes.ts';
 import { namePorts } from '../listeners/port-names.ts';
 import { familiesOf } from '../listeners/listener-status.ts';
 
-/** What a mount waits for: `reason` for programs, `message` for people. */
+/** Why a mount waits: `reason` for programs, `message` for users. */
 export interface Waiting {
   readonly reason: ConditionReason;
   readonly message: string;
@@ -34,14 +33,14 @@ export interface Waiting {
 /** `volumes`: names of the pod's volumes that mount it. */
 export type MountCheck = { readonly ok: true; readonly pod: Pod; readonly volumes: readonly string[] } | MountRefusal;
 
-/** `isForged`: the pod exists, and runs on another node than the one that asks. */
+/** `isForged`: the pod exists but runs on another node than the requesting one. */
 export interface MountRefusal {
   readonly ok: false;
   readonly isForged: boolean;
   readonly waiting: Waiting;
 }
 
-/** Whether this pod runs on the node that asks in its name. What a request asks for does not matter yet. */
+/** Checks that the pod runs on the requesting node. The content of the request does not matter yet. */
 export function checkAsker(request: PodListeners, pod: Pod | undefined): { readonly ok: true; readonly pod: Pod } | MountRefusal {
   const podName = ownerOf(request)?.name ?? '';
   if (pod === undefined || podListenersName(pod.metadata.uid ?? '') !== request.metadata.name) {
@@ -52,7 +51,7 @@ export function checkAsker(request: PodListeners, pod: Pod | undefined): { reado
   return { ok: false, isForged: true, waiting: { reason: 'NotOnThisNode', message } };
 }
 
-/** Why the pod of a PodListeners needs its volumes no longer; undefined while it does. */
+/** Why the pod of a PodListeners no longer needs its volumes; undefined if it does. */
 export function endOf(pod: Pod | undefined, request: PodListeners): Waiting | undefined {
   const podName = `${request.metadata.namespace}/${ownerOf(request)?.name ?? ''}`;
   if (pod === undefined || podListenersName(pod.metadata.uid ?? '') !== request.metadata.name) {
@@ -66,7 +65,7 @@ export function endOf(pod: Pod | undefined, request: PodListeners): Waiting | un
 /** Phases in which the kubelet unmounts a pod's volumes. */
 const FINISHED: ReadonlySet<string> = new Set(['Succeeded', 'Failed']);
 
-/** Whether this pod, on the node that asks, really mounts this volume. */
+/** Checks that this pod, on the requesting node, really mounts this volume. */
 export function checkMount(request: PodListeners, pod: Pod | undefined, volume: PersistentVolume): MountCheck {
   const asker = checkAsker(request, pod);
   if (!asker.ok) return asker;
@@ -85,8 +84,8 @@ function refuse(reason: ConditionReason, message: string): MountRefusal {
 }
 
 /**
- * What keeps a claim from being the one that the volume was made for and the pod mounts. A claim that bears the name of a
- * generic ephemeral volume's, and that its pod does not own, is another's.
+ * Checks that the claim is the one for which the volume was created and that the pod mounts. A claim named like that of a generic
+ * ephemeral volume, but not owned by the pod, belongs to another user.
  */
 export function checkClaim(claim: PersistentVolumeClaim | undefined, volume: PersistentVolume, pod: Pod): Waiting | undefined {
   const { namespace, name, uid } = volume.spec?.claimRef ?? {};
@@ -119,14 +118,14 @@ export function requestOf(pod: Pod, handles: readonly string[]): PodListeners {
   };
 }
 
-/** The pod that a PodListeners belongs to. */
+/** The pod that owns a PodListeners. */
 export function ownerOf(object: PodListeners): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((owner) => owner.kind === 'Pod' && owner.apiVersion === 'v1');
 }
 
 /**
- * The Listener of a volume that names a class: called and labelled like the claim, owned by the volume so that the
- * address lives as long as that, with the ports of all of the pod's containers.
+ * The Listener of a volume that names a class. Name and labels are those of the claim; ports are those of all of the pod's
+ * containers. The volume owns it, so the address lives as long as the volume.
  */
 export function planVolumeListener(
   target: VolumeTarget & { readonly kind: 'class' },
@@ -147,9 +146,8 @@ export function planVolumeListener(
 }
 
 /**
- * Containers listen in one network namespace, so number and protocol identify a port; names need to be unique only
- * within a container, so they are shared out as `namePorts` does. Native sidecars are put into pods by others than those
- * who named the containers' ports: what they listen at comes last, and takes no container's name.
+ * Containers share a network namespace, so number and protocol identify a port. Names are unique only within a container, so
+ * `namePorts` assigns them. Native sidecars are often injected, so their ports come last and do not take names from containers.
  */
 function portsOf(pod: Pod): readonly ListenerPort[] {
   const numbered = new Set<string>();
@@ -159,7 +157,7 @@ function portsOf(pod: Pod): readonly ListenerPort[] {
   return [...named.slice(ofSidecars.length), ...named.slice(0, ofSidecars.length)];
 }
 
-/** The ports whose number is not among `numbered` yet, which takes them in. */
+/** The ports whose number is not in `numbered` yet; adds them to it. */
 function newPorts(containers: readonly Container[], numbered: Set<string>): readonly ListenerPort[] {
   return containers
     .flatMap(({ ports = [] }) => ports)
@@ -175,7 +173,7 @@ function isSidecar(container: { readonly restartPolicy?: string }): boolean {
   return container.restartPolicy === 'Always';
 }
 
-/** What the Listener of a volume holds already is left alone: its labels may have grown, its overrides are its own. */
+/** Whether the existing Listener matches. Additional labels and its overrides are kept. */
 export function isListenerCurrent(wanted: Listener, existing: Listener): boolean {
   const labels = existing.metadata.labels ?? {};
   return (
@@ -189,14 +187,14 @@ function portKeys(ports: readonly ListenerPort[]): readonly string[] {
   return ports.map(({ name, port, protocol }) => `${name}:${port}/${protocol ?? 'TCP'}`);
 }
 
-/** Whether the Listener came into being with this volume, and not by another hand. */
+/** Whether the Listener was created for this volume. */
 export function isOwnedByVolume(listener: Listener, volume: PersistentVolume): boolean {
   return (listener.metadata.ownerReferences ?? []).some((owner) => owner.kind === 'PersistentVolume' && owner.uid === volume.metadata.uid);
 }
 
 /**
- * What to do with a Listener that has this claim's name and is not owned by this volume: adopt it,
- * with these owners, or wait. A wait that ends by itself names what is waited for; any other says what to do.
+ * Decides what to do with a Listener of this claim's name that this volume does not own: adopt it with these owners, or wait. The
+ * message names what is waited for, or what the user must do.
  */
 export function planOwnership(
   listener: Listener,
@@ -245,8 +243,8 @@ function waitingOn(finalizers: readonly string[]): string {
 }
 
 /**
- * Whether a change of a Listener can change what pods that mount it are told (planEntry), or what they wait for. Most
- * change its own addresses only, of which a pod with node ports is told nothing.
+ * Whether a change of a Listener can affect the answer to pods that mount it (planEntry), or why they wait. Most changes affect
+ * only its own addresses, which pods with node ports do not get.
  */
 export function concernsMounts({ object, previous }: Change<Listener>): boolean {
   return previous === undefined || !isDeepStrictEqual(toldOf(previous), toldOf(object));
@@ -260,7 +258,7 @@ function toldOf({ metadata, spec, status }: Listener): unknown {
     uid: metadata.uid,
     className: spec.className ?? null,
     nodePorts,
-    // What is preferred where the class is missing (preferenceOf), which for node ports is the same before there is an address.
+    // The preferred type if the class is missing (preferenceOf). For node ports it is the same before there is an address.
     kind: addresses[0]?.addressType ?? 'IP',
     ...(nodePorts === undefined ? { addresses, failing: failing.map(({ type, reason, message }) => ({ type, reason, message })) } : {}),
   };
@@ -269,9 +267,8 @@ function toldOf({ metadata, spec, status }: Listener): unknown {
 export type EntryPlan = { readonly entry: PodListener } | { readonly waiting: Waiting };
 
 /**
- * What the pod is told. Where there are node ports, the addresses are those of the pod's own node: they lead to this
- * pod, and they are known before the pod has an endpoint. Elsewhere they are the Listener's, which observeListener
- * decides for its status (listeners/listener-status.ts).
+ * The answer for the pod. With node ports the addresses are those of the pod's own node: they lead to this pod and are known
+ * before it has an endpoint. Otherwise they are the Listener's, from observeListener (listeners/listener-status.ts).
  */
 export function planEntry(
   listener: Listener,
@@ -305,7 +302,7 @@ export function planEntry(
   return { entry: { scope: 'Node', ingressAddresses, ...identity } };
 }
 
-/** The Listener's own words for why it has no address, Accepted before Ready. */
+/** The Listener's own reason for having no address: Accepted before Ready. */
 function unready(listener: Listener): Waiting {
   const { name, namespace } = listener.metadata;
   const conditions = listener.status?.conditions ?? [];

@@ -1,4 +1,4 @@
-/** What a mount needs before it can be answered: its Listener, and the labels by which traffic finds the pod. */
+/** Prepares a mount before it can be answered: its Listener, and the labels by which traffic finds the pod. */
 import { LISTENER_NAMESPACE_LABEL, LISTENER_NAME_LABEL, POD_LABEL_PREFIX, podLabelOf } from '../../api/listeners/names.ts';
 import { listeners, type Listener } from '../../api/listeners/index.ts';
 import type { Cache, KubeClient } from '../../kube/contract.ts';
@@ -21,10 +21,10 @@ export class MountPreparation {
     this.#volumes = caches.volumes;
   }
 
-  /** The Listener that the volume is about; of one that names a class, made or brought up to date. */
+  /** The Listener of the volume. If the volume names a class, the Listener is created or updated. */
   async listenerOf({ target, known, ...mounted }: Mounted, signal: AbortSignal): Promise<Listener | { readonly waiting: Waiting }> {
     if (target.kind === 'named') return known ?? { waiting: notFound(target) };
-    // What it asks for is not known, so nothing is written over it.
+    // The content of an unreadable Listener is unknown, so it is not overwritten.
     if (known?.unreadable !== undefined) return known;
     const { volume, claim, pod } = mounted;
     const isForeign = known !== undefined && !isOwnedByVolume(known, volume);
@@ -35,7 +35,7 @@ export class MountPreparation {
     const wanted = planVolumeListener(target, { volume, claim, pod });
     const own = known === undefined || ownership === undefined ? known : await this.#adopt(known, ownership.owners, signal);
     if (own !== undefined && isListenerCurrent(wanted, own)) return own;
-    // Without a known one it must not exist either: resource version 1 is no object's, so an existing one conflicts.
+    // If no Listener is known, it must not exist: no object has resource version 1, so an existing one causes a conflict.
     const precondition = own === undefined ? { resourceVersion: '1' } : { uid: own.metadata.uid ?? '' };
     const object = { ...wanted, metadata: { ...wanted.metadata, ...precondition } };
     const applied = await this.#client.apply(listeners, object, { signal });
@@ -43,7 +43,7 @@ export class MountPreparation {
     return applied;
   }
 
-  /** The resource version makes the patch fail where somebody else changed the owners. */
+  /** The resource version makes the patch fail if another writer changed the owners. */
   async #adopt(listener: Listener, ownerReferences: readonly OwnerReference[], signal: AbortSignal): Promise<Listener> {
     const { uid, resourceVersion } = listener.metadata;
     const patch = { metadata: { uid, resourceVersion, ownerReferences } };
@@ -52,7 +52,7 @@ export class MountPreparation {
     return adopted;
   }
 
-  /** The volume tells which Listener it is part of, the pod is what the Service selects. */
+  /** Labels the volume with its Listener, and the pod for the selector of the Service. */
   async label(listener: Listener, { volume, pod }: Pick<Mounted, 'volume' | 'pod'>, signal: AbortSignal): Promise<void> {
     const { namespace = '', name = '', uid = '' } = listener.metadata;
     const ofVolume = { [LISTENER_NAMESPACE_LABEL]: namespace, [LISTENER_NAME_LABEL]: name };
@@ -60,7 +60,7 @@ export class MountPreparation {
     await Promise.all([this.#label(persistentVolumes, volume, ofVolume, signal), this.#label(pods, pod, ofPod, signal)]);
   }
 
-  /** The uid makes the patch fail on a successor of the same name. */
+  /** The UID makes the patch fail on a new object of the same name. */
   async #label<T extends KubeObject>(of: Resource<T>, object: T, labels: LabelPatch, signal: AbortSignal): Promise<void> {
     const { metadata } = object;
     if (Object.entries(labels).every(([key, value]) => (metadata.labels?.[key] ?? null) === value)) return;
@@ -70,7 +70,7 @@ export class MountPreparation {
 
 type LabelPatch = Readonly<Record<string, string | null>>;
 
-/** The label by which the Service finds the pod. Labels of earlier Listeners of this name are removed. */
+/** The label by which the Service selects the pod. Labels of earlier Listeners of this name are removed. */
 export function podLabels({ metadata }: Pod, listener: { readonly name: string; readonly uid: string }): LabelPatch {
   const [key, value] = podLabelOf(listener);
   const stale = Object.entries(metadata.labels ?? {}).filter(
@@ -79,14 +79,14 @@ export function podLabels({ metadata }: Pod, listener: { readonly name: string; 
   return { [key]: value, ...Object.fromEntries(stale.map(([other]) => [other, null])) };
 }
 
-/** A volume, and a pod that mounts it. */
+/** A volume and a pod that mounts it. */
 export interface Mounted {
   readonly volume: PersistentVolume;
   readonly target: VolumeTarget;
   readonly pod: Pod;
-  /** The one that the volume is bound to; not asked about where the volume names a Listener. */
+  /** The claim that the volume is bound to; not read if the volume names a Listener. */
   readonly claim: PersistentVolumeClaim | undefined;
-  /** The Listener of the target, if there is one. */
+  /** The Listener of the target, if it exists. */
   readonly known: Listener | undefined;
 }
 

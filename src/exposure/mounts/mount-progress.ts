@@ -5,36 +5,36 @@ import { keyOf } from '../../kube/key.ts';
 import type { MountState } from './mount-answers.ts';
 import type { Waiting } from './mount-plan.ts';
 
-/** Most mounts wait for a moment only; what lasts longer than this many milliseconds is worth a write and an event. */
+/** Milliseconds after which waiting is reported by a write and an event. Most mounts wait only for a moment. */
 const PATIENCE = 1_500;
-/** Where nothing is wrong as far as is known, and the controller itself is just not there yet. */
+/** The same for reasons that are no error: the controller has not finished yet. */
 const LONG_PATIENCE = 10_000;
 const stages: ReadonlySet<string> = new Set<ConditionReason>(['ListenerPending', 'VolumeNotFound', 'NoService', 'ServicePending']);
-/** The node ends its wait by these, so they are written at once. */
+/** Reasons that end the wait on the node, so they are written at once. */
 const endings: ReadonlySet<string> = new Set<ConditionReason>(['PodEnding', 'PodNotFound']);
 
-/** A mount whose pod, claim and volume say the same, and whose Listener is as it should be. */
+/** A mount whose pod, claim and volume agree, and whose Listener is up to date. */
 export interface Prepared {
   readonly listenerUid: string | undefined;
-  /** The pod's volumes that mount it. */
+  /** Names of the pod's volumes that mount it. */
   readonly volumes: readonly string[];
-  /** Whether volume and pod bear their labels. */
+  /** Whether volume and pod have their labels. */
   readonly isLabelled: boolean;
 }
 
 interface Progress {
-  /** When it began to wait, by the clock. */
+  /** Time at which it began to wait, by the clock. */
   readonly since?: number;
   readonly prepared?: Prepared;
 }
 
 /**
- * Mounts under way: how long each has waited, and what was prepared for it, so that it is not read and labelled again
- * while it waits for the address. One goes when it is complete or its pod's request is gone, so they are bounded by what
- * waits in the cluster.
+ * Mounts in progress: how long each has waited, and what was prepared for it, so that objects are not read and labelled again
+ * while it waits for the address. An entry is removed when the mount is complete or its request is deleted. So their number is
+ * bounded by the waiting mounts in the cluster.
  */
 export class MountProgress {
-  /** Milliseconds, monotonic. */
+  /** Clock in milliseconds, monotonic. */
   readonly #clock: () => number;
   /** By key of the PodListeners, then by handle. */
   readonly #underway = new Map<KeyString, Map<string, Progress>>();
@@ -43,7 +43,7 @@ export class MountProgress {
     this.#clock = clock;
   }
 
-  /** From the first call on the mount waits. */
+  /** Starts the waiting time at the first call. */
   begin(request: PodListeners, handle: string): void {
     const progress = this.#of(request, handle);
     this.#set(request, handle, { ...progress, since: progress.since ?? this.#clock() });
@@ -62,8 +62,8 @@ export class MountProgress {
   }
 
   /**
-   * Takes note of how the mounts of a request stand. `shown`, by handle: what has been waited for longer than a moment,
-   * and undefined for what is complete. `next`: in how many milliseconds to look again at what has not.
+   * Updates the states of a request's mounts. `shown`, by handle: reasons that lasted longer than a moment, and undefined for
+   * complete mounts. `next`: milliseconds until the next check of the others.
    */
   update(
     request: PodListeners,

@@ -1,7 +1,6 @@
 /**
- * Answers the mounts of one pod (one PodListeners): makes the Listener if the volume names a class, labels volume and
- * pod, and writes down the addresses, now and whenever they change. The entry comes last, so an entry means that
- * everything before it was done.
+ * Reconciles the mounts of one pod (one PodListeners): creates the Listener if the volume names a class, labels volume and pod,
+ * and writes the addresses, now and on changes. The entry is written last, so an entry means that all other steps are done.
  */
 import { podListeners, type Listener, type PodListeners } from '../../api/listeners/index.ts';
 import { isEnding } from '../../api/listeners/mount-status.ts';
@@ -30,14 +29,14 @@ export interface MountReconcilerOptions {
   readonly client: KubeClient;
   readonly caches: ClusterCaches;
   readonly events: EventRecorder;
-  /** Milliseconds, monotonic. */
+  /** Clock in milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
-/** One look at a request. */
+/** State of one reconcile of a request. */
 interface Visit {
   readonly request: PodListeners;
-  /** The pod as the API server has it: read where it is needed, once. */
+  /** Reads the pod from the API server when needed, at most once. */
   readonly readPod: () => Promise<Pod | undefined>;
   readonly readClaim: (volume: PersistentVolume) => Promise<PersistentVolumeClaim | undefined>;
   readonly signal: AbortSignal;
@@ -48,7 +47,7 @@ export class MountReconciler {
   readonly #preparation: MountPreparation;
   readonly #answers: MountAnswers;
   readonly #progress: MountProgress;
-  /** The uids of requests whose pod was seen on the node that asks. */
+  /** UIDs of requests whose pod was seen on the requesting node. */
   readonly #genuine = new Set<string | undefined>();
 
   constructor(options: MountReconcilerOptions) {
@@ -67,17 +66,16 @@ export class MountReconciler {
     });
   }
 
-  /** Also after each look, during which pod and request may have gone. */
+  /**
+   * Removes the progress of a deleted pod and request. Also called after each reconcile, during which both may have been deleted.
+   */
   #removeGone(key: KeyString): void {
     const { caches } = this.#options;
     const isGone = caches.podListeners.get(key) === undefined && caches.startingPods.by('request', key).length === 0;
     if (isGone) this.#progress.forget(key);
   }
 
-  /**
-   * What the API server refuses is told of in the status, and only then rejects: that is how a reconcile asks the queue
-   * to be tried again later and later.
-   */
+  /** A refusal of the API server is first written to the status, then rejected, so that the queue retries with backoff. */
   async reconcile(key: KeyString, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     try {
       return await this.#scan(key, signal);
@@ -108,9 +106,9 @@ export class MountReconciler {
   }
 
   /**
-   * A pod that has not started is made ready before its node asks, as far as it has come: its Listener while it waits for a
-   * node, labels and addresses as soon as it has one. The label is also news for the kubelet, which looks at the pod again
-   * at once where its first look came too early. What cannot be done yet waits for the next change, or for the request.
+   * Prepares a pod that has not started before its node requests the mount: its Listener while it waits for a node, labels and
+   * addresses once it has one. The label also triggers the kubelet, which then retries at once if its first sync came too early.
+   * Incomplete steps wait for the next change or the request.
    */
   async #prepareAhead(key: KeyString, signal: AbortSignal): Promise<undefined> {
     const { caches } = this.#options;
@@ -127,18 +125,18 @@ export class MountReconciler {
     const visit = this.#visit(request, signal);
     const states: MountState[] = [];
     for (const volume of volumes) states.push(await this.#stateAhead(visit, volume, pod));
-    // One that is not ready is asked for by the node, and told what it waits for; the others come with it.
+    // For a volume that is not ready, the node sends a request and gets the reason. The other volumes are then answered with it.
     if (!states.every((state) => 'entries' in state)) return;
     try {
       await this.#answers.createAnswered(request, states, signal);
     } catch (error) {
-      // No request stands yet that could say so.
+      // No request exists yet whose status could show the refusal.
       if (isRefusal(error) && !isNamespaceTerminating(error)) this.#answers.warn(request, 'Refused', refusedMessage(error));
       throw error;
     }
   }
 
-  /** That the pod mounts this volume is what its spec says; that the volume is the claim's, only the claim itself. */
+  /** The pod's spec proves that it mounts the claim; only the claim itself proves that the volume belongs to it. */
   async #stateAhead(visit: Visit, volume: PersistentVolume, pod: Pod): Promise<MountState> {
     const handle = volume.spec?.csi?.volumeHandle ?? '';
     const isChecked = this.#progress.prepared(visit.request, handle) !== undefined;
@@ -158,8 +156,8 @@ export class MountReconciler {
   }
 
   /**
-   * A request is looked at when it is first seen, whatever it asks for: one in the name of another node's pod keeps
-   * that node from asking, even if it asks for nothing. Entries are the controller's own, so they vouch for a request.
+   * Checks each new request, whatever it contains: one in the name of another node's pod prevents that node from creating its
+   * own, even if it requests nothing. Only the controller writes entries, so a request with entries is genuine.
    */
   async #isForged({ request, readPod, signal }: Visit): Promise<boolean> {
     if (this.#genuine.has(request.metadata.uid) || Object.keys(request.spec.listeners).length > 0) return false;
@@ -170,7 +168,10 @@ export class MountReconciler {
     return !asker.ok && asker.isForged;
   }
 
-  /** A node asked in the name of a pod that is not its own. Its object would keep the right node from asking. */
+  /**
+   * Deletes a request that a node made for a pod of another node, because the object would prevent the right node from
+   * requesting.
+   */
   async #reject(request: PodListeners, why: Waiting, signal: AbortSignal): Promise<void> {
     this.#answers.warn(request, why.reason, why.message);
     const { uid } = request.metadata;
@@ -181,15 +182,15 @@ export class MountReconciler {
   async #podOf(request: PodListeners, signal: AbortSignal): Promise<Pod | undefined> {
     const { client, caches } = this.#options;
     const [starting] = caches.startingPods.by('request', keyOf(request));
-    // A pod never moves. One that has no node here may have it by now: whoever asks in its name says so.
+    // A pod never moves. If the cached pod has no node, a request in its name shows that it may have one by now.
     if (starting !== undefined && (starting.spec?.nodeName !== undefined || request.metadata.uid === undefined)) return starting;
     const { namespace = '' } = request.metadata;
     return client.find(pods, { namespace, name: ownerOf(request)?.name ?? '-' }, { signal });
   }
 
   /**
-   * An object that an earlier system left behind has addresses, but names no node and no mounts, so nobody follows it.
-   * What is missing is read off the pod.
+   * Adopts an object of an earlier system. It has addresses but names neither node nor mounts, so no driver follows it. The
+   * missing fields are derived from the pod.
    */
   async #adopt({ request, readPod, signal }: Visit): Promise<undefined> {
     const pod = await readPod();
@@ -207,7 +208,7 @@ export class MountReconciler {
     checkKept('PodListeners', 'spec.nodeName', written.spec.nodeName !== undefined);
   }
 
-  /** What the API server will not have is for a person to mend, and no reason to leave the pod's other volumes undone. */
+  /** A refusal needs a fix by the user, and must not block the pod's other volumes. */
   async #stateOrRefusal(visit: Visit, handle: string): Promise<MountState> {
     try {
       this.#progress.begin(visit.request, handle);
@@ -248,7 +249,7 @@ export class MountReconciler {
     const { request, readPod, readClaim, signal } = visit;
     const { volume, target, known } = about;
     const isPlaced = request.spec.nodeName !== undefined;
-    // Whoever has it already is told of other ports when the pod starts, which it may never do.
+    // Changed ports of an existing Listener are written only when the pod is placed; an unplaced pod may never start.
     if (!isPlaced && known !== undefined) return waitingFor(handle, 'ListenerPending', NO_NODE);
     const isAsked = target.kind === 'class' && prepared === undefined;
     const [asked, claim] = await Promise.all([readPod(), isAsked ? readClaim(volume) : undefined]);
@@ -265,7 +266,7 @@ export class MountReconciler {
     return this.#entriesFor(request, handle, listener, volumes);
   }
 
-  /** Pods that share a claim share its Listener, which has the ports of the last one that started. */
+  /** Pods that share a claim share its Listener, which has the ports of the pod that started last. */
   #warnOfPorts(request: PodListeners, handle: string, { before, now }: { readonly before: Listener; readonly now: Listener }): void {
     const sharing = this.#options.caches.podListeners.by('handle', handle);
     const other = sharing.find((each) => keyOf(each) !== keyOf(request) && !isEnding(each, handle));
@@ -297,7 +298,7 @@ function portsText({ spec }: Listener): string {
 
 const NO_NODE = 'The pod has no node yet.';
 
-/** The pod's volumes that are answered already, with this very Listener. */
+/** Names of the pod's volumes that are answered already with this Listener. */
 function volumesAnswered(request: PodListeners, handle: string, known: Listener | undefined): readonly string[] | undefined {
   const done = Object.entries(request.spec.listeners).filter(([, entry]) => entry.volumeHandle === handle);
   const isCurrent = done.length > 0 && done.every(([, entry]) => entry.listenerUid === known?.metadata.uid);

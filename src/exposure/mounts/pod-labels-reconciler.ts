@@ -1,6 +1,6 @@
 /**
- * Restores the label by which a Listener's Service selects a running pod, where something else took it away. Running pods
- * are not watched: that a pod left the Service's endpoints tells of it, as it does of pods that end.
+ * Restores the label by which a Listener's Service selects a running pod if something else removed it. Running pods are not
+ * watched. A pod that left the Service's endpoints triggers this, and so does a pod that ends.
  */
 import type { KubeClient } from '../../kube/contract.ts';
 import { pods } from '../../kube/resource.ts';
@@ -10,7 +10,7 @@ import { targetOf } from '../cluster/volumes.ts';
 import { checkMount, endOf, isOwnedByVolume, ownerOf } from './mount-plan.ts';
 import { MountPreparation } from './mount-preparation.ts';
 
-/** The key is a PodListeners'. */
+/** Keys are those of PodListeners. */
 export function createPodLabelsReconciler({ client, caches }: { readonly client: KubeClient; readonly caches: ClusterCaches }): Reconcile {
   const preparation = new MountPreparation(client, caches);
   return async (key, signal) => {
@@ -24,7 +24,7 @@ export function createPodLabelsReconciler({ client, caches }: { readonly client:
       const target = volume === undefined ? undefined : targetOf(volume);
       const listener = target === undefined ? undefined : caches.listeners.get(`${target.namespace}/${target.name}`);
       if (volume === undefined || listener === undefined || !checkMount(request, pod, volume).ok) continue;
-      // A user's Listener of the claim's name does not get the pod, as in a mount.
+      // As in a mount, a user's Listener that has the claim's name does not select the pod.
       if (target?.kind === 'class' && !isOwnedByVolume(listener, volume)) continue;
       await preparation.label(listener, { volume, pod }, signal);
     }

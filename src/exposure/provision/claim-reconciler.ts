@@ -1,6 +1,6 @@
 /**
- * Makes the volume of a claim and binds the two, as a provisioner and kube-controller-manager do together. Each step is taken on what is
- * seen, never on what was done before, so that whoever comes next (another leader, an external-provisioner) goes on from there.
+ * Creates the volume of a claim and binds the two, as a provisioner and kube-controller-manager do together. Each step depends
+ * only on the observed state, so another leader or an external-provisioner can continue from any point.
  */
 import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.ts';
 import { isAlreadyExists, isRefusal } from '../../kube/errors.ts';
@@ -32,37 +32,37 @@ export interface ClaimReconcilerOptions {
   readonly client: KubeClient;
   readonly caches: ClusterCaches & ProvisionCaches;
   readonly events: EventRecorder;
-  /** Milliseconds, monotonic. */
+  /** Clock in milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
 /**
- * What is refused is looked at again when any of what it was refused for changes. This is for its event, which Kubernetes forgets after an
- * hour and which counts as the same one for six minutes. In milliseconds.
+ * A refused claim is retried when anything changes that it was refused for. This interval in milliseconds repeats its event,
+ * which Kubernetes deletes after an hour and counts as the same one for six minutes.
  */
 const REMINDER = 5 * 60_000;
 
 /**
- * Milliseconds for kube-controller-manager to write its annotation. Where many claims come at once it takes longer, and is spared
- * that write if the volume has been named by then.
+ * Milliseconds for which kube-controller-manager may write its annotation. With many claims it takes longer, and saves that write
+ * if the volume's name is already set.
  */
 const LONGEST_WAIT = 150;
 
-/** Of a Node. */
+/** Maximum length of a Node's name in a message. */
 const LONGEST_NAME = 253;
 
 type EventReason = 'ProvisioningFailed' | 'AnnotationWithoutEffect';
 
-/** A wish that can be carried out. */
+/** Decision for a claim that can be provisioned. */
 interface Decision {
   readonly selection: Selection;
-  /** Where the volume stays. */
+  /** Node to which the volume is pinned. */
   readonly node: string | undefined;
 }
 
 export class ClaimReconciler {
   readonly #options: ClaimReconcilerOptions;
-  /** When the volume's name is written at the latest, by UID of the claim. */
+  /** Time by which the volume's name is written, by UID of the claim. */
   readonly #awaited = new Map<string, number>();
 
   constructor(options: ClaimReconcilerOptions) {
@@ -90,7 +90,10 @@ export class ClaimReconciler {
     return undefined;
   }
 
-  /** kube-controller-manager reports ProvisioningFailed if its own write of the claim meets this one. */
+  /**
+   * Writes the name after a delay: kube-controller-manager reports ProvisioningFailed if its own write of the claim conflicts
+   * with this one.
+   */
   async #nameInTime(
     claim: PersistentVolumeClaim,
     key: KeyString,
@@ -111,7 +114,7 @@ export class ClaimReconciler {
     return end - now;
   }
 
-  /** A claim is followed until it is bound. What is changed then has no effect, and nothing else would say so. */
+  /** Reports changed annotations of a bound claim: they have no effect, and nothing else would report it. */
   #checkAnnotations(claim: PersistentVolumeClaim): void {
     const volume = this.#options.caches.volumes.get(claim.spec?.volumeName ?? '');
     const changed = volume && annotationWithoutEffect(claim, volume);
@@ -147,7 +150,7 @@ export class ClaimReconciler {
     return this.#nameInTime(current, key, volume, signal);
   }
 
-  /** Or why not, for whoever wrote the claim. */
+  /** The decision, or the reason against it in words for the claim's author. */
   #decide(claim: PersistentVolumeClaim, storageClass: StorageClass, node: Node | undefined): Decision | string {
     const { caches } = this.#options;
     const unsupported = whyUnsupported(claim);
@@ -165,7 +168,7 @@ export class ClaimReconciler {
       : { selection, node: pinned };
   }
 
-  /** Undefined where it was made before, by whomever: the watch is about to tell of it. */
+  /** Undefined if the volume exists already: the watch is about to report it. */
   async #create(claim: PersistentVolumeClaim, planned: PersistentVolume, signal: AbortSignal): Promise<PersistentVolume | undefined> {
     try {
       const volume = await this.#options.client.create(persistentVolumes, planned, { signal });
@@ -178,7 +181,7 @@ export class ClaimReconciler {
     }
   }
 
-  /** The uid keeps this, and what follows, off a successor of the claim. */
+  /** The UID protects a new claim of the same name from this write and the following ones. */
   async #name(claim: PersistentVolumeClaim, key: KeyString, { metadata }: PersistentVolume, signal: AbortSignal): Promise<void> {
     if (claim.spec?.volumeName === metadata.name) return;
     const patch = {
@@ -190,8 +193,8 @@ export class ClaimReconciler {
   }
 
   /**
-   * The kubelet wants the phase, the scheduler the annotation. The two are one write, since a write of the status takes annotations too:
-   * neither goes on while the other would still wait.
+   * The kubelet waits for the phase, the scheduler for the annotation. A status write also accepts annotations, so one write sets
+   * both at the same time.
    */
   async #bind(claim: PersistentVolumeClaim, key: KeyString, { spec }: PersistentVolume, signal: AbortSignal): Promise<void> {
     const status = { phase: 'Bound', accessModes: spec?.accessModes, capacity: spec?.capacity };
@@ -201,13 +204,18 @@ export class ClaimReconciler {
     caches.claims.wrote(await client.patch(persistentVolumeClaims, parseKey(key), patch, options));
   }
 
-  /** The scheduler may know a node before the cache does. But whoever may edit the claim can write anything there. */
+  /**
+   * The scheduler may know a node before the cache does. The name is checked, because users who can edit the claim can write any
+   * text there.
+   */
   async #nodeNamed(name: string, signal: AbortSignal): Promise<Node | undefined> {
     if (!isResourceName(name)) return undefined;
     return this.#options.caches.nodes.get(name) ?? (await this.#options.client.find(nodes, { name }, { signal }));
   }
 
-  /** Without the annotation the scheduler begins anew with the pod. The resource version keeps this off a node that was selected since. */
+  /**
+   * Without the annotation the scheduler restarts with the pod. The resource version protects a node that was selected meanwhile.
+   */
   async #askForAnotherNode({ metadata }: PersistentVolumeClaim, key: KeyString, signal: AbortSignal): Promise<void> {
     const { client, caches } = this.#options;
     const { uid, resourceVersion } = metadata;
@@ -215,7 +223,7 @@ export class ClaimReconciler {
     caches.claims.wrote(await client.patch(persistentVolumeClaims, parseKey(key), patch, { type: 'merge', signal }));
   }
 
-  /** On the claim, and on the pods that wait for it: a pod's own events say only that its claims are not bound. */
+  /** Records the event on the claim and on waiting pods: a pod's own events say only that its claims are not bound. */
   #warn(claim: PersistentVolumeClaim, note: string, reason: EventReason = 'ProvisioningFailed'): void {
     const { events, caches } = this.#options;
     const about = [{ of: persistentVolumeClaims, metadata: claim.metadata }];

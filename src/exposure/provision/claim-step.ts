@@ -1,4 +1,4 @@
-/** What comes next for a claim: pure. */
+/** Decides the next step for a claim. Pure. */
 import { DRIVER_NAME, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from '../../kube/objects.ts';
 import { runsDriver } from '../cluster/volumes.ts';
@@ -6,17 +6,17 @@ import { isBound, provisionerOf, selectedNodeOf, volumeNameFor } from '../cluste
 
 export type ClaimStep =
   | { readonly do: 'nothing' }
-  /** `node`: the one that the scheduler selected; undefined where the class does not wait for one. */
+  /** `node`: the scheduler's selection, or undefined if the class does not wait for one. */
   | { readonly do: 'provision'; readonly storageClass: StorageClass; readonly node: string | undefined }
   /** Write the volume's name into the claim. */
   | { readonly do: 'name'; readonly volume: PersistentVolume }
-  /** And that it is bound. */
+  /** Mark the claim as bound. */
   | { readonly do: 'bind'; readonly volume: PersistentVolume };
 
 const NOTHING: ClaimStep = { do: 'nothing' };
 /**
- * `volume`: the one by the name that this claim's volume has, where it exists. `pods`: those that mount the claim and have
- * not started.
+ * @param volume the volume with the name reserved for this claim, if it exists
+ * @param pods pods that mount the claim and have not started
  */
 export function nextStep(
   claim: PersistentVolumeClaim,
@@ -32,25 +32,25 @@ export function nextStep(
   if (volume !== undefined) return stepWith(claim, volume);
   if (storageClass?.provisioner !== DRIVER_NAME) return NOTHING;
   const named = provisionerOf(claim);
-  // A claim of the driver's own class need not wait until kube-controller-manager has named the driver on it. Of one of another class
-  // nothing but that annotation tells the API server's policy that it is ours to write (deploy/chart/templates/controller-policy.yaml).
+  // A claim of the driver's own class need not wait for kube-controller-manager's annotation. For a claim of another class, the
+  // API server's policy allows our writes only because of that annotation (deploy/chart/templates/controller-policy.yaml).
   if (named === undefined ? claim.spec?.storageClassName !== DRIVER_NAME : named !== DRIVER_NAME) return NOTHING;
   if (storageClass.volumeBindingMode === 'WaitForFirstConsumer') {
-    // The scheduler does not see a pod whose spec.nodeName is set when it is created, so it selects no node for its claims.
+    // The scheduler ignores a pod created with spec.nodeName, so it selects no node for its claims.
     const node = selectedNodeOf(claim) ?? pods.find(({ spec }) => spec?.nodeName !== undefined)?.spec?.nodeName;
     return node === undefined ? NOTHING : { do: 'provision', storageClass, node };
   }
-  // A volume that exists is preferred; that there is none, kube-controller-manager says by this annotation.
+  // An existing volume is preferred. With this annotation kube-controller-manager reports that none exists.
   return named === DRIVER_NAME ? { do: 'provision', storageClass, node: undefined } : NOTHING;
 }
 
 /**
- * The phase is what makes it safe to bind. kube-controller-manager keeps claims and volumes in two stores that two workers fill, each at
- * the pace of its own writes. A claim that is bound to a volume which is not in its store yet, it takes for one that lost its volume
- * (`ClaimLost`, pv_controller.go, syncBoundClaim), and one that is Bound without the annotation it sets back to Pending. `Bound` in
- * the volume's status is that program's own writing (the API server lets nobody set a phase at creation), so the volume is in its store.
+ * The volume's phase makes binding safe. kube-controller-manager caches claims and volumes separately, and each worker lags
+ * behind its own writes. It marks a claim bound to a volume missing in its cache as lost (`ClaimLost`, pv_controller.go,
+ * syncBoundClaim), and resets a claim that is Bound without the annotation to Pending. Only that controller can write `Bound` to
+ * the volume's status (no phase can be set at creation), so the volume is then in its cache.
  *
- * A name that stands in the claim before is safe: it is waited for (syncUnboundClaim), and spares that program its own writes.
+ * Writing the claim's volumeName earlier is safe: it is waited for (syncUnboundClaim), and saves that controller its own writes.
  */
 function stepWith(claim: PersistentVolumeClaim, volume: PersistentVolume): ClaimStep {
   const { metadata, spec, status } = volume;
@@ -61,8 +61,8 @@ function stepWith(claim: PersistentVolumeClaim, volume: PersistentVolume): Claim
 }
 
 /**
- * A node for a volume that is pinned although nobody waits for it (volumeBindingMode: Immediate). The replicas of a StatefulSet get one
- * after the other.
+ * A node for a pinned volume that no pod waits for (volumeBindingMode: Immediate). Replicas of a StatefulSet are spread
+ * round-robin.
  */
 export function spreadNode(claimName: string, storageClass: StorageClass, nodes: Iterable<Node>): string | undefined {
   const candidates = [...nodes]
@@ -75,7 +75,7 @@ export function spreadNode(claimName: string, storageClass: StorageClass, nodes:
   return candidates[(hash + Number(ordinal)) % candidates.length];
 }
 
-/** StorageClass.allowedTopologies: any one of the terms. */
+/** StorageClass.allowedTopologies: one matching term is enough. */
 function isAllowed(node: string, { allowedTopologies = [] }: StorageClass): boolean {
   if (allowedTopologies.length === 0) return true;
   return allowedTopologies.some(({ matchLabelExpressions = [] }) =>

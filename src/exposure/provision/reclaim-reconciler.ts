@@ -1,4 +1,7 @@
-/** Deletes volumes whose claim is gone (`Released`), whoever made them. There is nothing behind a listener volume that would have to go first. */
+/**
+ * Deletes volumes whose claim is gone (`Released`), whatever created them. A listener volume has no backing storage to delete
+ * first.
+ */
 import { DRIVER_NAME } from '../../api/listeners/names.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { isNotFound } from '../../kube/errors.ts';
@@ -8,10 +11,10 @@ import type { Reconcile } from '../../work/reconcile.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
 import { PROVISIONED_BY } from '../cluster/volumes.ts';
 
-/** By this external-provisioner keeps a volume that it made or found until what is behind it is deleted. */
+/** Finalizer with which external-provisioner protects a volume until its backing storage is deleted. */
 const FINALIZER = 'external-provisioner.volume.kubernetes.io/finalizer';
 
-/** `unprotect`: take the finalizer away, for which nobody else is there. */
+/** `unprotect`: remove the finalizer, because no external-provisioner runs that would do it. */
 export function reclaimStep({ metadata, spec, status }: PersistentVolume): 'nothing' | 'delete' | 'unprotect' {
   if (spec?.csi?.driver !== DRIVER_NAME || (metadata.annotations?.[PROVISIONED_BY] ?? DRIVER_NAME) !== DRIVER_NAME) return 'nothing';
   const unprotect = metadata.finalizers?.includes(FINALIZER) === true ? 'unprotect' : 'nothing';
@@ -20,7 +23,7 @@ export function reclaimStep({ metadata, spec, status }: PersistentVolume): 'noth
   return metadata.deletionTimestamp === undefined ? 'delete' : unprotect;
 }
 
-/** The key is the name of a PersistentVolume. */
+/** Keys are names of PersistentVolumes. */
 export function createReclaimReconciler({ client, caches }: { readonly client: KubeClient; readonly caches: ClusterCaches }): Reconcile {
   return async (name, signal) => {
     const volume = caches.volumes.get(name);

@@ -1,4 +1,7 @@
-/** The PersistentVolume of a claim: pure. The same, name and all, that external-provisioner makes of this driver's answers. */
+/**
+ * The PersistentVolume of a claim. Pure. It equals the one that external-provisioner creates from this driver's responses,
+ * including the name.
+ */
 import { DRIVER_NAME, LISTENER_NAMESPACE_LABEL, LISTENER_NAME_LABEL, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../kube/objects.ts';
 import { persistentVolumeClaims, apiVersionOf } from '../../kube/resource.ts';
@@ -8,8 +11,8 @@ import { refuseName } from '../listeners/service-plan.ts';
 import { BLOCK, type Selection } from './volume-request.ts';
 
 /**
- * Where external-provisioner finds the Secrets for a deletion. Empty is what it writes where there are none; left out, it looks for
- * the StorageClass.
+ * Annotations in which external-provisioner finds the Secrets for a deletion. It writes empty values if there are none. If they
+ * are absent, it looks up the StorageClass.
  */
 const DELETION_SECRETS = [
   'volume.kubernetes.io/provisioner-deletion-secret-name',
@@ -18,7 +21,7 @@ const DELETION_SECRETS = [
 
 const FS_TYPES: ReadonlySet<string> = new Set(['csi.storage.k8s.io/fstype', 'fstype']);
 
-/** `node`: where the volume stays; undefined where any node will do. */
+/** @param node node to which the volume is pinned; undefined for any node */
 export function planVolume(
   claim: PersistentVolumeClaim,
   {
@@ -62,7 +65,7 @@ export function planVolume(
   return labelled(volume);
 }
 
-/** What no listener volume can be, in words for whoever wrote the claim. */
+/** What a listener volume does not support, in words for the claim's author. */
 export function whyUnsupported({ spec = {} }: PersistentVolumeClaim): string | undefined {
   if (spec.volumeMode === 'Block') return BLOCK;
   if (spec.dataSource != null || spec.dataSourceRef != null) {
@@ -79,10 +82,10 @@ function affinityTo(node: string): NonNullable<NonNullable<PersistentVolume['spe
   return { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: TOPOLOGY_KEY, operator: 'In', values: [node] }] }] } };
 }
 
-/** Which Listener it is about, as it is labelled anyway when it is mounted (mounts/mount-preparation.ts), so that this need not be written then. */
+/** Sets the Listener's labels at creation, which a mount would otherwise add later (mounts/mount-preparation.ts). */
 function labelled(volume: PersistentVolume): PersistentVolume {
   const target = targetOf(volume);
-  // The mount of a Listener whose name is too long for a label is refused, with what to do.
+  // If the Listener's name is too long for a label, the mount is refused with advice.
   if (target === undefined || refuseName(target.name) !== undefined) return volume;
   const labels = { [LISTENER_NAMESPACE_LABEL]: target.namespace, [LISTENER_NAME_LABEL]: target.name };
   return { ...volume, metadata: { ...volume.metadata, labels } };

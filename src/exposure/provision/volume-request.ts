@@ -1,4 +1,7 @@
-/** What a claim asks for: the one rule, whoever makes the volume (claim-reconciler.ts, or a sidecar through csi/controller-service.ts). */
+/**
+ * What a claim requests. The same rule for both ways of creating volumes: claim-reconciler.ts, and a sidecar through
+ * csi/controller-service.ts.
+ */
 import { LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION } from '../../api/listeners/names.ts';
 import type { Listener, ListenerClass } from '../../api/listeners/index.ts';
 import type { Cache } from '../../kube/contract.ts';
@@ -10,7 +13,7 @@ import { quoted, shownValue } from '../../text/printable.ts';
 
 export { isPinned } from '../cluster/volumes.ts';
 
-/** A Listener that exists, or one of its own of a class. */
+/** An existing Listener, or a class for which the volume gets a Listener of its own. */
 export interface Selection {
   readonly annotation: typeof LISTENER_NAME_ANNOTATION | typeof LISTENER_CLASS_ANNOTATION;
   readonly name: string;
@@ -26,13 +29,13 @@ export interface Policy {
 export interface Refused {
   readonly ok: false;
   readonly code: 'csi-claim' | 'class-not-found' | 'listener-not-found' | 'no-class';
-  /** For whoever wrote the claim. */
+  /** Message for the claim's author. */
   readonly message: string;
 }
 
 export type VolumeRequest = { readonly ok: true; readonly selection: Selection; readonly listenerClass: ListenerClass } | Refused;
 
-/** What is refused may be mended at any time: by the claim's annotations, the class, or the Listener. */
+/** A refusal may be fixed at any time by changing the claim's annotations, the class, or the Listener. */
 export function requestOf(claim: PersistentVolumeClaim, policy: Policy): VolumeRequest {
   const selected = selectionOf(claim);
   if (!('selection' in selected)) return selected;
@@ -52,7 +55,7 @@ export function requestOf(claim: PersistentVolumeClaim, policy: Policy): VolumeR
   return refuse('class-not-found', `ListenerClass ${named.className}, which ${named.origin} names, does not exist. ${advice}`);
 }
 
-/** Exactly one of the two annotations, with a name in it. */
+/** Requires exactly one of the two annotations, with a valid name. */
 function selectionOf(claim: PersistentVolumeClaim): { readonly selection: Selection } | Refused {
   const { annotations = {}, namespace, name } = claim.metadata;
   const found = ([LISTENER_NAME_ANNOTATION, LISTENER_CLASS_ANNOTATION] as const).filter((key) => Object.hasOwn(annotations, key));
@@ -72,7 +75,7 @@ function selectionOf(claim: PersistentVolumeClaim): { readonly selection: Select
   return refuse('csi-claim', `${where}: the annotation ${annotation} holds ${quoted(value)}, which is not the name of an object.`);
 }
 
-/** An annotation whose name is nearly one of the two. */
+/** Advice if the name of an annotation is similar to one of the two. */
 function mistypedIn(keys: readonly string[]): string {
   for (const key of keys) {
     const [group = '', name] = key.split('/');
