@@ -1,19 +1,19 @@
-/** Which fields of an object something else has changed, and which field manager did it: pure. */
+/** Finds the fields of an object that something else changed, and the field manager that did it. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../text/is-record.ts';
 import { printable, quoted } from '../text/printable.ts';
 import type { RepairReport } from '../work/repair-limiter.ts';
 import type { KubeObject } from './objects.ts';
 
-/** From an object down to a field. Elements of a list are `[NAME]` where they have names, else the list is one field. */
+/** Path from an object to a field. List elements with names are `[NAME]`; other lists count as one field. */
 export type FieldPath = readonly string[];
 
-/** A message has no room for more. */
+/** Maximum number of fields in a message. */
 const MOST_FIELDS = 3;
 
 /**
- * The first few fields of `wanted` that `current` does not have so.
- * @param isSame compares two values of a field; `current` may have more fields than are wanted
+ * The first few fields of `wanted` that differ in `current`.
+ * @param isSame compares two values of a field; `current` may have additional fields
  */
 export function changedFields(
   current: unknown,
@@ -38,7 +38,7 @@ export function changedFields(
   return found.length === 0 ? [[]] : found.slice(0, MOST_FIELDS);
 }
 
-/** `spec.ports[http].port`; `metadata.labels["example.com/team"]`. */
+/** Formats `spec.ports[http].port` and `metadata.labels["example.com/team"]`. */
 export function formatField(path: FieldPath): string {
   const text = path
     .map((key, index) => (key.startsWith('[') ? key : PLAIN.test(key) ? `${index === 0 ? '' : '.'}${key}` : `["${key}"]`))
@@ -47,7 +47,7 @@ export function formatField(path: FieldPath): string {
 }
 
 /**
- * The manager that wrote the field last, else the one that wrote the object last.
+ * The manager that last wrote the field, else the one that last wrote the object.
  * @param isOurs whether a manager is this program
  */
 export function managerOf({ metadata }: KubeObject, path: FieldPath, isOurs: (manager: string) => boolean): string | undefined {
@@ -63,8 +63,8 @@ export function managerOf({ metadata }: KubeObject, path: FieldPath, isOurs: (ma
 }
 
 /**
- * What to report of an object that something else keeps changing back.
- * @param current with its `managedFields`; undefined: it was deleted
+ * The report about an object that something else keeps changing back.
+ * @param current the object with its `managedFields`; undefined if it was deleted
  */
 export function repairReportOf(
   current: KubeObject | undefined,
@@ -90,7 +90,7 @@ function isNamed(value: unknown): value is { readonly name: string } {
   return isRecord(value) && typeof value['name'] === 'string';
 }
 
-/** Down to the path, or as deep as the manager's fields go along it. */
+/** Checks ownership along the path, as deep as the manager's fields go. */
 function owns(fields: unknown, [key, ...rest]: FieldPath): boolean {
   if (key === undefined || !isRecord(fields)) return true;
   const field = fields[`f:${key}`];

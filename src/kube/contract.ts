@@ -1,17 +1,17 @@
 /**
- * What the other rooms see of the Kubernetes client. Everything below is implemented in this folder; nothing here
- * knows a Listener.
+ * Interfaces of the Kubernetes client for other modules. They are implemented in this directory, and nothing here depends on
+ * Listeners.
  */
 import type { KubeObject, ObjectReference } from './objects.ts';
 import type { Resource } from './resource.ts';
 
-/** Names one object. `namespace` is left out for cluster-scoped kinds. */
+/** Name of one object. `namespace` is absent for cluster-scoped kinds. */
 export interface Key {
   readonly namespace?: string;
   readonly name: string;
 }
 
-/** `namespace/name`, or `name` for cluster-scoped objects: the key of caches, and what queues are given. */
+/** `namespace/name`, or `name` for cluster-scoped objects: the key of caches and queues. */
 export type KeyString = string;
 
 export interface RequestOptions {
@@ -19,17 +19,17 @@ export interface RequestOptions {
 }
 
 export interface Selection {
-  /** Left out: all namespaces. */
+  /** Namespace to select. Default: all namespaces. */
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
 }
 
 export interface WriteOptions extends RequestOptions {
-  /** The field manager (metadata.managedFields); defaults to the client's own. */
+  /** Field manager (metadata.managedFields). Default: the client's own. */
   readonly fieldManager?: string;
   readonly subresource?: 'status';
-  /** Refuse fields that the kind does not have (400) instead of dropping them. Server-side apply refuses them anyway. */
+  /** Whether to refuse unknown fields (400) instead of dropping them. Server-side apply always refuses them. */
   readonly strict?: boolean;
 }
 
@@ -39,16 +39,16 @@ export interface PatchOptions extends WriteOptions {
 }
 
 export interface DeleteOptions extends RequestOptions {
-  /** The call fails with a conflict when the object is another one. */
+  /** UID precondition: the call fails with a conflict if the object has another UID. */
   readonly uid?: string;
 }
 
 /** One page of a list. */
 export interface Page<T extends KubeObject> {
   readonly items: readonly T[];
-  /** Where a watch goes on from, once the last page is in. */
+  /** Version from which a watch can start after the last page. */
   readonly resourceVersion: string;
-  /** Present where more pages follow. */
+  /** Token of the next page, if there is one. */
   readonly continue?: string;
 }
 
@@ -59,51 +59,51 @@ export interface PageOptions extends RequestOptions {
 
 export type WatchEvent<T extends KubeObject> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
-  /** `initialEventsEnd`: all objects that existed when the watch began have been sent (sendInitialEvents). */
+  /** `initialEventsEnd`: all objects that existed at the start of the watch have been sent (sendInitialEvents). */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string; readonly initialEventsEnd: boolean };
 
 export interface WatchOptions<T extends KubeObject> extends Selection {
   /** `{ after }`: changes after that resourceVersion. `{ initial: true }`: all objects first, then changes (watch-list). */
   readonly from: { readonly after: string } | { readonly initial: true };
-  /** The server ends the watch after this many seconds. */
+  /** Seconds after which the server ends the watch. */
   readonly timeoutSeconds: number;
   readonly signal?: AbortSignal;
-  /** Called synchronously and in order. What it throws ends the watch and is what `watch` rejects with. */
+  /** Called synchronously and in order. An error thrown here ends and rejects the watch. */
   readonly onEvent: (event: WatchEvent<T>) => void;
 }
 
-/** What a watch cache needs of a client. */
+/** Client methods that a watch cache needs. */
 export interface ListWatch {
   page<T extends KubeObject>(of: Resource<T>, selection: Selection, options?: PageOptions): Promise<Page<T>>;
-  /** Resolves when the server ends the watch in good order; rejects with an `ApiError` for an ERROR event. */
+  /** Resolves when the server ends the watch normally; rejects with an `ApiError` for an ERROR event. */
   watch<T extends KubeObject>(of: Resource<T>, options: WatchOptions<T>): Promise<void>;
 }
 
 /**
- * One API server. Every method rejects with an `ApiError` (the server answered with a Status), a
- * `TransportError` (no whole answer arrived), an `EarshotError` `kube-name` (a name that is no path segment) or, once its signal is
- * aborted, the signal's reason; the classes are in errors.ts.
+ * Client of one API server. Methods reject with an `ApiError` (the server answered with a Status), a `TransportError` (no
+ * complete response), an `EarshotError` `kube-name` (a name that is not a path segment), or the reason of an aborted signal.
+ * Classes: errors.ts.
  */
 export interface KubeClient extends ListWatch, AsyncDisposable {
   get<T extends KubeObject>(of: Resource<T>, key: Key, options?: RequestOptions): Promise<T>;
-  /** Undefined where the server answers 404 for the object. */
+  /** Undefined if the object does not exist (404). */
   find<T extends KubeObject>(of: Resource<T>, key: Key, options?: RequestOptions): Promise<T | undefined>;
-  /** All objects, in pages (limit 500, `continue`); pages are fetched as they are consumed. */
+  /** All objects, in pages that are fetched as they are consumed (limit 500, `continue`). */
   list<T extends KubeObject>(of: Resource<T>, selection?: Selection, options?: RequestOptions): AsyncIterable<T>;
   create<T extends KubeObject>(of: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
-  /** Server-side apply; name and namespace come from the object. Fields of other managers are taken over. */
+  /** Server-side apply. Name and namespace come from the object. Conflicting fields of other managers are taken over. */
   apply<T extends KubeObject>(of: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
   patch<T extends KubeObject>(of: Resource<T>, key: Key, patch: unknown, options: PatchOptions): Promise<T>;
   delete(of: Resource, key: Key, options?: DeleteOptions): Promise<void>;
 }
 
-/** Requests to one pod, for people. */
+/** Requests to one pod, on behalf of a user. */
 export interface PodAccess {
-  /** The last lines that a container of the pod wrote. */
+  /** Returns the last lines of a container's log. */
   log(pod: Key, options: LogOptions): Promise<string>;
-  /** The same, and each further line until the container or the signal ends it. */
+  /** Passes on the last lines and each new line until the container ends or the signal is aborted. */
   followLog(pod: Key, options: LogOptions, onLine: (line: string) => void): Promise<void>;
-  /** The body that the pod's HTTP server at `port` answers with, whatever its status. Takes the right to `get` `pods/proxy`. */
+  /** Body of the response from the pod's HTTP server at `port`, whatever its status. Requires permission to `get` `pods/proxy`. */
   getFromPod(pod: Key, options: PodRequest): Promise<string>;
 }
 
@@ -122,48 +122,53 @@ export interface PodRequest extends RequestOptions {
 
 export interface Change<T> {
   readonly type: 'added' | 'modified' | 'deleted';
-  /** For `deleted`, the last state known. */
+  /** For `deleted`, the last known state. */
   readonly object: T;
-  /** For `modified`, the state before. */
+  /** For `modified`, the previous state. */
   readonly previous?: T;
 }
 
-/** A watch cache as its readers see it. Only the informer that fills it can write. */
+/** The read side of a watch cache. Only the informer that fills it can write. */
 export interface Cache<T extends KubeObject> {
   readonly size: number;
   get(key: KeyString): T | undefined;
   values(): IterableIterator<T>;
-  /** Objects whose index function (given to the informer) returned `value`. Throws on an unknown index. */
+  /** Objects whose index function (passed to the informer) returned `value`. Throws for an unknown index. */
   by(index: string, value: string): readonly T[];
-  /** Resolves once the first whole list is in; rejects when the informer stops before that. */
+  /** Resolves once the first list is complete; rejects if the informer stops earlier. */
   readonly synced: Promise<void>;
   readonly isSynced: boolean;
-  /** Of the last whole list, empty before the first: an object of this resourceVersion or an older one that is not here does not exist. */
+  /**
+   * resourceVersion of the last complete list; empty before the first. An object of this or an older version that is not in the
+   * cache does not exist.
+   */
   readonly listedAt: string;
-  /** Called when a whole list has become current, after the changes that it brought. Returns the way to stop. */
+  /** Registers a handler for complete lists, called after their changes. Returns a function to unregister it. */
   onRelist(handler: () => void): () => void;
-  /** Called synchronously, after the cache holds the change. Returns the way to stop. */
+  /** Registers a handler, called synchronously after the cache contains the change. Returns a function to unregister it. */
   onChange(handler: (change: Change<T>) => void): () => void;
 }
 
 export interface InformerOptions<S extends KubeObject, T extends KubeObject> extends Selection {
   /**
-   * Reduces each object to what is needed before it is kept; undefined leaves the object out of the cache. Without it
-   * the whole object is kept but for `metadata.managedFields`, which is often half of it.
+   * Reduces each object before it is cached; undefined excludes it. Default: the whole object without `metadata.managedFields`,
+   * which is often half of it.
    */
   readonly project?: (object: S) => T | undefined;
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
   readonly signal: AbortSignal;
-  /** Told of everything that the informer recovers from: a cut watch, a relist, a handler or projection that threw. */
+  /**
+   * Called for everything that the informer recovers from: an interrupted watch, a relist, an error in a handler or projection.
+   */
   readonly onTrouble?: (trouble: InformerTrouble) => void;
 }
 
 export interface InformerTrouble {
   readonly resource: string;
-  /** resume: goes on from the last point. relist: begins anew. callback: the caller's own code threw. */
+  /** resume: continues from the last version. relist: starts again. callback: the caller's own code threw. */
   readonly kind: 'resume' | 'relist' | 'callback';
   readonly error: unknown;
-  /** Milliseconds until the next try; 0 for `callback`. */
+  /** Milliseconds until the next attempt; 0 for `callback`. */
   readonly delay: number;
 }
 
@@ -173,11 +178,9 @@ export type StartInformer = <S extends KubeObject, T extends KubeObject = S>(
   options: InformerOptions<S, T>,
 ) => Cache<T>;
 
-/** Writes events.k8s.io/v1 events, aggregated: the same one again raises a count instead of a new object. */
+/** Writes events.k8s.io/v1 events. Repeated events increase a count instead of creating a new object. */
 export interface EventRecorder extends AsyncDisposable {
-  /**
-   * Never rejects and never delays the caller; a failure is logged and counted. `note` is cut at 1,024 bytes.
-   */
+  /** Never rejects and never delays the caller; failures are logged and counted. `note` is truncated to 1,024 bytes. */
   record(event: {
     readonly regarding: ObjectReference;
     readonly type: 'Normal' | 'Warning';

@@ -1,18 +1,18 @@
 import type { CodeOf, ShownAs } from '../errors/catalogue.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 
-/** The API server answered, and the answer is no. */
+/** The API server answered with an error. */
 export class ApiError extends EarshotError<'kube-api'> {
-  /** HTTP status, or the Status' code where a watch carried it. */
+  /** HTTP status, or the code of the Status in a watch event. */
   readonly status: number;
-  /** Kubernetes' machine-readable reason (`NotFound`, `Conflict`, `Invalid`, …); empty where the answer was no Status. */
+  /** Kubernetes' machine-readable reason (`NotFound`, `Conflict`, `Invalid`, …); empty if the response was not a Status. */
   readonly reason: string;
-  /** The server's own words, cleaned of control characters and cut: fit for a condition or a log line. */
+  /** The server's message, without control characters and truncated, for conditions and log lines. */
   readonly statusMessage: string;
   readonly retryAfterSeconds: number | undefined;
-  /** The token with which an expired list may go on, as of another moment than it began. */
+  /** Token with which an expired list can continue, from another point in time. */
   readonly continueToken: string | undefined;
-  /** `reason` of each of details.causes. */
+  /** `reason` of each entry in details.causes. */
   readonly causes: readonly string[];
 
   constructor(call: string, answer: ApiErrorAnswer) {
@@ -35,11 +35,11 @@ export interface ApiErrorAnswer {
   readonly causes?: readonly string[] | undefined;
 }
 
-/** No whole answer arrived. */
+/** No complete response arrived. */
 export class TransportError extends EarshotError<TransportCode> {
-  /** False where the request certainly did not reach the server, so that sending it again is safe. */
+  /** False if the request certainly did not reach the server, so that it is safe to repeat. */
   readonly sent: boolean;
-  /** True once the answer's status line had arrived. */
+  /** True once the status line of the response has arrived. */
   readonly answered: boolean;
 
   constructor(code: TransportCode, message: string, options: { sent: boolean; answered?: boolean; cause?: unknown }) {
@@ -51,38 +51,37 @@ export class TransportError extends EarshotError<TransportCode> {
 
 export type TransportCode = CodeOf<'kube'> & ShownAs<'metric'>;
 
-/** Leadership ended without our wish: whatever it protected must stop at once. */
+/** Leadership was lost: everything that it protects must stop at once. */
 export class LeaseLostError extends EarshotError<'kube-lease-lost'> {
   constructor(message: string, cause?: unknown) {
     super('kube-lease-lost', message, cause);
   }
 }
 
-/** Milliseconds that the server asks us to wait before the next try. */
+/** Milliseconds that the server asks to wait before a retry. */
 export const askedToWait = (error: unknown): number => (error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0);
 
 const statusIs = (error: unknown, status: number): boolean => error instanceof ApiError && error.status === status;
 
 export const isNotFound = (error: unknown): boolean => statusIs(error, 404);
 
-/** The caller has no right to it, or something else forbids it. */
+/** The caller has no permission, or another policy forbids the request. */
 export const isForbidden = (error: unknown): boolean => statusIs(error, 403);
 
-/** The object changed, is another one, or exists already: see `isAlreadyExists` to tell the last apart. */
+/** The object changed, is a different one, or exists already (see `isAlreadyExists`). */
 export const isConflict = (error: unknown): boolean => statusIs(error, 409);
 
 export const isAlreadyExists = (error: unknown): boolean =>
   error instanceof ApiError && error.status === 409 && error.reason === 'AlreadyExists';
 
-/** The caller closed the client: nothing will ever come of trying again. */
+/** The caller closed the client, so retries are pointless. */
 export const isClosed = (error: unknown): boolean => error instanceof TransportError && error.code === 'kube-closed';
 
 /**
- * The API server will not have this object as it is: repeating the request does not mend it, somebody has to change what
- * was written. Conflicts and throttling are not among these.
- *
- * Server-side apply of a field that the kind does not have, or of a value of the wrong type, is answered with 500 and no
- * reason (k8s.io/apimachinery, managedfields: the typed patch is no Status error), so its words are what tells it.
+ * The API server refuses the object as it is. Repeating the request does not help; the object has to be changed. Conflicts and
+ * throttling are excluded.
+ * Server-side apply answers an unknown field or a value of the wrong type with 500 and no reason (k8s.io/apimachinery,
+ * managedfields: the error is not a Status). Only its message identifies it.
  */
 export function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
@@ -90,10 +89,10 @@ export function isRefusal(error: unknown): error is ApiError {
   return error.status === 400 || error.status === 403 || error.status === 422;
 }
 
-/** The resourceVersion or continue token is too old (410), or newer than what the server holds (after a restored backup). */
+/** The resourceVersion or continue token is too old (410), or newer than the server's state (after restoring a backup). */
 export const isExpired = (error: unknown): boolean =>
   statusIs(error, 410) || (error instanceof ApiError && error.causes.includes('ResourceVersionTooLarge'));
 
-/** The object cannot be made because its namespace is being deleted (core/v1, NamespaceTerminatingCause). */
+/** The object cannot be created because its namespace is being deleted (core/v1, NamespaceTerminatingCause). */
 export const isNamespaceTerminating = (error: unknown): boolean =>
   error instanceof ApiError && error.status === 403 && error.causes.includes('NamespaceTerminating');

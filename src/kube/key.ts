@@ -13,7 +13,7 @@ export function keyString(key: Key): KeyString {
   return key.namespace === undefined ? key.name : `${key.namespace}/${key.name}`;
 }
 
-/** The reverse of `keyString`. Neither part can hold a slash: the API server and the watch decoder refuse such names. */
+/** The inverse of `keyString`. Neither part contains a slash: the API server and the watch decoder refuse such names. */
 export function parseKey(key: KeyString): Key {
   const slash = key.indexOf('/');
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };

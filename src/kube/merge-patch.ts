@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../text/is-record.ts';
 
-/** A merge patch (RFC 7386) from one to the other. */
+/** The merge patch (RFC 7386) that turns `from` into `to`. */
 export function difference(from: unknown, to: unknown): unknown {
   if (!isRecord(from) || !isRecord(to)) return to;
   const gone = Object.keys(from).filter((key) => !Object.hasOwn(to, key));

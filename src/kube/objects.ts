@@ -1,8 +1,6 @@
 /**
- * The Kubernetes objects that Earshot reads and writes, as far as it reads and writes them.
- *
- * Field names and meaning are Kubernetes' own (API reference, v1.36). Everything is readonly: objects from a
- * cache are shared, and what must change is built anew.
+ * The parts of Kubernetes objects that Earshot reads and writes. Names and meanings of fields are those of the API reference,
+ * v1.36. Everything is readonly: cached objects are shared, and changes create new objects.
  */
 
 export interface OwnerReference {
@@ -43,7 +41,7 @@ export interface Condition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
   readonly observedGeneration?: number;
-  /** RFC 3339, seconds. */
+  /** RFC 3339 with seconds. */
   readonly lastTransitionTime: string;
   readonly reason: string;
   readonly message: string;
@@ -60,7 +58,7 @@ export interface ServicePort {
 export interface LoadBalancerIngress {
   readonly ip?: string;
   readonly hostname?: string;
-  /** State of each port at this address, where the load balancer reports it. */
+  /** State of each port at this address, if the load balancer reports it. */
   readonly ports?: readonly { readonly port: number; readonly protocol?: string; readonly error?: string }[];
 }
 
@@ -203,7 +201,7 @@ export interface EndpointSlice extends KubeObject {
   }[];
 }
 
-/** A reference in an event or elsewhere to any object. */
+/** A reference to any object, in an event or elsewhere. */
 export interface ObjectReference {
   readonly apiVersion: string;
   readonly kind: string;
@@ -223,7 +221,7 @@ export interface Secret extends KubeObject {
   readonly data?: StringMap;
 }
 
-/** apps/v1, as far as it is read. */
+/** apps/v1, the fields that are read. */
 export interface Deployment extends KubeObject {
   readonly spec?: {
     readonly replicas?: number;
@@ -238,7 +236,7 @@ export interface Deployment extends KubeObject {
   };
 }
 
-/** policy/v1, as far as it is written. */
+/** policy/v1, the fields that are written. */
 export interface PodDisruptionBudget extends KubeObject {
   readonly spec?: {
     readonly minAvailable?: number;

@@ -1,13 +1,19 @@
-/** Why the API server refuses a request, and what helps: RBAC, a quota and an admission policy or webhook all answer 403. */
+/**
+ * Finds out why the API server refuses a request, and what helps: RBAC, a quota, and an admission policy or webhook all return
+ * 403.
+ */
 import { ApiError } from './errors.ts';
 
-/** `rights`: RBAC. `own-policy`: a policy of Earshot's chart, whose message says itself what helps. `other`: the message has to be enough. */
+/**
+ * `rights`: RBAC. `own-policy`: a policy of Earshot's chart, whose message contains the advice. `other`: only the message is
+ * available.
+ */
 export type RefusalCause = 'credentials' | 'rights' | 'quota' | 'own-policy' | 'policy' | 'webhook' | 'pod-security' | 'other';
 
-/** In the messages of the chart's own policies (`earshot.policyHint`). */
+/** Text in messages of the chart's own policies (`earshot.policyHint`). */
 export const OWN_POLICY_HINT = 'exclude requests of system:serviceaccount:';
 
-/** The API server gives no field for the cause: its plugins write these words (k8s.io/apiserver, plugin/pkg/admission). */
+/** The API server has no field for the cause, but its plugins use these words (k8s.io/apiserver, plugin/pkg/admission). */
 const WORDS: readonly (readonly [RefusalCause, RegExp])[] = [
   ['own-policy', new RegExp(OWN_POLICY_HINT)],
   ['policy', /ValidatingAdmissionPolicy '[^']*' with binding '[^']*' denied request/],
@@ -33,7 +39,7 @@ const ADVICE: Readonly<Record<RefusalCause, string>> = {
   other: '',
 };
 
-/** A sentence for the person who waits, with a space before it; empty where the message says all. */
+/** Advice for the user as a sentence after a space; empty if the message is sufficient. */
 export function refusalAdvice(error: unknown): string {
   const advice = error instanceof ApiError ? ADVICE[refusalCauseOf(error)] : '';
   return advice === '' ? '' : ` ${advice}`;

@@ -15,7 +15,7 @@ import type {
   StorageClass,
 } from './objects.ts';
 
-/** Where a kind of object lives in the API, and (as a type only) what one looks like. */
+/** Description of a kind in the API, and (as a type only) of its objects. */
 export interface Resource<T extends KubeObject = KubeObject> {
   /** Empty for the core group. */
   readonly group: string;
@@ -23,7 +23,7 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Never present at run time: it carries the type. */
+  /** Never present at run time; carries the type. */
   readonly object?: T;
 }
 

@@ -7,12 +7,12 @@ import type { Resource } from './resource.ts';
 
 type WithStatus = KubeObject & { readonly status?: unknown };
 
-/** Where written statuses are remembered until the watch brings them (`WriteThroughCache`). */
+/** View that caches written statuses until the watch delivers them (`WriteThroughCache`). */
 export interface StatusView<T extends KubeObject> {
   write(intended: T, send: () => Promise<T>): Promise<T>;
 }
 
-/** @returns whether it was written: what stands already is left alone */
+/** Writes the status if it differs. @returns whether it was written */
 export async function writeStatus<T extends WithStatus>(
   of: Resource<T>,
   object: T,
@@ -23,7 +23,7 @@ export async function writeStatus<T extends WithStatus>(
   if (isDeepStrictEqual(object.status, wanted)) return false;
   const { namespace, uid, name = '' } = object.metadata;
   const key = { ...(namespace === undefined ? {} : { namespace }), name };
-  // With the uid: the status of one that was deleted meanwhile is not another's.
+  // The UID protects the status of another object if this one was deleted meanwhile.
   const patch = { metadata: { uid }, status: difference(object.status, wanted) };
   try {
     await view.write({ ...object, status: wanted }, () => client.patch(of, key, patch, { type: 'merge', subresource: 'status', signal }));

@@ -17,12 +17,12 @@ import { apiVersionOf, pods } from '../resource.ts';
 import type { Resource } from '../resource.ts';
 import type { Verb } from './retry.ts';
 
-/** One call of the API, decided but not sent. */
+/** An API call before it is sent. */
 export interface Call {
   readonly verb: Verb;
-  /** For messages: `patch Listener default/web (status)`. */
+  /** Name in messages: `patch Listener default/web (status)`. */
   readonly name: string;
-  /** For metrics: `listeners/status`. */
+  /** Resource in metrics: `listeners/status`. */
   readonly resource: string;
   readonly method: Exchange['method'];
   readonly path: string;
@@ -33,7 +33,7 @@ export interface Call {
   readonly isProxied?: true;
 }
 
-/** Objects of a list page, where the caller does not say. */
+/** Default number of objects in a list page. */
 const PAGE_SIZE = 500;
 
 export function getCall(of: Resource, key: Key, options: { readonly signal?: AbortSignal }): Call {
@@ -89,7 +89,7 @@ export function applyCall(of: Resource, object: KubeObject, fieldManager: string
     ...objectCall('apply', of, key, options.subresource),
     method: 'PATCH',
     path: withQuery(objectPath(of, key, options.subresource), query),
-    // The body is JSON, which is YAML; the API server knows no apply patch by the name of JSON.
+    // The body is JSON, which is valid YAML. The API server knows only this content type for apply patches.
     contentType: 'application/apply-patch+yaml',
     body: typed(of, object),
     signal: options.signal,
@@ -113,7 +113,7 @@ export function deleteCall(of: Resource, key: Key, options: DeleteOptions): Call
     method: 'DELETE',
     path: objectPath(of, key),
     contentType: 'application/json',
-    // JSON.stringify leaves out what is undefined.
+    // JSON.stringify omits undefined values.
     body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: options.uid } },
     signal: options.signal,
   };

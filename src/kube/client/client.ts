@@ -32,21 +32,23 @@ import type { ShownAs } from '../../errors/catalogue.ts';
 export interface ClientOptions {
   readonly config: ConfigSource;
   readonly userAgent: string;
-  /** Owner of the fields that this client writes (metadata.managedFields). */
+  /** Field manager of the fields that this client writes (metadata.managedFields). */
   readonly fieldManager: string;
-  /** Closes the client. */
+  /** Closes the client when aborted. */
   readonly signal?: AbortSignal;
-  /** Told of every attempt: `code` is the HTTP status, or the TransportError's code; a watch counts until its headers are in. */
+  /**
+   * Called for every attempt. `code` is the HTTP status or the TransportError's code. A watch counts until its headers arrive.
+   */
   readonly onRequest?: (verb: Verb, resource: string, code: string, seconds: number) => void;
-  /** Milliseconds that a call may take in all, retries included; 30,000 by default. */
+  /** Timeout of a call in milliseconds, including retries. Default: 30,000. */
   readonly requestTimeout?: number;
-  /** Milliseconds without a byte after which a watch counts as stalled; 100,000 by default (bookmarks come about every 60 s). */
+  /** Milliseconds without data after which a watch counts as stalled. Default: 100,000 (bookmarks arrive about every 60 s). */
   readonly watchIdle?: number;
-  /** Most connections for requests; 32 by default. */
+  /** Maximum number of connections for requests. Default: 32. */
   readonly connections?: number;
-  /** Milliseconds after which the settings are read again; 60,000 by default. */
+  /** Milliseconds after which the settings are read again. Default: 60,000. */
   readonly reloadAfter?: number;
-  /** Least milliseconds between two readings after failures; 1,000 by default. */
+  /** Minimum time in milliseconds between two reads after failures. Default: 1,000. */
   readonly refreshPause?: number;
 }
 
@@ -54,13 +56,13 @@ export function createClient(options: ClientOptions): KubeClient & PodAccess {
   return new Client(options);
 }
 
-/** The most that one answer or one watch event may hold. */
+/** Maximum bytes of one response or watch event. */
 const BODY_LIMIT = 64 * 1_048_576;
 const REQUEST_TIMEOUT = 30_000;
 const WATCH_IDLE = 100_000;
-/** What the server may be late with the end of a watch that it was asked to end. */
+/** Milliseconds by which the server may exceed the requested timeout of a watch. */
 const WATCH_GRACE = 15_000;
-/** Milliseconds: a day. */
+/** Maximum time of following a log: a day, in milliseconds. */
 const LOG_FOLLOWED = 86_400_000;
 
 class Client implements KubeClient, PodAccess {
@@ -83,7 +85,7 @@ class Client implements KubeClient, PodAccess {
     try {
       return await this.get(of, key, options);
     } catch (error) {
-      // A resource type that the server does not know (a CRD not there yet) answers 404 too, but not with a Status.
+      // An unknown resource type (a missing CRD) also returns 404, but without a Status.
       if (error instanceof ApiError && error.status === 404 && error.reason === 'NotFound') return undefined;
       throw error;
     }
@@ -113,7 +115,7 @@ class Client implements KubeClient, PodAccess {
         onChunk: (chunk) => lines.push(chunk),
       });
     } catch (error) {
-      // Whoever watches tries again by a backoff of its own; the next try must not fail for old settings.
+      // The caller retries with its own backoff. The next attempt must not fail because of old settings.
       if (settingsMayBeOld(error)) await this.#transport.refresh();
       throw error;
     }
@@ -148,7 +150,7 @@ class Client implements KubeClient, PodAccess {
 
   async followLog(...[key, options, onLine]: Parameters<PodAccess['followLog']>): Promise<void> {
     const lines = new LineDecoder(BODY_LIMIT, onLine);
-    // A log may be silent for as long as its container runs.
+    // A log may be silent while its container runs.
     await this.#attempt(logCall(key, options, true), LOG_FOLLOWED, { idle: LOG_FOLLOWED, onChunk: (chunk) => lines.push(chunk) });
     // A program may end within a line.
     lines.push(Buffer.from('\n'));
@@ -158,7 +160,10 @@ class Client implements KubeClient, PodAccess {
     return this.#transport[Symbol.asyncDispose]();
   }
 
-  /** A list whose token expired goes on with the one that the server offers instead: no longer one moment's list, but a whole one. */
+  /**
+   * If a list's token expired, continues with the one that the server offers. The list is then complete but not from a single
+   * point in time.
+   */
   async #pageOrLater<T extends KubeObject>(of: Resource<T>, selection: Selection, options: PageOptions): Promise<Page<T>> {
     try {
       return await this.page(of, selection, options);
@@ -221,5 +226,5 @@ class Client implements KubeClient, PodAccess {
   }
 }
 
-/** `KUBE_CUT`: how alerts that are in use spell it. */
+/** `KUBE_CUT`: existing alerts use this spelling. */
 const labelOf = (code: ShownAs<'metric'>): string => code.replaceAll('-', '_').toUpperCase();

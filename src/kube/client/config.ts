@@ -7,20 +7,19 @@ import { kubeconfigSource } from './kubeconfig.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
 export interface ConfigOptions {
-  /** Path of a kubeconfig, or of several that count as one. Left out: the service account of the pod that this process runs in. */
+  /** Path of a kubeconfig, or of several that are merged. Default: the service account of the pod in which this process runs. */
   readonly kubeconfig?: string | readonly string[] | undefined;
-  /** In place of the kubeconfig's current one. */
+  /** Context to use instead of the kubeconfig's current one. */
   readonly context?: string | undefined;
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Where a pod's service account is mounted. */
+  /** Directory in which a pod's service account is mounted. */
   readonly serviceAccountFolder?: string;
 }
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * Finds the API server and reads the settings once, so that what is missing shows at start.
- *
+ * Finds the API server and reads the settings once, so that missing settings are reported at start.
  * @throws EarshotError `kube-config`
  */
 export async function loadConfig(options: ConfigOptions = {}): Promise<ConfigSource> {

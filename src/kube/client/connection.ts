@@ -1,33 +1,33 @@
 import { readFile } from 'node:fs/promises';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
-/** How to reach an API server, as of one reading. */
+/** Settings of a connection to an API server at one point in time. */
 export interface Connection {
   /** http(s)://host[:port][/prefix] */
   readonly server: string;
-  /** PEM. Left out: the system's authorities. */
+  /** CA certificates in PEM. Default: the system's CAs. */
   readonly ca?: string;
-  /** PEM, client certificate and its key. */
+  /** Client certificate and its key in PEM. */
   readonly cert?: string;
   readonly key?: string;
-  /** The name that the server's certificate must carry, where it is not the URL's host. */
+  /** Name in the server's certificate, if it differs from the URL's host. */
   readonly serverName?: string;
   readonly insecureSkipVerify?: boolean;
   readonly token?: string;
 }
 
-/** Where a connection's settings come from. They are read again while the client runs: tokens rotate, authorities change. */
+/** Source of a connection's settings. They are read again while the client runs, because tokens and CAs rotate. */
 export interface ConfigSource {
-  /** For messages: a file's path, or the like. */
+  /** Name in messages, such as a file's path. */
   readonly name: string;
-  /** The namespace that the source names, where it does: a pod's own, or the context's. */
+  /** Namespace of the source, if any: a pod's own, or the context's. */
   readonly namespace: string | undefined;
-  /** The context of a kubeconfig that it is. */
+  /** Name of the kubeconfig context. */
   readonly context?: string;
   load(): Promise<Connection>;
 }
 
-/** Settings that never change. */
+/** A source of settings that never change. */
 export function fixedConfig(connection: Connection): ConfigSource {
   return { name: connection.server, namespace: undefined, load: () => Promise.resolve(connection) };
 }
@@ -43,7 +43,7 @@ export async function readSetting(path: string): Promise<string> {
   }
 }
 
-/** A token becomes a header: anything but visible ASCII would be cut or refused on the way. */
+/** Checks a token, which is sent in a header: characters other than visible ASCII would be cut or refused. */
 export function checkToken(token: string, where: string): string {
   const trimmed = token.trim();
   if (!/^[\x21-\x7e]+$/.test(trimmed))

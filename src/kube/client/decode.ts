@@ -8,13 +8,12 @@ import { apiErrorOfEvent } from './status.ts';
 import { quoted } from '../../text/printable.ts';
 
 /**
- * From JSON to objects. What is checked is what this folder itself leans on (an object has metadata with a name that
- * is safe in a key, a list has items); the rest of an object's shape is the API server's promise, by its schema.
+ * Decodes JSON to objects. Only the properties that this module relies on are checked: an object has metadata with a name that is
+ * safe in a key, a list has items. The API server's schema guarantees the rest.
  */
 
 /**
- * One object, as the answer to a call. Reviews are objects without name or resourceVersion.
- *
+ * Decodes the response of a call to one object. Reviews are objects without name or resourceVersion.
  * @throws TransportError kube-malformed
  */
 export function decodeObject<T extends KubeObject>(call: string, body: Buffer): T {
@@ -22,11 +21,11 @@ export function decodeObject<T extends KubeObject>(call: string, body: Buffer): 
   const metadata = isRecord(object) ? object['metadata'] : undefined;
   if (!isRecord(metadata)) throw malformed(call, 'the answer is no object with metadata');
   if (metadata['name'] !== undefined && !isKeyPart(metadata['name'])) throw malformed(call, 'the object has no usable metadata.name');
-  // The rest of T is the server's promise: see above.
+  // The server guarantees the rest of T, see above.
   return object as T;
 }
 
-/** Items of built-in lists carry neither apiVersion nor kind, watched ones do: they are made alike. */
+/** Decodes a list page. Items of built-in lists lack apiVersion and kind, unlike watched objects, so both are added. */
 export function decodePage<T extends KubeObject>(call: string, of: Resource<T>, body: Buffer): Page<T> {
   const list = parse(call, body.toString('utf8'));
   const metadata = isRecord(list) ? list['metadata'] : undefined;
@@ -44,7 +43,7 @@ export function decodePage<T extends KubeObject>(call: string, of: Resource<T>, 
   return { items, resourceVersion, ...(typeof token === 'string' && token !== '' ? { continue: token } : {}) };
 }
 
-/** @throws ApiError for an ERROR event, TransportError for what is no event */
+/** @throws ApiError for an ERROR event, TransportError for anything that is not an event */
 export function decodeEvent<T extends KubeObject>(call: string, line: string): WatchEvent<T> {
   const event = parse(call, line);
   if (!isRecord(event)) throw malformed(call, 'a line of the watch is no event');
@@ -72,7 +71,7 @@ function bookmark(call: string, object: unknown): WatchEvent<never> {
   return { type: 'BOOKMARK', resourceVersion, initialEventsEnd: end };
 }
 
-/** An object of a list or a watch: it gets a key, and a place in the order of changes. */
+/** Checks an object of a list or watch, which needs a key and a resourceVersion. */
 function checked<T extends KubeObject>(call: string, value: unknown): T {
   const metadata = isRecord(value) ? value['metadata'] : undefined;
   if (!isRecord(metadata)) throw malformed(call, 'an object has no metadata');
@@ -80,7 +79,7 @@ function checked<T extends KubeObject>(call: string, value: unknown): T {
   if (!isKeyPart(name)) throw malformed(call, 'an object has no usable metadata.name');
   if (namespace !== undefined && !isKeyPart(namespace)) throw malformed(call, `${name} has no usable metadata.namespace`);
   if (typeof resourceVersion !== 'string' || resourceVersion === '') throw malformed(call, `${name} has no metadata.resourceVersion`);
-  // The rest of T is the server's promise: see above.
+  // The server guarantees the rest of T, see above.
   return value as T;
 }
 

@@ -5,44 +5,44 @@ import type { Dispatcher } from 'undici';
 
 import { TransportError } from '../errors.ts';
 
-/** One request and its answer over a pool's connection, without the cost of a stream or a fetch. */
+/** One request and its response over a pool's connection, without the overhead of a stream or fetch. */
 export interface Exchange {
-  /** For messages: `get Service default/web`. */
+  /** Name in messages: `get Service default/web`. */
   readonly call: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers: readonly string[];
   readonly body?: Buffer;
   readonly signal?: AbortSignal | undefined;
-  /** The whole answer must be in within this many milliseconds. */
+  /** Milliseconds within which the whole response must arrive. */
   readonly deadline: number;
-  /** The most that a collected body may hold. */
+  /** Maximum bytes of a collected body. */
   readonly maxBytes: number;
   readonly stream?: StreamedBody;
 }
 
-/** A successful answer's body is handed on chunk by chunk instead of being collected; used for watches. */
+/** Receives the body of a successful response in chunks instead of collecting it; used for watches. */
 export interface StreamedBody {
-  /** The answer counts as stalled when nothing arrives for this many milliseconds. */
+  /** Milliseconds without data after which the response counts as stalled. */
   readonly idle: number;
   readonly onStart?: (status: number) => void;
-  /** What it throws ends the exchange and is what it rejects with. */
+  /** An error thrown here ends and rejects the exchange. */
   readonly onChunk: (chunk: Buffer) => void;
 }
 
 export interface Answer {
   readonly status: number;
   readonly retryAfter: string | undefined;
-  /** Empty where the body was streamed. */
+  /** Empty if the body was streamed. */
   readonly body: Buffer;
 }
 
 const NOTHING = Buffer.alloc(0);
-/** Errors are short; a streamed call's error body need not be held whole. */
+/** Maximum bytes of a streamed call's error body. Errors are short. */
 const ERROR_BODY_LIMIT = 1_048_576;
 
-/** Rejects with a TransportError, with what `onChunk` threw, or with the signal's reason. */
+/** Rejects with a TransportError, an error of `onChunk`, or the signal's reason. */
 export function exchange(dispatcher: Dispatcher, request: Exchange): Promise<Answer> {
   return new Promise((resolve, reject) => {
     if (request.signal?.aborted === true) {
@@ -56,7 +56,7 @@ export function exchange(dispatcher: Dispatcher, request: Exchange): Promise<Ans
         handler,
       );
     } catch (cause) {
-      // Undici refuses the request itself (a header it does not take), or is closed.
+      // undici refuses the request itself (an invalid header), or is closed.
       handler.onResponseError(undefined, cause instanceof Error ? cause : new Error(String(cause)));
     }
   });
@@ -87,7 +87,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // Ended while it waited for a connection: it must not go out any more.
+    // Ended while it waited for a connection, so it must not be sent any more.
     if (this.#settled) controller.abort(new Error('ended before it was sent'));
     else this.#sent = true;
   }

@@ -1,4 +1,4 @@
-/** Credentials from a program that a kubeconfig names (client.authentication.k8s.io). */
+/** Credentials from an exec plugin of a kubeconfig (client.authentication.k8s.io). */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
@@ -11,9 +11,9 @@ import { printable } from '../../text/printable.ts';
 
 export type Credentials = Pick<Connection, 'cert' | 'key' | 'token'>;
 
-/** Milliseconds in which several who ask get the same answer. */
+/** Milliseconds for which credentials are cached. */
 const SAME_ANSWER = 5_000;
-/** Milliseconds: somebody may have to answer in a browser. */
+/** Timeout in milliseconds; the user may have to log in with a browser. */
 const PATIENCE = 120_000;
 const MOST_BYTES = 1_048_576;
 const VERSIONS: readonly unknown[] = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
@@ -55,7 +55,7 @@ async function outputOf(command: string, exec: Fields, user: Entry, info: string
   const variables = (Array.isArray(exec['env']) ? exec['env'] : [])
     .filter(isRecord)
     .map(({ name, value }) => [String(name), String(value)]);
-  // A name without a slash is looked for in PATH.
+  // A name without a slash is looked up in PATH.
   const file = command.includes('/') ? besideEntry(user, command) : command;
   try {
     const running = promisify(execFile)(file, args, {
@@ -63,7 +63,7 @@ async function outputOf(command: string, exec: Fields, user: Entry, info: string
       timeout: PATIENCE,
       maxBuffer: MOST_BYTES,
     });
-    // It may say where to log in.
+    // The plugin may print where to log in.
     running.child.stderr?.pipe(process.stderr, { end: false });
     return (await running).stdout;
   } catch (cause) {
@@ -75,7 +75,7 @@ async function outputOf(command: string, exec: Fields, user: Entry, info: string
   }
 }
 
-/** Nothing of the answer is in a message: it is a secret. */
+/** Messages must not contain any of the response, which is secret. */
 function credentialsIn(output: string, command: string): Credentials {
   const status = statusIn(output);
   const { token, clientCertificateData: cert, clientKeyData: key } = status ?? {};

@@ -8,15 +8,15 @@ import { parseYaml } from '../../text/yaml.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A cluster, a user or a context, and the file that has it: paths in it are relative to that file. */
+/** A cluster, user or context, and the file that contains it. Paths in it are relative to that file. */
 export interface Entry {
   readonly fields: Fields;
   readonly path: string;
 }
 
-/** Kubeconfig files as one (client.config v1): of what several have, the first counts, whole. */
+/** Merged kubeconfig files (client.config v1). The first file that has an entry provides it as a whole. */
 export interface Kubeconfig {
-  /** For messages. */
+  /** Name in messages. */
   readonly name: string;
   readonly currentContext: string | undefined;
   readonly contexts: ReadonlyMap<string, Entry>;
@@ -24,7 +24,7 @@ export interface Kubeconfig {
   readonly users: ReadonlyMap<string, Entry>;
 }
 
-/** The files that kubectl would read and that are there: those that `KUBECONFIG` lists, else `~/.kube/config`. */
+/** The existing files that kubectl would read: those in `KUBECONFIG`, else `~/.kube/config`. */
 export async function kubeconfigFiles(environment: Readonly<Record<string, string | undefined>>, home: string): Promise<readonly string[]> {
   const listed = (environment['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '');
   const paths = listed.length > 0 ? [...new Set(listed.map((path) => resolve(path)))] : home === '' ? [] : [join(home, '.kube', 'config')];
@@ -64,7 +64,7 @@ export function optionalText(fields: Fields, field: string, path: string): strin
   return value;
 }
 
-/** @param file as an entry names it */
+/** @param file path as written in the entry */
 export function besideEntry({ path }: Entry, file: string): string {
   return resolve(dirname(path), file);
 }

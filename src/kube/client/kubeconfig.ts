@@ -6,9 +6,8 @@ import { EarshotError } from '../../errors/earshot-error.ts';
 import { isRecord } from '../../text/is-record.ts';
 
 /**
- * One context of kubeconfig files: the one that is named, else the current one. Certificates, keys and tokens may stand in them, in files
- * that they name, or come from a program (`exec`).
- *
+ * One context of kubeconfig files: the named one, else the current one. Certificates, keys and tokens may be in the files, in
+ * other files that they name, or come from an exec plugin.
  * @throws EarshotError `kube-config`
  */
 export async function kubeconfigSource(paths: readonly string[], wanted?: string): Promise<ConfigSource> {
@@ -46,7 +45,7 @@ async function connectionOf(config: Kubeconfig, wanted: string | undefined, plug
   const { exec } = user.fields;
   const to = { server, ...(ca === undefined ? {} : { ca }), ...(serverName === undefined ? {} : { serverName }) };
   const own = await credentialsIn(user);
-  // As in kubectl: what stands there wins over what a program says.
+  // As in kubectl, static credentials take precedence over a plugin.
   const isAsked = isRecord(exec) && own.token === undefined && own.cert === undefined;
   return {
     ...to,
@@ -79,7 +78,7 @@ function refuseUnsupported(user: Entry, cluster: Entry): void {
 }
 
 async function tokenOf(user: Entry): Promise<string | undefined> {
-  // tokenFile wins over token, as in kubectl.
+  // As in kubectl, tokenFile takes precedence over token.
   const file = optionalText(user.fields, 'tokenFile', user.path);
   if (file !== undefined) {
     const absolute = besideEntry(user, file);
@@ -89,7 +88,7 @@ async function tokenOf(user: Entry): Promise<string | undefined> {
   return token === undefined ? undefined : checkToken(token, user.path);
 }
 
-/** `FIELD-data` holds base64 and wins over `FIELD`, a path relative to the kubeconfig. */
+/** `FIELD-data` is base64 and takes precedence over `FIELD`, a path relative to the kubeconfig. */
 async function pem(entry: Entry, field: string): Promise<string | undefined> {
   const data = optionalText(entry.fields, `${field}-data`, entry.path);
   if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8');

@@ -2,7 +2,7 @@ import { TransportError } from '../errors.ts';
 
 const NEWLINE = 0x0a;
 
-/** Cuts a stream of chunks into lines, holding at most one unfinished line and no more than `limit` bytes of it. */
+/** Splits a stream of chunks into lines. Buffers at most one incomplete line of at most `limit` bytes. */
 export class LineDecoder {
   readonly #limit: number;
   readonly #onLine: (line: string) => void;
@@ -14,17 +14,17 @@ export class LineDecoder {
     this.#onLine = onLine;
   }
 
-  /** Bytes of the unfinished line. */
+  /** Number of bytes of the incomplete line. */
   get pending(): number {
     return this.#heldBytes;
   }
 
-  /** Throws what `onLine` throws, and a TransportError for a line beyond the limit. */
+  /** Throws errors of `onLine`, and a TransportError for a line beyond the limit. */
   push(chunk: Buffer): void {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       this.#check(end - start);
-      // A character may be cut in two by a chunk's end: only whole lines are decoded.
+      // A chunk may end within a character, so only whole lines are decoded.
       const line = this.#heldBytes === 0 ? chunk.toString('utf8', start, end) : this.#join(chunk.subarray(start, end));
       start = end + 1;
       if (line !== '') this.#onLine(line);

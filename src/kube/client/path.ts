@@ -5,7 +5,7 @@ import { quoted } from '../../text/printable.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** The path of one object, or of its subresource. */
+/** Path of one object or its subresource. */
 export function objectPath(of: Resource, key: { namespace?: string; name: string }, subresource?: string): string {
   if (of.namespaced !== (key.namespace !== undefined)) {
     throw new EarshotError(
@@ -17,7 +17,7 @@ export function objectPath(of: Resource, key: { namespace?: string; name: string
   return `${collectionPath(of, key.namespace)}/${segment(`name of a ${of.kind}`, key.name)}${tail}`;
 }
 
-/** The path of a namespace's objects of a kind, or of all of them. */
+/** Path of all objects of a kind, or of those in a namespace. */
 export function collectionPath(of: Resource, namespace: string | undefined): string {
   const group = of.group === '' ? `/api/${of.version}` : `/apis/${of.group}/${of.version}`;
   if (namespace === undefined) return `${group}/${of.plural}`;
@@ -37,7 +37,10 @@ export function selectionQuery(selection: Selection): Query {
   return { labelSelector: selection.labelSelector, fieldSelector: selection.fieldSelector };
 }
 
-/** Names come from annotations, pods and volume handles: what would change the path's shape is refused, the rest is escaped. */
+/**
+ * Names come from annotations, pods and volume handles. Values that would change the structure of the path are refused; other
+ * characters are escaped.
+ */
 function segment(what: string, value: string): string {
   if (value === '' || value === '.' || value === '..' || value.includes('/')) {
     throw new EarshotError('kube-name', `${quoted(value, 253)} cannot be the ${what}: it must not be empty, ".", ".." or hold a "/".`);

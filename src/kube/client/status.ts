@@ -7,12 +7,12 @@ const VALUE_LIMIT = 256;
 
 const UNSERVED = 'the API server does not serve this kind, or not yet';
 
-/** Makes an ApiError of an answer that is not a success. `body` is whatever the server (or something before it) sent. */
+/** Converts an unsuccessful response to an ApiError. `body` is whatever the server, or a proxy before it, sent. */
 export function apiErrorOf(call: string, status: number, retryAfter: string | undefined, body: string): ApiError {
   const parsed = statusOf(body);
   if (parsed === undefined) {
     const said = clean(body.slice(0, 256));
-    // How the API server answers for a group or a kind that it does not know.
+    // The API server's response for an unknown group or kind.
     const isUnserved = status === 404 && said === '404 page not found';
     return new ApiError(call, {
       status,
@@ -24,7 +24,7 @@ export function apiErrorOf(call: string, status: number, retryAfter: string | un
   return errorOfStatus(call, parsed, status, retryAfterOf(retryAfter));
 }
 
-/** Makes an ApiError of a Status that came as a watch's ERROR event. */
+/** Converts a Status from a watch's ERROR event to an ApiError. */
 export function apiErrorOfEvent(call: string, object: unknown): ApiError {
   return errorOfStatus(call, isRecord(object) ? object : {}, 500, undefined);
 }
@@ -55,7 +55,7 @@ function statusOf(body: string): Record<string, unknown> | undefined {
   }
 }
 
-/** RFC 9110, section 10.2.3: seconds, or a date. */
+/** Parses Retry-After (RFC 9110, section 10.2.3): seconds, or a date. */
 export function retryAfterOf(header: string | undefined, now: number = Date.now()): number | undefined {
   if (header === undefined) return undefined;
   const trimmed = header.trim();
@@ -69,12 +69,12 @@ function text(value: unknown): string {
 }
 
 /**
- * Of a patch that does not fit, the server quotes the whole object ("patch: Invalid value: …", field.Error in
- * k8s.io/apimachinery) before it says what is wrong.
+ * For an invalid patch the server quotes the whole object ("patch: Invalid value: …", field.Error in k8s.io/apimachinery) before
+ * the reason.
  */
 const QUOTED_VALUE = /(?<=Invalid value: )"[^"\\]*(?:\\.[^"\\]*)*"/g;
 
-/** The server's words end in log lines and conditions: no control characters, no endless text. */
+/** Removes control characters and limits the length, because the server's message is used in log lines and conditions. */
 function clean(value: string): string {
   const brief = value.replaceAll(QUOTED_VALUE, (quoted) => (quoted.length > VALUE_LIMIT ? '"…"' : quoted));
   return printable(brief, MESSAGE_LIMIT).trim();

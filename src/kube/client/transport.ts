@@ -18,16 +18,16 @@ export interface TransportOptions {
 }
 
 /**
- * Connections to one API server, kept in step with settings that change.
+ * Connections to one API server. Follows changes of the settings.
  *
  * Invariants:
- * - Requests share at most `connections` keep-alive connections, one request at a time on each (HTTP/1.1 without
- *   pipelining: a slow answer delays no other), and wait for a slot before they reach the pool: undici can take back
- *   a request that waits in its own queue only by breaking the connection that it comes to.
- * - Watches have a pool of their own without that bound, since each holds its connection for minutes: watches never
- *   starve requests, and their number is that of the informers.
- * - Settings are at most `reloadAfter` old when a request starts. Where one that concerns the connection itself has
- *   changed, new requests use new pools; the old ones end with their last request.
+ * - Requests share at most `connections` keep-alive connections, with one request at a time on each (HTTP/1.1 without pipelining,
+ *   so a slow response delays no other). They wait for a slot before they reach the pool, because undici can cancel a request in
+ *   its own queue only by closing the connection.
+ * - Watches have a separate, unbounded pool, because each holds its connection for minutes. So watches never starve requests.
+ *   Their number is that of the informers.
+ * - Settings are at most `reloadAfter` old when a request starts. After a change that affects the connection, new requests use
+ *   new pools, and old pools end with their last request.
  */
 export class Transport implements AsyncDisposable {
   readonly #source: ConfigSource;
@@ -61,7 +61,7 @@ export class Transport implements AsyncDisposable {
     }
   }
 
-  /** Reads the settings again now, at most once a second; true where they changed. Called when they may be the reason of a failure. */
+  /** Reads the settings again, at most once a second; true if they changed. Called if they may be the cause of a failure. */
   async refresh(): Promise<boolean> {
     const before = this.#current;
     if (before === undefined || this.#closed || performance.now() - this.#loadedAt < this.#refreshPause) return false;
@@ -70,7 +70,7 @@ export class Transport implements AsyncDisposable {
     return after !== before;
   }
 
-  /** Ends everything under way. */
+  /** Ends all exchanges in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     const all = [...this.#retired, ...(this.#current === undefined ? [] : [this.#current])];
@@ -104,7 +104,7 @@ export class Transport implements AsyncDisposable {
     try {
       connection = await this.#source.load();
     } catch (cause) {
-      // Files that are being replaced are unreadable for a moment: what was read before may still do.
+      // Files that are being replaced are unreadable for a moment. The previous settings may still work.
       if (this.#current === undefined) throw cause;
       this.#loadedAt = performance.now();
       return this.#current;
@@ -138,14 +138,14 @@ interface Pools {
   readonly watches: Dispatcher;
 }
 
-/** As many as reconciles run at once. */
+/** Equals the number of concurrent reconciles. */
 const CONNECTIONS = 32;
-/** The kubelet replaces a token well before it expires; a minute is what client-go allows too. */
+/** The kubelet rotates a token well before it expires; client-go also waits a minute. */
 const RELOAD_AFTER = 60_000;
 const REFRESH_PAUSE = 1_000;
-/** Far above any caller's concurrency: reached only where a caller has lost its own bound. */
+/** Far above any caller's concurrency: reached only if a caller exceeds its own limit. */
 const WAITING_LIMIT = 10_000;
-/** Shorter than the 90 s after which the API server closes an idle connection, so that no request meets a closing one. */
+/** Less than the 90 s after which the API server closes idle connections, so that no request uses a closing one. */
 const KEEP_ALIVE = 60_000;
 const CONNECT_TIMEOUT = 10_000;
 
@@ -156,7 +156,7 @@ function openPools(connection: Connection, connections: number): Pick<Pools, 'pr
     allowH2: false,
     keepAliveTimeout: KEEP_ALIVE,
     keepAliveMaxTimeout: KEEP_ALIVE,
-    // Deadlines are the exchange's own: one timer a request.
+    // The exchange has its own deadline: one timer for each request.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: {
@@ -181,7 +181,7 @@ function openPools(connection: Connection, connections: number): Pick<Pools, 'pr
   }
 }
 
-/** A token alone needs no new connection: it goes with each request. */
+/** Whether the connection settings are equal. A new token needs no new connection, because each request carries it. */
 function sameEndpoint(a: Connection, b: Connection): boolean {
   return (
     a.server === b.server &&

@@ -1,4 +1,4 @@
-/** The pool alone: importing the whole package costs 7 MB of resident memory more (fetch, WebSocket, caches). */
+/** Only the pool: importing the whole package costs another 7 MB of resident memory (fetch, WebSocket, caches). */
 declare module 'undici/lib/dispatcher/pool.js' {
   import type { Pool } from 'undici';
 

@@ -10,10 +10,9 @@ interface Convertible extends KubeObject {
 }
 
 /**
- * Applies resource definitions in place, those that an earlier system installed included. Those of a newer version of Earshot stay: an older
- * schema would remove fields from objects that are stored.
- *
- * Rejects when the API server does not take them yet; then call it again.
+ * Applies resource definitions in place, including those installed by an earlier system. Definitions of a newer Earshot version
+ * are kept, because an older schema would prune fields of stored objects. Rejects if the API server does not accept them yet; the
+ * caller then retries.
  */
 export async function bringUpToDate<T extends Convertible>(
   client: KubeClient,
@@ -32,8 +31,8 @@ export async function bringUpToDate<T extends Convertible>(
     }
     const { metadata, spec } = await client.apply(of, definition, { signal });
     if (spec.conversion?.strategy !== 'Webhook') continue;
-    // An earlier system's, whose Service went with it. Now there is one version and nothing to convert; from the second on, every
-    // object would be out of reach. In one patch, since the strategy may not say None while there is a webhook.
+    // Left by an earlier system whose Service was removed. With one version nothing is converted, but with a second one every
+    // object would be inaccessible. One patch, because the strategy must not be None while there is a webhook.
     const name = metadata.name ?? '';
     const patch = { spec: { conversion: { strategy: 'None', webhook: null } } };
     await client.patch(of, { name }, patch, { type: 'merge', signal });
@@ -45,7 +44,10 @@ function versionOf(definition: KubeObject | undefined): string | undefined {
   return definition?.metadata.annotations?.[VERSION_ANNOTATION];
 }
 
-/** Semantic Versioning 2.0.0, section 11, as far as its numbers go: a pre-release comes before its release. False where one is not a version. */
+/**
+ * Compares by Semantic Versioning 2.0.0, section 11, without comparing pre-releases: a pre-release is older than its release.
+ * False if one is not a version.
+ */
 export function isNewer(one: string, other: string): boolean {
   const [first, second] = [VERSION.exec(one)?.groups, VERSION.exec(other)?.groups];
   if (first === undefined || second === undefined) return false;

@@ -1,4 +1,4 @@
-/** How the one of several replicas that leads runs a controller. */
+/** Runs a controller on the leading replica. */
 import type { Logger } from '../../telemetry/log.ts';
 import { gauge } from '../../telemetry/metrics.ts';
 import { aborted } from '../../work/pause.ts';
@@ -10,11 +10,11 @@ const leader = gauge('earshot_leader', '1 while this replica leads.');
 
 /** The Lease that the replicas share. */
 export interface Election {
-  /** A client of the election's own, so that a renewal never waits behind a thousand other writes. */
+  /** Opens a separate client for the election, so that a renewal never waits behind other writes. */
   readonly connect: (signal: AbortSignal) => Promise<KubeClient>;
   readonly namespace: string;
   readonly name: string;
-  /** Different for each replica: the pod's name. */
+  /** Unique identity of each replica: the pod's name. */
   readonly identity: string;
 }
 
@@ -23,15 +23,15 @@ export interface Controller {
   stop(deadlineMilliseconds: number): Promise<void>;
 }
 
-/** What running reconciles get to end by themselves, in milliseconds. */
+/** Milliseconds in which running reconciles may finish. */
 const STOP_DEADLINE = 10_000;
 
-/** A part of the program that the one leader runs. `client` writes only while this replica leads. */
+/** Work that only the leader runs. `client` writes only while this replica leads. */
 export type Led = (leading: AbortSignal, client: KubeClient) => Promise<void>;
 
 /**
- * Runs `work` while this replica leads; without an election it always does. Rejects with a LeaseLostError when the lease
- * is lost: then the process must end, since what it was doing must not go on.
+ * Runs `work` while this replica leads, or always without an election. Rejects with a LeaseLostError when the lease is lost: the
+ * process must then end, because its work must not continue.
  */
 export async function runElected(
   parts: { readonly election: Election | undefined; readonly client: KubeClient; readonly stopped: AbortSignal; readonly log: Logger },
@@ -55,7 +55,7 @@ export async function runElected(
   end.abort();
 }
 
-/** Starts a controller, and stops it once `leading` is aborted: in good order where the process was told to stop. */
+/** Starts a controller and stops it once `leading` is aborted, gracefully if the process was stopped. */
 export async function runWhileLeading(
   { leading, stopped, log }: { readonly leading: AbortSignal; readonly stopped: AbortSignal; readonly log: Logger },
   start: () => Promise<Controller>,
@@ -69,7 +69,7 @@ export async function runWhileLeading(
   } catch (error) {
     if (!leading.aborted) throw error;
   } finally {
-    // After a lost lease another replica may lead soon: nothing is waited for.
+    // After a lost lease another replica may lead soon, so it does not wait.
     await controller?.stop(stopped.aborted ? STOP_DEADLINE : 0);
     leader.set(0);
   }

@@ -29,11 +29,11 @@ export interface EventInput {
 export interface Reporter {
   /** Qualified name of the controller: `listeners.stackable.tech/controller`. */
   readonly controller: string;
-  /** The pod's name. */
+  /** Name of the pod. */
   readonly instance: string;
 }
 
-/** Events that differ in none of this are the same event again. */
+/** Identity of an event. Events with equal keys are repetitions. */
 export function eventKey(event: EventInput): string {
   return JSON.stringify([objectKey(event.regarding), event.type, event.reason, event.action, event.note]);
 }
@@ -42,7 +42,7 @@ export function objectKey({ apiVersion, kind, namespace, name, uid }: ObjectRefe
   return JSON.stringify([apiVersion, kind, namespace, name, uid]);
 }
 
-/** Limits are the API server's validation of events: it refuses what is longer. */
+/** Builds the object within the limits that the API server's validation sets. */
 export function eventObject(input: EventInput, reporter: Reporter, suffix: string, wall: Date): Event {
   return {
     metadata: { name: eventName(input.regarding.name, suffix), namespace: input.regarding.namespace ?? 'default' },
@@ -57,17 +57,17 @@ export function eventObject(input: EventInput, reporter: Reporter, suffix: strin
   };
 }
 
-/** As much of a note as an event has room for. */
+/** Truncates a note to the maximum length of an event. */
 export function shownNote(note: string): string {
   return cutBytes(printable(note), 1_024);
 }
 
-/** `count` is that of all occurrences; a series has two at least. */
+/** `count` is the total number of occurrences; a series has at least two. */
 export function seriesPatch(count: number, wall: Date): Pick<Event, 'series'> {
   return { series: { count, lastObservedTime: microTime(wall) } };
 }
 
-/** An event's name is a DNS subdomain, which the name of what it regards need not be. */
+/** Name of the event, which must be a DNS subdomain. The name of the regarding object may not be one. */
 function eventName(regarding: string, suffix: string): string {
   const room = 253 - suffix.length - 1;
   const stem = regarding
@@ -79,7 +79,7 @@ function eventName(regarding: string, suffix: string): string {
   return `${stem === '' ? 'object' : stem}.${suffix}`;
 }
 
-/** Cuts at a character's end, and says so. */
+/** Truncates at a character boundary and adds an ellipsis. */
 export function cutBytes(text: string, limit: number): string {
   const whole = text.toWellFormed();
   if (Buffer.byteLength(whole) <= limit) return whole;

@@ -12,9 +12,9 @@ import { limitTable } from '../../limits/table.ts';
 
 export interface EventRecorderOptions extends Reporter {
   readonly client: Pick<KubeClient, 'create' | 'patch'>;
-  /** Told what became of each event: a write of the API, or a drop (too many at once, or for one object). */
+  /** Called with the result of each event: an API write, or a drop (too many at once, or for one object). */
   readonly onResult?: (outcome: 'created' | 'counted' | 'failed' | 'dropped', error?: unknown) => void;
-  /** Milliseconds; for tests. */
+  /** Delay in milliseconds before a count is written; for tests. */
   readonly seriesDelay?: number;
 }
 
@@ -22,15 +22,15 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   return new Recorder(options);
 }
 
-/** The same event after this long is a new one (as in client-go). */
+/** Milliseconds after which the same event is a new one (as in client-go). */
 const SERIES_ENDS = 6 * 60_000;
-/** Repeats are counted for this long before the count is written. */
+/** Milliseconds for which repetitions are counted before the count is written. */
 const SERIES_DELAY = 10_000;
 const MOST_KNOWN = 1_000;
 const MOST_QUEUED = limitTable.eventsQueued.value;
-/** Of all events: a burst, then so many a second. Events are for people; the API server has better things to do. */
+/** Rate limit of all events: a burst, then a number per second. Events are for users and must not burden the API server. */
 const ALL = limitTable.events.value;
-/** Of different events of one object: what flaps must not fill etcd. */
+/** Rate limit of different events of one object: a flapping object must not fill etcd. */
 const EACH = limitTable.eventsOfObject.value;
 const RETRY: Backoff = { first: 1_000, max: 2_000 };
 const DISPOSE_DEADLINE = 2_000;
@@ -41,18 +41,18 @@ interface Known {
   readonly key: string;
   name: string | undefined;
   count: number;
-  /** What the API server knows of the count. */
+  /** Count that was last written to the API server. */
   written: number;
   last: Date;
   lastAt: number;
-  /** It waits to be written, or is being written. */
+  /** Whether it is queued or being written. */
   busy: boolean;
   timer: NodeJS.Timeout | undefined;
 }
 
 /**
- * Writes events in the background, one at a time. What is recorded again within six minutes raises the count of the
- * object that is there; queue, memory and rate are bounded, and what is beyond them is dropped and told of.
+ * Writes events in the background, one at a time. An event repeated within six minutes increases the count of the existing
+ * object. Queue, memory and rate are bounded; events beyond are dropped and reported.
  */
 class Recorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
@@ -71,7 +71,7 @@ class Recorder implements EventRecorder {
   record(told: EventInput): void {
     if (this.#closing) return;
     const now = performance.now();
-    // A thousand are remembered, and a note may quote what others wrote at any length.
+    // Truncated because up to a thousand are kept, and a note may quote untrusted text of any length.
     const input = { ...told, note: shownNote(told.note) };
     const key = eventKey(input);
     const known = this.#known.get(key);
@@ -95,7 +95,7 @@ class Recorder implements EventRecorder {
     this.#enqueue(fresh);
   }
 
-  /** Writes what waits, for two seconds at most. */
+  /** Writes pending events, for two seconds at most. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
@@ -131,7 +131,7 @@ class Recorder implements EventRecorder {
       if (this.#closing) this.#enqueue(known);
       else this.#countLater(known);
     }
-    // Here, not in a later microtask: what is queued from now on starts another.
+    // Reset here instead of in a later microtask: events queued from now on start another worker.
     this.#worker = undefined;
   }
 
@@ -175,7 +175,7 @@ class Recorder implements EventRecorder {
       const patch = seriesPatch(count, known.last);
       await this.#options.client.patch(events, { namespace, name }, patch, { type: 'merge', signal: this.#stop.signal });
     } catch (error) {
-      // Events live for an hour: the object may be gone.
+      // Events are deleted after an hour, so the object may not exist.
       if (!isNotFound(error)) throw error;
       known.name = undefined;
       known.count = 1;

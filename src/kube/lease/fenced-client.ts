@@ -15,9 +15,9 @@ import type { KubeObject } from '../objects.ts';
 import type { Resource } from '../resource.ts';
 
 /**
- * A leader's client: it writes only while the lease is held. A process that was frozen goes on where it stood, before any
- * timer tells it that another leads; so each write asks the clock first. (A write that was under way when the process
- * froze cannot be called back; what it may do is what the uid or resourceVersion in it allows.)
+ * A leader's client that writes only while the lease is held. A frozen process continues before any timer reports that another
+ * one leads, so each write checks the clock first. A write in progress when the process froze cannot be cancelled; its UID or
+ * resourceVersion limits what it can do.
  */
 export class FencedClient implements KubeClient {
   readonly #client: KubeClient;
@@ -64,7 +64,7 @@ export class FencedClient implements KubeClient {
     return this.#write(of, () => this.#client.delete(of, key, options));
   }
 
-  /** The client is its owner's. */
+  /** The underlying client belongs to its owner. */
   async [Symbol.asyncDispose](): Promise<void> {}
 
   async #write<R>(of: Resource, send: () => Promise<R>): Promise<R> {

@@ -1,13 +1,13 @@
 import type { Lease } from './lease-record.ts';
 
-/** A lease as it was last taken or renewed. */
+/** The lease as last acquired or renewed. */
 export interface Held {
   readonly lease: Lease;
-  /** When the request that took or renewed the lease was sent. */
+  /** Time at which the request that acquired or renewed the lease was sent. */
   readonly since: number;
 }
 
-/** One time of holding the lease. Once over, it is over: a renewal that is answered too late does not bring it back. */
+/** One period of holding the lease. It never resumes after its end: a late response to a renewal does not restore it. */
 export class LeaseHold {
   #held: Held;
   #over = false;
@@ -28,7 +28,7 @@ export class LeaseHold {
     return this.#held;
   }
 
-  /** Asks the clock, not the timer, which runs late in a process that was frozen. */
+  /** Checks the clock instead of the timer, which fires late in a process that was frozen. */
   stands(): boolean {
     if (!this.#over && this.#clock() >= this.#held.since + this.#deadline) this.lose(undefined);
     return !this.#over;
@@ -42,7 +42,7 @@ export class LeaseHold {
     this.stands();
   }
 
-  /** The object as it is now, without a renewal. */
+  /** Updates the object without renewing the lease. */
   follow(lease: Lease): void {
     this.#held = { lease, since: this.#held.since };
   }

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../objects.ts';
 import { resource } from '../resource.ts';
 
-/** coordination.k8s.io/v1 Lease, as leader election uses it. */
+/** coordination.k8s.io/v1 Lease for leader election. */
 export interface Lease extends KubeObject {
   readonly spec?: LeaseSpec;
 }
@@ -9,7 +9,7 @@ export interface Lease extends KubeObject {
 export interface LeaseSpec {
   readonly holderIdentity?: string | null;
   readonly leaseDurationSeconds?: number;
-  /** RFC 3339 with microseconds, for people: nothing is decided by it, since clocks of replicas differ. */
+  /** RFC 3339 with microseconds, informational only: no decision depends on it, because clocks of replicas differ. */
   readonly acquireTime?: string;
   readonly renewTime?: string;
   readonly leaseTransitions?: number;
@@ -17,15 +17,15 @@ export interface LeaseSpec {
 
 export const leases = resource<Lease>('coordination.k8s.io/v1', 'Lease', 'leases');
 
-/** A state of the lease, and when (on our own monotonic clock, in milliseconds) it was first seen. */
+/** A state of the lease, and when it was first seen (own monotonic clock, in milliseconds). */
 export interface Observation {
   readonly state: string;
   readonly at: number;
 }
 
 /**
- * Only a lease that stands still for its whole duration has expired. States are told apart by the resourceVersion,
- * which each write changes, and not by renewTime, which a holder's clock that steps back may repeat.
+ * A lease expires only if it does not change for its whole duration. States are compared by resourceVersion, which every write
+ * changes. renewTime could repeat if the holder's clock steps back.
  */
 export function observe(before: Observation | undefined, lease: Lease, now: number): Observation {
   const state = `${lease.metadata.uid} ${lease.metadata.resourceVersion}`;
@@ -37,7 +37,7 @@ export function holderOf(lease: Lease): string | undefined {
   return holder === undefined || holder === null || holder === '' ? undefined : holder;
 }
 
-/** Whether `identity` may take the lease: it is free, its own already, or has expired. */
+/** Whether `identity` may take the lease: it is free, already its own, or expired. */
 export function mayTake(lease: Lease, identity: string, observation: Observation, now: number, ownDuration: number): boolean {
   const holder = holderOf(lease);
   if (holder === undefined || holder === identity) return true;
@@ -46,7 +46,7 @@ export function mayTake(lease: Lease, identity: string, observation: Observation
   return now >= observation.at + duration;
 }
 
-/** The spec with which `identity` takes or renews a lease; `before` is undefined where there is none yet. */
+/** The spec with which `identity` takes or renews a lease; `before` is undefined if the Lease does not exist. */
 export function heldSpec(before: Lease | undefined, identity: string, duration: number, wall: Date): LeaseSpec {
   const now = microTime(wall);
   const continued = before !== undefined && holderOf(before) === identity;
@@ -60,7 +60,7 @@ export function heldSpec(before: Lease | undefined, identity: string, duration: 
   };
 }
 
-/** The merge patch's spec with which the holder gives a lease back, so that the next one need not wait. */
+/** The merge patch's spec with which the holder releases a lease, so that the next candidate need not wait. */
 export function releasedSpec(wall: Date): LeaseSpec {
   const now = microTime(wall);
   return { holderIdentity: null, leaseDurationSeconds: 1, acquireTime: now, renewTime: now };

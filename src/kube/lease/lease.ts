@@ -13,56 +13,56 @@ export interface LeaseOptions {
   readonly client: Pick<KubeClient, 'find' | 'create' | 'patch'>;
   readonly namespace: string;
   readonly name: string;
-  /** Different for each candidate: the pod's name. */
+  /** Unique identity of each candidate: the pod's name. */
   readonly identity: string;
-  /** With which the Lease is to go; asked whenever it is written. */
+  /** Owner with which the Lease is garbage-collected; called for every write. */
   readonly owner?: () => OwnerReference | undefined;
-  /** Gives up waiting; while leading, stops the work and then gives the lease back. */
+  /** Stops waiting; while leading, stops the work and then releases the lease. */
   readonly signal: AbortSignal;
   readonly timing?: LeaseTiming;
-  /** Told when another holder is seen, and when this candidate takes, gives back or loses the lease. */
+  /** Called when another holder is seen, and when this candidate takes, releases or loses the lease. */
   readonly onChange?: (event: 'following' | 'leading' | 'released' | 'lost', holder: string) => void;
-  /** Told of failed reads and writes of the lease; they are retried. */
+  /** Called for failed reads and writes of the lease, which are retried. */
   readonly onTrouble?: (error: unknown) => void;
-  /** Milliseconds on a clock that never jumps. */
+  /** Clock in milliseconds, monotonic. */
   readonly clock?: () => number;
 }
 
-/** Milliseconds. */
+/** Times in milliseconds. */
 export interface LeaseTiming {
-  /** How long a record must stand still before another candidate takes the lease. */
+  /** How long a lease must be unchanged before another candidate takes it. */
   readonly duration: number;
-  /** How long the leader goes on without a renewal. Shorter than `duration`: what lies between is for its last writes to end. */
+  /** How long the leader continues without a renewal. Less than `duration`, so that its last writes can end in between. */
   readonly renewDeadline: number;
-  /** Between renewals that succeed. */
+  /** Interval between successful renewals. */
   readonly renewEvery: number;
-  /** Between tries, both to take the lease and after a renewal that failed. */
+  /** Interval between attempts to take the lease, and after a failed renewal. */
   readonly retryEvery: number;
 }
 
-/** A crashed leader is replaced after 10 to 15.4 seconds, one that stops after 1.2 at most. */
+/** A crashed leader is replaced after 10 to 15.4 seconds, a stopped one after 1.2 at most. */
 const TIMING: LeaseTiming = { duration: 13_000, renewDeadline: 10_000, renewEvery: 3_000, retryEvery: 1_000 };
 
-/** What runs while the lease is held. */
+/** Work that runs while the lease is held. */
 export type LeaderWork = (leading: AbortSignal, stillLeading: () => boolean) => Promise<void>;
 
 /**
- * Waits for the lease, runs `work` while holding it, and gives it back when `work` has ended.
+ * Waits for the lease, runs `work` while holding it, and releases it when `work` has ended.
  *
- * `leading` is aborted when `options.signal` is, or when the lease is lost: always before another candidate can take
- * it, counted from the moment the last successful renewal was *sent*, on a monotonic clock; the candidates' clocks need
- * not agree. A process that was frozen learns of its loss only when its timers run again: `stillLeading` asks the clock
- * itself, and is for the moment before a write (FencedClient). While work that was told to stop ends, it leads on.
+ * `leading` is aborted when `options.signal` is aborted or the lease is lost, always before another candidate can take it. Time
+ * counts from when the last successful renewal was *sent*, on a monotonic clock, so clocks of candidates need not agree. A frozen
+ * process notices the loss only when its timers run again: `stillLeading` checks the clock before a write (FencedClient). The
+ * lease is held until stopped work has ended.
  *
- * Resolves once `work` has ended (also where it was told to stop), or `options.signal` is aborted before the lease
- * was had. Rejects with what `work` rejects with, with a LeaseLostError, or because the client was closed while it
- * waited; where `work` runs, only after it has ended, so a caller that must not wait for it exits on `leading` itself.
+ * Resolves when `work` has ended, or if `options.signal` is aborted before the lease is acquired. Rejects with the error of
+ * `work`, a LeaseLostError, or because the client was closed while waiting. Running work is always awaited, so a caller that must
+ * not wait exits on `leading`.
  */
 export async function whileLeading(options: LeaseOptions, work: LeaderWork): Promise<void> {
   const candidate = new Candidate(options);
   const held = await candidate.acquire();
   if (held === undefined) return;
-  // Told to stop in the moment of taking it.
+  // Stopped at the moment of acquiring it.
   if (options.signal.aborted) await candidate.release(held.lease);
   else await candidate.lead(held, work);
 }
@@ -78,7 +78,7 @@ class Candidate {
     this.#clock = options.clock ?? ((): number => performance.now());
   }
 
-  /** Undefined: the signal was aborted first. */
+  /** Undefined if the signal was aborted first. */
   async acquire(): Promise<Held | undefined> {
     const { signal } = this.#options;
     let observation: Observation | undefined;
@@ -96,10 +96,10 @@ class Candidate {
         following = holder;
       } catch (error) {
         if (isClosed(error)) throw error;
-        // Another candidate was quicker: what it wrote is read next time. Anything else is worth a word.
+        // Another candidate was faster; its write is read next time. Other errors are reported.
         if (!isConflict(error) && !signal.aborted) this.#options.onTrouble?.(error);
       }
-      // Spread, so that candidates do not come in step.
+      // Jitter, so that candidates do not synchronize.
       await pause(this.#timing.retryEvery * (0.8 + 0.4 * Math.random()), signal).catch(() => undefined);
     }
     return undefined;
@@ -120,7 +120,7 @@ class Candidate {
     try {
       await work(leading.signal, () => tenure.stands());
     } catch (error) {
-      // Work that ends because it was told to often does so by an AbortError: the reason says more.
+      // Stopped work often rejects with an AbortError. The signal's reason is more specific.
       if (!leading.signal.aborted) throw error;
     } finally {
       signal.removeEventListener('abort', onStop);
@@ -133,12 +133,12 @@ class Candidate {
     if (leading.signal.reason instanceof LeaseLostError && !signal.aborted) throw leading.signal.reason;
   }
 
-  /** Gives the lease back, so that the next candidate need not wait for it to expire. */
+  /** Releases the lease, so that the next candidate need not wait until it expires. */
   async release(lease: Lease): Promise<void> {
     const { identity, onChange, onTrouble } = this.#options;
     try {
       await this.#patch(lease, releasedSpec(new Date())).catch(async (error: unknown) => {
-        // Changed since: by somebody's label, or by a renewal of ours whose answer was lost.
+        // Changed meanwhile, by another writer's label or by a renewal whose response was lost.
         const now = isConflict(error) ? await this.#read() : undefined;
         if (now === undefined || holderOf(now) !== identity) throw error;
         await this.#patch(now, releasedSpec(new Date()));
@@ -149,7 +149,7 @@ class Candidate {
     }
   }
 
-  /** Until `done`, or the tenure is over. */
+  /** Renews until `done` is aborted or the hold is over. */
   async #renew(tenure: LeaseHold, done: AbortSignal): Promise<void> {
     let wait = this.#timing.renewEvery;
     while (!done.aborted && tenure.stands()) {
@@ -161,21 +161,21 @@ class Candidate {
         wait = this.#timing.renewEvery;
       } catch (error) {
         this.#options.onTrouble?.(error);
-        // Still ours, and known as it is now: no reason to wait long.
+        // The lease is still ours and its current state is known, so the wait is short.
         wait = (await this.#scan(tenure, error)) ? this.#timing.retryEvery / 4 : this.#timing.retryEvery;
       }
     }
   }
 
-  /** After a renewal that failed: whose lease is it now? True where it is seen to be ours still. */
+  /** Checks the holder after a failed renewal. True if the lease is still ours. */
   async #scan(tenure: LeaseHold, error: unknown): Promise<boolean> {
-    // Deleted: another candidate may have made it anew already.
+    // Deleted: another candidate may have created it again already.
     if (isNotFound(error)) tenure.lose(error);
     if (!isConflict(error)) return false;
     try {
       const lease = await this.#read();
       const ours = lease !== undefined && holderOf(lease) === this.#options.identity;
-      // Somebody touched the object (a label), or a renewal that looked like a failure was none.
+      // Another writer changed the object (a label), or a renewal that seemed to fail had succeeded.
       if (ours) tenure.follow(lease);
       else tenure.lose(error);
       return ours;
@@ -194,7 +194,7 @@ class Candidate {
     return this.#limited((signal) => client.find(leases, { namespace, name }, { signal }));
   }
 
-  /** Takes or renews; the resourceVersion lets only one of several candidates succeed. */
+  /** Takes or renews the lease. The resourceVersion lets only one of several candidates succeed. */
   #take(before: Lease | undefined): Promise<Lease> {
     const { client, namespace, name, identity } = this.#options;
     const spec = heldSpec(before, identity, this.#timing.duration, new Date());
@@ -209,13 +209,13 @@ class Candidate {
     return this.#limited((signal) => client.patch(leases, { namespace, name }, patch, { type: 'merge', signal }));
   }
 
-  /** Also of one that was made without. */
+  /** Adds the owner, also to a lease created without one. */
   #owners(before: readonly OwnerReference[]): { readonly ownerReferences?: readonly OwnerReference[] } {
     const owner = this.#options.owner?.();
     return owner === undefined || before.some(({ uid }) => uid === owner.uid) ? {} : { ownerReferences: [...before, owner] };
   }
 
-  /** A third of the deadline for each request: one on a dead connection leaves time for another. */
+  /** Limits each request to a third of the deadline: after one on a dead connection there is time for another. */
   async #limited<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const limit = new AbortController();
     const milliseconds = this.#timing.renewDeadline / 3;

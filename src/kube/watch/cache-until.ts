@@ -1,10 +1,7 @@
 import type { Cache } from '../contract.ts';
 import type { KubeObject } from '../objects.ts';
 
-/**
- * Resolves with what `look` finds in the cache, as soon as it finds something (anything but undefined); rejects with
- * the signal's reason, or with what `look` throws.
- */
+/** Resolves with the result of `look` once it is not undefined. Rejects with the signal's reason or an error of `look`. */
 export async function cacheUntil<T extends KubeObject, R>(
   cache: Cache<T>,
   look: (cache: Cache<T>) => R | undefined,

@@ -5,7 +5,7 @@ import type { KubeObject } from '../objects.ts';
 export interface CacheOptions<S extends KubeObject, T extends KubeObject> {
   readonly project: (object: S) => T | undefined;
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
-  /** Told when the caller's own code (project, an index, a change handler) threw. */
+  /** Called if the caller's own code (project, an index, a change handler) threw. */
   readonly onCallbackError: (error: unknown) => void;
 }
 
@@ -13,16 +13,14 @@ interface Entry<T> {
   readonly object: T;
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
-  /** Where the entry stands in the indexes: what an index function says of it later must not matter for its removal. */
+  /** Values of the entry in the indexes, kept because an index function may return other ones later. */
   readonly indexed: readonly (readonly [index: string, values: readonly string[]])[];
 }
 
 /**
- * The writing side of a watch cache: owned by one informer, never handed out. `reader` is what everybody else sees.
- *
- * Between `restart` and `ready` the objects of a new list are collected beside the old ones, which readers go on
- * seeing; `ready` makes the new list current and tells only of what differs. So a relist that brings nothing new
- * changes nothing.
+ * The write side of a watch cache, owned by one informer and never shared. `reader` is the read side.
+ * Between `restart` and `ready`, the objects of a new list are staged while readers see the old ones. `ready` makes the new list
+ * current and reports only the differences. So a relist without changes reports nothing.
  */
 export class CacheWriter<S extends KubeObject, T extends KubeObject> {
   readonly reader: Cache<T>;
@@ -39,7 +37,7 @@ export class CacheWriter<S extends KubeObject, T extends KubeObject> {
   constructor(options: CacheOptions<S, T>) {
     this.#options = options;
     for (const name of Object.keys(options.indexes ?? {})) this.#indexes.set(name, new Map());
-    // Nobody may be waiting for it.
+    // A rejection without a listener must not be unhandled.
     this.#synced.promise.catch(() => undefined);
     this.reader = this.#makeReader();
   }
@@ -51,7 +49,7 @@ export class CacheWriter<S extends KubeObject, T extends KubeObject> {
   put(object: S): void {
     const key = keyOf(object);
     const before = this.#staged?.get(key) ?? this.#entries.get(key);
-    // Seen already, in this very state: the projection is not asked again.
+    // This version was seen already, so it is not projected again.
     const same = before !== undefined && before.uid === object.metadata.uid && before.resourceVersion === object.metadata.resourceVersion;
     const entry = same ? before : this.#entryOf(object);
     if (this.#staged === undefined) {
@@ -80,7 +78,7 @@ export class CacheWriter<S extends KubeObject, T extends KubeObject> {
     for (const handler of this.#relistHandlers) this.#call(handler);
   }
 
-  /** No more changes will come. */
+  /** Ends the cache: no more changes will follow. */
   stop(reason: unknown): void {
     this.#synced.reject(reason);
   }
@@ -98,7 +96,7 @@ export class CacheWriter<S extends KubeObject, T extends KubeObject> {
     } else if (before.uid === after.uid) {
       this.#notify({ type: 'modified', object: after.object, previous: before.object });
     } else {
-      // Deleted and made anew while nobody watched: another object under the same name.
+      // Deleted and recreated while the watch was interrupted: a different object of the same name.
       this.#notify({ type: 'deleted', object: before.object });
       this.#notify({ type: 'added', object: after.object });
     }
@@ -110,7 +108,7 @@ export class CacheWriter<S extends KubeObject, T extends KubeObject> {
     const { uid, resourceVersion } = object.metadata;
     try {
       const all = Object.entries(this.#options.indexes ?? {}).map(([name, of]) => [name, of(projected)] as const);
-      // `filter` reserves more than it needs, and this is kept for each object.
+      // `slice` frees the extra capacity that `filter` reserves, because this is kept for each object.
       const indexed = all.filter(([, values]) => values.length > 0).slice();
       return { object: projected, uid, resourceVersion, indexed };
     } catch (error) {
@@ -123,7 +121,7 @@ export class CacheWriter<S extends KubeObject, T extends KubeObject> {
     try {
       return this.#options.project(object);
     } catch (error) {
-      // One object that the projection cannot take must not stop the others.
+      // An object that fails in the projection must not affect others.
       this.#options.onCallbackError(error);
       return undefined;
     }

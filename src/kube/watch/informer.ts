@@ -6,10 +6,10 @@ import { runWatcher } from './watcher.ts';
 import type { WatcherOptions } from './watcher.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
-/** How the watch recovers; the defaults are right but for tests. */
+/** Recovery of the watch; the defaults are changed only by tests. */
 export type Recovery = Pick<WatcherOptions<KubeObject>, 'backoff' | 'random'>;
 
-/** Keeps a cache of all objects of a selection until the signal is aborted, or the client closed. */
+/** Maintains a cache of all selected objects until the signal is aborted or the client is closed. */
 export function startInformer<S extends KubeObject, T extends KubeObject = S>(
   client: ListWatch,
   of: Resource<S>,

@@ -2,23 +2,22 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Change } from '../contract.ts';
 import type { KubeObject } from '../objects.ts';
 
-/** The part of an object that this process writes, and everything else. */
+/** Splits an object into the part that this process writes and the rest. */
 export type Split<T extends KubeObject> = (object: T) => { readonly own: unknown; readonly others: unknown };
 
-/** Writes of one object that the watch has not brought yet. A run of them that is longer only costs a look too many. */
+/** Maximum number of pending writes of one object. A longer run only costs one extra reconcile. */
 const MOST_EXPECTED = 16;
 
 /**
- * Tells the watch's echo of this process' own writes from what others did. A reconcile that its own write wakes runs
- * again at once, whatever pause it was to make; where each run writes something else (the API server's refusal in other
- * words), it would never come to rest.
- *
- * Events of one object come in the order of its writes, so the echo of one write says that those before it were
- * overtaken. What is expected goes with its echo, or with the object.
+ * Distinguishes the watch's echo of this process's own writes from other changes. A reconcile triggered by its own write would
+ * run again at once, ignoring its pause. If each run writes something else (such as a differently worded refusal), it would never
+ * end.
+ * Events of one object arrive in the order of its writes, so the echo of one write supersedes earlier ones. An expected echo is
+ * removed when it arrives or the object is deleted.
  */
 export class OwnWrites<T extends KubeObject> {
   readonly #split: Split<T>;
-  /** By uid, oldest first. */
+  /** Expected states by UID, oldest first. */
   readonly #expected = new Map<string | undefined, readonly unknown[]>();
   readonly #echoes = new WeakSet<Change<T>>();
 
@@ -31,12 +30,12 @@ export class OwnWrites<T extends KubeObject> {
     this.#expected.set(uid, [...(this.#expected.get(uid) ?? []), asStored(this.#split(intended).own)].slice(-MOST_EXPECTED));
   }
 
-  /** Costs a look too many for each write whose echo is on its way. */
+  /** Drops the expected echoes. Each pending one then costs an extra reconcile. */
   forget(uid: string | undefined): void {
     this.#expected.delete(uid);
   }
 
-  /** To be told of each change once, before anybody asks `isEcho`. */
+  /** Must be called once for each change, before `isEcho`. */
   see(change: Change<T>): void {
     const { type, object, previous } = change;
     const { uid } = object.metadata;
@@ -58,13 +57,13 @@ export class OwnWrites<T extends KubeObject> {
   }
 }
 
-/** Without what any write changes. */
+/** Removes the metadata that every write changes. */
 function unversioned<T extends KubeObject>(object: T): T {
   const { resourceVersion: _version, generation: _generation, managedFields: _managers, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
-/** As it comes back: without what is undefined. */
+/** The value as the server returns it, without undefined fields. */
 function asStored(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value ?? null));
 }

@@ -9,8 +9,8 @@ import type { KubeObject } from '../objects.ts';
 import type { Resource } from '../resource.ts';
 
 /**
- * Follows all objects of a selection through every failure: a cut watch goes on from the last point known, an expired
- * point begins anew, and whoever is told sees whole lists and the changes between them, never a gap.
+ * Watches all selected objects through every failure: an interrupted watch resumes from the last known version, and an expired
+ * version causes a relist. The sink sees complete lists and the changes between them, never a gap.
  *
  *            ┌─ restart ─┐                         ┌──── cut, stalled, ended ────┐
  *            ▼           │                         ▼                             │
@@ -24,16 +24,16 @@ export type WatcherState =
   | { readonly phase: 'listing'; readonly continue: string | undefined }
   | { readonly phase: 'watching'; readonly resourceVersion: string };
 
-/** How whole lists are read: streamed where the server offers it, which costs it and us less memory, else in pages. */
+/** How complete lists are read: streamed if the server supports it, which needs less memory on both sides, else in pages. */
 export type Strategy = 'watch-list' | 'pages';
 
-/** Told what the watcher sees. */
+/** Receives the events of the watcher. */
 export interface WatcherSink<T extends KubeObject> {
-  /** A whole list begins; what an unfinished one brought is void. */
+  /** A new list begins; objects of an incomplete one are discarded. */
   restart(): void;
   put(object: T): void;
   remove(object: T): void;
-  /** The list is whole, as of this resourceVersion. */
+  /** The list is complete as of this resourceVersion. */
   ready(resourceVersion: string): void;
 }
 
@@ -42,7 +42,7 @@ export type Effect<T extends KubeObject> =
   | { readonly kind: 'ready'; readonly resourceVersion: string }
   | { readonly kind: 'put' | 'remove'; readonly object: T };
 
-/** The sink is told of the effects before the state changes: where it throws, the watcher stays where it was. */
+/** Effects are applied before the state changes: if the sink throws, the state stays the same. */
 export interface Transition<T extends KubeObject> {
   readonly next: WatcherState;
   readonly effects: readonly Effect<T>[];
@@ -54,15 +54,18 @@ export interface WatcherOptions<T extends KubeObject> {
   readonly signal: AbortSignal;
   readonly onTrouble: (kind: 'resume' | 'relist', error: unknown, delay: number) => void;
   readonly backoff?: Backoff;
-  /** In [0, 1). */
+  /** Random number in [0, 1). */
   readonly random?: () => number;
 }
 
-/** The first retry is quick: the API server ends a watch that it finds slow, and a busy moment is reason enough. */
+/** The first retry is fast: the API server also ends watches that it considers slow, for example at a busy moment. */
 const BACKOFF: Backoff = { first: 50, max: 10_000 };
-/** A watch that lasted this long was a good one: the next failure counts as the first again. */
+/** Milliseconds after which a watch counts as successful, so that the next failure counts as the first one. */
 const GOOD_WATCH = 10_000;
-/** A server too old to know watch-list ignores the parameter, and its closing bookmark never comes. */
+/**
+ * Maximum time of streaming in milliseconds. A server that does not know watch-list ignores the parameter and never sends the
+ * closing bookmark.
+ */
 const STREAMING_TIMEOUT = 60_000;
 const LONGEST_PAUSE = 60_000;
 
@@ -70,7 +73,7 @@ export function begin(strategy: Strategy): WatcherState {
   return strategy === 'watch-list' ? { phase: 'streaming' } : { phase: 'listing', continue: undefined };
 }
 
-/** What an attempt's end (an error, or undefined for a watch that the server ended in good order) leads to. */
+/** The transition after the end of an attempt: an error, or undefined if the server ended the watch normally. */
 export function afterEnd(
   state: WatcherState,
   strategy: Strategy,
@@ -89,7 +92,7 @@ export function afterEnd(
   }
 }
 
-/** What an event of a watch leads to. */
+/** The transition after a watch event. */
 export function afterEvent<T extends KubeObject>(state: WatcherState, event: WatchEvent<T>): Transition<T> {
   if (event.type === 'BOOKMARK') {
     const { resourceVersion } = event;
@@ -104,7 +107,7 @@ export function afterEvent<T extends KubeObject>(state: WatcherState, event: Wat
   return { next: { phase: 'watching', resourceVersion: object.metadata.resourceVersion ?? state.resourceVersion }, effects };
 }
 
-/** What a page of a list leads to. */
+/** The transition after a list page. */
 export function afterPage<T extends KubeObject>(isFirst: boolean, page: Page<T>): Transition<T> {
   const objects = page.items.map((object) => ({ kind: 'put', object }) as const);
   const effects: readonly Effect<T>[] = isFirst ? [{ kind: 'restart' }, ...objects] : objects;
@@ -113,7 +116,7 @@ export function afterPage<T extends KubeObject>(isFirst: boolean, page: Page<T>)
   return { next: { phase: 'watching', resourceVersion }, effects: [...effects, { kind: 'ready', resourceVersion }] };
 }
 
-/** Runs until the signal is aborted or the client is closed; never rejects. */
+/** Runs until the signal is aborted or the client is closed. Never rejects. */
 export function runWatcher<T extends KubeObject>(source: ListWatch, of: Resource<T>, options: WatcherOptions<T>): Promise<void> {
   return new Watcher(source, of, options).run();
 }
@@ -145,7 +148,7 @@ class Watcher<T extends KubeObject> {
       if (signal.aborted || isClosed(error)) return;
       const lasted = performance.now() - startedAt >= GOOD_WATCH;
       if (!paged && lasted) failures = 0;
-      // An expired point, after failures of another kind, means that the server is back: what it holds is wanted at once.
+      // An expired version after other failures means that the server is back, so it relists at once.
       const wasExpired = expired;
       expired = isExpired(error);
       if (expired && !wasExpired) failures = 0;
@@ -178,13 +181,13 @@ class Watcher<T extends KubeObject> {
     const attempt = new AbortController();
     const onAbort = (): void => attempt.abort(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
-    // Only a streamed list has an end to wait for: a watch that goes on may stay quiet for as long as it lasts.
+    // Only a streamed list must finish in time; a watch may be silent for as long as it lasts.
     const late = state.phase === 'streaming' ? setTimeout(() => attempt.abort(neverListed(this.#of)), STREAMING_TIMEOUT) : undefined;
     try {
       await this.#source.watch(this.#of, {
         ...selection,
         from: state.phase === 'watching' ? { after: state.resourceVersion } : { initial: true },
-        // Spread, so that the watches of many informers do not all end together.
+        // Jitter, so that the watches of many informers do not all end together.
         timeoutSeconds: Math.round(300 + 300 * this.#random()),
         signal: attempt.signal,
         onEvent: (event) => {

@@ -3,25 +3,24 @@ import { keyOf } from '../key.ts';
 import type { KubeObject } from '../objects.ts';
 import { OwnWrites, type Split } from './own-writes.ts';
 
-/** More than can be deleted while one answer is on its way. */
+/** More than the number of objects deleted while one response is in transit. */
 const MOST_DELETED = 10_000;
 
 /**
- * A cache that knows at once what this process wrote, before the watch brings it back. A reconcile that looked at the
- * state before its own write would write again. All who read or write a kind share one view of it.
- *
- * Only `get` knows it; `values` and `by` tell what the watch has brought.
+ * A cache that contains this process's own writes at once, before the watch delivers them. A reconcile that sees the state before
+ * its own write would write again. All readers and writers of a kind share one instance. Only `get` includes own writes; `values`
+ * and `by` contain only what the watch delivered.
  */
 export class WriteThroughCache<T extends KubeObject> implements Cache<T> {
   readonly #cache: Cache<T>;
   readonly #echoes: OwnWrites<T> | undefined;
   readonly #written = new Map<KeyString, T>();
-  /** For what the cache does not tell of, because it has never held it. */
+  /** Handlers for deletions that the cache does not report because it never held the object. */
   readonly #handlers = new Set<(change: Change<T>) => void>();
-  /** Uids of objects seen deleted, latest last: the answer to a write may come after the watch told of the end. */
+  /** UIDs of deleted objects, latest last: a response may arrive after the watch reported the deletion. */
   readonly #deleted = new Set<string | undefined>();
 
-  /** `split`: which part of an object this process writes, where it has to tell its own writes from those of others. */
+  /** `split`: the part of an object that this process writes; set if own writes must be distinguished from others. */
   constructor(cache: Cache<T>, split?: Split<T>) {
     this.#cache = cache;
     this.#echoes = split === undefined ? undefined : new OwnWrites(split);
@@ -55,7 +54,7 @@ export class WriteThroughCache<T extends KubeObject> implements Cache<T> {
     return this.#cache.by(index, value);
   }
 
-  /** What this process wrote and the watch has not brought yet, where nothing of that name was there before. */
+  /** Own writes that the watch has not delivered yet and that the cache has no object for. */
   pending(): readonly T[] {
     return [...this.#written].filter(([key]) => this.#cache.get(key) === undefined).map(([, object]) => object);
   }
@@ -78,12 +77,13 @@ export class WriteThroughCache<T extends KubeObject> implements Cache<T> {
   }
 
   /**
-   * Makes this of the object by `send`. What comes of it is expected before the write goes out: its event may come before its
-   * answer. Of a write that failed nothing is: it may never come, and who writes the same later is somebody else.
+   * Writes the object with `send`. Its echo is expected before the write is sent, because the event may arrive before the
+   * response. After a failed write nothing is expected: the event may never come, and a later equal write may be another
+   * writer's.
    */
   async write(intended: T, send: () => Promise<T>): Promise<T> {
     const { uid } = intended.metadata;
-    // Of what is not in the cache no end would be seen.
+    // The deletion of an object that is not cached would not be noticed.
     if (this.#cache.get(keyOf(intended))?.metadata.uid === uid) this.#echoes?.expect(intended);
     try {
       const written = await send();
@@ -95,7 +95,7 @@ export class WriteThroughCache<T extends KubeObject> implements Cache<T> {
     }
   }
 
-  /** Remembers the server's answer to a write until the cache has it, or something newer. */
+  /** Keeps the response of a write until the cache has it or a newer version. */
   wrote(object: T): void {
     if (this.#deleted.has(object.metadata.uid) || this.#isGhost(object)) return;
     const key = keyOf(object);
@@ -103,7 +103,10 @@ export class WriteThroughCache<T extends KubeObject> implements Cache<T> {
     if (cached === undefined || isNewer(versionOf(object), versionOf(cached))) this.#written.set(key, object);
   }
 
-  /** No change tells of an object that was made and went between two looks of the watch; the list without it does. */
+  /**
+   * Whether the object was created and deleted while the watch was interrupted: no change reports it, but the list does not
+   * contain it.
+   */
   #isGhost(object: T): boolean {
     const cached = this.#cache.get(keyOf(object));
     return cached === undefined && !isNewer(versionOf(object), this.#cache.listedAt);
@@ -117,7 +120,7 @@ export class WriteThroughCache<T extends KubeObject> implements Cache<T> {
     }
   }
 
-  /** Whether a change is nothing but what this process wrote (`write`). */
+  /** Whether a change is only the echo of an own write (`write`). */
   isEcho(change: Change<T>): boolean {
     return this.#echoes?.isEcho(change) === true;
   }
@@ -136,10 +139,7 @@ export class WriteThroughCache<T extends KubeObject> implements Cache<T> {
   }
 }
 
-/**
- * Resource versions of one kind grow as decimal numbers of any length (Kubernetes KEP-5504), so a longer one is
- * later.
- */
+/** Resource versions of one kind are increasing decimal numbers of any length (Kubernetes KEP-5504), so a longer one is newer. */
 function isNewer(a: string, b: string): boolean {
   return a.length === b.length ? a > b : a.length > b.length;
 }
