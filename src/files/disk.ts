@@ -4,37 +4,43 @@ import { hasCode } from './errno.ts';
 import { FileError } from './errors.ts';
 
 /**
- * The few things that are done to files of ours. Each is one step: what stands on disk between two of them is what a crash
- * leaves, and tests try all of those. They reject with the system's own errors.
+ * File operations on our own files. Each is one step: a crash between two steps leaves a state that tests cover. They reject with
+ * the system's own errors.
  */
 export interface Disk {
-  /** Undefined where there is no such file. @throws FileError where it is none, or has more bytes */
+  /** Undefined if the file does not exist. @throws FileError if it is not a file or has more than `maxBytes` */
   read(path: string, maxBytes: number): Promise<Buffer | undefined>;
-  /** Line by line, however long the file; a line that is longer than `most` bytes is cut. Nothing where there is no such file. */
+  /**
+   * Reads a file of any length line by line; lines longer than `most` bytes are truncated. Yields nothing if the file does not
+   * exist.
+   */
   lines(path: string, most: number): AsyncIterable<Line>;
-  /** Empty where there is no such directory. */
+  /** Empty if the directory does not exist. */
   names(directory: string): Promise<readonly string[]>;
-  /** With its parents, for this user alone. */
+  /** Creates a directory and its parents, accessible only to this user. */
   makeDirectory(path: string): Promise<void>;
-  /** A new file, its bytes on disk. The mode holds whatever the umask. */
+  /** Creates a file and syncs its content to disk. The mode is independent of the umask. */
   create(path: string, bytes: Content, mode: number): Promise<void>;
-  /** One more line, on disk. A last line without its end, which a crash has left, is cut off first; one too long for that is ended. */
+  /**
+   * Appends a line and syncs it. An incomplete last line left by a crash is removed first. If it is too long for one of our
+   * lines, it is terminated instead.
+   */
   appendLine(path: string, line: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   link(text: string, path: string): Promise<void>;
-  /** Also where it is gone already. */
+  /** No-op if absent. */
   remove(path: string): Promise<void>;
-  /** Makes new names in it last. */
+  /** Makes new names in the directory durable. */
   syncDirectory(path: string): Promise<void>;
 }
 
-/** All at once, or piece by piece. */
+/** Content as one value or in pieces. */
 export type Content = string | Uint8Array | AsyncIterable<string>;
 
 export interface Line {
-  /** Without its end. */
+  /** The line without its terminator. */
   readonly text: string;
-  /** False for the last one where a crash has cut it. */
+  /** False for an unterminated last line, which a crash may leave. */
   readonly isWhole: boolean;
 }
 
@@ -93,7 +99,7 @@ async function readAll(file: FileHandle, path: string, maxBytes: number): Promis
   if (!stats.isFile()) {
     throw new FileError('file-kind', `${path} is ${stats.isDirectory() ? 'a directory' : 'no regular file'}; put a file there`);
   }
-  // The size may have grown since, so it is the read that is bounded.
+  // The file may have grown since, so the read itself is bounded.
   const buffer = Buffer.alloc(Math.min(maxBytes, stats.size + 4_096) + 1);
   let length = 0;
   while (length < buffer.length) {
@@ -114,7 +120,7 @@ async function* readLines(path: string, most: number): AsyncGenerator<Line> {
   let line: Buffer[] = [];
   let length = 0;
   const take = (bytes: Buffer): void => {
-    // A copy: the next read is into the same memory.
+    // A copy, because the next read reuses the buffer.
     if (length < most) line.push(Buffer.from(bytes.subarray(0, most - length)));
     length += bytes.length;
   };
@@ -136,7 +142,7 @@ const LINE_FEED = 0x0a;
 
 async function openIfThere(path: string): Promise<FileHandle | undefined> {
   try {
-    // A pipe in this place would otherwise hold the process until someone writes to it.
+    // O_NONBLOCK: opening a pipe would otherwise block until something writes to it.
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
@@ -144,10 +150,10 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** Lines of ours are far shorter. */
+/** Maximum length of a line; ours are far shorter. */
 const MAX_LINE_BYTES = 4_096;
 
-/** @returns undefined where the last line is no line of ours: it is not taken away */
+/** @returns undefined if the last line is too long to be ours: it is not removed */
 async function endOfLastLine(file: FileHandle, size: number): Promise<number | undefined> {
   const tail = Buffer.alloc(Math.min(size, MAX_LINE_BYTES));
   await file.read(tail, 0, tail.length, size - tail.length);

@@ -1,4 +1,4 @@
-/** Reading what others wrote, within bounds; writing so that a crash or a full disk leaves the old file or the new one. */
+/** Reads untrusted files within limits, and writes files atomically: a crash or a full disk leaves the old or the new file. */
 import { randomBytes } from 'node:crypto';
 import { mkdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
@@ -8,11 +8,11 @@ import { FileError } from './errors.ts';
 
 export interface ReadLimits {
   readonly bytes: number;
-  /** A link may not lead out of this directory. Left out: links are followed anywhere. */
+  /** Directory that links must not lead out of. Default: links are followed anywhere. */
   readonly within?: string;
 }
 
-/** @returns the text of a regular file; undefined where there is none. @throws FileError */
+/** @returns the text of a regular file, or undefined if it does not exist. @throws FileError */
 export async function readText(path: string, limits: ReadLimits): Promise<string | undefined> {
   try {
     const target = limits.within === undefined ? path : await confined(path, limits.within);
@@ -40,8 +40,8 @@ function decode(path: string, bytes: Buffer): string {
 }
 
 /**
- * Writes the whole file anew: into a hidden file beside it, synced, renamed over it, and the directory synced. Whoever
- * reads sees the old content or the new. The hidden file goes when any of it fails.
+ * Replaces the whole file: writes a hidden file next to it, syncs it, renames it over the old one and syncs the directory.
+ * Readers see the old or the new content. If a step fails, the hidden file is removed.
  */
 export async function writeDurably(path: string, content: Content, mode: number, disk: Disk = realDisk): Promise<void> {
   const draft = draftFor(path);
@@ -58,12 +58,15 @@ export async function writeDurably(path: string, content: Content, mode: number,
 export const draftFor = (path: string): string =>
   join(dirname(path), `.${basename(path).slice(0, 200)}.${randomBytes(6).toString('hex')}.tmp`);
 
-/** The file or directory that a draft, or one generation of a bundle, is for: a message with its random name would change each time. */
+/**
+ * The file or directory that a draft or a generation of a bundle belongs to. With its random name, a message would change each
+ * time.
+ */
 export function pathInMessages(path: string): string {
   return path.replace(/\/\.\.[0-9a-f]{16}(?:\.link)?(?:\/[^/]*)?$/, '').replace(/\/\.([^/]+)\.[0-9a-f]{12}\.tmp$/, '/$1');
 }
 
-/** What a crash has left of writing. Only for who has the directory, or the file, to itself. */
+/** Removes drafts left by a crash. The caller must have exclusive access to the directory, or to the file. */
 export async function removeDrafts(directory: string, disk: Disk, file?: string): Promise<void> {
   for (const name of await disk.names(directory)) {
     const [, of] = /^\.(.+)\.[0-9a-f]{12}\.tmp$/.exec(name) ?? [];
@@ -71,7 +74,7 @@ export async function removeDrafts(directory: string, disk: Disk, file?: string)
   }
 }
 
-/** Makes the directory with its parents; the mode holds for those that are new. @throws FileError */
+/** Creates the directory with its parents; the mode applies to new ones. @throws FileError */
 export async function makeDirectory(path: string, mode: number): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode });

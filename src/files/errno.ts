@@ -1,4 +1,4 @@
-/** Whether the system answered with one of these codes, to this error or to what caused it. */
+/** Whether this error or one of its causes has one of these codes. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   if (!(error instanceof Error)) return false;
   return ('code' in error && codes.includes(String(error.code))) || hasCode(error.cause, ...codes);
@@ -8,7 +8,7 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }
 
-/** `(CODE): what to do`, to follow "PATH cannot be read" or whatever else could not be done. */
+/** Formats `(CODE): what to do`, to follow a clause such as "PATH cannot be read". */
 export function remedyOf(error: unknown, done: string): string {
   const code = codeOf(error);
   if (code === 'EACCES' || code === 'EPERM') {

@@ -1,7 +1,7 @@
 /**
- * A lock that ends with its process, however that ends. Node has no flock(2) or fcntl(2); SQLite has (os_unix.c, POSIX
- * advisory locks), and comes with Node. The database stays empty. A pid file alone would race where two processes find
- * a dead one's at once.
+ * A lock that ends with its process, even after a crash. Node.js has no flock(2) or fcntl(2), but includes SQLite, which uses
+ * POSIX advisory locks (os_unix.c). The database stays empty. With a PID file, two processes that find a dead one's file at once
+ * would race.
  */
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -9,7 +9,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { pause } from '../work/pause.ts';
 import { FileError } from './errors.ts';
 
-/** @returns undefined where another process (or another lock of this one) holds it. @throws FileError where the file cannot be made */
+/**
+ * @returns undefined if another process, or another lock of this process, holds it. @throws FileError if the file cannot be
+ * created
+ */
 export function tryLock(path: string): Disposable | undefined {
   let database: DatabaseSync | undefined;
   try {
@@ -29,7 +32,7 @@ export function tryLock(path: string): Disposable | undefined {
   };
 }
 
-/** Whether anybody holds it. Looking is no holding: any number of processes may look at once. */
+/** Whether a process holds the lock. Checking does not take it, so any number of processes may check at once. */
 export function isLocked(path: string): boolean {
   let database: DatabaseSync | undefined;
   try {
@@ -37,7 +40,7 @@ export function isLocked(path: string): boolean {
     database.exec('SELECT 1 FROM sqlite_schema');
     return false;
   } catch (error) {
-    // Not ours to look at: better one holder too many than two.
+    // The file is not readable: assuming a holder is safer than allowing two.
     return isBusy(error) || existsSync(path);
   } finally {
     if (database?.isOpen === true) database.close();
@@ -45,15 +48,15 @@ export function isLocked(path: string): boolean {
 }
 
 /**
- * Waits for its turn, so many milliseconds at most.
- * @throws FileError `state-busy` that names the holder's process
+ * Waits for the lock up to the given time.
+ * @throws FileError `state-busy` with the PID of the holder
  */
 export async function lockWithin(path: string, milliseconds: number): Promise<Disposable> {
   const deadline = performance.now() + milliseconds;
   for (;;) {
     const lock = tryLock(path);
     if (lock !== undefined) {
-      // For the message alone: it may be an earlier holder's, or missing.
+      // Only for the message: it may be missing or name an earlier holder.
       await writeFile(holderOf(path), String(process.pid), { mode: 0o600 }).catch(() => {});
       return lock;
     }

@@ -1,39 +1,41 @@
-/** What tells whether a file is as it was, without reading it. */
+/** Detects whether a file changed without reading it. */
 import { statSync, type Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 
-/** `same`: as its stamp says. */
+/** `same`: the stamp still matches. */
 export type Looked = 'same' | Stats | NodeJS.ErrnoException;
 
-/** The same for a file that holds what it held. */
+/** File attributes that stay equal while the content is unchanged. */
 export type Stamp = Readonly<Pick<Stats, 'dev' | 'ino' | 'size' | 'mtimeMs' | 'ctimeMs'>>;
 
-/** A file, and its stamp of an earlier look. */
+/** A file and its stamp from an earlier check. */
 export interface Watched {
   readonly path: string;
   readonly stamp: Stamp | undefined;
 }
 
-/** At once; the system's threads are few, and names of hosts are looked up by them too. */
+/** Maximum number of concurrent requests. libuv has few threads, and DNS lookups use them too. */
 const CONCURRENCY = 16;
 
-/** Files looked at before others get a turn: connections pass through the same thread. */
+/** Number of files checked in one event-loop iteration, because connections use the same thread. */
 const SLICE = 128;
 
-/** Milliseconds: file systems count time in steps, so what changed more recently may change once more without another stamp. */
+/**
+ * Resolution of file system timestamps in milliseconds. A file that changed more recently may change again without a new stamp.
+ */
 const STEP = 40;
 
 /**
- * One look at many files, every few seconds. Asking for each through the system's threads costs several times as much as asking at
- * once, but a network's file system that does not answer would then hold up the thread that carries the traffic. So the first file of
- * each file system is asked for in the slow way, and only if that has answered are those asked for at once that were there before.
+ * Checks many files every few seconds. Asynchronous calls cost several times as much as synchronous ones. But with a network file
+ * system that does not respond, synchronous calls would block the thread that carries traffic. So the first file of each file
+ * system is checked asynchronously. Only if it responded are the known files on it checked synchronously.
  */
 export class Look {
-  /** File systems that have answered. */
+  /** Devices of file systems that have responded. */
   readonly #answered = new Set<number>();
 
-  /** In order; links are followed. */
+  /** Results in the order of the files; links are followed. */
   async at(files: readonly Watched[]): Promise<readonly Looked[]> {
     const looked: Looked[] = [];
     for (let first = 0; first < files.length; first += SLICE) {
@@ -73,7 +75,7 @@ function shortened({ stamp }: Watched, answer: Answer): Looked {
   return stamp !== undefined && !(answer instanceof Error) && isSameStamp(stamp, answer) ? 'same' : answer;
 }
 
-/** By the system's threads. */
+/** Checks files asynchronously, in libuv's thread pool. */
 async function lookThrough(files: readonly Watched[]): Promise<readonly Answer[]> {
   const looked: Answer[] = [];
   let next = 0;
@@ -84,7 +86,7 @@ async function lookThrough(files: readonly Watched[]): Promise<readonly Answer[]
   return looked;
 }
 
-// What the file system throws is such an error.
+// Errors of the file system always have this type.
 const lookAt = (path: string): Promise<Answer> => stat(path).catch((error: unknown) => error as NodeJS.ErrnoException);
 
 function lookNow(path: string): Answer {
@@ -109,13 +111,13 @@ export function isSameStamp(one: Stamp, other: Stamp): boolean {
   );
 }
 
-/** Whether its stamp cannot be relied on yet. A time to come is that of another clock. */
+/** Whether the stamp is too recent to be reliable. A time in the future comes from another clock. */
 export function isFresh({ ctimeMs }: Stamp, now: number): boolean {
   const age = now - ctimeMs;
   return age >= 0 && age < STEP;
 }
 
-/** The stamp of a directory's own list of names; undefined where it cannot be relied on. */
+/** Stamp of a directory's own list of names, or undefined if it is unreliable. */
 export async function listingStamp(look: Look, path: string, now: number): Promise<Stamp | undefined> {
   const [found] = await look.at([{ path, stamp: undefined }]);
   return found === undefined || found === 'same' || found instanceof Error || isFresh(found, now) ? undefined : stampOf(found);

@@ -2,10 +2,13 @@ import { createLogger, type Logger } from './log.ts';
 import { RateLimitedLog } from './rate-limited-log.ts';
 import { counter } from './metrics.ts';
 
-/** What an unexpected error ends: the smallest thing that the handler belongs to which threw it. Of a `look` the next one goes on. */
+/**
+ * The part that an unexpected error ends: the smallest one to which the failed handler belongs. After a failed `look` the next
+ * one runs as usual.
+ */
 export type Part = 'connection' | 'link' | 'listener' | 'look' | 'pass' | 'process' | 'request' | 'session' | 'stream';
 
-/** The part, and which of its handlers: no two places share a name. */
+/** The part and the name of its handler. Names are unique. */
 export type HandlerName = `${Part}/${string}`;
 
 const internalErrors = counter(
@@ -20,18 +23,18 @@ interface Seam {
   seen: ((error: unknown, name: HandlerName) => void) | undefined;
 }
 
-/** Only tests set these: to throw in a handler's place, to call one now that would be called in an hour, and to see what was thrown. */
+/** Hooks for tests only: to throw in a handler, to call one early that has a long timer, and to observe errors. */
 export const seam: Seam = { before: undefined, made: undefined, seen: undefined };
 
 let log: RateLimitedLog | undefined;
 
-/** Where this process logs them; before it is said, standard output. */
+/** Sets the logger for internal errors; the default is standard output. */
 export function logInternalErrors(to: Logger): void {
-  // Whoever can cause such an error can cause it often.
+  // Rate-limited, because a client that can cause such an error can cause it often.
   log = new RateLimitedLog(to);
 }
 
-/** Somebody threw what nobody expected; the caller ends the part. */
+/** Reports an unexpected error. The caller ends the part. */
 export function reportInternalError(name: HandlerName, error: unknown): void {
   const slash = name.indexOf('/');
   internalErrors.inc({ part: name.slice(0, slash) });
@@ -41,10 +44,9 @@ export function reportInternalError(name: HandlerName, error: unknown): void {
 }
 
 /**
- * A handler that may be given to whoever calls back: a socket, a server, a timer, a watcher. What it throws would end the process, and with it
- * everybody's connections; here it is counted, logged with its stack, and ends one part. A test sees to it that no other is registered.
- *
- * @param end ends the part; it may find it ended in part
+ * Wraps a callback of a socket, server, timer or watcher. An error would otherwise end the process and all its connections. Here
+ * it is counted, logged with its stack, and ends one part. A test checks that only wrapped handlers are registered.
+ * @param end ends the part, which may be partly ended already
  */
 export function bounded<A extends readonly unknown[]>(
   name: HandlerName,
@@ -62,7 +64,7 @@ export function bounded<A extends readonly unknown[]>(
   return seam.made === undefined ? call : seam.made(name, call);
 }
 
-/** The same for one of many that a handler goes through: the others have theirs. Made for loops that run often. */
+/** The same for each item in a handler's loop: an error ends only that item. Efficient enough for frequent loops. */
 export function guard<T>(name: HandlerName, what: T, handler: (what: T) => void, end: (what: T, error: unknown) => void = nothing): void {
   try {
     if (seam.before !== undefined) seam.before(name);
@@ -72,13 +74,13 @@ export function guard<T>(name: HandlerName, what: T, handler: (what: T) => void,
   }
 }
 
-/** Work that nobody waits for. */
+/** Starts work that is not awaited. */
 export function detached(name: HandlerName, work: () => Promise<unknown>, end: (error: unknown) => void = nothing): void {
-  // It never rejects.
+  // `attempt` never rejects.
   void attempt(name, work, end);
 }
 
-/** Work that is one of many; resolves also where it fails. */
+/** Awaits one of many tasks; resolves even if it fails. */
 export async function attempt(name: HandlerName, work: () => Promise<unknown>, end: (error: unknown) => void = nothing): Promise<void> {
   try {
     if (seam.before !== undefined) seam.before(name);
@@ -93,7 +95,7 @@ function caught(name: HandlerName, error: unknown, end: () => void): void {
     reportInternalError(name, error);
     end();
   } catch (another) {
-    // To end it failed too: nothing is left that could be done for it, and the others go on.
+    // Ending the part failed too. Nothing more can be done for it; other parts continue.
     reportInternalError(name, another);
   }
 }

@@ -1,7 +1,7 @@
-/** A histogram's counts as plain numbers: to observe costs a short loop. Bounds are seconds, ascending. */
+/** Histogram counts as plain numbers, so that an observation costs only a short loop. Bounds are seconds, ascending. */
 export class Buckets {
   readonly bounds: readonly number[];
-  /** One for each bound, not cumulative; beyond the last bound only `count` tells. */
+  /** Count for each bound, not cumulative. Values beyond the last bound are only in `count`. */
   readonly counts: number[];
   count = 0;
   sum = 0;
@@ -15,7 +15,7 @@ export class Buckets {
     this.count += 1;
     this.sum += seconds;
     let index = 0;
-    // Written out: `findIndex` would call a closure for each bound of each request.
+    // A loop, because `findIndex` would call a closure for each bound of each request.
     for (const bound of this.bounds) {
       if (seconds <= bound) {
         this.counts[index] = (this.counts[index] ?? 0) + 1;

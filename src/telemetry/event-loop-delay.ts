@@ -1,10 +1,13 @@
-/** Milliseconds between two firings of the timer by which Node.js watches its event loop. At 20 it was half of what an idle router did. */
+/**
+ * Interval in milliseconds of the timer with which Node.js monitors its event loop. At 20 it caused half of an idle router's
+ * work.
+ */
 export const LOOP_TIMER = 100;
 
 /**
- * How late the timer was. Node.js counts from one firing to the next (`monitorEventLoopDelay` of `node:perf_hooks`), so an idle
- * loop shows the timer's period.
- * @param interval nanoseconds, as its histogram has them; 0 where it has none yet
+ * Delay of the timer. Node.js measures from one firing to the next (`monitorEventLoopDelay` of `node:perf_hooks`), so an idle
+ * loop shows the timer's interval.
+ * @param interval nanoseconds from its histogram; 0 if it has no value yet
  * @returns seconds
  */
 export function lateness(interval: number): number {

@@ -3,16 +3,16 @@ import type { Logger } from './log.ts';
 import { RateLimitedLog } from './rate-limited-log.ts';
 import { limitTable } from '../limits/table.ts';
 
-/** Far more than there are linked sites at once. */
+/** Far more than the number of sites linked at once. */
 const MOST = limitTable.logPeers.value;
 
-/** A rate-limited log for each peer that can cause lines. Peers beyond `MOST` that logged lately share one. */
+/** A rate-limited log for each peer that can cause log lines. If `MOST` peers logged recently, further ones share one limit. */
 export class KeyedRateLimitedLog {
   readonly #clock: () => number;
   readonly #logs: KeyedLimits<RateLimitedLog>;
   readonly #others: RateLimitedLog;
 
-  /** @param clock milliseconds */
+  /** @param clock time in milliseconds */
   constructor(log: Logger, clock: () => number = Date.now) {
     const create = (): RateLimitedLog => new RateLimitedLog(log, clock);
     this.#clock = clock;

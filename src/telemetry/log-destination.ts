@@ -1,39 +1,39 @@
 import { fstatSync, write } from 'node:fs';
 import { limitTable } from '../limits/table.ts';
 
-/** The one of this process: standard output. */
+/** The log destination of this process: standard output. */
 export function standardOutput(): LogDestination {
   shared ??= new LogDestination(sinkOf(1));
   return shared;
 }
 
-/** Undefined where this process has logged nothing. */
+/** Undefined if this process has not logged anything. */
 export const destinationInUse = (): LogDestination | undefined => shared;
 
 let shared: LogDestination | undefined;
 
 export interface Sink {
-  /** Tells how many bytes it took, or why none. `done` is called once, never within the call. */
+  /** Writes asynchronously: `done` is called once with the number of bytes written or an error, never during the call. */
   write(bytes: Buffer, done: (error: NodeJS.ErrnoException | null | undefined, taken: number) => void): void;
-  /** A write takes a thread for as long as it takes. */
+  /** Whether a write occupies a thread until it ends. */
   readonly threaded: boolean;
 }
 
-/** Bytes that wait for a full disk or a reader that stands still; what is logged beyond them is dropped and counted. */
+/** Maximum bytes buffered for a full disk or a stalled reader. Lines beyond are dropped and counted. */
 const MOST = limitTable.logBytes.value;
-/** Milliseconds until what could not be written is tried again. */
+/** Milliseconds until a failed write is retried. */
 const AGAIN = 1_000;
-/** Nobody will ever read again. */
+/** Error codes after which no write can succeed any more. */
 const FOR_GOOD: ReadonlySet<string> = new Set(['EPIPE', 'EBADF', 'ERR_STREAM_DESTROYED']);
 
 /**
- * Where log lines go: never waited for, and never the reason that something else waits or ends. One write is under way at a time; lines that
- * come meanwhile follow together.
+ * Destination of log lines. Logging never blocks and never ends anything else. One write is in progress at a time; lines logged
+ * meanwhile are written together.
  */
 export class LogDestination {
-  /** Lines that nobody will see. */
+  /** Number of dropped lines. */
   dropped = 0;
-  /** Told with the number of lines dropped, once lines are written again. */
+  /** Called with the number of dropped lines once writing resumes. */
   onResumed: (dropped: number) => void = () => {};
   readonly #sink: Sink;
   readonly #most: number;
@@ -50,12 +50,12 @@ export class LogDestination {
     this.#most = most;
   }
 
-  /** Bytes that wait. */
+  /** Number of buffered bytes. */
   get waiting(): number {
     return this.#bytes + (this.#writing?.length ?? 0);
   }
 
-  /** A thread stands in a write that has not come back. */
+  /** Whether a thread is blocked in a write. */
   get blocks(): boolean {
     return this.#sink.threaded && this.#writing !== undefined && this.#timer === undefined;
   }
@@ -70,7 +70,7 @@ export class LogDestination {
     if (this.#writing === undefined) this.#next();
   }
 
-  /** Resolves with whether everything was written, after so many milliseconds at most. */
+  /** Resolves when everything is written or the deadline in milliseconds has passed. @returns whether everything was written */
   async flush(deadline: number): Promise<boolean> {
     if (this.waiting === 0) return true;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -139,14 +139,14 @@ export class LogDestination {
 }
 
 /**
- * Node.js makes pipes and sockets non-blocking, so that a reader that stands still holds nobody; a file's writes hold one thread of the pool
- * for as long as they take.
+ * Node.js makes pipes and sockets non-blocking, so a stalled reader blocks nothing. A write to a file occupies one thread of the
+ * pool until it ends.
  */
 function sinkOf(descriptor: 1): Sink {
   const kind = fstatSync(descriptor);
   if (!kind.isFIFO() && !kind.isSocket())
     return { threaded: true, write: (bytes, done) => write(descriptor, bytes, 0, bytes.length, null, done) };
-  // It comes to whoever writes, too.
+  // The write's callback receives the error too.
   process.stdout.on('error', () => {});
   return { threaded: false, write: (bytes, done) => void process.stdout.write(bytes, (error) => done(error, bytes.length)) };
 }

@@ -1,11 +1,11 @@
-/** What a log entry, a line of JSON, looks like where it goes: pure. */
+/** Formats a log entry, a line of JSON, for its destination. Pure. */
 import { isRecord } from '../text/is-record.ts';
 import { printable } from '../text/printable.ts';
 
 /** `text` for people at a terminal, `journal` for JSON with a priority, `json` for everything else. */
 export type LogFormat = 'json' | 'text' | 'journal';
 
-/** What is known of standard output. */
+/** Properties of standard output. */
 export interface OutputFacts {
   readonly isTerminal: boolean;
   readonly device: number | bigint;
@@ -14,19 +14,19 @@ export interface OutputFacts {
   readonly journalStream: string | undefined;
 }
 
-/** A variable that was inherited does not mean that standard output is still the journal: device and inode tell. */
+/** Compares device and inode, because the variable may be inherited while standard output is redirected. */
 export function chooseFormat({ isTerminal, device, inode, journalStream }: OutputFacts): LogFormat {
   if (isTerminal) return 'text';
   return journalStream === `${device}:${inode}` ? 'journal' : 'json';
 }
 
-/** @param line with its line break */
+/** @param line line including its line break */
 export function formatLine(line: string, format: LogFormat): string {
   if (format === 'json') return line;
   return format === 'journal' ? `<${PRIORITIES.get(levelOf(line)) ?? 6}>${line}` : `${textOf(line)}\n`;
 }
 
-/** sd-daemon(3), syslog(3). */
+/** Priorities of sd-daemon(3) and syslog(3). */
 const PRIORITIES: ReadonlyMap<string, number> = new Map([
   ['fatal', 2],
   ['error', 3],
@@ -36,13 +36,13 @@ const PRIORITIES: ReadonlyMap<string, number> = new Map([
   ['trace', 7],
 ]);
 
-/** An entry begins with its level. */
+/** Level of an entry, which is its first field. */
 const levelOf = (line: string): string => /^\{"level":"([a-z]+)"/.exec(line)?.[1] ?? '';
 
-/** Levels whose entries show where in the program an error came from. */
+/** Levels whose entries include the stack of an error. */
 const WITH_STACK: ReadonlySet<unknown> = new Set(['error', 'fatal']);
 
-/** The same for people; what is not an entry as it is. */
+/** Formats an entry for people; a line that is not an entry stays as it is. */
 export function textOf(line: string): string {
   const entry = parsed(line);
   if (entry === undefined) return printable(line.trimEnd());
@@ -71,7 +71,7 @@ function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** With those of what caused it. */
+/** The message including those of its causes. */
 function messageIn(error: unknown): unknown {
   if (!isRecord(error)) return error;
   return error['cause'] === undefined ? error['message'] : `${String(error['message'])}: ${String(messageIn(error['cause']))}`;

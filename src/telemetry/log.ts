@@ -10,8 +10,8 @@ export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 's
 export type LogLevel = (typeof logLevels)[number];
 
 /**
- * One line for each entry, on standard output, with RFC 3339 times: JSON, so that a hostile name cannot forge a line, with a priority in the journal;
- * at a terminal text.
+ * Logs one line per entry to standard output, with RFC 3339 times. The format is JSON, so that a hostile name cannot forge a
+ * line, with a priority in the journal, and text at a terminal.
  */
 export function createLogger(options: { readonly level: LogLevel; readonly component: string }): Logger {
   const destination = standardOutput();
@@ -32,7 +32,7 @@ export function createLogger(options: { readonly level: LogLevel; readonly compo
   return log;
 }
 
-/** An error as it stands in a log line: its code and message, and those of what caused it. */
+/** An error as an object in a log line: code and message, and those of its causes. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? error.code : undefined;
@@ -45,7 +45,7 @@ function describeError(error: unknown): unknown {
   };
 }
 
-/** The message of anything that was thrown, on one line, with the causes that it does not name itself. */
+/** Message of any thrown value on one line, with causes that the message does not contain. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, cause } = error;

@@ -1,12 +1,12 @@
 import { destinationInUse } from './log-destination.ts';
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 
-/** All metrics of this process; each process serves its own. */
+/** All metrics of this process. */
 export const metrics = new Registry();
 
 const registers = [metrics];
 
-/** `collect`, if given, brings the counter up to date when a scrape asks for it. */
+/** `collect`, if given, updates the counter at each scrape. */
 export function counter<L extends string>(
   name: string,
   help: string,
@@ -23,7 +23,7 @@ export function counter<L extends string>(
   return made;
 }
 
-/** `collect`, if given, sets the gauge's values when a scrape asks for them. */
+/** `collect`, if given, sets the gauge's values at each scrape. */
 export function gauge<L extends string>(
   name: string,
   help: string,
@@ -40,15 +40,15 @@ export function gauge<L extends string>(
   return made;
 }
 
-/** Durations in seconds, from a millisecond to a minute and a half. */
+/** A histogram of durations in seconds, from a millisecond to a minute and a half. */
 export function duration<L extends string>(name: string, help: string, labelNames: readonly L[] = []): Histogram<L> {
   const buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2, 5, 15, 30, 90];
   return new Histogram({ name, help, labelNames: [...labelNames], registers, buckets });
 }
 
 /**
- * What Prometheus expects of every process. The library's own default metrics run timers ten times a second; these
- * are read when asked for, so that an idle process stays idle.
+ * Process metrics that Prometheus expects. The library's default metrics use timers that fire ten times a second. These are read
+ * at each scrape, so that an idle process stays idle.
  */
 export function registerProcessMetrics(version: string): void {
   gauge('earshot_build_info', 'Always 1: the versions of the program and of Node.js.', ['version', 'node'], (made) =>

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { limitTable } from '../limits/table.ts';
 
 /**
- * How many files and sockets this process may have open (RLIMIT_NOFILE); undefined where it cannot be known. Node.js raises the soft
- * limit to the hard one when it starts, so this is what the administrator allows.
+ * Maximum number of open files and sockets of this process (RLIMIT_NOFILE), or undefined if unknown. Node.js raises the soft
+ * limit to the hard one at start, so this is what the administrator allows.
  */
 export function openFilesLimit(file = '/proc/self/limits'): number | undefined {
   try {
@@ -17,24 +17,25 @@ export function openFilesLimit(file = '/proc/self/limits'): number | undefined {
 }
 
 /**
- * Of those, how many connections may have. The rest is for listeners, links, files, and a server whose addresses are tried at once. At the
- * very limit connections could not be refused any more: the system lets them in only to close them without a word, those of links too.
+ * Number of open files that connections may use. The rest is for listeners, links, files, and a server whose addresses are tried
+ * in parallel. At the limit itself connections could not be refused properly: the kernel would accept and close them, including
+ * links.
  */
 export function socketsWithin(openFiles: number | undefined): number {
   if (openFiles === undefined) return Infinity;
   return Math.max(16, openFiles - reserveOf(openFiles));
 }
 
-/** What the rest is divided into, so that nobody who holds sockets open takes all of it. What is left over is for listeners and files. */
+/** Divides the rest, so that clients with many open sockets cannot take all of it. The remainder is for listeners and files. */
 export function reserveWithin(openFiles: number | undefined): Reserve {
   const reserve = openFiles === undefined ? Infinity : reserveOf(openFiles);
   return { peers: reserve / limitTable.filesOfLinks.value, strangers: Math.ceil(reserve / limitTable.filesOfUnauthenticated.value) };
 }
 
 export interface Reserve {
-  /** Connections of links. */
+  /** Number of connections for links. */
   readonly peers: number;
-  /** Connections at one port that have yet to show who they are. */
+  /** Number of unauthenticated connections at one port. */
   readonly strangers: number;
 }
 

@@ -1,4 +1,4 @@
-/** What work queues do and hold: metrics that all controllers of a process share. */
+/** Metrics of work queues, shared by all controllers of a process. */
 import { messageOf, type Logger } from './log.ts';
 import { counter, duration, gauge } from './metrics.ts';
 
@@ -18,7 +18,7 @@ interface QueueSize {
   readonly delayed: number;
 }
 
-/** Counts and logs the ends of reconciles: the `onResult` of a work queue. */
+/** Counts and logs results of reconciles: the `onResult` of a work queue. */
 export function reportResults(queue: string, log: Logger) {
   return (key: string, outcome: string, took: number, error?: unknown): void => {
     reconciles.inc({ queue, outcome });
@@ -27,7 +27,7 @@ export function reportResults(queue: string, log: Logger) {
   };
 }
 
-/** Shows how much the queues hold, by name, until it is disposed of. */
+/** Exposes the sizes of the queues by name until it is disposed. */
 export function showQueues(shown: Readonly<Record<string, QueueSize>>): Disposable {
   for (const [name, queue] of Object.entries(shown)) queues.set(name, queue);
   return {

@@ -9,7 +9,7 @@ export class RateLimitedLog {
   readonly #log: Logger;
   readonly #clock: () => number;
   readonly #lines = new RateLimiter(LINES);
-  /** Lines dropped since the last one that was written. */
+  /** Number of lines dropped since the last one that was written. */
   #withheld = 0;
 
   constructor(log: Logger, clock: () => number = Date.now) {
@@ -29,7 +29,7 @@ export class RateLimitedLog {
     this.#say('info', fields, message);
   }
 
-  /** Whether it has a full burst, and no dropped lines to report. */
+  /** Whether a full burst is available and no dropped lines are to be reported. */
   get isIdle(): boolean {
     return this.#withheld === 0 && this.#lines.isFull(this.#clock());
   }

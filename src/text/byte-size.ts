@@ -1,4 +1,4 @@
-/** A whole number of bytes as Kubernetes writes them, `256Mi`; undefined where it is none. */
+/** Parses a whole number of bytes in Kubernetes' format, such as `256Mi`; undefined if it is invalid. */
 export function byteSize(text: string): number | undefined {
   const [, digits, unit = ''] = /^(\d{1,15})(Ki|Mi|Gi|Ti|k|M|G|T)?$/.exec(text) ?? [];
   return digits === undefined ? undefined : Number(digits) * (UNITS[unit] ?? 1);

@@ -1,65 +1,65 @@
-/** What may be called what. Each pattern of a name is here once; what a name means is said where it is used. */
+/** Syntax of names. Each pattern is defined once, here; the code that uses a name defines its meaning. */
 import { isIP } from 'node:net';
 
-/** RFC 1123 label: a namespace of Kubernetes, a router within its site, a pod's uid. */
+/** RFC 1123 label: a Kubernetes namespace, a router within its site, a pod's UID. */
 export function isLabel(text: string): boolean {
   return LABEL.test(text);
 }
 
-/** RFC 1035 label: a Service of Kubernetes. */
+/** RFC 1035 label: a Kubernetes Service. */
 export function isServiceName(text: string): boolean {
   return SERVICE_NAME.test(text);
 }
 
 /**
- * RFC 1123 subdomain: labels with dots between them, of 253 characters at most. Like Kubernetes, which has it for the names of
- * objects, this does not count the characters of each label.
+ * RFC 1123 subdomain: labels separated by dots, 253 characters at most. Like Kubernetes for names of objects, it does not limit
+ * the length of each label.
  */
 export function isResourceName(text: string): boolean {
   return text.length <= 253 && SUBDOMAIN.test(text);
 }
 
-/** A site's name as a certificate holds it: its common name has no room for more (RFC 5280, ub-common-name). */
+/** Name of a site, which must fit into the common name of a certificate (RFC 5280, ub-common-name). */
 export function isSiteName(text: string): boolean {
   return text.length <= 64 && isResourceName(text);
 }
 
-/** As much of it as a certificate has room for; command lines write all hosts of a site there, with commas between. */
+/** Truncates text to the length of a common name. Command lines put all hosts of a site there, separated by commas. */
 export function asCommonName(text: string): string {
   return text.slice(0, 64).toWellFormed();
 }
 
-/** A grant's name becomes a file's, with an ending, and part of a URL. */
+/** Name of a grant, which becomes a file name with an extension and part of a URL. */
 export function isGrantName(text: string): boolean {
   return text.length <= 200 && isResourceName(text);
 }
 
-/** A name of DNS. Underscores are in no host's name by RFC 1123, but DNS has them and services bear them. */
+/** A DNS name. RFC 1123 forbids underscores in host names, but DNS allows them and some services use them. */
 export function isHostName(text: string): boolean {
   return text.length <= (text.endsWith('.') ? 254 : 253) && HOST_NAME.test(text);
 }
 
-/** What can be listened on or connected to: a name, or an IP address, also one with a zone. */
+/** A host to listen on or connect to: a name, or an IP address with or without a zone. */
 export function isHost(text: string | undefined): text is string {
   return text !== undefined && (isIP(text) !== 0 || isHostName(text));
 }
 
-/** In lower case, of any version. Where only what comes of a key counts as a site's id: `isSiteId`. */
+/** A UUID of any version in lower case. `isSiteId` accepts only those derived from a key. */
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** The UUID of version 8 that an Ed25519 key is told by, see `siteIdOf`. */
+/** The UUID of version 8 that is derived from an Ed25519 key, see `siteIdOf`. */
 export function isSiteId(text: string): boolean {
   return SITE_ID.test(text);
 }
 
-/** A routing key of the system's own: users get none, wherever they are. */
+/** Whether a routing key is reserved for the system. Users cannot use it anywhere. */
 export function isReservedKey(text: string): boolean {
   return text.startsWith(RESERVED_KEYS);
 }
 
-/** How they begin. */
+/** Prefix of reserved routing keys. */
 export const RESERVED_KEYS = 'earshot:';
 
 const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;

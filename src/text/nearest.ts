@@ -1,7 +1,7 @@
-/** Longest text that is compared: names are short, and the cost is quadratic. */
+/** Maximum length of compared texts: names are short, and the cost is quadratic. */
 const MOST_CHARACTERS = 64;
 
-/** The candidate that a mistyped text most likely means: other case, or at most one typo for each three characters. */
+/** The candidate that a mistyped text most likely means: different case, or at most one typo per three characters. */
 export function nearest(text: string, candidates: readonly string[]): string | undefined {
   if (text.length > MOST_CHARACTERS) return undefined;
   const wanted = text.toLowerCase();
@@ -13,7 +13,7 @@ export function nearest(text: string, candidates: readonly string[]): string | u
   return best?.candidate;
 }
 
-/** Sorted by distance to the text, then by name; by name alone if the text is empty or too long to be compared. */
+/** Sorts by distance to the text, then by name; only by name if the text is empty or too long to be compared. */
 export function sortByDistance(text: string, candidates: Iterable<string>): readonly string[] {
   const sorted = [...candidates].toSorted();
   if (text === '' || text.length > MOST_CHARACTERS) return sorted;
@@ -22,13 +22,13 @@ export function sortByDistance(text: string, candidates: Iterable<string>): read
   return sorted.toSorted((one, other) => (distances.get(one) ?? 0) - (distances.get(other) ?? 0));
 }
 
-/** `; did you mean port?`, or nothing. */
+/** Returns `; did you mean port?`, or an empty text. */
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const meant = nearest(text, candidates);
   return meant === undefined ? '' : `; did you mean ${meant}?`;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+/** Number of insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
 function editDistance(one: string, other: string): number {
   let [before, row] = [[] as number[], Array.from({ length: other.length + 1 }, (_, index) => index)];
   for (let i = 1; i <= one.length; i += 1) {

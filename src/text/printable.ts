@@ -1,52 +1,52 @@
 /**
- * What others sent (peers, the API server, pods, files, certificates), made fit to be shown. A terminal obeys control characters, a line
- * of a log ends where the text says so, and other characters hide text or turn round what stands beside them.
+ * Makes untrusted text safe to show (from peers, the API server, pods, files, certificates). Terminals obey control characters,
+ * line breaks forge log lines, and other characters hide text or reverse the text next to them.
  */
 
-/** The text on one line, at most so many characters of it. Line breaks become spaces; what would not be seen is spelled out: `\u{202e}`. */
+/**
+ * Puts text on one line of at most `most` characters. Line breaks become spaces; invisible characters are escaped, such as
+ * `\u{202e}`.
+ */
 export function printable(text: string, most = 16_384): string {
   const some = shortened(text, most);
   return ASCII.test(some) ? some : shortened(some.replaceAll(BREAKS, ' ').replaceAll(UNSEEN, spelled), most);
 }
 
-/**
- * For the wire and what is made of it: a field of HTTP holds neither an ellipsis nor an umlaut, so there are only the visible
- * characters of ASCII and spaces.
- */
+/** Restricts text to visible ASCII and spaces for protocols: an HTTP field can contain neither an ellipsis nor an umlaut. */
 export function printableAscii(text: string, most = 200): string {
   const some = text.slice(0, most).replaceAll(/[^ -~]/g, '?');
   return text.length > most ? `${some}...` : some;
 }
 
-/** In double quotes, as one word of a message. */
+/** Formats text in double quotes, as one word of a message. */
 export function quoted(text: string, most = 80): string {
   return JSON.stringify(shortened(text, most)).replaceAll(UNSEEN, spelled);
 }
 
-/** A name, URL or version as it is; anything else, also one with a space at its end, in double quotes. */
+/** Formats a name, URL or version as it is. Anything else, such as text with a trailing space, is put in double quotes. */
 export function shownValue(text: string, most = 80): string {
   return text.length <= most && /^[\w./:-]+$/.test(text) ? text : quoted(text, most);
 }
 
-/** As JSON, which a terminal shows as it is: what would not be seen is escaped, also what JSON itself lets stand. */
+/** JSON that is safe on a terminal: invisible characters are escaped, even those that JSON allows unescaped. */
 export function visibleJson(value: unknown, space?: number): string {
   const json = JSON.stringify(value, undefined, space);
-  // Breaks of lines are the layout's: in texts they are escaped already.
+  // Line breaks come from the layout; in texts they are escaped already.
   return ASCII.test(json) ? json : json.replaceAll(UNSEEN, (character) => (character === '\n' ? character : escaped(character)));
 }
 
-/** At most so many characters, the last of them an ellipsis where something is left out. */
+/** Truncates text to a number of characters; the last one is then an ellipsis. */
 export function shortened(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, '')}…` : text;
 }
 
-/** The longest beginning of the text that has at most so many bytes of UTF-8, whole characters only. */
+/** The longest prefix of whole characters with at most `most` bytes of UTF-8. */
 export function firstBytes(text: string, most: number): string {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(most));
   return text.slice(0, read);
 }
 
-/** Whether the text can be a name of anything: nothing in it ends or hides a line of a log, and UTF-8 can say it. */
+/** Whether the text is usable as a name: it cannot break or hide a log line, and can be encoded as UTF-8. */
 export function isOneLine(text: string): boolean {
   return !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(text);
 }

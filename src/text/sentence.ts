@@ -1,4 +1,4 @@
-/** With a full stop, unless it ends with a mark already. */
+/** Adds a full stop unless the text ends with a punctuation mark. */
 export function sentence(text: string): string {
   return /[.?!…]$/.test(text) ? text : `${text}.`;
 }

@@ -1,14 +1,14 @@
 import { visibleJson } from './printable.ts';
 
 /**
- * Writes plain data as YAML 1.2, for people to read, and so that a reader of YAML 1.1 is not misled. The library takes five to eight times as
- * long (0.24 ms and more for a status), and statuses are written on the thread that carries the connections.
+ * Writes plain data as readable YAML 1.2 that YAML 1.1 parsers interpret in the same way. The library takes five to eight times
+ * as long (0.24 ms and more for a status), and statuses are written on the thread that carries connections.
  */
 export function writeYaml(value: unknown): string {
   return [...yamlParts(value)].join('');
 }
 
-/** The same in parts, none longer than an item of a list that is in no other: for what is long, and not to be written all at once. */
+/** The same in parts, none longer than an item of an outermost list. For long values that should not be written at once. */
 export function* yamlParts(value: unknown): Generator<string, undefined> {
   if (isBlock(value)) yield* partsOf(value, 0);
   else yield `${scalar(value)}\n`;
@@ -52,7 +52,7 @@ function scalar(value: unknown, depth = 0): string {
   return String(value);
 }
 
-/** Lines of plain ASCII, such as a certificate. */
+/** Whether it can be a literal block: lines of plain ASCII, such as a certificate. */
 function isLiteral(value: string): boolean {
   return value.length > 80 && /^[!-~](?:[ -~]*\n)+$/.test(value) && !value.endsWith('\n\n');
 }
@@ -66,7 +66,7 @@ function literal(value: string, depth: number): string {
     .join('\n')}`;
 }
 
-/** Words that are no text where they stand bare, in YAML 1.1 too, which others read. */
+/** Words that are not strings without quotes, including those of YAML 1.1 parsers. */
 const NOT_TEXT = /^(?:y|n|yes|no|on|off|true|false|null|~)$/i;
 
 function text(value: string): string {

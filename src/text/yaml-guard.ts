@@ -1,20 +1,19 @@
 /**
- * Bounds on what a YAML text may cost, applied to its tokens before they are parsed. The lexer is linear; parser and composer are not
- * (measured with yaml 2.9: 200,000 nested keys took five minutes, 300,000 anchors more than one). Resources need
- * hardly any of what is bounded here.
+ * Limits the cost of a YAML text by its tokens before they are parsed. The lexer is linear, but parser and composer are not (yaml
+ * 2.9: 200,000 nested keys took five minutes, 300,000 anchors more than one). Resources hardly need the limited features.
  */
 import { Lexer } from 'yaml';
 
 export interface YamlTrouble {
-  /** Characters from the start. */
+  /** Offset in characters from the start. */
   readonly offset: number;
-  /** For who wrote the text: may quote it. */
+  /** Message for the author of the text; may quote it. */
   readonly message: string;
-  /** In some words, with nothing of the text in them. */
+  /** Short description that contains nothing of the text. */
   readonly kind: string;
 }
 
-/** @returns the first thing that is out of bounds, undefined where all is well */
+/** @returns the first violation, or undefined */
 export function guardYaml(text: string): YamlTrouble | undefined {
   const guard = new YamlGuard();
   for (const token of new Lexer().lex(text)) {
@@ -24,17 +23,20 @@ export function guardYaml(text: string): YamlTrouble | undefined {
   return undefined;
 }
 
-/** Of the tokens of a text, one after the other. */
+/** Checks the tokens of a text one by one. */
 export class YamlGuard {
   readonly #counts: TokenCounts;
   #offset = 0;
 
-  /** @param mostOfDocument parts, where each document is parsed in one go while others wait: a part takes some microseconds */
+  /**
+   * @param mostOfDocument maximum number of parts of each document. A document is parsed in one go while other work waits, at
+   * some microseconds per part
+   */
   constructor(mostOfDocument = Infinity) {
     this.#counts = new TokenCounts(mostOfDocument);
   }
 
-  /** @returns what is out of bounds with this token */
+  /** @returns the violation caused by this token */
   add(token: string): YamlTrouble | undefined {
     const trouble = this.#counts.add(token);
     if (trouble !== undefined) return { offset: this.#offset, message: `${trouble}.`, kind: trouble };
@@ -44,20 +46,20 @@ export class YamlGuard {
 }
 
 const [SCALAR_FOLLOWS, BRACKETS_END_WRONGLY] = ['\u001F', '\u0018'];
-/** Tokens that stand for no character: a document begins, brackets end wrongly, a scalar follows. */
+/** Tokens that represent no character: a document begins, brackets end wrongly, a scalar follows. */
 const ANNOUNCEMENTS: ReadonlySet<string> = new Set(['\u0002', BRACKETS_END_WRONGLY, SCALAR_FOLLOWS]);
 
 const MOST = {
-  /** Anchors, aliases, tags and explicit keys together. */
+  /** Maximum number of anchors, aliases, tags and explicit keys together. */
   rarities: 64,
-  /** Of brackets and braces. */
+  /** Maximum nesting of brackets and braces. */
   flowDepth: 24,
-  /** `- - -` or `? ?` one after the other. */
+  /** Maximum number of consecutive `- - -` or `? ?` in a line. */
   indicatorsInLine: 24,
-  /** Spaces before a block's line; its depth is at most this. */
+  /** Maximum indentation of a block's line in spaces, which limits its depth. */
   indentation: 200,
   tokens: 600_000,
-  /** Tokens that can only be errors: each costs a message with a context. */
+  /** Maximum number of tokens that can only be errors: each costs a message with context. */
   errors: 20,
 };
 
@@ -77,7 +79,7 @@ class TokenCounts {
     this.#mostOfDocument = mostOfDocument;
   }
 
-  /** @returns what is out of bounds with this token */
+  /** @returns the violation caused by this token */
   add(token: string): string | undefined {
     this.#tokens += 1;
     if (this.#tokens > MOST.tokens) return 'the file has too many parts; split it';
@@ -111,7 +113,7 @@ class TokenCounts {
         return `more than ${MOST.rarities} anchors, aliases, tags and explicit keys; write the values out`;
       case '?':
       case '-':
-        // A scalar that begins so is announced by \u001F and does not come here.
+        // A scalar with this prefix is announced by \u001F and is not counted here.
         if (token.length > 1) return undefined;
         this.#inLine += 1;
         this.#rarities += token === '?' ? 1 : 0;
@@ -147,7 +149,7 @@ class TokenCounts {
   }
 }
 
-/** Lines and escapes of a scalar: each is looked at by itself. */
+/** Number of lines and escapes of a scalar. Each one is parsed separately. */
 function partsIn(token: string): number {
   let parts = 0;
   for (let at = 0; at < token.length; at += 1) {

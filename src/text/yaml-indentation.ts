@@ -1,9 +1,9 @@
 import type { YamlTrouble } from './yaml-guard.ts';
 
 /**
- * The line of a document whose indentation fits none of those around it: a parser notices only later, and says it in words of its own. To
- * be asked of a text that is no YAML; where it is not sure it finds nothing.
- * @param near where the parser gave up
+ * Finds the line whose indentation does not match its neighbours. A parser notices this only later, with a less helpful message.
+ * For texts that are not valid YAML; returns undefined if unsure.
+ * @param near offset at which the parser failed
  */
 export function misindented(text: string, near: number): YamlTrouble | undefined {
   const first = text.lastIndexOf(NEXT_DOCUMENT, near) + 1;
@@ -31,12 +31,12 @@ interface Misfit {
   readonly neighbours: number;
 }
 
-/** The indentations that are open, outermost first. */
+/** Open indentations, outermost first. */
 class Levels {
   readonly #open: number[] = [];
-  /** The last line leaves its value to those below it. */
+  /** Whether the value of the last line follows on the next lines. */
   #opens = true;
-  /** Lines that are further in than this are a text. */
+  /** Indentation of a block scalar; deeper lines belong to it. */
   #text: number | undefined;
 
   add(line: string): 'fits' | 'unsure' | Misfit {
@@ -47,7 +47,7 @@ class Levels {
     this.#text = undefined;
     if (rest.startsWith('\t') || !isPlain(rest)) return 'unsure';
     const isEntry = dashes !== '' || rest === '-' || /^[^\s:]+:(?:\s|$)/.test(rest);
-    // A text that goes on.
+    // A continued plain scalar.
     if (!isEntry) return 'fits';
     const misfit = this.#place(indent);
     if (misfit !== undefined) return misfit;
@@ -71,7 +71,7 @@ class Levels {
   }
 }
 
-/** No brackets and quotes that may go on in the next line. */
+/** Whether the text has no brackets or quotes that may continue on the next line. */
 function isPlain(text: string): boolean {
   const count = (pattern: RegExp): number => text.match(pattern)?.length ?? 0;
   return count(/[[{]/g) === count(/[\]}]/g) && count(/"/g) % 2 === 0 && count(/'/g) % 2 === 0;

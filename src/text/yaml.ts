@@ -1,10 +1,10 @@
-/** Reads what people and other sites wrote as YAML, within bounds. */
+/** Parses untrusted YAML within limits. */
 import { parseAllDocuments, parseDocument, type Document, type ParsedNode } from 'yaml';
 import { quoted } from './printable.ts';
 import { guardYaml, type YamlTrouble } from './yaml-guard.ts';
 import { misindented } from './yaml-indentation.ts';
 
-/** The documents of a text as plain values, without those that are empty. @throws SyntaxError */
+/** Parses the documents of a text to plain values, without empty ones. @throws SyntaxError */
 export function parseYaml(text: string): readonly unknown[] {
   return parseDocuments(text).flatMap((document) => {
     const value = valueOf(document, text);
@@ -12,13 +12,16 @@ export function parseYaml(text: string): readonly unknown[] {
   });
 }
 
-/** The one document of a file that is Earshot's own: however much it is, it must be read back. @throws SyntaxError */
+/** Parses the single document of a file that Earshot wrote. No size limit, because it must be readable. @throws SyntaxError */
 export function parseWritten(text: string): unknown {
   const document = parseDocument(text, READING);
   return valueOf(document, text);
 }
 
-/** The documents of a text, with all that is needed to write them back. What is wrong with one is said by `readDocument`. @throws SyntaxError */
+/**
+ * Parses the documents of a text with everything needed to write them back. `readDocument` reports errors within a document.
+ * @throws SyntaxError
+ */
 export function parseDocuments(text: string): readonly Document.Parsed[] {
   const trouble = guardYaml(text);
   if (trouble !== undefined) throw notYaml(text, trouble);
@@ -33,24 +36,24 @@ function valueOf(document: Document.Parsed, text: string): unknown {
   return value;
 }
 
-/** Names the line, and holds not a word of what is in the text: that may be a secret. */
+/** An error that names the line but contains nothing of the text, which may be secret. */
 function notYaml(text: string, { offset, kind }: YamlTrouble): SyntaxError {
   return new SyntaxError(`line ${text.slice(0, offset).split('\n').length} is not YAML (${kind})`);
 }
 
-/** The library's own check for keys that come twice compares each with each. */
+/** The library's own check for repeated keys is quadratic. */
 export const READING = { uniqueKeys: false, prettyErrors: false, logLevel: 'silent' } as const;
 
 export interface ReadDocument {
-  /** Undefined in an empty document, such as after a closing `---`. */
+  /** Undefined for an empty document, such as after a closing `---`. */
   readonly value?: unknown;
   readonly trouble?: YamlTrouble;
 }
 
-/** @param text what it was read from: an indentation that is wrong is looked for there */
+/** @param text source of the document, to find a wrong indentation */
 export function readDocument(document: Document.Parsed, text?: string): ReadDocument {
   const [error] = document.errors;
-  // One mistake makes many: the first is the one to mend.
+  // One mistake causes many errors, so only the first one is reported.
   if (error !== undefined) {
     const indentation = text === undefined ? undefined : misindented(text, error.pos[0]);
     if (indentation !== undefined) return { trouble: indentation };
@@ -64,13 +67,13 @@ export function readDocument(document: Document.Parsed, text?: string): ReadDocu
   try {
     return { value: document.toJS({ maxAliasCount: 50 }) };
   } catch (cause) {
-    // Of an alias without an anchor, or of more that aliases stand for than is read.
+    // An alias without an anchor, or aliases that expand beyond the limit.
     const message = `it cannot be read: ${sentence(cause instanceof Error ? cause.message : String(cause))}`;
     return { trouble: { offset: contents.range[0], kind: 'aliases', message } };
   }
 }
 
-/** The first key that a map holds twice: which value would count is for the person to say. */
+/** The first repeated key of a map. Which value is meant is unknown, so it is an error. */
 function repeatedKey(root: ParsedNode): YamlTrouble | undefined {
   const open: ParsedNode[] = [root];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
@@ -82,7 +85,7 @@ function repeatedKey(root: ParsedNode): YamlTrouble | undefined {
         continue;
       }
       const { key, value } = item;
-      // A key may itself be a map; then it is no field of ours, and the validator says so.
+      // A key may itself be a map. It is then not one of our fields, and the validator reports it.
       if ('value' in key) {
         const name = String(key.value);
         if (seen.has(name)) {
@@ -97,7 +100,7 @@ function repeatedKey(root: ParsedNode): YamlTrouble | undefined {
   return undefined;
 }
 
-/** The library's first line, without its place: that is told apart. */
+/** The first line of the library's message without the position, which is reported separately. */
 function sentence(message: string): string {
   const [first = ''] = message.split('\n');
   return `${first

@@ -1,15 +1,15 @@
-/** In milliseconds. */
+/** Delays in milliseconds. */
 export interface Backoff {
-  /** Before the first retry. */
+  /** Delay before the first retry. */
   readonly first: number;
   readonly max: number;
 }
 
 /**
- * Milliseconds to wait after the `failures`-th failure in a row (1 is the first): doubles from `first` to `max`. `random`
- * is in [0, 1) and takes off up to half, so that what failed together does not come back together.
+ * Delay in milliseconds after the `failures`-th consecutive failure (1 is the first): doubles from `first` to `max`. `random` is
+ * in [0, 1) and subtracts up to half, so that simultaneous failures are not retried together.
  */
 export function backoffDelay({ first, max }: Backoff, failures: number, random: number): number {
-  // Beyond 2^30 the product would only lose itself in infinity.
+  // Beyond 2^30 the product would only approach infinity.
   return Math.min(max, first * 2 ** Math.min(Math.max(failures, 1) - 1, 30)) * (1 - random / 2);
 }

@@ -1,6 +1,6 @@
-/** First in, first out. However many there are, one more or less takes as long: `Array.shift` moves all that are left in a long array. */
+/** First in, first out, with constant cost per operation. `Array.shift` moves all remaining items of a long array. */
 export class Fifo<T> {
-  /** Those before the head have left. */
+  /** Items before the head are already removed. */
   #items: (T | undefined)[] = [];
   #head = 0;
 
@@ -8,7 +8,7 @@ export class Fifo<T> {
     return this.#items.length - this.#head;
   }
 
-  /** Undefined where there is none. */
+  /** Undefined if empty. */
   get first(): T | undefined {
     return this.#items[this.#head];
   }
@@ -27,7 +27,7 @@ export class Fifo<T> {
     return first;
   }
 
-  /** Leaves out the others. */
+  /** Removes all other items. */
   keep(isKept: (item: T) => boolean): void {
     this.#items = this.#items.filter((item) => item !== undefined && isKept(item));
     this.#head = 0;

@@ -1,8 +1,8 @@
-/** Runs tasks of one key one after another, in the order of their coming; those of different keys at once. */
+/** Runs tasks of the same key in FIFO order, and tasks of different keys concurrently. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** What the task throws is its caller's alone. */
+  /** An error of the task affects only its caller. */
   run<T>(key: string, task: () => Promise<T>): Promise<T> {
     const result = (this.#last.get(key) ?? Promise.resolve()).then(task);
     const forget = (): void => {
@@ -13,7 +13,7 @@ export class KeyedMutex {
     return result;
   }
 
-  /** Resolves once no task is left. */
+  /** Resolves when no task is left. */
   async idle(): Promise<void> {
     while (this.#last.size > 0) await Promise.all(this.#last.values());
   }

@@ -1,6 +1,6 @@
-/** Does all jobs, in their order, so many at once. The first that rejects lets no other begin. */
+/** Runs all jobs in order with limited concurrency. After the first rejection no other job starts. */
 export async function mapConcurrent(many: number, jobs: Iterable<() => Promise<unknown>>): Promise<void> {
-  // The workers share one iterator, so each job is taken once.
+  // The workers share one iterator, so each job runs once.
   const rest = jobs[Symbol.iterator]();
   let hasFailed = false;
   const work = async (): Promise<void> => {

@@ -4,33 +4,32 @@ import { backoffDelay, type Backoff } from './backoff.ts';
 import { TerminalError, type Outcome, type Reconcile } from './reconcile.ts';
 
 export interface WorkQueueOptions {
-  /** For messages. */
+  /** Name in messages and metrics. */
   readonly name: string;
   readonly reconcile: Reconcile;
-  /** How many keys may run at once. A key never runs twice at once. */
+  /** Maximum number of keys that run concurrently. A key never runs twice at once. */
   readonly concurrency: number;
-  /** Of a key whose reconcile rejects, or what it is for an error. */
+  /** Backoff of a key whose reconcile rejects, or a function that returns it for an error. */
   readonly backoff?: Backoff | ((error: unknown) => Backoff);
-  /** In [0, 1), for the backoff's jitter. */
+  /** Random number in [0, 1) for the jitter of the backoff. */
   readonly random?: () => number;
-  /** Milliseconds that an error asks us to wait: where they are more than the backoff's, they count. */
+  /** Milliseconds that an error asks to wait; used if longer than the backoff. */
   readonly askedToWait?: (error: unknown) => number;
-  /** Told of every end of a reconcile. */
+  /** Called after every reconcile. */
   readonly onResult?: (key: string, outcome: Outcome, seconds: number, error?: unknown) => void;
 }
 
 const BACKOFF: Backoff = { first: 200, max: 120_000 };
 const DISPOSE_DEADLINE = 5_000;
-/** What a reconcile may take to notice that its signal was aborted. */
+/** Milliseconds in which a reconcile may react to its aborted signal. */
 const ABORT_GRACE = 1_000;
 
 /**
- * Delays and deduplicates keys, and runs a reconcile for each.
- *
- * A key is, independently of each other: waiting (at most once), running (at most once), and delayed (at most once by
- * its own last result, at most once by `addAfter`). Added while it runs, it is marked and waits again once that run
- * has ended. A run starts from the event loop's check phase, never from within `add`: changes that arrive together
- * are one run, and a long queue of quick keys does not keep sockets and timers waiting.
+ * Deduplicates and delays keys, and runs a reconcile for each. A key is, independently: waiting (at most once), running (at most
+ * once), and delayed (at most once by its last result, at most once by `addAfter`). A key added while it runs is marked, and
+ * waits again after that run.
+ * Runs start in the event loop's check phase, never within `add`: changes that arrive together cause one run, and a long queue of
+ * fast keys does not block sockets and timers.
  */
 export class WorkQueue implements AsyncDisposable {
   readonly #options: WorkQueueOptions;
@@ -38,9 +37,9 @@ export class WorkQueue implements AsyncDisposable {
   #order: string[] = [];
   #head = 0;
   readonly #running = new Map<string, { again: boolean; readonly ended: Promise<void> }>();
-  /** By `addAfter`. */
+  /** Keys delayed by `addAfter`. */
   readonly #later = new Map<string, Delayed>();
-  /** By the last run's own result; void as soon as the key runs again. */
+  /** Keys delayed by the result of their last run; cancelled when the key runs again. */
   readonly #retries = new Map<string, Delayed>();
   readonly #failures = new Map<string, number>();
   readonly #abort = new AbortController();
@@ -51,7 +50,7 @@ export class WorkQueue implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Keys that could run but for `concurrency`; delayed ones do not count. */
+  /** Number of keys that wait only because of `concurrency`; delayed ones do not count. */
   get depth(): number {
     return this.#waiting.size;
   }
@@ -64,7 +63,7 @@ export class WorkQueue implements AsyncDisposable {
     return this.#later.size + this.#retries.size;
   }
 
-  /** Run as soon as `concurrency` allows; a key that waits already is not added again. */
+  /** Runs the key as soon as `concurrency` allows. No-op if it waits already. */
   add(key: string): void {
     if (this.#stopped || this.#waiting.has(key)) return;
     const run = this.#running.get(key);
@@ -81,7 +80,7 @@ export class WorkQueue implements AsyncDisposable {
     this.#delay(this.#later, key, milliseconds);
   }
 
-  /** Takes no more keys, waits for running reconciles up to the deadline, then aborts their signal. */
+  /** Accepts no more keys, waits for running reconciles up to the deadline, then aborts their signal. */
   async stop(deadlineMilliseconds: number): Promise<void> {
     this.#stopped = true;
     clearImmediate(this.#pump);
@@ -130,7 +129,7 @@ export class WorkQueue implements AsyncDisposable {
     const key = this.#order[this.#head++];
     if (key === undefined) throw new RangeError('The queue holds no key.');
     this.#waiting.delete(key);
-    // The served front is cut off now and then, so that serving costs the same however long the queue is.
+    // The processed front is dropped now and then, so that the cost does not depend on the length of the queue.
     if (this.#head >= 1_024 && this.#head * 2 >= this.#order.length) {
       this.#order = this.#order.slice(this.#head);
       this.#head = 0;
@@ -187,7 +186,7 @@ export class WorkQueue implements AsyncDisposable {
     return Math.max(backoffDelay(pauses, failures, random()), askedToWait?.(error) ?? 0);
   }
 
-  /** The earlier of two wishes wins. */
+  /** The earlier of two times wins. */
   #delay(delayed: Map<string, Delayed>, key: string, milliseconds: number): void {
     if (this.#stopped) return;
     const at = performance.now() + milliseconds;
@@ -215,7 +214,7 @@ interface Result {
 }
 
 interface Delayed {
-  /** performance.now() at which it ends. */
+  /** Value of performance.now() at which the delay ends. */
   readonly at: number;
   readonly timer: NodeJS.Timeout;
 }

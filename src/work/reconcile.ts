@@ -1,27 +1,26 @@
 import { EarshotError } from '../errors/earshot-error.ts';
 
 /**
- * Brings about what a key stands for. It is told the key and not the change, so it looks at how things are now, and may run
- * any number of times for the same state. What its end means for the key:
+ * Brings the actual state of a key to the desired one. It receives only the key, so it reads the current state, and may run any
+ * number of times for the same state. Its result decides what happens next:
  *
- * - nothing returned: done, until the key is added again;
- * - `requeueAfter`: once more after that time, or earlier where it is added; not a failure, so the backoff begins anew;
- * - it rejects (or throws): once more by the backoff, which grows with each failure in a row;
- * - it rejects with a TerminalError: not again until the key is added; counted as `terminal`.
+ * - nothing returned: done until the key is added again;
+ * - `requeueAfter`: runs again after that time, or earlier if added; not a failure, so the backoff is reset;
+ * - rejects or throws: runs again after the backoff, which grows with each consecutive failure;
+ * - rejects with a TerminalError: runs again only when the key is added; counted as `terminal`.
  *
- * A key that is added while it runs, runs once more right after, whatever the end was. `signal` is aborted when the queue
- * stops and its deadline has passed.
+ * A key added while it runs always runs again right after. `signal` is aborted when the queue stops and its deadline has passed.
  */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
 
 export interface ReconcileResult {
-  /** Milliseconds. */
+  /** Milliseconds until the key runs again. */
   readonly requeueAfter?: number;
 }
 
 export type Outcome = 'success' | 'requeue' | 'error' | 'terminal';
 
-/** Trying again changes nothing until the key is added again. */
+/** An error for which a retry is useless until the key is added again. */
 export class TerminalError extends EarshotError<'terminal'> {
   constructor(message: string, cause?: unknown) {
     super('terminal', message, cause);

@@ -1,56 +1,55 @@
-/** What to report about an object that something else keeps changing back. */
+/** The report about an object that something else keeps changing back. */
 export interface RepairReport {
-  /** Fields that differed from what was written, such as `spec.ports`. */
+  /** Fields that differed from the last write, such as `spec.ports`. */
   readonly fields: readonly string[];
-  /** Field manager that changed them last (`metadata.managedFields`), where it is known. */
+  /** Field manager that last changed them (`metadata.managedFields`), if known. */
   readonly manager?: string;
 }
 
 export interface RepairRequest {
-  /** Identifies the object: kind, namespace and name. */
+  /** Identity of the object: kind, namespace and name. */
   readonly key: string;
-  /** Digest of what is to be written, such as a hash. Writing something new is never delayed. */
+  /** Digest of the desired state, such as a hash. Writing a new state is never delayed. */
   readonly desired: string;
-  /** Whether the object no longer is what was written last. Left out: only a write of the same digest counts as a repair. */
+  /** Whether the object differs from the last write. Default: only a write of the same digest counts as a repair. */
   readonly isOverwritten?: boolean;
 }
 
-/** Repairs at once, before the first pause. */
+/** Number of immediate repairs before the first delay. */
 const FREE = 3;
-/** Milliseconds of the first pause. Each further one is twice as long, up to the longest. */
+/** First delay in milliseconds. Each further one is twice as long, up to the longest. */
 const FIRST_PAUSE = 10_000;
 const LONGEST_PAUSE = 60_000;
-/** Milliseconds without a further change after which the fight is over. */
+/** Milliseconds without a further change after which the conflict has ended. */
 const QUIET = 60_000;
 
 interface Entry {
   desired: string;
   /** Time of the last write. */
   at: number;
-  /** Repairs since the fight began. */
+  /** Number of repairs since the conflict began. */
   repairs: number;
-  /** The object has been changed back since the last write. */
+  /** Whether the object was changed back since the last write. */
   isContested: boolean;
   report: RepairReport | undefined;
 }
 
 /**
- * Limits how often objects are repaired that something else keeps changing back: a few times at once, then after 10 s, 20 s, 40 s, and once
- * a minute from then on. So each object costs at most 6 writes in any minute. A minute without a further change ends the fight.
- *
- * Call `delay` before a write, and `wrote` after it has succeeded. A write that fails is not counted: the caller's backoff limits those. All
- * times are milliseconds of one monotonic clock. Only objects written in the last two minutes are remembered.
+ * Limits repairs of objects that something else keeps changing back: a few at once, then after 10 s, 20 s, 40 s, and then once a
+ * minute. So each object costs at most 6 writes per minute. A minute without a change ends the conflict. Call `delay` before a
+ * write and `wrote` after its success; failed writes are left to the caller's backoff.
+ * Times are milliseconds of one monotonic clock. Only objects written in the last two minutes are cached.
  */
 export class RepairLimiter {
-  /** In the order of their last write. */
+  /** Objects in the order of their last write. */
   readonly #entries = new Map<string, Entry>();
 
-  /** Number of objects that are remembered. */
+  /** Number of cached objects. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** @returns milliseconds until the object may be written; 0: now */
+  /** @returns milliseconds until the object may be written; 0 means now */
   delay({ key, desired, isOverwritten = false }: RepairRequest, now: number): number {
     const entry = this.#current(key, now);
     if (entry === undefined || (entry.desired !== desired && !isOverwritten)) return 0;
@@ -58,7 +57,7 @@ export class RepairLimiter {
     return Math.max(0, entry.at + pauseAfter(entry.repairs) - now);
   }
 
-  /** Counts a write that succeeded. */
+  /** Counts a successful write. */
   wrote({ key, desired, isOverwritten = false }: RepairRequest, now: number): void {
     const before = this.#current(key, now);
     const isRepair = before !== undefined && (before.desired === desired || isOverwritten);
@@ -68,24 +67,24 @@ export class RepairLimiter {
     this.#evictOld(now);
   }
 
-  /** @returns the digest of what was written last, while it is remembered */
+  /** @returns the digest of the last write, while it is cached */
   lastWritten(key: string, now: number): string | undefined {
     return this.#current(key, now)?.desired;
   }
 
-  /** Whether repairs of the object are delayed: now is the time to find out what changes it, and to `note` it. */
+  /** Whether repairs of the object are delayed: the caller then finds out what changes it and calls `note`. */
   isDamped(key: string, now: number): boolean {
     const entry = this.#current(key, now);
     return entry !== undefined && entry.repairs >= FREE;
   }
 
-  /** Keeps what is to be reported until the fight is over. */
+  /** Stores the report until the conflict ends. */
   note(key: string, report: RepairReport, now: number): void {
     const entry = this.#current(key, now);
     if (entry !== undefined) entry.report = report;
   }
 
-  /** @returns what to report of an object whose repairs are delayed, and for how many milliseconds at least that holds */
+  /** @returns the report about an object with delayed repairs, and how many milliseconds it is valid at least */
   reported(key: string, now: number): { readonly report: RepairReport; readonly remaining: number } | undefined {
     const entry = this.#current(key, now);
     if (entry?.report === undefined) return undefined;
@@ -97,7 +96,7 @@ export class RepairLimiter {
     return entry === undefined || now >= endOf(entry) ? undefined : entry;
   }
 
-  /** Oldest first: the first that is not over ends the search. */
+  /** Entries are sorted by time, so the first recent one ends the search. */
   #evictOld(now: number): void {
     for (const [key, { at }] of this.#entries) {
       if (now - at < QUIET + LONGEST_PAUSE) return;
@@ -110,7 +109,7 @@ function pauseAfter(repairs: number): number {
   return repairs < FREE ? 0 : Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (repairs - FREE));
 }
 
-/** The object has stayed as it was written by then, or nothing has asked for its repair since that was due. */
+/** Time at which the conflict ends: the object stayed as written, or no repair was requested although one was due. */
 function endOf({ at, isContested }: Entry): number {
   return at + (isContested ? QUIET + LONGEST_PAUSE : QUIET);
 }
