@@ -6,7 +6,7 @@ import { commandIn } from '../text/command-in.ts';
 import { printable } from '../text/printable.ts';
 import { CliError } from './errors.ts';
 
-/** Another user to whom the namespace may belong, and the evidence. */
+/** Another user who may own the namespace, and the evidence. */
 export interface OtherUser {
   readonly name: string;
   /** Paths that show it; one existing path is enough. */
