@@ -1,7 +1,7 @@
 /**
  * Helpers for resource schemas: JSON Schema in Kubernetes' structural OpenAPI v3 form, with the TypeScript type derived from it.
- * Structural schemas use `additionalProperties` for maps, allow `nullable`, and forbid unions of types, so some typebox types are
- * replaced here.
+ * Structural schemas use `additionalProperties` for maps (`patternProperties` is not allowed), allow `nullable`, and forbid unions
+ * of types, so some typebox types are replaced here.
  * Source: Kubernetes documentation, "Specifying a structural schema" and "Extend the Kubernetes API with
  * CustomResourceDefinitions".
  * typebox is imported as a namespace, so the bundle takes only the parts used (a fifth of it).

@@ -50,8 +50,8 @@ export function choosePlatform(words: PlaceWords, environment: Environment, { ha
 }
 
 /**
- * Advice when something is created in case the other place was meant. @param where for example `the namespace west of this
- * machine`
+ * Advice when something is created in case the other place was meant.
+ * @param where for example `the namespace west of this machine`
  */
 export function placeAdvice({ other }: Choice, where: string): string | undefined {
   if (other === undefined) return undefined;
@@ -85,7 +85,10 @@ export function machineNamespace({ namespace }: PlaceWords, environment: Environ
   return namespace ?? (environment['EARSHOT_NAMESPACE'] || 'default');
 }
 
-/** @param ofContext namespace in the kubeconfig's context @throws CliError bad-name */
+/**
+ * @param ofContext namespace in the kubeconfig's context
+ * @throws CliError bad-name
+ */
 export function clusterNamespace({ namespace }: PlaceWords, environment: Environment, ofContext: string | undefined): string {
   const found = namespace ?? (environment['EARSHOT_NAMESPACE'] || (ofContext ?? 'default'));
   if (isLabel(found)) return found;

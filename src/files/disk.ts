@@ -8,7 +8,10 @@ import { FileError } from './errors.ts';
  * the system's own errors.
  */
 export interface Disk {
-  /** Undefined if the file does not exist. @throws FileError if it is not a file or has more than `maxBytes` */
+  /**
+   * Undefined if the file does not exist.
+   * @throws FileError if it is not a file or has more than `maxBytes`
+   */
   read(path: string, maxBytes: number): Promise<Buffer | undefined>;
   /**
    * Reads a file of any length line by line; lines longer than `most` bytes are truncated. Yields nothing if the file does not

@@ -12,7 +12,10 @@ export interface ReadLimits {
   readonly within?: string;
 }
 
-/** @returns the text of a regular file, or undefined if it does not exist. @throws FileError */
+/**
+ * @returns the text of a regular file, or undefined if it does not exist.
+ * @throws FileError
+ */
 export async function readText(path: string, limits: ReadLimits): Promise<string | undefined> {
   try {
     const target = limits.within === undefined ? path : await confined(path, limits.within);
@@ -74,7 +77,10 @@ export async function removeDrafts(directory: string, disk: Disk, file?: string)
   }
 }
 
-/** Creates the directory with its parents; the mode applies to new ones. @throws FileError */
+/**
+ * Creates the directory with its parents; the mode applies to new ones.
+ * @throws FileError
+ */
 export async function makeDirectory(path: string, mode: number): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode });

@@ -10,8 +10,8 @@ import { pause } from '../work/pause.ts';
 import { FileError } from './errors.ts';
 
 /**
- * @returns undefined if another process, or another lock of this process, holds it. @throws FileError if the file cannot be
- * created
+ * @returns undefined if another process, or another lock of this process, holds it.
+ * @throws FileError if the file cannot be created
  */
 export function tryLock(path: string): Disposable | undefined {
   let database: DatabaseSync | undefined;

@@ -110,13 +110,13 @@ export interface PodAccess {
 export interface LogOptions extends RequestOptions {
   readonly container: string;
   readonly lines: number;
-  /** Of the container's run before its last restart. */
+  /** Whether to return the log of the container's run before its last restart. */
   readonly previous?: true;
 }
 
 export interface PodRequest extends RequestOptions {
   readonly port: number;
-  /** Last segment of the path: `metrics`. */
+  /** Last segment of the path, such as `metrics`. */
   readonly page: string;
 }
 

@@ -12,7 +12,10 @@ export interface StatusView<T extends KubeObject> {
   write(intended: T, send: () => Promise<T>): Promise<T>;
 }
 
-/** Writes the status if it differs. @returns whether it was written */
+/**
+ * Writes the status if it differs.
+ * @returns whether it was written
+ */
 export async function writeStatus<T extends WithStatus>(
   of: Resource<T>,
   object: T,

@@ -70,7 +70,10 @@ export class LogDestination {
     if (this.#writing === undefined) this.#next();
   }
 
-  /** Resolves when everything is written or the deadline in milliseconds has passed. @returns whether everything was written */
+  /**
+   * Resolves when everything is written or the deadline in milliseconds has passed.
+   * @returns whether everything was written
+   */
   async flush(deadline: number): Promise<boolean> {
     if (this.waiting === 0) return true;
     const { promise, resolve } = Promise.withResolvers<void>();

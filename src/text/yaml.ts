@@ -4,7 +4,10 @@ import { quoted } from './printable.ts';
 import { guardYaml, type YamlTrouble } from './yaml-guard.ts';
 import { misindented } from './yaml-indentation.ts';
 
-/** Parses the documents of a text to plain values, without empty ones. @throws SyntaxError */
+/**
+ * Parses the documents of a text to plain values, without empty ones.
+ * @throws SyntaxError
+ */
 export function parseYaml(text: string): readonly unknown[] {
   return parseDocuments(text).flatMap((document) => {
     const value = valueOf(document, text);
@@ -12,7 +15,10 @@ export function parseYaml(text: string): readonly unknown[] {
   });
 }
 
-/** Parses the single document of a file that Earshot wrote. No size limit, because it must be readable. @throws SyntaxError */
+/**
+ * Parses the single document of a file that Earshot wrote. No size limit, because it must be readable.
+ * @throws SyntaxError
+ */
 export function parseWritten(text: string): unknown {
   const document = parseDocument(text, READING);
   return valueOf(document, text);

@@ -94,7 +94,7 @@ export const annotation = {
   priorRevisions: 'skupper.io/tls-prior-valid-revisions',
   /** `"true"` on the Secret of a TLS bundle that was written for a token. */
   tokenBundle: 'earshot/token-bundle',
-  /** Hash of everything that the controller applied last. Objects missing from the next apply are deleted. */
+  /** Digest of the object that the controller applied last. It shows later that a field is no longer desired. */
   applied: 'earshot/applied',
 } as const;
 

@@ -87,7 +87,10 @@ async function readyGrant(context: Context, name: string, timeout: number): Prom
   });
 }
 
-/** @returns the site's name @throws CliError if no other site could use a link to this one */
+/**
+ * @returns the site's name
+ * @throws CliError if no other site could use a link to this one
+ */
 async function requireLinkable(resources: Resources): Promise<string> {
   const [site] = sortActiveFirst(await resources.list('Site'));
   if (site === undefined) {

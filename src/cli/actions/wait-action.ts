@@ -35,7 +35,10 @@ export async function waitFor(context: Context, words: readonly string[], { for:
   }
 }
 
-/** Parses `listener/a link/b` or `listener a b`. @throws CliError usage */
+/**
+ * Parses `listener/a link/b` or `listener a b`.
+ * @throws CliError usage
+ */
 export function namedIn(words: readonly string[]): readonly Named[] {
   const [first, ...names] = words;
   if (first === undefined) throw new CliError('usage', 'Say what to wait for: KIND/NAME, KIND NAME, or --all.');
@@ -76,7 +79,10 @@ interface Goal {
   isReached(resource: SkupperResource): boolean;
 }
 
-/** Parses a goal as in `kubectl wait`; `condition=` is optional. @throws CliError usage */
+/**
+ * Parses a goal as in `kubectl wait`; `condition=` is optional.
+ * @throws CliError usage
+ */
 export function goalIn(text: string): Goal {
   const [, type, wanted = 'True'] = /^(?:condition=)?([A-Za-z]+)(?:=([A-Za-z]+))?$/.exec(text) ?? [];
   if (type === undefined) throw new CliError('usage', `--for does not take ${quoted(text)}: give a condition such as Ready, or delete.`);

@@ -111,7 +111,10 @@ export async function waitUntilGone(context: Context, kind: SkupperKind, name: s
   });
 }
 
-/** Notes it if no process reconciles the resources. @returns whether that is so */
+/**
+ * Notes it if no process reconciles the resources.
+ * @returns whether that is so
+ */
 export async function noteWhereStopped({ resources, terminal }: Context): Promise<boolean> {
   const advice = await resources.notRunning();
   if (advice !== undefined) terminal.note(`${advice}\n`);

@@ -58,7 +58,10 @@ export function placeWords(command: Command): PlaceWords {
   return Object.fromEntries(words.filter(([, value]) => value !== undefined));
 }
 
-/** Resources and terminal of a command; the modules are loaded when it runs. @param begins see `openResources` */
+/**
+ * Resources and terminal of a command; the modules are loaded when it runs.
+ * @param begins see `openResources`
+ */
 export async function contextOf(command: Command, terminal: Terminal, begins?: true): Promise<Context> {
   const { openResources } = await import('../resources.ts');
   return { resources: await openResources(placeWords(command), begins), terminal };
@@ -79,7 +82,8 @@ export async function sayWhere(command: Command, { resources, terminal }: Contex
 }
 
 /**
- * The selected cluster, or undefined for this machine. @throws CliError not-found if the namespace there belongs to another user
+ * The selected cluster, or undefined for this machine.
+ * @throws CliError not-found if the namespace there belongs to another user
  */
 export async function clusterOf(
   command: Command,
@@ -95,7 +99,10 @@ export async function clusterOf(
   return { client, namespace: place.namespace, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
 }
 
-/** The namespace of a command that works only on this machine. @throws CliError usage if a cluster is selected */
+/**
+ * The namespace of a command that works only on this machine.
+ * @throws CliError usage if a cluster is selected
+ */
 export async function onMachine(command: Command, words: string): Promise<string> {
   const { requireMachine } = await import('../resources.ts');
   await requireMachine(placeWords(command), words);
@@ -114,7 +121,10 @@ export function timeoutOption(milliseconds = 60_000): Option {
   return new Option('--timeout <duration>', 'how long to wait').argParser(duration).default(milliseconds, `${milliseconds / 1000}s`);
 }
 
-/** `--wait` and `--timeout`. @param usual default of `--wait` */
+/**
+ * `--wait` and `--timeout`.
+ * @param usual default of `--wait`
+ */
 export function waitOptions(usual: Wait, timeout = timeoutOption()): readonly Option[] {
   const about = `status to wait for; left out: ${usual}, where the site is running`;
   return [new Option('--wait <status>', about).choices(['none', 'configured', 'ready'] satisfies readonly Wait[]), timeout];

@@ -63,7 +63,10 @@ export async function targetOf({ kind, command, terminal }: At, begins?: true): 
 
 /** A command whose arguments and options map to fields of the spec by name. */
 interface SpecRow extends Row {
-  /** Builds the spec if arguments and options do not map to it directly. @param ways omitted if the platform is unknown */
+  /**
+   * Builds the spec if arguments and options do not map to it directly.
+   * @param ways omitted if the platform is unknown
+   */
   spec?(fields: SpecChange, name: string, ways?: PlatformConventions): SpecChange;
   /** Resolves fields that depend on existing resources. Ends the command if its options are not valid together. */
   resolve?(command: Command, fields: SpecChange, open: () => Promise<Resources>): Promise<SpecChange>;

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 
-/** The fields of a certificate that `debug dump` shows, or why it has none. */
+/** The fields of a certificate that `debug dump` shows, or why it cannot be parsed. */
 export function certificateFacts(pem: string): object {
   try {
     const { subject, issuer, validFrom, validTo, serialNumber, subjectAltName, ca } = new X509Certificate(pem);

@@ -98,7 +98,10 @@ export class MemoryReclaimer {
   }
 }
 
-/** Starts checking. @param limit maximum memory of the process in bytes */
+/**
+ * Starts checking.
+ * @param limit maximum memory of the process in bytes
+ */
 export function followMemory(limit: number): Disposable {
   const [preference, leftovers] = [new Preference(limit), new MemoryReclaimer()];
   let before = performance.eventLoopUtilization();

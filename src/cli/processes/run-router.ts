@@ -49,7 +49,10 @@ export interface RouterCommand {
  */
 const FAREWELL = 8_000;
 
-/** Runs until `until` is aborted, then drains. @throws EarshotError */
+/**
+ * Runs until `until` is aborted, then drains.
+ * @throws EarshotError
+ */
 export async function runRouter(options: RouterCommand, until: AbortSignal): Promise<void> {
   const { namespace, pod, group, httpPort, metricsPort } = options;
   if (!isLabel(pod)) throw new EarshotError('bad-name', `${quoted(pod)} cannot be a router's name: use a label, as the names of pods are.`);

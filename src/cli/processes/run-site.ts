@@ -36,7 +36,10 @@ export interface RunCommand {
   readonly drainSeconds?: number;
 }
 
-/** Runs until `until` is aborted, then drains. @throws EarshotError */
+/**
+ * Runs until `until` is aborted, then drains.
+ * @throws EarshotError
+ */
 export async function runSite(options: RunCommand, until: AbortSignal): Promise<void> {
   const layout = layoutOf(options.namespace);
   const router = options.router ?? DEFAULT_ROUTER;

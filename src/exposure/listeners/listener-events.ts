@@ -64,7 +64,10 @@ export class ListenerEvents {
     }
   }
 
-  /** Reports problems that have lasted. @returns milliseconds until the next check, if a problem has not lasted long enough */
+  /**
+   * Reports problems that have lasted.
+   * @returns milliseconds until the next check, if a problem has not lasted long enough
+   */
   remind(listener: Listener, status: ListenerStatus): number | undefined {
     const { uid } = listener.metadata;
     let next: number | undefined;

@@ -29,7 +29,7 @@ export interface Call {
   readonly contentType?: string;
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** A pod answers, so an error that is not a Status is the pod's answer. */
+  /** Whether a pod answers: an error that is not a Status is then the pod's own response. */
   readonly isProxied?: true;
 }
 
@@ -128,7 +128,7 @@ export function logCall(key: Key, { container, lines, previous, signal }: LogOpt
   };
 }
 
-/** Forwarded by the API server, without the caller's credentials. */
+/** A request that the API server forwards to a pod, without the caller's credentials. */
 export function proxyCall(pod: Key, { port, page, signal }: PodRequest): Call {
   const server = { ...pod, name: `${pod.name}:${port}` };
   return {
