@@ -66,8 +66,8 @@ function grantedBefore({ unreadable, find, ...view }: NamespaceView, verb: 'get'
 }
 
 /**
- * Secrets that routers must not read: those of all CAs in the namespace, the site's record and the key of the grant server. Certificates of
- * clients of the routers' API are excluded too, since they would let a router impersonate such a client.
+ * Secrets that routers must not read: those of all CAs in the namespace, and the key of the grant server. Certificates of clients of the
+ * routers' API are excluded too: a router could impersonate such a client. `secretNames` already excludes the site's records.
  */
 function kept({ resources, namespace, settings }: NamespaceView, site: Site): ReadonlySet<string> {
   const { Certificate, RouterAccess, SecuredAccess, AccessGrant } = resources;

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { AccessConfig, LinkEndpoint } from '../../router/contract.ts';
 
 /**
- * Drops endpoints at which this site would reach its own machine, if others are left: many machines have the same name, or the same
+ * Drops endpoints at which this site would reach its own machine, if others are left. Many machines have the same name, or the same
  * addresses of container networks. Another site on this machine is found by its other ports.
  * @param hosts names and addresses of this machine
  */
