@@ -32,8 +32,8 @@ export interface ControllerOptions {
 }
 
 /**
- * In milliseconds. `max` is also the longest time for which a refusal outlives its cause if no watch reports the change: a quota,
- * a policy, a webhook, or a node port that became free.
+ * In milliseconds. `max` is also the longest time for which a refusal outlives its cause if no watch reports the change. Such
+ * causes are quotas, policies, webhooks and used node ports.
  */
 const BACKOFF = { first: 100, max: 60_000 };
 

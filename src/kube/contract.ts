@@ -80,9 +80,9 @@ export interface ListWatch {
 }
 
 /**
- * Client of one API server. Methods reject with an `ApiError` (the server answered with a Status), a `TransportError` (no
- * complete response), an `EarshotError` `kube-name` (a name that is not a path segment), or the reason of an aborted signal.
- * Classes: errors.ts.
+ * Client of one API server. Methods reject with an `ApiError` (the server answered with a Status) or a `TransportError` (no
+ * complete response). They also reject with an `EarshotError` `kube-name` (a name that is not a path segment), or the reason of
+ * an aborted signal. Classes: errors.ts.
  */
 export interface KubeClient extends ListWatch, AsyncDisposable {
   get<T extends KubeObject>(of: Resource<T>, key: Key, options?: RequestOptions): Promise<T>;

@@ -79,9 +79,8 @@ export const isClosed = (error: unknown): boolean => error instanceof TransportE
 
 /**
  * The API server refuses the object as it is. Repeating the request does not help; the object has to be changed. Conflicts and
- * throttling are excluded.
- * Server-side apply answers an unknown field or a value of the wrong type with 500 and no reason (k8s.io/apimachinery,
- * managedfields: the error is not a Status). Only its message identifies it.
+ * throttling are excluded. Server-side apply answers an unknown field or a wrong type with 500 and no reason
+ * (k8s.io/apimachinery, managedfields: the error is not a Status). Only its message identifies it.
  */
 export function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;

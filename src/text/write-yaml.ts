@@ -2,7 +2,7 @@ import { visibleJson } from './printable.ts';
 
 /**
  * Writes plain data as readable YAML 1.2 that YAML 1.1 parsers interpret in the same way. The library takes five to eight times
- * as long (0.24 ms and more for a status), and statuses are written on the thread that carries connections.
+ * as long (0.24 ms and more for a status). Statuses are written on the thread that carries connections.
  */
 export function writeYaml(value: unknown): string {
   return [...yamlParts(value)].join('');

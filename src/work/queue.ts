@@ -25,11 +25,10 @@ const DISPOSE_DEADLINE = 5_000;
 const ABORT_GRACE = 1_000;
 
 /**
- * Deduplicates and delays keys, and runs a reconcile for each. A key is, independently: waiting (at most once), running (at most
- * once), and delayed (at most once by its last result, at most once by `addAfter`). A key added while it runs is marked, and
- * waits again after that run.
- * Runs start in the event loop's check phase, never within `add`: changes that arrive together cause one run, and a long queue of
- * fast keys does not block sockets and timers.
+ * Deduplicates and delays keys, and runs a reconcile for each. A key is, independently, waiting, running, and delayed: each at
+ * most once, but delayed once by its last result and once by `addAfter`. A key added while it runs is marked, and waits again
+ * after that run. Runs start in the event loop's check phase, never within `add`. So changes that arrive together cause one run,
+ * and a long queue of fast keys does not block sockets and timers.
  */
 export class WorkQueue implements AsyncDisposable {
   readonly #options: WorkQueueOptions;

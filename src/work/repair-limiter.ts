@@ -35,10 +35,10 @@ interface Entry {
 }
 
 /**
- * Limits repairs of objects that something else keeps changing back: a few at once, then after 10 s, 20 s, 40 s, and then once a
+ * Limits repairs of objects that something else keeps changing back: three at once, then after 10, 20 and 40 s, then once a
  * minute. So each object costs at most 6 writes per minute. A minute without a change ends the conflict. Call `delay` before a
- * write and `wrote` after its success; failed writes are left to the caller's backoff.
- * Times are milliseconds of one monotonic clock. Only objects written in the last two minutes are cached.
+ * write and `wrote` after its success; failed writes are left to the caller's backoff. Times are milliseconds of one monotonic
+ * clock. Only objects written in the last two minutes are cached.
  */
 export class RepairLimiter {
   /** Objects in the order of their last write. */

@@ -50,8 +50,8 @@ export const SITE_SERVER = 'skupper-site-server';
 export const ROUTER_DATA = { site: 'site.json', revoked: 'revoked.json', anchor: 'anchor.json' } as const;
 /**
  * Keys of ConfigMap `NETWORK_STATUS`. JSON: the status for tools, the sites as in `Site.status.network`, and the routing keys of
- * single pods of exposed Listeners (`string[]`). Text: a sentence if the network was too large to report in full, and a line for
- * each pair of the site's routers without a link.
+ * single pods of exposed Listeners (`string[]`). Text: a sentence in `cut` if the network was too large to report in full.
+ * `routers-apart` has a line for each pair of the site's routers without a link.
  */
 export const NETWORK_DATA = {
   tools: 'NetworkStatus',

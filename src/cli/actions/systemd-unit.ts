@@ -17,8 +17,8 @@ export function unitName(namespace: string): string {
 }
 
 /**
- * Names of the units that run a router of the namespace: the first, and those of further routers, which users copy under names of
- * their own. The command line decides: `earshot-west-second.service` may also be the unit of a namespace `west-second`.
+ * Names of the units that run a router of the namespace: the first, and copies that users made under other names for further
+ * routers. The command line decides: `earshot-west-second.service` may also be the unit of a namespace `west-second`.
  * @param texts texts of units by file name
  */
 export function unitsOf(namespace: string, texts: ReadonlyMap<string, string>): readonly string[] {

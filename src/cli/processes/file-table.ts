@@ -15,9 +15,9 @@ const IN_A_TURN = 128;
 const NOWHERE = '/dev/null';
 
 /**
- * Grows the kernel's file table of this process before connections arrive. The kernel doubles a full table and then waits for a
- * grace period on every CPU (`expand_files` in Linux's fs/file.c): 10 ms, or 300 ms under load. Without this, each doubling would
- * block the event loop. Here a thread of the pool waits instead. The table never shrinks.
+ * Grows the kernel's file table of this process before connections arrive. The kernel doubles a full table and then waits until
+ * every CPU has passed its scheduler (`expand_files` in Linux's fs/file.c). That takes 10 ms, or 300 ms under load. Without this,
+ * each doubling would block the event loop. Here a thread of the pool waits instead. The table never shrinks.
  * @param limit maximum number of open files of the process
  */
 export function widenFileTable(limit = openFilesLimit() ?? FIRST): Promise<void> {

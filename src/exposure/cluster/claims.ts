@@ -55,8 +55,8 @@ export function volumeNameFor({ metadata }: PersistentVolumeClaim): string {
 }
 
 /**
- * Reduces a claim for the cache. Of bound claims, the majority, only those that name a Listener or class are kept, with these
- * annotations: they are needed only to notice a change of the name. Claims that lost their volume are not kept.
+ * Reduces a claim for the cache. Most claims are bound. Of these only claims that name a Listener or class are kept, reduced to
+ * these annotations, to notice a change of the name. Claims that lost their volume are not kept.
  */
 export function keptClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim | undefined {
   if (claim.status?.phase === 'Lost') return undefined;

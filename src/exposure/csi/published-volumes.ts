@@ -29,7 +29,7 @@ export interface PublishedOptions {
   readonly backoff?: Backoff;
 }
 
-/** Milliseconds between two writes of one volume, so that a reader of the previous state can finish. */
+/** Milliseconds between two writes of one volume, so that a reader of the state before the previous one can finish. */
 const REST_MILLISECONDS = 200;
 const BACKOFF: Backoff = { first: 1_000, max: 60_000 };
 /** More than the volumes of a node, so that they do not wait for each other. */

@@ -8,7 +8,7 @@ import type { Target } from './target-path.ts';
 
 /**
  * The volumes that the kubelet requested from this driver, by pod. With it a waiting mount notices when the kubelet needs the
- * volume for another pod: the kubelet runs one operation at a time on a volume (docs/adr/0020-waiting-mounts.md).
+ * volume for another pod. The kubelet runs one operation at a time on a volume (docs/adr/0020-waiting-mounts.md).
  */
 export class VolumeUses {
   readonly #podListeners: Cache<PodListeners>;

@@ -10,8 +10,8 @@ import { isRecord } from '../../text/is-record.ts';
  * - `metadata.ownerReferences` merges by `uid`.
  * - `spec.selector` is replaced as a whole (`x-kubernetes-map-type: atomic`), as are all other lists.
  * - `null` removes the field (RFC 7386, as in `kubectl patch`).
- * - A value of another type than the one it would replace is left out and reported, so that one mistake does not remove the
- *   Service's labels or ports.
+ * - A value of another type than the one it would replace is left out and reported. So one mistake does not remove the Service's
+ *   labels or ports.
  *
  * Source: merge keys and map types of Service in Kubernetes' OpenAPI document (`x-kubernetes-list-map-keys`,
  * `x-kubernetes-patch-merge-key`, `x-kubernetes-map-type`). Server-side apply identifies a port by `port` and `protocol`, patches

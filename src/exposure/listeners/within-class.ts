@@ -1,8 +1,8 @@
 /**
  * Restricts a Listener's override according to `objectOverridesPolicy: WithinClass`. Pure, and safe with any JSON. It lists
  * allowed fields, so new fields of a later Kubernetes are denied until they are reviewed. Allowed fields change neither from
- * where nor through what pods are reached: not addresses, load balancers, their annotations and labels, node ports, external
- * traffic policies or the selector.
+ * where nor through what pods are reached. Not allowed are addresses, load balancers, their annotations and labels, node ports,
+ * external traffic policies and the selector.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../text/is-record.ts';

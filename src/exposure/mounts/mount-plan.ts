@@ -85,7 +85,7 @@ function refuse(reason: ConditionReason, message: string): MountRefusal {
 
 /**
  * Checks that the claim is the one for which the volume was created and that the pod mounts. A claim named like that of a generic
- * ephemeral volume, but not owned by the pod, belongs to another user.
+ * ephemeral volume, but not owned by the pod, does not belong to it.
  */
 export function checkClaim(claim: PersistentVolumeClaim | undefined, volume: PersistentVolume, pod: Pod): Waiting | undefined {
   const { namespace, name, uid } = volume.spec?.claimRef ?? {};

@@ -29,9 +29,9 @@ interface Progress {
 }
 
 /**
- * Mounts in progress: how long each has waited, and what was prepared for it, so that objects are not read and labelled again
- * while it waits for the address. An entry is removed when the mount is complete or its request is deleted. So their number is
- * bounded by the waiting mounts in the cluster.
+ * Mounts in progress: how long each has waited, and what was prepared for it. So objects are not read and labelled again while it
+ * waits for the address. An entry is removed when the mount is complete or its request is deleted. So their number is bounded by
+ * the waiting mounts in the cluster.
  */
 export class MountProgress {
   /** Clock in milliseconds, monotonic. */

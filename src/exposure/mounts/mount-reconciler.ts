@@ -1,6 +1,6 @@
 /**
- * Reconciles the mounts of one pod (one PodListeners): creates the Listener if the volume names a class, labels volume and pod,
- * and writes the addresses, now and on changes. The entry is written last, so an entry means that all other steps are done.
+ * Reconciles the mounts of one pod (one PodListeners). It creates the Listener if the volume names a class, labels volume and
+ * pod, and writes the addresses, now and on changes. The entry is written last, so an entry means that all other steps are done.
  */
 import { podListeners, type Listener, type PodListeners } from '../../api/listeners/index.ts';
 import { isEnding } from '../../api/listeners/mount-status.ts';
@@ -106,9 +106,9 @@ export class MountReconciler {
   }
 
   /**
-   * Prepares a pod that has not started before its node requests the mount: its Listener while it waits for a node, labels and
-   * addresses once it has one. The label also triggers the kubelet, which then retries at once if its first sync came too early.
-   * Incomplete steps wait for the next change or the request.
+   * Prepares a pod that has not started before its node requests the mount. It creates the Listener while the pod waits for a
+   * node, and labels and addresses once it has one. The label also triggers the kubelet, which then retries at once if its first
+   * sync came too early. Incomplete steps wait for the next change or the request.
    */
   async #prepareAhead(key: KeyString, signal: AbortSignal): Promise<undefined> {
     const { caches } = this.#options;
@@ -156,7 +156,7 @@ export class MountReconciler {
   }
 
   /**
-   * Checks each new request, whatever it contains: one in the name of another node's pod prevents that node from creating its
+   * Checks each new request, whatever it contains. One in the name of another node's pod prevents that node from creating its
    * own, even if it requests nothing. Only the controller writes entries, so a request with entries is genuine.
    */
   async #isForged({ request, readPod, signal }: Visit): Promise<boolean> {

@@ -47,7 +47,7 @@ export function nextStep(
 /**
  * The volume's phase makes binding safe. kube-controller-manager caches claims and volumes separately, and each worker lags
  * behind its own writes. It marks a claim bound to a volume missing in its cache as lost (`ClaimLost`, pv_controller.go,
- * syncBoundClaim), and resets a claim that is Bound without the annotation to Pending. Only that controller can write `Bound` to
+ * syncBoundClaim). It resets a claim that is Bound without the annotation to Pending. Only that controller can write `Bound` to
  * the volume's status (no phase can be set at creation), so the volume is then in its cache.
  *
  * Writing the claim's volumeName earlier is safe: it is waited for (syncUnboundClaim), and saves that controller its own writes.

@@ -8,8 +8,8 @@ import { apiErrorOfEvent } from './status.ts';
 import { quoted } from '../../text/printable.ts';
 
 /**
- * Decodes JSON to objects. Only the properties that this module relies on are checked: an object has metadata with a name that is
- * safe in a key, a list has items. The API server's schema guarantees the rest.
+ * Decodes JSON to objects. It checks only what this module relies on: an object has metadata with a name that is safe in a key, a
+ * list has items. The API server's schema guarantees the rest.
  */
 
 /**
