@@ -32,7 +32,7 @@ export interface GrantKeeper {
 export class HeldGrants implements GrantStore {
   readonly #ledger: Ledger;
   readonly #clock: Clock;
-  readonly #reconciler: GrantKeeper | undefined;
+  readonly #keeper: GrantKeeper | undefined;
   readonly #known: Map<string, KnownGrant>;
   readonly #records: Map<string, GrantRecord>;
   readonly #damaged: Map<string, TrustError>;
@@ -43,7 +43,7 @@ export class HeldGrants implements GrantStore {
   constructor({ ledger, clock = Date.now, records = [], damaged = [], keeper, known }: HeldGrantsOptions) {
     this.#ledger = ledger;
     this.#clock = clock;
-    this.#reconciler = keeper;
+    this.#keeper = keeper;
     this.#known = new Map(known);
     this.#records = new Map([...records].map((record) => [record.name, record]));
     this.#damaged = new Map(damaged);
@@ -78,7 +78,7 @@ export class HeldGrants implements GrantStore {
   remove(name: string): Promise<void> {
     return this.#turns.run('', async () => {
       if (!isGrantName(name)) return;
-      await this.#reconciler?.remove(name);
+      await this.#keeper?.remove(name);
       this.#records.delete(name);
       this.#known.delete(name);
       this.#damaged.delete(name);
@@ -111,7 +111,7 @@ export class HeldGrants implements GrantStore {
     return this.#turns.run('', async () => {
       if (this.#isClosed) return;
       this.#isClosed = true;
-      await this.#reconciler?.close();
+      await this.#keeper?.close();
     });
   }
 
@@ -123,7 +123,7 @@ export class HeldGrants implements GrantStore {
   /** A change that could not be stored has no effect. */
   async #save(record: GrantRecord): Promise<void> {
     if (this.#isClosed) throw new TrustError('state-busy', "the site's grants are no longer this process's: it is about to stop");
-    await this.#reconciler?.save(record);
+    await this.#keeper?.save(record);
     this.#records.set(record.name, record);
   }
 
