@@ -60,7 +60,7 @@ const ALONE: ReadonlySet<string> = new Set([
 const LONGEST: readonly string[] = [
   'simulate',
   'router/link/hostile',
-  'connection/faults/controller-killed',
+  'site-controller/faults/controller-killed',
   'runner/tier',
   'exposure/csi/tree-change',
   'router/fault-injection',
@@ -68,9 +68,9 @@ const LONGEST: readonly string[] = [
   'played',
 ];
 /** Parts of a room that are as large as others, and rooms that are small. */
-const LARGE: ReadonlySet<string> = new Set(['exposure/csi', 'router/link', 'router/routing']);
+const LARGE: ReadonlySet<string> = new Set(['exposure/csi', 'router/link']);
 const SMALL: ReadonlySet<string> = new Set(
-  'api bench deploy docs errors files harness identity limits site telemetry text work x509'.split(' '),
+  'api bench deploy docs errors files harness identity limits memory site telemetry text work x509'.split(' '),
 );
 /** Most of what some tests take is waiting for a disk. */
 const MEMORY_DISK = '/dev/shm';

@@ -7,11 +7,11 @@ import { Buffer } from 'node:buffer';
 import { pathToFileURL } from 'node:url';
 import { wordsOf } from '../../scripts/arguments.ts';
 import type { SiteKey } from '../../src/router/contract.ts';
-import type { Adjacency, Outgoing, Routing, RoutingLimits } from '../../src/router/routing/contract.ts';
-import { writeDigest, writeRecords, writeRequest, writeSummary } from '../../src/router/routing/codec.ts';
-import { RoutingError } from '../../src/router/routing/errors.ts';
-import { writeAbout, writeKey, writeNeighbour, writeRecord } from '../../src/router/routing/record.ts';
-import { createRouting } from '../../src/router/routing/routing.ts';
+import type { Adjacency, Outgoing, Routing, RoutingLimits } from '../../src/routing/contract.ts';
+import { writeDigest, writeRecords, writeRequest, writeSummary } from '../../src/routing/codec.ts';
+import { RoutingError } from '../../src/routing/errors.ts';
+import { writeAbout, writeKey, writeNeighbour, writeRecord } from '../../src/routing/record.ts';
+import { createRouting } from '../../src/routing/routing.ts';
 import { siteIdOf } from '../../src/identity/site-id.ts';
 import { Random } from './random.ts';
 

@@ -4,7 +4,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { OwnFacts } from '../../src/router/routing/contract.ts';
+import type { OwnFacts } from '../../src/routing/contract.ts';
 import { argumentsOf } from '../../scripts/arguments.ts';
 import { describeMachine } from '../machine.ts';
 import { format, replaceBlock, table } from '../markdown.ts';
@@ -77,7 +77,7 @@ function check(simulation: Simulation, keysOfSite: number): void {
 }
 
 function report(runs: readonly Run[], one: OneRouter, command: string): string {
-  const machine = describeMachine(command, ['src/router/routing', 'bench/routing']);
+  const machine = describeMachine(command, ['src/routing', 'bench/routing']);
   const rows = runs.flatMap(({ shape, sites, links, phases }) =>
     phases.map(({ name, traffic }) => [
       shape,

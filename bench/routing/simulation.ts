@@ -1,10 +1,10 @@
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { SiteIdentity, SiteKey } from '../../src/router/contract.ts';
-import type { OwnFacts, Outgoing, Routing } from '../../src/router/routing/contract.ts';
-import { readRecord, signatureOf } from '../../src/router/routing/record.ts';
-import type { RouteRecord } from '../../src/router/routing/record.ts';
-import { createRouting } from '../../src/router/routing/routing.ts';
+import type { OwnFacts, Outgoing, Routing } from '../../src/routing/contract.ts';
+import { readRecord, signatureOf } from '../../src/routing/record.ts';
+import type { RouteRecord } from '../../src/routing/record.ts';
+import { createRouting } from '../../src/routing/routing.ts';
 import { siteIdOf } from '../../src/identity/site-id.ts';
 import { EventQueue } from './event-queue.ts';
 import type { Topology, TopologyLink } from './topology.ts';

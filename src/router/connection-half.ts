@@ -1,9 +1,9 @@
-import type { ResponseHead, StreamHandler, StreamReset } from './http2/contract.ts';
-import { ErrorCode } from './http2/errors.ts';
-import { copyOf, PooledChunks } from './memory/buffer-pool.ts';
-import { COST } from './memory/costs.ts';
-import type { MemoryUser } from './memory/memory-users.ts';
-import { Pieces } from './memory/pieces.ts';
+import type { ResponseHead, StreamHandler, StreamReset } from '../http2/contract.ts';
+import { ErrorCode } from '../http2/errors.ts';
+import { copyOf, PooledChunks } from '../memory/buffer-pool.ts';
+import { COST } from '../memory/costs.ts';
+import type { MemoryUser } from '../memory/memory-users.ts';
+import { Pieces } from '../memory/pieces.ts';
 import type { Tap } from './observers/contract.ts';
 
 /** A destination of bytes: a `Stream`, or a socket (see `SocketEndpoint`). */

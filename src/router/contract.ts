@@ -7,19 +7,9 @@ import type { Problem } from '../errors/problem.ts';
 import type { IssuedCertificate, Revocations } from '../identity/issued.ts';
 import type { SiteKey } from '../identity/site-key.ts';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
+import type { RouterRecord, SiteIdentity } from '../routing/contract.ts';
 
-export type { IssuedCertificate, Problem, Revocations, SiteKey, TlsBundle };
-
-/**
- * Identity of a site towards all others. `id` is derived from the site's public key (see `docs/protocol.md`), so no other site can use it.
- */
-export interface SiteIdentity {
-  readonly id: string;
-  readonly name: string;
-  readonly namespace: string;
-  readonly platform: string;
-  readonly version: string;
-}
+export type { IssuedCertificate, Problem, Revocations, RouterRecord, SiteIdentity, SiteKey, TlsBundle };
 
 export type Observer = 'auto' | 'none' | 'http1' | 'http2';
 
@@ -271,17 +261,6 @@ export interface EndedPeerState {
   readonly until: number;
   /** Why it ended, a sentence or part of one. */
   readonly reason: string;
-}
-
-/** What a router announces to all others, as far as a status shows it. */
-export interface RouterRecord {
-  readonly router: string;
-  readonly site: SiteIdentity;
-  readonly edge: boolean;
-  /** Upper bound on the number of links and keys, known without reading them. */
-  readonly listed?: number;
-  readonly links: readonly { readonly name: string; readonly siteId: string; readonly siteName: string; readonly cost: number }[];
-  readonly keys: readonly { readonly routingKey: string; readonly connectors: number; readonly listeners: number }[];
 }
 
 /** Calls from the router to the process that runs it. */

@@ -5,7 +5,7 @@
  */
 import type { Party } from '../identity/revocation.ts';
 import { isUuid } from '../text/names.ts';
-import type { Fields } from './http2/contract.ts';
+import type { Fields } from '../http2/contract.ts';
 import { ORIGIN_FIELD, ROUTE_FIELD, VIA_FIELD } from './wire.ts';
 
 /** Whether the field is a valid list of site IDs. It is extended before it is passed on, and must remain valid to send. */

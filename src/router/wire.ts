@@ -39,5 +39,3 @@ export const LEAVING = 0xf2;
 export const ENDPOINTS = 0xf3;
 /** State of a link that the sender opens, between routers of one site: a JSON object with `link`. */
 export const SIBLING_LINK = 0xf4;
-/** Highest cost of a link; the lowest is 1. */
-export const MOST_COST = 65_535;

@@ -1,6 +1,6 @@
 import type { Random } from '../../bench/routing/random.ts';
-import { FrameType, PREFACE, writeFrameHeader } from '../../src/router/http2/frames.ts';
-import { encodeHeaderBlock } from '../../src/router/http2/hpack/encoder.ts';
+import { FrameType, PREFACE, writeFrameHeader } from '../../src/http2/frames.ts';
+import { encodeHeaderBlock } from '../../src/http2/hpack/encoder.ts';
 import { mutate } from './mutate.ts';
 
 type Lines = readonly (readonly [string, string])[];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { FrameReader } from '../../src/router/http2/frame-reader.ts';
-import { FrameType, PREFACE } from '../../src/router/http2/frames.ts';
+import { FrameReader } from '../../src/http2/frame-reader.ts';
+import { FrameType, PREFACE } from '../../src/http2/frames.ts';
 
 /** What an end has said, as far as whoever reads it can judge. */
 export interface Sent {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Random } from '../../bench/routing/random.ts';
-import type { RequestHead, ResponseHead, SessionEvents, Stream, StreamHandler, StreamReset } from '../../src/router/http2/contract.ts';
+import type { RequestHead, ResponseHead, SessionEvents, Stream, StreamHandler, StreamReset } from '../../src/http2/contract.ts';
 
 /** Uses a session as links and tunnels do, in any order that its contract allows, and holds it to that contract. */
 export class SessionUser implements SessionEvents {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { Random } from '../../bench/routing/random.ts';
-import type { Session } from '../../src/router/http2/contract.ts';
-import type { SessionLimits } from '../../src/router/http2/limits.ts';
-import { createSession } from '../../src/router/http2/session.ts';
+import type { Session } from '../../src/http2/contract.ts';
+import type { SessionLimits } from '../../src/http2/limits.ts';
+import { createSession } from '../../src/http2/session.ts';
 import { beginning, FrameSource } from './frames.ts';
 import { cut } from './mutate.ts';
 import { readSent } from './sent-frames.ts';

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 
-import type { RequestHead, SessionEvents, Stream, StreamHandler } from '../../src/router/http2/contract.ts';
-import type { SessionLimits } from '../../src/router/http2/limits.ts';
+import type { RequestHead, SessionEvents, Stream, StreamHandler } from '../../src/http2/contract.ts';
+import type { SessionLimits } from '../../src/http2/limits.ts';
 
 /** h2spec asks with GET, HEAD, POST and OPTIONS for `/` of an ordinary web server, and wants a body of some length. */
 export const H2SPEC_LIMITS: Partial<SessionLimits> = {

@@ -13,7 +13,7 @@ import type { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 
-import { createSession } from '../../src/router/http2/session.ts';
+import { createSession } from '../../src/http2/session.ts';
 import { run } from '../harness/command.ts';
 import { toolFolder } from '../harness/tools.ts';
 import { freshCertificate } from '../unit/support/certificate.ts';

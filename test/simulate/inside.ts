@@ -1,7 +1,7 @@
 import type { Link } from '../../src/router/link/link.ts';
 import type { Router } from '../../src/router/contract.ts';
-import type { MemoryUser } from '../../src/router/memory/memory-users.ts';
-import type { Memory } from '../../src/router/memory/memory.ts';
+import type { MemoryUser } from '../../src/memory/memory-users.ts';
+import type { Memory } from '../../src/memory/memory.ts';
 
 /** What a router has that its users do not see: to look at, and for whoever misuses it. */
 export interface Inside {

@@ -10,7 +10,7 @@ export const STANDINS: ReadonlyMap<string, URL> = new Map([
   ]),
   ['x509/facts.ts', new URL('./node/facts.ts', import.meta.url)],
   ['identity/site-id.ts', new URL('./node/site-id.ts', import.meta.url)],
-  ['router/memory/limit.ts', new URL('./node/memory-limit.ts', import.meta.url)],
+  ['memory/limit.ts', new URL('./node/memory-limit.ts', import.meta.url)],
   ['net/tls-feed.ts', new URL('./node/tls-feed.ts', import.meta.url)],
 ]);
 

@@ -1,7 +1,7 @@
 import { hostOf } from './certificates.ts';
-import type { RequestHead, ResponseHead, Session, Stream, StreamHandler } from '../../src/router/http2/contract.ts';
-import { ErrorCode } from '../../src/router/http2/errors.ts';
-import { createSession } from '../../src/router/http2/session.ts';
+import type { RequestHead, ResponseHead, Session, Stream, StreamHandler } from '../../src/http2/contract.ts';
+import { ErrorCode } from '../../src/http2/errors.ts';
+import { createSession } from '../../src/http2/session.ts';
 import type { Endpoint, EndpointUser } from './endpoint.ts';
 import type { Due } from './loop.ts';
 import type { Machine, Network } from './network.ts';

@@ -3,7 +3,7 @@ import { logInternalErrors, seam } from '../../src/telemetry/boundary.ts';
 import type { Logger } from '../../src/telemetry/log.ts';
 import { deadlines } from '../../src/router/deadlines.ts';
 import { LOCAL_LIMITS } from '../../src/router/local/local-side.ts';
-import { DEFAULT_LIMITS } from '../../src/router/http2/limits.ts';
+import { DEFAULT_LIMITS } from '../../src/http2/limits.ts';
 import { hostOf } from './certificates.ts';
 import { Liar } from './liar.ts';
 import { Doorman } from './doorman.ts';

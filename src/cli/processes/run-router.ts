@@ -7,7 +7,7 @@ import { startInformer } from '../../kube/watch/informer.ts';
 import { ApiPort, type ApiPortOptions } from '../../platform/kubernetes/api-port.ts';
 import { reportMissingInternals } from '../../net/node-internals.ts';
 import { clusterPlatform, type ClusterPlatform } from '../../platform/kubernetes/platform.ts';
-import { memoryLimit } from '../../router/memory/limit.ts';
+import { memoryLimit } from '../../memory/limit.ts';
 import { startRouter } from '../../router/router.ts';
 import { logInternalErrors } from '../../telemetry/boundary.ts';
 import { serveTelemetry, type TelemetryServer } from './telemetry-http.ts';

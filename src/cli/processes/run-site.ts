@@ -10,7 +10,7 @@ import { makeNamespace, startSite } from '../../platform/linux/site.ts';
 import { starting, timestamp } from '../../agent/stale-status.ts';
 import { markStale } from '../../platform/linux/stale-status.ts';
 import { openFilesLimit } from '../../telemetry/open-files.ts';
-import { memoryLimit } from '../../router/memory/limit.ts';
+import { memoryLimit } from '../../memory/limit.ts';
 import { startRouter } from '../../router/router.ts';
 import { bounded, logInternalErrors } from '../../telemetry/boundary.ts';
 import { serveTelemetry } from './telemetry-http.ts';

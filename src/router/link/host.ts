@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import type { Logger } from '../../telemetry/log.ts';
 import type { RouterHooks, SiteKey } from '../contract.ts';
-import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
-import type { RouterId } from '../routing/contract.ts';
+import type { RequestHead, Stream, StreamHandler } from '../../http2/contract.ts';
+import type { RouterId } from '../../routing/contract.ts';
 import type { Party } from '../../identity/revocation.ts';
 import type { Hello } from './session/hello.ts';
 import type { Link, LinkEvents } from './link.ts';
 import type { Links } from './links.ts';
 import type { Liveness } from './session/liveness.ts';
-import type { Memory } from '../memory/memory.ts';
+import type { Memory } from '../../memory/memory.ts';
 import type { AdmissionSlots } from '../../limits/admission-slots.ts';
 import type { LoopQuota, PeerLoopQuotas } from '../../limits/loop/loop-quota.ts';
 import type { KeyedCpuBudget } from '../../limits/cpu-budget.ts';

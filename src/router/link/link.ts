@@ -1,7 +1,7 @@
 import { LinkError } from './link-errors.ts';
-import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
+import type { RequestHead, Stream, StreamHandler } from '../../http2/contract.ts';
 import type { ShareOwner } from '../../limits/nested-fair-share.ts';
-import type { RouterId } from '../routing/contract.ts';
+import type { RouterId } from '../../routing/contract.ts';
 import type { Connection } from './session/connection.ts';
 import { routerOf, type Hello } from './session/hello.ts';
 import type { RoutingStream } from './session/routing-stream.ts';

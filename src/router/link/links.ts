@@ -1,6 +1,6 @@
 import { LinkError } from './link-errors.ts';
-import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
-import type { RouteDestination, RouterId } from '../routing/contract.ts';
+import type { RequestHead, Stream, StreamHandler } from '../../http2/contract.ts';
+import type { RouteDestination, RouterId } from '../../routing/contract.ts';
 import type { Link } from './link.ts';
 import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 

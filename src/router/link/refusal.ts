@@ -1,7 +1,7 @@
 /** Refusals of requests: `proxy-status` (RFC 9209) with a short code, and with details between links. */
 import type { ShownAs } from '../../errors/catalogue.ts';
 import { LinkError, type LinkCode } from './link-errors.ts';
-import type { Fields, Stream, StreamHandler } from '../http2/contract.ts';
+import type { Fields, Stream, StreamHandler } from '../../http2/contract.ts';
 import { STATUS_FIELD } from '../wire.ts';
 import { printableAscii } from '../../text/printable.ts';
 

@@ -1,6 +1,6 @@
-import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../http2/contract.ts';
-import { ErrorCode } from '../http2/errors.ts';
-import type { Memory } from '../memory/memory.ts';
+import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../http2/contract.ts';
+import { ErrorCode } from '../../http2/errors.ts';
+import type { Memory } from '../../memory/memory.ts';
 import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 import { ConnectionHalf, type ByteCount } from '../connection-half.ts';
 import { LinkError } from './link-errors.ts';

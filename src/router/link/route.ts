@@ -1,7 +1,7 @@
 /** Source routing: decides about a CONNECT by the routers that it still has to visit. Pure. */
-import type { RouterId } from '../routing/contract.ts';
-import { LONGEST_PATH } from '../routing/limits.ts';
-import { isRouterId } from '../routing/names.ts';
+import type { RouterId } from '../../routing/contract.ts';
+import { LONGEST_PATH } from '../../routing/limits.ts';
+import { isRouterId } from '../../routing/names.ts';
 
 export type RouteStep =
   /** Without a route, this router chooses the path. */

@@ -1,8 +1,8 @@
 import type { Logger } from '../../telemetry/log.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import { CpuBudget } from '../../limits/cpu-budget.ts';
-import { RoutingError } from '../routing/errors.ts';
-import type { Outgoing, OwnFacts, Routing } from '../routing/contract.ts';
+import { RoutingError } from '../../routing/errors.ts';
+import type { Outgoing, OwnFacts, Routing } from '../../routing/contract.ts';
 import type { Link } from './link.ts';
 import type { Links } from './links.ts';
 

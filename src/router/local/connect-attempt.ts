@@ -1,10 +1,10 @@
 import { bounded } from '../../telemetry/boundary.ts';
-import type { RequestHead, ResponseHead, Stream, StreamReset } from '../http2/contract.ts';
-import { ErrorCode } from '../http2/errors.ts';
+import type { RequestHead, ResponseHead, Stream, StreamReset } from '../../http2/contract.ts';
+import { ErrorCode } from '../../http2/errors.ts';
 import type { Candidate } from './destination-choice.ts';
 import type { Connectors } from './connectors.ts';
 import type { LocalLimits, LocalSideOptions } from './contract.ts';
-import type { RouteDestination } from '../routing/contract.ts';
+import type { RouteDestination } from '../../routing/contract.ts';
 import { errorGiven, failure, type Failure } from './failure.ts';
 import { ConnectionHalf } from '../connection-half.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Fields } from '../http2/contract.ts';
+import type { Fields } from '../../http2/contract.ts';
 import { CONNECTION_FIELD, ORIGIN_FIELD } from '../wire.ts';
 import { isUuid } from '../../text/names.ts';
 

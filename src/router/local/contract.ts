@@ -11,9 +11,9 @@
 import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { ConnectorState, ListenerState } from '../contract.ts';
-import type { Memory } from '../memory/memory.ts';
-import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
-import type { RouteDestination, Routing } from '../routing/contract.ts';
+import type { Memory } from '../../memory/memory.ts';
+import type { RequestHead, Stream, StreamHandler } from '../../http2/contract.ts';
+import type { RouteDestination, Routing } from '../../routing/contract.ts';
 
 export interface LocalSideOptions {
   readonly log: Logger;

@@ -1,5 +1,5 @@
 import type { Destination } from '../contract.ts';
-import type { RouteDestination, RouterId } from '../routing/contract.ts';
+import type { RouteDestination, RouterId } from '../../routing/contract.ts';
 
 /** A router that may take a connection. */
 export interface Candidate {

@@ -1,4 +1,4 @@
-import type { RouteDestination, RouterId } from '../routing/contract.ts';
+import type { RouteDestination, RouterId } from '../../routing/contract.ts';
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
 
 /** Milliseconds for which a destination that refused comes after all others: first and at most, doubling in between. */

@@ -1,5 +1,5 @@
 import type { ShownAs } from '../../errors/catalogue.ts';
-import type { Fields } from '../http2/contract.ts';
+import type { Fields } from '../../http2/contract.ts';
 import { STATUS_FIELD } from '../wire.ts';
 
 /** Reason why a connection could not be opened. */

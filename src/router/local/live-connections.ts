@@ -1,5 +1,5 @@
-import type { StreamReset } from '../http2/contract.ts';
-import type { Memory } from '../memory/memory.ts';
+import type { StreamReset } from '../../http2/contract.ts';
+import type { Memory } from '../../memory/memory.ts';
 import { FairShare } from '../../limits/fair-share.ts';
 import type { ConnectionHalf } from '../connection-half.ts';
 

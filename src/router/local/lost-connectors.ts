@@ -1,5 +1,5 @@
 import type { LostSite } from '../contract.ts';
-import type { RouteDestination } from '../routing/contract.ts';
+import type { RouteDestination } from '../../routing/contract.ts';
 
 /** View of routing and links when the last connector of a key at a site becomes unreachable. */
 export interface SiteView {

@@ -1,6 +1,6 @@
-import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../http2/frames.ts';
-import { HpackDecoder } from '../http2/hpack/decoder.ts';
-import { Pieces } from '../memory/pieces.ts';
+import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../../http2/frames.ts';
+import { HpackDecoder } from '../../http2/hpack/decoder.ts';
+import { Pieces } from '../../memory/pieces.ts';
 import { Effort } from './effort.ts';
 import { tapOf, type RequestSink, type Tap, type Taps } from './contract.ts';
 import { nameOfMethod } from './request-metrics.ts';

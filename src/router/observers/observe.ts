@@ -1,5 +1,5 @@
 import type { Observer } from '../contract.ts';
-import { FRAME_HEADER_BYTES, FrameType } from '../http2/frames.ts';
+import { FRAME_HEADER_BYTES, FrameType } from '../../http2/frames.ts';
 import type { RequestSink, Tap, Taps } from './contract.ts';
 import { Http1Observer } from './http1.ts';
 import { Http2Observer } from './http2.ts';

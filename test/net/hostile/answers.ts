@@ -7,7 +7,7 @@ import { createSecureContext, TLSSocket, type SecureContext } from 'node:tls';
 import { Random } from '../../../bench/routing/random.ts';
 import { generateSiteKey } from '../../../src/identity/site-key.ts';
 import { siteIdOf } from '../../../src/identity/site-id.ts';
-import { FrameType } from '../../../src/router/http2/frames.ts';
+import { FrameType } from '../../../src/http2/frames.ts';
 import { frameMessage } from '../../../src/router/link/session/framing.ts';
 import { writeHello } from '../../../src/router/link/session/hello.ts';
 import { EXPORTER_BYTES, EXPORTER_LABEL } from '../../../src/router/wire.ts';

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { generateSiteKey } from '../../../src/identity/site-key.ts';
 import { siteIdOf } from '../../../src/identity/site-id.ts';
-import { FrameType, PREFACE } from '../../../src/router/http2/frames.ts';
+import { FrameType, PREFACE } from '../../../src/http2/frames.ts';
 import { frameMessage } from '../../../src/router/link/session/framing.ts';
 import { writeHello } from '../../../src/router/link/session/hello.ts';
 import { EXPORTER_BYTES, EXPORTER_LABEL, RENEW_PATH, ROUTING_PATH } from '../../../src/router/wire.ts';

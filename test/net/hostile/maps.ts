@@ -4,8 +4,8 @@ import { siteIdOf } from '../../../src/identity/site-id.ts';
 import { generateSiteKey, type SiteKey } from '../../../src/identity/site-key.ts';
 import type { Links } from '../../../src/router/link/links.ts';
 import { startRouter } from '../../../src/router/router.ts';
-import { writeRecords } from '../../../src/router/routing/codec.ts';
-import { writeAbout, writeKey, writeNeighbour, writeRecord } from '../../../src/router/routing/record.ts';
+import { writeRecords } from '../../../src/routing/codec.ts';
+import { writeAbout, writeKey, writeNeighbour, writeRecord } from '../../../src/routing/record.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import type { Fight } from './fight.ts';
 

@@ -9,8 +9,8 @@ import { readFileSync } from 'node:fs';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { FrameReader } from '../../../src/router/http2/frame-reader.ts';
-import { FrameType, PREFACE } from '../../../src/router/http2/frames.ts';
+import { FrameReader } from '../../../src/http2/frame-reader.ts';
+import { FrameType, PREFACE } from '../../../src/http2/frames.ts';
 import { frame, headers } from '../../fuzz/frames.ts';
 
 const [attack = '', host = '', port = '0', directory = '', patience = '0'] = process.argv.slice(2);

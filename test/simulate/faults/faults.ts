@@ -3,7 +3,7 @@ import type { Change, PlantedFaults } from '../change.ts';
 
 /** Without this change, a limit hides some of the other faults. */
 const COMES_AGAIN: Change = {
-  file: 'router/routing/record-intake.ts',
+  file: 'routing/record-intake.ts',
   from: 'if (this.#isUnreachable(head.id)) {',
   to: 'if (this.#isUnreachable(head.id) && false) {',
 };
@@ -14,7 +14,7 @@ export const faults: PlantedFaults = {
     firstSeed: 11,
     changes: [
       {
-        file: 'router/http2/receive-windows.ts',
+        file: 'http2/receive-windows.ts',
         from: 'for (const stream of streams.values()) if (!stream.remoteEnded && stream.window < stream.target / 2) this.#credit(stream);',
         to: '',
       },
@@ -34,22 +34,18 @@ export const faults: PlantedFaults = {
   'ended-stream': {
     description: 'The bytes that an ended stream still holds are not released when its reader is destroyed.',
     foundBy: 'flow-control.test.ts',
-    changes: [{ file: 'router/http2/stream.ts', from: 'else this.#owner.windows.released(this);', to: '' }],
+    changes: [{ file: 'http2/stream.ts', from: 'else this.#owner.windows.released(this);', to: '' }],
   },
   'routing-age': {
     description: 'Records of reachable routers expire by age, and no later comparison restores them.',
     firstSeed: 29,
     changes: [
       {
-        file: 'router/routing/routing.ts',
+        file: 'routing/routing.ts',
         from: 'for (const id of this.#answers.reachable) this.#database.rejuvenate(id, reading - REFRESH_EVERY);',
         to: '',
       },
-      {
-        file: 'router/routing/exchange.ts',
-        from: 'if (this.#context.clock() - state.compared >= state.every) this.summarize(link);',
-        to: '',
-      },
+      { file: 'routing/exchange.ts', from: 'if (this.#context.clock() - state.compared >= state.every) this.summarize(link);', to: '' },
     ],
   },
   'replaced-links': {
@@ -173,7 +169,7 @@ export const faults: PlantedFaults = {
     description: 'A new router is announced before the router to evict is known. `comes-again`, which limits the damage, is planted too.',
     firstSeed: 27,
     changes: [
-      { file: 'router/routing/record-intake.ts', from: 'if (isStranger && database.crowded) this.#provisional.add(head.id);', to: '' },
+      { file: 'routing/record-intake.ts', from: 'if (isStranger && database.crowded) this.#provisional.add(head.id);', to: '' },
       COMES_AGAIN,
     ],
   },
@@ -187,7 +183,7 @@ export const faults: PlantedFaults = {
     foundBy: 'hostile-member.test.ts',
     changes: [
       {
-        file: 'router/routing/eviction.ts',
+        file: 'routing/eviction.ts',
         from: 'left.cost - right.cost || (left.router.id',
         to: 'left.cost - right.cost || (left.cost === UNREACHABLE ? right.router.made - left.router.made : 0) || (left.router.id',
       },
@@ -219,14 +215,14 @@ export const faults: PlantedFaults = {
   'one-sided': {
     description: 'A path uses a link that only one end announces.',
     firstSeed: 218,
-    changes: [{ file: 'router/routing/graph.ts', from: 'if (place < first || place >= end) continue;', to: '' }],
+    changes: [{ file: 'routing/graph.ts', from: 'if (place < first || place >= end) continue;', to: '' }],
   },
   'others-room': {
     description: 'The farthest routers are evicted, even if a nearer site has invented more routers.',
     firstSeed: 218,
     changes: [
       {
-        file: 'router/routing/eviction.ts',
+        file: 'routing/eviction.ts',
         from: 'const lost = rest.filter(isLost).toReversed();',
         to:
           'const lost = [...rest.filter(isLost).toReversed(), ' +
@@ -271,9 +267,7 @@ export const faults: PlantedFaults = {
   'past-epoch': {
     description: 'A router whose clock was set back does not go beyond the epoch of its own earlier record.',
     firstSeed: 18,
-    changes: [
-      { file: 'router/routing/routing.ts', from: 'this.#contestedEpoch = Math.max(this.#contestedEpoch, epoch);', to: 'void epoch;' },
-    ],
+    changes: [{ file: 'routing/routing.ts', from: 'this.#contestedEpoch = Math.max(this.#contestedEpoch, epoch);', to: 'void epoch;' }],
   },
   'renewed-access': {
     description: 'Renewing the certificate of an access cuts all connections that came in under the old one.',
@@ -290,22 +284,18 @@ export const faults: PlantedFaults = {
     description: 'A session waits for a request that is answered after its connection has ended.',
     firstSeed: 290,
     changes: [
-      {
-        file: 'router/http2/session.ts',
-        from: "if (this.#state !== 'closed') this.#lingering.add(stream);",
-        to: 'this.#lingering.add(stream);',
-      },
+      { file: 'http2/session.ts', from: "if (this.#state !== 'closed') this.#lingering.add(stream);", to: 'this.#lingering.add(stream);' },
     ],
   },
   'no-greeting': {
     description: 'A newly linked router receives the network only at the next full comparison.',
     firstSeed: 1,
-    changes: [{ file: 'router/routing/exchange.ts', from: 'if (begins) this.summarize(link);', to: '' }],
+    changes: [{ file: 'routing/exchange.ts', from: 'if (begins) this.summarize(link);', to: '' }],
   },
   'no-flood': {
     description: 'Changes are sent only at the next full comparison.',
     firstSeed: 1,
-    changes: [{ file: 'router/routing/routing.ts', from: 'this.#flood(taken, link);', to: '' }],
+    changes: [{ file: 'routing/routing.ts', from: 'this.#flood(taken, link);', to: '' }],
   },
   'passing-revoked': {
     description: 'A site that revokes another goes on relaying the open connections of that site.',
@@ -337,12 +327,12 @@ export const faults: PlantedFaults = {
   'kept-streams': {
     description: "Ended streams stay in their key's share of a link.",
     firstSeed: 1,
-    changes: [{ file: 'router/http2/session.ts', from: 'if (stream.whose !== undefined) this.shares.change(stream.whose, -1);', to: '' }],
+    changes: [{ file: 'http2/session.ts', from: 'if (stream.whose !== undefined) this.shares.change(stream.whose, -1);', to: '' }],
   },
   'kept-requests': {
     description: "Requests that were abandoned and answered later stay in their owner's share of memory.",
     firstSeed: 199,
-    changes: [{ file: 'router/http2/session.ts', from: 'if (stream.isLeft) this.#charge(stream, -STREAM_COST);', to: '' }],
+    changes: [{ file: 'http2/session.ts', from: 'if (stream.isLeft) this.#charge(stream, -STREAM_COST);', to: '' }],
   },
   'kept-share': {
     description: "Relayed connections that have ended stay in their owner's share of memory.",
@@ -352,7 +342,7 @@ export const faults: PlantedFaults = {
   'no-room': {
     description: 'A site that has used its share of memory cannot link again while its connections last.',
     foundBy: 'memory.test.ts',
-    changes: [{ file: 'router/memory/memory.ts', from: " || (kind === 'peer' && this.#makeRoom(owner, cost))", to: '' }],
+    changes: [{ file: 'memory/memory.ts', from: " || (kind === 'peer' && this.#makeRoom(owner, cost))", to: '' }],
   },
   'let-go-halves': {
     description: "Where memory is used up, only the client's end of a connection is ended.",
@@ -362,9 +352,7 @@ export const faults: PlantedFaults = {
   'old-paths': {
     description: 'Paths that could not be computed in time are never computed later.',
     firstSeed: 129,
-    changes: [
-      { file: 'router/routing/route-table.ts', from: 'if (this.isBehind && this.#time.wait(this.#clock()) === 0)', to: 'if (false)' },
-    ],
+    changes: [{ file: 'routing/route-table.ts', from: 'if (this.isBehind && this.#time.wait(this.#clock()) === 0)', to: 'if (false)' }],
   },
   'revoked-visitor': {
     description: 'A standard client whose site is revoked stays connected.',
@@ -430,17 +418,17 @@ export const faults: PlantedFaults = {
   'own-early-resets': {
     description: 'Clients that come and go at once make the next router take this router for one that resets streams without end.',
     firstSeed: 199,
-    changes: [{ file: 'router/http2/session.ts', from: 'if (!isEarly || this.#ownEarlyResets.take(this.now()))', to: 'if (true)' }],
+    changes: [{ file: 'http2/session.ts', from: 'if (!isEarly || this.#ownEarlyResets.take(this.now()))', to: 'if (true)' }],
   },
   'idle-ends': {
     description: 'The empty frames that end many short streams count as frames without data.',
     firstSeed: 8,
-    changes: [{ file: 'router/http2/inbound.ts', from: 'if (this.#isEmpty && !endStream)', to: 'if (this.#isEmpty)' }],
+    changes: [{ file: 'http2/inbound.ts', from: 'if (this.#isEmpty && !endStream)', to: 'if (this.#isEmpty)' }],
   },
   'crossed-answers': {
     description: 'An answer that crosses the reset of its stream counts as out of order once enough other streams have ended.',
     firstSeed: 758,
-    changes: [{ file: 'router/http2/inbound.ts', from: "if (this.#core.role === 'client' && !this.#isIdle(streamId)) return;", to: '' }],
+    changes: [{ file: 'http2/inbound.ts', from: "if (this.#core.role === 'client' && !this.#isIdle(streamId)) return;", to: '' }],
   },
   'renewed-revoked': {
     description: 'A certificate that is revoked during its renewal gets a successor.',

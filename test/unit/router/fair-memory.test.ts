@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { test } from 'node:test';
 import type { TlsBundle } from '../../../src/router/contract.ts';
-import { COST } from '../../../src/router/memory/costs.ts';
+import { COST } from '../../../src/memory/costs.ts';
 import { startRouter } from '../../../src/router/router.ts';
 import { metrics } from '../../../src/telemetry/metrics.ts';
 import { eventually } from '../../harness/wait.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { DEFAULT_LIMITS } from '../../../src/router/http2/limits.ts';
+import { DEFAULT_LIMITS } from '../../../src/http2/limits.ts';
 import { freePort } from '../support/free-port.ts';
 import { testAuthority } from './support/certificates.ts';
 import { access, accessPort, connector, echoServer, greeted, link, listener, siteConfig, start, until } from './support/site.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isRoutingKey } from '../../../src/router/routing/names.ts';
+import { isRoutingKey } from '../../../src/routing/names.ts';
 import { badKey } from '../../../src/site/plan/fields.ts';
 
 test('a key is refused here where routers could not tell each other of it, instead of never finding its other side', () => {

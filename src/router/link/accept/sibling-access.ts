@@ -8,7 +8,7 @@ import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
 import type { LinkHost } from '../host.ts';
 import { Incoming } from './incoming.ts';
 import { codeOf } from '../tls-errors.ts';
-import { siteOf } from '../../routing/names.ts';
+import { siteOf } from '../../../routing/names.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 
 const RETRY: Backoff = { first: 200, max: 5_000 };

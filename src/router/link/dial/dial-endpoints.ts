@@ -5,7 +5,7 @@ import { bounded, detached } from '../../../telemetry/boundary.ts';
 import { deadlines } from '../../deadlines.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LinkHost } from '../host.ts';
-import type { RouterId } from '../../routing/contract.ts';
+import type { RouterId } from '../../../routing/contract.ts';
 import type { Learned, LinkEndpoint } from '../../contract.ts';
 import { openLink, type OpenedLink } from './outgoing.ts';
 

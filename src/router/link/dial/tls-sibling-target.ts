@@ -1,8 +1,8 @@
 import { sameBundle, type TlsBundle } from '../../../identity/tls-bundle.ts';
 import type { RouterConfig, SiblingAddress, SiblingConfig } from '../../contract.ts';
 import { hostPort } from '../../host-port.ts';
-import type { RouterId } from '../../routing/contract.ts';
-import { routerId } from '../../routing/names.ts';
+import type { RouterId } from '../../../routing/contract.ts';
+import { routerId } from '../../../routing/names.ts';
 import { openBundle } from '../bundle.ts';
 import { KnownTarget, type DialEndpoint, type DialTarget } from './dial-endpoints.ts';
 import { dialTls } from './tls-dial.ts';

@@ -1,7 +1,7 @@
 import type { TLSSocket } from 'node:tls';
 import { bounded } from '../../../telemetry/boundary.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
-import { PREFACE } from '../../http2/frames.ts';
+import { PREFACE } from '../../../http2/frames.ts';
 import { type LinkError } from '../link-errors.ts';
 import { printableAscii } from '../../../text/printable.ts';
 

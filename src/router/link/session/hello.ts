@@ -8,12 +8,13 @@
  */
 import type { SiteIdentity, SiteKey } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
-import type { RouterId } from '../../routing/contract.ts';
-import { routerId } from '../../routing/names.ts';
+import type { RouterId } from '../../../routing/contract.ts';
+import { routerId } from '../../../routing/names.ts';
 import { siteIdOf } from '../../../identity/site-id.ts';
 import { PUBLIC_KEY_BYTES, SIGNATURE_BYTES, verifySignature } from '../../../identity/site-key.ts';
 import { messageOfType } from './framing.ts';
-import { COST, HELLO, MOST_COST, VERSIONS } from '../../wire.ts';
+import { COST, HELLO, VERSIONS } from '../../wire.ts';
+import { MOST_COST } from '../../../routing/contract.ts';
 import { isRecord } from '../../../text/is-record.ts';
 import { isLabel, isSiteId } from '../../../text/names.ts';
 import { isOneLine } from '../../../text/printable.ts';

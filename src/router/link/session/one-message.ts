@@ -1,6 +1,6 @@
 import { bounded } from '../../../telemetry/boundary.ts';
 import { LinkError } from '../link-errors.ts';
-import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
+import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../../http2/contract.ts';
 import { MessageReader } from './framing.ts';
 
 /** Receives the single framed message in the body of a request or response. */

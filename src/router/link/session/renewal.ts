@@ -3,15 +3,15 @@ import { messageOf, type Logger } from '../../../telemetry/log.ts';
 import type { IssuedCertificate, RouterHooks } from '../../contract.ts';
 import { EarlyRenewalError } from '../../../identity/issued.ts';
 import type { RateLimitedLog } from '../../../telemetry/rate-limited-log.ts';
-import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
-import { ErrorCode } from '../../http2/errors.ts';
+import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../../http2/contract.ts';
+import { ErrorCode } from '../../../http2/errors.ts';
 import { bounded, detached } from '../../../telemetry/boundary.ts';
 import { detailsOf, refuse } from '../refusal.ts';
 import { AUTHORITY, RENEW_PATH } from '../../wire.ts';
 import { EarshotError } from '../../../errors/earshot-error.ts';
 import { isRecord } from '../../../text/is-record.ts';
 import { printableAscii } from '../../../text/printable.ts';
-import { Pieces } from '../../memory/pieces.ts';
+import { Pieces } from '../../../memory/pieces.ts';
 
 const MOST_REQUEST_BYTES = 16_384;
 const MOST_ANSWER_BYTES = 65_536;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Connection } from '../../../../src/router/link/session/connection.ts';
 import { refuse } from '../../../../src/router/link/refusal.ts';
 import { eventually } from '../../../harness/wait.ts';
-import { loopback, type Loopback } from '../http2/support/loopback.ts';
+import { loopback, type Loopback } from '../../http2/support/loopback.ts';
 import { linkHost } from '../support/link-host.ts';
 import { siteConfig } from '../support/site.ts';
 

@@ -4,7 +4,7 @@ import type { RouterConfig } from '../../../../src/router/contract.ts';
 import { openBundle } from '../../../../src/router/link/bundle.ts';
 import { openLink, type OpenedLink } from '../../../../src/router/link/dial/outgoing.ts';
 import { dialTls } from '../../../../src/router/link/dial/tls-dial.ts';
-import { createRouting } from '../../../../src/router/routing/routing.ts';
+import { createRouting } from '../../../../src/routing/routing.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { linkHost } from '../support/link-host.ts';
 import { siteConfig, until } from '../support/site.ts';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createSession } from '../../../../src/router/http2/session.ts';
+import { createSession } from '../../../../src/http2/session.ts';
 import { Link } from '../../../../src/router/link/link.ts';
 import { Connection } from '../../../../src/router/link/session/connection.ts';
 import { RoutingStream } from '../../../../src/router/link/session/routing-stream.ts';
 import { eventually } from '../../../harness/wait.ts';
-import { loopback } from '../http2/support/loopback.ts';
-import { Recorder, SessionRecorder } from '../http2/support/recorder.ts';
+import { loopback } from '../../http2/support/loopback.ts';
+import { Recorder, SessionRecorder } from '../../http2/support/recorder.ts';
 import { linkHost } from '../support/link-host.ts';
 import { siteConfig } from '../support/site.ts';
 

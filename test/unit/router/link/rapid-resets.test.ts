@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { test } from 'node:test';
-import { FrameType, PREFACE } from '../../../../src/router/http2/frames.ts';
+import { FrameType, PREFACE } from '../../../../src/http2/frames.ts';
 import { frame, headers } from '../../../fuzz/frames.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { access, accessPort, connector, siteConfig, start } from '../support/site.ts';

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyText } from '../../support/any-text.ts';
 import { LinkError, type LinkCode } from '../../../../src/router/link/link-errors.ts';
-import type { ResponseHead, Stream } from '../../../../src/router/http2/contract.ts';
-import { parseResponse, responseLines } from '../../../../src/router/http2/heads.ts';
+import type { ResponseHead, Stream } from '../../../../src/http2/contract.ts';
+import { parseResponse, responseLines } from '../../../../src/http2/heads.ts';
 import { refusalIn, refuseLink, refusalOf } from '../../../../src/router/link/refusal.ts';
 
 /** What is said on a stream that only answers. */

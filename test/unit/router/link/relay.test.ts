@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LinkError } from '../../../../src/router/link/link-errors.ts';
-import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../../../src/router/http2/contract.ts';
+import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../../../src/http2/contract.ts';
 import { relay } from '../../../../src/router/link/relay.ts';
 import { roomy } from '../support/memory.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { RequestHead, Stream, StreamHandler } from '../../../../src/router/http2/contract.ts';
+import type { RequestHead, Stream, StreamHandler } from '../../../../src/http2/contract.ts';
 import { requestRenewal } from '../../../../src/router/link/session/renewal.ts';
 
 /** A link over which a renewal is asked for. */

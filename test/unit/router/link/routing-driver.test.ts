@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Link } from '../../../../src/router/link/link.ts';
 import { Links } from '../../../../src/router/link/links.ts';
 import { RoutingDriver } from '../../../../src/router/link/routing-driver.ts';
-import { createRouting } from '../../../../src/router/routing/routing.ts';
+import { createRouting } from '../../../../src/routing/routing.ts';
 import { quiet, siteConfig } from '../support/site.ts';
 
 /** As much of a link as the feed uses. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { performance } from 'node:perf_hooks';
 import { describe, mock, test } from 'node:test';
-import type { Stream } from '../../../../src/router/http2/contract.ts';
+import type { Stream } from '../../../../src/http2/contract.ts';
 import { frameMessage } from '../../../../src/router/link/session/framing.ts';
-import { writeRecords } from '../../../../src/router/routing/codec.ts';
-import { messageTime } from '../../../../src/router/routing/limits.ts';
+import { writeRecords } from '../../../../src/routing/codec.ts';
+import { messageTime } from '../../../../src/routing/limits.ts';
 import { KeyedCpuBudget } from '../../../../src/limits/cpu-budget.ts';
 import { RoutingStream, type RoutingStreamLimits } from '../../../../src/router/link/session/routing-stream.ts';
 

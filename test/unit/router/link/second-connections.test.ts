@@ -10,7 +10,7 @@ import { Connection } from '../../../../src/router/link/session/connection.ts';
 import { frameMessage } from '../../../../src/router/link/session/framing.ts';
 import { writeHello } from '../../../../src/router/link/session/hello.ts';
 import { OneMessage } from '../../../../src/router/link/session/one-message.ts';
-import { COST } from '../../../../src/router/memory/costs.ts';
+import { COST } from '../../../../src/memory/costs.ts';
 import { startRouter } from '../../../../src/router/router.ts';
 import { REVERSE } from '../../../../src/router/wire.ts';
 import { testAuthority } from '../support/certificates.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { StreamHandler, StreamReset } from '../../../../src/router/http2/contract.ts';
+import type { StreamHandler, StreamReset } from '../../../../src/http2/contract.ts';
 import { openFirst, type DialTarget } from '../../../../src/router/link/dial/dial-endpoints.ts';
 import { Dialer } from '../../../../src/router/link/dial/dialer.ts';
 import { LinkError } from '../../../../src/router/link/link-errors.ts';

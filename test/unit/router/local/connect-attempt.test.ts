@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../../../src/router/http2/contract.ts';
+import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../../../src/http2/contract.ts';
 import { LinkError } from '../../../../src/router/link/link-errors.ts';
-import type { RouteDestination } from '../../../../src/router/routing/contract.ts';
+import type { RouteDestination } from '../../../../src/routing/contract.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { EAST_ROUTER, oneSide, there, type OneSide } from './two-sides.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { RequestHead, ResponseHead, Stream } from '../../../../src/router/http2/contract.ts';
+import type { RequestHead, ResponseHead, Stream } from '../../../../src/http2/contract.ts';
 import type { LocalSide } from '../../../../src/router/local/local-side.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { dial, serve } from './peers.ts';

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { candidatesInOrder, reachableKeys, type ChoiceView } from '../../../../src/router/local/destination-choice.ts';
 import type { Destination } from '../../../../src/router/contract.ts';
-import type { RouteDestination } from '../../../../src/router/routing/contract.ts';
+import type { RouteDestination } from '../../../../src/routing/contract.ts';
 import { there } from './two-sides.ts';
 
 interface World {

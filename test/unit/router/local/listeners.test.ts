@@ -7,7 +7,7 @@ import type { ListenerState } from '../../../../src/router/contract.ts';
 import type { LocalSide } from '../../../../src/router/local/local-side.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { dial, serve } from './peers.ts';
-import { COST } from '../../../../src/router/memory/costs.ts';
+import { COST } from '../../../../src/memory/costs.ts';
 import { freePort } from '../../support/free-port.ts';
 import { memoryOf } from '../support/memory.ts';
 import { connector, EAST, EAST_ROUTER, here, listen, listener, oneSide, there, twoSides, WEST_ROUTER } from './two-sides.ts';

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { SocketEndpoint } from '../../../../src/router/local/socket-endpoint.ts';
-import { TLS_FEED_COST } from '../../../../src/router/memory/costs.ts';
+import { TLS_FEED_COST } from '../../../../src/memory/costs.ts';
 import { ConnectionHalf } from '../../../../src/router/connection-half.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { testAuthority } from '../support/certificates.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { describe, it, mock } from 'node:test';
-import type { StreamReset } from '../../../../src/router/http2/contract.ts';
+import type { StreamReset } from '../../../../src/http2/contract.ts';
 import { SocketEndpoint } from '../../../../src/router/local/socket-endpoint.ts';
 import { forgetStalled, watchStalled } from '../../../../src/router/local/stalled-sockets.ts';
 import { ConnectionHalf } from '../../../../src/router/connection-half.ts';

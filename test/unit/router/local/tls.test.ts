@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { ConnectorConfig, Problem, TlsBundle } from '../../../../src/router/contract.ts';
 import type { LocalLimits } from '../../../../src/router/local/contract.ts';
 import type { LocalSide } from '../../../../src/router/local/local-side.ts';
-import { Memory } from '../../../../src/router/memory/memory.ts';
+import { Memory } from '../../../../src/memory/memory.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { testAuthority } from '../support/certificates.ts';

@@ -1,10 +1,10 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { ConnectorConfig, ListenerConfig } from '../../../../src/router/contract.ts';
-import type { RequestHead, Session, SessionEvents, StreamHandler } from '../../../../src/router/http2/contract.ts';
-import { createSession } from '../../../../src/router/http2/session.ts';
+import type { RequestHead, Session, SessionEvents, StreamHandler } from '../../../../src/http2/contract.ts';
+import { createSession } from '../../../../src/http2/session.ts';
 import type { LocalLimits, LocalSideOptions } from '../../../../src/router/local/contract.ts';
 import { LocalSide } from '../../../../src/router/local/local-side.ts';
-import type { RouteDestination } from '../../../../src/router/routing/contract.ts';
+import type { RouteDestination } from '../../../../src/routing/contract.ts';
 import { roomy } from '../support/memory.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
 

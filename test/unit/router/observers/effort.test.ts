@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Flag, FRAME_HEADER_BYTES, FrameType, PREFACE, writeFrameHeader } from '../../../../src/router/http2/frames.ts';
+import { Flag, FRAME_HEADER_BYTES, FrameType, PREFACE, writeFrameHeader } from '../../../../src/http2/frames.ts';
 import type { Taps } from '../../../../src/router/observers/contract.ts';
 import { observe } from '../../../../src/router/observers/observe.ts';
 import { Recorder } from './recorder.ts';

@@ -9,7 +9,7 @@ import {
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { Flag, FRAME_HEADER_BYTES, FrameType, PREFACE, writeFrameHeader } from '../../../../src/router/http2/frames.ts';
+import { Flag, FRAME_HEADER_BYTES, FrameType, PREFACE, writeFrameHeader } from '../../../../src/http2/frames.ts';
 import { Http2Observer } from '../../../../src/router/observers/http2.ts';
 import type { Taps } from '../../../../src/router/observers/contract.ts';
 import { eventually } from '../../../harness/wait.ts';

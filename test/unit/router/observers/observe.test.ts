@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, get } from 'node:http';
 import { describe, it } from 'node:test';
-import { Flag, FrameType, PREFACE, settingsAckFrame, settingsFrame } from '../../../../src/router/http2/frames.ts';
+import { Flag, FrameType, PREFACE, settingsAckFrame, settingsFrame } from '../../../../src/http2/frames.ts';
 import { detect, observe } from '../../../../src/router/observers/observe.ts';
 import { metrics } from '../../../../src/telemetry/metrics.ts';
 import { eventually } from '../../../harness/wait.ts';

@@ -5,7 +5,7 @@ import { Links } from '../../../../src/router/link/links.ts';
 import { refuse } from '../../../../src/router/link/refusal.ts';
 import { createClosingSlots } from '../../../../src/router/link/session/connection.ts';
 import { Liveness } from '../../../../src/router/link/session/liveness.ts';
-import { messageTime } from '../../../../src/router/routing/limits.ts';
+import { messageTime } from '../../../../src/routing/limits.ts';
 import { KeyedCpuBudget } from '../../../../src/limits/cpu-budget.ts';
 import { roomy } from './memory.ts';
 import { quiet } from './site.ts';

@@ -1,4 +1,4 @@
-import { Memory } from '../../../../src/router/memory/memory.ts';
+import { Memory } from '../../../../src/memory/memory.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
 
 export const memoryOf = (bytes: number): Memory =>

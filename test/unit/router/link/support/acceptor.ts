@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import type { Session, Stream, StreamHandler } from '../../../../../src/router/http2/contract.ts';
-import { createSession } from '../../../../../src/router/http2/session.ts';
+import type { Session, Stream, StreamHandler } from '../../../../../src/http2/contract.ts';
+import { createSession } from '../../../../../src/http2/session.ts';
 import { frameMessage } from '../../../../../src/router/link/session/framing.ts';
 import { readHello, writeHello } from '../../../../../src/router/link/session/hello.ts';
 import { OneMessage } from '../../../../../src/router/link/session/one-message.ts';
@@ -8,7 +8,7 @@ import { RoutingStream } from '../../../../../src/router/link/session/routing-st
 import { LinkError } from '../../../../../src/router/link/link-errors.ts';
 import { ATTACH_PATH, AUTHORITY, EXPORTER_BYTES, REVERSE } from '../../../../../src/router/wire.ts';
 import { KeyedCpuBudget } from '../../../../../src/limits/cpu-budget.ts';
-import { loopback, type Loopback } from '../../http2/support/loopback.ts';
+import { loopback, type Loopback } from '../../../http2/support/loopback.ts';
 import { siteConfig } from '../../support/site.ts';
 
 export interface Manners {

@@ -1,0 +1,47 @@
+import { counter, gauge } from '../telemetry/metrics.ts';
+
+/** Source of a router's memory metrics, read at each scrape. */
+export interface MemorySource {
+  /** Maximum that all owners may hold together, in bytes. */
+  readonly budget: number;
+  readonly held: number;
+  /** Bytes held by the largest owner. */
+  readonly most: number;
+}
+
+/** Routers of this process: one, except in tests. */
+const sources = new Set<MemorySource>();
+
+export function showMemory(source: MemorySource): () => void {
+  sources.add(source);
+  return () => sources.delete(source);
+}
+
+export const memoryMetrics = {
+  refused: counter('earshot_router_memory_refused_total', 'Work that was refused since who asked for it has its share of memory.', [
+    'what',
+  ]),
+  ended: counter('earshot_router_memory_ended_total', 'Connections ended since all the memory for them was used up, by what they were.', [
+    'what',
+  ]),
+};
+
+gauge('earshot_router_memory_budget_bytes', 'Memory that peers and connections may hold together.', [], (made) => {
+  made.set(sources.values().reduce((sum, { budget }) => sum + budget, 0));
+});
+
+gauge(
+  'earshot_router_memory_held_bytes',
+  'What they hold of it, as of the last look: all of them, and the one that holds most.',
+  ['by'],
+  (made) => {
+    made.set(
+      { by: 'all' },
+      sources.values().reduce((sum, { held }) => sum + held, 0),
+    );
+    made.set(
+      { by: 'greediest' },
+      sources.values().reduce((sum, { most }) => Math.max(sum, most), 0),
+    );
+  },
+);
