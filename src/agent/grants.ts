@@ -1,4 +1,5 @@
 /** Reconciles AccessGrants: the store of codes, and the server for redeeming tokens. */
+import { DEFAULT_EXPIRATION_WINDOW } from '../api/skupper/names.ts';
 import { parseDuration } from '../api/skupper/duration.ts';
 import type { AccessGrant, AccessGrantStatus } from '../api/skupper/index.ts';
 import { problemOf, type Problem } from '../errors/problem.ts';
@@ -13,6 +14,9 @@ import type { IssuedBundle } from '../identity/tls-bundle.ts';
 import { TrustError } from '../trust/errors.ts';
 import { grantUrl, startGrantServer } from '../trust/tokens/grant-server.ts';
 import type { Stores } from './ports.ts';
+
+/** Milliseconds of the default, for a grant whose window cannot be parsed. */
+const DEFAULT_MS = parseDuration(DEFAULT_EXPIRATION_WINDOW) ?? 0;
 
 export const GRANT_SERVER_BUNDLE = 'earshot-grant-server';
 
@@ -153,7 +157,7 @@ export function grantSpecOf(
     ...(known === undefined ? {} : { known }),
     ...(code === undefined || code === '' ? {} : { code }),
     redemptionsAllowed: Math.max(1, redemptionsAllowed ?? 1),
-    expirationWindowSeconds: Math.max(1, Math.round((parseDuration(expirationWindow ?? '15m') ?? 900_000) / 1000)),
+    expirationWindowSeconds: Math.max(1, Math.round((parseDuration(expirationWindow ?? DEFAULT_EXPIRATION_WINDOW) ?? DEFAULT_MS) / 1000)),
     ...(issuer === undefined || issuer === '' ? {} : { issuer }),
   };
 }

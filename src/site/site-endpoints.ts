@@ -1,4 +1,5 @@
 /** Addresses at which other sites reach this one, and the names that its certificates need (pure). */
+import { printable, quoted } from '../text/printable.ts';
 import type { Endpoint } from '../api/skupper/index.ts';
 import type { RouterState } from '../router/contract.ts';
 import { accessName, type Access } from './plan/access.ts';
@@ -57,4 +58,10 @@ export function commonBindHost(accesses: readonly Pick<Access, 'bindHost'>[]): s
 function forwardedHosts(access: Access, { addresses }: Extract<Reach, { readonly kind: 'forwarded' }>): readonly string[] {
   const known = access.roles.flatMap(({ role }) => addresses[accessName(access, role)] ?? []);
   return [...new Set(known.map(({ host }) => host))];
+}
+
+/** Says that no other site reaches this one at the host, and at which hosts they do. */
+export function unreachableText(host: string, known: readonly string[] = []): string {
+  const others = known.length === 0 ? '' : `; there is ${known.map((each) => printable(each)).join(', ')}`;
+  return `Other sites do not reach this one by ${quoted(host)}${others}.`;
 }

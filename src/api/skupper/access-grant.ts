@@ -1,4 +1,5 @@
 import { integer, object, optional, text } from '../schema.ts';
+import { DEFAULT_EXPIRATION_WINDOW } from './names.ts';
 import { settings, statusWith } from './parts.ts';
 
 export const accessGrantSpec = object('What is granted: to link to this site, so many times, for so long.', {
@@ -7,7 +8,7 @@ export const accessGrantSpec = object('What is granted: to link to this site, so
   ),
   expirationWindow: optional(
     text('For how long, from the creation of the grant: a number with `s`, `m` or `h`, as in `15m` or `1h30m`.', {
-      default: '15m',
+      default: DEFAULT_EXPIRATION_WINDOW,
       format: 'duration',
     }),
   ),

@@ -10,3 +10,6 @@ export const EDGE = 'edge';
 
 /** Default ports of an access. */
 export const DEFAULT_PORTS = { [INTER_ROUTER]: 55_671, [EDGE]: 45_671 } as const;
+
+/** Time from an AccessGrant's creation in which its tokens can be redeemed, as a duration. */
+export const DEFAULT_EXPIRATION_WINDOW = '15m';

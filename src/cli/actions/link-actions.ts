@@ -7,7 +7,7 @@ import { CliError } from '../errors.ts';
 import { listOf, structured, type OutputFormat } from '../output/output.ts';
 import { requireRunning, waitUntil, type Context } from './waiting.ts';
 import { isRecord } from '../../text/is-record.ts';
-import { quoted } from '../../text/printable.ts';
+import { unreachableText } from '../../site/site-endpoints.ts';
 import { sortActiveFirst } from '../../site/surplus-sites.ts';
 
 export interface GenerateLinkOptions {
@@ -70,7 +70,7 @@ export function linksWithout({ metadata, status }: Site, host: string | undefine
   const all = status?.endpoints ?? [];
   const endpoints = host === undefined ? all : all.filter((endpoint) => endpoint.host === host);
   if (all.length === 0) return { waitingFor: 'nothing listens for links' };
-  if (endpoints.length === 0) throw new CliError('not-found', `Other sites do not reach this one by ${quoted(host ?? '')}.`);
+  if (endpoints.length === 0) throw new CliError('not-found', unreachableText(host ?? ''));
   const groups = [...Map.groupBy(endpoints, ({ group }) => group ?? '')];
   return {
     documents: groups.map(([group, those]) => ({

@@ -1,3 +1,4 @@
+import { DEFAULT_EXPIRATION_WINDOW } from '../../api/skupper/names.ts';
 import { randomInt } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -106,7 +107,7 @@ async function requireLinkable(resources: Resources): Promise<string> {
 }
 
 async function makeGrant(resources: Resources, name: string, { expirationWindow, redemptionsAllowed }: IssueOptions): Promise<void> {
-  const spec = { redemptionsAllowed: redemptionsAllowed ?? 1, expirationWindow: expirationWindow ?? '15m' };
+  const spec = { redemptionsAllowed: redemptionsAllowed ?? 1, expirationWindow: expirationWindow ?? DEFAULT_EXPIRATION_WINDOW };
   const grant = manifest('AccessGrant', name, spec);
   checked('AccessGrant', grant);
   if ((await resources.find('AccessGrant', name)) !== undefined) {

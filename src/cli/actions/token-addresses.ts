@@ -1,7 +1,7 @@
 /** Addresses of the site at which a token can be redeemed. */
 import { isIP } from 'node:net';
 import type { Resources } from '../../platform/resources.ts';
-import { printable, quoted } from '../../text/printable.ts';
+import { unreachableText } from '../../site/site-endpoints.ts';
 import { OTHER_URLS } from '../../trust/tokens/token.ts';
 import { CliError } from '../errors.ts';
 
@@ -23,11 +23,10 @@ export async function addressesFor(url: string, host: string | undefined, resour
   const hosts = [...new Set([usual, ...(resources.ways.redeemsAtSite ? await hostsOf(resources) : [])])];
   const first = host ?? usual;
   if (!hosts.includes(first)) {
-    const there = hosts.map((each) => printable(each)).join(', ');
     const advice = resources.ways.redeemsAtSite
       ? 'To have another, create a RouterAccess with it among its subjectAlternativeNames.'
       : 'In a cluster tokens are redeemed at its controller: leave out --host.';
-    throw new CliError('failed', `Other sites do not reach this one by ${quoted(first)}; there is ${there}. ${advice}`);
+    throw new CliError('failed', `${unreachableText(first, hosts)} ${advice}`);
   }
   // A name without a dot resolves only inside one network.
   const others = hosts.filter((each) => each !== first && (isIP(each) !== 0 || each.includes('.')));

@@ -1,3 +1,4 @@
+import { DEFAULT_EXPIRATION_WINDOW } from '../../api/skupper/names.ts';
 import { Option, type Command } from 'commander';
 import {
   addPlace,
@@ -23,7 +24,9 @@ export function addToken(program: Command, terminal: Terminal): void {
       .description('write a token with which another site can link to this one')
       .argument('<file>', 'file to write; - for standard output')
       .addOption(new Option('--redemptions-allowed <number>', 'how often it can be redeemed (1)').argParser(positiveInteger))
-      .addOption(new Option('--expiration-window <duration>', 'how long it can be redeemed (15m)').argParser(durationText))
+      .addOption(
+        new Option('--expiration-window <duration>', `how long it can be redeemed (${DEFAULT_EXPIRATION_WINDOW})`).argParser(durationText),
+      )
       .addOption(new Option('--cost <number>', 'cost of the link that comes of it (1)').argParser(positiveInteger))
       .option('--host <host>', "which of this site's names and addresses it leads to first; left out: the first address")
       .addOption(new Option('--link-cost <number>').argParser(positiveInteger).hideHelp())

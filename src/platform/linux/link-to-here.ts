@@ -1,7 +1,7 @@
 import type { Site } from '../../api/skupper/index.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
+import { unreachableText } from '../../site/site-endpoints.ts';
 import { isRecord } from '../../text/is-record.ts';
-import { printable, quoted } from '../../text/printable.ts';
 import { parseYaml } from '../../text/yaml.ts';
 import type { OfferedLink } from '../resources.ts';
 import type { NamespaceLayout } from './layout.ts';
@@ -33,8 +33,8 @@ function choose(offered: readonly Offered[], host: string | undefined): Offered 
   // Loopback addresses come last, since other machines cannot use them.
   const found = host === undefined ? offered.toSorted(byUse)[0] : offered.find((one) => one.host === host);
   if (found !== undefined) return found;
-  const hosts = [...new Set(offered.map((one) => printable(one.host)))].join(', ');
-  throw new EarshotError('not-found', `Other sites do not reach this one by ${quoted(host ?? '')}; there is ${hosts}.`);
+  const hosts = [...new Set(offered.map((one) => one.host))];
+  throw new EarshotError('not-found', unreachableText(host ?? '', hosts));
 }
 
 function byUse(one: Offered, other: Offered): number {

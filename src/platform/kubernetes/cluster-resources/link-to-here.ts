@@ -5,8 +5,9 @@ import { EarshotError } from '../../../errors/earshot-error.ts';
 import type { KubeClient } from '../../../kube/contract.ts';
 import { secrets } from '../../../kube/resource.ts';
 import { apiVersionOf } from '../../../kube/resource.ts';
+import { unreachableText } from '../../../site/site-endpoints.ts';
 import { isRecord } from '../../../text/is-record.ts';
-import { printable, quoted } from '../../../text/printable.ts';
+import { printable } from '../../../text/printable.ts';
 import type { OfferedLink } from '../../resources.ts';
 import type { ClusterReader } from './reader.ts';
 import { writeManifest } from './write.ts';
@@ -25,8 +26,7 @@ export async function linkToHere({ client, reader, namespace }: Where, site: Sit
   const all = status.endpoints ?? [];
   const endpoints = host === undefined ? all : all.filter((endpoint) => endpoint.host === host);
   if (all.length === 0) return { waitingFor: 'it is not known yet where other sites reach this one' };
-  if (endpoints.length === 0)
-    throw new EarshotError('not-found', `Other sites do not reach this one by ${quoted(host ?? '')}; there is ${hostsOf(all).join(', ')}.`);
+  if (endpoints.length === 0) throw new EarshotError('not-found', unreachableText(host ?? '', hostsOf(all)));
   const name = nameFrom('link', site.metadata.name ?? '');
   const certificate = await reader.find(certificates, name);
   if (certificate === undefined) await writeManifest(client, namespace, certificateFor(site, name, hostsOf(all)));
@@ -71,7 +71,7 @@ function linkFor(name: string, tlsCredentials: string, endpoints: readonly Endpo
 }
 
 function hostsOf(endpoints: readonly Endpoint[]): readonly string[] {
-  return [...new Set(endpoints.flatMap(({ host }) => (host === undefined ? [] : [printable(host, 253)])))];
+  return [...new Set(endpoints.flatMap(({ host }) => (host === undefined ? [] : [host])))];
 }
 
 /** Maximum length of a name. A longer one is truncated and ends with a hash. */
