@@ -166,7 +166,7 @@ describe('the token of a node driver', { timeout: 580_000 }, () => {
       await refused(thief.create(POD_LISTENERS, request(foreign, ownNode, { spec: { listeners: entry } })), /403 .*controller's answer/);
     });
     it('the node', () => refused(thief.patch(path(), { spec: { nodeName: foreignNode } }), /403 |422 /));
-    it('the owner', () => refused(thief.patch(path(), { metadata: { ownerReferences: [] } }), /403 .*belong to/));
+    it('the owner', () => refused(thief.patch(path(), { metadata: { ownerReferences: [] } }), /403 .*the owners of/));
     it('labels, annotations and finalizers', async () => {
       for (const metadata of [{ labels: { a: 'b' } }, { annotations: { a: 'b' } }, { finalizers: ['example.com/stay'] }]) {
         await refused(thief.patch(path(), { metadata }), /403 .*labels, annotations or finalizers/);
