@@ -6,10 +6,11 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { bundle } from '../../../scripts/bundle.ts';
 
-suite('the bundle', async () => {
-  const { code, notices } = await bundle();
+suite('the bundle', () => {
+  const bundled = bundle();
 
-  test('is a program of one file that needs nothing beside it', () => {
+  test('is a program of one file that needs nothing beside it', async () => {
+    const { code } = await bundled;
     const folder = mkdtempSync(path.join(tmpdir(), 'earshot-bundle-'));
     try {
       const file = path.join(folder, 'earshot.mjs');
@@ -21,14 +22,16 @@ suite('the bundle', async () => {
     }
   });
 
-  test('is ASCII, so that V8 keeps a byte for each character and not two', () => {
+  test('is ASCII, so that V8 keeps a byte for each character and not two', async () => {
+    const { code } = await bundled;
     assert.equal(
       code.findIndex((byte) => byte > 0x7f),
       -1,
     );
   });
 
-  test('has lines that are short enough to be printed with an error', () => {
+  test('has lines that are short enough to be printed with an error', async () => {
+    const { code } = await bundled;
     const longest = Math.max(
       ...code
         .toString()
@@ -38,7 +41,8 @@ suite('the bundle', async () => {
     assert.ok(longest < 10_000, `${longest} characters in a line`);
   });
 
-  test('comes with the licence of every package in it', () => {
+  test('comes with the licence of every package in it', async () => {
+    const { notices } = await bundled;
     const parts = notices.split(`\n${'-'.repeat(80)}\n\n`);
     assert.ok(parts.length > 10);
     for (const part of parts) {
