@@ -79,7 +79,7 @@ export interface Snapshot {
   readonly restless: boolean;
 }
 
-/** Where certificates of the site are signed. */
+/** Place at which certificates of the site are signed. */
 export type Signing =
   /** In this engine, while it is the leader. */
   | { readonly kind: 'here'; readonly stores: Stores; readonly offlineLinks: OfflineLinks }

@@ -31,7 +31,7 @@ interface Limits<T> {
 /** A CEL rule (`x-kubernetes-validations`). */
 export interface Validation {
   readonly rule: string;
-  /** What is wrong and how to fix it. */
+  /** Names the fault and how to fix it. */
   readonly message: string;
 }
 

@@ -17,7 +17,7 @@ export interface PlaceWords {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What exists on this machine. */
+/** Namespaces and other state found on this machine. */
 export interface Findings {
   /** Whether the machine has a directory of that namespace. */
   readonly hasNamespace: boolean;

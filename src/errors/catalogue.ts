@@ -1,23 +1,23 @@
 /**
- * Every code of the program, once: where it is shown, what it means, what to do. One fault has one code, whichever room finds
- * it. docs/reference/errors.md is written from here by `npm run generate`.
+ * Catalogue of all error codes: where each is shown, what it means, what to do. A fault has the same code in every module.
+ * `npm run generate` writes docs/reference/errors.md from it.
  */
 export type ErrorCode = CodeOf<keyof Rooms>;
 
 /**
- * Where people and programs meet a code: as the reason of a condition, the label of a metric, in an answer to another site or to
- * the kubelet, as the reason of an event, as the exit status of a command; `log` are those that stand in log lines only.
+ * Place at which a code is shown: reason of a condition or an event, label of a metric, answer to another site or to the kubelet, or exit
+ * status of a command. `log`: in log lines only.
  */
 export type Place = 'condition' | 'metric' | 'answer' | 'event' | 'exit' | 'log';
 
-/** The codes that may be shown at a place. */
+/** Codes that may be shown at a place. */
 export type ShownAs<P extends Place> = {
   [R in keyof Rooms]: {
     [C in keyof Rooms[R]]: Rooms[R][C] extends readonly [`${string}${P}${string}`, string, string] ? C : never;
   }[keyof Rooms[R]];
 }[keyof Rooms];
 
-/** The codes of one part of the program, or of several. */
+/** Codes of one or several modules. */
 export type CodeOf<R extends keyof Rooms> = { [K in R]: keyof Rooms[K] }[R];
 
 export type CatalogueEntry = readonly [shown: string, meaning: string, whatToDo: string];

@@ -1,17 +1,17 @@
 import { catalogue, type ShownAs } from './catalogue.ts';
 
-/** What a condition, or an event, has as its reason: the code in CamelCase, as Kubernetes wants it. */
+/** Reason of a condition or an event: the code in CamelCase, as Kubernetes requires. */
 export function conditionReason<C extends ConditionCode>(code: C): CamelCase<C> {
-  // The type says the same as the pattern.
+  // The type describes the same conversion as the pattern.
   return code.replaceAll(/(?:^|-)(.)/g, (_, letter: string) => letter.toUpperCase()) as CamelCase<C>;
 }
 
 export type ConditionCode = ShownAs<'condition' | 'event'>;
 
-/** All reasons that there are: `NoSite`, `TlsNoKey`. */
+/** All reasons, such as `NoSite` and `TlsNoKey`. */
 export type ConditionReason = CamelCase<ConditionCode>;
 
-/** For a reason that was read. */
+/** Checks a reason that was read. */
 export const isConditionReason = (text: string): text is ConditionReason => REASONS.has(text);
 
 const REASONS: ReadonlySet<string> = new Set(

@@ -1,10 +1,10 @@
 import type { ErrorCode } from './catalogue.ts';
 
 /**
- * What all errors of ours are. The message says what is wrong, where, and what to do, for whoever reads it in a status, an answer
- * or a log line; it never holds a key, or the code of a token. It is of whole sentences, but for those of files and of trust:
- * they are a clause without a full stop, which others put into a sentence. A class of its own is for what is caught by class, or
- * carries more than this.
+ * Base class of Earshot's errors. The message says what is wrong, where, and what to do; it contains no key and no code of a token.
+ *
+ * A message has whole sentences. Those of files and of trust are a clause without a full stop, which callers put into a sentence. Derive a
+ * class only for errors that are caught by class or carry more data.
  */
 export class EarshotError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: Code;

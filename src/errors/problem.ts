@@ -4,11 +4,11 @@ import { EarshotError } from './earshot-error.ts';
 /** Why something does not work: for a status, a log line and a metric. */
 export interface Problem {
   readonly code: ShownAs<'condition'>;
-  /** What is wrong, where, and what to do. */
+  /** Says what is wrong, where, and what to do. */
   readonly message: string;
 }
 
-/** What any error comes to in a status. Node.js' own code (`EADDRINUSE`) becomes one of ours; the message still has it. */
+/** Converts an error for a status. A code of Node.js (`EADDRINUSE`) becomes one of the catalogue; the message keeps it. */
 export function problemOf(error: unknown): Problem {
   const code = error instanceof EarshotError ? error.code : codeOfSystem(error);
   return { code: isCondition(code) ? code : 'failed', message: error instanceof Error ? error.message : String(error) };
@@ -18,7 +18,7 @@ const isCondition = (code: ErrorCode): code is ShownAs<'condition'> => catalogue
 
 function codeOfSystem(error: unknown): Problem['code'] {
   if (!(error instanceof Error) || !('code' in error)) return 'failed';
-  // The same word for a file and for a port.
+  // Node.js uses the same codes for files and ports.
   if ((error.code === 'EACCES' || error.code === 'EPERM') && 'syscall' in error && LISTENING.has(String(error.syscall)))
     return 'port-not-permitted';
   return SYSTEM.get(String(error.code)) ?? 'failed';

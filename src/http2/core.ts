@@ -6,7 +6,7 @@ import type { SessionLimits } from './limits.ts';
 import type { Pings } from './pings.ts';
 import type { SessionStream, StreamOwner } from './stream.ts';
 
-/** What the parts of a session use of each other. */
+/** Parts of a session that its other parts use. */
 export interface SessionCore extends StreamOwner {
   readonly role: 'client' | 'server';
   readonly limits: SessionLimits;

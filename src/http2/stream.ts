@@ -15,7 +15,7 @@ export interface Waiting {
   begin(): void;
 }
 
-/** What a stream needs of its session. */
+/** Parts of the session that a stream uses. */
 export interface StreamOwner {
   readonly outbox: Outbox;
   readonly windows: ReceiveWindows;

@@ -8,7 +8,7 @@ import { limitTable } from '../limits/table.ts';
 
 /** Reason for ending a connection whose peer exceeds a rate limit of TLS messages. */
 export class EndlessTlsError extends EarshotError<'protocol'> {
-  /** What the peer did, as a verb phrase: `changes the keys of its TLS connection`. */
+  /** Action of the peer, as a verb phrase: `changes the keys of its TLS connection`. */
   readonly what: string;
 
   constructor(what: string) {

@@ -15,7 +15,7 @@ export interface TlsAcceptorOptions {
   readonly slots: AdmissionSlots<Socket>;
   /** Name of this port in the slots' groups. If absent, an address has one group at all ports. */
   readonly port?: string;
-  /** What the connection holds its slot for. It may free the slot earlier (`release`). */
+  /** Phase in which a connection holds its slot. It may free the slot earlier (`release`). */
   readonly holds: 'handshake' | 'connection';
   /** Returns how the scheduler reads a new connection's handshake. Undefined: the system reads it. */
   readonly side: () => Side | undefined;

@@ -21,7 +21,7 @@ export interface SiteIdentity {
   readonly version: string;
 }
 
-/** What a router announces to all others, as far as a status shows it. */
+/** Facts that a router announces to all others, as far as a status shows them. */
 export interface RouterRecord {
   readonly router: string;
   readonly site: SiteIdentity;

@@ -142,7 +142,7 @@ export interface IssuedEntry {
   readonly notAfter: number;
 }
 
-/** What a certificate derives from. */
+/** Origin of a certificate. */
 export type Basis =
   | { readonly kind: 'renewal'; /** Serial number of the predecessor. */ readonly serial: string }
   | { readonly kind: 'redemption'; readonly attempt: RedeemAttempt; /** Includes this redemption. */ readonly grant: Grant };

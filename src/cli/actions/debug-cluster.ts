@@ -1,4 +1,4 @@
-/** What `debug dump` has of a site in a cluster. Each part says for itself why it is missing, where it is. */
+/** Contents of `debug dump` for a site in a cluster. A part that is missing is replaced by the reason. */
 import {
   annotation,
   label,
@@ -41,7 +41,7 @@ const events = resource('v1', 'Event', 'events');
 const MOST_OBJECTS = 5000;
 const LOG_LINES = 20_000;
 
-/** Of each kind, what of it belongs to the site or to the controller, and holds no secret. */
+/** Objects of each kind that belong to the site or the controller, without secrets. */
 const SITE_OBJECTS: readonly (readonly [of: Resource, isOfSite: (object: KubeObject) => boolean])[] = [
   [configMaps, named(ROUTER, SECOND_ROUTER, NETWORK_STATUS, RENEWALS, 'skupper')],
   [services, (object) => isRouterService(object.metadata.name) || isControlled(object) || hasLabel(object, label.listener)],
@@ -104,7 +104,7 @@ export async function collectCluster({ client, place }: Cluster): Promise<Collec
 
 interface Listed {
   readonly objects: readonly KubeObject[];
-  /** Why there are none. */
+  /** Reason why none could be read. */
   readonly problem?: string;
 }
 
@@ -140,7 +140,7 @@ async function logsOf(client: PodAccess, of: readonly KubeObject[], folder: stri
   return Promise.all(asked);
 }
 
-/** As a router on a machine is asked. */
+/** Requests the same pages as from a router on a machine. */
 async function pagesOf(client: PodAccess, routers: readonly KubeObject[]): Promise<readonly ArchiveFile[]> {
   const asked = routers
     .map(keyOf)
@@ -158,7 +158,7 @@ function textOfProblem(problem: string): string {
   return `could not be read: ${problem}\n`;
 }
 
-/** The facts of the certificates in Secrets, and no key. */
+/** Facts of the certificates in Secrets, without keys. */
 function certificatesIn(found: readonly Secret[]): readonly object[] {
   return found.flatMap(({ metadata, data = {} }) =>
     ['tls.crt', 'ca.crt'].flatMap((key) => {
@@ -189,7 +189,7 @@ function isRouterService(name: string | undefined): boolean {
   return name === ROUTER || name === SECOND_ROUTER || name === ROUTER_LOCAL;
 }
 
-/** The slices of a Service have its labels. */
+/** EndpointSlices have the labels of their Service. */
 function isSliceOfSite(object: KubeObject): boolean {
   const service = object.metadata.labels?.['kubernetes.io/service-name'];
   return hasLabel(object, label.attached) || hasLabel(object, label.listener) || isRouterService(service);

@@ -1,4 +1,4 @@
-/** What `debug dump` has of a site on this machine. Each part says for itself why it is missing, where it is. */
+/** Contents of `debug dump` for a site on this machine. A part that is missing is replaced by the reason. */
 import { execFile } from 'node:child_process';
 import { lstat, readdir } from 'node:fs/promises';
 import { cpus, release, totalmem, type as systemName } from 'node:os';
@@ -41,7 +41,7 @@ export async function collectMachine(namespace: string): Promise<Collected> {
   return { texts, resources: parsed };
 }
 
-/** What each router says of itself. */
+/** Answers of each router. */
 async function answers(layout: NamespaceLayout): Promise<readonly ArchiveFile[]> {
   const asked = (await runningRouters(layout)).flatMap(({ router }) =>
     ['self', 'network', 'links', 'keys'].map(async (what) => {
@@ -52,7 +52,7 @@ async function answers(layout: NamespaceLayout): Promise<readonly ArchiveFile[]>
   return Promise.all(asked);
 }
 
-/** What cannot be parsed is named by the problems, and its text stays out. */
+/** Leaves out files that cannot be parsed. The problems name them. */
 async function resourceFiles(layout: NamespaceLayout, folder: string): Promise<readonly ParsedResources[]> {
   const names = (await readdir(folder).catch(() => []))
     .filter((name) => /^[\w][\w.-]{0,150}\.(ya?ml|json)$/.test(name))
@@ -88,7 +88,7 @@ async function about(layout: NamespaceLayout): Promise<object> {
   };
 }
 
-/** Names, sizes and modes; a wrong mode or a file too many is a usual cause. */
+/** Names, sizes and modes: a wrong mode or an extra file is a common cause. */
 async function fileList(layout: NamespaceLayout): Promise<string> {
   const lines: string[] = [];
   const walk = async (folder: string): Promise<void> => {
@@ -108,7 +108,7 @@ async function fileList(layout: NamespaceLayout): Promise<string> {
   return lines.join('');
 }
 
-/** What each certificate says of itself; keys are not opened. */
+/** Facts of each certificate. Keys are not read. */
 async function certificates(layout: NamespaceLayout): Promise<readonly object[]> {
   const folders = [layout.input.certs, layout.input.issuers, layout.internal.certs].map(async (parent) => {
     const names = await readdir(parent).catch(() => []);

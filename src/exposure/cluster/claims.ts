@@ -63,7 +63,7 @@ export function keptClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim |
   const { annotations = {}, deletionTimestamp } = claim.metadata;
   const metadata = identityOf(claim.metadata);
   if (!isBound(claim)) {
-    // Of misspelled annotations only the key is kept.
+    // Misspelled annotations are kept without their values.
     const mistyped = Object.keys(annotations).filter((key) => MISTYPED.test(key));
     const kept = { ...Object.fromEntries(mistyped.map((key) => [key, ''])), ...only(annotations, [...KEPT]) };
     const { selector, ...spec } = claim.spec ?? {};

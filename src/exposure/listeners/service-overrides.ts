@@ -21,7 +21,7 @@ export interface OverrideProblem {
   readonly kind: 'ignored' | 'notice';
   /** Path that begins with `serviceOverrides` or `objectOverrides[INDEX]`. */
   readonly path: string;
-  /** What is wrong and how to fix it; a predicate of the path that ends in a full stop. */
+  /** Names the fault and how to fix it: a predicate of the path that ends in a full stop. */
   readonly message: string;
 }
 

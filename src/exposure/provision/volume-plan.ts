@@ -65,7 +65,7 @@ export function planVolume(
   return labelled(volume);
 }
 
-/** What a listener volume does not support, in words for the claim's author. */
+/** Names the unsupported request, for the claim's author. */
 export function whyUnsupported({ spec = {} }: PersistentVolumeClaim): string | undefined {
   if (spec.volumeMode === 'Block') return BLOCK;
   if (spec.dataSource != null || spec.dataSourceRef != null) {

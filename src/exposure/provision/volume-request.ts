@@ -1,5 +1,5 @@
 /**
- * What a claim requests. The same rule for both ways of creating volumes: claim-reconciler.ts, and a sidecar through
+ * Reads the request of a claim. The same rule for both ways of creating volumes: claim-reconciler.ts, and a sidecar through
  * csi/controller-service.ts.
  */
 import { LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION } from '../../api/listeners/names.ts';

@@ -240,7 +240,7 @@ function keepLastValid(fresh: ParsedFile, before: ParsedFile): ParsedFile {
 }
 
 /**
- * Of several definitions the first one is used, and the problem names both.
+ * Uses the first of several definitions. The problem names both.
  * @param made path prefix of files that Earshot creates. Overriding one in a user's file is not a mistake
  */
 function combine(files: readonly ParsedFile[], made: string): Omit<Input, 'restless'> {

@@ -19,7 +19,7 @@ export interface Peer extends Party {
   readonly confined?: boolean;
 }
 
-/** What links use of their router. */
+/** Parts of the router that links use. */
 export interface LinkHost {
   readonly log: Logger;
   readonly self: RouterId;

@@ -6,7 +6,7 @@ import type { RouterState } from '../contract.ts';
 import type { Link } from './link.ts';
 import type { RelayCounts } from './relay.ts';
 
-/** What a router reports in its metrics. */
+/** Facts that a router reports in its metrics. */
 export interface MetricsSource {
   links(): Iterable<Link>;
   readonly relayed: RelayCounts;

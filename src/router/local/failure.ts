@@ -5,7 +5,7 @@ import { STATUS_FIELD } from '../wire.ts';
 /** Reason why a connection could not be opened. */
 export interface Failure<Code extends FailureCode = FailureCode> {
   readonly code: Code;
-  /** What failed and where, for a log line and a status. */
+  /** Names the fault and its place, for a log line and a status. */
   readonly message: string;
 }
 
