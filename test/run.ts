@@ -105,8 +105,8 @@ async function checkTier(): Promise<Tally> {
 
 /** The tests below a folder, or those of them that the command line names. */
 function filesOf(folder: string, pattern: string): readonly string[] {
-  if (chosen.length > 0 && !(folder === 'unit' && chosen.includes('unit')))
-    return chosen.filter((file) => file.startsWith(`test/${folder}/`));
+  const named = chosen.filter((file) => file.startsWith(`test/${folder}/`));
+  if (named.length > 0 || (chosen.length > 0 && !(folder === 'unit' && chosen.includes('unit')))) return named;
   return globSync(`test/${folder}/${pattern}`, { cwd: ROOT }).sort();
 }
 
