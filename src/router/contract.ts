@@ -222,6 +222,8 @@ export interface LinkState {
   readonly told?: readonly LinkEndpoint[];
   /** Time of the last bytes in milliseconds since 1970, while the link is up and silent. New connections use other paths meanwhile. */
   readonly silentSince?: number;
+  /** Text about the current attempt to open the link, if it is slow and has not failed. */
+  readonly slow?: string;
   readonly problem?: Problem;
 }
 

@@ -3,6 +3,7 @@ import type { BundleUse, LastValid, Material } from './material.ts';
 import { errorIn, hasErrors, warningIn, type ResourceProblem } from './problem.ts';
 import type { ResourceKey } from './resources.ts';
 import { quoted } from '../text/printable.ts';
+import { sentence } from '../text/sentence.ts';
 
 /** A usable bundle, if there is one, and the problems found. */
 export interface FoundBundle {
@@ -49,7 +50,7 @@ export function secretAwaited(resource: ResourceKey, field: string, name: string
 function standingIn(problem: ResourceProblem, { until }: LastValid, use: BundleUse): ResourceProblem {
   const what = use === 'trust' ? 'ca.crt' : 'certificate';
   const day = new Date(until).toISOString().slice(0, 10);
-  const message = `${problem.message.replace(/\.$/, '')}. Until then the last valid ${what}, good until ${day}, is used.`;
+  const message = `${sentence(problem.message)} Until then the last valid ${what}, good until ${day}, is used.`;
   return { ...problem, severity: 'error', message, runs: true };
 }
 

@@ -77,8 +77,7 @@ test('a pause of 10 s on a path with round trips of 3 s ends no open connection,
     startSite(server, { access: true, resources: [connector('web', '127.0.0.1', 80), connector('redis', '127.0.0.1', 6379)] }),
   ]);
   const relay = await slowDown(client, server);
-  // The command waits only until an attempt is slow; the link goes on being tried.
-  await linkByToken(west, east).catch((error: unknown) => assert.match(String(error), /the attempt goes on/));
+  await linkByToken(west, east);
   await west.waitFor('Listener', 'redis', 'Ready', { timeoutMs: 90_000 });
   const steady = await startSteady(client, 6379);
   const ask = async (): Promise<number> => {

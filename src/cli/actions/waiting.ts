@@ -7,6 +7,7 @@ import type { Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { printable } from '../../text/printable.ts';
+import { sentence } from '../../text/sentence.ts';
 
 /** The resources that a command works on, and the terminal that it writes to. */
 export interface Context {
@@ -58,7 +59,7 @@ export async function waitUntil<T>(
     if (isOver) {
       throw new CliError(
         'not-ready',
-        `Waited ${Math.round(timeout / 10) / 100} s for ${goal}, and it is not so yet: ${withoutStop(message)}. Go on looking with ${commandIn(resources, 'status')}.`,
+        `Waited ${Math.round(timeout / 10) / 100} s for ${goal}, and it is not so yet: ${sentence(message)} Go on looking with ${commandIn(resources, 'status')}.`,
       );
     }
     await resources.wait(Math.max(1, Math.min(SHOW_AFTER, timeout - (now - begin))));
@@ -122,8 +123,8 @@ export async function noteWhereStopped({ resources, terminal }: Context): Promis
 }
 
 /** The same error with another sentence at the end of its message. */
-export function withSentence(error: CliError, sentence: string): CliError {
-  return new CliError(error.code, `${withoutStop(error.message)}. ${sentence}`, error.cause);
+export function withSentence(error: CliError, next: string): CliError {
+  return new CliError(error.code, `${sentence(error.message)} ${next}`, error.cause);
 }
 
 /** @throws CliError not-running */
@@ -139,11 +140,6 @@ function isConfigured(resource: SkupperResource): boolean {
 
 function holds({ status }: SkupperResource, ...types: readonly string[]): boolean {
   return (status?.conditions ?? []).some((condition) => types.includes(condition.type) && condition.status === 'True');
-}
-
-/** Messages in statuses may or may not end with a full stop. */
-function withoutStop(message: string): string {
-  return message.replace(/\.$/, '');
 }
 
 /** The value after a round trip through JSON, as it is read back from a file. */

@@ -2,6 +2,7 @@
 import type { OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { messageOf } from '../../telemetry/log.ts';
+import { sentence } from '../../text/sentence.ts';
 import { pause } from '../../work/pause.ts';
 import type { Context } from './waiting.ts';
 
@@ -50,7 +51,7 @@ export async function watchOutput<T extends Context>(
     } catch (error) {
       if (before === undefined) throw error;
       const message = messageOf(error);
-      if (message !== failure) terminal.note(`earshot: ${message.replace(/\.$/, '')}. Trying again.\n`);
+      if (message !== failure) terminal.note(`earshot: ${sentence(message)} Trying again.\n`);
       failure = message;
       await pause(retryAfter);
     }

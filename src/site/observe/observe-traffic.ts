@@ -131,7 +131,7 @@ export function observeLink(link: Link, view: View): LinkStatus {
       state?.operational === true
         ? { ...done, ...(state.note === undefined ? {} : { note: state.note }) }
         : state?.problem === undefined
-          ? waiting('connecting', 'it is connecting')
+          ? waiting('connecting', state?.slow ?? 'it is connecting')
           : { ...failed(state.problem), waitsAs: NOT_OPERATIONAL },
   };
   return {

@@ -31,6 +31,14 @@ describe('earshot wait', () => {
     assert.match(err, /Waited 0\.2 s for Listener "web" to be Ready.*it is Error: The port is in use/);
   });
 
+  for (const message of ['no connector is reachable', 'Nothing answered.', 'Does a firewall drop packets?'])
+    it(`ends the reason with one punctuation mark: ${message}`, async () => {
+      await using west = await running();
+      await west.answer('Listener', 'web', listener, { status: 'Pending', message });
+      const { err } = await west.earshot(['wait', 'listener/web', ...brief]);
+      assert.ok(err.includes(` ${message}${message.endsWith('e') ? '.' : ''} Go on `), err);
+    });
+
   it('takes the reason from a condition where the status has none', async () => {
     await using west = await running();
     const conditions = [{ type: 'Matched', status: 'False', reason: 'x', message: 'No connector is in reach.', lastTransitionTime: '' }];

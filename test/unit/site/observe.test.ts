@@ -260,6 +260,12 @@ test('a link that is down says why, and still to whom it leads', () => {
   assert.ok(status !== undefined && 'remoteSiteName' in status && status.remoteSiteName === 'east');
 });
 
+test('a link whose first attempt is slow is Pending, and says so', () => {
+  const slow = 'east:1 has not answered within 5 s.';
+  const status = observe([aSite(), aLink('east')], { links: { 'Link/east': { operational: false, slow } } }).get('Link/east');
+  assert.equal(short(status), `Pending: ${slow}`);
+});
+
 test('a link shows where its site says that it is reached', () => {
   const told = [{ host: '192.0.2.7', port: 30_001 }];
   const status = observe([aSite(), aLink('east')], { links: { 'Link/east': { operational: true, told } } }).get('Link/east');

@@ -15,7 +15,8 @@ export interface DialEndpoint {
   readonly peer: string;
   /** Site that must answer, if only that site announced the endpoint. */
   readonly site?: string;
-  readonly dial: (protocol: string, deadline: number, signal: AbortSignal) => Promise<Socket>;
+  /** @param onTcp called when TCP is connected to the endpoint, also by a proxy */
+  readonly dial: (protocol: string, deadline: number, signal: AbortSignal, onTcp?: () => void) => Promise<Socket>;
 }
 
 /** The destination of a dialer. */
@@ -71,8 +72,8 @@ export interface OpenOptions {
   readonly last: string | undefined;
   readonly learned?: Learned | undefined;
   readonly onLearned?: (learned: Learned) => void;
-  /** An attempt is slow and continues. */
-  readonly onSlow?: (peer: string) => void;
+  /** An attempt is slow and continues. Called again if TCP is connected later. */
+  readonly onSlow?: (peer: string, hasTcp: boolean) => void;
   readonly signal: AbortSignal;
 }
 
@@ -122,21 +123,36 @@ class Race {
   async #try(endpoint: DialEndpoint): Promise<void> {
     const { host, target, onLearned, onSlow, signal } = this.#options;
     const { peer, site, dial } = endpoint;
-    let hasNext = false;
+    let [hasNext, isSlow, hasTcp] = [false, false, false];
     const goOn = (): void => {
       if (hasNext) return;
       hasNext = true;
       this.#next();
     };
     const slow = (): void => {
-      onSlow?.(peer);
+      isSlow = true;
+      onSlow?.(peer, hasTcp);
       goOn();
+    };
+    const onTcp = (): void => {
+      if (isSlow && !hasTcp) onSlow?.(peer, true);
+      hasTcp = true;
     };
     const timer = setTimeout(bounded('link/slow-endpoint', slow, goOn), deadlines.slowAttempt);
     try {
       const id = randomBytes(10).toString('hex');
       const attempt = AbortSignal.any([signal, this.#over.signal]);
-      const opened = await openLink({ host, peer, expected: target.router, site, dial, id, cost: target.cost, onLearned, signal: attempt });
+      const opened = await openLink({
+        host,
+        peer,
+        expected: target.router,
+        site,
+        dial: (protocol, deadline, ended) => dial(protocol, deadline, ended, onTcp),
+        id,
+        cost: target.cost,
+        onLearned,
+        signal: attempt,
+      });
       if (this.#over.signal.aborted) opened.link.cut(new LinkError('closed', 'Another endpoint was faster.'));
       this.#end(() => this.#result.resolve({ opened, peer }));
     } catch (error) {

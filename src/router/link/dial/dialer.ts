@@ -63,6 +63,8 @@ export class Dialer {
   #settling: NodeJS.Timeout | undefined;
   #timesOpened = 0;
   #problem: Problem | undefined;
+  /** Text about the current attempt, if it is slow. */
+  #slow: string | undefined;
   /** Peer of the last link that fell silent. */
   #silentPeer: string | undefined;
   #failures = 0;
@@ -104,6 +106,7 @@ export class Dialer {
       ...(current === undefined || !up ? {} : { endpoint: current.peer }),
       ...(told.length === 0 ? {} : { told }),
       ...(silentSince === undefined || !up ? {} : { silentSince }),
+      ...(this.#slow === undefined ? {} : { slow: this.#slow }),
       ...(this.#problem === undefined ? {} : { problem: this.#problem }),
     };
   }
@@ -383,7 +386,7 @@ export class Dialer {
       await this.#turn();
       if (attempt.signal.aborted) return;
       const [host, last, learned, onLearned, { signal }] = [this.#host, this.#silentPeer, this.#learned, this.#onLearned, attempt];
-      const onSlow = (peer: string): void => this.#logSlow(peer);
+      const onSlow = (peer: string, hasTcp: boolean): void => this.#reportSlow(peer, hasTcp);
       const { opened, peer } = await openFirst({ host, target, last, learned, onLearned, onSlow, signal });
       if (attempt.signal.aborted) {
         opened.link.cut(new LinkError('closed', 'The link was given up.'));
@@ -407,13 +410,16 @@ export class Dialer {
       this.#host.changed();
     } finally {
       this.#attempt = undefined;
+      this.#slow = undefined;
     }
   }
 
-  #logSlow(peer: string): void {
-    if (this.#problem !== undefined) return;
-    const words = `No link over ${peer} within ${deadlines.slowAttempt / 1_000} s; the attempt goes on. Does a firewall drop its packets?`;
-    this.#problem = { code: 'timeout', message: words };
+  /** Not a problem yet: on a slow path the attempt succeeds. */
+  #reportSlow(peer: string, hasTcp: boolean): void {
+    const within = `within ${deadlines.slowAttempt / 1_000} s, and the attempt continues.`;
+    this.#slow = hasTcp
+      ? `${peer} has not completed the link ${within} Is the path or the peer slow?`
+      : `${peer} has not answered ${within} Does a firewall drop packets?`;
     this.#host.changed();
   }
 

@@ -42,7 +42,7 @@ export class LinkTarget implements DialTarget {
     const dialed = (endpoint: LinkEndpoint, site?: string): DialEndpoint => ({
       peer: hostPort(endpoint),
       ...(site === undefined ? {} : { site }),
-      dial: (protocol, deadline, signal) => dialTls({ endpoint, proxy, bundle, protocol, deadline, signal }),
+      dial: (protocol, deadline, signal, onTcp) => dialTls({ endpoint, proxy, bundle, protocol, deadline, signal, onTcp }),
     });
     return [
       ...endpoints.filter((endpoint) => toldPeers.has(hostPort(endpoint))).map((endpoint) => dialed(endpoint)),

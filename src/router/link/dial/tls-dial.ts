@@ -30,6 +30,8 @@ export interface DialOptions {
    * then.
    */
   readonly sibling?: boolean;
+  /** Called when TCP is connected to the endpoint, or a proxy has connected it. */
+  readonly onTcp?: (() => void) | undefined;
 }
 
 /**
@@ -42,6 +44,7 @@ export async function dialTls(options: DialOptions): Promise<TLSSocket> {
   if (proxy === undefined) return handshake(options);
   const began = performance.now();
   const tunnel = await openTunnel({ proxy, endpoint, deadline, signal });
+  options.onTcp?.();
   return handshake({ ...options, deadline: Math.max(1, Math.round(deadline - performance.now() + began)) }, tunnel);
 }
 
@@ -83,7 +86,10 @@ function handshake(options: DialOptions, tunnel?: Socket): Promise<TLSSocket> {
     tunnel === undefined ? setTimeout(bounded('connection/dial-unanswered', unanswered, faulty), connectDeadline) : undefined;
   socket.once(
     'connect',
-    bounded('connection/dial-connected', () => clearTimeout(connectTimer)),
+    bounded('connection/dial-connected', () => {
+      clearTimeout(connectTimer);
+      options.onTcp?.();
+    }),
   );
   if (options.signal.aborted) onAbort();
   options.signal.addEventListener('abort', onAbort, { once: true });

@@ -26,7 +26,7 @@ export class TlsSiblingTarget extends KnownTarget {
     return [
       {
         peer: hostPort(endpoint),
-        dial: (protocol, deadline, signal) => dialTls({ endpoint, bundle, protocol, deadline, signal, sibling: true }),
+        dial: (protocol, deadline, signal, onTcp) => dialTls({ endpoint, bundle, protocol, deadline, signal, sibling: true, onTcp }),
       },
     ];
   }

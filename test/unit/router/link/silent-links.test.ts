@@ -224,26 +224,66 @@ describe('of several endpoints', () => {
     await using acceptor = new Acceptor();
     using host = linkHost(siteConfig('dialer'));
     const aborted: string[] = [];
-    const slow: string[] = [];
+    const slow: [peer: string, hasTcp: boolean][] = [];
+    let connectTcp = (): void => {};
     const dead = (name: string) => ({
       peer: name,
-      dial: (_protocol: string, _deadline: number, ended: AbortSignal): Promise<never> => {
+      dial: (_protocol: string, _deadline: number, ended: AbortSignal, onTcp = (): void => {}): Promise<never> => {
+        connectTcp = onTcp;
         ended.addEventListener('abort', () => aborted.push(name));
         return never();
       },
     });
     const target = targetOf(dead('one'), dead('two'), { peer: 'three', dial: acceptor.dial });
-    const opening = openFirst({ host, target, last: undefined, onSlow: (peer) => slow.push(peer), signal });
-    for (const expected of [['one'], ['one', 'two']]) {
+    const opening = openFirst({ host, target, last: undefined, onSlow: (...args) => slow.push(args), signal });
+    for (const [name, hasTcp] of [
+      ['one', false],
+      ['two', true],
+    ] as const) {
+      if (hasTcp) connectTcp();
       t.mock.timers.tick(4_999);
       assert.equal(acceptor.dialed.length, 0);
       t.mock.timers.tick(1);
-      assert.deepEqual(slow, expected);
+      assert.deepEqual(slow.splice(0), [[name, hasTcp]]);
     }
     const { opened: link, peer } = await opening;
     assert.equal(peer, 'three');
     assert.deepEqual(aborted, ['one', 'two']);
     link.link.cut(new LinkError('closed', 'The test has seen enough.'));
+  });
+
+  it('a first attempt that is slow is not a problem: the state says whether TCP is connected', async (t) => {
+    const changed = t.mock.fn();
+    using host = linkHost(siteConfig('dialer'), { changed });
+    const dialed = Promise.withResolvers<() => void>();
+    const end = Promise.withResolvers<never>();
+    const dialer = new Dialer(
+      host,
+      'link',
+      targetOf({
+        peer: 'one',
+        dial: (_protocol, _deadline, _signal, onTcp = () => {}) => {
+          dialed.resolve(onTcp);
+          return end.promise;
+        },
+      }),
+    );
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const onTcp = await dialed.promise;
+    const changesAt = (milliseconds: number): number => {
+      const before = changed.mock.callCount();
+      t.mock.timers.tick(milliseconds);
+      return changed.mock.callCount() - before;
+    };
+    assert.deepEqual([changesAt(4_999), dialer.state], [0, { operational: false }]);
+    const slow = 'one has not answered within 5 s, and the attempt continues. Does a firewall drop packets?';
+    assert.deepEqual([changesAt(1), dialer.state], [1, { operational: false, slow }]);
+    onTcp();
+    assert.match(dialer.state.slow ?? '', /^one has not completed the link within 5 s/);
+    end.reject(new LinkError('timeout', 'No answer from one.'));
+    await eventually('the failure', () => dialer.state.problem !== undefined);
+    assert.deepEqual(dialer.state, { operational: false, problem: { code: 'timeout', message: 'No answer from one.' } });
+    dialer.destroy();
   });
 
   it('one that fails at once is followed by the next at once', async () => {
