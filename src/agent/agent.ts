@@ -7,11 +7,12 @@ import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { BundleSet } from '../trust/stores.ts';
 import { Coalescer } from '../limits/loop/coalescer.ts';
+import { logReconcile } from '../work/reconcile-log.ts';
 import { CpuBudget } from '../limits/cpu-budget.ts';
 import { ReadinessGate } from './readiness-gate.ts';
 import { OnceLog } from './once-log.ts';
 import { OwnSigning, type OwnSigningOptions } from './own-signing.ts';
-import { Planner } from './planner.ts';
+import { Planner, type Planned } from './planner.ts';
 import type { Identity, SitePlatform, Snapshot } from './ports.ts';
 import { RemoteSigning } from './remote-signing.ts';
 import { Reporter } from './reporter.ts';
@@ -151,9 +152,12 @@ export class Agent implements AsyncDisposable {
   }
 
   async #tryPass(): Promise<void> {
+    const logEnd = logReconcile(this.#options.log, 'agent', this.#options.platform.namespace);
     try {
-      await this.#pass();
+      const retryAfter = await this.#pass();
+      logEnd?.({ outcome: retryAfter === undefined ? 'success' : 'requeue', retryAfter });
     } catch (error) {
+      logEnd?.({ outcome: 'error', error });
       const message = messageOf(error);
       this.#unready = message;
       this.#sayOnce('pass', error, `the site cannot be brought up to date: ${message}`);
@@ -162,7 +166,8 @@ export class Agent implements AsyncDisposable {
     }
   }
 
-  async #pass(): Promise<void> {
+  /** @returns milliseconds until the next reconcile, if one is due soon */
+  async #pass(): Promise<number | undefined> {
     const { source, stores } = this.#options.platform;
     const now = this.#clock();
     await this.#takeLead();
@@ -171,11 +176,13 @@ export class Agent implements AsyncDisposable {
     const snapshot = await source.read();
     const trust = await this.#stepTrust(snapshot, now);
     if (trust.restless) this.#passes.requestIn(SOON);
-    const plan = await this.#plan(snapshot, trust.issued, now);
+    const { plan, holds } = await this.#plan(snapshot, trust.issued, now);
+    if (holds || snapshot.restless) this.#passes.requestIn(SOON);
     this.#reporter.see({ snapshot, plan, problems: trust.problems, trust: trust.facts });
     await this.#apply(plan, snapshot);
     if (this.#router.running !== undefined) await this.#signing.follow(this.#router.running, plan.config.links);
     this.#report();
+    return trust.restless || holds || snapshot.restless ? SOON : undefined;
   }
 
   /** Runs before everything else in a reconcile, so that a later failure cannot delay a revocation. */
@@ -217,14 +224,12 @@ export class Agent implements AsyncDisposable {
     return this.#signing.step(input, this.#identity);
   }
 
-  async #plan(snapshot: Snapshot, issued: BundleSet, now: number): Promise<SitePlan> {
+  async #plan(snapshot: Snapshot, issued: BundleSet, now: number): Promise<Planned> {
     const { platform } = this.#options;
     const reach = platform.reach();
     const siteAuthority = await this.#siteAuthority(snapshot);
     const bundleLocation = (name: string): string => platform.source.bundleLocation(name);
-    const { plan, holds } = this.#planner.plan({ snapshot, issued, siteAuthority, platform, reach, bundleLocation }, now);
-    if (holds || snapshot.restless) this.#passes.requestIn(SOON);
-    return plan;
+    return this.#planner.plan({ snapshot, issued, siteAuthority, platform, reach, bundleLocation }, now);
   }
 
   async #siteAuthority({ resources }: Snapshot): Promise<string | undefined> {

@@ -48,6 +48,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const queue = (name: string, reconcile: Reconcile): WorkQueue =>
     new WorkQueue({
       name,
+      log,
       reconcile,
       concurrency: options.concurrency,
       backoff: BACKOFF,

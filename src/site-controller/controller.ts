@@ -54,6 +54,7 @@ export async function startSiteController({
   const keeper = new NamespaceReconciler({ client, caches, settings, events, log, now, wake });
   const queue = new WorkQueue({
     name: 'sites',
+    log,
     concurrency,
     backoff: BACKOFF,
     askedToWait,

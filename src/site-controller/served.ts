@@ -51,6 +51,7 @@ export function followServed({
   const byDefinition = Map.groupBy(optional, ({ plural, group }) => `${plural}.${group}`);
   const queue = new WorkQueue({
     name: 'kinds',
+    log,
     concurrency: 1,
     backoff: { first: 100, max: 15_000 },
     askedToWait,

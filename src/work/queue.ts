@@ -1,12 +1,16 @@
 import { performance } from 'node:perf_hooks';
 import { bounded, detached } from '../telemetry/boundary.ts';
+import type { Logger } from '../telemetry/log.ts';
 import { backoffDelay, type Backoff } from './backoff.ts';
+import { logReconcile, type ReconcileEnd } from './reconcile-log.ts';
 import { TerminalError, type Outcome, type Reconcile } from './reconcile.ts';
 
 export interface WorkQueueOptions {
   /** Name in messages and metrics. */
   readonly name: string;
   readonly reconcile: Reconcile;
+  /** Receives the start and the result of each reconcile, at debug. */
+  readonly log: Logger;
   /** Maximum number of keys that run concurrently. A key never runs twice at once. */
   readonly concurrency: number;
   /** Backoff of a key whose reconcile rejects, or a function that returns it for an error. */
@@ -152,17 +156,20 @@ export class WorkQueue implements AsyncDisposable {
   }
 
   async #run(key: string): Promise<void> {
+    const { name, log, onResult } = this.#options;
     const startedAt = performance.now();
+    const logEnd = logReconcile(log, name, key);
     const result = await this.#reconcile(key);
+    logEnd?.(result);
     const again = this.#running.get(key)?.again === true;
     this.#running.delete(key);
     if (result.retryAfter !== undefined) this.#delay(this.#retries, key, result.retryAfter);
     if (again) this.add(key);
     this.#schedule();
-    this.#options.onResult?.(key, result.outcome, (performance.now() - startedAt) / 1_000, result.error);
+    onResult?.(key, result.outcome, (performance.now() - startedAt) / 1_000, result.error);
   }
 
-  async #reconcile(key: string): Promise<Result> {
+  async #reconcile(key: string): Promise<ReconcileEnd> {
     try {
       const retryAfter = (await this.#options.reconcile(key, this.#abort.signal))?.requeueAfter;
       this.#failures.delete(key);
@@ -204,12 +211,6 @@ export class WorkQueue implements AsyncDisposable {
     clearTimeout(delayed.get(key)?.timer);
     delayed.delete(key);
   }
-}
-
-interface Result {
-  readonly outcome: Outcome;
-  readonly retryAfter: number | undefined;
-  readonly error?: unknown;
 }
 
 interface Delayed {

@@ -7,6 +7,7 @@ import { WorkQueue } from '../../work/queue.ts';
 export function installing(log: Logger, install: (signal: AbortSignal) => Promise<void>): AsyncDisposable {
   const queue = new WorkQueue({
     name: 'installation',
+    log,
     concurrency: 1,
     backoff: { first: 250, max: 15_000 },
     askedToWait,

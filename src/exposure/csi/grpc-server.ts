@@ -15,6 +15,8 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** Deadline of the caller in milliseconds as of Date.now(); Infinity if it has no deadline. */
   readonly deadline: number;
+  /** Number of the call, for logs. */
+  readonly id: number;
 }
 
 export type Handler<Request, Response> = (request: Request, context: CallContext) => Promise<Response>;
@@ -60,6 +62,7 @@ export class GrpcServer {
   readonly #methods = new Map<string, Method>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #around: Around;
+  #lastId = 0;
   readonly #http2 = createServer();
 
   constructor(around: Around) {
@@ -128,7 +131,7 @@ export class GrpcServer {
       const answer =
         method === undefined
           ? { status: Status.UNIMPLEMENTED, message: `There is no method ${headers[':path']}.` }
-          : await this.#answer(method, stream, { signal: ended.signal, deadline });
+          : await this.#answer(method, stream, { signal: ended.signal, deadline, id: (this.#lastId += 1) });
       if (answer instanceof Uint8Array) succeed(stream, answer);
       else refuse(stream, answer);
     } catch {

@@ -34,11 +34,12 @@ export class MountRequests {
     this.view = new WriteThroughCache(options.podListeners);
   }
 
-  request(pod: PodIdentity, handle: string, signal: AbortSignal): Promise<void> {
+  /** @returns whether a write was necessary */
+  request(pod: PodIdentity, handle: string, signal: AbortSignal): Promise<boolean> {
     return this.#turns.run(pod.uid, () => this.#ask(pod, handle, signal));
   }
 
-  async #ask(pod: PodIdentity, handle: string, signal: AbortSignal): Promise<void> {
+  async #ask(pod: PodIdentity, handle: string, signal: AbortSignal): Promise<boolean> {
     const { nodeName, client, podListeners: cache } = this.#options;
     const key = { namespace: pod.namespace, name: podListenersName(pod.uid) };
     const name = keyString(key);
@@ -46,7 +47,7 @@ export class MountRequests {
     // Two attempts at most: between a read and a write the object may be created or deleted.
     for (let tries = 0; ; tries += 1) {
       checkNode(known, nodeName, name);
-      if (known !== undefined && Object.hasOwn(known.spec.mounts ?? {}, handle)) return;
+      if (known !== undefined && Object.hasOwn(known.spec.mounts ?? {}, handle)) return false;
       try {
         const spec = { nodeName, mounts: { [handle]: {} } };
         const made: PodListeners =
@@ -54,7 +55,7 @@ export class MountRequests {
             ? await client.create(podListeners, newPodListeners(pod, spec), { signal })
             : await client.patch(podListeners, key, { spec }, { type: 'merge', signal });
         this.view.wrote(made);
-        return;
+        return true;
       } catch (error) {
         // If create fails with NotFound, the namespace is missing.
         const isOvertaken = known === undefined ? isAlreadyExists(error) : isNotFound(error);

@@ -4,6 +4,7 @@ import { podListenersName, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
 import { cacheUntil } from '../../kube/watch/cache-until.ts';
 import type { Cache } from '../../kube/contract.ts';
 import { isNamespaceTerminating } from '../../kube/errors.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import { entryOf } from './volume-entry.ts';
 import { CsiError } from './errors.ts';
 import type { NodeDefinition } from './generated/csi.ts';
@@ -23,6 +24,7 @@ export interface NodeServiceOptions extends MountRequestsOptions {
   readonly requests: MountRequests;
   readonly standing: StandingRequests;
   readonly published: PublishedVolumes;
+  readonly log: Logger;
   /** Aborted when the process stops: waiting calls then end at once, and the kubelet retries. */
   readonly signal: AbortSignal;
   /** Maximum time in milliseconds for which a mount waits for its address. */
@@ -42,7 +44,7 @@ const YIELD_MILLISECONDS = 500;
  * explains how long a call waits.
  */
 export function createNodeService(options: NodeServiceOptions): Implementation<NodeDefinition> {
-  const { nodeName, kubeletDir, standing, published } = options;
+  const { nodeName, kubeletDir, standing, published, log } = options;
   const mounts = new Mounts(options);
   return {
     async nodePublishVolume(request, context) {
@@ -50,13 +52,14 @@ export function createNodeService(options: NodeServiceOptions): Implementation<N
       return {};
     },
 
-    async nodeUnpublishVolume({ volumeId, targetPath }) {
+    async nodeUnpublishVolume({ volumeId, targetPath }, { id }) {
       parseHandle(volumeId);
       if (targetPath === '') throw new CsiError('csi-request', 'target_path is missing.');
       const target = parseTarget(kubeletDir, targetPath);
       mounts.unpublish(target);
       standing.remove(target);
       await published.unpublish(target);
+      log.debug({ call: id, volume: volumeId, podUid: target.podUid }, 'volume unpublished');
       return {};
     },
 
@@ -80,8 +83,9 @@ class Mounts {
   }
 
   async publish(request: PublishRequest, caller: CallContext): Promise<void> {
-    const { podListeners, requests, standing, published, waitMilliseconds } = this.#options;
+    const { podListeners, requests, standing, published, log, waitMilliseconds } = this.#options;
     const { handle, target, pod } = request;
+    const logStep = stepLogger(log, request, caller.id);
     const end = new AbortController();
     const group = this.#waiting.get(target.path) ?? new Set();
     this.#waiting.set(target.path, group.add(end));
@@ -90,13 +94,16 @@ class Mounts {
     try {
       await Promise.race([podListeners.synced, aborted(signal)]);
       signal.throwIfAborted();
-      await requests.request(pod, handle, signal);
+      const isNew = await requests.request(pod, handle, signal);
+      logStep?.(isNew ? 'mount requested from the controller' : 'mount was requested before');
       this.#uses.ask({ handle, target, pod });
-      await this.#untilReachable(request, end, signal);
+      const { ingressAddresses } = await this.#untilReachable(request, { end, signal, logStep });
+      logStep?.('address known', { address: ingressAddresses?.[0]?.address });
       // The volume may have been unpublished meanwhile. Publishing it now would leave it on disk forever.
       signal.throwIfAborted();
       standing.add({ handle, target, pod });
       await published.publish({ handle, target, pod });
+      logStep?.('volume published');
     } catch (error) {
       if (!caller.signal.aborted && isFinal(refusalOf(error).status)) this.#uses.fail(target);
       throw isNamespaceTerminating(error) ? new CsiError('csi-superseded', `Namespace ${pod.namespace} is being deleted.`, error) : error;
@@ -119,22 +126,31 @@ class Mounts {
    * The kubelet runs one operation at a time on a volume and does not cancel this one. So the wait ends when this pod ends, and
    * shortly after the kubelet needs the volume for another pod.
    */
-  async #untilReachable(request: PublishRequest, end: AbortController, signal: AbortSignal): Promise<void> {
+  async #untilReachable(request: PublishRequest, { end, signal, logStep }: Wait): Promise<PodListener> {
     const { view } = this.#options.requests;
     let timer: NodeJS.Timeout | undefined;
+    let waitsFor: string | undefined;
+    const logWait = (object: PodListeners | undefined): void => {
+      const status = object === undefined ? undefined : mountStatusOf(object, request.handle);
+      const reason = status?.reason ?? 'Unanswered';
+      if (reason === waitsFor) return;
+      waitsFor = reason;
+      logStep?.('waiting for an address', { reason, why: status?.message });
+    };
     const yieldIfNeeded = (): void => {
       timer = undefined;
       const conflict = this.#uses.findConflict(request);
       if (conflict !== undefined) end.abort(new CsiError('csi-superseded', `${conflict} This mount is tried again after that.`));
     };
     try {
-      await cacheUntil(
+      return await cacheUntil(
         view,
         (cache) => {
           const object = cache.get(keyOf(request));
           const found = reachable(object, request.handle);
           if (found !== undefined) return found;
           checkStands(request, object);
+          if (logStep !== undefined) logWait(object);
           if (this.#uses.findConflict(request) !== undefined) timer ??= setTimeout(yieldIfNeeded, YIELD_MILLISECONDS);
           return undefined;
         },
@@ -144,6 +160,22 @@ class Mounts {
       clearTimeout(timer);
     }
   }
+}
+
+/** Logs one step of a mount. */
+type LogStep = (step: string, fields?: Readonly<Record<string, unknown>>) => void;
+
+interface Wait {
+  readonly end: AbortController;
+  readonly signal: AbortSignal;
+  readonly logStep: LogStep | undefined;
+}
+
+/** Undefined while debug is off. */
+function stepLogger(log: Logger, { handle, pod }: PublishRequest, call: number): LogStep | undefined {
+  if (!log.isLevelEnabled('debug')) return undefined;
+  const about = { call, volume: handle, namespace: pod.namespace, pod: pod.name };
+  return (step, fields) => log.debug({ ...about, ...fields }, step);
 }
 
 /** Throws csi-superseded if the pod of a waiting mount ends. */

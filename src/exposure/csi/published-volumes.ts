@@ -12,7 +12,7 @@ import { KeyedMutex } from '../../work/keyed-mutex.ts';
 import { pause } from '../../work/pause.ts';
 import { WorkQueue } from '../../work/queue.ts';
 import { MOUNT, type Target } from './target-path.ts';
-import { treeOf } from './tree.ts';
+import { pathsOf, treeOf } from './tree.ts';
 import { writeTree } from './tree-writer.ts';
 import { VolumeIndex } from './volume-index.ts';
 
@@ -52,7 +52,7 @@ export class PublishedVolumes {
     this.#cache = podListeners;
     this.#log = log;
     const reconcile = (path: string, stopping: AbortSignal): Promise<undefined> => this.#refresh(path, stopping);
-    this.#changed = new WorkQueue({ name: 'volumes', reconcile, concurrency: CONCURRENCY, backoff });
+    this.#changed = new WorkQueue({ name: 'volumes', log, reconcile, concurrency: CONCURRENCY, backoff });
     const stopFollowing = podListeners.onChange((change) => this.#onChange(change));
     const stop = (): void => {
       stopFollowing();
@@ -169,6 +169,7 @@ export class PublishedVolumes {
       return 'unchanged';
     }
     const { isChanged, leftBehind } = await writeTree(folder, tree, { keepsFolders: await hasSubPaths(volume.target) });
+    if (isChanged && this.#log.isLevelEnabled('debug')) this.#log.debug({ ...describe(volume), files: pathsOf(tree) }, 'files written');
     if (isChanged) this.#log.info({ ...describe(volume), address: tree.primary }, 'the pod sees the address');
     if (leftBehind !== undefined) {
       this.#log.warn({ ...describe(volume), reason: messageOf(leftBehind) }, 'outdated files could not be removed');

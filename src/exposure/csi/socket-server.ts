@@ -77,8 +77,10 @@ async function removeStaleSocket(socket: string): Promise<void> {
 }
 
 function observeCalls(log: Logger): Around {
-  return async ({ method, request, signal }, next) => {
+  return async ({ id, method, request, signal }, next) => {
     const started = performance.now();
+    const about = { call: id, method, ...subjectOf(request) };
+    log.debug(about, 'call received');
     let answer: Uint8Array | Refusal;
     let problem: unknown;
     try {
@@ -91,13 +93,13 @@ function observeCalls(log: Logger): Around {
     const milliseconds = performance.now() - started;
     calls.inc({ method, status });
     callSeconds.observe({ method }, milliseconds / 1_000);
-    report(log, { method, status, milliseconds: Math.round(milliseconds), ...subjectOf(request) }, problem);
+    report(log, { ...about, status, milliseconds: Math.round(milliseconds) }, problem);
     return answer;
   };
 }
 
 function report(log: Logger, call: Readonly<Record<string, unknown>>, problem: unknown): void {
-  if (problem === undefined) log.debug(call, 'call');
+  if (problem === undefined) log.debug(call, 'call answered');
   else if (isExpected(problem) || call['status'] === 'CANCELLED') log.warn({ ...call, reason: messageOf(problem) }, 'call refused');
   else log.error({ ...call, error: problem }, 'call failed');
 }

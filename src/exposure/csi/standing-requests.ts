@@ -47,10 +47,10 @@ export class StandingRequests {
 
   constructor(options: StandingRequestsOptions) {
     this.#options = options;
-    const { podListeners, signal, backoff = BACKOFF } = options;
+    const { podListeners, log, signal, backoff = BACKOFF } = options;
     const reconcile = (name: string, stopping: AbortSignal): Promise<ReconcileResult | undefined> => this.#keep(name, stopping);
     const onResult = (name: string, _outcome: Outcome, _seconds: number, error?: unknown): void => this.#report(name, error);
-    this.#queue = new WorkQueue({ name: 'requests', reconcile, concurrency: CONCURRENCY, backoff, onResult });
+    this.#queue = new WorkQueue({ name: 'requests', log, reconcile, concurrency: CONCURRENCY, backoff, onResult });
     const ends = [
       podListeners.onChange(({ object }) => this.#scan(object.metadata.name ?? '')),
       podListeners.onRelist(() => this.#lookAtAll()),

@@ -108,6 +108,14 @@ export function defaultText(primary: string): string {
   return `${ADDRESSES}/${primary}`;
 }
 
+/** Paths of the files below `addresses`. */
+export function pathsOf({ addresses }: Tree): readonly string[] {
+  return [...addresses].flatMap(([address, ports]) => [
+    `${address}/address`,
+    ...[...ports.keys()].map((name) => `${address}/ports/${name}`),
+  ]);
+}
+
 /**
  * The tree that the pod should see, or undefined while there is no address. Throws csi-address for names that cannot be file
  * names.

@@ -90,6 +90,7 @@ export class ClusterStatuses implements StatusSink {
     this.#settling = setTimeout(bounded('pass/network-settled', settle, settle), settling).unref();
     this.#queue = new WorkQueue({
       name: 'statuses',
+      log: options.log,
       concurrency: CONCURRENCY,
       backoff: BACKOFF,
       askedToWait,

@@ -5,17 +5,16 @@ import { UNUSED_FOR } from '../../../src/agent/unused-bundles.ts';
 import { Agent } from '../../../src/agent/agent.ts';
 import type { TlsBundle } from '../../../src/router/contract.ts';
 import type { Signing } from '../../../src/agent/ports.ts';
-import { createLogger } from '../../../src/telemetry/log.ts';
 import type { Authority } from '../../../src/trust/contract.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
 import { API_VERSION } from '../../../src/api/skupper/names.ts';
 import { until } from '../platform/support.ts';
+import { logLines, silentLog } from '../support/log-lines.ts';
 import { aLink, aListener, aRouterAccess, aSite } from '../site/fixtures.ts';
 import { startGranting } from '../trust/support/grant-server.ts';
 import { FakeRouter } from './support/fake-router.ts';
 import { anAuthority, MemoryPlatform, MemorySite } from './support/memory-platform.ts';
 
-const log = createLogger({ level: 'silent', component: 'test' });
 const DAY = 86_400_000;
 
 interface Running {
@@ -29,7 +28,7 @@ interface Running {
   pass(): Promise<void>;
 }
 
-async function run(t: TestContext, platform = new MemoryPlatform()): Promise<Running> {
+async function run(t: TestContext, platform = new MemoryPlatform(), log = silentLog): Promise<Running> {
   const router = new FakeRouter();
   const clock = (): number => Date.now() + running.ahead;
   const agent = new Agent({ platform, router: platform.router, version: '1', log, start: router.start, clock });
@@ -337,6 +336,30 @@ test('a bundle that no longer fits together counts as it was, and after a moment
   site.userBundles.set('mine', second);
   await pass();
   assert.equal(router.config.listeners[0]?.tls?.cert, second.cert);
+});
+
+test('each reconcile is logged at debug, with its result and one ID', async (t) => {
+  const platform = new MemoryPlatform();
+  platform.site.userBundles.set('mine', aBundle(anAuthority('my')));
+  platform.site.put(aSite(), aListener('web', { tlsCredentials: 'mine' }));
+  const { log, entries } = logLines();
+  const { agent, site, pass } = await run(t, platform, log);
+  site.userBundles.set('mine', { ...aBundle(anAuthority('my')), key: '' });
+  await pass();
+  platform.onCall = (what) => {
+    if (what === 'read') throw new Error('no file can be opened');
+  };
+  agent.reload();
+  await until(() => entries.some(({ outcome }) => outcome === 'error'), 'the reconcile has failed');
+  const ends = entries.filter(({ message }) => message === 'reconcile ended');
+  const starts = entries.filter(({ message }) => message === 'reconcile started');
+  assert.deepEqual(
+    starts.map(({ reconcile }) => reconcile),
+    ends.map(({ reconcile }) => reconcile),
+  );
+  assert.deepEqual([ends[0]?.['queue'], ends[0]?.['key'], ends[0]?.['outcome']], ['agent', 'west', 'success']);
+  assert.ok(ends.some(({ outcome, retryAfter }) => outcome === 'requeue' && retryAfter === 500));
+  assert.equal(ends.at(-1)?.['reason'], 'no file can be opened');
 });
 
 for (const [what, second] of [

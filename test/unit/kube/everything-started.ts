@@ -6,6 +6,7 @@ import { fixedConfig } from '../../../src/kube/client/connection.ts';
 import { resource } from '../../../src/kube/resource.ts';
 import { startInformer } from '../../../src/kube/watch/informer.ts';
 import { whileLeading } from '../../../src/kube/lease/lease.ts';
+import { silentLog } from '../support/log-lines.ts';
 
 const configMaps = resource('v1', 'ConfigMap', 'configmaps');
 const stop = new AbortController();
@@ -20,6 +21,7 @@ const informer = startInformer(client, configMaps, { signal });
 informer.synced.catch(() => undefined);
 const queue = new WorkQueue({
   name: 'test',
+  log: silentLog,
   concurrency: 1,
   reconcile: () => Promise.reject(new Error('no')),
   backoff: { first: 60_000, max: 60_000 },

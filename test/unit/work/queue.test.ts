@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { WorkQueue, type WorkQueueOptions } from '../../../src/work/queue.ts';
 import { TerminalError, type ReconcileResult } from '../../../src/work/reconcile.ts';
 import { eventually } from '../../harness/wait.ts';
+import { logLines, silentLog } from '../support/log-lines.ts';
 
 interface Run {
   readonly key: string;
@@ -28,7 +29,7 @@ class Held {
       new Promise((resolve, reject) => this.runs.push({ key, signal, end: resolve, fail: reject }));
     const onResult: WorkQueueOptions['onResult'] = (key, outcome) => this.outcomes.push(`${key} ${outcome}`);
     const backoff = { first: 100, max: 400 };
-    this.queue = new WorkQueue({ name: 'test', reconcile, concurrency: 2, onResult, backoff, random: () => 0, ...options });
+    this.queue = new WorkQueue({ name: 'test', log: silentLog, reconcile, concurrency: 2, onResult, backoff, random: () => 0, ...options });
   }
 
   run(index: number): Promise<Run> {
@@ -151,12 +152,46 @@ describe('a work queue', () => {
     (await held.run(1)).end();
   });
 
+  it('logs the start and the result of each reconcile at debug, with one ID', async (t) => {
+    const tick = timers(t);
+    const { log, entries, story } = logLines();
+    const held = new Held({ log });
+    held.queue.add('a');
+    const first = await held.run(0);
+    tick(7);
+    first.end({ requeueAfter: 50 });
+    await held.idle();
+    tick(50);
+    (await held.run(1)).fail(new Error('no answer'));
+    await held.idle();
+    tick(100);
+    (await held.run(2)).fail(new TerminalError('never'));
+    await held.idle();
+    assert.deepEqual(story('level', 'queue', 'key', 'outcome', 'milliseconds', 'retryAfter', 'reason'), [
+      'reconcile started level=debug queue=test key=a',
+      'reconcile ended level=debug queue=test key=a outcome=requeue milliseconds=7 retryAfter=50',
+      'reconcile started level=debug queue=test key=a',
+      'reconcile ended level=debug queue=test key=a outcome=error milliseconds=0 retryAfter=100 reason=no answer',
+      'reconcile started level=debug queue=test key=a',
+      'reconcile ended level=debug queue=test key=a outcome=terminal milliseconds=0 reason=never',
+    ]);
+    const ids = entries.map(({ reconcile }) => reconcile);
+    assert.deepEqual(ids, [ids[0], ids[0], ids[2], ids[2], ids[4], ids[4]]);
+    assert.equal(new Set(ids).size, 3);
+  });
+
   it('takes a reconcile that throws at once for one that rejects', async () => {
     const outcomes: string[] = [];
     const reconcile = (): never => {
       throw new TerminalError('at once');
     };
-    const queue = new WorkQueue({ name: 'test', concurrency: 1, reconcile, onResult: (_key, outcome) => outcomes.push(outcome) });
+    const queue = new WorkQueue({
+      name: 'test',
+      log: silentLog,
+      concurrency: 1,
+      reconcile,
+      onResult: (_key, outcome) => outcomes.push(outcome),
+    });
     queue.add('a');
     await eventually('the outcome', () => outcomes.length === 1);
     assert.deepEqual(outcomes, ['terminal']);
@@ -214,7 +249,7 @@ describe('a work queue', () => {
       ran++;
       return Promise.resolve(undefined);
     };
-    const queue = new WorkQueue({ name: 'test', concurrency: 10, reconcile });
+    const queue = new WorkQueue({ name: 'test', log: silentLog, concurrency: 10, reconcile });
     for (let i = 0; i < 100; i++) queue.add(String(i));
     const seen: number[] = [];
     // One look a turn, and many more turns than keys.
@@ -302,7 +337,7 @@ describe('a work queue, whatever happens', () => {
             });
           });
         };
-        await using queue = new WorkQueue({ name: 'test', concurrency: 2, reconcile, backoff: { first: 0, max: 0 } });
+        await using queue = new WorkQueue({ name: 'test', log: silentLog, concurrency: 2, reconcile, backoff: { first: 0, max: 0 } });
         for (const { do: what, key } of script) {
           if (what === 'add' || what === 'later') owed.add(key);
           if (what === 'add') queue.add(key);

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { Metadata, Status } from 'nice-grpc-common';
 import type { PodListeners } from '../../../../src/api/listeners/index.ts';
 import { TransportError } from '../../../../src/kube/errors.ts';
+import { logLines } from '../../support/log-lines.ts';
 import { refused } from './fake-api.ts';
 import { ip, NodeFixture, NODE_NAME, podContext, POD_KEY, POD_UID, rejects, startDriver, until } from './node-fixture.ts';
 import { filesOf, readAsPod, tree } from './volume-folder.ts';
@@ -24,6 +25,36 @@ describe('NodePublishVolume', () => {
     assert.deepEqual(asked?.metadata.ownerReferences, [{ apiVersion: 'v1', kind: 'Pod', name: 'web-0', uid: POD_UID }]);
     assert.equal(asked?.spec.nodeName, NODE_NAME);
     assert.deepEqual(asked?.spec.mounts, { 'pvc-1': {} });
+  });
+
+  it('logs each step of a mount at debug, with the number of the call', async () => {
+    using fixture = new NodeFixture();
+    const { log, entries, story } = logLines();
+    await using driver = await startDriver(fixture, { log });
+    const mount = driver.node.nodePublishVolume(fixture.request());
+    await until(() => entries.some(({ reason }) => reason === 'Unanswered'));
+    fixture.mark(POD_KEY, 'pvc-1', { reason: 'NoAddress', message: 'Service web has no address yet.' });
+    fixture.change('pvc-1', [ip('10.0.0.1')]);
+    await mount;
+    await driver.node.nodeUnpublishVolume({ volumeId: 'pvc-1', targetPath: fixture.target() });
+    const steps = story('call', 'method', 'volume', 'pod', 'podUid', 'status', 'reason', 'why', 'address', 'files');
+    assert.deepEqual(
+      steps.filter((step) => / volume=pvc-1/.test(step)),
+      [
+        'call received call=1 method=NodePublishVolume volume=pvc-1',
+        'mount requested from the controller call=1 volume=pvc-1 pod=web-0',
+        'waiting for an address call=1 volume=pvc-1 pod=web-0 reason=Unanswered',
+        'waiting for an address call=1 volume=pvc-1 pod=web-0 reason=NoAddress why=Service web has no address yet.',
+        'address known call=1 volume=pvc-1 pod=web-0 address=10.0.0.1',
+        `files written volume=pvc-1 podUid=${POD_UID} files=10.0.0.1/address,10.0.0.1/ports/http`,
+        `the pod sees the address volume=pvc-1 podUid=${POD_UID} address=10.0.0.1`,
+        'volume published call=1 volume=pvc-1 pod=web-0',
+        'call answered call=1 method=NodePublishVolume volume=pvc-1 status=OK',
+        'call received call=2 method=NodeUnpublishVolume volume=pvc-1',
+        `volume unpublished call=2 volume=pvc-1 podUid=${POD_UID}`,
+        'call answered call=2 method=NodeUnpublishVolume volume=pvc-1 status=OK',
+      ],
+    );
   });
 
   it('writes once for each volume of a pod, though the kubelet mounts them at the same time', async () => {
