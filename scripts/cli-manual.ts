@@ -62,7 +62,7 @@ Results go to standard output, progress and advice to standard error. \`-o json\
 
 The same commands work on both. The first of these that is set selects the platform:
 
-1. \`--platform kubernetes\` or \`--platform linux\`; \`--context\` and \`--kubeconfig\` also select a cluster
+1. \`-p\`, \`--platform\`: \`kubernetes\`, or \`linux\`, \`podman\` or \`docker\` for this machine; \`-c\`, \`--context\` and \`--kubeconfig\` also select a cluster
 2. \`EARSHOT_PLATFORM\`, or \`SKUPPER_PLATFORM\`; this machine if \`EARSHOT_HOME\` is set
 3. detection: this machine if it has a directory of that namespace, or no kubeconfig; otherwise the cluster
 

@@ -4,8 +4,15 @@ import { flagsOf } from '../text/command-in.ts';
 import { quoted } from '../text/printable.ts';
 import { CliError } from './errors.ts';
 
-export const platforms = ['kubernetes', 'linux'] as const;
+/** Platforms whose sites are directories of this machine. They differ only in how the router's process is run. */
+export const machinePlatforms = ['linux', 'podman', 'docker'] as const;
+export const platforms = ['kubernetes', ...machinePlatforms] as const;
+export type MachinePlatform = (typeof machinePlatforms)[number];
 export type PlatformName = (typeof platforms)[number];
+
+export function isMachine(platform: PlatformName): platform is MachinePlatform {
+  return platform !== 'kubernetes';
+}
 
 /** Options typed at the command or at the program. */
 export interface PlaceWords {
@@ -63,9 +70,10 @@ export function placeAdvice({ other }: Choice, where: string): string | undefine
 export function saidPlatform(words: PlaceWords, environment: Environment): PlatformName | undefined {
   const { platform, context, kubeconfig } = words;
   const ofCluster = context !== undefined || kubeconfig !== undefined;
-  if (platform === 'linux' && ofCluster)
-    throw new CliError('usage', '--context and --kubeconfig are of clusters: leave out --platform linux.');
-  if (platform !== undefined) return platformNamed(platform, '--platform');
+  const typed = platform === undefined ? undefined : platformNamed(platform, '--platform');
+  if (typed !== undefined && isMachine(typed) && ofCluster)
+    throw new CliError('usage', `--context and --kubeconfig are of clusters: leave out --platform ${typed}.`);
+  if (typed !== undefined) return typed;
   if (ofCluster) return 'kubernetes';
   for (const name of ['EARSHOT_PLATFORM', 'SKUPPER_PLATFORM']) {
     const value = environment[name] ?? '';
@@ -77,7 +85,7 @@ export function saidPlatform(words: PlaceWords, environment: Environment): Platf
 
 function platformNamed(value: string, where: string): PlatformName {
   const found = platforms.find((platform) => platform === value);
-  if (found === undefined) throw new CliError('usage', `${where} says ${quoted(value)}; Earshot works on ${platforms.join(' and ')}.`);
+  if (found === undefined) throw new CliError('usage', `${where} says ${quoted(value)}; Earshot works on ${platforms.join(', ')}.`);
   return found;
 }
 

@@ -66,4 +66,4 @@ export function buildProgram(terminal: Terminal): Command {
 }
 
 /** Options of the program itself. */
-const KNOWN_OPTIONS = /^(?:-V|--version|-h|--help|-n.*|--(?:namespace|platform|context|kubeconfig)(?:=.*)?)$/;
+const KNOWN_OPTIONS = /^(?:-V|--version|-h|--help|-[npc].*|--(?:namespace|platform|context|kubeconfig)(?:=.*)?)$/;

@@ -10,11 +10,20 @@ import type { Resources } from '../platform/resources.ts';
 import { quoted } from '../text/printable.ts';
 import { CliError } from './errors.ts';
 import { requireOwnNamespace } from './own-namespace.ts';
-import { choosePlatform, clusterFlags, clusterNamespace, machineFlags, machineNamespace, type Choice, type PlaceWords } from './place.ts';
+import {
+  choosePlatform,
+  clusterFlags,
+  clusterNamespace,
+  isMachine,
+  machineFlags,
+  machineNamespace,
+  type Choice,
+  type PlaceWords,
+} from './place.ts';
 
 /** @param begins set if the command creates a site, which is allowed even if another user has a namespace of that name */
 export async function openResources(words: PlaceWords, begins?: true): Promise<Resources> {
-  if ((await platformFor(words)).platform === 'linux') {
+  if (isMachine((await platformFor(words)).platform)) {
     const namespace = machineNamespace(words, process.env);
     if (begins === undefined) await requireOwnNamespace(namespace);
     return directoryResources(layoutOf(namespace), machineFlags(words, namespace));
@@ -37,8 +46,11 @@ export async function platformFor(words: PlaceWords): Promise<Choice> {
 
 /** @throws CliError usage if a cluster is selected, not-found if the namespace belongs to another user */
 export async function requireMachine(words: PlaceWords, command: string): Promise<void> {
-  if ((await platformFor(words)).platform === 'linux') return requireOwnNamespace(machineNamespace(words, process.env));
-  throw new CliError('usage', `The command ${command} does not support kubernetes: it is for sites on machines (--platform linux).`);
+  if (isMachine((await platformFor(words)).platform)) return requireOwnNamespace(machineNamespace(words, process.env));
+  throw new CliError(
+    'usage',
+    `The command ${command} does not support kubernetes: it is for sites on machines (--platform linux, podman or docker).`,
+  );
 }
 
 export interface Cluster {

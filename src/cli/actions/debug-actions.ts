@@ -8,7 +8,7 @@ import type { Collected } from '../output/collected.ts';
 import { tarOf } from '../output/tar.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { requireOwnNamespace } from '../own-namespace.ts';
-import { machineNamespace, type PlaceWords } from '../place.ts';
+import { isMachine, machineNamespace, type PlaceWords } from '../place.ts';
 import { openCluster, platformFor } from '../resources.ts';
 
 export async function dump(words: PlaceWords, file: string, terminal: Terminal): Promise<void> {
@@ -28,7 +28,7 @@ export async function dump(words: PlaceWords, file: string, terminal: Terminal):
 }
 
 async function collect(words: PlaceWords): Promise<Collected & { readonly namespace: string }> {
-  if ((await platformFor(words)).platform === 'linux') {
+  if (isMachine((await platformFor(words)).platform)) {
     const namespace = machineNamespace(words, process.env);
     await requireOwnNamespace(namespace);
     return { namespace, ...(await (await import('./debug-machine.ts')).collectMachine(namespace)) };

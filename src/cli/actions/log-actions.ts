@@ -10,7 +10,7 @@ import { runningRouters } from '../../platform/linux/routers.ts';
 import { ROUTER_PODS } from '../../platform/kubernetes/cluster-resources/about.ts';
 import { textOf } from '../../telemetry/log-format.ts';
 import { commandIn } from '../../text/command-in.ts';
-import { machineNamespace, type PlaceWords } from '../place.ts';
+import { isMachine, machineNamespace, type PlaceWords } from '../place.ts';
 import { CliError } from '../errors.ts';
 import { requireOwnNamespace } from '../own-namespace.ts';
 import { openCluster, platformFor, type Cluster } from '../resources.ts';
@@ -32,7 +32,7 @@ export async function showLogs(place: PlaceWords, { follow = false, tail, output
   const isText = terminal.isScreen === true && output !== 'json';
   const show: Show = (line, from = '') => terminal.out(`${from}${isText ? textOf(line) : line}\n`);
   const how: Tail = { lines: tail, follow };
-  if ((await platformFor(place)).platform === 'linux') await machineLogs(machineNamespace(place, process.env), how, show, terminal);
+  if (isMachine((await platformFor(place)).platform)) await machineLogs(machineNamespace(place, process.env), how, show, terminal);
   else await clusterLogs(await openCluster(place), how, show);
 }
 

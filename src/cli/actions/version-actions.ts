@@ -10,7 +10,7 @@ import { printable } from '../../text/printable.ts';
 import { VERSION } from '../../version.ts';
 import { fieldLines, structured, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
-import type { PlaceWords } from '../place.ts';
+import { isMachine, type PlaceWords } from '../place.ts';
 import { openCluster, platformFor, type Cluster } from '../resources.ts';
 
 /** Timeout in milliseconds for asking the cluster. The program's own version is shown in any case. */
@@ -19,7 +19,7 @@ const PATIENCE = 5_000;
 export async function showVersion(words: PlaceWords, output: OutputFormat | undefined, terminal: Terminal): Promise<void> {
   const own = { earshot: VERSION, node: process.version, platform: `${process.platform} ${process.arch}` };
   const { platform } = await platformFor(words);
-  const versions = platform === 'linux' ? own : { ...own, ...(await clusterVersions(words)) };
+  const versions = isMachine(platform) ? own : { ...own, ...(await clusterVersions(words)) };
   terminal.out(output === undefined ? fieldLines(Object.entries(versions)) : structured(versions, output));
 }
 

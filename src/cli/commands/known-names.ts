@@ -9,7 +9,7 @@ import { layoutOf, namespacesDirectory } from '../../platform/linux/layout.ts';
 import { isLabel, isResourceName } from '../../text/names.ts';
 import { kindNamed, kindWords } from '../actions/kind-names.ts';
 import { namesOf } from '../actions/resource-actions.ts';
-import { machineNamespace, type PlaceWords } from '../place.ts';
+import { isMachine, machineNamespace, type PlaceWords } from '../place.ts';
 import { openCluster, openResources, platformFor } from '../resources.ts';
 
 export async function resourceNames(kind: SkupperKind, words: PlaceWords): Promise<readonly string[]> {
@@ -55,7 +55,7 @@ async function namesInCluster<T extends KubeObject>(
   isMeant: (object: T) => boolean,
 ): Promise<readonly string[]> {
   return orNone(async () => {
-    if ((await platformFor(words)).platform === 'linux') return [];
+    if (isMachine((await platformFor(words)).platform)) return [];
     const { client, place } = await openCluster(words, PATIENCE);
     const { items } = await client.page(of, scope === 'cluster' ? {} : { namespace: place.namespace });
     return items.filter(isMeant).flatMap(({ metadata: { name } }) => (name !== undefined && isResourceName(name) ? [name] : []));

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseDuration } from '../../api/skupper/duration.ts';
 import type { KubeClient } from '../../kube/contract.ts';
-import { machineNamespace, platforms, type PlaceWords } from '../place.ts';
+import { isMachine, machineNamespace, platforms, type PlaceWords } from '../place.ts';
 import type { Context, Wait } from '../actions/waiting.ts';
 import type { OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -26,10 +26,10 @@ export function namespaceOption(): Option {
 export function placeOptions(): readonly Option[] {
   return [
     namespaceOption(),
-    new Option('--platform <name>', 'kubernetes or linux; left out: $EARSHOT_PLATFORM, $SKUPPER_PLATFORM, or what is found').choices(
+    new Option('-p, --platform <name>', 'platform of the site; left out: $EARSHOT_PLATFORM, $SKUPPER_PLATFORM, or what is found').choices(
       platforms,
     ),
-    new Option('--context <name>', 'context of the kubeconfig; left out: the current one'),
+    new Option('-c, --context <name>', 'context of the kubeconfig; left out: the current one'),
     new Option('--kubeconfig <path>', 'kubeconfig of the cluster; left out: $KUBECONFIG, ~/.kube/config, or that of the pod'),
   ];
 }
@@ -77,7 +77,7 @@ export async function sayWhere(command: Command, { resources, terminal }: Contex
   const choice = await platformFor(placeWords(command));
   const advice = placeAdvice(choice, resources.where);
   if (advice !== undefined) terminal.note(`${advice}\n`);
-  const other = choice.platform === 'linux' ? await otherUserAdvice(resources.namespace) : undefined;
+  const other = isMachine(choice.platform) ? await otherUserAdvice(resources.namespace) : undefined;
   if (other !== undefined) terminal.note(`${other}\n`);
 }
 

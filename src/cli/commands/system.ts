@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { addApply } from './apply.ts';
-import { duration, examples, namespaceOption, onMachine, outputOption, type OutputOptions } from './options.ts';
+import { addPlace, duration, examples, onMachine, outputOption, type OutputOptions } from './options.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 interface InstallWords {
@@ -14,11 +14,7 @@ interface InstallWords {
 export function addSystem(program: Command, terminal: Terminal): void {
   const system = program.command('system').description('run the site of the namespace as a service of systemd');
   const verb = (name: string, description: string): Command =>
-    system
-      .command(name)
-      .description(description)
-      .addOption(namespaceOption())
-      .addHelpText('after', examples(`earshot -n west system ${name}`));
+    addPlace(system.command(name).description(description)).addHelpText('after', examples(`earshot -n west system ${name}`));
 
   verb('install', 'write a unit for the namespace, and start it now and at each boot')
     .option('--no-start', 'only write it')

@@ -33,6 +33,8 @@ describe('which platform a command works on', () => {
     ['a kubeconfig is typed', { kubeconfig: '/k' }, {}, { hasNamespace: true }, 'kubernetes'],
     ['the environment says it', {}, { EARSHOT_PLATFORM: 'kubernetes' }, { hasNamespace: true }, 'kubernetes'],
     ['the environment says it as Skupper knows it', {}, { SKUPPER_PLATFORM: 'linux' }, { kubeconfigs }, 'linux'],
+    ['it is typed as Skupper knows it', { platform: 'podman' }, { SKUPPER_PLATFORM: 'docker' }, { kubeconfigs }, 'podman'],
+    ['the environment says it as Skupper knows it', {}, { SKUPPER_PLATFORM: 'docker' }, { kubeconfigs }, 'docker'],
     ['both do', {}, { SKUPPER_PLATFORM: 'linux', EARSHOT_PLATFORM: 'kubernetes' }, {}, 'kubernetes'],
     ['it says where namespaces of the machine are', {}, { EARSHOT_HOME: '/tmp/x' }, { kubeconfigs }, 'linux'],
   ];
@@ -55,11 +57,12 @@ describe('which platform a command works on', () => {
   });
 
   it('is none that there is not', () => {
-    assert.throws(() => choosePlatform({}, { SKUPPER_PLATFORM: 'podman' }, nothing), {
+    assert.throws(() => choosePlatform({}, { SKUPPER_PLATFORM: 'lxc' }, nothing), {
       code: 'usage',
-      message: /SKUPPER_PLATFORM says "podman"/,
+      message: /SKUPPER_PLATFORM says "lxc"; Earshot works on kubernetes, linux, podman, docker/,
     });
-    assert.throws(() => choosePlatform({ platform: 'linux', context: 'x' }, {}, nothing), { code: 'usage', message: /of clusters/ });
+    for (const platform of ['linux', 'podman'])
+      assert.throws(() => choosePlatform({ platform, context: 'x' }, {}, nothing), { code: 'usage', message: /of clusters/ });
   });
 });
 
