@@ -35,8 +35,8 @@ cluster: ## a two-node Kubernetes with Earshot installed, left running; the last
 cluster-stop: ## end it and leave nothing behind
 	@$(READY) node && exec node test/harness/bin/cluster-stop.ts --name $(NAME)
 
-image: ## dist/earshot.tar, an OCI archive, without a container engine
-	@$(READY) node && exec node scripts/image.ts
+image: ## dist/earshot.tar, an OCI archive, without a container engine; FORMAT=docker-archive for Docker before 25
+	@$(READY) node && exec node scripts/image.ts $(if $(FORMAT),--format $(FORMAT))
 
 check: ## types, lint and format
 	@$(READY) node && exec npm run --silent check

@@ -1,6 +1,6 @@
 /**
- * `node scripts/image.ts [--name REFERENCE] [--out FILE]` writes Earshot's container image as an OCI archive
- * (default dist/earshot.tar), without a container engine. `--csi-provisioner PROGRAM` writes, instead, an image of
+ * `node scripts/image.ts [--name REFERENCE] [--out FILE] [--format FORMAT]` writes Earshot's container image as an archive
+ * (default dist/earshot.tar), without a container engine. FORMAT is `oci-archive` (default) or `docker-archive`. `--csi-provisioner PROGRAM` writes, instead, an image of
  * that static program (default dist/csi-provisioner.tar), for clusters that reach no registry.
  *
  * The same checkout, Node.js and Debian libraries give the same digest.
@@ -10,7 +10,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { argumentsOf } from './arguments.ts';
 import { bundle } from './bundle.ts';
-import { ociArchive, type ImageConfig, type OciArchive } from './image/oci.ts';
+import { archiveFormats, imageArchive, type ImageArchive, type ImageConfig } from './image/archive.ts';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from './image/node-flags.ts';
 import { baseFiles, NON_ROOT, programFiles, text } from './image/rootfs.ts';
 import type { TarEntry } from './image/tar.ts';
@@ -18,10 +18,20 @@ import type { TarEntry } from './image/tar.ts';
 const ROOT = path.resolve(import.meta.dirname, '..');
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' } as const;
 
-const { values: flags } = argumentsOf('node scripts/image.ts [--name NAME] [--out FILE] [--csi-provisioner IMAGE]', {
-  options: { name: { type: 'string' }, out: { type: 'string' }, 'csi-provisioner': { type: 'string' } },
+const { values: flags } = argumentsOf('node scripts/image.ts [--name NAME] [--out FILE] [--format FORMAT] [--csi-provisioner IMAGE]', {
+  options: {
+    name: { type: 'string' },
+    out: { type: 'string' },
+    format: { type: 'string', default: 'oci-archive' },
+    'csi-provisioner': { type: 'string' },
+  },
 });
 const provisioner = flags['csi-provisioner'];
+const format = archiveFormats.find((each) => each === flags.format);
+if (format === undefined) {
+  console.error(`--format is ${flags.format}: it must be ${archiveFormats.join(' or ')}.`);
+  process.exit(2);
+}
 const started = performance.now();
 const out = path.resolve(flags.out ?? path.join(ROOT, provisioner === undefined ? 'dist/earshot.tar' : 'dist/csi-provisioner.tar'));
 const name =
@@ -36,7 +46,7 @@ console.log(
   `${path.relative(process.cwd(), out)}: ${name}, ${Math.round(archive.bytes.length / 2 ** 20)} MiB, ${archive.digest}, ${((performance.now() - started) / 1000).toFixed(1)} s`,
 );
 
-async function earshotImage(reference: string): Promise<OciArchive> {
+async function earshotImage(reference: string): Promise<ImageArchive> {
   const node = pinnedNode();
   const { code, notices } = await bundle();
   const runtime: TarEntry[] = [
@@ -50,21 +60,26 @@ async function earshotImage(reference: string): Promise<OciArchive> {
     { type: 'file', path: 'usr/share/doc/earshot/LICENSE', content: await readFile(path.join(ROOT, 'LICENSE')) },
     text('usr/share/doc/earshot/THIRD-PARTY-LICENSES', notices),
   ];
-  return ociArchive(reference, [runtime, program], {
-    ...configOf(['/usr/local/bin/node', ...NODE_FLAGS, '/app/earshot.mjs']),
-    environment: { NODE_ENV: 'production', ...NODE_ENVIRONMENT },
-    labels: {
-      'org.opencontainers.image.title': 'earshot',
-      'org.opencontainers.image.description': 'Stable, known addresses for pods (listeners.stackable.tech)',
-      'org.opencontainers.image.version': await versionOf('package.json'),
-      'org.opencontainers.image.licenses': 'Apache-2.0',
+  return imageArchive(
+    reference,
+    [runtime, program],
+    {
+      ...configOf(['/usr/local/bin/node', ...NODE_FLAGS, '/app/earshot.mjs']),
+      environment: { NODE_ENV: 'production', ...NODE_ENVIRONMENT },
+      labels: {
+        'org.opencontainers.image.title': 'earshot',
+        'org.opencontainers.image.description': 'Stable, known addresses for pods (listeners.stackable.tech)',
+        'org.opencontainers.image.version': await versionOf('package.json'),
+        'org.opencontainers.image.licenses': 'Apache-2.0',
+      },
     },
-  });
+    format,
+  );
 }
 
-async function provisionerImage(reference: string, program: string): Promise<OciArchive> {
+async function provisionerImage(reference: string, program: string): Promise<ImageArchive> {
   const files = [...baseFiles(), ...(await programFiles(program, 'csi-provisioner'))];
-  return ociArchive(reference, [files], configOf(['/csi-provisioner']));
+  return imageArchive(reference, [files], configOf(['/csi-provisioner']), format);
 }
 
 function configOf(entrypoint: readonly string[]): ImageConfig {

@@ -2,6 +2,7 @@
 import { isLabel } from '../text/names.ts';
 import { flagsOf } from '../text/command-in.ts';
 import { quoted } from '../text/printable.ts';
+import { shellWord } from '../text/shell-word.ts';
 import { CliError } from './errors.ts';
 
 /** Platforms whose sites are directories of this machine. They differ only in how the router's process is run. */
@@ -110,14 +111,10 @@ export function clusterNamespace({ namespace }: PlaceWords, environment: Environ
 export function clusterFlags({ platform, context, kubeconfig, namespace }: PlaceWords): string {
   const given = { '--platform': platform, '--kubeconfig': kubeconfig, '--context': context, '-n': namespace };
   return Object.entries(given)
-    .flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${inShell(value)}`]))
+    .flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`]))
     .join('');
 }
 
 export function machineFlags({ platform }: PlaceWords, namespace: string): string {
   return `${platform === undefined ? '' : ` --platform ${platform}`}${flagsOf(namespace)}`;
-}
-
-function inShell(value: string): string {
-  return /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { unitName, unitText } from '../../src/cli/actions/systemd-unit.ts';
+import { engines, type RouterContainer } from '../../src/cli/actions/router-container.ts';
+import { containerUnitText, unitName, unitText } from '../../src/cli/actions/systemd-unit.ts';
 
 const run = promisify(execFile);
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -31,6 +32,44 @@ describe('systemd accepts the unit', () => {
           await rm(folder, { recursive: true, force: true });
         }
       });
+    }
+  }
+
+  for (const engine of engines) {
+    for (const user of [false, true]) {
+      for (const network of [undefined, 'app.net_1']) {
+        it(`of a router in a container of ${engine} for ${user ? 'one user' : 'the system'}, ${network ?? 'on the network of the machine'}`, async () => {
+          const folder = await mkdtemp(join(tmpdir(), 'earshot-unit-'));
+          try {
+            const program = join(folder, engine);
+            await writeFile(program, '#!/bin/sh\n', { mode: 0o755 });
+            const [id, home] = [user ? 1000 : 0, '/srv/a b/100%/"quoted" $HOME'];
+            const container: RouterContainer = {
+              engine,
+              program,
+              namespace: 'west',
+              home,
+              image: 'registry:5000/earshot:1',
+              siteId: 'a-site',
+              network,
+              aliases: ['earshot', 'db'],
+              user: { uid: id, gid: id },
+              isRootless: user,
+              drainSeconds: 30,
+              supervisor: 'systemd',
+            };
+            await writeFile(join(folder, unitName('west')), containerUnitText({ ...container, network: undefined }, user));
+            const file = join(folder, unitName('west', network));
+            await writeFile(file, containerUnitText(container, user));
+            const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', ...(user ? ['--user'] : []), file], {
+              env: { ...process.env, XDG_RUNTIME_DIR: folder, SYSTEMD_UNIT_PATH: `${folder}:` },
+            });
+            assert.equal(stdout + stderr, '');
+          } finally {
+            await rm(folder, { recursive: true, force: true });
+          }
+        });
+      }
     }
   }
 

@@ -65,7 +65,7 @@ export async function uninstall(namespace: string, terminal: Terminal): Promise<
 
 /** Texts of all units that match our naming scheme, by file name. */
 async function unitTexts(): Promise<ReadonlyMap<string, string>> {
-  const names = (await readdir(unitFolder())).filter((name) => /^earshot-[a-z0-9-]+\.service$/.test(name)).toSorted();
+  const names = (await readdir(unitFolder())).filter((name) => /^earshot-[\w.-]+\.service$/.test(name)).toSorted();
   const read = async (name: string): Promise<readonly [string, string]> => [
     name,
     (await readText(join(unitFolder(), name), { bytes: MOST_UNIT_BYTES })) ?? '',

@@ -1,4 +1,5 @@
 import { limitTable } from '../../limits/table.ts';
+import { reloadArguments, removeCommand, runArguments, stopArguments, stopSeconds, type RouterContainer } from './router-container.ts';
 
 /** The systemd unit of a namespace, as text (systemd.unit(5), systemd.service(5)). */
 export interface UnitOptions {
@@ -12,8 +13,14 @@ export interface UnitOptions {
   readonly drainSeconds: number;
 }
 
-export function unitName(namespace: string): string {
-  return `earshot-${namespace}.service`;
+/** @param network network of a container engine, for the unit of its router. A namespace cannot contain `_`, so no two units share a name. */
+export function unitName(namespace: string, network?: string): string {
+  return `earshot-${namespace}${network === undefined ? '' : `_${network}`}.service`;
+}
+
+/** The name that Skupper gives the unit, for scripts that restart it. */
+export function aliasName(namespace: string): string {
+  return `skupper-${namespace}.service`;
 }
 
 /**
@@ -31,7 +38,7 @@ export function unitText({ namespace, command, home, user, drainSeconds }: UnitO
   const [program = '', ...words] = [...command, '-n', namespace, 'run', '--drain-timeout', `${drainSeconds}s`];
   // systemd expands variables only in arguments, not in the program.
   const start = [quoted(program, 'setting'), ...words.map((word) => quoted(word, 'word'))].join(' ');
-  return `# Written by \`earshot system install\`, and written anew by the next one: put changes into a drop-in (systemctl edit).
+  return `${HEADER}
 [Unit]
 Description=Earshot, namespace ${namespace}
 ${user ? '' : 'Wants=network-online.target\nAfter=network-online.target\n'}StartLimitIntervalSec=0
@@ -50,9 +57,54 @@ UMask=0077
 NoNewPrivileges=true
 LimitNOFILE=${limitTable.openFiles.value}
 ${user ? '' : hardening(home)}
-[Install]
-WantedBy=${user ? 'default.target' : 'multi-user.target'}
-`;
+${installation(namespace, user)}`;
+}
+
+const HEADER = '# Written by `earshot system install`, which replaces it the next time: put changes into a drop-in (systemctl edit).';
+
+function installation(namespace: string, user: boolean, network?: string): string {
+  const alias = network === undefined ? `Alias=${aliasName(namespace)}\n` : '';
+  return `[Install]\nWantedBy=${user ? 'default.target' : 'multi-user.target'}\n${alias}`;
+}
+
+/**
+ * The unit of a router in a container. The unit of a network's router stops and restarts with that of the first router.
+ * @param user whether the unit is for the systemd instance of one user
+ */
+export function containerUnitText(container: RouterContainer, user: boolean): string {
+  const { engine, program, namespace, network, drainSeconds } = container;
+  const line = (args: readonly string[]): string => [quoted(program, 'setting'), ...args.map((word) => quoted(word, 'word'))].join(' ');
+  const first = unitName(namespace);
+  // The systemd instance of a user does not know the units of the system.
+  const after = [
+    ...(user ? [] : ['network-online.target']),
+    ...(engine === 'docker' && !user ? ['docker.service'] : []),
+    ...(network === undefined ? [] : [first]),
+  ];
+  const wants = after.filter((unit) => unit !== first);
+  return `${HEADER}
+[Unit]
+Description=Earshot, namespace ${namespace}${network === undefined ? '' : `, network ${network}`}
+${wants.length === 0 ? '' : `Wants=${wants.join(' ')}\n`}${after.length === 0 ? '' : `After=${after.join(' ')}\n`}${
+    network === undefined ? '' : `PartOf=${first}\n`
+  }${engine === 'podman' ? 'RequiresMountsFor=%t/containers\n' : ''}StartLimitIntervalSec=0
+
+[Service]
+${engine === 'podman' ? 'Type=notify\nNotifyAccess=all' : 'Type=exec'}
+ExecStartPre=-/bin/sh -c ${quoted(removeCommand(container), 'word')}
+ExecStart=${line(runArguments(container))}
+ExecReload=${line(reloadArguments(container))}
+ExecStop=-${line(stopArguments(container))}
+Restart=always
+RestartSec=1
+KillMode=mixed
+# The engine may have to pull the image.
+TimeoutStartSec=300
+TimeoutStopSec=${stopSeconds(drainSeconds) + 20}
+SyslogIdentifier=earshot
+LimitNOFILE=${limitTable.openFiles.value}
+
+${installation(namespace, user, network)}`;
 }
 
 /**

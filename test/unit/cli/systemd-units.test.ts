@@ -5,7 +5,10 @@ import { unitName, unitsOf, unitText } from '../../../src/cli/actions/systemd-un
 const textOf = (namespace: string): string =>
   unitText({ namespace, command: ['/usr/bin/node', '/opt/earshot/main.js'], home: '/var/lib/earshot', user: false, drainSeconds: 30 });
 /** As docs/operate-connection.md makes it. */
-const secondOf = (namespace: string): string => textOf(namespace).replace(' run ', ' run --router second ');
+const secondOf = (namespace: string): string =>
+  textOf(namespace)
+    .replace(' run ', ' run --router second ')
+    .replace(/^Alias=.*\n/m, '');
 
 test('the units of a namespace are those of all its routers, and of no other namespace', () => {
   const units = new Map([

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { withoutDebugSections } from '../../../scripts/image/elf.ts';
-import { ociArchive, type ImageConfig } from '../../../scripts/image/oci.ts';
+import { imageArchive, type ImageConfig } from '../../../scripts/image/archive.ts';
 import { tarOf, type TarEntry } from '../../../scripts/image/tar.ts';
 
 const file = (at: string, content = at): TarEntry => ({ type: 'file', path: at, content: Buffer.from(content) });
@@ -60,7 +60,7 @@ suite('tarOf', () => {
   });
 });
 
-suite('ociArchive', () => {
+suite('imageArchive', () => {
   const config: ImageConfig = {
     architecture: 'amd64',
     entrypoint: ['/program'],
@@ -72,7 +72,7 @@ suite('ociArchive', () => {
   const layers = [[file('lower')], [file('upper')]];
 
   test('is a layout whose every blob has the digest and the size that the one above it says', () => {
-    const { bytes, digest } = ociArchive('registry.example.com:5000/team/earshot:1.2.3', layers, config);
+    const { bytes, digest } = imageArchive('registry.example.com:5000/team/earshot:1.2.3', layers, config);
     inFolder((folder) => {
       unpack(bytes, folder);
       const json = (at: string) => JSON.parse(readFileSync(path.join(folder, at), 'utf8'));
@@ -105,15 +105,33 @@ suite('ociArchive', () => {
     });
   });
 
+  test('for Docker before 25 has a manifest that names the config and the layers', () => {
+    const { bytes, digest } = imageArchive('a:1', layers, config, 'docker-archive');
+    assert.equal(digest, imageArchive('a:1', layers, config).digest);
+    inFolder((folder) => {
+      unpack(bytes, folder);
+      const json = (at: string) => JSON.parse(readFileSync(path.join(folder, at), 'utf8'));
+      const [image, ...others] = json('manifest.json');
+      assert.deepEqual([image.RepoTags, others], [['a:1'], []]);
+      const digests = image.Layers.map(
+        (at: string) =>
+          `sha256:${createHash('sha256')
+            .update(readFileSync(path.join(folder, at)))
+            .digest('hex')}`,
+      );
+      assert.deepEqual(json(image.Config).rootfs.diff_ids, digests);
+    });
+  });
+
   test('has one digest for one content, and another for another', () => {
-    const one = ociArchive('a:1', layers, config);
-    assert.deepEqual(ociArchive('a:1', layers, config), one);
-    assert.notEqual(ociArchive('a:1', [[file('lower', 'changed')], [file('upper')]], config).digest, one.digest);
-    assert.notEqual(ociArchive('a:1', layers, { ...config, user: '0' }).digest, one.digest);
+    const one = imageArchive('a:1', layers, config);
+    assert.deepEqual(imageArchive('a:1', layers, config), one);
+    assert.notEqual(imageArchive('a:1', [[file('lower', 'changed')], [file('upper')]], config).digest, one.digest);
+    assert.notEqual(imageArchive('a:1', layers, { ...config, user: '0' }).digest, one.digest);
   });
 
   test('refuses a name without a tag', () => {
-    assert.throws(() => ociArchive('registry.example.com:5000/earshot', layers, config), /needs a tag/);
+    assert.throws(() => imageArchive('registry.example.com:5000/earshot', layers, config), /needs a tag/);
   });
 });
 

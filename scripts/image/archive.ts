@@ -11,22 +11,27 @@ export interface ImageConfig {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-export interface OciArchive {
+export interface ImageArchive {
   readonly bytes: Buffer;
   /** `sha256:…` of the manifest: what a registry would call the image. */
   readonly digest: string;
 }
 
+/** `oci-archive`: OCI image layout; `docker-archive`: for Docker before 25, which does not import that. */
+export const archiveFormats = ['oci-archive', 'docker-archive'] as const;
+export type ArchiveFormat = (typeof archiveFormats)[number];
+
 /**
- * An OCI image layout in one tar (`oci-archive`), as containerd, skopeo, podman and Docker from 25 on import it.
- * Layers are not compressed: a registry client does that when it pushes, and the digest then depends on no
+ * An image in one tar. Layers are not compressed: a registry client does that when it pushes, and the digest then depends on no
  * compressor's version. Nothing in it depends on the clock.
- *
- * `name` is the full reference, such as `registry.example.com/earshot:0.1.0`.
- *
- * Source: OCI image-spec v1.1 (image-layout.md, manifest.md, config.md).
+ * @param name full reference, such as `registry.example.com/earshot:0.1.0`
  */
-export function ociArchive(name: string, layers: readonly (readonly TarEntry[])[], config: ImageConfig): OciArchive {
+export function imageArchive(
+  name: string,
+  layers: readonly (readonly TarEntry[])[],
+  config: ImageConfig,
+  format: ArchiveFormat = 'oci-archive',
+): ImageArchive {
   const layerBlobs = layers.map((layer) => blobOf('application/vnd.oci.image.layer.v1.tar', tarOf(layer)));
   const configBlob = jsonBlob('application/vnd.oci.image.config.v1+json', {
     created: EPOCH,
@@ -48,28 +53,45 @@ export function ociArchive(name: string, layers: readonly (readonly TarEntry[])[
     config: descriptorOf(configBlob),
     layers: layerBlobs.map(descriptorOf),
   });
+  const bytes =
+    format === 'docker-archive'
+      ? dockerArchive(name, configBlob, layerBlobs)
+      : ociArchive(name, manifest, config, [configBlob, ...layerBlobs]);
+  return { bytes, digest: manifest.digest };
+}
+
+/** Source: OCI image-spec v1.1 (image-layout.md, manifest.md, config.md). Read by containerd, skopeo, Podman and Docker from 25. */
+function ociArchive(name: string, manifest: Blob, { architecture }: ImageConfig, blobs: readonly Blob[]): Buffer {
   const index = {
     schemaVersion: 2,
     mediaType: 'application/vnd.oci.image.index.v1+json',
     manifests: [
       {
         ...descriptorOf(manifest),
-        platform: { architecture: config.architecture, os: 'linux' },
+        platform: { architecture, os: 'linux' },
         // The first is containerd's, which wants the whole name; the second the specification's, a tag.
         annotations: { 'io.containerd.image.name': name, 'org.opencontainers.image.ref.name': tagOf(name) },
       },
     ],
   };
-  const bytes = tarOf([
-    fileOf('oci-layout', { imageLayoutVersion: '1.0.0' }),
-    fileOf('index.json', index),
-    ...uniqueByDigest([manifest, configBlob, ...layerBlobs]).map((blob): TarEntry => ({
-      type: 'file',
-      path: `blobs/sha256/${blob.digest.slice('sha256:'.length)}`,
-      content: blob.content,
-    })),
-  ]);
-  return { bytes, digest: manifest.digest };
+  const files = uniqueByDigest([manifest, ...blobs]).map((blob) => fileAt(`blobs/sha256/${hexOf(blob)}`, blob));
+  return tarOf([fileOf('oci-layout', { imageLayoutVersion: '1.0.0' }), fileOf('index.json', index), ...files]);
+}
+
+/** Source: Docker image specification v1.2, "Combined Image JSON + Filesystem Changeset Format" (`manifest.json`). */
+function dockerArchive(name: string, config: Blob, layers: readonly Blob[]): Buffer {
+  const layerFile = (layer: Blob): string => `${hexOf(layer)}.tar`;
+  const index = [{ Config: `${hexOf(config)}.json`, RepoTags: [name], Layers: layers.map(layerFile) }];
+  const files = uniqueByDigest(layers).map((layer) => fileAt(layerFile(layer), layer));
+  return tarOf([fileOf('manifest.json', index), fileAt(`${hexOf(config)}.json`, config), ...files]);
+}
+
+function fileAt(path: string, { content }: Blob): TarEntry {
+  return { type: 'file', path, content };
+}
+
+function hexOf({ digest }: Blob): string {
+  return digest.slice('sha256:'.length);
 }
 
 interface Blob {
