@@ -30,6 +30,11 @@ suite('the bundle', () => {
     );
   });
 
+  test('keeps exports of Node.js in variables, since a getter for each would take 6 MB and time', async () => {
+    const { code } = await bundled;
+    assert.doesNotMatch(code.toString(), /__toESM\(require_node_/);
+  });
+
   test('has lines that are short enough to be printed with an error', async () => {
     const { code } = await bundled;
     const longest = Math.max(
