@@ -15,7 +15,7 @@ const ROOM = 1 / 2;
 /**
  * Interval in milliseconds below which two full collections count as frequent, and time for which speed is preferred after them.
  */
-const [OFTEN, HASTE] = [500, 10_000];
+const [OFTEN, HASTE] = [5_000, 10_000];
 /** CPU-time fraction below which the process counts as calm, and number of calm checks in a row before it collects. */
 const [BUSY, CALM_LOOKS] = [1 / 2, 10];
 /** Heap bytes above which a full collection blocks the event loop for more than a tenth of a second. */
@@ -27,7 +27,7 @@ const QUICK = 128 * MIB;
  */
 const FLAGS = {
   small: ['--optimize-for-size', '--heap-growing-percent=0'],
-  hurried: ['--no-optimize-for-size', '--heap-growing-percent=50'],
+  hurried: ['--no-optimize-for-size', '--heap-growing-percent=70'],
   fast: ['--no-optimize-for-size', '--heap-growing-percent=0'],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -36,8 +36,8 @@ export type Usage = Pick<NodeJS.MemoryUsage, 'heapUsed' | 'external' | 'rss'>;
 
 /**
  * Chooses the mode of the garbage collector. V8 is started to keep the process small (`v8-flags.ts`). While a router's memory
- * grows or shrinks fast, V8 would then run full collections ten times a second, blocking for tens of milliseconds each. So speed
- * is preferred while memory use is high and after frequent full collections, if memory is available.
+ * grows or shrinks fast, V8 would then run full collections several times a second: a fifth of the cost of new connections
+ * (docs/adr/0033). So speed is preferred while memory use is high and after frequent full collections, if memory is available.
  */
 export class Preference {
   readonly #limit: number;

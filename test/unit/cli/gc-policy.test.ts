@@ -6,7 +6,7 @@ import { MemoryReclaimer, Preference } from '../../../src/cli/processes/gc-polic
 const MIB = 1 << 20;
 const SMALL = ['--optimize-for-size', '--heap-growing-percent=0'];
 const FAST = ['--no-optimize-for-size', '--heap-growing-percent=0'];
-const HURRIED = ['--no-optimize-for-size', '--heap-growing-percent=50'];
+const HURRIED = ['--no-optimize-for-size', '--heap-growing-percent=70'];
 const usage = (heap: number, beside: number, all: number) => ({ heapUsed: heap * MIB, external: beside * MIB, rss: all * MIB });
 
 test('the collector is to be fast while much is held, and to keep the process small again when it is not', () => {
@@ -23,13 +23,13 @@ test('the collector is to be fast for a while after it had to collect often, how
   const preference = new Preference(2_048 * MIB);
   const little = usage(30, 20, 110);
   preference.collected(1_000);
-  preference.collected(2_000);
-  assert.deepEqual(preference.flagsFor(little, 2_000), [], 'once a second is not often');
-  preference.collected(2_200);
-  assert.deepEqual(preference.flagsFor(little, 2_200), HURRIED);
-  preference.collected(9_000);
-  assert.deepEqual(preference.flagsFor(little, 12_000), []);
-  assert.deepEqual(preference.flagsFor(little, 12_200), SMALL);
+  preference.collected(6_000);
+  assert.deepEqual(preference.flagsFor(little, 6_000), [], 'every five seconds is not often');
+  preference.collected(10_900);
+  assert.deepEqual(preference.flagsFor(little, 10_900), HURRIED);
+  preference.collected(16_000);
+  assert.deepEqual(preference.flagsFor(little, 20_800), []);
+  assert.deepEqual(preference.flagsFor(little, 20_900), SMALL);
 });
 
 test('where memory is short it keeps the process small, however often it collects', () => {
