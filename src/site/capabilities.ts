@@ -2,7 +2,7 @@
 import type { MessageFormat } from './observe/message-format.ts';
 import { isKind, type Kind } from './resources.ts';
 
-export type Capability = 'pods' | 'service-accounts' | 'attached-connectors' | 'secured-access' | 'services';
+export type Capability = 'pods' | 'service-accounts' | 'attached-connectors' | 'secured-access' | 'services' | 'container-networks';
 
 export type Capabilities = ReadonlySet<Capability>;
 

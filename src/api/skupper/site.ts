@@ -59,7 +59,7 @@ const siteRecord = object('One site of the network.', {
   id: optional(text('The id of the site.')),
   name: optional(text('The name of the site.')),
   namespace: optional(text('The namespace of the site.')),
-  platform: optional(text('What the site runs on: `kubernetes` or `linux`.')),
+  platform: optional(text('Platform of the site: `kubernetes`, `linux`, `podman` or `docker`.')),
   version: optional(text("The version of the site's router.")),
   links: optional(listOf(linkRecord, 'The links that the site opens.')),
   services: optional(listOf(serviceRecord, 'The routing keys that the site has connectors or listeners of.')),

@@ -10,6 +10,19 @@ export const linux: Platform = {
   wording: 'codes',
 };
 
+/** Container engines that can run the routers of a site on a machine. */
+export const engines = ['podman', 'docker'] as const;
+
+export type Engine = (typeof engines)[number];
+
+/**
+ * Returns the platform of the process. The unit that starts a router in a container sets `EARSHOT_PLATFORM` to the name of its engine.
+ */
+export function machinePlatform(name: string | undefined = process.env['EARSHOT_PLATFORM']): Platform {
+  const engine = engines.find((each) => each === name);
+  return engine === undefined ? linux : { ...linux, name: engine, capabilities: new Set(['container-networks']) };
+}
+
 /** The router listens on addresses of the machine itself. */
 export function machineReach(): Reach {
   return { kind: 'direct', hosts: machineHosts() };

@@ -5,7 +5,7 @@ import { makeDirectory } from '../../files/durable.ts';
 import { DirectoryBundles } from '../../trust/disk/bundles.ts';
 import { ConfirmedRevocations } from './confirmed-revocations.ts';
 import type { NamespaceLayout } from './layout.ts';
-import { linux, machineReach } from './machine.ts';
+import { machinePlatform, machineReach } from './machine.ts';
 import { OfflineLinkFiles } from './offline-links.ts';
 import { LeaderLock, SiblingRouters } from './routers.ts';
 import { FileSource } from './source.ts';
@@ -32,7 +32,7 @@ function linuxPlatform({ layout, router, log }: SiteOptions): SitePlatform {
   const stores = openStores(layout, issued, log);
   const source = new FileSource({ layout, log, issued });
   return {
-    ...linux,
+    ...machinePlatform(),
     namespace: layout.namespace,
     source,
     stores,
