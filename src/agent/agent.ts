@@ -1,7 +1,9 @@
 import { performance } from 'node:perf_hooks';
 import type { IssuedCertificate, RouterConfig, RouterHooks } from '../router/contract.ts';
 import { noTrust } from '../site/observe/trust-facts.ts';
+import type { Site } from '../api/skupper/index.ts';
 import type { SitePlan } from '../site/plan/plan.ts';
+import { siteNetworks } from '../site/networks.ts';
 import { allOf, nameOf } from '../site/resources.ts';
 import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
@@ -85,6 +87,7 @@ export class Agent implements AsyncDisposable {
       wording: platform.wording,
       routerState: () => this.#router.state,
       serving: () => platform.siblings.serving(),
+      networkRouters: () => platform.siblings.networkRouters?.() ?? [],
       clock,
       log,
     });
@@ -252,7 +255,7 @@ export class Agent implements AsyncDisposable {
       unreadSite === undefined ? 'this namespace has no Site; create one' : `nothing runs in this namespace, since ${unreadSite}`;
     if (plan.site !== undefined || this.#router.config !== undefined)
       await this.#router.apply(await this.#configOf(plan, this.#identity, reachedAt));
-    this.#unready = plan.site === undefined ? siteless : undefined;
+    this.#unready = plan.site === undefined ? siteless : unlistedNetwork(plan.site, this.#options.platform.network);
   }
 
   async #configOf(plan: SitePlan, { id, key }: Identity, reachedAt: Snapshot['reachedAt']): Promise<RouterConfig> {
@@ -263,6 +266,7 @@ export class Agent implements AsyncDisposable {
       site: { id, name, namespace: platform.namespace, platform: platform.name, version },
       siteKey: key,
       router,
+      ...(platform.network === undefined ? {} : { network: platform.network }),
       ...plan.config,
       revoked: await this.#signing.revocations(),
       ...(siblings === undefined ? {} : { siblings }),
@@ -326,6 +330,12 @@ export class Agent implements AsyncDisposable {
   #sayOnce(what: string, error: unknown, message: string): void {
     this.#once.say(`${what}: ${message}`, () => this.#options.log.error({ error }, message));
   }
+}
+
+/** Reason why the router of a network carries nothing; undefined on the network of the machine. */
+function unlistedNetwork(site: Site, network: string | undefined): string | undefined {
+  if (network === undefined || siteNetworks(site).includes(network)) return undefined;
+  return `the Site does not list the network ${network}; add it to settings.networks of the Site, or stop this router`;
 }
 
 function signingOf(

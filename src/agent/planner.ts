@@ -17,7 +17,7 @@ export interface PlanInput {
   readonly issued: BundleSet;
   /** PEM certificate that verifies the site's own CA. */
   readonly siteAuthority: string | undefined;
-  readonly platform: Pick<Platform, 'capabilities' | 'defaults' | 'access'>;
+  readonly platform: Pick<Platform, 'capabilities' | 'defaults' | 'access'> & { readonly network?: string };
   readonly reach: Reach;
   readonly bundleLocation: (name: string) => string;
 }
@@ -60,6 +60,7 @@ export class Planner {
       capabilities: platform.capabilities,
       defaults: platform.defaults,
       access: platform.access,
+      network: platform.network,
       ...(snapshot.pods === undefined ? {} : { pods: snapshot.pods }),
       ...(snapshot.services === undefined ? {} : { services: snapshot.services }),
       ...(snapshot.attachedServers === undefined ? {} : { attachedServers: snapshot.attachedServers }),

@@ -8,6 +8,7 @@ import type { Endpoint, Link } from '../api/skupper/index.ts';
 import type { Learned, ProxyConfig, RouterState, SiblingConfig, SiteEndpoint, SiteKey, TlsBundle } from '../router/contract.ts';
 import type { Platform } from '../site/capabilities.ts';
 import type { AttachedServers, SelectablePod, ServiceMaterial } from '../site/material.ts';
+import type { NetworkRouter } from '../site/networks.ts';
 import type { AnyStatus } from '../site/observe/observe.ts';
 import type { SitePlan } from '../site/plan/plan.ts';
 import type { ResourceProblem } from '../site/problem.ts';
@@ -21,6 +22,8 @@ import type { StaleStatus } from './stale-status.ts';
 
 export interface SitePlatform extends Platform {
   readonly namespace: string;
+  /** Container network of this router; undefined for routers on the network of a machine or a pod. */
+  readonly network?: string;
   readonly source: Source;
   readonly stores: RouterStores;
   readonly signing: Signing;
@@ -181,12 +184,15 @@ export interface Leadership {
 export interface Siblings {
   /** @param expected whether the site is to have several routers @returns undefined if this router does not need to know others */
   config(expected: boolean): Promise<SiblingConfig | undefined>;
+  /** Whether another router runs that can lead. */
   run(): Promise<boolean>;
   /**
    * Names of replicas that serve clients and are not shutting down. This router becomes ready only when it reaches the same sites as they
    * do.
    */
   serving(): readonly string[];
+  /** Running routers of container networks, as of the last call of `config`. */
+  networkRouters?(): readonly NetworkRouter[];
 }
 
 /** Links that other sites can use without a token. Read access is enough to link, so they are for the site's owner only. */

@@ -5,6 +5,7 @@ import { observeSite, type AnyStatus } from '../site/observe/observe.ts';
 import type { MessageFormat } from '../site/observe/message-format.ts';
 import type { Observation } from '../site/observe/view.ts';
 import type { SitePlan } from '../site/plan/plan.ts';
+import type { NetworkRouter } from '../site/networks.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import type { Reach } from '../site/site-endpoints.ts';
 import type { ResourceKey } from '../site/resources.ts';
@@ -29,6 +30,8 @@ export interface ReporterOptions {
   readonly routerState: () => RouterState | undefined;
   /** See `Siblings.serving`. */
   readonly serving: () => readonly string[];
+  /** See `Siblings.networkRouters`. */
+  readonly networkRouters: () => readonly NetworkRouter[];
   readonly clock: () => number;
   readonly log: Logger;
 }
@@ -60,10 +63,11 @@ export class Reporter {
   report(): void {
     if (this.#seen === undefined) return;
     const { snapshot, plan, problems, trust } = this.#seen;
-    const { statuses, reach, controller, wording, routerState, serving, clock } = this.#options;
+    const { statuses, reach, controller, wording, routerState, serving, networkRouters, clock } = this.#options;
     const now = reach();
     const others = serving();
-    const from = [snapshot, plan, problems, trust, now, others];
+    const ofNetworks = networkRouters();
+    const from = [snapshot, plan, problems, trust, now, others, ofNetworks];
     if (this.#reported !== undefined && isSame(this.#reported, from)) return;
     const router = routerState();
     const { resources } = snapshot;
@@ -78,6 +82,7 @@ export class Reporter {
       trust,
       reach: now,
       serving: others,
+      networkRouters: ofNetworks,
       controller,
       wording,
       ...ofRouter,

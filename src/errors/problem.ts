@@ -1,4 +1,4 @@
-import { catalogue, type ErrorCode, type ShownAs } from './catalogue.ts';
+import { catalogue, type ShownAs } from './catalogue.ts';
 import { EarshotError } from './earshot-error.ts';
 
 /** Why something does not work: for a status, a log line and a metric. */
@@ -11,10 +11,13 @@ export interface Problem {
 /** Converts an error for a status. A code of Node.js (`EADDRINUSE`) becomes one of the catalogue; the message keeps it. */
 export function problemOf(error: unknown): Problem {
   const code = error instanceof EarshotError ? error.code : codeOfSystem(error);
-  return { code: isCondition(code) ? code : 'failed', message: error instanceof Error ? error.message : String(error) };
+  return { code: isConditionCode(code) ? code : 'failed', message: error instanceof Error ? error.message : String(error) };
 }
 
-const isCondition = (code: ErrorCode): code is ShownAs<'condition'> => catalogue.get(code)?.[0].includes('condition') === true;
+/** Whether a text is the code of a problem. */
+export function isConditionCode(code: string): code is ShownAs<'condition'> {
+  return catalogue.get(code)?.[0].includes('condition') === true;
+}
 
 function codeOfSystem(error: unknown): Problem['code'] {
   if (!(error instanceof Error) || !('code' in error)) return 'failed';

@@ -18,6 +18,11 @@ export interface RouterConfig {
   readonly siteKey: SiteKey;
   /** Unique among the routers of the site: `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`. */
   readonly router: string;
+  /**
+   * Container network of this router; undefined for routers on the network of the machine or of a pod. A router of a network reports the
+   * states of its listeners and connectors to the other routers of its site, which have others.
+   */
+  readonly network?: string;
   /** Whether this is an edge site, whose router carries nothing between other sites. */
   readonly edge: boolean;
   readonly listeners: readonly ListenerConfig[];
@@ -142,8 +147,11 @@ export interface AccessConfig {
 
 /** How the routers of a site link to each other. */
 export type SiblingConfig =
-  /** On one machine: over Unix sockets that only the site's user can open. The routers share their ports. */
-  | { readonly kind: 'unix'; readonly socket: string; readonly others: readonly string[] }
+  /**
+   * On one machine: over Unix sockets that only the site's user can open. `sharesPorts`: whether others have the same ports; false if each
+   * of them is in another network namespace.
+   */
+  | { readonly kind: 'unix'; readonly socket: string; readonly others: readonly string[]; readonly sharesPorts: boolean }
   /**
    * Each router at its own address: over mutual TLS, with an authority for this site only. `router` is its name within the site. The peer
    * at an address must prove the site's key and that name.
@@ -170,6 +178,8 @@ export interface RouterState {
    * absent.
    */
   readonly siblingLinks?: Readonly<Record<string, Readonly<Record<string, SiblingLinkState>>>>;
+  /** States of the listeners and connectors of routers with a `network`, by router and part; empty for other routers of the site. */
+  readonly siblingParts?: Readonly<Record<string, Readonly<Record<string, SiblingPartState>>>>;
   /** Sibling links of this router: why other routers of the site cannot link to it, and the links that it opens to them, by router. */
   readonly siblings?: { readonly problem?: Problem; readonly links: Readonly<Record<string, LinkState>> };
   /** All reachable routers, this one first, computed when read. Read it at once and do not keep it. */
@@ -230,6 +240,12 @@ export interface LinkState {
 export interface SiblingLinkState extends Pick<LinkState, 'operational' | 'remoteSiteId' | 'remoteSiteName'> {
   /** Whole sentence. */
   readonly problem?: string;
+}
+
+/** State of a listener or of a connector. */
+export interface SiblingPartState {
+  readonly listener?: ListenerState;
+  readonly connector?: ConnectorState;
 }
 
 export interface AccessState {

@@ -4,10 +4,13 @@ import { bounded, guard } from '../telemetry/boundary.ts';
 import {
   DEFAULT_LIVENESS,
   type IssuedCertificate,
+  type LinkState,
   type Router,
   type RouterConfig,
   type RouterHooks,
   type RouterState,
+  type SiblingLinkState,
+  type SiblingPartState,
 } from './contract.ts';
 import { LinkError } from './link/link-errors.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
@@ -27,7 +30,9 @@ import { createClosingSlots } from './link/session/connection.ts';
 import { Liveness } from './link/session/liveness.ts';
 import { linkMetrics, showMetrics } from './link/link-metrics.ts';
 import { refuse } from './link/refusal.ts';
-import { SiblingLinks } from './link/sibling-links.ts';
+import { siblingLinkFormat } from './link/sibling-links.ts';
+import { siblingPartFormat } from './link/sibling-parts.ts';
+import { SiblingReports } from './link/sibling-reports.ts';
 import { relay, type LiveRelay } from './link/relay.ts';
 import { requestRenewal } from './link/session/renewal.ts';
 import { nextStep } from './link/route.ts';
@@ -39,7 +44,7 @@ import type { Routing } from '../routing/contract.ts';
 import { messageTime } from '../routing/limits.ts';
 import { LONGEST_TEXT, routerId, siteOf } from '../routing/names.ts';
 import { createRouting } from '../routing/routing.ts';
-import { LEAVING, ROUTE_FIELD, VERSIONS, VIA_FIELD } from './wire.ts';
+import { LEAVING, ROUTE_FIELD, SIBLING_PART, VERSIONS, VIA_FIELD } from './wire.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 import { revokedOf, revokedSets, type Party } from '../identity/revocation.ts';
 import { printableAscii } from '../text/printable.ts';
@@ -90,7 +95,8 @@ class JoinedRouter implements Router, LinkHost {
   readonly #feed: RoutingDriver;
   readonly #local: LocalSide;
   readonly #configured = new ConfiguredLinks(this);
-  readonly #siblingLinks: SiblingLinks;
+  readonly #siblingLinks: SiblingReports<LinkState, SiblingLinkState>;
+  readonly #siblingParts: SiblingReports<SiblingPartState, SiblingPartState>;
   readonly #listeners = new Set<() => void>();
   readonly #hideMetrics: () => void;
   readonly #endNames: () => void;
@@ -121,7 +127,8 @@ class JoinedRouter implements Router, LinkHost {
     this.siteKey = siteKey;
     this.self = routerId(site.id, router);
     this.#config = config;
-    this.#siblingLinks = new SiblingLinks(site.id);
+    this.#siblingLinks = new SiblingReports(site.id, siblingLinkFormat);
+    this.#siblingParts = new SiblingReports(site.id, siblingPartFormat);
     this.#routing = createRouting({ router, site, siteKey });
     this.#feed = new RoutingDriver({
       log,
@@ -166,7 +173,7 @@ class JoinedRouter implements Router, LinkHost {
     this.#state ??= {
       ...this.#local.state,
       ...this.#configured.state,
-      ...this.#siblingLinks.state,
+      ...this.#siblingState,
       // Computed on access, since most readers of the state do not use it.
       get network() {
         return network();
@@ -174,6 +181,11 @@ class JoinedRouter implements Router, LinkHost {
       staleNames: hostNames.stale,
     };
     return this.#state;
+  }
+
+  get #siblingState(): Pick<RouterState, 'siblingLinks' | 'siblingParts'> {
+    const [siblingLinks, siblingParts] = [this.#siblingLinks.heard, this.#siblingParts.heard];
+    return siblingLinks === undefined || siblingParts === undefined ? {} : { siblingLinks, siblingParts };
   }
 
   get #network(): RouterState['network'] {
@@ -189,7 +201,7 @@ class JoinedRouter implements Router, LinkHost {
     this.#revoked = revokedSets(config.revoked, config.site.id);
     // First of all, since what follows may throw, and the change would not be detected again.
     if (sites.symmetricDifference(this.#revoked.sites).size > 0) this.#block();
-    this.#sharesPorts ||= config.siblings?.kind === 'unix';
+    this.#sharesPorts ||= config.siblings?.kind === 'unix' && config.siblings.sharesPorts;
     this.liveness.apply({ ...DEFAULT_LIVENESS, ...config.liveness });
     this.#local.apply(config.listeners, config.connectors, this.#sharesPorts);
     this.#stateFacts();
@@ -252,7 +264,7 @@ class JoinedRouter implements Router, LinkHost {
     if (!isVia(asked.fields))
       return refuse(stream, 400, 'http_request_error', `${VIA_FIELD} is malformed: it holds ids of sites, separated by one space`);
     const head = { ...asked, fields: writeVia(asked.fields, from, this.#config.site.id) };
-    const step = nextStep(head.fields[ROUTE_FIELD], this.self, this.#config.edge);
+    const step = nextStep(head.fields[ROUTE_FIELD], this.self, this.#config.edge, from.site);
     const revoked = revokedOf({ ...from, path: pathOf(head.fields) }, this.#revoked);
     if (revoked !== undefined) {
       linkMetrics.refused.inc({ reason: 'revoked' });
@@ -292,7 +304,13 @@ class JoinedRouter implements Router, LinkHost {
   }
 
   siblingMessage(link: Link, message: Buffer): void {
-    if (this.#siblingLinks.hear(link, message)) this.changed();
+    const reports = message[0] === SIBLING_PART ? this.#siblingParts : this.#siblingLinks;
+    if (reports.hear(link, message)) this.changed();
+  }
+
+  #reportToSiblings(): void {
+    this.#siblingLinks.tell(() => this.#configured.state.links);
+    if (this.#config.network !== undefined) this.#siblingParts.tell(() => partsOf(this.#local.state));
   }
 
   changed(): void {
@@ -304,7 +322,7 @@ class JoinedRouter implements Router, LinkHost {
     'look/router-change',
     () => {
       this.#notify = undefined;
-      guard('look/sibling-links', this, () => this.#siblingLinks.tell(() => this.#configured.state.links));
+      guard('look/sibling-links', this, () => this.#reportToSiblings());
       for (const listener of this.#listeners) guard('look/router-listener', listener, call);
     },
     () => {
@@ -318,6 +336,7 @@ class JoinedRouter implements Router, LinkHost {
       this.#linkLog.of(link.owner).info({ link: id, router, site: peer.site.name, cost, dialed }, 'adjacent router');
       this.#feed.up(link);
       this.#siblingLinks.up(link);
+      this.#siblingParts.up(link);
       this.#configured.linkUp(link);
       // The link was accepted before the shutdown began.
       if (this.#leaving) this.#announceShutdown(link);
@@ -328,6 +347,7 @@ class JoinedRouter implements Router, LinkHost {
       this.#linkLog.of(link.owner).info({ link: link.id, router: link.router, reason: link.reason }, 'adjacency ended');
       this.#feed.down(link);
       this.#siblingLinks.down(link);
+      this.#siblingParts.down(link);
       this.#configured.linkDown(link);
       this.changed();
     },
@@ -393,6 +413,13 @@ class JoinedRouter implements Router, LinkHost {
 }
 
 const call = (listener: () => void): void => listener();
+
+function partsOf({ listeners, connectors }: LocalSide['state']): Readonly<Record<string, SiblingPartState>> {
+  return Object.fromEntries([
+    ...Object.entries(listeners).map(([name, listener]) => [name, { listener }] as const),
+    ...Object.entries(connectors).map(([name, connector]) => [name, { connector }] as const),
+  ]);
+}
 
 /** Waits for some milliseconds, but not beyond `end`, a time of `performance.now()`. */
 function until(end: number, milliseconds: number): Promise<void> {

@@ -39,3 +39,5 @@ export const LEAVING = 0xf2;
 export const ENDPOINTS = 0xf3;
 /** State of a link that the sender opens, between routers of one site: a JSON object with `link`. */
 export const SIBLING_LINK = 0xf4;
+/** State of a listener or connector of the sender, between routers of one site: a JSON object with `part`. */
+export const SIBLING_PART = 0xf5;

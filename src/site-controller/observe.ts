@@ -57,6 +57,7 @@ export function observeNamespace(view: NamespaceView, { problems, trust }: Obser
         problems: [],
         selectedPods: attached.selected,
         heldPorts: [],
+        networks: new Map(),
       },
       wording: 'words',
       problems: [...ofSites, ...absent, ...problems, ...passedOn(problems, resources), ...ofSettings],

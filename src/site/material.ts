@@ -7,6 +7,8 @@ export interface Material {
   readonly defaults: FieldDefaults;
   /** As `Platform.access`. */
   readonly access?: AccessRules | undefined;
+  /** Container network of this router; undefined for routers on the network of the machine. */
+  readonly network?: string | undefined;
   /** Pods of the site's namespace; undefined if the platform has none. */
   readonly pods?: readonly SelectablePod[];
   /** Servers that AttachedConnectors of other namespaces select for this site; undefined if the platform has none. */

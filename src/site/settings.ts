@@ -24,6 +24,8 @@ export const SETTING = {
   grantPort: 'grant-port',
   observer: 'observer',
   probe: 'probe',
+  networks: 'networks',
+  network: 'network',
   proxy: 'proxy-configuration',
 } as const;
 
@@ -33,6 +35,8 @@ const SILENCE_WANTED = 'a length of time from 500ms to 1h, such as 10s or 1m30s'
 
 const any: Setting = {};
 const onKubernetes: Setting = { on: 'kubernetes' };
+/** Values of the settings of networks are checked by `networks.ts`. */
+const onMachines: Setting = { on: 'machine' };
 
 const settingsOf: { readonly [K in Kind]?: Readonly<Record<string, Setting>> } = {
   Site: {
@@ -41,6 +45,7 @@ const settingsOf: { readonly [K in Kind]?: Readonly<Record<string, Setting>> } =
     [SETTING.linkLifetime]: { wanted: 'a length of time from 10s, such as 720h', isValid: isLifetime },
     [SETTING.suspectAfter]: { wanted: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
     [SETTING.deadAfter]: { wanted: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
+    [SETTING.networks]: onMachines,
     [SETTING.grantPort]: { on: 'machine', wanted: 'a port, 0 to 65535', isValid: isPortOrZero },
     size: onKubernetes,
     ingressClassName: onKubernetes,
@@ -48,9 +53,9 @@ const settingsOf: { readonly [K in Kind]?: Readonly<Record<string, Setting>> } =
     'router-data-connection-count': { on: 'kubernetes', wanted: 'a whole number', isValid: isCount },
     'disable-anti-affinity': { on: 'kubernetes', ...oneOf('true', 'false') },
   },
-  Listener: { [SETTING.observer]: oneOf('auto', 'none', 'http1', 'http2') },
-  MultiKeyListener: { [SETTING.observer]: oneOf('auto', 'none', 'http1', 'http2') },
-  Connector: { [SETTING.probe]: oneOf('auto', 'none') },
+  Listener: { [SETTING.observer]: oneOf('auto', 'none', 'http1', 'http2'), [SETTING.network]: onMachines },
+  MultiKeyListener: { [SETTING.observer]: oneOf('auto', 'none', 'http1', 'http2'), [SETTING.network]: onMachines },
+  Connector: { [SETTING.probe]: oneOf('auto', 'none'), [SETTING.network]: onMachines },
   Link: { [SETTING.proxy]: any },
   RouterAccess: { domain: onKubernetes, ingressClassName: onKubernetes },
   SecuredAccess: { domain: onKubernetes, ingressClassName: onKubernetes },

@@ -365,7 +365,9 @@ export class Site {
     if (sibling === undefined) return {};
     if (sibling.shares !== undefined) {
       const others = this.mate !== undefined && this.mate.#runs ? [socketOf(this.mate)] : [];
-      return others.length > 0 || sibling.shares === 'expected' ? { siblings: { kind: 'unix', socket: socketOf(this), others } } : {};
+      return others.length > 0 || sibling.shares === 'expected'
+        ? { siblings: { kind: 'unix', socket: socketOf(this), others, sharesPorts: true } }
+        : {};
     }
     const tls = testBundle(this.index, 200 + this.siblingGeneration, this.siblingEnds, this.#site);
     const others = [{ router: sibling.router === 'main' ? 'second' : 'main', host: hostOf(sibling.index), port: SIBLING_PORT }];

@@ -5,6 +5,7 @@ import {
   hasMatchingListener,
   host,
   includeNotReadyPods,
+  NETWORK_SETTING,
   port,
   routingKey,
   selectedPods,
@@ -37,7 +38,7 @@ export const connectorSpec = object(
     settings: optional(
       mapOf(
         text('The value of the setting.'),
-        'Further settings by name. `probe`: `auto`, or `none` to open no connection to the server but those of clients.',
+        'Further settings by name. `probe`: `auto`, or `none` to open no connection to the server but those of clients. ' + NETWORK_SETTING,
       ),
     ),
   },

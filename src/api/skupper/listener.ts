@@ -2,11 +2,11 @@ import { flag, object, optional } from '../schema.ts';
 import {
   exposePodsByName,
   host,
+  listenerSettings,
   observer,
   port,
   requireClientCert,
   routingKey,
-  settings,
   statusWith,
   tlsCredentials,
   type,
@@ -29,7 +29,7 @@ export const listenerSpec = object('What clients connect to, and where that lead
   type,
   observer,
   exposePodsByName,
-  settings,
+  settings: listenerSettings,
 });
 
 export const listenerStatus = statusWith(

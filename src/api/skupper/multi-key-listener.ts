@@ -1,5 +1,5 @@
 import { flag, integer, listOf, mapOf, object, optional, text } from '../schema.ts';
-import { exactlyOne, host, observer, port, requireClientCert, routingKey, settings, statusWith, tlsCredentials } from './parts.ts';
+import { exactlyOne, host, listenerSettings, observer, port, requireClientCert, routingKey, statusWith, tlsCredentials } from './parts.ts';
 
 const priority = object('One key takes all, the next one only where it cannot be reached.', {
   routingKeys: listOf(
@@ -37,7 +37,7 @@ export const multiKeyListenerSpec = object('What clients connect to, and where t
   tlsCredentials: optional(tlsCredentials('that clients are shown.')),
   requireClientCert: optional(flag(requireClientCert, { default: false })),
   observer,
-  settings,
+  settings: listenerSettings,
 });
 
 const byPriority = {

@@ -38,6 +38,12 @@ export function tlsCredentials(use: string) {
   );
 }
 
+/** Setting of Listeners and Connectors. */
+export const NETWORK_SETTING =
+  '`network`: the container network in which it is served, on machines with Podman or Docker; `settings.networks` of the Site lists it.';
+
+export const listenerSettings = optional(mapOf(text('The value of the setting.'), `Further settings by name. ${NETWORK_SETTING}`));
+
 export const settings = optional(mapOf(text('The value of the setting.'), 'Further settings by name, for what has no field of its own.'));
 
 /** Only `tcp` is supported. Other values are admitted and then reported in the resource's status. */

@@ -27,7 +27,8 @@ export const siteSpec = object('How the site takes part in the network.', {
     mapOf(
       text('The value of the setting.'),
       'Further settings by name, for what has no field of its own. `link-suspect-after`, such as `2s`: after how long a silence of the other ' +
-        'end new connections avoid a link. `link-dead-after`, such as `30s`: after how long the link is given up.',
+        'end new connections avoid a link. `link-dead-after`, such as `30s`: after how long the link is given up. `networks`: container ' +
+        'networks in which the site has a router, separated by commas, on machines with Podman or Docker.',
     ),
   ),
 });

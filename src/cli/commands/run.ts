@@ -7,6 +7,7 @@ import { drainOption, memoryOption } from './router-options.ts';
 
 interface RunOptions {
   readonly router?: string;
+  readonly network?: string;
   readonly httpPort: number;
   readonly logLevel: LogLevel;
   readonly drainTimeout: number;
@@ -19,6 +20,7 @@ export function addRun(program: Command): void {
     .command('run')
     .description('run the site of the namespace, in the foreground')
     .option('--router <name>', 'which router of the site, where several run')
+    .option('--network <name>', 'serve the part of the site in this container network; settings.networks of the Site lists it')
     .addOption(
       new Option('--http-port <number>', 'loopback port of /metrics, /livez and /readyz; 0 for any').argParser(portNumber).default(0),
     )
@@ -26,9 +28,17 @@ export function addRun(program: Command): void {
     .addOption(memoryOption())
     .addOption(new Option('--log-level <level>').choices(logLevels).default('info'))
     .addOption(namespaceOption())
-    .addHelpText('after', examples('earshot run', 'earshot -n west run --http-port 9100', 'earshot -n west run --router second'))
+    .addHelpText(
+      'after',
+      examples(
+        'earshot run',
+        'earshot -n west run --http-port 9100',
+        'earshot -n west run --router second',
+        'earshot -n west run --network apps',
+      ),
+    )
     .addHelpText('after', '\nFiles below input/ may change while it runs. SIGHUP reads them all again, SIGTERM ends it in order.')
-    .action(async ({ router, httpPort, logLevel, drainTimeout, memory: most }: RunOptions, command: Command) => {
+    .action(async ({ router, network, httpPort, logLevel, drainTimeout, memory: most }: RunOptions, command: Command) => {
       applyV8Flags();
       // Without a handler SIGHUP would end the process. No reload is needed during start, which reads all files, or during
       // shutdown.
@@ -36,7 +46,11 @@ export function addRun(program: Command): void {
       const { requireOwnNamespace } = await import('../own-namespace.ts');
       await requireOwnNamespace(namespaceOf(command));
       const { runSite } = await import('../processes/run-site.ts');
-      const given = { ...(router === undefined ? {} : { router }), ...(most === undefined ? {} : { memory: most }) };
+      const given = {
+        ...(router === undefined ? {} : { router }),
+        ...(network === undefined ? {} : { network }),
+        ...(most === undefined ? {} : { memory: most }),
+      };
       await runSite({ namespace: namespaceOf(command), ...given, httpPort, logLevel, drainSeconds: drainTimeout / 1000 }, untilStopped());
     });
 }

@@ -4,9 +4,10 @@ import { RouterApi } from '../../agent/api/router-api.ts';
 import { DEFAULT_PORTS } from '../../api/skupper/names.ts';
 import { VERSION } from '../../version.ts';
 import { DEFAULT_ROUTER, layoutOf, requireLabel, routerFiles, type NamespaceLayout } from '../../platform/linux/layout.ts';
-import { announceRouter, lockRouter, runningRouters, withdrawRouter } from '../../platform/linux/routers.ts';
+import { announceRouter, leadingRouters, lockRouter, withdrawRouter } from '../../platform/linux/routers.ts';
 import { serveApi } from '../../platform/linux/router-api.ts';
 import { makeNamespace, startSite } from '../../platform/linux/site.ts';
+import { isNetworkAlias, networkFault, networkRouterName } from '../../site/networks.ts';
 import { starting, timestamp } from '../../agent/stale-status.ts';
 import { markStale } from '../../platform/linux/stale-status.ts';
 import { openFilesLimit } from '../../telemetry/open-files.ts';
@@ -17,6 +18,7 @@ import { serveTelemetry } from './telemetry-http.ts';
 import { createLogger, type LogLevel, type Logger } from '../../telemetry/log.ts';
 import { reportMissingInternals } from '../../net/node-internals.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
+import { CliError } from '../errors.ts';
 import { aborted } from '../../work/pause.ts';
 import { followMemory } from './gc-policy.ts';
 import { widenFileTable } from './file-table.ts';
@@ -27,6 +29,8 @@ export interface RunCommand {
   readonly namespace: string;
   /** Name of the router in the site. Default: the first. */
   readonly router?: string;
+  /** Container network of the router, which then serves only the part of the site in that network. */
+  readonly network?: string;
   /** HTTP port on the loopback address; 0 for any free port. The port is written to `runtime/run/ROUTER.json`. */
   readonly httpPort: number;
   readonly logLevel: LogLevel;
@@ -42,7 +46,9 @@ export interface RunCommand {
  */
 export async function runSite(options: RunCommand, until: AbortSignal): Promise<void> {
   const layout = layoutOf(options.namespace);
-  const router = options.router ?? DEFAULT_ROUTER;
+  const { network } = options;
+  if (network !== undefined) requireNetwork(network);
+  const router = options.router ?? (network === undefined ? DEFAULT_ROUTER : networkRouterName(network));
   requireLabel(router, 'router');
   const log = createLogger({ level: options.logLevel, component: 'router' }).child({ namespace: layout.namespace, router });
   logInternalErrors(log);
@@ -57,7 +63,8 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   // Removes the socket of a killed process.
   await withdrawRouter(layout, router);
   // Statuses that a previous process wrote are not valid for this one, so they are marked as stale.
-  if ((await runningRouters(layout)).length === 0) await markStale(layout.runtime.resources, starting, timestamp());
+  if (network === undefined && (await leadingRouters(layout)).length === 0)
+    await markStale(layout.runtime.resources, starting, timestamp());
   let unready: () => string | undefined = () => 'starting';
   let site: Agent | undefined;
   const reload = bounded('pass/reload', () => {
@@ -84,11 +91,12 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     live: () => undefined,
     ready: () => unready(),
   });
-  await announceRouter(layout, { pid: process.pid, router, httpPort: telemetry.port, startedAt, version: VERSION });
+  const inNetwork = network === undefined ? {} : { network, ...announcedAliases(process.env['EARSHOT_ALIASES']) };
+  await announceRouter(layout, { pid: process.pid, router, httpPort: telemetry.port, startedAt, version: VERSION, ...inNetwork });
   try {
     const { memory } = options;
     const start: typeof startRouter = (config, hooks, given) => startRouter(config, hooks, { ...given, memory });
-    await using started = await startSite({ layout, router, version: VERSION, log, start });
+    await using started = await startSite({ layout, router, network, version: VERSION, log, start });
     site = started;
     unready = () => started.unready;
     process.on('SIGHUP', reload);
@@ -104,6 +112,18 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     await withdrawRouter(layout, router).catch((error: unknown) => log.warn({ error }, 'files that tell of this router stay behind'));
   }
   log.info('stopped');
+}
+
+/** @throws CliError `usage` */
+function requireNetwork(network: string): void {
+  const fault = networkFault(network);
+  if (fault !== undefined) throw new CliError('usage', `The router of a network cannot start: ${fault}`);
+}
+
+/** @param text names in DNS, separated by commas; the unit that starts the container sets them */
+function announcedAliases(text: string | undefined): { readonly aliases?: readonly string[] } {
+  if (text === undefined) return {};
+  return { aliases: text.split(',').filter((alias) => isNetworkAlias(alias)) };
 }
 
 function tellRunning(log: Logger, layout: NamespaceLayout, router: string, httpPort: number, memory: number): void {

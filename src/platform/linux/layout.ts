@@ -62,6 +62,10 @@ export interface RunningRouter {
   /** RFC 3339. */
   readonly startedAt: string;
   readonly version: string;
+  /** Container network; undefined for routers on the machine's own network, which manage the site. */
+  readonly network?: string;
+  /** Names of the router in that network, if they are known. */
+  readonly aliases?: readonly string[];
 }
 
 export const DEFAULT_ROUTER = 'router';

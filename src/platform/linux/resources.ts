@@ -12,7 +12,7 @@ import { linux } from './machine.ts';
 import { RenewalRequestFiles } from './renewal-requests.ts';
 import { locationText } from './report.ts';
 import type { NamespaceLayout } from './layout.ts';
-import { runningRouters } from './routers.ts';
+import { leadingRouters, runningRouters } from './routers.ts';
 import { listRuntime, readProblems, readRuntime } from './runtime-resources.ts';
 import { isStarting } from './starting-process.ts';
 import { stopped } from './stale-status.ts';
@@ -43,13 +43,13 @@ export function directoryResources(layout: NamespaceLayout, commandFlags: string
   // second.
   const runs = async (): Promise<boolean> => {
     for (const end = performance.now() + START_WITHIN; ; await pause(LOOK_EVERY)) {
-      if ((await runningRouters(layout)).length > 0) return true;
+      if ((await leadingRouters(layout)).length > 0) return true;
       const now = performance.now();
       if (now >= end || now - lookedAt < SEARCH_EVERY) return false;
       if (await isStarting(layout)) continue;
       // It may have announced itself, or ended, in the meantime.
       lookedAt = performance.now();
-      return (await runningRouters(layout)).length > 0;
+      return (await leadingRouters(layout)).length > 0;
     }
   };
   return {
@@ -80,7 +80,10 @@ async function aboutOf(layout: NamespaceLayout): Promise<About> {
   const [routers, problems] = await Promise.all([runningRouters(layout), readProblems(layout)]);
   return {
     kept: ['Directory', layout.root],
-    running: routers.map(({ router, pid, version }) => `${router} (process ${pid}, version ${version})`),
+    running: routers.map(({ router, pid, version, network }) => {
+      const where = network === undefined ? '' : ` in the network ${network}`;
+      return `${router}${where} (process ${pid}, version ${version})`;
+    }),
     routers,
     problems,
     troubles: { title: `Problems with files below ${layout.input.root}`, lines: problems.map(locationText) },
@@ -94,7 +97,7 @@ function notRunning(namespace: string): string {
 
 async function listResources<K extends SkupperKind>(layout: NamespaceLayout, kind: K): Promise<readonly OfKind<K>[]> {
   const found = await listRuntime(layout, kind);
-  const runs = found.length === 0 || (await runningRouters(layout)).length > 0;
+  const runs = found.length === 0 || (await leadingRouters(layout)).length > 0;
   const taken = runs ? found : found.map((resource) => withoutRouter(resource, layout.namespace));
   const known = new Set(taken.map(({ metadata }) => metadata.name));
   const asked = (await writtenResources(layout)).flatMap(({ manifest }) => {

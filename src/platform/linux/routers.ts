@@ -9,6 +9,7 @@ import { isLocked, tryLock } from '../../files/lock.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { pause } from '../../work/pause.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { isNetworkName, type NetworkRouter } from '../../site/networks.ts';
 import { isLabel } from '../../text/names.ts';
 
 /** Length of sun_path in unix(7) without the terminating zero byte. */
@@ -59,6 +60,14 @@ export async function withdrawRouter(layout: NamespaceLayout, router: string): P
   for (const file of [state, socket, api, revoked]) await removeFile(file);
 }
 
+/** Never leads: the router of a container network, from which other sites and the machine may be unreachable. */
+export const follower: Leadership = { lead: () => false, resign: () => {} };
+
+/** Lists the running routers that may lead. Without one, nothing manages the site. */
+export async function leadingRouters(layout: NamespaceLayout): Promise<readonly RunningRouter[]> {
+  return (await runningRouters(layout)).filter(({ network }) => network === undefined);
+}
+
 /** Lists the running routers. A state file outlives a killed process, and its PID may be reused. The lock does not outlive the process. */
 export async function runningRouters(layout: NamespaceLayout): Promise<readonly RunningRouter[]> {
   return (await announced(layout)).filter(({ router }) => isLocked(lockOf(layout, router)));
@@ -67,27 +76,36 @@ export async function runningRouters(layout: NamespaceLayout): Promise<readonly 
 export class SiblingRouters implements Siblings {
   readonly #layout: NamespaceLayout;
   readonly #router: string;
+  readonly #network: string | undefined;
+  #networkRouters: readonly NetworkRouter[] = [];
 
-  constructor(layout: NamespaceLayout, router: string) {
+  /** @param network container network of the router */
+  constructor(layout: NamespaceLayout, router: string, network?: string) {
     this.#layout = layout;
     this.#router = router;
+    this.#network = network;
   }
 
   /**
    * A router with replicas opens its ports with SO_REUSEPORT, so any process of this user can share them, such as another site's. A single
    * router therefore has no config, unless two are expected: then it need not close its ports when the second one starts. Undefined too if
-   * the socket path is longer than the system allows.
+   * the socket path is longer than the system allows. Routers of other networks share no ports.
    */
   async config(expected: boolean): Promise<SiblingConfig | undefined> {
     const { socket } = routerFiles(this.#layout, this.#router);
     if (Buffer.byteLength(socket) > LONGEST_SOCKET_PATH) return undefined;
     const others = await this.#others();
-    if (others.length === 0 && !expected) return undefined;
-    return { kind: 'unix', socket, others: others.sort().map((name) => routerFiles(this.#layout, name).socket) };
+    this.#networkRouters = others.flatMap(({ network, router, aliases }) => {
+      return network === undefined ? [] : [{ network, router, ...(aliases === undefined ? {} : { aliases }) }];
+    });
+    if (others.length === 0 && !expected && this.#network === undefined) return undefined;
+    const sockets = others.map(({ router }) => routerFiles(this.#layout, router).socket).sort();
+    const sharesPorts = this.#network === undefined && (expected || others.some(({ network }) => network === undefined));
+    return { kind: 'unix', socket, others: sockets, sharesPorts };
   }
 
   async run(): Promise<boolean> {
-    return (await this.#others()).length > 0;
+    return (await this.#others()).some(({ network }) => network === undefined);
   }
 
   /** Replicas share their ports, so a client that finds a port closed at one router reaches an open one at another. */
@@ -95,9 +113,12 @@ export class SiblingRouters implements Siblings {
     return [];
   }
 
-  async #others(): Promise<string[]> {
-    const names = (await announced(this.#layout)).map(({ router }) => router);
-    return names.filter((name) => name !== this.#router && isLocked(lockOf(this.#layout, name)));
+  networkRouters(): readonly NetworkRouter[] {
+    return this.#networkRouters;
+  }
+
+  async #others(): Promise<readonly RunningRouter[]> {
+    return (await runningRouters(this.#layout)).filter(({ router }) => router !== this.#router);
   }
 }
 
@@ -125,6 +146,12 @@ async function readRouter(path: string): Promise<RunningRouter | undefined> {
 
 function isRunningRouter(value: unknown): value is RunningRouter {
   return (
-    isRecord(value) && Number.isSafeInteger(value.pid) && Number(value.pid) > 0 && typeof value.router === 'string' && isLabel(value.router)
+    isRecord(value) &&
+    Number.isSafeInteger(value.pid) &&
+    Number(value.pid) > 0 &&
+    typeof value.router === 'string' &&
+    isLabel(value.router) &&
+    (value.network === undefined || (typeof value.network === 'string' && isNetworkName(value.network))) &&
+    (value.aliases === undefined || (Array.isArray(value.aliases) && value.aliases.every((alias) => typeof alias === 'string')))
   );
 }

@@ -7,7 +7,7 @@ import { ConfirmedRevocations } from './confirmed-revocations.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { machinePlatform, machineReach } from './machine.ts';
 import { OfflineLinkFiles } from './offline-links.ts';
-import { LeaderLock, SiblingRouters } from './routers.ts';
+import { follower, LeaderLock, SiblingRouters } from './routers.ts';
 import { FileSource } from './source.ts';
 import { stopped } from './stale-status.ts';
 import { FileStatuses } from './statuses.ts';
@@ -15,6 +15,8 @@ import { openStores } from './stores.ts';
 
 export interface SiteOptions extends Omit<AgentOptions, 'platform'> {
   readonly layout: NamespaceLayout;
+  /** Container network of the router; undefined for the machine's own network. */
+  readonly network?: string | undefined;
 }
 
 /** Resolves after the first reconcile, whether or not the site runs by then. */
@@ -26,7 +28,7 @@ export async function startSite(options: SiteOptions): Promise<Agent> {
   return agent;
 }
 
-function linuxPlatform({ layout, router, log }: SiteOptions): SitePlatform {
+function linuxPlatform({ layout, router, network, log }: SiteOptions): SitePlatform {
   const issued = new DirectoryBundles(layout.internal.certs);
   const confirmed = new ConfirmedRevocations(layout, router);
   const stores = openStores(layout, issued, log);
@@ -34,13 +36,14 @@ function linuxPlatform({ layout, router, log }: SiteOptions): SitePlatform {
   return {
     ...machinePlatform(),
     namespace: layout.namespace,
+    ...(network === undefined ? {} : { network }),
     source,
     stores,
     signing: { kind: 'here', stores, offlineLinks: new OfflineLinkFiles(layout.runtime.links) },
     statuses: new FileStatuses({ layout, log, problems: () => source.problems }),
     reach: machineReach,
-    leadership: new LeaderLock(layout),
-    siblings: new SiblingRouters(layout, router),
+    leadership: network === undefined ? new LeaderLock(layout) : follower,
+    siblings: new SiblingRouters(layout, router, network),
     stopped: stopped(layout.namespace),
     confirmRevocations: (revoked) => confirmed.confirm(revoked),
   };

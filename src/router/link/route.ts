@@ -1,7 +1,7 @@
 /** Source routing: decides about a CONNECT by the routers that it still has to visit. Pure. */
 import type { RouterId } from '../../routing/contract.ts';
 import { LONGEST_PATH } from '../../routing/limits.ts';
-import { isRouterId } from '../../routing/names.ts';
+import { isRouterId, siteOf } from '../../routing/names.ts';
 
 export type RouteStep =
   /** Without a route, this router chooses the path. */
@@ -17,8 +17,9 @@ const MOST_CHARACTERS = LONGEST_PATH * 101;
 /**
  * The first router of the field must be this one and is removed. A router in the field twice is an error, so that no connection visits a
  * router twice, whatever its sender wrote.
+ * @param from ID of the site that sent the request
  */
-export function nextStep(route: string | undefined, self: RouterId, edge: boolean): RouteStep {
+export function nextStep(route: string | undefined, self: RouterId, edge: boolean, from?: string): RouteStep {
   if (route === undefined) return { kind: 'enter' };
   if (route.length > MOST_CHARACTERS) return refuse(508, 'the route is too long');
   const routers = route.split(' ');
@@ -28,7 +29,10 @@ export function nextStep(route: string | undefined, self: RouterId, edge: boolea
   if (routers[0] !== self) return refuse(421, 'the route begins with another router');
   const next = routers[1];
   if (next === undefined) return { kind: 'accept' };
-  if (edge) return refuse(502, 'an edge site carries nothing between others');
+  const own = siteOf(self);
+  // Routers of an edge site carry the site's own connections for each other.
+  if (edge && from !== own && !routers.every((router) => siteOf(router) === own))
+    return refuse(502, 'an edge site carries nothing between others');
   return { kind: 'forward', next, rest: route.slice(self.length + 1) };
 }
 

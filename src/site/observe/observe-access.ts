@@ -12,6 +12,7 @@ import { acceptsLinks, accessName, listAccesses, type Access } from '../plan/acc
 import { endpointsOf } from '../site-endpoints.ts';
 import { keyOf } from '../resources.ts';
 import { listIncomingLinks } from './incoming-links.ts';
+import { missingRouters } from './network-part.ts';
 import { networkOf } from './network.ts';
 import type { RouterFacts } from './router-facts.ts';
 import { configured, done, firstOf, inRouter, stateOf, statusOf, waiting } from './status.ts';
@@ -25,13 +26,16 @@ export function observeSiteObject(site: Site, view: View): SiteStatus {
   const own = accesses.filter(({ resource }) => resource === keyOf(site));
   const { running, network, sitesInNetwork, incomingLinks } = plan.site === site ? routersOf(view) : notRunning;
   const endpoints = endpointsFor(accesses, view);
+  const missing = plan.site === site ? missingRouters(view) : [];
   const conditions = {
     Configured: firstOf(configured(view), ...own.map((access) => opened(access, view))),
     Running: running,
     Resolved: plan.site === site && acceptsLinks(view.resources, site, view.access) ? resolved(endpoints, view) : done,
   };
   return {
-    ...statusOf(conditions, view, { notes: running.kind === 'done' && running.note !== undefined ? [running.note] : [] }),
+    ...statusOf(conditions, view, {
+      notes: [...(running.kind === 'done' && running.note !== undefined ? [running.note] : []), ...missing],
+    }),
     ...(endpoints.length === 0 ? {} : { endpoints }),
     sitesInNetwork,
     network,

@@ -10,6 +10,7 @@ import type {
 } from '../../api/skupper/index.ts';
 import type { ListenerState, ServerHealth } from '../../router/contract.ts';
 import { keyOf, nameOf } from '../resources.ts';
+import { hostAlias, partState } from './network-part.ts';
 import { linkOfRouters } from './link-of-routers.ts';
 import { configured, done, failed, firstOf, inRouter, stateOf, statusOf, waiting } from './status.ts';
 import { timeText } from './time-text.ts';
@@ -18,26 +19,26 @@ import { NOT_OPERATIONAL, type Progress } from './message-format.ts';
 import { quoted } from '../../text/printable.ts';
 
 export function observeListener(listener: Listener, view: View): ListenerStatus {
-  const state = stateOf(view.router?.listeners, keyOf(listener));
+  const { listener: state, router } = partState(keyOf(listener), view);
   const reachable = (state?.reachableKeys.length ?? 0) > 0;
   const conditions = {
-    Configured: listening(state, reachable, view),
+    Configured: listening(state, router, reachable, view),
     Matched: reachable
       ? done
       : waiting('no-connector', lostWords(state, view) ?? `no connector of routing key ${quoted(listener.spec.routingKey)} can be reached`),
   };
-  return { ...statusOf(conditions, view, { needs: [served(state, view)] }), hasMatchingConnector: reachable };
+  return { ...statusOf(conditions, view, { needs: [named(listener, view), served(state, view)] }), hasMatchingConnector: reachable };
 }
 
 export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKeyListenerStatus {
-  const state = stateOf(view.router?.listeners, keyOf(listener));
+  const { listener: state, router } = partState(keyOf(listener), view);
   const { priority, weighted } = listener.spec.strategy;
   const keys = priority?.routingKeys ?? Object.keys(weighted?.routingKeys ?? {});
   const open = new Set(state?.reachableKeys);
   const reachableKeys = keys.filter((key) => open.has(key));
   const reachable = reachableKeys.length > 0;
   const conditions = {
-    Configured: listening(state, reachable, view),
+    Configured: listening(state, router, reachable, view),
     Operational: reachable
       ? done
       : waiting(
@@ -52,7 +53,7 @@ export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKe
   const weights = Object.fromEntries(reachableKeys.map((key) => [key, weighted?.routingKeys[key] ?? 0]));
   const strategy =
     priority === undefined ? { weighted: { routingKeysReachable: weights } } : { priority: { routingKeysReachable: reachableKeys } };
-  return { ...statusOf(conditions, view, { needs: [served(state, view)] }), hasDestination: reachable, strategy };
+  return { ...statusOf(conditions, view, { needs: [named(listener, view), served(state, view)] }), hasDestination: reachable, strategy };
 }
 
 const MOST_LOST = 4;
@@ -84,17 +85,21 @@ function served(state: ListenerState | undefined, { router }: View): Progress {
 }
 
 /** A matched listener that is not listening is not ready: a connection would be refused. */
-function listening(state: ListenerState | undefined, reachable: boolean, view: View): Progress {
+function listening(state: ListenerState | undefined, router: Progress, reachable: boolean, view: View): Progress {
   const opening = reachable && state?.listening !== true ? waiting('opening', 'its socket is being opened') : done;
-  return firstOf(configured(view), inRouter(state), opening);
+  return firstOf(configured(view), router.kind === 'done' ? inRouter(state) : router, opening);
+}
+
+function named(listener: Listener | MultiKeyListener, view: View): Progress {
+  return hostAlias(keyOf(listener), listener.spec.host, view);
 }
 
 export function observeConnector(connector: Connector, view: View): ConnectorStatus {
-  const state = stateOf(view.router?.connectors, keyOf(connector));
+  const { connector: state, router } = partState(keyOf(connector), view);
   const selectedPods = view.plan.selectedPods.get(keyOf(connector));
   const matched = state?.matched === true;
   const conditions = {
-    Configured: firstOf(configured(view), inRouter(state)),
+    Configured: firstOf(configured(view), router.kind === 'done' ? inRouter(state) : router),
     Matched: matched ? done : waiting('no-listener', `no listener of routing key ${quoted(connector.spec.routingKey)} is in the network`),
   };
   return {

@@ -5,6 +5,7 @@ import type { SitePlan } from '../plan/plan.ts';
 import type { ResourceProblem } from '../problem.ts';
 import type { Reach } from '../site-endpoints.ts';
 import type { Kind, SiteResources } from '../resources.ts';
+import type { NetworkRouter } from '../networks.ts';
 import type { RouterFacts } from './router-facts.ts';
 import type { TrustFacts } from './trust-facts.ts';
 import type { MessageFormat } from './message-format.ts';
@@ -23,6 +24,8 @@ export interface Observation {
   readonly router?: RouterState;
   /** Names of the site's other routers that serve clients. */
   readonly serving?: readonly string[];
+  /** Running routers of container networks. */
+  readonly networkRouters?: readonly NetworkRouter[];
   /** Replaces `router` if other processes run the site's routers. */
   readonly routers?: RouterFacts;
   readonly trust: TrustFacts;

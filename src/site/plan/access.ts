@@ -8,7 +8,7 @@ import { findBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
-import { isGiven } from './fields.ts';
+import { isGiven, isWildcard } from './fields.ts';
 import { quoted } from '../../text/printable.ts';
 import { INTER_NETWORK, narrowingProblems, refusedWithSite } from './narrowing.ts';
 import { SETTING, settingOf } from '../settings.ts';
@@ -205,8 +205,4 @@ export function uselessGrants({ AccessGrant }: Pick<SiteResources, 'AccessGrant'
 
 export function accessName(access: Access, role: Role): string {
   return `${access.resource}/${role}`;
-}
-
-function isWildcard(host: string | undefined): host is undefined | '' | '0.0.0.0' | '::' {
-  return !isGiven(host) || host === '0.0.0.0' || host === '::';
 }

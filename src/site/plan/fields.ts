@@ -46,6 +46,11 @@ export function badType(resource: ResourceKey, type: string | undefined): readon
   return [errorIn(resource, 'spec.type', 'type', `${quoted(type)} is not supported; use tcp.`)];
 }
 
+/** Whether a host stands for all addresses. */
+export function isWildcard(host: string | undefined): host is undefined | '' | '0.0.0.0' | '::' {
+  return !isGiven(host) || host === '0.0.0.0' || host === '::';
+}
+
 /** An omitted text and an empty one are the same. */
 export function isGiven(text: string | undefined | null): text is string {
   return text !== undefined && text !== null && text !== '';

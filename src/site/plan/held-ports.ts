@@ -6,18 +6,20 @@ import type { ResourceKey } from '../resources.ts';
 /** Plain data that a platform can store across restarts. Without it, the first by name gets the port after a restart. */
 export interface HeldPort {
   readonly listener: string;
+  /** Container network; undefined for addresses of the machine. */
+  readonly network?: string;
   readonly host: string;
   readonly port: number;
 }
 
-export interface PlannedListeners extends Planned<ListenerConfig> {
+export interface PlannedListeners<Config = ListenerConfig> extends Planned<Config> {
   readonly held: readonly HeldPort[];
 }
 
-/** Listener at an address of the machine. */
-export type LocalListener = ListenerConfig & { readonly host: string };
+/** Listener at an address of the machine, or in a container network. */
+export type LocalListener = ListenerConfig & { readonly host: string; readonly network?: string };
 
-export function sharePorts(wanted: readonly LocalListener[], before: readonly HeldPort[]): PlannedListeners {
+export function sharePorts(wanted: readonly LocalListener[], before: readonly HeldPort[]): PlannedListeners<LocalListener> {
   const incumbents = new Map(before.map((held) => [bindAddress(held), held.listener]));
   const owners = new Map<string, string>();
   for (const config of wanted) {
@@ -28,7 +30,7 @@ export function sharePorts(wanted: readonly LocalListener[], before: readonly He
   const losers = wanted.filter((config) => owners.get(bindAddress(config)) !== config.name);
   return {
     configs,
-    held: configs.map(({ name, host, port }) => ({ listener: name, host, port })),
+    held: configs.map(({ name, host, port, network }) => ({ listener: name, host, port, ...(network === undefined ? {} : { network }) })),
     // Names of planned listeners are keys of their resources.
     problems: losers.map((config) => takenTwice(config.name as ResourceKey, config, owners.get(bindAddress(config)))),
   };
@@ -36,13 +38,19 @@ export function sharePorts(wanted: readonly LocalListener[], before: readonly He
 
 export function takenTwice(
   resource: ResourceKey,
-  { host, port }: { readonly host: string; readonly port: number },
+  { host, port, network }: { readonly host: string; readonly port: number; readonly network?: string },
   owner = 'another',
 ): ResourceProblem {
+  if (network !== undefined) {
+    const message = `${owner.replace('/', ' ')} has port ${port} in the network ${network}, where all names lead to the same router; use another port, or delete one of the two.`;
+    return errorIn(resource, 'spec.port', 'port-taken-twice', message);
+  }
   const message = `${owner.replace('/', ' ')} with host ${host} and port ${port} already exists in namespace; use another port or host, or delete one of the two.`;
   return errorIn(resource, 'spec.port', 'port-taken-twice', message);
 }
 
-function bindAddress({ host, port }: { readonly host: string; readonly port: number }): string {
+function bindAddress({ host, port, network }: { readonly host: string; readonly port: number; readonly network?: string }): string {
+  // Names of networks have no spaces.
+  if (network !== undefined) return `${network} ${port}`;
   return host.includes(':') ? `[${host}]:${port}` : `${host.toLowerCase()}:${port}`;
 }

@@ -1,4 +1,4 @@
-import type { Connector } from '../../api/skupper/index.ts';
+import type { Connector, Site } from '../../api/skupper/index.ts';
 import type { ConnectorConfig } from '../../router/contract.ts';
 import { findBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
@@ -6,6 +6,7 @@ import type { Capabilities } from '../capabilities.ts';
 import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { badKey, badPort, badType, isGiven, notAHost } from './fields.ts';
+import { networkOf, type PartNetworks } from '../networks.ts';
 import { SETTING, settingOf } from '../settings.ts';
 import { quoted } from '../../text/printable.ts';
 import { isHost } from '../../text/names.ts';
@@ -14,21 +15,25 @@ import { selectPods, type SelectedPod } from './selected-pods.ts';
 export interface PlannedConnectors extends Planned<ConnectorConfig> {
   /** Pods of each connector that has a selector. */
   readonly selected: ReadonlyMap<ResourceKey, readonly SelectedPod[]>;
+  readonly networks: PartNetworks;
 }
 
 /** Each connector gets a config or an error. */
-export function planConnectors(resources: SiteResources, material: Material): PlannedConnectors {
+export function planConnectors(resources: SiteResources, site: Site, material: Material): PlannedConnectors {
   const configs: ConnectorConfig[] = [];
   const problems: ResourceProblem[] = [];
   const selected = new Map<ResourceKey, readonly SelectedPod[]>();
+  const networks = new Map<ResourceKey, string>();
   for (const connector of resources.Connector) {
     const name = keyOf(connector);
     const { tls, problems: ofTls } = tlsOf(name, connector.spec, material);
     const { hosts, pods, problems: ofServers } = serversOf(connector, material);
     if (pods !== undefined) selected.set(name, pods);
-    const found = [...problemsOf(connector, material.capabilities), ...ofServers, ...ofTls];
+    const { network, problems: ofNetwork } = networkOf(connector, site, material.capabilities);
+    const found = [...problemsOf(connector, material.capabilities), ...ofNetwork, ...ofServers, ...ofTls];
     problems.push(...found);
     if (hasErrors(found)) continue;
+    if (network !== undefined) networks.set(name, network);
     const { routingKey, port } = connector.spec;
     const probe = settingOf(connector, SETTING.probe) === 'none' ? ({ probe: 'none' } as const) : {};
     const config = { name, routingKey, hosts, port, ...probe, ...(tls === undefined ? {} : { tls }) };
@@ -36,7 +41,7 @@ export function planConnectors(resources: SiteResources, material: Material): Pl
     configs.push(config, ...byPod.configs);
     problems.push(...byPod.problems);
   }
-  return { configs, problems, selected };
+  return { configs, problems, selected, networks };
 }
 
 /** One connector for each pod, with its own routing key, besides the common connector. */

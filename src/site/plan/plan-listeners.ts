@@ -1,26 +1,39 @@
-import type { Listener, MultiKeyListener } from '../../api/skupper/index.ts';
+import type { Listener, MultiKeyListener, Site } from '../../api/skupper/index.ts';
 import type { Observer, TlsBundle } from '../../router/contract.ts';
 import type { Capabilities } from '../capabilities.ts';
 import { findBundle, type FoundBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type ResourceProblem } from '../problem.ts';
-import { keyOf, type SiteResources } from '../resources.ts';
-import { isGiven, notAHost } from './fields.ts';
+import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
+import { isGiven, isWildcard, notAHost } from './fields.ts';
 import { sharePorts, type HeldPort, type LocalListener, type PlannedListeners } from './held-ports.ts';
 import { listenerFields } from './listener-fields.ts';
 import { atServices } from './service-listeners.ts';
 import { servicePorts } from './service-ports.ts';
+import { isNetworkAlias, networkOf, type PartNetworks } from '../networks.ts';
 import { SETTING, settingOf } from '../settings.ts';
 import { quoted } from '../../text/printable.ts';
 import { isHost } from '../../text/names.ts';
 
-export function planListeners(resources: SiteResources, material: Material, before: readonly HeldPort[]): PlannedListeners {
-  const drafts = [...resources.Listener, ...resources.MultiKeyListener].map((listener) => draft(listener, material));
+/** Listeners with their container networks. */
+export interface PlacedListeners extends PlannedListeners {
+  readonly networks: PartNetworks;
+}
+
+export function planListeners(resources: SiteResources, site: Site, material: Material, before: readonly HeldPort[]): PlacedListeners {
+  const drafts = [...resources.Listener, ...resources.MultiKeyListener].map((listener) => draft(listener, site, material));
   const wanted = drafts.flatMap(({ config, problems }) => (config === undefined || hasErrors(problems) ? [] : [config]));
-  const { configs, held, problems } = material.capabilities.has('services')
+  const planned = material.capabilities.has('services')
     ? atServices(wanted, servicePorts(resources, material.services ?? { services: [], podKeys: [] }))
-    : sharePorts(wanted, before);
-  return { configs, held, problems: [...drafts.flatMap((each) => each.problems), ...problems] };
+    : atAddresses(sharePorts(wanted, before));
+  // Names of planned listeners are keys of their resources.
+  const networks = new Map(wanted.flatMap(({ name, network }) => (network === undefined ? [] : [[name as ResourceKey, network] as const])));
+  return { ...planned, problems: [...drafts.flatMap((each) => each.problems), ...planned.problems], networks };
+}
+
+/** In a container network a host is a name of the router, whose addresses change. So it listens on all of them. */
+function atAddresses({ configs, ...planned }: PlannedListeners<LocalListener>): PlannedListeners {
+  return { ...planned, configs: configs.map(({ network, host, ...config }) => (network === undefined ? { ...config, host } : config)) };
 }
 
 interface Draft {
@@ -28,27 +41,36 @@ interface Draft {
   readonly problems: readonly ResourceProblem[];
 }
 
-function draft(listener: Listener | MultiKeyListener, material: Material): Draft {
+function draft(listener: Listener | MultiKeyListener, site: Site, material: Material): Draft {
   const { host, port, requireClientCert } = listener.spec;
   const { destination, problems } = listenerFields(listener);
+  const { network, problems: ofNetwork } = networkOf(listener, site, material.capabilities);
   const usually = listener.kind === 'Listener' && material.defaults.requireClientCert;
   const observer = observerOf(listener);
   const { bundle, problems: ofTls } = tlsOf(listener, requireClientCert ?? usually, material);
   const ofClients = requireClientCert === true ? clientCertProblems(listener, bundle) : [];
   const tls = bundle === undefined ? {} : { tls: bundle };
+  const at = network === undefined ? {} : { network };
   return {
-    ...(destination === undefined ? {} : { config: { name: keyOf(listener), host, port, destination, observer, ...tls } }),
-    problems: [...problems, ...platformProblems(listener, material.capabilities), ...ofTls, ...ofClients],
+    ...(destination === undefined ? {} : { config: { name: keyOf(listener), host, port, destination, observer, ...tls, ...at } }),
+    problems: [...problems, ...platformProblems(listener, network, material.capabilities), ...ofNetwork, ...ofTls, ...ofClients],
   };
 }
 
-function platformProblems(listener: Listener | MultiKeyListener, capabilities: Capabilities): readonly ResourceProblem[] {
+function platformProblems(
+  listener: Listener | MultiKeyListener,
+  network: string | undefined,
+  capabilities: Capabilities,
+): readonly ResourceProblem[] {
   const resource = keyOf(listener);
   const { host } = listener.spec;
   const problems: ResourceProblem[] = [];
   // The plan of Services checks the names of Services.
   if (!capabilities.has('services') && !isHost(host)) {
     const message = `${notAHost(host)}. Use one of this machine, such as 127.0.0.1, or 0.0.0.0 for all.`;
+    problems.push(errorIn(resource, 'spec.host', 'host', message));
+  } else if (network !== undefined && !isWildcard(host) && !isNetworkAlias(host)) {
+    const message = `${quoted(host)} cannot be a name of the router in the network ${network}; use a name such as backend, or 0.0.0.0.`;
     problems.push(errorIn(resource, 'spec.host', 'host', message));
   }
   if (!capabilities.has('pods') && listener.kind === 'Listener' && listener.spec.exposePodsByName === true) {

@@ -15,6 +15,7 @@ import { planConnectors } from './plan-connectors.ts';
 import { planLinks } from './plan-links.ts';
 import type { SelectedPod } from './selected-pods.ts';
 import { planListeners } from './plan-listeners.ts';
+import { networkListProblems, type PartNetworks } from '../networks.ts';
 import { priorRevisionsOf } from './prior-revisions.ts';
 import { settingProblems } from '../settings.ts';
 import { surplusSiteProblem } from '../surplus-sites.ts';
@@ -31,6 +32,8 @@ export interface SitePlan {
   readonly selectedPods: ReadonlyMap<ResourceKey, readonly SelectedPod[]>;
   /** Input of the next plan: a new listener does not take a port in use. */
   readonly heldPorts: readonly HeldPort[];
+  /** Container network of each Listener and Connector that runs in one. */
+  readonly networks: PartNetworks;
 }
 
 const nothing: PlannedConfig = { edge: false, listeners: [], connectors: [], links: [], accesses: [] };
@@ -48,10 +51,17 @@ export function planSite(
 ): SitePlan {
   const { site, problems: siteProblems } = chooseSite(resources, previous?.site);
   if (site === undefined) {
-    return { config: nothing, problems: [...siteProblems, ...missingSite(resources, unread)], selectedPods: new Map(), heldPorts: [] };
+    return {
+      config: nothing,
+      problems: [...siteProblems, ...missingSite(resources, unread)],
+      selectedPods: new Map(),
+      heldPorts: [],
+      networks: new Map(),
+    };
   }
-  const listeners = planListeners(resources, material, previous?.heldPorts ?? []);
-  const connectors = planConnectors(resources, material);
+  const listeners = planListeners(resources, site, material, previous?.heldPorts ?? []);
+  const connectors = planConnectors(resources, site, material);
+  const networks = new Map([...listeners.networks, ...connectors.networks]);
   const attached = planAttached(resources, material);
   const edge = site.spec?.edge ?? false;
   const accesses = planAccesses(resources, site, material);
@@ -64,18 +74,20 @@ export function planSite(
   );
   return {
     site,
-    config: {
+    config: configOf(material.network, networks, {
       edge,
       listeners: listeners.configs,
       connectors: [...connectors.configs, ...attached.configs],
       links: links.configs,
       accesses: accesses.configs,
       ...(liveness === undefined ? {} : { liveness }),
-    },
+    }),
+    networks,
     problems: [
       ...siteProblems,
       ...refused.filter(({ resource }) => resource !== keyOf(site)),
       ...unusedOf(site, material.capabilities),
+      ...networkListProblems(site, material.capabilities),
       ...allOf(resources).flatMap((object) => settingProblems(object, material.capabilities.has('services') ? 'kubernetes' : 'machine')),
       ...livenessConflict(site),
       ...unsupportedKinds(resources, material.capabilities),
@@ -88,6 +100,14 @@ export function planSite(
     selectedPods: connectors.selected,
     heldPorts: listeners.held,
   };
+}
+
+/** Part of the site that a router serves. Only routers on the machine's own network have links, and ports for links. */
+function configOf(own: string | undefined, networks: PartNetworks, whole: PlannedConfig): PlannedConfig {
+  // Names of planned listeners and connectors in networks are keys of their resources.
+  const isHere = ({ name }: { readonly name: string }): boolean => networks.get(name as ResourceKey) === own;
+  const parts = { ...whole, listeners: whole.listeners.filter(isHere), connectors: whole.connectors.filter(isHere) };
+  return own === undefined ? parts : { ...parts, links: [], accesses: [] };
 }
 
 /** A namespace is one site: the active Site, or else the first by name. */

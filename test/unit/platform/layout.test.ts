@@ -5,7 +5,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { baseDirectory, layoutOf, resourceFileName } from '../../../src/platform/linux/layout.ts';
 import { machineHosts } from '../../../src/platform/linux/machine.ts';
-import { announceRouter, lockRouter, runningRouters, SiblingRouters } from '../../../src/platform/linux/routers.ts';
+import {
+  announceRouter,
+  lockRouter,
+  runningRouters,
+  SiblingRouters,
+  follower,
+  leadingRouters,
+} from '../../../src/platform/linux/routers.ts';
 import { DirectoryWatch } from '../../../src/platform/linux/watch.ts';
 import { aDirectory, aNamespace, until } from './support.ts';
 
@@ -55,7 +62,12 @@ test('a router has siblings only while others run, and none of those that were k
   const siblings = new SiblingRouters(layout, 'router');
   assert.equal(await siblings.run(), false);
   assert.equal(await siblings.config(false), undefined);
-  assert.deepEqual(await siblings.config(true), { kind: 'unix', socket: join(layout.runtime.run, 'router.sock'), others: [] });
+  assert.deepEqual(await siblings.config(true), {
+    kind: 'unix',
+    socket: join(layout.runtime.run, 'router.sock'),
+    others: [],
+    sharesPorts: true,
+  });
   using _other = await lockRouter(layout, 'b');
   await announce('b');
   assert.deepEqual((await runningRouters(layout)).map(({ router }) => router).sort(), ['b', 'router']);
@@ -64,7 +76,27 @@ test('a router has siblings only while others run, and none of those that were k
     kind: 'unix',
     socket: join(layout.runtime.run, 'router.sock'),
     others: [join(layout.runtime.run, 'b.sock')],
+    sharesPorts: true,
   });
+});
+
+test('routers of container networks share no ports with the machine, do not lead, and do not count as running the site', async (t) => {
+  const layout = await aNamespace(t);
+  const announce = async (router: string, network?: string): Promise<Disposable> => {
+    const more = network === undefined ? {} : { network, aliases: ['earshot'] };
+    await announceRouter(layout, { pid: process.pid, router, httpPort: 1, startedAt: '', version: '1', ...more });
+    return lockRouter(layout, router);
+  };
+  using _net = await announce('net-apps', 'apps');
+  assert.deepEqual([(await runningRouters(layout)).length, await leadingRouters(layout)], [1, []]);
+  using _own = await announce('router');
+  const [host, net] = [new SiblingRouters(layout, 'router'), new SiblingRouters(layout, 'net-apps', 'apps')];
+  const socket = (router: string): string => join(layout.runtime.run, `${router}.sock`);
+  assert.deepEqual(await host.config(false), { kind: 'unix', socket: socket('router'), others: [socket('net-apps')], sharesPorts: false });
+  assert.deepEqual(await net.config(true), { kind: 'unix', socket: socket('net-apps'), others: [socket('router')], sharesPorts: false });
+  assert.deepEqual([await host.run(), await net.run()], [false, true]);
+  assert.deepEqual(host.networkRouters(), [{ network: 'apps', router: 'net-apps', aliases: ['earshot'] }]);
+  assert.equal(follower.lead(), false);
 });
 
 test('what others reach a machine by: IPv4, then IPv6, then its name; nothing that is local to it', () => {

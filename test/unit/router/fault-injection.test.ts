@@ -85,12 +85,16 @@ async function life(within = 1_000): Promise<boolean> {
       listener('local', local, { observer: 'http1' }),
     ],
     connectors: [connector('local', echo.port)],
-    siblings: { kind: 'unix', socket: one, others: [two] },
+    siblings: { kind: 'unix', socket: one, others: [two], sharesPorts: true },
   };
   let isWhole: boolean;
   {
     await using router = await start(config);
-    await using _sibling = await start({ ...base, router: 'second', siblings: { kind: 'unix', socket: two, others: [one] } });
+    await using _sibling = await start({
+      ...base,
+      router: 'second',
+      siblings: { kind: 'unix', socket: two, others: [one], sharesPorts: true },
+    });
     router.onChange(() => {});
     const listens = (name: string): boolean => router.state.listeners[`Listener/${name}`]?.listening === true;
     isWhole = await met(() => ['key', 'named', 'secure', 'dead', 'tls', 'local'].every(listens), within);

@@ -39,7 +39,7 @@ describe('a router', () => {
         accesses: [access(bundle)],
         listeners: [listener('key', port)],
         connectors: [connector('key', echo.port)],
-        siblings: { kind: 'unix' as const, socket: `${directory.path}/one`, others: [] },
+        siblings: { kind: 'unix' as const, socket: `${directory.path}/one`, others: [], sharesPorts: true },
       };
       await using hub = await startRouter(config, {}, { log });
       const accessAt = await accessPort(hub);
@@ -113,8 +113,16 @@ describe('a router', () => {
       });
       syncBuiltinESMExports();
       const config = siteConfig('west');
-      await using first = await start({ ...config, router: 'one', siblings: { kind: 'unix', socket: one, others: [two] } });
-      await using second = await start({ ...config, router: 'two', siblings: { kind: 'unix', socket: two, others: [one] } });
+      await using first = await start({
+        ...config,
+        router: 'one',
+        siblings: { kind: 'unix', socket: one, others: [two], sharesPorts: true },
+      });
+      await using second = await start({
+        ...config,
+        router: 'two',
+        siblings: { kind: 'unix', socket: two, others: [one], sharesPorts: true },
+      });
       await eventually('it was tried', () => faulty.mock.callCount() >= 2);
       assert.equal(first.state.network.length, 1);
       faulty.mock.restore();

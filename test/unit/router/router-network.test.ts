@@ -103,13 +103,18 @@ test('two routers of a site are found over their sockets, and a link is with one
   const [one, two] = [`${folder}/one`, `${folder}/two`];
   const shared = await freePort();
   const entry = access(await authority.issue(), { port: shared });
-  await using first = await start({ ...base, router: 'one', accesses: [entry], siblings: { kind: 'unix', socket: one, others: [two] } });
+  await using first = await start({
+    ...base,
+    router: 'one',
+    accesses: [entry],
+    siblings: { kind: 'unix', socket: one, others: [two], sharesPorts: true },
+  });
   await using second = await start({
     ...base,
     router: 'two',
     accesses: [entry],
     connectors: [connector('key', echo.port)],
-    siblings: { kind: 'unix', socket: two, others: [one] },
+    siblings: { kind: 'unix', socket: two, others: [one], sharesPorts: true },
   });
   await accessPort(first);
   await accessPort(second);
@@ -129,7 +134,7 @@ test('a router that has lost its sibling goes on listening where it did, for the
   await using echo = await echoServer('hello');
   const port = await freePort();
   const config = { ...siteConfig('both'), listeners: [listener('key', port)], connectors: [connector('key', echo.port)] };
-  const siblings = { kind: 'unix' as const, socket: `${folder}/one`, others: [`${folder}/two`] };
+  const siblings = { kind: 'unix' as const, socket: `${folder}/one`, others: [`${folder}/two`], sharesPorts: true };
   await using router = await start({ ...config, siblings });
   await until(router, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
   let closed = false;

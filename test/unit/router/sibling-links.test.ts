@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import type { LinkState, Router, RouterConfig, SiblingLinkState } from '../../../src/router/contract.ts';
 import { LinkError } from '../../../src/router/link/link-errors.ts';
 import type { Link } from '../../../src/router/link/link.ts';
-import { MOST_SIBLING_LINKS, readSiblingLink, SiblingLinks } from '../../../src/router/link/sibling-links.ts';
+import { readSiblingLink, siblingLinkFormat } from '../../../src/router/link/sibling-links.ts';
+import { MOST_SIBLING_REPORTS, SiblingReports } from '../../../src/router/link/sibling-reports.ts';
 import { freePort } from '../support/free-port.ts';
 import { testAuthority } from './support/certificates.ts';
 import { access, accessPort, link, siteConfig, start, until } from './support/site.ts';
@@ -21,7 +22,7 @@ const lost: LinkState = { operational: false, problem: { code: 'lost', message: 
 const texts = (sent: readonly Buffer[]): readonly unknown[] => sent.map((one) => JSON.parse(one.subarray(1).toString()));
 
 test('routers of a site tell each other of each link once for each change, and nobody else', () => {
-  const links = new SiblingLinks('own');
+  const links = new SiblingReports('own', siblingLinkFormat);
   const [two, east] = [linkTo('two'), linkTo('two', 'east')];
   for (const { link: one } of [two, east]) links.up(one);
   let own: Readonly<Record<string, LinkState>> = { 'Link/a': up, 'Link/b': { operational: false } };
@@ -39,18 +40,19 @@ test('routers of a site tell each other of each link once for each change, and n
 });
 
 test('what was heard of a router is kept as long as there is a link to it', () => {
-  const links = new SiblingLinks('own');
-  assert.deepEqual(links.state, {});
+  const links = new SiblingReports('own', siblingLinkFormat);
+  const heard = (): typeof links.heard => links.heard;
+  assert.equal(heard(), undefined);
   const [{ link: two }, { link: east }] = [linkTo('two'), linkTo('main', 'east')];
   for (const one of [two, east]) links.up(one);
   const say = (from: Link, said: object): boolean => links.hear(from, message(said));
   assert.deepEqual([say(two, { link: 'Link/a', operational: true }), say(east, { link: 'Link/a', operational: true })], [true, false]);
-  assert.deepEqual(links.state, { siblingLinks: { two: { 'Link/a': { operational: true } } } });
+  assert.deepEqual(heard(), { two: { 'Link/a': { operational: true } } });
   assert.deepEqual([say(two, { link: 'Link/a' }), say(two, { link: 'Link/a' })], [true, false]);
-  for (let count = 0; count <= MOST_SIBLING_LINKS; count += 1) say(two, { link: `Link/${count}`, operational: false });
-  assert.equal(Object.keys(links.state.siblingLinks?.two ?? {}).length, MOST_SIBLING_LINKS);
+  for (let count = 0; count <= MOST_SIBLING_REPORTS; count += 1) say(two, { link: `Link/${count}`, operational: false });
+  assert.equal(Object.keys(heard()?.two ?? {}).length, MOST_SIBLING_REPORTS);
   links.down(two);
-  assert.deepEqual(links.state, {});
+  assert.equal(heard(), undefined);
 });
 
 test('what is said of a link is read as far as it can be such', () => {

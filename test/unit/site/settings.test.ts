@@ -18,7 +18,13 @@ for (const [what, object, settings, on, expected] of [
     'machine',
     ['observr is not known here and has no effect; did you mean observer?'],
   ],
-  ['a name that is not', aListener('a'), { bogus: '1' }, 'machine', ['bogus is not known here and has no effect; known are observer']],
+  [
+    'a name that is not',
+    aListener('a'),
+    { bogus: '1' },
+    'machine',
+    ['bogus is not known here and has no effect; known are observer, network'],
+  ],
   [
     'a value that cannot be',
     aListener('a'),
@@ -39,7 +45,7 @@ for (const [what, object, settings, on, expected] of [
     [
       'router-data-connection-count "many" is not a whole number, so the default holds.',
       'bogus is not known here and has no effect; known are tls-prior-valid-revisions, unmarked-certificates, link-certificate-lifetime, link-suspect-after, link-dead-after, ' +
-        'grant-port, size, ingressClassName, router-logging, router-data-connection-count, disable-anti-affinity',
+        'networks, grant-port, size, ingressClassName, router-logging, router-data-connection-count, disable-anti-affinity',
     ],
   ],
   ['what every object inherits', aSite(), { toString: '1' }, 'machine', undefined],

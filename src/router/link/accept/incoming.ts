@@ -18,7 +18,17 @@ import { refuse, refuseLink, refusalOf, UNREVOKE } from '../refusal.ts';
 import { PLACES_OF_LINK, type Placed } from './places.ts';
 import { RETRY_AFTER, serveRenewal } from '../session/renewal.ts';
 import { RoutingStream, type RoutingStreamEvents } from '../session/routing-stream.ts';
-import { ATTACH_PATH, AUTHORITY, COST, LINK_MESSAGES_FROM, RENEW_PATH, REVERSE, ROUTING_PATH, SIBLING_LINK } from '../../wire.ts';
+import {
+  ATTACH_PATH,
+  AUTHORITY,
+  COST,
+  LINK_MESSAGES_FROM,
+  RENEW_PATH,
+  REVERSE,
+  ROUTING_PATH,
+  SIBLING_LINK,
+  SIBLING_PART,
+} from '../../wire.ts';
 import { printableAscii } from '../../../text/printable.ts';
 
 export interface IncomingOptions {
@@ -273,7 +283,7 @@ export class Incoming implements Placed {
     } else if (type === COST) {
       link.cost = readCost(message);
       host.events.onCost(link);
-    } else if (type === SIBLING_LINK) {
+    } else if (type === SIBLING_LINK || type === SIBLING_PART) {
       host.siblingMessage(link, message);
     }
     // Unknown types come from newer versions and are ignored.

@@ -16,7 +16,7 @@ import { refusalIn, refusalOf, refuse, waysOn } from '../refusal.ts';
 import { RoutingStream, type RoutingStreamEvents } from '../session/routing-stream.ts';
 import { certificateOf, ownerOf, type PeerCertificate } from '../peer-certificate.ts';
 import { connectError } from '../tls-errors.ts';
-import { ATTACH_PATH, AUTHORITY, ENDPOINTS, FORWARD, LEAVING, REVERSE, ROUTING_PATH, SIBLING_LINK } from '../../wire.ts';
+import { ATTACH_PATH, AUTHORITY, ENDPOINTS, FORWARD, LEAVING, REVERSE, ROUTING_PATH, SIBLING_LINK, SIBLING_PART } from '../../wire.ts';
 import type { Party } from '../../../identity/revocation.ts';
 import { printableAscii } from '../../../text/printable.ts';
 import { aborted } from '../../../work/pause.ts';
@@ -218,7 +218,7 @@ class Outgoing implements OpenedLink {
     const { link } = this;
     if (message[0] === LEAVING) link.peerLeaves();
     else if (message[0] === ENDPOINTS) onLearned?.({ site: link.peer.site.id, endpoints: readEndpoints(message) });
-    else if (message[0] === SIBLING_LINK) host.siblingMessage(link, message);
+    else if (message[0] === SIBLING_LINK || message[0] === SIBLING_PART) host.siblingMessage(link, message);
     else host.routingMessage(link, message);
   }
 

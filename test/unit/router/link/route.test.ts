@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nextStep } from '../../../../src/router/link/route.ts';
+import { siteOf } from '../../../../src/routing/names.ts';
 
 const router = (number: number): string => `00000000-0000-8000-8000-${String(number).padStart(12, '0')}/main`;
 const [self, next, last] = [router(1), router(2), router(3)];
@@ -40,4 +41,16 @@ const cases: readonly { readonly what: string; readonly route: string | undefine
 
 for (const { what, route, edge = false, step } of cases) {
   test(what, () => assert.partialDeepStrictEqual(nextStep(route, self, edge), step));
+}
+
+const sibling = `${self.slice(0, self.indexOf('/'))}/net-apps`;
+
+for (const [what, route, from, kind] of [
+  ['from another router of the site to another site', `${self} ${next}`, siteOf(self), 'forward'],
+  ['from another site to another router of the site', `${self} ${sibling}`, siteOf(next), 'forward'],
+  ['from another site to another site', `${self} ${next}`, siteOf(next), 'refuse'],
+  ['from another site through another router of the site', `${self} ${sibling} ${next}`, siteOf(next), 'refuse'],
+  ['from a client whose site is unknown', `${self} ${next}`, undefined, 'refuse'],
+] as const) {
+  test(`an edge site's router decides ${kind} for a request ${what}`, () => assert.equal(nextStep(route, self, true, from).kind, kind));
 }
