@@ -163,7 +163,7 @@ export class Agent implements AsyncDisposable {
       logEnd?.({ outcome: 'error', error });
       const message = messageOf(error);
       this.#unready = message;
-      this.#sayOnce('pass', error, `the site cannot be brought up to date: ${message}`);
+      this.#sayOnce('pass', error, `the site cannot be reconciled: ${message}`);
       if (this.#reporter.seen !== undefined || !this.#leads) return;
       await this.#options.platform.statuses.markStale(cannotStart(message)).catch((cause: unknown) => this.#reportFailed(cause));
     }
@@ -194,7 +194,7 @@ export class Agent implements AsyncDisposable {
     const { config } = this.#router;
     if (config !== undefined) await this.#router.apply({ ...config, revoked });
     await this.#options.platform.confirmRevocations(revoked).catch((error: unknown) => {
-      this.#sayOnce('revocations', error, `commands cannot be told who is revoked by now: ${messageOf(error)}`);
+      this.#sayOnce('revocations', error, `revocations cannot be confirmed to commands: ${messageOf(error)}`);
     });
   }
 
@@ -204,12 +204,12 @@ export class Agent implements AsyncDisposable {
     this.#leads = await this.#options.platform.leadership.lead();
     if (this.#leads === led) return;
     if (this.#leads) {
-      this.#options.log.info('this process looks after the site');
+      this.#options.log.info('this process manages the site');
       // The previous leader has written statuses since this process last reported.
       this.#reporter.changed();
       return;
     }
-    this.#options.log.warn('another process looks after the site from now on');
+    this.#options.log.warn('another process manages the site from now on');
     await this.#signing.end();
   }
 
@@ -248,11 +248,10 @@ export class Agent implements AsyncDisposable {
 
   async #apply(plan: SitePlan, { unreadSite, reachedAt }: Snapshot): Promise<void> {
     if (this.#identity === undefined) {
-      this.#unready = 'the process that looks after the site has not made its key yet';
+      this.#unready = 'the process that manages the site has not created its key yet';
       return;
     }
-    const siteless =
-      unreadSite === undefined ? 'this namespace has no Site; create one' : `nothing runs in this namespace, since ${unreadSite}`;
+    const siteless = unreadSite === undefined ? 'this namespace has no Site; create one' : `no site runs in this namespace: ${unreadSite}`;
     if (plan.site !== undefined || this.#router.config !== undefined)
       await this.#router.apply(await this.#configOf(plan, this.#identity, reachedAt));
     this.#unready = plan.site === undefined ? siteless : unlistedNetwork(plan.site, this.#options.platform.network);
@@ -324,7 +323,7 @@ export class Agent implements AsyncDisposable {
   }
 
   #reportFailed(error: unknown): void {
-    this.#sayOnce('report', error, `the statuses cannot be brought up to date: ${messageOf(error)}`);
+    this.#sayOnce('report', error, `the statuses cannot be updated: ${messageOf(error)}`);
   }
 
   #sayOnce(what: string, error: unknown, message: string): void {

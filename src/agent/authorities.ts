@@ -67,7 +67,7 @@ export class Authorities {
     for (const candidate of await Promise.allSettled(candidates)) {
       if (candidate.status === 'fulfilled' && peer.checkIssued(candidate.value.certificate)) return candidate.value;
     }
-    throw new TrustError('authority-missing', `no certificate authority of this site has signed the certificate ${peer.serialNumber}`);
+    throw new TrustError('authority-missing', `the certificate ${peer.serialNumber} is not signed by a certificate authority of this site`);
   }
 
   /** Opens a CA of the user, or one of a signing Certificate. */

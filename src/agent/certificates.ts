@@ -162,7 +162,7 @@ const isOf = (authority: Authority | undefined, { x509 }: Pick<ReadLeaf, 'x509'>
   authority === undefined || x509.checkIssued(authority.certificate);
 
 const nameTaken = (name: string): TrustError =>
-  new TrustError('name-taken', `${name} is the TLS bundle of a link that came of a token, and would be replaced: use another name`);
+  new TrustError('name-taken', `${name} is already the TLS bundle of a link that a token created, and would be replaced: use another name`);
 
 /** Additional names are accepted, so that an address that comes and goes does not cause a new certificate each time. */
 function serves(facts: CertificateFacts, { order }: WantedBundle): boolean {

@@ -174,7 +174,7 @@ function isAlike(one: GrantSettings, other: GrantSettings): boolean {
 
 function whole({ cert, key, ca }: Partial<TlsBundle> = {}, location: string): IssuedBundle {
   if (cert !== undefined && key !== undefined && ca !== undefined) return { name: GRANT_SERVER_BUNDLE, cert, key, ca };
-  throw new TrustError('state-unavailable', `the certificate of the server where tokens are redeemed is not there yet (${location})`);
+  throw new TrustError('state-unavailable', `the certificate of the grant server does not exist yet (${location})`);
 }
 
 function portProblem(error: unknown, port: number): Problem {
@@ -182,6 +182,6 @@ function portProblem(error: unknown, port: number): Problem {
   if (problem.code !== 'port-in-use') return problem;
   return {
     code: 'port-in-use',
-    message: `port ${port}, where tokens are to be redeemed, is in use, perhaps by another namespace's site; end what uses it, or choose another with \`earshot site update --grant-port 9091\``,
+    message: `port ${port} of the grant server is in use, perhaps by the site of another namespace; stop that program, or choose another port with \`earshot site update --grant-port 9091\``,
   };
 }

@@ -59,7 +59,7 @@ function missingIn({ site, links, listeners, revoked }: RouterConfig, state: Rou
     state.network,
     known,
   );
-  if (beyond !== undefined) return `starting: the site ${beyond}, which others of this site reach, is not reached yet`;
+  if (beyond !== undefined) return `starting: the site ${beyond}, which other routers of this site reach, is not reached yet`;
   // The router knows the connectors of a listener before the listener is open, which can take long on a busy machine.
   const shut = listeners.filter(({ name }) => state.listeners[name]?.listening !== true && state.listeners[name]?.problem === undefined);
   const wanted = new Set(shut.flatMap(({ destination }) => keysOf(destination)));

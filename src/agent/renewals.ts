@@ -138,14 +138,14 @@ export class Renewals implements Disposable {
       this.#untold.delete(link);
     } catch (error) {
       this.#untold.set(link, answer);
-      this.#options.log.error({ link, error }, `what came of a renewal cannot be told: ${messageOf(error)}`);
+      this.#options.log.error({ link, error }, `the result of a renewal cannot be reported: ${messageOf(error)}`);
     }
   }
 
   #hindranceOf(link: LinkConfig | undefined, ours: (bundle: string) => boolean): string | undefined {
-    if (link === undefined) return 'the link is not in use: its status says why';
+    if (link === undefined) return 'the link is not in use: see its status';
     const { name, cert } = link.tls;
-    if (!ours(name)) return `its certificate is your own: put another into ${this.#options.bundleLocation(name)}`;
+    if (!ours(name)) return `its certificate is your own: put a new one into ${this.#options.bundleLocation(name)}`;
     return cert === undefined ? 'it has no certificate' : undefined;
   }
 
@@ -195,8 +195,8 @@ export class Renewals implements Disposable {
     const leaf = new X509Certificate(cert);
     // An unusable certificate must not replace one that works.
     const check = checkBundle(renewed, AS_LINK);
-    if (!check.ok) throw new Error(`the certificate that came is of no use: ${check.problems[0].message}`);
-    refuseAuthority(check.leaf, 'the certificate that came');
+    if (!check.ok) throw new Error(`the new certificate is unusable: ${check.problems[0].message}`);
+    refuseAuthority(check.leaf, 'the new certificate');
     // A token was redeemed in the meantime, for example because the certificate to renew was revoked.
     if (!sameBundle(kept, await bundles.get(tls.name))) throw new Error(REPLACED);
     this.#unwritten.set(link.name, { of: tls.cert, renewed });
@@ -264,7 +264,7 @@ export class Renewals implements Disposable {
   }
 }
 
-const REPLACED = 'another certificate has taken its place meanwhile';
+const REPLACED = 'another certificate has replaced it in the meantime';
 /** Purpose that the bundle of a link must serve. */
 const AS_LINK = { kind: 'client', serverCa: true, dates: 'leaf' } as const;
 

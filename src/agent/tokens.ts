@@ -159,7 +159,7 @@ export class Tokens implements Disposable {
 
   async #run(attempt: Attempt, token: Token): Promise<void> {
     const { signal } = attempt.end;
-    const turn = this.#turns.take({ signal, deadline: FOREVER }).catch(() => 'given up');
+    const turn = this.#turns.take({ signal, deadline: FOREVER }).catch(() => 'aborted');
     if ((await turn) !== 'granted') return;
     try {
       await this.#redeem(attempt, token);
@@ -214,8 +214,8 @@ export class Tokens implements Disposable {
 
   #refuseTaken(name: string): void {
     if (!this.#taken.has(name)) return;
-    const words = `${name} is the name of a Link or of a TLS bundle of this site, which the token would replace`;
-    throw new TrustError('name-taken', `${words}: give the token another (metadata.name, or --name when it is redeemed)`);
+    const words = `${name} is already the name of a Link or TLS bundle of this site, which the token would replace`;
+    throw new TrustError('name-taken', `${words}: give the token another name (metadata.name, or --name when it is redeemed)`);
   }
 
   /** A user waits for the token: report the first failure at once, and later ones only if they differ. */

@@ -136,7 +136,7 @@ export class Trust implements AsyncDisposable {
     try {
       return await this.#withdrawals.step(new Set([...resources.Certificate.map(keyOf), ...unread]), now);
     } catch (error) {
-      this.#options.log.error({ error }, `what deleted Certificates gave cannot be revoked: ${messageOf(error)}`);
+      this.#options.log.error({ error }, `certificates of deleted Certificates cannot be revoked: ${messageOf(error)}`);
       return false;
     }
   }
@@ -221,7 +221,7 @@ function grantServerBundle({ resources, site, reach }: TrustInput): WantedBundle
 /** A Certificate reports its problem in its own status. */
 function problemsOf({ resource }: WantedBundle, { problem }: CertificateState): readonly ResourceProblem[] {
   if (problem === undefined || resource.startsWith('Certificate/')) return [];
-  return [{ resource, severity: 'error', code: problem.code, message: `its certificate cannot be made: ${problem.message}` }];
+  return [{ resource, severity: 'error', code: problem.code, message: `its certificate cannot be issued: ${problem.message}` }];
 }
 
 function grantSettings({ settings, reach }: TrustInput, accesses: readonly Access[]): GrantSettings {
@@ -253,5 +253,5 @@ function offerOf(input: TrustInput | undefined, identity: Identity, state: Route
 }
 
 export function noSite(): EarshotError {
-  return new EarshotError('no-site', 'this namespace has no Site that runs; create one');
+  return new EarshotError('no-site', 'this namespace has no active Site; create one');
 }

@@ -61,7 +61,7 @@ export async function requireOwnNamespace(namespace: string): Promise<void> {
   const create = commandIn(namespace, 'site create NAME');
   throw new CliError(
     'not-found',
-    `The namespace ${namespace} of this machine belongs to ${printable(other.name)}, and you have none of that name: ${other.advice}. For a site of your own, begin with ${create}, or set EARSHOT_HOME.`,
+    `The namespace ${namespace} of this machine belongs to ${printable(other.name)}: ${other.advice}. For a site of your own, use ${create}, or set EARSHOT_HOME.`,
   );
 }
 
@@ -69,7 +69,7 @@ export async function requireOwnNamespace(namespace: string): Promise<void> {
 export async function otherUserAdvice(namespace: string): Promise<string | undefined> {
   const other = await findOther(namespace);
   if (other === undefined) return undefined;
-  return `This site is your own, in ${layoutOf(namespace).root}; ${printable(other.name)} has a namespace ${namespace} too.`;
+  return `This site is your own, in ${layoutOf(namespace).root}; ${printable(other.name)} also has a namespace ${namespace}.`;
 }
 
 function exists(path: string): Promise<boolean> {

@@ -63,8 +63,8 @@ export function choosePlatform(words: PlaceWords, environment: Environment, { ha
  */
 export function placeAdvice({ other }: Choice, where: string): string | undefined {
   if (other === undefined) return undefined;
-  const meant = other === 'linux' ? 'a site of this machine' : 'one of the cluster';
-  return `This is about ${where}; for ${meant}, add --platform ${other}, or set EARSHOT_PLATFORM.`;
+  const meant = other === 'linux' ? 'a site of this machine' : 'a site of the cluster';
+  return `The command uses ${where}; for ${meant}, add --platform ${other}, or set EARSHOT_PLATFORM.`;
 }
 
 /** @throws CliError usage */
@@ -73,7 +73,7 @@ export function saidPlatform(words: PlaceWords, environment: Environment): Platf
   const ofCluster = context !== undefined || kubeconfig !== undefined;
   const typed = platform === undefined ? undefined : platformNamed(platform, '--platform');
   if (typed !== undefined && isMachine(typed) && ofCluster)
-    throw new CliError('usage', `--context and --kubeconfig are of clusters: leave out --platform ${typed}.`);
+    throw new CliError('usage', `--context and --kubeconfig select clusters: omit --platform ${typed}.`);
   if (typed !== undefined) return typed;
   if (ofCluster) return 'kubernetes';
   for (const name of ['EARSHOT_PLATFORM', 'SKUPPER_PLATFORM']) {
@@ -86,7 +86,8 @@ export function saidPlatform(words: PlaceWords, environment: Environment): Platf
 
 function platformNamed(value: string, where: string): PlatformName {
   const found = platforms.find((platform) => platform === value);
-  if (found === undefined) throw new CliError('usage', `${where} says ${quoted(value)}; Earshot works on ${platforms.join(', ')}.`);
+  if (found === undefined)
+    throw new CliError('usage', `${where} is ${quoted(value)}, which is not a platform; use one of ${platforms.join(', ')}.`);
   return found;
 }
 

@@ -49,7 +49,7 @@ export async function requireMachine(words: PlaceWords, command: string): Promis
   if (isMachine((await platformFor(words)).platform)) return requireOwnNamespace(machineNamespace(words, process.env));
   throw new CliError(
     'usage',
-    `The command ${command} does not support kubernetes: it is for sites on machines (--platform linux, podman or docker).`,
+    `The command ${command} does not support kubernetes: use it for sites on machines (--platform linux, podman or docker).`,
   );
 }
 

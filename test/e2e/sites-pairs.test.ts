@@ -88,7 +88,7 @@ describe('sites in a namespace, in another cluster and on a machine', { timeout:
         const token = join(home, `${to}-for-${from}.yaml`);
         await earshot(to, ['token', 'issue', token]);
         const said = await earshot(from, ['token', 'redeem', token]);
-        const [, link = '', leads] = /^Link "(\S+)" is ready: it leads to site "(\S+)"\.$/m.exec(said) ?? [];
+        const [, link = '', leads] = /^Link "(\S+)" is ready: it connects to site "(\S+)"\.$/m.exec(said) ?? [];
         assert.equal(leads, to, said);
         links.set(pair, link);
       }),

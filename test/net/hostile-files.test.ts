@@ -77,7 +77,7 @@ test('what is no resource file is named in the problems and the log, and nothing
     zero: /zero\.yaml/,
     outside: /outside\.yaml[^]*outside/,
     circle: /circle\.yaml/,
-    dangling: /dangling\.yaml[^]*link to nothing/,
+    dangling: /dangling\.yaml[^]*link to a file that does not exist/,
   })) {
     const text = await problem(site, words);
     assert.doesNotMatch(text, /root:x/, 'what a link leads to is not told');

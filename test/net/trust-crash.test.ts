@@ -19,7 +19,7 @@ test('nothing says Ready of a site that has crashed, and nothing does while it s
     assert.doesNotMatch(said, /Ready *$|Ready  /m, command.join(' '));
   }
   const { stdout } = await west.attempt(['site', 'status', 'west']);
-  assert.match(stdout, /nothing runs the namespace west; start it with `earshot -n west run`/);
+  assert.match(stdout, /no process runs the namespace west; start it with `earshot -n west run`/);
   const waited = await west.attempt(['listener', 'update', 'web', '--port', '8080', '--wait', 'ready', '--timeout', '1s']);
   assert.equal(waited.code, 3, waited.stderr);
 

@@ -76,7 +76,7 @@ describe('state', { concurrency: 2 }, () => {
     await east.remove('Connector', 'web');
     await eventually('a closed port', async () => (await page(8081)) === '');
     await eventually('word of it in the log', () =>
-      /cannot be written \(ENOSPC\): the disk is full, free some space; it is tried again/.test(west.process.output),
+      /cannot be written \(ENOSPC\): the disk is full, free some space; the write is retried/.test(west.process.output),
     );
     assert.equal(await west.metric('earshot_status_files_unwritable', { files: 'statuses' }), 1);
     await east.apply(connector('web', '127.0.0.1', 80));
@@ -124,7 +124,7 @@ describe('state', { concurrency: 2 }, () => {
     await writeFile(internal.identityKey, '-----BEGIN PRIVATE KEY-----\nnonsense');
     await east.start();
     const site = await east.waitFor('Site', 'east', 'Error');
-    assert.match(site.message ?? '', /^the router cannot start: .*identity\.key is damaged: .*To make a new site of it, remove the file/);
+    assert.match(site.message ?? '', /^the router cannot start: .*identity\.key is damaged: .*To create a new identity, delete the file/);
     assert.match((await east.attempt(['status'])).stdout, /identity\.key is damaged/);
   });
 });

@@ -166,7 +166,7 @@ export class SiteAgent {
       await this.#pass();
     } catch (error) {
       // The next pass looks again.
-      this.#options.log.error({ error }, 'the site cannot be brought up to date');
+      this.#options.log.error({ error }, 'the site cannot be reconciled');
     }
   }
 

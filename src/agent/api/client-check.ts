@@ -11,7 +11,7 @@ import { failure, type ApiAnswer } from './router-api.ts';
 
 /** Returns the response for a client without permission; undefined if the client is permitted. */
 export function refusalOfClient(certificate: X509Certificate | undefined, revoked: Revocations): ApiAnswer | undefined {
-  if (certificate === undefined) return refusal('tls-no-cert', 'no certificate was shown');
+  if (certificate === undefined) return refusal('tls-no-cert', 'the client presented no certificate');
   const purpose = purposeOf(certificate);
   if (purpose !== 'api') return refusal('tls-wrong-purpose', `this certificate ${OTHERWISE[purpose ?? 'none']}`);
   const weakness = weaknessOf(certificate.publicKey);
@@ -24,9 +24,9 @@ export function refusalOfClient(certificate: X509Certificate | undefined, revoke
 const OTHERWISE: Readonly<Record<Exclude<CertificatePurpose, 'api'> | 'none', string>> = {
   link: 'is for links, and for routers',
   application: 'is for applications',
-  none: 'does not say what it is for',
+  none: 'names no purpose',
 };
 
 function refusal(code: Parameters<typeof failure>[1], message: string): ApiAnswer {
-  return failure(403, code, message, 'Show that of a Certificate with settings.purpose: api.');
+  return failure(403, code, message, 'Present the certificate of a Certificate with settings.purpose: api.');
 }

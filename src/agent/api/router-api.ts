@@ -57,12 +57,11 @@ export class RouterApi {
   answer({ method, target }: ApiRequest): ApiAnswer {
     const [path = '', query = ''] = target.split('?', 2);
     const resource = this.#resource(path, new URLSearchParams(query).get('since'));
-    if (resource === undefined)
-      return failure(404, 'not-found', 'there is nothing at this path', `Ask for one of ${this.#paths().join(', ')}.`);
+    if (resource === undefined) return failure(404, 'not-found', 'this path does not exist', `Use one of ${this.#paths().join(', ')}.`);
     const act = Object.hasOwn(resource, method) ? resource[method] : undefined;
     if (act !== undefined) return act();
     const allow = Object.keys(resource).join(', ');
-    return { ...failure(405, 'usage', 'the path does not have this method', `Use ${allow}.`), allow };
+    return { ...failure(405, 'usage', 'this path does not support the method', `Use ${allow}.`), allow };
   }
 
   #resource(path: string, since: string | null): Readonly<Record<string, () => ApiAnswer>> | undefined {
@@ -113,7 +112,7 @@ export class RouterApi {
     const wanted = decoded(encoded);
     const found = keysOf(this.#routers()).find(({ key }) => key === wanted);
     if (found !== undefined) return ok({ asOf: this.#asOf(), ...found });
-    return failure(404, 'not-found', 'no site of the network has this routing key', 'See /v1/keys for those that there are.');
+    return failure(404, 'not-found', 'no site of the network has this routing key', '/v1/keys lists the routing keys.');
   }
 
   #list(items: readonly object[], versions: Versions, since: string | null): ApiAnswer {

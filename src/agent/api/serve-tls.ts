@@ -85,7 +85,7 @@ export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOpti
   server.maxRequestsPerSocket = 256;
   const serve: RequestListener = (request, response) => {
     const refusal = refusalOfClient(certificateOf(request), options.revoked());
-    if (refusal !== undefined) ration.warn({ address: request.socket.remoteAddress, refusal: refusal.body }, 'not let in to the API');
+    if (refusal !== undefined) ration.warn({ address: request.socket.remoteAddress, refusal: refusal.body }, 'client of the API refused');
     // Close the connection instead of waiting for a body, or for more requests of a client without permission.
     if (refusal !== undefined || hasBody(request)) response.setHeader('connection', 'close');
     answerWith(refusal ?? api.answer({ method: request.method ?? '', target: request.url ?? '' }), response);

@@ -82,12 +82,12 @@ async function manifestsIn({ resources, terminal }: Context, paths: readonly str
     );
   }
   if (errors.length > 0) throw new CliError('usage', `Nothing was changed:\n${errors.map((error) => `  ${error}`).join('\n')}`);
-  if (manifests.length === 0) throw new CliError('usage', `There is no resource in ${paths.join(', ')}.`);
+  if (manifests.length === 0) throw new CliError('usage', `${paths.join(', ')} contains no resource.`);
   return manifests;
 }
 
 function elsewhere(problem: FileProblem, { namespace }: Resources): FileProblem {
-  return { ...problem, severity: 'error', message: `is another one than ${namespace}: give it with -n, or remove the field.` };
+  return { ...problem, severity: 'error', message: `differs from ${namespace}: select it with -n, or remove the field.` };
 }
 
 /** Removes status and metadata that a cluster or another namespace added. */
@@ -103,7 +103,7 @@ async function sourcesOf(path: string, terminal: Terminal): Promise<readonly { r
   if (path === '-') return [{ name: 'standard input', text: await terminal.input() }];
   if (/^https?:\/\//.test(path)) return [{ name: path, text: await download(path) }];
   const found = await stat(path).catch((cause: unknown) => {
-    throw new CliError('not-found', `There is no file ${path}.`, cause);
+    throw new CliError('not-found', `The file ${path} does not exist.`, cause);
   });
   const files = found.isDirectory()
     ? (await readdir(path))

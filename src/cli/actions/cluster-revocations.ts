@@ -31,8 +31,8 @@ export async function revokeInCluster(
   const end = performance.now() + within;
   while (!isTold((await client.find(configMaps, { namespace, name: ROUTER }))?.data?.[ROUTER_DATA.revoked], revoked)) {
     if (performance.now() >= end) {
-      const advice = 'See that the controller of sites runs; until then what is open there goes on.';
-      throw new CliError('not-ready', `Waited ${within / 1000} s for the site's routers to be told, and they are not yet. ${advice}`);
+      const advice = 'Check that the controller of sites runs; open connections continue until then.';
+      throw new CliError('not-ready', `Timed out after ${within / 1000} s: the site's routers have not received the revocation. ${advice}`);
     }
     await pause(LOOK);
   }
@@ -41,7 +41,7 @@ export async function revokeInCluster(
 export async function unrevokeInCluster({ client, namespace }: SiteInCluster, site: string, terminal: Terminal): Promise<void> {
   const ledger: Ledger = await ledgerOf(client, namespace);
   if (!(await ledger.unrevoke(site))) throw notRevoked(site, await ledger.revoked());
-  terminal.out(`Site "${printable(site)}" may link again. The links that it still has come back by themselves.\n`);
+  terminal.out(`Site "${printable(site)}" may link again. Its existing links reconnect automatically.\n`);
 }
 
 function isTold(text: string | undefined, { siteIds, serials }: RevokedSite): boolean {

@@ -23,8 +23,8 @@ export async function dump(words: PlaceWords, file: string, terminal: Terminal):
   const draft = `${resolve(file)}.${process.pid}.tmp`;
   await writeFile(draft, gzipSync(tarOf(files, Math.floor(Date.now() / 1000))), { mode: 0o600, flag: 'wx' });
   await rename(draft, resolve(file));
-  terminal.out(`${file} is written: ${files.length} files, no key, code or token in them.\n`);
-  terminal.note('Names, hosts and routing keys are in it: look through it before you hand it on.\n');
+  terminal.out(`Wrote ${file}: ${files.length} files without keys, codes and tokens.\n`);
+  terminal.note('It contains names, hosts and routing keys: review it before you share it.\n');
 }
 
 async function collect(words: PlaceWords): Promise<Collected & { readonly namespace: string }> {

@@ -157,6 +157,6 @@ async function journal(namespace: string): Promise<string> {
     const { stdout } = await promisify(execFile)('journalctl', args, { maxBuffer: most.bytes, timeout: most.milliseconds });
     return stdout;
   } catch {
-    return 'there is no journal to read here; add what `earshot run` wrote, if it was kept\n';
+    return 'no journal is readable here; add the output of `earshot run`, if you have it\n';
   }
 }

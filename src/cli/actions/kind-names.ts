@@ -15,7 +15,7 @@ export function kindNamed(word: string): SkupperKind {
     if (isSkupperKind(kind) && [singular, plural, ...shortNames].includes(wanted)) return kind;
   }
   const kinds = skupperDefinitions().map(({ spec }) => spec.names.kind);
-  throw new CliError('usage', `There is no kind ${quoted(word)}; there is ${kinds.join(', ')}${sentence(didYouMean(word, kinds))}`);
+  throw new CliError('usage', `The kind ${quoted(word)} does not exist; kinds are ${kinds.join(', ')}${sentence(didYouMean(word, kinds))}`);
 }
 
 /** The singular name of each kind. */

@@ -26,10 +26,7 @@ export async function generateLink(context: Context, name: string | undefined, o
   const { resources, terminal } = context;
   const { tlsCredentials, generateCredential = true } = options;
   if (!generateCredential && tlsCredentials === undefined)
-    throw new CliError(
-      'usage',
-      'Without a generated credential, name the TLS bundle that the other site has: give --tls-credentials NAME.',
-    );
+    throw new CliError('usage', 'Without a generated credential, name the TLS bundle of the other site with --tls-credentials NAME.');
   await requireRunning(resources);
   const documents = await waitUntil(context, 'a link to this site', options.timeout, async () => {
     const sites = sortActiveFirst(await resources.list('Site'));
@@ -56,7 +53,7 @@ async function requireLinkable(resources: Resources): Promise<void> {
   const [site] = sortActiveFirst(await resources.list('Site'));
   if (site !== undefined && (await isLinkable(resources, site))) return;
   const command = commandIn(resources, 'site update --enable-link-access');
-  throw new CliError('failed', `No other site can link to this one yet: let them in with ${command}.`);
+  throw new CliError('failed', `Other sites cannot link to this one: allow it with ${command}.`);
 }
 
 export async function isLinkable(resources: Resources, site: Site): Promise<boolean> {
@@ -69,7 +66,7 @@ export async function isLinkable(resources: Resources, site: Site): Promise<bool
 export function linksWithout({ metadata, status }: Site, host: string | undefined): OfferedLink {
   const all = status?.endpoints ?? [];
   const endpoints = host === undefined ? all : all.filter((endpoint) => endpoint.host === host);
-  if (all.length === 0) return { waitingFor: 'nothing listens for links' };
+  if (all.length === 0) return { waitingFor: 'the site does not listen for links yet' };
   if (endpoints.length === 0) throw new CliError('not-found', unreachableText(host ?? ''));
   const groups = [...Map.groupBy(endpoints, ({ group }) => group ?? '')];
   return {

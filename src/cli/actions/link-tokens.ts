@@ -13,7 +13,7 @@ export async function showLinks(target: Target, name: string | undefined, output
   }
   await showStatus(target, name, output);
   if (name !== undefined || output !== undefined) return;
-  if (waiting.length > 0) terminal.out(`\nTokens that are to become links\n${resourceTable('AccessToken', waiting)}`);
+  if (waiting.length > 0) terminal.out(`\nTokens being redeemed\n${resourceTable('AccessToken', waiting)}`);
   const incoming = (await resources.list('Site')).flatMap(({ status }) => status?.incomingLinks ?? []);
   if (incoming.length > 0) terminal.out(`\nLinks from other sites\n${incomingTable(incoming)}`);
 }

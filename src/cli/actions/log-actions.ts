@@ -42,7 +42,7 @@ async function machineLogs(namespace: string, how: Tail, show: Show, terminal: T
   if (sources.length === 0) {
     throw new CliError(
       'not-running',
-      `Nothing runs the namespace ${namespace}, and systemd has no unit of it, so there is no log. Start it with ${commandIn(namespace, 'run')}.`,
+      `The namespace ${namespace} has no log: no process runs it, and systemd has no unit for it. Start it with ${commandIn(namespace, 'run')}.`,
     );
   }
   const commands = logCommands(sources, how);
@@ -81,9 +81,9 @@ async function printed([program, ...args]: readonly [string, ...string[]], show:
   const ended = once(child, 'close');
   createInterface({ input: child.stdout }).on('line', show);
   const [code] = await ended.catch((error: unknown) => {
-    throw new CliError('failed', `${program} cannot be run: ${error instanceof Error ? error.message : String(error)}.`, error);
+    throw new CliError('failed', `${program} cannot be started: ${error instanceof Error ? error.message : String(error)}.`, error);
   });
-  if (code !== 0) throw new CliError('failed', `${program} ended with code ${String(code)}.`);
+  if (code !== 0) throw new CliError('failed', `${program} exited with code ${String(code)}.`);
 }
 
 /** With several pods, each line is prefixed with the name of its pod. */
@@ -92,7 +92,7 @@ async function clusterLogs({ client, place }: Cluster, { lines, follow }: Tail, 
   const { namespace } = place;
   const found: Pod[] = [];
   for await (const pod of client.list(pods, { namespace, labelSelector: ROUTER_PODS })) found.push(pod);
-  if (found.length === 0) throw new CliError('not-running', `The namespace ${namespace} of ${place.cluster} has no pod of a router.`);
+  if (found.length === 0) throw new CliError('not-running', `The namespace ${namespace} of ${place.cluster} has no router pods.`);
   await Promise.all(
     found.map(async ({ metadata: { name = '' } }) => {
       const key = { namespace, name };

@@ -24,7 +24,7 @@ export function logSourceOf(pid: number, output: Output | undefined, groups: str
   const unit = unitIn(groups);
   if (target.startsWith('socket:') && unit !== undefined) return { kind: 'journal', ...unit };
   const where = target === '/dev/null' ? 'nowhere' : target.startsWith('/dev/') ? `to the terminal ${target}` : 'to a pipe';
-  return { kind: 'elsewhere', why: `process ${pid} writes its log ${where}: look where it was started` };
+  return { kind: 'elsewhere', why: `process ${pid} writes its log ${where}: look there for it` };
 }
 
 /** The innermost systemd service in the path of the control group. */

@@ -112,7 +112,7 @@ export async function showNetwork(context: Context, output: OutputFormat | undef
   if (site === undefined || network === undefined) {
     throw new CliError(
       'not-found',
-      `The site of the namespace ${namespace} has not seen a network yet; look with ${commandIn(resources, 'status')}.`,
+      `The site of the namespace ${namespace} does not know its network yet. Check the site with ${commandIn(resources, 'status')}.`,
     );
   }
   if (output !== undefined) {
@@ -144,9 +144,7 @@ function keyTable(keys: readonly KeyOverview[]): string {
     connectorsAt.join(', ') || '-',
     listenersAt.join(', ') || '-',
   ]);
-  return rows.length === 0
-    ? 'No routing key has a listener or a connector yet.\n'
-    : table(['ROUTING-KEY', 'CONNECTORS-AT', 'LISTENERS-AT'], rows);
+  return rows.length === 0 ? 'No listener or connector exists yet.\n' : table(['ROUTING-KEY', 'CONNECTORS-AT', 'LISTENERS-AT'], rows);
 }
 
 function counted(count: number, what: string): string {

@@ -33,21 +33,21 @@ export async function createResource(target: Target, name: string, change: SpecC
   await requireBundle(resources, resource);
   const found = await resources.find(kind, name);
   if (found !== undefined) {
-    throw new CliError('exists', `${kind} "${name}" exists already, in ${found.location}. ${waysOn(target, name)}`);
+    throw new CliError('exists', `${kind} "${name}" already exists, in ${found.location}. ${waysOn(target, name)}`);
   }
   await resources.put(wanted);
   try {
     await reportStatus(target, resource, usual, options, 'created');
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    throw withSentence(error, `${kind} "${name}" is made all the same. ${waysOn(target, name)}`);
+    throw withSentence(error, `${kind} "${name}" was created nevertheless. ${waysOn(target, name)}`);
   }
 }
 
 /** Advice for the user when a resource exists but is not as desired. */
 function waysOn({ kind, resources }: Target, name: string): string {
   const [change, remove] = ['update', 'delete'].map((verb) => commandIn(resources, `${kind.toLowerCase()} ${verb} ${name}`));
-  return `Change it with ${change}, or remove it with ${remove}.`;
+  return `Change it with ${change}, or delete it with ${remove}.`;
 }
 
 export async function updateResource(target: Target, name: string, change: SpecChange, usual: Wait, options: WaitOptions): Promise<void> {
@@ -97,9 +97,8 @@ export function generateResource(terminal: Terminal, kind: SkupperKind, name: st
 /** Error that lists the existing names. */
 export async function notFound(resources: Resources, kind: SkupperKind, name: string): Promise<CliError> {
   const there = await namesOf(resources, kind);
-  const others =
-    there.length === 0 ? `there is no ${kind} at all` : `there is ${there.slice(0, 10).join(', ')}${there.length > 10 ? ', …' : ''}`;
-  return new CliError('not-found', `There is no ${kind} "${name}" in this namespace; ${others}.`);
+  const others = there.length === 0 ? `it has no ${kind}` : `it has ${there.slice(0, 10).join(', ')}${there.length > 10 ? ', …' : ''}`;
+  return new CliError('not-found', `${kind} "${name}" does not exist in this namespace; ${others}.`);
 }
 
 export async function namesOf(resources: Resources, kind: SkupperKind): Promise<readonly string[]> {
@@ -128,7 +127,7 @@ export function checked<K extends SkupperKind>(kind: K, wanted: Manifest, platfo
       ),
     );
   if (resource.kind === 'Site' && resource.spec.edge === true && letsIn(resource)) {
-    throw new CliError('usage', 'An edge site lets no other site in: give --no-enable-link-access, or --no-edge.');
+    throw new CliError('usage', 'An edge site cannot accept links: use --no-enable-link-access or --no-edge.');
   }
   // Validated against the schema of `kind`.
   return resource as OfKind<K>;
@@ -139,8 +138,11 @@ async function requireBundle(resources: Resources, { kind, metadata, spec }: Sku
   const name = 'tlsCredentials' in spec ? spec.tlsCredentials : undefined;
   if (name === undefined || (await resources.hasBundle(name)) !== false) return;
   const make = `kubectl -n ${resources.namespace} create secret tls ${name}`;
-  const advice = `make it first, for instance with \`${make} --cert=tls.crt --key=tls.key\``;
-  throw new CliError('not-found', `${kind} "${metadata.name}": there is no Secret "${name}" in this namespace: ${advice}.`);
+  const advice = `create it first, for example with \`${make} --cert=tls.crt --key=tls.key\``;
+  throw new CliError(
+    'not-found',
+    `${kind} "${metadata.name}" needs the Secret "${name}", which does not exist in this namespace: ${advice}.`,
+  );
 }
 
 function problemList(what: string, problems: readonly ResourceProblem[]): string {

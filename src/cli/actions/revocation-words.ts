@@ -13,5 +13,5 @@ export function revokedWords({ name, serials, siteIds }: RevokedSite): string {
 
 export function notRevoked(site: string, revoked: readonly RevokedSite[]): CliError {
   const names = revoked.map(({ name }) => printable(name)).join(', ');
-  return new CliError('not-found', `No site "${printable(site)}" is revoked; ${names === '' ? 'none is' : `revoked are ${names}`}.`);
+  return new CliError('not-found', `Site "${printable(site)}" is not revoked; revoked sites: ${names === '' ? 'none' : names}.`);
 }

@@ -29,8 +29,8 @@ export async function createSite(target: Target, name: string, change: SpecChang
   const [other] = await namesOf(target.resources, 'Site');
   if (other !== undefined) {
     const { namespace } = target.resources;
-    const advice = `Change it with ${commandIn(target.resources, 'site update')}, or take another namespace (-n).`;
-    throw new CliError('exists', `The namespace ${namespace} has a site already: "${other}". ${advice}`);
+    const advice = `Change it with ${commandIn(target.resources, 'site update')}, or choose another namespace (-n).`;
+    throw new CliError('exists', `The namespace ${namespace} already has a site: "${other}". ${advice}`);
   }
   await createResource(target, name, change, usual, options);
 }
@@ -62,7 +62,8 @@ export async function deleteSite(
   if (name === undefined) return;
   await deleteResource(target, name, options);
   if (options.all !== true && others.length > 0) {
-    const what = others.length === 1 ? 'Another resource of the namespace stays' : `${others.length} other resources of the namespace stay`;
+    const what =
+      others.length === 1 ? 'One other resource of the namespace remains' : `${others.length} other resources of the namespace remain`;
     terminal.note(`${what}. Delete the rest with ${commandIn(resources, 'site delete --all')}.\n`);
   }
 }
@@ -70,7 +71,7 @@ export async function deleteSite(
 export function noSite(resources: Resources): CliError {
   return new CliError(
     'not-found',
-    `The namespace ${resources.namespace} has no site yet: make one with ${commandIn(resources, 'site create NAME')}.`,
+    `The namespace ${resources.namespace} has no site yet: create one with ${commandIn(resources, 'site create NAME')}.`,
   );
 }
 
@@ -111,8 +112,8 @@ export async function revokeSite(namespace: string, site: string, terminal: Term
     if (behind.length === 0) return;
     if (performance.now() >= end) {
       const which = behind.map((router) => `"${printable(router)}"`).join(', ');
-      const advice = 'What is open there may go on until it does: its log says why, or end it.';
-      throw new CliError('not-ready', `Waited ${within / 1000} s for router ${which} to refuse it, and it does not yet. ${advice}`);
+      const advice = 'Its open connections may continue until then. See its log for the reason, or stop it.';
+      throw new CliError('not-ready', `Timed out after ${within / 1000} s: router ${which} does not refuse the site yet. ${advice}`);
     }
     await pause(LOOK);
   }
@@ -121,5 +122,5 @@ export async function revokeSite(namespace: string, site: string, terminal: Term
 export async function unrevokeSite(namespace: string, site: string, terminal: Terminal): Promise<void> {
   const ledger = await openLedger(layoutOf(namespace).internal.root);
   if (!(await ledger.unrevoke(site))) throw notRevoked(site, await ledger.revoked());
-  terminal.out(`Site "${printable(site)}" may link again. The links that it still has come back by themselves.\n`);
+  terminal.out(`Site "${printable(site)}" may link again. Its existing links reconnect automatically.\n`);
 }

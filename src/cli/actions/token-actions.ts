@@ -52,14 +52,14 @@ export async function issueToken(context: Context, file: string, options: IssueO
   else {
     await mkdir(dirname(resolve(file)), { recursive: true });
     await writeDurably(resolve(file), text, 0o600);
-    terminal.out(`Token file ${file} is written.\n`);
+    terminal.out(`Wrote token file ${file}.\n`);
   }
   const end = issued.expires === undefined ? '' : ` until ${issued.expires}`;
   terminal.note(
-    `Carry it to the other site by a safe way, and redeem it there${end}: \`earshot token redeem ${file === '-' ? 'FILE' : file}\`\n`,
+    `Transfer it to the other site securely, and redeem it there${end}: \`earshot token redeem ${file === '-' ? 'FILE' : file}\`\n`,
   );
   terminal.note(
-    `It leads to ${described(issued.addresses)}.${issued.addresses.otherUrls.length === 0 ? '' : ' To begin with another, give --host.'}\n`,
+    `Its link connects to ${described(issued.addresses)}.${issued.addresses.otherUrls.length === 0 ? '' : ' To try another address first, use --host.'}\n`,
   );
 }
 
@@ -73,7 +73,7 @@ async function tokenOf(context: Context, grant: string, { host, cost, timeout }:
   const { url, code, ca, expirationTime: expires } = await readyGrant(context, grant, timeout);
   if (url === undefined || code === undefined || ca === undefined) {
     const look = commandIn(context.resources, `token status ${grant} -o yaml`);
-    throw new CliError('failed', `AccessGrant "${grant}" is ready and says no url, code or ca; look at it with ${look}.`);
+    throw new CliError('failed', `AccessGrant "${grant}" is ready, but its status has no url, code or ca. Show it with ${look}.`);
   }
   const addresses = await addressesFor(url, host, context.resources);
   const linkCost = cost === undefined ? {} : { linkCost: cost };
@@ -84,7 +84,7 @@ async function readyGrant(context: Context, name: string, timeout: number): Prom
   return waitUntil<AccessGrantStatus>(context, `AccessGrant "${name}" to be ready`, timeout, async () => {
     const { status } = (await context.resources.get('AccessGrant', name)) ?? {};
     if (status?.status === 'Ready') return { done: status };
-    return { waitingFor: status?.message ?? 'it has not been taken up yet', error: status?.status === 'Error' };
+    return { waitingFor: status?.message ?? 'the site has not adopted it', error: status?.status === 'Error' };
   });
 }
 
@@ -96,14 +96,14 @@ async function requireLinkable(resources: Resources): Promise<string> {
   const [site] = sortActiveFirst(await resources.list('Site'));
   if (site === undefined) {
     const command = commandIn(resources, 'site create NAME --enable-link-access');
-    throw new CliError('not-found', `The namespace ${resources.namespace} has no site yet: make one with ${command}.`);
+    throw new CliError('not-found', `The namespace ${resources.namespace} has no site yet: create one with ${command}.`);
   }
   if (await isLinkable(resources, site)) return site.metadata.name ?? 'site';
   const change =
     site.spec.edge === true
       ? commandIn(resources, 'site update --no-edge --enable-link-access')
       : commandIn(resources, 'site update --enable-link-access');
-  throw new CliError('failed', `Site "${site.metadata.name}" lets no other site in: change that with ${change}.`);
+  throw new CliError('failed', `Site "${site.metadata.name}" does not accept links: allow them with ${change}.`);
 }
 
 async function makeGrant(resources: Resources, name: string, { expirationWindow, redemptionsAllowed }: IssueOptions): Promise<void> {
@@ -111,7 +111,7 @@ async function makeGrant(resources: Resources, name: string, { expirationWindow,
   const grant = manifest('AccessGrant', name, spec);
   checked('AccessGrant', grant);
   if ((await resources.find('AccessGrant', name)) !== undefined) {
-    throw new CliError('exists', `AccessGrant "${name}" exists already: use it with --grant ${name}, or take another --name.`);
+    throw new CliError('exists', `AccessGrant "${name}" already exists: use it with --grant ${name}, or choose another --name.`);
   }
   await resources.put(grant);
 }
@@ -126,7 +126,7 @@ export async function redeemTokenFile(context: Context, file: string, options: R
   const { resources, terminal } = context;
   const token = await readTokenFile(file, terminal);
   const name = options.name ?? token.name;
-  if (!isResourceName(name)) throw new CliError('usage', `"${printable(name)}" cannot be the name of a link; give another with --name.`);
+  if (!isResourceName(name)) throw new CliError('usage', `"${printable(name)}" is not a valid name of a link; choose another with --name.`);
   await requireRunning(resources);
   const linkCost = options.linkCost ?? token.linkCost;
   const wanted = manifest('AccessToken', name, {
@@ -144,9 +144,9 @@ export async function redeemTokenFile(context: Context, file: string, options: R
   });
   const { remoteSiteName } = link.status ?? {};
   terminal.out(
-    `Link "${link.metadata.name ?? name}" is ready${remoteSiteName === undefined ? '' : `: it leads to site "${printable(remoteSiteName)}"`}.\n`,
+    `Link "${link.metadata.name ?? name}" is ready${remoteSiteName === undefined ? '' : `: it connects to site "${printable(remoteSiteName)}"`}.\n`,
   );
-  if (file !== '-') terminal.note(`${file} is of no use any more and can be deleted.\n`);
+  if (file !== '-') terminal.note(`${file} is no longer needed and can be deleted.\n`);
 }
 
 /**
@@ -155,11 +155,11 @@ export async function redeemTokenFile(context: Context, file: string, options: R
  */
 async function afterFailure(resources: Resources, name: string, error: CliError): Promise<CliError> {
   const isMade = (await linkOf(resources, name)) !== undefined || (await isWritten(resources, name));
-  const ends = `${commandIn(resources, `link delete ${name}`)} ends it.`;
-  if (isMade) return withSentence(error, `The link goes on being tried; ${ends}`);
-  if (error.code !== 'failed') return withSentence(error, `The token goes on being tried; ${ends}`);
+  const ends = `${commandIn(resources, `link delete ${name}`)} stops it.`;
+  if (isMade) return withSentence(error, `The site continues to try the link; ${ends}`);
+  if (error.code !== 'failed') return withSentence(error, `The site continues to try the token; ${ends}`);
   await resources.remove('AccessToken', name);
-  return withSentence(error, 'The token has been taken out of the namespace again, so nothing more is tried.');
+  return withSentence(error, 'The token was removed from the namespace, so it is not tried again.');
 }
 
 async function redeemed(context: Context, token: AccessToken, timeout: number): Promise<Link> {
@@ -171,8 +171,8 @@ async function redeemed(context: Context, token: AccessToken, timeout: number): 
     if (found?.status?.status === 'Ready') return { done: found };
     if (found !== undefined) return { waitingFor: found.status?.message ?? 'it is Pending', error: found.status?.status === 'Error' };
     const isMade = await isWritten(resources, name);
-    const used = 'this token has been used before, and its link was deleted: ask the other site for a new token';
-    return isMade ? { waitingFor: 'it has not been taken up yet' } : { waitingFor: used, error: true };
+    const used = 'this token was already redeemed, and its link was deleted: get a new token from the other site';
+    return isMade ? { waitingFor: 'the site has not adopted it' } : { waitingFor: used, error: true };
   });
 }
 
@@ -188,7 +188,7 @@ async function isWritten(resources: Resources, name: string): Promise<boolean> {
 
 async function readTokenFile(file: string, terminal: Terminal): Promise<Token> {
   const text = file === '-' ? await terminal.input() : await readText(resolve(file), { bytes: 256 * 1024 });
-  if (text === undefined) throw new CliError('not-found', `There is no file ${file}.`);
+  if (text === undefined) throw new CliError('not-found', `The file ${file} does not exist.`);
   return readToken(text, file === '-' ? 'standard input' : file);
 }
 
@@ -196,10 +196,10 @@ async function readTokenFile(file: string, terminal: Terminal): Promise<Token> {
 async function requireUnused(resources: Resources, { metadata, spec }: AccessToken): Promise<void> {
   const name = metadata.name ?? '';
   const before = (await resources.list('AccessToken')).find((token) => token.metadata.name === name);
-  const advice = `take another name with --name, or remove it with ${commandIn(resources, `link delete ${name}`)}`;
+  const advice = `choose another name with --name, or delete it with ${commandIn(resources, `link delete ${name}`)}`;
   if (before !== undefined && before.spec.code !== spec.code)
-    throw new CliError('exists', `AccessToken "${name}" is there already, and is another one: ${advice}.`);
+    throw new CliError('exists', `Another AccessToken "${name}" already exists: ${advice}.`);
   if (before === undefined && (await resources.find('Link', name)) !== undefined) {
-    throw new CliError('exists', `Link "${name}" is there already: ${advice}.`);
+    throw new CliError('exists', `Link "${name}" already exists: ${advice}.`);
   }
 }

@@ -24,8 +24,8 @@ export async function addressesFor(url: string, host: string | undefined, resour
   const first = host ?? usual;
   if (!hosts.includes(first)) {
     const advice = resources.ways.redeemsAtSite
-      ? 'To have another, create a RouterAccess with it among its subjectAlternativeNames.'
-      : 'In a cluster tokens are redeemed at its controller: leave out --host.';
+      ? 'To add a host, create a RouterAccess that lists it in subjectAlternativeNames.'
+      : 'In a cluster, tokens are redeemed at the controller: omit --host.';
     throw new CliError('failed', `${unreachableText(first, hosts)} ${advice}`);
   }
   // A name without a dot resolves only inside one network.
@@ -35,7 +35,7 @@ export async function addressesFor(url: string, host: string | undefined, resour
 
 /** Formats the addresses for users: `192.0.2.1, else to 198.51.100.1`. */
 export function described({ url, otherUrls }: TokenAddresses): string {
-  return [url, ...otherUrls].map((each) => bare(new URL(each).hostname)).join(', else to ');
+  return [url, ...otherUrls].map((each) => bare(new URL(each).hostname)).join(', alternatively to ');
 }
 
 /** The setting in a token's spec that lists the other addresses. */

@@ -20,7 +20,7 @@ export async function showTokens(context: Context, name: string | undefined, out
     ...(grants.length === 0 ? [] : [`Issued here\n${resourceTable('AccessGrant', grants)}`]),
     ...(tokens.length === 0 ? [] : [`Redeemed here\n${resourceTable('AccessToken', tokens)}`]),
   ];
-  terminal.out(sections.length === 0 ? `No token in the namespace ${resources.namespace}.\n` : sections.join('\n'));
+  terminal.out(sections.length === 0 ? `The namespace ${resources.namespace} has no tokens.\n` : sections.join('\n'));
 }
 
 export async function deleteToken(context: Context, name: string, options: DeleteOptions): Promise<void> {
@@ -32,9 +32,12 @@ async function kindOf({ resources }: Context, name: string): Promise<(typeof KIN
   const names = await Promise.all(KINDS.map(async (kind) => (await resources.list(kind)).map(({ metadata }) => metadata.name)));
   const [kind, other] = KINDS.filter((_, index) => names[index]?.includes(name));
   if (kind === undefined) {
-    throw new CliError('not-found', `There is no token "${name}" in this namespace; ${commandIn(resources, 'token status')} shows all.`);
+    throw new CliError(
+      'not-found',
+      `Token "${name}" does not exist in this namespace; list all with ${commandIn(resources, 'token status')}.`,
+    );
   }
   if (other === undefined) return kind;
   const [one, two] = KINDS.map((each) => commandIn(resources, `delete ${each} ${name}`));
-  throw new CliError('usage', `An AccessGrant and an AccessToken are called "${name}": say which with ${one} or ${two}.`);
+  throw new CliError('usage', `An AccessGrant and an AccessToken have the name "${name}": use ${one} or ${two}.`);
 }

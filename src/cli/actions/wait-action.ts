@@ -41,9 +41,9 @@ export async function waitFor(context: Context, words: readonly string[], { for:
  */
 export function namedIn(words: readonly string[]): readonly Named[] {
   const [first, ...names] = words;
-  if (first === undefined) throw new CliError('usage', 'Say what to wait for: KIND/NAME, KIND NAME, or --all.');
+  if (first === undefined) throw new CliError('usage', 'No resource is named: give KIND/NAME, KIND NAME, or --all.');
   if (!first.includes('/')) {
-    if (names.length === 0) throw new CliError('usage', `Say which ${first}: ${first}/NAME, or --all.`);
+    if (names.length === 0) throw new CliError('usage', `No ${first} is named: give ${first}/NAME, or --all.`);
     const kind = kindNamed(first);
     return names.map((name) => ({ kind, name }));
   }
@@ -57,7 +57,7 @@ export function namedIn(words: readonly string[]): readonly Named[] {
 
 async function allOf(resources: Resources, words: readonly string[], goal: Goal): Promise<readonly Named[]> {
   if (words.some((word) => word.includes('/')))
-    throw new CliError('usage', '--all waits for kinds, or for everything: leave out the names.');
+    throw new CliError('usage', '--all waits for all resources, or for all of some kinds: omit the names.');
   const kinds = words.length === 0 ? (['Site', ...overviewKinds] as const) : words.map(kindNamed);
   const found = await Promise.all(
     kinds.map(async (kind) => {
@@ -85,7 +85,7 @@ interface Goal {
  */
 export function goalIn(text: string): Goal {
   const [, type, wanted = 'True'] = /^(?:condition=)?([A-Za-z]+)(?:=([A-Za-z]+))?$/.exec(text) ?? [];
-  if (type === undefined) throw new CliError('usage', `--for does not take ${quoted(text)}: give a condition such as Ready, or delete.`);
+  if (type === undefined) throw new CliError('usage', `--for ${quoted(text)} is invalid: use a condition such as Ready, or delete.`);
   const same = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
   if (same(type, 'delete')) return { text: 'deleted', isGone: true, isReached: () => false };
   return {
@@ -100,7 +100,7 @@ export function goalIn(text: string): Goal {
 async function look(resources: Resources, { kind, name }: Named, goal: Goal): Promise<Look<undefined>> {
   const [written, found, stopped] = await Promise.all([resources.find(kind, name), resources.get(kind, name), resources.notRunning()]);
   if (goal.isGone) return written === undefined && (found === undefined || stopped !== undefined) ? REACHED : { waitingFor: 'it exists' };
-  if (stopped !== undefined) return { waitingFor: `nothing runs the namespace ${resources.namespace}` };
+  if (stopped !== undefined) return { waitingFor: `no process runs the namespace ${resources.namespace}` };
   if (found === undefined) return { waitingFor: written === undefined ? 'it does not exist' : 'the site has not adopted it' };
   if (!isCurrent(found, written?.manifest)) return { waitingFor: 'the site has not adopted its last change' };
   if (goal.isReached(found)) return REACHED;

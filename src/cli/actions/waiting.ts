@@ -55,11 +55,11 @@ export async function waitUntil<T>(
     errorSince = seen.error === true ? (errorSince ?? now) : undefined;
     const isOver = now - begin >= timeout;
     if (errorSince !== undefined && (isOver || now - errorSince >= resources.ways.believeAfter))
-      throw new CliError('failed', `Waited for ${goal}: ${message}`);
+      throw new CliError('failed', `Failed while waiting for ${goal}: ${message}`);
     if (isOver) {
       throw new CliError(
         'not-ready',
-        `Waited ${Math.round(timeout / 10) / 100} s for ${goal}, and it is not so yet: ${sentence(message)} Go on looking with ${commandIn(resources, 'status')}.`,
+        `Timed out after ${Math.round(timeout / 10) / 100} s, waiting for ${goal}: ${sentence(message)} Check again with ${commandIn(resources, 'status')}.`,
       );
     }
     await resources.wait(Math.max(1, Math.min(SHOW_AFTER, timeout - (now - begin))));
@@ -82,10 +82,10 @@ export async function waitForStatus(
   if (level === 'none') return undefined;
   if (options.wait === undefined && (await noteWhereStopped(context))) return undefined;
   return waitUntil<SkupperResource>(context, `${kind} "${name}" to be ${level}`, options.timeout, async () => {
-    if ((await resources.notRunning()) !== undefined) return { waitingFor: `nothing runs the namespace ${resources.namespace}` };
+    if ((await resources.notRunning()) !== undefined) return { waitingFor: `no process runs the namespace ${resources.namespace}` };
     const found = await resources.get(kind, name);
     if (found === undefined || !isDeepStrictEqual(plain(found.spec), plain(spec)))
-      return { waitingFor: 'the change has not been taken up yet' };
+      return { waitingFor: 'the site has not adopted the change' };
     if (level === 'ready' ? isReady(found) : isConfigured(found)) return { done: found };
     return { waitingFor: stateOf(found), error: found.status?.status === 'Error' };
   });
@@ -106,9 +106,9 @@ export async function waitUntilGone(context: Context, kind: SkupperKind, name: s
   const { resources } = context;
   const isLeft = async (): Promise<boolean> => (await resources.notRunning()) !== undefined;
   if (await isLeft()) return;
-  await waitUntil(context, `${kind} "${name}" to be gone`, timeout, async () => {
+  await waitUntil(context, `${kind} "${name}" to be deleted`, timeout, async () => {
     const gone = (await resources.get(kind, name)) === undefined || (await isLeft());
-    return gone ? { done: undefined } : { waitingFor: 'it is still there' };
+    return gone ? { done: undefined } : { waitingFor: 'it still exists' };
   });
 }
 

@@ -9,10 +9,7 @@ export function addApply(group: Command, terminal: Terminal): void {
   const isSystem = group.parent !== null;
   const prefix = isSystem ? 'earshot system' : 'earshot';
   const apply = addPlace(
-    group
-      .command('apply')
-      .description('put resources into the namespace: new ones are made, others changed')
-      .addOption(file().makeOptionMandatory()),
+    group.command('apply').description('create or change resources of the namespace').addOption(file().makeOptionMandatory()),
   );
   for (const option of waitOptions('none')) apply.addOption(option);
   apply
@@ -29,12 +26,12 @@ export function addApply(group: Command, terminal: Terminal): void {
   addPlace(
     group
       .command('delete')
-      .description('take resources out of the namespace: by kind and name, or those that stand in files')
+      .description('delete resources of the namespace, by kind and name or by file')
       .argument('[kind]', 'kind of the resources, as in `kubectl delete`')
-      .argument('[names...]', 'their names')
+      .argument('[names...]', 'names of the resources')
       .addOption(file())
-      .option('--ignore-not-found', 'say nothing of those that are not there')
-      .option('--no-wait', 'do not wait until they are gone')
+      .option('--ignore-not-found', 'ignore resources that do not exist')
+      .option('--no-wait', 'do not wait for the end of the deletion')
       .addOption(timeoutOption()),
   )
     .addHelpText('after', examples(`${prefix} delete listener web`, `${prefix} delete -f west.yaml`))
@@ -42,7 +39,7 @@ export function addApply(group: Command, terminal: Terminal): void {
       const { filename, ...how } = options;
       const isNamed = kind !== undefined && names.length > 0;
       if (isNamed === (filename !== undefined) || (kind !== undefined && !isNamed)) {
-        command.error('error: say which: a kind and its names (listener web), or files (-f FILE)');
+        command.error('error: no resource is named: give a kind and names (listener web), or files (-f FILE)');
       }
       if (isSystem) await onMachine(command, 'system delete');
       const context = await contextOf(command, terminal);
@@ -56,7 +53,7 @@ interface Files {
 }
 
 function file(): Option {
-  const about = 'YAML or JSON file, a directory of them, an http or https address, or - for standard input; may be given again';
+  const about = 'YAML or JSON file, a directory of them, an http or https address, or - for standard input; may be repeated';
   return new Option('-f, --filename <path>', about).argParser((path: string, before: readonly string[] | undefined) => [
     ...(before ?? []),
     path,

@@ -59,6 +59,6 @@ function booleanIn(word: string, flags: readonly Flag[], refuse: (message: strin
   const [positive, negative] = [has(`--${base}`), has(`--no-${base}`)];
   if (positive === undefined && negative === undefined) return undefined;
   const given = value === undefined ? true : VALUES.get(value);
-  if (given === undefined) return refuse(`option '${typed}' takes true or false, not '${value ?? ''}'`);
+  if (given === undefined) return refuse(`option '${typed}' must be true or false, not '${value ?? ''}'`);
   return { positive, negative, on: given !== isNegated };
 }

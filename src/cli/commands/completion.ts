@@ -11,7 +11,7 @@ export function addCompletion(program: Command, terminal: Terminal): void {
   program
     .command('completion')
     .description('print a script that completes commands, options and names in a shell')
-    .addArgument(new Argument('<shell>', 'which shell').choices([...shells]))
+    .addArgument(new Argument('<shell>', 'name of the shell').choices([...shells]))
     .addHelpText(
       'after',
       examples(

@@ -7,9 +7,9 @@ import type { Terminal } from '../output/terminal.ts';
 
 /** `earshot connector`. */
 export function addConnector(program: Command, terminal: Terminal): void {
-  resourceCommands(program, terminal, 'Connector', 'servers at this site that listeners lead to', [
+  resourceCommands(program, terminal, 'Connector', 'manage connectors: servers at this site that listeners lead to', [
     createVerb({
-      description: 'make a connector',
+      description: 'create a connector',
       examples: [
         'earshot connector create backend 8080 --host 127.0.0.1',
         'earshot --platform kubernetes connector create backend 8080 --workload deployment/backend',
@@ -23,7 +23,7 @@ export function addConnector(program: Command, terminal: Terminal): void {
       wait: 'configured',
     }),
     updateVerb({
-      description: 'change a connector while it runs; an empty text takes an option back',
+      description: 'change a connector while it runs; an empty text removes an option',
       examples: ['earshot connector update backend --host 192.0.2.7 --port 8081'],
       arguments: [nameOnly],
       options: [...options, ...podOptions, new Option('--port <port>', PORT).argParser(servicePort)],
@@ -32,12 +32,12 @@ export function addConnector(program: Command, terminal: Terminal): void {
       wait: 'configured',
     }),
     deleteVerb({
-      description: 'remove a connector; open connections may end in their own time',
+      description: 'delete a connector; open connections continue until they end',
       examples: ['earshot connector delete backend'],
     }),
     statusVerb('show all connectors, or one', ['earshot connector status', 'earshot connector status backend -o json']),
     generateVerb({
-      description: 'print a connector, and make nothing',
+      description: 'print a connector and create nothing',
       examples: [
         'earshot connector generate backend 8080 --host 127.0.0.1 > backend.yaml',
         'earshot connector generate backend 8080 --selector app=backend | kubectl apply -f -',
@@ -55,21 +55,21 @@ const PORT = 'port of the server';
 const nameAndPort = [nameOnly, new Argument('<port>', PORT).argParser(servicePort)];
 
 const options = [
-  new Option('-r, --routing-key <key>', 'key by which listeners are found; at first the name'),
-  new Option('--host <host>', 'name or address of the server; at first the name, and in a cluster pods are taken'),
-  new Option('--tls-credentials <name>', 'TLS bundle below input/certs by which the server is verified; in a cluster a Secret'),
-  new Option('--use-client-cert', 'show the certificate of that bundle to the server'),
-  new Option('--no-use-client-cert', 'do not show it'),
-  new Option('--verify-hostname', "the server's certificate must name the host (as it is unless told, but not in a cluster)"),
-  new Option('--no-verify-hostname', 'it need not'),
-  new Option('--type <type>', 'what is carried').choices(['tcp']),
+  new Option('-r, --routing-key <key>', 'key by which listeners are found (default at creation: the name)'),
+  new Option('--host <host>', 'name or address of the server (default at creation: the name; in a cluster, pods by label)'),
+  new Option('--tls-credentials <name>', 'TLS bundle below input/certs that verifies the server; in a cluster a Secret'),
+  new Option('--use-client-cert', 'present the certificate of that bundle to the server'),
+  new Option('--no-use-client-cert', 'do not present it'),
+  new Option('--verify-hostname', "require that the server's certificate names the host (default on a machine, not in a cluster)"),
+  new Option('--no-verify-hostname', 'accept a certificate without the host'),
+  new Option('--type <type>', 'protocol of the connections').choices(['tcp']),
 ];
 
 const podOptions = [
-  new Option('--selector <labels>', 'in a cluster: pods that are the servers; at first app=NAME'),
-  new Option('--workload <workload>', 'in a cluster: whose pods are the servers, as deployment/backend'),
-  new Option('--include-not-ready', 'in a cluster: also pods that are not ready'),
-  new Option('--no-include-not-ready', 'only pods that are ready'),
+  new Option('--selector <labels>', 'in a cluster: labels of the pods that are the servers (default at creation: app=NAME)'),
+  new Option('--workload <workload>', 'in a cluster: workload whose pods are the servers, such as deployment/backend'),
+  new Option('--include-not-ready', 'in a cluster: include pods that are not ready'),
+  new Option('--no-include-not-ready', 'include only pods that are ready'),
 ];
 
 /**
@@ -89,7 +89,7 @@ async function selectPods(
     const how = isPrinted
       ? 'give their labels with --selector, or name the cluster with --platform kubernetes'
       : 'give the server with --host';
-    command.error(`error: there are no pods without a cluster: ${how}`);
+    command.error(`error: pods exist only in a cluster: ${how}`);
   }
   return workload === undefined ? given : { ...given, selector: await resources.selectorOf(String(workload)) };
 }
@@ -105,10 +105,10 @@ function assumedServer({ host, selector: pods }: SpecChange, name: string, ways:
   if (host !== undefined || pods !== undefined) return undefined;
   const { host: server, selector: labels }: SpecChange = ways.server(name);
   if (server !== undefined)
-    return `Its server is the host ${JSON.stringify(server)}, the name of the connector. Give another one with --host.`;
+    return `Its server is the host ${JSON.stringify(server)}, the name of the connector. Choose another host with --host.`;
   return labels === undefined
     ? undefined
-    : `Its servers are the pods with ${JSON.stringify(labels)}. Give others with --selector, --workload or --host.`;
+    : `Its servers are the pods with ${JSON.stringify(labels)}. Choose other servers with --selector, --workload or --host.`;
 }
 
 /** Host and selector replace each other. */

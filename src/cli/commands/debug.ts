@@ -7,13 +7,13 @@ export function addDebug(program: Command, terminal: Terminal): void {
   addPlace(
     program
       .command('debug')
-      .description('for reports of what went wrong')
+      .description('collect information about problems')
       .command('dump')
-      .description('write one archive with resources, statuses, metrics, logs and versions, and no key, code or token')
-      .argument('<file>', 'archive to write, .tar.gz'),
+      .description('write an archive with resources, statuses, metrics, logs and versions, but without keys, codes and tokens')
+      .argument('<file>', 'path of the archive, .tar.gz'),
   )
     .addHelpText('after', examples('earshot -n west debug dump west.tar.gz'))
-    .addHelpText('after', '\nNames, hosts and routing keys are in it: look through it before you hand it on.')
+    .addHelpText('after', '\nIt contains names, hosts and routing keys: review it before you share it.')
     .action(async (file: string, _options: object, command: Command) => {
       const { dump } = await import('../actions/debug-actions.ts');
       await dump(placeWords(command), file, terminal);

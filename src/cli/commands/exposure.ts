@@ -9,15 +9,18 @@ import { untilStopped } from '../processes/signals.ts';
 export function addExposure(program: Command): void {
   program
     .command('controller')
-    .description('reconcile Listeners and make the volumes that mount them; runs as a Deployment, one replica leads')
+    .description('reconcile Listeners and create the volumes that mount them; runs as a Deployment, one replica leads')
     .requiredOption('--namespace <name>', 'namespace of the Lease by which one replica leads', process.env['POD_NAMESPACE'])
     .requiredOption('--identity <name>', 'name of this replica, unique among them', process.env['POD_NAME'])
-    .option('--csi-socket <path>', 'leave volumes to an external-provisioner, which asks on this Unix socket; left out: make them here')
-    .option('--cluster-domain <name>', "domain of the cluster's DNS; left out: what /etc/resolv.conf says, or cluster.local", clusterDomain)
-    .addOption(new Option('--preset <name>', 'ListenerClasses to make if they are absent').choices(presetNames).default('none'))
-    .option('--no-leader-election', 'lead at once; only for a single replica')
+    .option(
+      '--csi-socket <path>',
+      'Unix socket for an external-provisioner, which then creates the volumes (default: this process creates them)',
+    )
+    .option('--cluster-domain <name>', "domain of the cluster's DNS (default: from /etc/resolv.conf, or cluster.local)", clusterDomain)
+    .addOption(new Option('--preset <name>', 'ListenerClasses to create if they are absent').choices(presetNames).default('none'))
+    .option('--no-leader-election', 'lead without a lease; only for a single replica')
     .option('--no-manage-crds', 'leave the CustomResourceDefinitions as they are')
-    .option('--concurrency <number>', 'reconciles of one kind that run at once', positiveInteger, 32)
+    .option('--concurrency <number>', 'number of parallel reconciles of each kind', positiveInteger, 32)
     .addOption(httpPort(8080))
     .addOption(kubeconfig())
     .addOption(logLevel())
@@ -27,8 +30,8 @@ export function addExposure(program: Command): void {
   program
     .command('csi-node')
     .description('mount listener volumes into the pods of one node; runs as a DaemonSet')
-    .requiredOption('--node-name <name>', 'the Node that this process runs on', process.env['NODE_NAME'])
-    .option('--kubelet-dir <path>', "the kubelet's root directory (its --root-dir)", '/var/lib/kubelet')
+    .requiredOption('--node-name <name>', 'Node that this process runs on', process.env['NODE_NAME'])
+    .option('--kubelet-dir <path>', 'root directory of the kubelet (its --root-dir)', '/var/lib/kubelet')
     .addOption(httpPort(8081))
     .addOption(kubeconfig())
     .addOption(logLevel())
@@ -38,7 +41,7 @@ export function addExposure(program: Command): void {
 
 function clusterDomain(text: string): string {
   const domain = parseClusterDomain(text);
-  if (domain === undefined) throw new InvalidArgumentError('It must be a name of DNS like cluster.local.');
+  if (domain === undefined) throw new InvalidArgumentError('It must be a DNS name such as cluster.local.');
   return domain;
 }
 
@@ -47,7 +50,7 @@ function httpPort(port: number): Option {
 }
 
 function kubeconfig(): Option {
-  return new Option('--kubeconfig <path>', "reach the API server as this file says; left out: as a pod's service account");
+  return new Option('--kubeconfig <path>', "kubeconfig file for the API server (default: the pod's service account)");
 }
 
 function logLevel(): Option {

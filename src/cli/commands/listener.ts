@@ -7,37 +7,37 @@ import type { Terminal } from '../output/terminal.ts';
 
 /** `earshot listener`. */
 export function addListener(program: Command, terminal: Terminal): void {
-  resourceCommands(program, terminal, 'Listener', 'what clients at this site connect to', [
+  resourceCommands(program, terminal, 'Listener', 'manage listeners: addresses that clients at this site connect to', [
     createVerb({
-      description: 'make a listener',
+      description: 'create a listener',
       examples: [
         'earshot listener create backend 8080 --host 127.0.0.1',
         'earshot listener create database 5432 --routing-key db --host 127.0.0.1 --wait ready',
       ],
       arguments: nameAndPort,
-      options: options('; at first 0.0.0.0, all of its IPv4 addresses, and in a cluster the name'),
+      options: options(' (default: 0.0.0.0, which is all IPv4 addresses; in a cluster the name)'),
       spec: (fields, name, ways) => ({ routingKey: name, host: ways?.listenerHost(name), ...fields }),
       assumed: assumedHost,
       wait: 'configured',
     }),
     updateVerb({
-      description: 'change a listener while it runs; an empty text takes an option back',
+      description: 'change a listener while it runs; an empty text removes an option',
       examples: ['earshot listener update backend --routing-key backend-v2', 'earshot listener update backend --tls-credentials ""'],
       arguments: [nameOnly],
       options: [...options(), new Option('--port <port>', PORT).argParser(servicePort)],
       wait: 'configured',
     }),
     deleteVerb({
-      description: 'remove a listener; open connections may end in their own time',
+      description: 'delete a listener; open connections continue until they end',
       examples: ['earshot listener delete backend'],
     }),
     statusVerb('show all listeners, or one', ['earshot listener status', 'earshot listener status backend -o json']),
     generateVerb({
-      description: 'print a listener, and make nothing',
+      description: 'print a listener and create nothing',
       examples: ['earshot listener generate backend 8080 > backend.yaml'],
       arguments: nameAndPort,
       // The output may be for a cluster, where the host is the name of a Service.
-      options: options('; at first the name'),
+      options: options(' (default: the name)'),
       spec: (fields, name) => ({ routingKey: name, host: name, ...fields }),
     }),
   ]);
@@ -50,18 +50,18 @@ const nameAndPort = [nameOnly, new Argument('<port>', PORT).argParser(servicePor
 /** Note about the default host: users may not expect a port that is open to other machines. */
 function assumedHost({ host }: SpecChange, name: string, ways: PlatformConventions): string | undefined {
   if (host !== undefined || ways.listenerHost(name) !== '0.0.0.0') return undefined;
-  return 'It takes clients at 0.0.0.0, all IPv4 addresses of this machine. For clients of this machine alone: --host 127.0.0.1.';
+  return 'It accepts clients at 0.0.0.0, which is all IPv4 addresses of this machine. To accept only clients of this machine, use --host 127.0.0.1.';
 }
 
 function options(initialHost = ''): readonly Option[] {
   return [
-    new Option('-r, --routing-key <key>', 'key by which connectors are found; at first the name'),
-    new Option('--host <host>', `name or address of this machine to listen on; in a cluster a name for its Service${initialHost}`),
+    new Option('-r, --routing-key <key>', 'key by which connectors are found (default at creation: the name)'),
+    new Option('--host <host>', `name or address of this machine to listen on; in a cluster the name of its Service${initialHost}`),
     new Option(
       '--tls-credentials <name>',
-      'TLS bundle below input/certs that clients are shown, with a ca.crt in it they must show a certificate, too; in a cluster a Secret',
+      'TLS bundle below input/certs for clients; with a ca.crt, clients must present a certificate too; in a cluster a Secret',
     ),
-    new Option('--observer <protocol>', 'protocol to take metrics of').choices(['auto', 'none', 'http1', 'http2']),
-    new Option('--type <type>', 'what is carried').choices(['tcp']),
+    new Option('--observer <protocol>', 'protocol to measure').choices(['auto', 'none', 'http1', 'http2']),
+    new Option('--type <type>', 'protocol of the connections').choices(['tcp']),
   ];
 }

@@ -8,10 +8,10 @@ export function addLogs(program: Command, terminal: Terminal): void {
   addPlace(
     program
       .command('logs')
-      .description("show the log of the site's routers: from the journal, the file that it is written to, or the pods")
-      .option('-f, --follow', 'go on with each new line, until Ctrl-C')
-      .addOption(new Option('--tail <number>', 'how many of the last lines').argParser(positiveInteger).default(100))
-      .addOption(new Option('-o, --output <format>', 'lines as they were written, also on a terminal').choices(['json'])),
+      .description("show the log of the site's routers, from the journal, from a file or from the pods")
+      .option('-f, --follow', 'follow new lines until Ctrl-C')
+      .addOption(new Option('--tail <number>', 'number of last lines').argParser(positiveInteger).default(100))
+      .addOption(new Option('-o, --output <format>', 'print the lines unformatted, also on a terminal').choices(['json'])),
   )
     .addHelpText('after', examples('earshot logs', 'earshot -n west logs --follow --tail 20'))
     .action(async (options: LogOptions, command: Command) => {

@@ -18,7 +18,7 @@ export interface WatchOptions extends OutputOptions {
 export function namespaceOption(): Option {
   return new Option(
     '-n, --namespace <name>',
-    'namespace of the site; left out: $EARSHOT_NAMESPACE, in a cluster that of the context, or "default"',
+    'namespace of the site (default: $EARSHOT_NAMESPACE, in a cluster the namespace of the context, or "default")',
   );
 }
 
@@ -26,11 +26,14 @@ export function namespaceOption(): Option {
 export function placeOptions(): readonly Option[] {
   return [
     namespaceOption(),
-    new Option('-p, --platform <name>', 'platform of the site; left out: $EARSHOT_PLATFORM, $SKUPPER_PLATFORM, or what is found').choices(
+    new Option('-p, --platform <name>', 'platform of the site (default: $EARSHOT_PLATFORM, $SKUPPER_PLATFORM, or detected)').choices(
       platforms,
     ),
-    new Option('-c, --context <name>', 'context of the kubeconfig; left out: the current one'),
-    new Option('--kubeconfig <path>', 'kubeconfig of the cluster; left out: $KUBECONFIG, ~/.kube/config, or that of the pod'),
+    new Option('-c, --context <name>', 'context of the kubeconfig (default: the current one)'),
+    new Option(
+      '--kubeconfig <path>',
+      'kubeconfig of the cluster (default: $KUBECONFIG, ~/.kube/config, or the service account of the pod)',
+    ),
   ];
 }
 
@@ -109,16 +112,16 @@ export async function onMachine(command: Command, words: string): Promise<string
   return namespaceOf(command);
 }
 
-export function outputOption(what = 'print it for programs'): Option {
+export function outputOption(what = 'print in a format for programs'): Option {
   return new Option('-o, --output <format>', what).choices(['json', 'yaml']);
 }
 
 export function watchOption(): Option {
-  return new Option('-w, --watch', 'show it again whenever it changes, until Ctrl-C');
+  return new Option('-w, --watch', 'print again after each change, until Ctrl-C');
 }
 
 export function timeoutOption(milliseconds = 60_000): Option {
-  return new Option('--timeout <duration>', 'how long to wait').argParser(duration).default(milliseconds, `${milliseconds / 1000}s`);
+  return new Option('--timeout <duration>', 'time to wait at most').argParser(duration).default(milliseconds, `${milliseconds / 1000}s`);
 }
 
 /**
@@ -126,13 +129,13 @@ export function timeoutOption(milliseconds = 60_000): Option {
  * @param usual default of `--wait`
  */
 export function waitOptions(usual: Wait, timeout = timeoutOption()): readonly Option[] {
-  const about = `status to wait for; left out: ${usual}, where the site is running`;
+  const about = `status to wait for (default: ${usual} if the site runs)`;
   return [new Option('--wait <status>', about).choices(['none', 'configured', 'ready'] satisfies readonly Wait[]), timeout];
 }
 
 export function duration(text: string): number {
   const milliseconds = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
-  if (milliseconds === undefined) throw new InvalidArgumentError('It must be a length of time like 30s or 5m.');
+  if (milliseconds === undefined) throw new InvalidArgumentError('It must be a duration such as 30s or 5m.');
   return milliseconds;
 }
 
@@ -143,7 +146,7 @@ export function durationText(text: string): string {
 }
 
 export function positiveInteger(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, at least 1.');
   return Number(text);
 }
 
@@ -153,7 +156,7 @@ export const servicePort = (text: string): number => portFrom(1, text);
 
 function portFrom(least: number, text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port >= least && port <= 65_535)) throw new InvalidArgumentError(`It must be one port number, ${least} to 65535.`);
+  if (!(port >= least && port <= 65_535)) throw new InvalidArgumentError(`It must be a port number from ${least} to 65535.`);
   return port;
 }
 

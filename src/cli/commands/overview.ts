@@ -7,8 +7,8 @@ export function addOverview(program: Command, terminal: Terminal): void {
   addPlace(
     program
       .command('status')
-      .description('show the site, its links, listeners and connectors, and what is wrong')
-      .addOption(new Option('--check', 'exit with code 1 if anything is not Ready, and say what').conflicts('watch'))
+      .description('show the site, its links, listeners and connectors, and their problems')
+      .addOption(new Option('--check', 'exit with code 1 if a resource is not Ready, and name it').conflicts('watch'))
       .addOption(watchOption())
       .addOption(outputOption()),
   )
@@ -24,7 +24,7 @@ export function addOverview(program: Command, terminal: Terminal): void {
   addPlace(
     program
       .command('network')
-      .description('show all sites, their links and routing keys, as this site sees them')
+      .description('show all sites that this site knows, with their links and routing keys')
       .addOption(watchOption())
       .addOption(outputOption()),
   )

@@ -129,7 +129,7 @@ export function deleteVerb(row: Row & { action?(): Promise<Delete> }): Verb {
   return {
     ...row,
     name: 'delete',
-    options: [...(row.options ?? []), new Option('--no-wait', 'do not wait until it is gone'), timeoutOption()],
+    options: [...(row.options ?? []), new Option('--no-wait', 'do not wait for the end of the deletion'), timeoutOption()],
     run: async (at, options: DeleteOptions, name: string) => (await action())(await targetOf(at), name, options),
   };
 }
@@ -143,7 +143,7 @@ export function statusVerb(description: string, lines: readonly string[], show?:
     name: 'status',
     description,
     examples: lines,
-    arguments: [new Argument('[name]', 'name of the resource; left out: all')],
+    arguments: [new Argument('[name]', 'name of the resource (default: all)')],
     options: [watchOption(), outputOption()],
     run: async (at, { watch, output }: WatchOptions, name) => {
       const [target, shows] = await Promise.all([targetOf(at), load()]);

@@ -18,20 +18,20 @@ export function addRouter(program: Command): void {
   const { http, metrics, api } = ROUTER_PORTS;
   program
     .command('router')
-    .description("run a router of the namespace's site; runs in the pods that the controller of sites makes")
+    .description("run a router of the namespace's site; runs in the pods that the controller of sites creates")
     .requiredOption('--namespace <name>', 'namespace of the site', env['POD_NAMESPACE'])
-    .requiredOption('--pod <name>', 'name of this pod, and so of the router', env['POD_NAME'])
-    .option('--group <name>', 'group of routers that this one is of: its Deployment', env['ROUTER_GROUP'] ?? ROUTER)
-    .option('--site-uid <uid>', 'uid of the Site that this pod is for; left out: what the controller of sites says', env['SITE_UID'])
+    .requiredOption('--pod <name>', 'name of this pod and of the router', env['POD_NAME'])
+    .option('--group <name>', 'group of this router: its Deployment', env['ROUTER_GROUP'] ?? ROUTER)
+    .option('--site-uid <uid>', 'UID of the Site that this pod serves (default: from the controller of sites)', env['SITE_UID'])
     .addOption(new Option('--http-port <number>', 'port of /metrics, /livez and /readyz').argParser(portNumber).default(http))
-    .addOption(new Option('--metrics-port <number>', 'where the same is served once more').argParser(portNumber).default(metrics))
-    .addOption(new Option('--api-port <number>', 'where the router answers questions about itself').argParser(portNumber).default(api))
-    .option('--kubeconfig <path>', "reach the API server as this file says; left out: as a pod's service account")
+    .addOption(new Option('--metrics-port <number>', 'second address that serves the same paths').argParser(portNumber).default(metrics))
+    .addOption(new Option('--api-port <number>', 'address of the router API').argParser(portNumber).default(api))
+    .option('--kubeconfig <path>', "kubeconfig file for the API server (default: the pod's service account)")
     .addOption(drainOption(25))
     .addOption(memoryOption())
     .addOption(new Option('--log-level <level>').choices(logLevels).default('info'))
     .addHelpText('after', examples('earshot router --namespace west --pod $(hostname) --kubeconfig ~/.kube/config'))
-    .addHelpText('after', '\nResources and Secrets may change while it runs. SIGTERM ends it in order.')
+    .addHelpText('after', '\nResources and Secrets may change while it runs. SIGTERM stops it gracefully.')
     .action(async ({ drainTimeout, ...options }: RouterOptions) => {
       applyV8Flags();
       const { runRouter } = await import('../processes/run-router.ts');

@@ -19,7 +19,7 @@ export function addRun(program: Command): void {
   program
     .command('run')
     .description('run the site of the namespace, in the foreground')
-    .option('--router <name>', 'which router of the site, where several run')
+    .option('--router <name>', 'name of the router, if the site has several')
     .option('--network <name>', 'serve the part of the site in this container network; settings.networks of the Site lists it')
     .addOption(
       new Option('--http-port <number>', 'loopback port of /metrics, /livez and /readyz; 0 for any').argParser(portNumber).default(0),
@@ -37,7 +37,7 @@ export function addRun(program: Command): void {
         'earshot -n west run --network apps',
       ),
     )
-    .addHelpText('after', '\nFiles below input/ may change while it runs. SIGHUP reads them all again, SIGTERM ends it in order.')
+    .addHelpText('after', '\nFiles below input/ may change while it runs. SIGHUP reads all files again. SIGTERM stops it gracefully.')
     .action(async ({ router, network, httpPort, logLevel, drainTimeout, memory: most }: RunOptions, command: Command) => {
       applyV8Flags();
       // Without a handler SIGHUP would end the process. No reload is needed during start, which reads all files, or during

@@ -51,8 +51,8 @@ const BY_CLASS = /^listenerclass:./;
 const NO_EFFECT: Readonly<Record<string, string>> = {
   SKUPPER_KUBE_ADAPTOR_IMAGE: "a router's pod has one container",
   SKUPPER_KUBE_ADAPTOR_IMAGE_PULL_POLICY: "a router's pod has one container",
-  SKUPPER_KUBE_CLIENT_QPS: 'the API server says when to wait',
-  SKUPPER_KUBE_CLIENT_BURST: 'the API server says when to wait',
+  SKUPPER_KUBE_CLIENT_QPS: 'the API server limits the rate',
+  SKUPPER_KUBE_CLIENT_BURST: 'the API server limits the rate',
 };
 
 /** @throws InvalidArgumentError the reason why the controller cannot start, in words for the author of its manifest */
@@ -63,7 +63,7 @@ export function startOf(given: Flags, environment: Environment, namespaceOfPod: 
   const settings = settingsOf(flags, environment, namespaceOfPod);
   return {
     settings,
-    identity: required(flags.identity ?? environment['HOSTNAME'], 'Name this replica: --identity, POD_NAME or HOSTNAME.'),
+    identity: required(flags.identity ?? environment['HOSTNAME'], 'Name this replica with --identity, POD_NAME or HOSTNAME.'),
     ...addressOf(flags.metricsAddress),
     metrics: flags.disableMetrics !== true,
     leaderElection,
@@ -81,7 +81,7 @@ function settingsOf(flags: Flags, environment: Environment, namespaceOfPod: stri
     name: flags.name ?? deploymentOf(environment['HOSTNAME']) ?? CONTROLLER_NAME,
     namespace: required(
       flags.namespace ?? environment['POD_NAMESPACE'] ?? namespaceOfPod,
-      'Name the namespace of this controller: --namespace or NAMESPACE.',
+      'Name the namespace of this controller with --namespace or NAMESPACE.',
     ),
     version: VERSION,
     ...(watchNamespace === undefined ? {} : { watchNamespace }),
@@ -123,11 +123,11 @@ function accessOf(flags: Flags): AccessSettings {
   }
   if (has('nodeport') && access.clusterHost === '') {
     throw new InvalidArgumentError(
-      'Access type nodeport needs the host by which other sites reach nodes: --cluster-host (SKUPPER_CLUSTER_HOST).',
+      'Access type nodeport needs the host at which other sites reach nodes: set --cluster-host (SKUPPER_CLUSTER_HOST).',
     );
   }
   if (has('gateway') && access.gatewayClass === '') {
-    throw new InvalidArgumentError('Access type gateway needs the class of the Gateway: --gateway-class (SKUPPER_GATEWAY_CLASS).');
+    throw new InvalidArgumentError('Access type gateway needs the class of the Gateway: set --gateway-class (SKUPPER_GATEWAY_CLASS).');
   }
   return access;
 }
@@ -135,7 +135,9 @@ function accessOf(flags: Flags): AccessSettings {
 function routerImageOf({ routerImage: image, imageRegistry = 'localhost' }: Flags): string {
   if (image === undefined) return `${imageRegistry.replace(/\/+$/, '')}/earshot:${VERSION}`;
   if (/(?:^|\/)skupper-router(?:[:@]|$)/.test(image)) {
-    throw new InvalidArgumentError(`The image ${image} is Skupper's router: name Earshot's by --router-image (SKUPPER_ROUTER_IMAGE).`);
+    throw new InvalidArgumentError(
+      `The image ${image} is Skupper's router: set Earshot's image with --router-image (SKUPPER_ROUTER_IMAGE).`,
+    );
   }
   return image;
 }
@@ -152,7 +154,7 @@ function deploymentOf(hostname: string | undefined): string | undefined {
 function addressOf(address: string): { readonly httpPort: number; readonly httpHost?: string } {
   const { host = '', port = '' } = /^(?<host>\[[^\]]*\]|[^:]*):(?<port>\d{1,5})$/.exec(address)?.groups ?? {};
   if (port === '' || Number(port) > 65_535)
-    throw new InvalidArgumentError(`"${address}" is no address for metrics (--metrics-address): it must be HOST:PORT or :PORT.`);
+    throw new InvalidArgumentError(`"${address}" is not an address for metrics (--metrics-address): use HOST:PORT or :PORT.`);
   const bare = host.replace(/^\[(.*)\]$/, '$1');
   return { httpPort: Number(port), ...(bare === '' ? {} : { httpHost: bare }) };
 }
@@ -165,7 +167,7 @@ function noticesOf(flags: Flags, { enabledTypes }: AccessSettings, environment: 
     ...given.map(([name, why]) => `${name} has no effect: ${why}`),
     ...(flags.allowRedeemByKey === true ? ['--allow-redeem-by-key has no effect: a token names its grant'] : []),
     ...unknown.map(
-      (type) => `access type ${JSON.stringify(type)} is not known; there are ${ACCESS_TYPES.join(', ')} and listenerclass:NAME`,
+      (type) => `access type ${JSON.stringify(type)} is unknown; known types are ${ACCESS_TYPES.join(', ')} and listenerclass:NAME`,
     ),
   ];
 }

@@ -8,14 +8,16 @@ import { startOf, type Flags } from './site-controller-settings.ts';
 export function addSiteController(program: Command): void {
   const command = program
     .command('site-controller')
-    .description('keep the sites of a cluster: their routers, Services, certificates and tokens; runs as a Deployment, one replica leads');
+    .description(
+      'manage the sites of a cluster: their routers, Services, certificates and tokens; runs as a Deployment, one replica leads',
+    );
   for (const option of flagOptions()) command.addOption(option);
   const parse = command.parseOptions.bind(command);
   command.parseOptions = (words) => parse(withTwoDashes(words));
   command
     .addHelpText(
       'after',
-      '\nA flag counts before its variable, and may begin with one dash. SKUPPER_KUBE_ADAPTOR_IMAGE, SKUPPER_KUBE_ADAPTOR_IMAGE_PULL_POLICY,\n' +
+      '\nA flag takes precedence over its variable, and may begin with one dash. SKUPPER_KUBE_ADAPTOR_IMAGE, SKUPPER_KUBE_ADAPTOR_IMAGE_PULL_POLICY,\n' +
         'SKUPPER_KUBE_CLIENT_QPS and SKUPPER_KUBE_CLIENT_BURST have no effect.\n' +
         '\nExample:\n  earshot site-controller --namespace skupper --enable-grants --grant-server-autoconfigure',
     )

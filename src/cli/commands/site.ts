@@ -6,9 +6,9 @@ import type { Terminal } from '../output/terminal.ts';
 
 /** `earshot site`. */
 export function addSite(program: Command, terminal: Terminal): void {
-  resourceCommands(program, terminal, 'Site', 'this namespace as a place in the network', [
+  resourceCommands(program, terminal, 'Site', 'manage the site', [
     createVerb({
-      description: 'make the site of the namespace',
+      description: 'create the site of the namespace',
       examples: ['earshot site create west --enable-link-access'],
       arguments: [nameOnly],
       ...written,
@@ -26,19 +26,19 @@ export function addSite(program: Command, terminal: Terminal): void {
       action: async () => (await import('../actions/site-actions.ts')).updateSite,
     }),
     deleteVerb({
-      description: 'remove the site, which ends its links and connections',
+      description: 'delete the site, which ends its links and connections',
       examples: ['earshot site delete', 'earshot site delete --all'],
       arguments: [nameIfAny],
-      options: [new Option('--all', "remove the namespace's other resources too")],
+      options: [new Option('--all', 'delete the other resources of the namespace too')],
       action: async () => (await import('../actions/site-actions.ts')).deleteSite,
     }),
     statusVerb(
-      'show the site, and which others it has revoked',
+      'show the site and the sites that it has revoked',
       ['earshot site status', 'earshot site status -o yaml'],
       async () => (await import('../actions/site-actions.ts')).showSite,
     ),
     generateVerb({
-      description: 'print a site, and make nothing',
+      description: 'print a site and create nothing',
       examples: ['earshot site generate west --enable-link-access > west.yaml'],
       arguments: [nameOnly],
       ...written,
@@ -49,16 +49,16 @@ export function addSite(program: Command, terminal: Terminal): void {
 }
 
 const nameOnly = new Argument('<name>', 'name of the site');
-const nameIfAny = new Argument('[name]', 'name of the site; left out: that of the namespace');
-const otherSite = new Argument('<site>', 'name or id of the other site; or the serial number of a certificate');
+const nameIfAny = new Argument('[name]', 'name of the site (default: the name of the namespace)');
+const otherSite = new Argument('<site>', 'name or ID of the other site, or serial number of a certificate');
 
 const revoke: Verb = {
   name: 'revoke',
-  description: "end another site's links to this one, at once and for good",
+  description: "end another site's links to this one immediately and permanently",
   examples: ['earshot site revoke east'],
-  remark: `Its certificates, its tokens and its renewals are refused from now on. Links that this site opened to it end too, and
-are to be deleted with \`earshot link delete NAME\`. Other sites go on as before. It returns once the routers of this site that run refuse them
-and nothing of it is open here any more.`,
+  remark: `Its certificates, tokens and renewals are refused from now on. Links that this site opened to it end too: delete them
+with \`earshot link delete NAME\`. Other sites are not affected. The command returns when all running routers of this site refuse the other
+site and have closed its links and connections.`,
   arguments: [otherSite],
   run: async ({ command, terminal }, _options, site: string) => {
     await using cluster = await clusterOf(command);
@@ -74,7 +74,7 @@ and nothing of it is open here any more.`,
 
 const unrevoke: Verb = {
   name: 'unrevoke',
-  description: 'let a site that was revoked link again',
+  description: 'allow a revoked site to link again',
   examples: ['earshot site unrevoke east'],
   arguments: [otherSite],
   run: async ({ command, terminal }, _options, site: string) => {
@@ -91,21 +91,21 @@ const unrevoke: Verb = {
 
 const written = {
   options: [
-    new Option('--enable-link-access', 'let other sites link to this one'),
-    new Option('--no-enable-link-access', 'let none'),
+    new Option('--enable-link-access', 'allow other sites to link to this one'),
+    new Option('--no-enable-link-access', 'allow no links from other sites'),
     new Option(
       '--link-access-type <type>',
-      'how they reach it, in a cluster: default, route, loadbalancer, listenerclass:NAME and others; without one, default is all there is',
+      'access type for other sites, in a cluster: default, route, loadbalancer, listenerclass:NAME and others; on a machine only default',
     ),
-    new Option('--enable-ha', 'run two routers, so that one can go away; without a cluster you start the second'),
-    new Option('--no-enable-ha', 'run one'),
-    new Option('--edge', 'link to others and carry nothing between them'),
-    new Option('--no-edge', 'be an ordinary site'),
-    new Option('--default-issuer <name>', 'certificate authority below input/issuers to sign with; in a cluster a Secret'),
-    new Option('--grant-port <port>', 'port where tokens are redeemed; at first 9090').argParser(servicePort),
+    new Option('--enable-ha', 'run two routers, so that one may fail; on a machine you start the second'),
+    new Option('--no-enable-ha', 'run one router'),
+    new Option('--edge', 'link to other sites without forwarding connections between them'),
+    new Option('--no-edge', 'forward connections between other sites'),
+    new Option('--default-issuer <name>', 'certificate authority below input/issuers that signs certificates; in a cluster a Secret'),
+    new Option('--grant-port <port>', 'port at which tokens are redeemed (default at creation: 9090)').argParser(servicePort),
     new Option(
       '--link-certificate-lifetime <duration>',
-      'for how long other sites get certificates; at first 720h, which is 30 days',
+      "lifetime of other sites' certificates (default at creation: 720h, which is 30 days)",
     ).argParser(lifetime),
   ],
   spec: specOf,
@@ -113,7 +113,7 @@ const written = {
 
 /** Checks the minimum that the site accepts (`settings.link-certificate-lifetime`). */
 function lifetime(text: string): string {
-  if (duration(text) < 10_000) throw new InvalidArgumentError('It must be 10s at least.');
+  if (duration(text) < 10_000) throw new InvalidArgumentError('It must be at least 10s.');
   return durationText(text);
 }
 

@@ -16,22 +16,25 @@ import type { Terminal } from '../output/terminal.ts';
 
 /** `earshot token`: one site issues a token, another redeems it, which creates a link. */
 export function addToken(program: Command, terminal: Terminal): void {
-  const token = program.command('token').description('tickets for links: one site issues, another redeems');
+  const token = program.command('token').description('issue and redeem link tokens');
 
   addPlace(
     token
       .command('issue')
-      .description('write a token with which another site can link to this one')
+      .description('write a token that lets another site link to this one')
       .argument('<file>', 'file to write; - for standard output')
-      .addOption(new Option('--redemptions-allowed <number>', 'how often it can be redeemed (1)').argParser(positiveInteger))
+      .addOption(new Option('--redemptions-allowed <number>', 'number of times it can be redeemed (default: 1)').argParser(positiveInteger))
       .addOption(
-        new Option('--expiration-window <duration>', `how long it can be redeemed (${DEFAULT_EXPIRATION_WINDOW})`).argParser(durationText),
+        new Option(
+          '--expiration-window <duration>',
+          `time during which it can be redeemed (default: ${DEFAULT_EXPIRATION_WINDOW})`,
+        ).argParser(durationText),
       )
-      .addOption(new Option('--cost <number>', 'cost of the link that comes of it (1)').argParser(positiveInteger))
-      .option('--host <host>', "which of this site's names and addresses it leads to first; left out: the first address")
+      .addOption(new Option('--cost <number>', 'cost of the resulting link (default: 1)').argParser(positiveInteger))
+      .option('--host <host>', 'name or address of this site that the link tries first (default: the first address)')
       .addOption(new Option('--link-cost <number>').argParser(positiveInteger).hideHelp())
       .option('--grant <name>', 'use this AccessGrant instead of a new one')
-      .option('--name <name>', "name of the token and of the link; left out: made from the site's name")
+      .option('--name <name>', "name of the token and of the link (default: from the site's name)")
       .addOption(timeoutOption()),
   )
     .addHelpText(
@@ -50,8 +53,8 @@ export function addToken(program: Command, terminal: Terminal): void {
   addPlace(
     token
       .command('status')
-      .description('show the tokens that this site has issued (as AccessGrants) and those that it redeems, or one')
-      .argument('[name]', 'name of the token; left out: all')
+      .description('show the tokens that this site has issued (as AccessGrants) and those that it redeems, or one of them')
+      .argument('[name]', 'name of the token (default: all)')
       .addOption(outputOption()),
   )
     .addHelpText('after', examples('earshot token status', 'earshot token status west-6bfn6'))
@@ -63,9 +66,9 @@ export function addToken(program: Command, terminal: Terminal): void {
   addPlace(
     token
       .command('delete')
-      .description('take back a token: it can be redeemed no more; links that came of it stay')
+      .description('withdraw a token, so that it cannot be redeemed; its links stay')
       .argument('<name>', 'name of the token')
-      .option('--no-wait', 'do not wait until it is gone')
+      .option('--no-wait', 'do not wait for the end of the deletion')
       .addOption(timeoutOption()),
   )
     .addHelpText('after', examples('earshot token delete west-6bfn6'))
@@ -77,10 +80,10 @@ export function addToken(program: Command, terminal: Terminal): void {
   addPlace(
     token
       .command('redeem')
-      .description('make a link to the site that issued the token')
+      .description('create a link to the site that issued the token')
       .argument('<file>', 'token file; - for standard input')
-      .addOption(new Option('--link-cost <number>', 'cost of the link; left out: what the token says').argParser(positiveInteger))
-      .option('--name <name>', 'name of the link; left out: that of the token')
+      .addOption(new Option('--link-cost <number>', 'cost of the link (default: from the token)').argParser(positiveInteger))
+      .option('--name <name>', 'name of the link (default: the name of the token)')
       .addOption(timeoutOption()),
   )
     .addHelpText('after', examples('earshot token redeem token.yaml', 'ssh west earshot token issue - | earshot token redeem -'))

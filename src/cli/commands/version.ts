@@ -4,7 +4,9 @@ import type { Terminal } from '../output/terminal.ts';
 
 /** `earshot version`. */
 export function addVersion(program: Command, terminal: Terminal): void {
-  addPlace(program.command('version').description('show the versions of the program and of what it runs on').addOption(outputOption()))
+  addPlace(
+    program.command('version').description('show the versions of the program, of Node.js and of the platform').addOption(outputOption()),
+  )
     .addHelpText('after', examples('earshot version', 'earshot version -o json'))
     .action(async ({ output }: OutputOptions, command: Command) => {
       const { showVersion } = await import('../actions/version-actions.ts');

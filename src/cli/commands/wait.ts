@@ -11,10 +11,9 @@ export function addWait(program: Command, terminal: Terminal): void {
       .description('wait until resources are Ready, have another condition, or are deleted')
       .argument('[resources...]', 'KIND/NAME, several of them, or KIND and names')
       .addOption(
-        new Option(
-          '--for <condition>',
-          'what to wait for: a condition such as Ready or Configured, condition=TYPE=STATUS, or delete',
-        ).default('Ready'),
+        new Option('--for <condition>', 'condition to wait for, such as Ready, Configured or condition=TYPE=STATUS; or delete').default(
+          'Ready',
+        ),
       )
       .option('--all', 'all resources of the kinds, or of the site')
       .addOption(timeoutOption()),
@@ -25,7 +24,7 @@ export function addWait(program: Command, terminal: Terminal): void {
     )
     .addHelpText(
       'after',
-      '\nA resource that does not exist yet is waited for. Exit code 3 means that the time was over, and standard error says why.',
+      '\nThe command also waits for resources that do not exist yet. Exit code 3 means that the timeout expired; standard error gives the reason.',
     )
     .action(async (words: readonly string[], options: WaitWords, command: Command) => {
       const { waitFor } = await import('../actions/wait-action.ts');

@@ -22,7 +22,7 @@ export const processTerminal: Terminal = {
     for await (const chunk of process.stdin) {
       const bytes = Buffer.from(chunk);
       length += bytes.length;
-      if (length > MOST_INPUT) throw new Error(`standard input has more than ${MOST_INPUT} bytes; give it in parts`);
+      if (length > MOST_INPUT) throw new Error(`standard input has more than ${MOST_INPUT} bytes; split it`);
       chunks.push(bytes);
     }
     return Buffer.concat(chunks).toString('utf8');

@@ -12,7 +12,10 @@ export async function findClusterDomain(namespace: string, log: Logger): Promise
     return undefined;
   });
   const found = clusterDomainIn(text ?? '', namespace);
-  const where = found === undefined ? `${RESOLV_CONF} names no domain of this cluster; --cluster-domain does` : `found in ${RESOLV_CONF}`;
+  const where =
+    found === undefined
+      ? `${RESOLV_CONF} does not contain the domain of this cluster; set it with --cluster-domain`
+      : `found in ${RESOLV_CONF}`;
   log.info({ clusterDomain: found ?? USUAL }, where);
   return found ?? USUAL;
 }

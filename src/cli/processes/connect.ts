@@ -8,8 +8,8 @@ import { counter, duration } from '../../telemetry/metrics.ts';
 /** Field manager of the fields that Earshot writes (metadata.managedFields). */
 const FIELD_MANAGER = 'earshot';
 
-const requests = counter('earshot_api_requests_total', 'Requests to the API server.', ['verb', 'resource', 'code']);
-const seconds = duration('earshot_api_request_duration_seconds', 'How long requests to the API server took.', ['verb']);
+const requests = counter('earshot_api_requests_total', 'Number of requests to the API server.', ['verb', 'resource', 'code']);
+const seconds = duration('earshot_api_request_duration_seconds', 'Duration of requests to the API server.', ['verb']);
 
 /** Creates a client whose requests are counted. Its user agent names the component, to distinguish components in an audit log. */
 export async function connect(

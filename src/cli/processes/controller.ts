@@ -21,7 +21,7 @@ import { connect, logTrouble } from './connect.ts';
 import { installing } from './installing.ts';
 import { createCrashHandler } from './crash-handler.ts';
 
-const eventResults = counter('earshot_events_total', 'Kubernetes events by what became of them.', ['outcome']);
+const eventResults = counter('earshot_events_total', 'Number of Kubernetes events by outcome.', ['outcome']);
 
 export interface ControllerCommand {
   readonly namespace: string;

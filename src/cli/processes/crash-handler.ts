@@ -26,7 +26,7 @@ export function createCrashHandler(log: Logger, stopped: AbortSignal): CrashHand
     setTimeout(() => endAtOnce(1, 'threads wait'), DEADLINE).unref();
     log.fatal(
       { error },
-      `ending, because of an unexpected error: a fault of this program. It ends within ${DEADLINE / 1_000} s: ${messageOf(error)}`,
+      `stopping within ${DEADLINE / 1_000} s after an unexpected error, which is a bug of this program: ${messageOf(error)}`,
     );
     fault.abort();
   };

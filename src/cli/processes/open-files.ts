@@ -4,7 +4,7 @@ import { socketsWithin } from '../../telemetry/open-files.ts';
 export function tellFewFiles(log: Logger, openFiles: number | undefined): void {
   if (openFiles === undefined || openFiles >= FEW_FILES) return;
   const enough = `enough for ${socketsWithin(openFiles)} sockets of clients and servers`;
-  log.warn({ openFiles }, `the limit of open files is ${openFiles}, ${enough}; raise it where more are to come (ulimit -n)`);
+  log.warn({ openFiles }, `the limit of open files is ${openFiles}, ${enough}; raise it if more are expected (ulimit -n)`);
 }
 
 /** Limit of open files below which a warning is logged: each connection needs one or two files. */

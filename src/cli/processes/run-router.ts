@@ -55,7 +55,8 @@ const FAREWELL = 8_000;
  */
 export async function runRouter(options: RouterCommand, until: AbortSignal): Promise<void> {
   const { namespace, pod, group, httpPort, metricsPort } = options;
-  if (!isLabel(pod)) throw new EarshotError('bad-name', `${quoted(pod)} cannot be a router's name: use a label, as the names of pods are.`);
+  if (!isLabel(pod))
+    throw new EarshotError('bad-name', `${quoted(pod)} is not a valid router name: use a DNS label, such as the name of the pod.`);
   const log = createLogger({ level: options.logLevel, component: 'router' }).child({ namespace, router: pod, group });
   logInternalErrors(log);
   using resort = createCrashHandler(log, until);

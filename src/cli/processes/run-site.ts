@@ -109,7 +109,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     process.off('SIGHUP', reload);
   } finally {
     // If the disk is not writable, the files remain. The lock decides whether a router runs.
-    await withdrawRouter(layout, router).catch((error: unknown) => log.warn({ error }, 'files that tell of this router stay behind'));
+    await withdrawRouter(layout, router).catch((error: unknown) => log.warn({ error }, 'runtime files of this router cannot be removed'));
   }
   log.info('stopped');
 }

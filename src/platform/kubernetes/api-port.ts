@@ -63,7 +63,7 @@ export class ApiPort implements AsyncDisposable {
         this.#serving = { server: this.#serving.server, tls: shown };
       }
     } catch (error) {
-      const message = `the router cannot be asked about itself: ${messageOf(error)}`;
+      const message = `the router API cannot be served: ${messageOf(error)}`;
       this.#once.say(message, () => log.warn({ port }, message));
     }
   }
@@ -74,6 +74,6 @@ function usable(bundle: TlsBundle): IssuedBundle {
   const check = checkBundle(bundle, { kind: 'server', clientCa: true });
   if (!check.ok) throw new Error(check.problems[0].message);
   const { name, cert, key, ca } = bundle;
-  if (cert === undefined || key === undefined || ca === undefined) throw new Error(`the bundle ${name} is not whole`);
+  if (cert === undefined || key === undefined || ca === undefined) throw new Error(`the bundle ${name} is incomplete`);
   return { name, cert, key, ca };
 }

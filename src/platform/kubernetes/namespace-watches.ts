@@ -109,7 +109,7 @@ export class NamespaceWatches {
   /** @throws TypeError if the kind is not watched, which is a programming error */
   resources(kind: SkupperKind): WriteThroughCache<StoredResource> {
     const view = this.#resources.get(kind);
-    if (view === undefined) throw new TypeError(`${kind}s are not followed`);
+    if (view === undefined) throw new TypeError(`${kind}s are not watched`);
     return view;
   }
 

@@ -157,7 +157,7 @@ class ClusterResources implements Resources {
           if (await putEntry(at, link, newQuestion())) return;
           throw new EarshotError(
             'failed',
-            `Nothing runs the links of the namespace ${this.namespace} yet: it has no ConfigMap ${RENEWALS}.`,
+            `No router runs the links of the namespace ${this.namespace} yet: the ConfigMap ${RENEWALS} does not exist.`,
           );
         }),
       // Objects under that path are ConfigMaps.

@@ -88,5 +88,5 @@ function entryOf<T>(name: string | undefined, value: T | undefined): readonly (r
 }
 
 function notForRenewal(name: string): TrustError {
-  return new TrustError('state-unavailable', `there is no Secret ${name} that may be written here`);
+  return new TrustError('state-unavailable', `the Secret ${name} does not exist, or this router may not write it`);
 }

@@ -16,8 +16,8 @@ export function bundleOf(secret: Secret): TlsBundle | Problem {
   const name = metadata.name ?? '';
   const ca = textIn(secret, PARTS.ca);
   if (type !== 'kubernetes.io/tls' && (type !== 'Opaque' || ca === undefined)) {
-    const what = type === 'Opaque' ? 'is Opaque and has no ca.crt' : `is of the type ${quoted(type)}`;
-    const message = `the Secret ${quoted(name)} ${what}; use one of the type kubernetes.io/tls, or an Opaque one with ca.crt.`;
+    const what = type === 'Opaque' ? 'is Opaque and has no ca.crt' : `has the type ${quoted(type)}`;
+    const message = `the Secret ${quoted(name)} ${what}; use the type kubernetes.io/tls, or Opaque with ca.crt.`;
     return { code: 'tls-unreadable', message };
   }
   const [cert, key] = [textIn(secret, PARTS.cert), textIn(secret, PARTS.key)];

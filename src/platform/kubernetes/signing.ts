@@ -50,7 +50,7 @@ export class ControllerSigning implements Elsewhere {
   async revocations(): Promise<Revocations> {
     const told = this.#options.told();
     if (this.#revoked === undefined && told === undefined) {
-      throw new EarshotError('state-unavailable', "the site's controller has not said yet who is revoked");
+      throw new EarshotError('state-unavailable', "the list of revoked sites is missing: the site's controller has not written it yet");
     }
     if (told !== undefined && this.#revoked?.from !== told) this.#revoked = { from: told, ...this.#read(told) };
     return this.#revoked?.revoked ?? { sites: [], serials: [] };
@@ -123,11 +123,11 @@ function answerIn(text: string): IssuedCertificate {
     return { cert: answer['cert'], ca: answer['ca'] };
   }
   const { refused, retryAfter } = isRecord(answer) ? answer : {};
-  const words = typeof refused === 'string' ? printable(refused, 500) : 'the answer of the controller cannot be read';
+  const words = typeof refused === 'string' ? printable(refused, 500) : 'the answer of the controller is invalid';
   if (typeof retryAfter === 'number' && retryAfter > 0) throw new EarlyRenewalError(words, retryAfter);
   throw new TrustError('server-failed', words);
 }
 
 function busy(): TrustError {
-  return new TrustError('server-busy', 'the site cannot renew certificates at the moment: ask again later');
+  return new TrustError('server-busy', 'the site cannot renew certificates at the moment: try again later');
 }

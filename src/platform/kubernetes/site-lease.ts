@@ -70,8 +70,8 @@ export class SiteLease implements Leadership, AsyncDisposable {
             ...(timing === undefined ? {} : { timing }),
             name: SITE_LEADER,
             signal,
-            onChange: (event, holder) => log.info({ event, holder }, 'the lease of the site'),
-            onTrouble: (error) => log.warn({ error }, `the lease of the site cannot be read or renewed: ${messageOf(error)}`),
+            onChange: (event, holder) => log.info({ event, holder }, 'the Lease of the site'),
+            onTrouble: (error) => log.warn({ error }, `the Lease of the site cannot be read or renewed: ${messageOf(error)}`),
           },
           async (leading, stillLeading) => {
             this.#stillLeading = stillLeading;

@@ -37,7 +37,7 @@ function identityOf(secret: Secret | undefined, site: string | undefined, siteId
   if (secret === undefined || isOfAnotherSite(secret, site)) return undefined;
   const identity = identityIn(secret);
   if (siteId === undefined || siteId === identity.id) return identity;
-  throw new EarshotError('state-missing', `the Secret ${SITE_KEY} is the key of another site: see the status of the Site`);
+  throw new EarshotError('state-missing', `the Secret ${SITE_KEY} has the key of another site: see the status of the Site`);
 }
 
 function identityIn(secret: Secret): Identity {
@@ -45,7 +45,7 @@ function identityIn(secret: Secret): Identity {
     const key = siteKeyFrom(textIn(secret, SITE_KEY_FILE) ?? '');
     return { id: siteIdOf(key.publicKey), key };
   } catch (error) {
-    const words = `the Secret ${SITE_KEY} is damaged: ${messageOf(error)} To make a new site of it, delete it and the ConfigMap ${ROUTER}; its links then need new tokens.`;
+    const words = `the Secret ${SITE_KEY} is damaged: ${messageOf(error)} To create a new identity, delete it and the ConfigMap ${ROUTER}; the links of the site then need new tokens.`;
     throw new EarshotError('state-damaged', words, error);
   }
 }

@@ -31,14 +31,14 @@ export function revocationsIn({ metadata: { name = '' }, data }: ConfigMap): Rev
   if (text === undefined) {
     throw new EarshotError(
       'state-unavailable',
-      `the ConfigMap ${name} does not say who is revoked: the site's controller has not written it yet`,
+      `the ConfigMap ${name} has no list of revoked sites: the site's controller has not written it yet`,
     );
   }
   const revoked = parsed(text);
   if (isRecord(revoked) && areTexts(revoked['sites']) && areTexts(revoked['serials'])) {
     return { sites: revoked['sites'], serials: revoked['serials'] };
   }
-  throw new EarshotError('state-damaged', `${ROUTER_DATA.revoked} in the ConfigMap ${name} is damaged, so nobody knows who is revoked`);
+  throw new EarshotError('state-damaged', `${ROUTER_DATA.revoked} in the ConfigMap ${name} is damaged, so the revoked sites are unknown`);
 }
 
 function areTexts(value: unknown): value is readonly string[] {

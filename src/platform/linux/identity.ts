@@ -41,7 +41,7 @@ function load(path: string, pem: string): Identity {
     const words = error instanceof Error ? error.message : String(error);
     throw new EarshotError(
       'state-damaged',
-      `${path} is damaged: ${words} To make a new site of it, remove the file and internal/anchor.json; its links then need new tokens.`,
+      `${path} is damaged: ${words} To create a new identity, delete the file and internal/anchor.json; the links of the site then need new tokens.`,
       error,
     );
   }

@@ -148,7 +148,7 @@ function isSame(before: readonly ParsedFile[], now: readonly ParsedFile[]): bool
 
 function tooMuch(entry: Entry): ParsedFile {
   forget(entry);
-  const message = `with it the files of this directory are more than ${LIMITS.allBytes} bytes, so it is not read.`;
+  const message = `it is not read, because the files of this directory would exceed ${LIMITS.allBytes} bytes.`;
   return failure({ file: entry.file, severity: 'error', message });
 }
 
@@ -157,7 +157,7 @@ async function isGone(path: string, error: unknown): Promise<boolean> {
 }
 
 function unreadable(error: unknown): string {
-  return hasCode(error, 'ENOENT') ? 'it is a link to nothing.' : `it cannot be read (${codeOf(error)}).`;
+  return hasCode(error, 'ENOENT') ? 'it is a link to a file that does not exist.' : `it cannot be read (${codeOf(error)}).`;
 }
 
 async function isDangling(path: string): Promise<boolean> {
@@ -277,7 +277,7 @@ function firsts<T>(all: readonly Placed<T>[], keyFor: (value: T) => string, made
     }
     if (placed.file.startsWith(made) && !first.file.startsWith(made)) continue;
     const where = first.file === placed.file ? `in line ${first.line}` : `in ${basename(first.file)}, line ${first.line}`;
-    const message = `${key} is already defined ${where}, which is what counts; remove one of the two.`;
+    const message = `${key} is already defined ${where}, which takes effect; remove one of the two.`;
     problems.push({ file: placed.file, line: placed.line, severity: 'error', message, resource: key });
   }
   return [...seen.values()].map(({ value }) => value);

@@ -89,7 +89,7 @@ export function surroundings(): Surroundings {
 export function baseDirectory({ env, uid, home }: Surroundings = surroundings()): string {
   const set = env['EARSHOT_HOME'];
   if (set !== undefined && set !== '') {
-    if (set.includes('\0')) throw new EarshotError('no-home', 'EARSHOT_HOME holds a zero byte; set it to a directory.');
+    if (set.includes('\0')) throw new EarshotError('no-home', 'EARSHOT_HOME contains a zero byte; set it to a directory.');
     return resolve(set);
   }
   if (uid === 0) return '/var/lib/earshot';
@@ -97,7 +97,7 @@ export function baseDirectory({ env, uid, home }: Surroundings = surroundings())
   // A relative path is ignored (XDG Base Directory Specification).
   if (dataHome?.startsWith('/') === true) return join(dataHome, 'earshot');
   if (!home.startsWith('/')) {
-    throw new EarshotError('no-home', 'There is no home directory to keep namespaces in; set EARSHOT_HOME to a directory.');
+    throw new EarshotError('no-home', 'Namespaces cannot be stored: the user has no home directory. Set EARSHOT_HOME to a directory.');
   }
   return join(home, '.local', 'share', 'earshot');
 }

@@ -13,13 +13,13 @@ export async function linkToHere(layout: NamespaceLayout, { status }: Site, want
   const offered = (status?.endpoints ?? []).flatMap(({ host, group }) =>
     host === undefined || group === undefined ? [] : [{ host, access: group }],
   );
-  if (offered.length === 0) return { waitingFor: 'nothing listens for links yet' };
+  if (offered.length === 0) return { waitingFor: 'the site does not listen for links yet' };
   const { host, access } = choose(offered, wanted);
   const text = await links.read(`link-${access}`, host);
   const documents = text === undefined || text === '' ? [] : parseYaml(text).filter(isRecord);
   if (documents.length > 0) return { documents };
   await links.ask(`link-${access}`, host);
-  return { waitingFor: 'its certificate is not there yet' };
+  return { waitingFor: 'its certificate does not exist yet' };
 }
 
 /** Host under which other sites reach this one, and its access. */

@@ -181,7 +181,7 @@ function readValue(value: unknown, root: string, document: Document.Parsed, sour
   }
   const other = resource.metadata.namespace;
   if (other !== undefined && other !== namespace) {
-    const message = `says ${quoted(other)}, but this directory is the namespace ${namespace}, so it runs here; remove the field.`;
+    const message = `is ${quoted(other)}, but this directory is the namespace ${namespace}, so the resource runs here; remove the field.`;
     problems.push({ file, ...at('metadata.namespace'), field: 'metadata.namespace', severity: 'warning', message, ...key });
   }
   return { line, object: { ...resource, metadata: { ...resource.metadata, namespace } }, problems };

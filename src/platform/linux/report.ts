@@ -69,10 +69,10 @@ export function unreadSite(problems: readonly FileProblem[]): string | undefined
   if (named !== undefined) return `its ${(named.resource ?? '').replace('/', ' ')} cannot be used: ${locationText(named)}`;
   // An unreadable file may contain the Site.
   const unnamed = errors.find(({ resource }) => resource === undefined);
-  return unnamed === undefined ? undefined : `it has no Site, unless it is in a file that cannot be read: ${locationText(unnamed)}`;
+  return unnamed === undefined ? undefined : `it has no readable Site, and a file is invalid: ${locationText(unnamed)}`;
 }
 
 export function* problemsFile(problems: readonly FileProblem[]): Generator<string, undefined> {
-  yield '# What Earshot cannot use of the files in this namespace. Written by the running router.\n';
+  yield '# Problems of the files in this namespace. Written by the running router.\n';
   yield* yamlParts({ problems });
 }

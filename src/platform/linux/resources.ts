@@ -68,7 +68,7 @@ export function directoryResources(layout: NamespaceLayout, commandFlags: string
     notRunning: async () => ((await runs()) ? undefined : notRunning(layout.namespace)),
     lastSeen: async () => sortActiveFirst(await listRuntime(layout, 'Site'))[0],
     hasBundle: () => Promise.resolve(undefined),
-    selectorOf: () => Promise.reject(new EarshotError('usage', 'There are no pods without a cluster: give the server with --host.')),
+    selectorOf: () => Promise.reject(new EarshotError('usage', 'Pods exist only in a cluster: give the server with --host.')),
     linkTo: (site, host) => linkToHere(layout, site, host),
     revoked: () => readRevoked(layout.internal.root),
     renewals: new RenewalRequestFiles(layout),
@@ -92,7 +92,7 @@ async function aboutOf(layout: NamespaceLayout): Promise<About> {
 
 function notRunning(namespace: string): string {
   const [run, install] = [commandIn(namespace, 'run'), commandIn(namespace, 'system install')];
-  return `Nothing runs the namespace ${namespace} yet: start it with ${run} or ${install}.`;
+  return `No process runs the namespace ${namespace}: start it with ${run} or ${install}.`;
 }
 
 async function listResources<K extends SkupperKind>(layout: NamespaceLayout, kind: K): Promise<readonly OfKind<K>[]> {

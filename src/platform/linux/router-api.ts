@@ -16,7 +16,7 @@ export async function serveApi(layout: NamespaceLayout, router: string, api: Rou
     if (Buffer.byteLength(socket) > LONGEST_SOCKET_PATH) throw new Error(`its path has more than ${LONGEST_SOCKET_PATH} bytes`);
     return await serveRouterApi(api, socket);
   } catch (error) {
-    log.warn({ socket }, `the router cannot be asked about itself: ${messageOf(error)}`);
+    log.warn({ socket }, `the router API cannot be served: ${messageOf(error)}`);
     return { [Symbol.asyncDispose]: () => Promise.resolve() };
   }
 }
@@ -40,7 +40,7 @@ export async function askRouter(layout: NamespaceLayout, router: string, path: s
   const [response] = (await once(asked, 'response')) as [IncomingMessage];
   const said = await text(response);
   const { statusCode = 0 } = response;
-  if (statusCode >= 300) throw new Error(`it answers ${statusCode}: ${said.slice(0, 200)}`);
+  if (statusCode >= 300) throw new Error(`the response has status ${statusCode}: ${said.slice(0, 200)}`);
   return JSON.parse(said);
 }
 

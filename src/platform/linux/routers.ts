@@ -27,7 +27,7 @@ export async function lockRouter(layout: NamespaceLayout, router: string): Promi
   }
   const running = await readRouter(routerFiles(layout, router).state);
   const who = running === undefined ? 'another process' : `process ${running.pid}`;
-  const message = `${who} already runs the router ${router} of the namespace ${layout.namespace}; end it first, or run another router of the site with --router NAME.`;
+  const message = `${who} already runs the router ${router} of the namespace ${layout.namespace}; stop it first, or run another router of the site with --router NAME.`;
   throw new EarshotError('router-running', message);
 }
 

@@ -43,11 +43,11 @@ export function readSecret(value: Record<string, unknown>): { readonly bundle: T
   if (keys === PROXY_KEYS) {
     const proxy = proxyIn((key) => texts[key]);
     return proxy === undefined
-      ? { field: 'data', message: `has no host and port of a proxy, which is all that a Secret of this type is used for here` }
+      ? { field: 'data', message: 'needs host and port of a proxy: Secrets of this type have no other use here' }
       : { proxy: { name, proxy } };
   }
   if (Object.keys(texts).length === 0)
-    return { field: 'data', message: `has none of ${Object.values(BUNDLE_FILES).join(', ')}, which is all that a Secret is used for here` };
+    return { field: 'data', message: `needs one of ${Object.values(BUNDLE_FILES).join(', ')}: Secrets have no other use here` };
   return { bundle: { name, ...texts } };
 }
 

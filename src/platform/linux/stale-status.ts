@@ -10,7 +10,7 @@ import { isRecord } from '../../text/is-record.ts';
 import { parseWritten } from '../../text/yaml.ts';
 
 export function stopped(namespace: string): StaleStatus {
-  const message = `nothing runs the namespace ${namespace}; start it with ${commandIn(namespace, 'run')}`;
+  const message = `no process runs the namespace ${namespace}; start it with ${commandIn(namespace, 'run')}`;
   return { status: 'Pending', reason: 'NotRunning', message };
 }
 

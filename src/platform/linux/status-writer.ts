@@ -107,7 +107,7 @@ export class StatusWriter implements Disposable {
     const attempt = async (name: string, step: (path: string) => Promise<void>): Promise<void> => {
       const path = join(directory, name);
       await step(path).catch((error: unknown) => {
-        failure ??= `${path} cannot be written ${remedyOf(error, 'written')}; it is tried again`;
+        failure ??= `${path} cannot be written ${remedyOf(error, 'written')}; the write is retried`;
       });
     };
     if (!this.#listed) await attempt('', () => this.#list());

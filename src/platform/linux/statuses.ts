@@ -11,7 +11,7 @@ import { StatusWriter } from './status-writer.ts';
 
 const unwritable = gauge(
   'earshot_status_files_unwritable',
-  '1 while files that tell how the site is doing cannot be written, for a full disk for example: what they say is of earlier.',
+  '1 while status files cannot be written, for example because the disk is full, so that their content is outdated.',
   ['files'],
 );
 

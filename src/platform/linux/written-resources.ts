@@ -55,7 +55,7 @@ export async function putManifest(layout: NamespaceLayout, wanted: Manifest): Pr
   if (found === undefined) {
     const path = join(layout.input.resources, resourceFileName(kind, metadata.name));
     if ((await documentsOf(path)) === undefined)
-      throw new EarshotError('failed', `${path} is there and is no YAML; mend or remove it, and try again.`);
+      throw new EarshotError('failed', `${path} is not YAML; correct or delete it, and try again.`);
     await makeDirectory(layout.input.resources, 0o755);
     await writeDurably(path, writeYaml(wanted), modeOf(kind));
     return 'created';

@@ -141,8 +141,6 @@ function missingSite(resources: SiteResources, unread: string | undefined): read
     severity: 'error',
     code: 'no-site',
     message:
-      unread === undefined
-        ? 'this namespace has no Site, so nothing runs in it; create one.'
-        : `nothing runs in this namespace, since ${unread}`,
+      unread === undefined ? 'this namespace has no Site, so nothing runs in it; create one.' : `no site runs in this namespace: ${unread}`,
   }));
 }

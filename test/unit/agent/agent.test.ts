@@ -275,7 +275,7 @@ test('a certificate that cannot be written is told, and is there with the next p
   };
   const { router, pass } = await run(t, platform);
   assert.deepEqual(router.config.accesses, []);
-  assert.match(platform.status('RouterAccess/far')?.message ?? '', /its certificate cannot be made: the disk is full/);
+  assert.match(platform.status('RouterAccess/far')?.message ?? '', /its certificate cannot be issued: the disk is full/);
   platform.onCall = () => {};
   await pass();
   assert.equal(router.config.accesses.length, 1);
@@ -304,7 +304,7 @@ test('the second router of a site waits for the key that the first one makes, an
   site.put(aSite(), aListener('web'));
   site.leader = 'router';
   const second = await run(t, new MemoryPlatform(site, 'second'));
-  assert.match(second.agent.unready ?? '', /has not made its key yet/);
+  assert.match(second.agent.unready ?? '', /has not created its key yet/);
   const first = await run(t, new MemoryPlatform(site, 'router'));
   await second.pass();
   assert.equal(second.agent.unready, undefined);

@@ -48,7 +48,7 @@ test('who shows a certificate for the API is answered, and does no more than ask
 for (const [who, bundle, code] of [
   ["of the site's routers", shown, 'tls-wrong-purpose'],
   ['of an application', issue(local, 'application'), 'tls-wrong-purpose'],
-  ['that does not say what it is for', issue(local, undefined), 'tls-wrong-purpose'],
+  ['that names no purpose', issue(local, undefined), 'tls-wrong-purpose'],
   ['that is revoked', revoked, 'revoked'],
 ] as const) {
   test(`a certificate ${who} is not let in, and its bearer is told why`, async () => {

@@ -84,7 +84,7 @@ test('a token cannot bring the TLS bundle that a Listener or an access of this s
   );
   await pass();
   for (const name of ['web', 'far']) {
-    assert.match(platform.status(`AccessToken/${name}`)?.message ?? '', /is the name of a Link or of a TLS bundle of this site/, name);
+    assert.match(platform.status(`AccessToken/${name}`)?.message ?? '', /is already the name of a Link or TLS bundle of this site/, name);
   }
 });
 

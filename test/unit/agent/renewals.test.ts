@@ -150,7 +150,7 @@ describe('a renewal that was asked for', () => {
     await west.requests.ask('to-east');
     assert.equal(await west.look({ ours: false }), 0);
     assert.deepEqual(await west.requests.answerTo('to-east'), {
-      refused: 'its certificate is your own: put another into input/certs/to-east/',
+      refused: 'its certificate is your own: put a new one into input/certs/to-east/',
     });
   });
 
@@ -158,7 +158,7 @@ describe('a renewal that was asked for', () => {
     const west = await linked(t);
     await west.requests.ask('to-east');
     assert.equal(await west.look({ links: [] }), 0);
-    assert.deepEqual(await west.requests.answerTo('to-east'), { refused: 'the link is not in use: its status says why' });
+    assert.deepEqual(await west.requests.answerTo('to-east'), { refused: 'the link is not in use: see its status' });
   });
 });
 
@@ -236,7 +236,7 @@ describe('a renewal of which nothing can be written for a while', () => {
     await bundles.put(newer);
     await renewals.check(links, router, () => true);
     await until(() => questions.answers.length > 0, 'an answer');
-    assert.deepEqual(questions.answers, [['one', { refused: 'another certificate has taken its place meanwhile' }]]);
+    assert.deepEqual(questions.answers, [['one', { refused: 'another certificate has replaced it in the meantime' }]]);
     assert.equal((await bundles.get('to-one'))?.cert, newer.cert);
   });
 
@@ -427,7 +427,7 @@ describe('a certificate that takes the place of one that is being renewed', () =
     await west.requests.ask('to-east');
     assert.equal(await west.look({ answer }), 1);
     assert.equal(await west.serial(), new X509Certificate(other.cert).serialNumber);
-    assert.deepEqual(await west.requests.answerTo('to-east'), { refused: 'another certificate has taken its place meanwhile' });
+    assert.deepEqual(await west.requests.answerTo('to-east'), { refused: 'another certificate has replaced it in the meantime' });
   });
 });
 

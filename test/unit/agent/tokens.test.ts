@@ -97,7 +97,7 @@ test('a token with the name of a bundle of the site itself is told to take anoth
   const token = aToken(await west.issue());
   const facts = (await tokens.ensure([token], site, new Set(['west']))).get('west');
   assert.equal(facts?.problem?.code, 'name-taken');
-  assert.match(facts.problem.message, /west is the name of a Link or of a TLS bundle of this site.*give the token another/);
+  assert.match(facts.problem.message, /west is already the name of a Link or TLS bundle of this site.*give the token another name/);
   assert.equal(west.store.get('g')?.redemptions, 0);
   await tokens.ensure([token], site);
   await until(async () => (await tokens.ensure([token], site)).get('west')?.redeemed === true, 'it is redeemed');

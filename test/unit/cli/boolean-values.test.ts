@@ -47,7 +47,7 @@ describe('boolean options', () => {
     });
 
   it('with another value are refused by name', () => {
-    assert.throws(() => withoutBooleanValues(['--edge=maybe'], flags, refuse), /'--edge' takes true or false, not 'maybe'/);
+    assert.throws(() => withoutBooleanValues(['--edge=maybe'], flags, refuse), /'--edge' must be true or false, not 'maybe'/);
   });
 
   it('of every command take both values', () => {
@@ -76,6 +76,6 @@ describe('boolean options', () => {
     await west.earshot(['listener', 'create', 'web', '80']);
     assert.equal((await west.earshot(['listener', 'delete', 'web', '--wait=false'])).code, 0);
     const { code, err } = await west.earshot(['site', 'delete', '--all=perhaps']);
-    assert.deepEqual([code, /option '--all' takes true or false, not 'perhaps'/.test(err)], [2, true]);
+    assert.deepEqual([code, /option '--all' must be true or false, not 'perhaps'/.test(err)], [2, true]);
   });
 });

@@ -21,46 +21,41 @@ const answers: readonly (readonly [what: string, refuse: Cluster['refuse'], code
     'does not know who asks',
     () => failure(401, 'Unauthorized', 'Unauthorized'),
     1,
-    /context "here" does not take your credentials: log in again/,
+    /context "here" rejects your credentials: log in again/,
   ],
   [
     'forbids it',
     (asked) => (ofListeners(asked) ? forbidden : undefined),
     1,
-    /You may not do that .*cannot create.* role "edit" in the namespace west/,
+    /Forbidden .*cannot create.* role "edit" in the namespace west/,
   ],
   ['has no such definitions', () => '404 page not found\n', 1, /definitions \(skupper\.io\/v2alpha1\) are not installed/],
   [
     'has no such namespace',
     (asked) => (ofListeners(asked) ? failure(404, 'NotFound', 'namespaces "west" not found') : undefined),
     4,
-    /There is no namespace west .*kubectl create namespace west/,
+    /The namespace west does not exist .*kubectl create namespace west/,
   ],
   ['is deleting the namespace', (asked) => (ofListeners(asked) ? terminating : undefined), 1, /namespace west is being deleted/],
   [
     'has got one meanwhile',
     (asked) => (ofListeners(asked) ? failure(409, 'AlreadyExists', 'listeners "web" already exists') : undefined),
     5,
-    /It exists already .*"web" already exists/,
+    /The object already exists .*"web" already exists/,
   ],
   [
     'was changed meanwhile',
     (asked) => (ofListeners(asked) ? failure(409, 'Conflict', 'modified') : undefined),
     1,
-    /Somebody else changed it.*try again/,
+    /Another client changed the object.*try again/,
   ],
   [
     'does not take it',
     (asked) => (ofListeners(asked) ? failure(422, 'Invalid', 'spec.port: too large') : undefined),
     2,
-    /The cluster of context "here" does not take it: spec\.port: too large/,
+    /The cluster of context "here" rejects the object: spec\.port: too large/,
   ],
-  [
-    'is in trouble',
-    (asked) => (ofListeners(asked) ? failure(500, 'InternalError', 'etcd') : undefined),
-    1,
-    /could not do it: etcd \(500\)/,
-  ],
+  ['is in trouble', (asked) => (ofListeners(asked) ? failure(500, 'InternalError', 'etcd') : undefined), 1, /failed: etcd \(500\)/],
 ];
 
 describe('a cluster that', () => {
@@ -80,7 +75,7 @@ describe('a cluster that', () => {
     cluster.refuse = ({ query }) => (query.has('watch') ? failure(403, 'Forbidden', 'cannot watch') : undefined);
     const { code, err } = await cluster.earshot(['listener', 'create', 'web', '80']);
     assert.equal(code, 1);
-    assert.match(err, /You may not do that .*cannot watch/);
+    assert.match(err, /Forbidden .*cannot watch/);
   });
 
   it('does not let one see the controller is waited for all the same', async () => {
@@ -100,7 +95,7 @@ describe('a cluster that', () => {
     assert.equal(code, 1);
     assert.match(
       err,
-      new RegExp(`context "here" \\(http://127\\.0\\.0\\.1:${port}\\) cannot be reached \\(ECONNREFUSED\\).*--platform linux`),
+      new RegExp(`context "here" \\(http://127\\.0\\.0\\.1:${port}\\) is unreachable \\(ECONNREFUSED\\).*--platform linux`),
     );
   });
 
@@ -110,7 +105,7 @@ describe('a cluster that', () => {
     await writeFile(cluster.kubeconfig, kubeconfig({ server: server.url }));
     const { code, err } = await cluster.earshot(['status']);
     assert.equal(code, 1);
-    assert.match(err, /cannot be trusted \(\w+\): see the cluster's certificate-authority/);
+    assert.match(err, /cannot be trusted \(\w+\): check certificate-authority/);
   });
 
   it('is not in the kubeconfig', async () => {
@@ -129,7 +124,7 @@ describe('a file that names another namespace', () => {
     const listener = { apiVersion: 'skupper.io/v2alpha1', kind: 'Listener', metadata, spec: { routingKey: 'web', host: 'web', port: 80 } };
     const { code, err } = await cluster.earshot(['apply', '-f', '-'], JSON.stringify(listener));
     assert.deepEqual([code, cluster.writes], [2, []]);
-    assert.match(err, /metadata\.namespace: is another one than west: give it with -n/);
+    assert.match(err, /metadata\.namespace: differs from west: select it with -n/);
   });
 });
 

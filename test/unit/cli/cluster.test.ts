@@ -56,7 +56,7 @@ describe('site create in a cluster', () => {
       assert.equal(found.code, 0);
       assert.match(
         found.err,
-        /^This is about the namespace west of the cluster of context "here"; for a site of this machine, add --platform linux/,
+        /^The command uses the namespace west of the cluster of context "here"; for a site of this machine, add --platform linux/,
       );
     } finally {
       delete process.env['KUBECONFIG'];
@@ -67,7 +67,7 @@ describe('site create in a cluster', () => {
     await using cluster = await withSite();
     const { code, err } = await cluster.earshot(['site', 'create', 'east']);
     assert.equal(code, 5);
-    assert.match(err, /has a site already: "west"/);
+    assert.match(err, /already has a site: "west"/);
   });
 
   it('says what the site is and what is still missing when its time is over', async () => {
@@ -76,7 +76,7 @@ describe('site create in a cluster', () => {
     takingUp(cluster, status);
     const { code, err } = await cluster.earshot(['site', 'create', 'west', '--timeout', '200ms']);
     assert.equal(code, 1);
-    assert.match(err, /Unsupported value.* "west" is made all the same/s);
+    assert.match(err, /Unsupported value.* "west" was created nevertheless/s);
   });
 });
 
@@ -152,7 +152,7 @@ describe('listener and connector create in a cluster', () => {
     await using cluster = await withSite();
     const { code, err } = await cluster.earshot(['listener', 'create', 'web', '80', '--tls-credentials', 'tls']);
     assert.equal(code, 4);
-    assert.match(err, /there is no Secret "tls".*kubectl -n west create secret tls tls/);
+    assert.match(err, /needs the Secret "tls", which does not exist.*kubectl -n west create secret tls tls/);
     assert.deepEqual(cluster.writes, []);
     cluster.store('secrets/tls', { data: {} });
     takingUp(cluster);
@@ -172,8 +172,8 @@ describe('listener and connector create in a cluster', () => {
     await using cluster = await withSite();
     const say = async (workload: string): Promise<string> =>
       (await cluster.earshot(['connector', 'create', 'w', '1', '--workload', workload])).err;
-    assert.match(await say('deployment/none'), /There is no Deployment "none" in the namespace west/);
-    assert.match(await say('job/none'), /is no workload: give one like deployment\/backend/);
+    assert.match(await say('deployment/none'), /Deployment "none" does not exist in the namespace west/);
+    assert.match(await say('job/none'), /is not a workload: give one such as deployment\/backend/);
   });
 
   it('wait on where pods may still come', async () => {
@@ -186,7 +186,7 @@ describe('listener and connector create in a cluster', () => {
     takingUp(cluster, none);
     const { code, err } = await cluster.earshot(['connector', 'create', 'web', '80', '--timeout', '200ms']);
     assert.equal(code, 1);
-    assert.match(err, /Waited for Connector "web" to be configured: it is Error: No matches for selector/);
+    assert.match(err, /Failed while waiting for Connector "web" to be configured: it is Error: No matches for selector/);
   });
 });
 
@@ -287,7 +287,7 @@ describe('link generate in a cluster', () => {
     cluster.store('sites/west', { spec: {}, status: ready() });
     const { code, err } = await cluster.earshot(['link', 'generate']);
     assert.equal(code, 1);
-    assert.match(err, /No other site can link to this one yet.*site update --enable-link-access/);
+    assert.match(err, /Other sites cannot link to this one.*site update --enable-link-access/);
   });
 });
 
@@ -325,7 +325,7 @@ describe('tokens in a cluster', () => {
         cluster.status('accesstokens/ticket', { redeemed: true, conditions: [condition('Redeemed')] });
       });
     const { code, out, err } = await cluster.earshot(['token', 'redeem', file]);
-    assert.deepEqual([code, out], [0, 'Link "ticket-1" is ready: it leads to site "east".\n'], err);
+    assert.deepEqual([code, out], [0, 'Link "ticket-1" is ready: it connects to site "east".\n'], err);
   });
 });
 
@@ -396,7 +396,7 @@ describe('where nothing looks after a site in a cluster', () => {
     await using cluster = await Cluster.start();
     const { code, err } = await cluster.earshot(['token', 'issue', '-']);
     assert.equal(code, 6);
-    assert.match(err, /The namespace west has no site yet: make one with `earshot .*site create NAME`/);
+    assert.match(err, /The namespace west has no site yet: create one with `earshot .*site create NAME`/);
   });
 });
 
@@ -432,7 +432,7 @@ describe('link renew in a cluster', () => {
     other.store('links/to-east', { spec: { endpoints: [] }, status: ready() });
     const { code, err } = await other.earshot(['link', 'renew', 'to-east']);
     assert.equal(code, 1);
-    assert.match(err, /Nothing runs the links of the namespace west yet/);
+    assert.match(err, /No router runs the links of the namespace west yet/);
   });
 });
 

@@ -51,7 +51,7 @@ describe('link renew', () => {
     await using west = await withLink();
     const { code, err } = await west.earshot(['link', 'renew', 'to-north']);
     assert.equal(code, 4);
-    assert.match(err, /there is to-east/);
+    assert.match(err, /does not exist in this namespace; it has to-east/);
   });
 
   it('needs a process that runs the namespace', async () => {

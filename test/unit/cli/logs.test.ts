@@ -80,7 +80,7 @@ describe('earshot logs', () => {
   it('says why there is none', async () => {
     await using west = await Namespace.make();
     const { code, err } = await west.earshot(['logs']);
-    assert.deepEqual([code, /Nothing runs the namespace west, and systemd has no unit of it/.test(err)], [6, true]);
+    assert.deepEqual([code, /The namespace west has no log: no process runs it, and systemd has no unit for it/.test(err)], [6, true]);
     await using site = await RunningSite.make();
     await site.start();
     process.env['EARSHOT_HOME'] = site.home;
@@ -96,7 +96,7 @@ describe('earshot logs', () => {
     await using cluster = await Cluster.start();
     const labels = { 'skupper.io/component': 'router', 'skupper.io/type': 'site' };
     const none = await cluster.earshot(['logs']);
-    assert.deepEqual([none.code, /The namespace west of the cluster of context "here" has no pod of a router/.test(none.err)], [6, true]);
+    assert.deepEqual([none.code, /The namespace west of the cluster of context "here" has no router pods/.test(none.err)], [6, true]);
     cluster.store('pods/one', { metadata: { labels } });
     cluster.store('pods/other', {});
     assert.equal((await cluster.earshot(['logs'])).out, 'log of one\n');

@@ -49,9 +49,9 @@ describe('which platform a command works on', () => {
       placeAdvice(choosePlatform(words, {}, { ...nothing, ...found }), 'the namespace x');
     assert.equal(
       told({}, { kubeconfigs }),
-      'This is about the namespace x; for a site of this machine, add --platform linux, or set EARSHOT_PLATFORM.',
+      'The command uses the namespace x; for a site of this machine, add --platform linux, or set EARSHOT_PLATFORM.',
     );
-    assert.match(told({}, { kubeconfigs, hasNamespace: true }) ?? '', /for one of the cluster, add --platform kubernetes/);
+    assert.match(told({}, { kubeconfigs, hasNamespace: true }) ?? '', /for a site of the cluster, add --platform kubernetes/);
     assert.equal(told({}, {}), undefined);
     assert.equal(told({ platform: 'kubernetes' }, { kubeconfigs }), undefined);
   });
@@ -59,10 +59,10 @@ describe('which platform a command works on', () => {
   it('is none that there is not', () => {
     assert.throws(() => choosePlatform({}, { SKUPPER_PLATFORM: 'lxc' }, nothing), {
       code: 'usage',
-      message: /SKUPPER_PLATFORM says "lxc"; Earshot works on kubernetes, linux, podman, docker/,
+      message: /SKUPPER_PLATFORM is "lxc", which is not a platform; use one of kubernetes, linux, podman, docker/,
     });
     for (const platform of ['linux', 'podman'])
-      assert.throws(() => choosePlatform({ platform, context: 'x' }, {}, nothing), { code: 'usage', message: /of clusters/ });
+      assert.throws(() => choosePlatform({ platform, context: 'x' }, {}, nothing), { code: 'usage', message: /select clusters/ });
   });
 });
 

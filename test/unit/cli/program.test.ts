@@ -95,7 +95,7 @@ describe('the program', () => {
     for (const size of ['lots', '64Mi', '256MiB']) {
       const { code, err } = await west.earshot(['run', '--memory', size]);
       assert.equal(code, exitCodes.usage);
-      assert.match(err, new RegExp(`--memory <size>.*'${size}' is invalid. It must be a size like 512Mi or 2Gi, 128Mi at least`));
+      assert.match(err, new RegExp(`--memory <size>.*'${size}' is invalid. It must be a size such as 512Mi or 2Gi, at least 128Mi`));
     }
   });
 
@@ -104,7 +104,7 @@ describe('the program', () => {
     const env = { ...process.env, EARSHOT_HOME: west.home };
     const failed: unknown = await run(process.execPath, [main, 'listener', 'status', 'gone'], { env }).catch((error: unknown) => error);
     assert.equal(Object(failed).code, exitCodes['not-found']);
-    assert.match(Object(failed).stderr, /^Nothing runs .*\nearshot: There is no Listener "gone"/);
+    assert.match(Object(failed).stderr, /^No process runs .*\nearshot: Listener "gone" does not exist/);
     const { stdout } = await run(process.execPath, [main, 'version', '-o', 'json'], { env });
     assert.match(JSON.parse(stdout).node, /^v\d+/);
   });

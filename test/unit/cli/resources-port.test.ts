@@ -95,7 +95,7 @@ test('commands work on any resources: they make, change, show and remove them, a
   await createResource(target, 'backend', { routingKey: 'backend', host: '0.0.0.0', port: 8080 }, 'configured', options);
   await assert.rejects(createResource(target, 'backend', { host: '0.0.0.0', port: 1, routingKey: 'b' }, 'configured', options), {
     code: 'exists',
-    message: /exists already, in memory\./,
+    message: /already exists, in memory\./,
   });
   await updateResource(target, 'backend', { port: 8081 }, 'ready', options);
   await showStatus(target, undefined, undefined);

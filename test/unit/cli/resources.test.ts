@@ -27,7 +27,7 @@ describe('without a running process', () => {
     await using west = await Namespace.make();
     const made = await west.earshot(create);
     assert.deepEqual([made.code, made.out], [0, 'Listener "backend" is created.\n']);
-    assert.match(made.err, /^Nothing runs the namespace west yet: start it with `earshot -n west run`/);
+    assert.match(made.err, /^No process runs the namespace west: start it with `earshot -n west run`/);
     assert.deepEqual(parse((await west.text('Listener-backend.yaml')) ?? ''), {
       apiVersion: 'skupper.io/v2alpha1',
       kind: 'Listener',
@@ -42,14 +42,14 @@ describe('without a running process', () => {
     await west.earshot(create);
     const { out, err } = await west.earshot(['listener', 'status']);
     assert.match(out, /^NAME +ROUTING-KEY +PORT +HOST +STATUS\nbackend +backend +8080 +127\.0\.0\.1 +-\n$/);
-    assert.match(err, /^Nothing runs/);
+    assert.match(err, /^No process runs/);
   });
 
   it('waits all the same where it is told to, and says how it ended', async () => {
     await using west = await Namespace.make();
     const waited = await west.earshot([...create, '--wait', 'configured', '--timeout', '200ms']);
     assert.equal(waited.code, 3);
-    assert.match(waited.err, /^Waiting for Listener "backend" to be configured\.\.\.\n.*nothing runs the namespace west/s);
+    assert.match(waited.err, /^Waiting for Listener "backend" to be configured\.\.\.\n.*no process runs the namespace west/s);
   });
 });
 
@@ -69,7 +69,7 @@ describe('with a running process', () => {
     await west.answer('Listener', 'backend', { ...filled, port: 8081 }, { ...configured, status: 'Ready' });
     const made = await west.earshot([...create, '--timeout', '200ms']);
     assert.equal(made.code, 3);
-    assert.match(made.err, /the change has not been taken up yet/);
+    assert.match(made.err, /the site has not adopted the change/);
   });
 
   it('what is not ready in time ends with 3, what is an error with 1', async () => {
@@ -78,7 +78,7 @@ describe('with a running process', () => {
     await west.answer('Listener', 'backend', filled, configured);
     const late = await west.earshot([...create, '--wait', 'ready', '--timeout', '150ms']);
     assert.equal(late.code, 3);
-    assert.match(late.err, /Waited 0\.15 s for Listener "backend" to be ready, and it is not so yet: it is Pending: no connector/);
+    assert.match(late.err, /Timed out after 0\.15 s, waiting for Listener "backend" to be ready: it is Pending: no connector/);
     await west.answer('Listener', 'backend', filled, { status: 'Error', message: 'port 8080 is in use' });
     const wrong = await west.earshot(['listener', 'update', 'backend', '--port', '8080', '--wait', 'ready', '--timeout', '150ms']);
     assert.equal(wrong.code, 1);
@@ -112,7 +112,7 @@ describe('an edge site', () => {
   it('is not made or changed so that it lets others in', async () => {
     await using west = await Namespace.make();
     const both = await west.earshot(['site', 'create', 'west', '--edge', '--enable-link-access']);
-    assert.deepEqual([both.code, both.err], [2, 'An edge site lets no other site in: give --no-enable-link-access, or --no-edge.\n']);
+    assert.deepEqual([both.code, both.err], [2, 'An edge site cannot accept links: use --no-enable-link-access or --no-edge.\n']);
     await west.earshot(['site', 'create', 'west', '--edge']);
     assert.equal((await west.earshot(['site', 'update', '--enable-link-access'])).code, 2);
     assert.equal((await west.earshot(['site', 'update', '--enable-link-access', '--no-edge'])).code, 0);
@@ -204,7 +204,7 @@ spec:
     await west.put('Listener-backend.yaml', 'spec: [');
     const made = await west.earshot(create);
     assert.equal(made.code, 1);
-    assert.match(made.err, /Listener-backend\.yaml is there and is no YAML; mend or remove it/);
+    assert.match(made.err, /Listener-backend\.yaml is not YAML; correct or delete it/);
     assert.equal(await west.text('Listener-backend.yaml'), 'spec: [');
   });
 
@@ -221,23 +221,23 @@ describe('what cannot be done ends with a code and says what to do', () => {
   const cases: readonly (readonly [name: string, args: readonly string[], code: number, err: RegExp])[] = [
     ['a name that is none', ['listener', 'create', 'A', '80'], 2, /metadata\.name: must be lower-case letters/],
     ['a path for a name', ['connector', 'create', '../x', '80'], 2, /metadata\.name: must be/],
-    ['port 0', ['listener', 'create', 'a', '0'], 2, /It must be one port number, 1 to 65535/],
-    ['two ports', ['connector', 'create', 'a', '80,81'], 2, /It must be one port number, 1 to 65535/],
+    ['port 0', ['listener', 'create', 'a', '0'], 2, /It must be a port number from 1 to 65535/],
+    ['two ports', ['connector', 'create', 'a', '80,81'], 2, /It must be a port number from 1 to 65535/],
     ['an unknown option', ['listener', 'create', 'a', '80', '--colour', 'red'], 2, /unknown option '--colour'/],
     ['an unknown command', ['listen'], 2, /unknown command 'listen'.*Did you mean listener\?/s],
     ['pods without a cluster', ['connector', 'create', 'a', '80', '--selector', 'a=b'], 2, /give the server with --host/],
-    ['a time that is none', ['listener', 'delete', 'a', '--timeout', 'soon'], 2, /It must be a length of time like 30s/],
-    ['what exists', ['listener', 'create', 'there', '80'], 5, /Listener "there" exists already, in input\/resources\/there\.yaml/],
-    ['a second site', ['site', 'create', 'other'], 5, /has a site already: "west"/],
-    ['a listener that is not there', ['listener', 'update', 'gone', '--port', '80'], 4, /There is no Listener "gone" .*there is there\./],
-    ['a connector where there is none', ['connector', 'delete', 'gone'], 4, /there is no Connector at all\./],
-    ['a status of nothing', ['link', 'status', 'gone'], 4, /There is no Link "gone"/],
-    ['a token of a site that does not run', ['token', 'issue', 'x.yaml'], 6, /^Nothing runs the namespace west yet/],
-    ['a link of a site that does not run', ['link', 'generate'], 6, /^Nothing runs the namespace west yet/],
+    ['a time that is none', ['listener', 'delete', 'a', '--timeout', 'soon'], 2, /It must be a duration such as 30s/],
+    ['what exists', ['listener', 'create', 'there', '80'], 5, /Listener "there" already exists, in input\/resources\/there\.yaml/],
+    ['a second site', ['site', 'create', 'other'], 5, /already has a site: "west"/],
+    ['a listener that is not there', ['listener', 'update', 'gone', '--port', '80'], 4, /Listener "gone" does not exist .*it has there\./],
+    ['a connector where there is none', ['connector', 'delete', 'gone'], 4, /it has no Connector\./],
+    ['a status of nothing', ['link', 'status', 'gone'], 4, /Link "gone" does not exist/],
+    ['a token of a site that does not run', ['token', 'issue', 'x.yaml'], 6, /^No process runs the namespace west/],
+    ['a link of a site that does not run', ['link', 'generate'], 6, /^No process runs the namespace west/],
     ['a stop of nothing', ['system', 'stop'], 6, /Nothing runs the namespace west/],
-    ['a network that was never seen', ['network'], 4, /has not seen a network yet/],
-    ['a file that is not there', ['apply', '-f', '/nowhere.yaml'], 4, /There is no file \/nowhere\.yaml/],
-    ['a token that is not there', ['token', 'redeem', '/nowhere.yaml'], 4, /There is no file \/nowhere\.yaml/],
+    ['a network that was never seen', ['network'], 4, /does not know its network yet/],
+    ['a file that is not there', ['apply', '-f', '/nowhere.yaml'], 4, /The file \/nowhere\.yaml does not exist/],
+    ['a token that is not there', ['token', 'redeem', '/nowhere.yaml'], 4, /The file \/nowhere\.yaml does not exist/],
     ['no file', ['apply'], 2, /required option '-f, --filename/],
   ];
   for (const [name, args, code, err] of cases) {
@@ -348,7 +348,7 @@ db            west            ea\\u{1b}[2Jst
     for (const args of [['status'], ['site', 'status', 'west'], ['listener', 'status', '-o', 'yaml']]) {
       const { out } = await west.earshot(args);
       assert.match(out, /Pending/, args.join(' '));
-      assert.match(out, /nothing runs the namespace west; start it with `earshot -n west run`/, args.join(' '));
+      assert.match(out, /no process runs the namespace west; start it with `earshot -n west run`/, args.join(' '));
       assert.doesNotMatch(out, /Ready\b(?!:)/, args.join(' '));
     }
     await west.answer('Listener', 'api', { routingKey: 'api', host: 'api', port: 8080 }, { status: 'Ready' });
@@ -358,7 +358,7 @@ db            west            ea\\u{1b}[2Jst
 
   it('begin with what is missing first: a site, then a process that runs it', async () => {
     await using west = await Namespace.make();
-    assert.match((await west.earshot(['status'])).err, /has no site yet: make one .*\nNothing runs the namespace west yet: start it/);
+    assert.match((await west.earshot(['status'])).err, /has no site yet: create one .*\nNo process runs the namespace west: start it/);
   });
 
   it('have no brackets for people to read', async () => {
@@ -442,7 +442,7 @@ db            west            ea\\u{1b}[2Jst
 
 describe('what create takes for granted', () => {
   for (const [words, expected] of [
-    [['listener', 'create', 'db', '5432'], /takes clients at 0\.0\.0\.0.*--host 127\.0\.0\.1/],
+    [['listener', 'create', 'db', '5432'], /accepts clients at 0\.0\.0\.0.*--host 127\.0\.0\.1/],
     [['connector', 'create', 'db', '5432'], /Its server is the host "db", the name of the connector\. .*--host/],
   ] as const) {
     it(`is told: ${words.join(' ')}`, async () => {

@@ -16,7 +16,10 @@ test('a revocation returns once the router that runs refuses what was revoked, a
   await west.run();
   const router = new ConfirmedRevocations(west.layout, DEFAULT_ROUTER);
   await router.confirm({ sites: [], serials: [] });
-  await assert.rejects(revokeSite('west', EAST, terminal, 0), { code: 'not-ready', message: /router "router" to refuse it/ });
+  await assert.rejects(revokeSite('west', EAST, terminal, 0), {
+    code: 'not-ready',
+    message: /router "router" does not refuse the site yet/,
+  });
   const ledger = await openLedger(west.layout.internal.root);
   const waiting = revokeSite('west', EAST, terminal);
   await router.confirm(revocationsOf(await ledger.revoked()));

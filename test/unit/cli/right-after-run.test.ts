@@ -6,7 +6,7 @@ import { RunningSite } from './running-site.ts';
 
 describe('commands right after `earshot run &`', () => {
   for (const [words, said] of [
-    [['token', 'issue', 'TOKEN'], /Site "west" lets no other site in/],
+    [['token', 'issue', 'TOKEN'], /Site "west" does not accept links/],
     [['system', 'reload'], /All files of the namespace west are read again/],
     [['system', 'status'], /^Running: +router/m],
     [['listener', 'update', 'key', '--routing-key', 'other'], /Listener "key" is configured/],
@@ -19,6 +19,6 @@ describe('commands right after `earshot run &`', () => {
       site.spawn();
       const { out, err } = await west.earshot(words.map((word) => (word === 'TOKEN' ? join(site.home, 'token.yaml') : word)));
       assert.match(`${out}${err}`, said);
-      assert.doesNotMatch(err, /Nothing runs/);
+      assert.doesNotMatch(err, /No process runs/);
     });
 });

@@ -19,7 +19,7 @@ test("a router that runs answers on a socket that is its user's alone, and ends 
   assert.deepEqual([self.ready, self.site.name], [true, 'west']);
   const key = (await askRouter(layout, 'router', '/v1/keys/key')) as { readonly reachable: boolean };
   assert.equal(key.reachable, true);
-  await assert.rejects(askRouter(layout, 'router', '/v1/nothing'), /it answers 404: .*"not-found"/);
+  await assert.rejects(askRouter(layout, 'router', '/v1/nothing'), /the response has status 404: .*"not-found"/);
   const [running] = await runningRouters(layout);
   assert.ok(running);
   await site.adds('late');

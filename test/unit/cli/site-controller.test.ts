@@ -142,14 +142,17 @@ describe('earshot site-controller', () => {
     assert.deepEqual(await listens(':9001'), [undefined, 9001]);
     assert.deepEqual(await listens('127.0.0.1:0'), ['127.0.0.1', 0]);
     assert.deepEqual(await listens('[::1]:9000'), ['::1', 9000]);
-    for (const wrong of ['9000', ':70000', 'http://a:1']) await assert.rejects(listens(wrong), /is no address for metrics/);
+    for (const wrong of ['9000', ':70000', 'http://a:1']) await assert.rejects(listens(wrong), /is not an address for metrics/);
   });
 
   it('makes the routers’ image of the registry, and takes none of another program', async () => {
     const image = async (environment: Environment) => (await start([], environment)).settings.routerImage;
     assert.equal(await image({ SKUPPER_IMAGE_REGISTRY: 'registry.example.com/team/' }), `registry.example.com/team/earshot:${VERSION}`);
     assert.equal(await image({ SKUPPER_ROUTER_IMAGE: 'a/earshot@sha256:1', SKUPPER_IMAGE_REGISTRY: 'b' }), 'a/earshot@sha256:1');
-    await assert.rejects(image({ SKUPPER_ROUTER_IMAGE: 'quay.io/skupper/skupper-router:3.4.0' }), /is Skupper's router: name Earshot's/);
+    await assert.rejects(
+      image({ SKUPPER_ROUTER_IMAGE: 'quay.io/skupper/skupper-router:3.4.0' }),
+      /is Skupper's router: set Earshot's image/,
+    );
   });
 
   const refused: readonly (readonly [environment: Environment, message: RegExp])[] = [
@@ -157,7 +160,7 @@ describe('earshot site-controller', () => {
     [{ SKUPPER_ENABLED_ACCESS_TYPES: 'local,nodeport' }, /nodeport needs the host .* --cluster-host/],
     [{ SKUPPER_ENABLED_ACCESS_TYPES: ' gateway , local' }, /gateway needs the class .* --gateway-class/],
     [{ SKUPPER_ROUTER_IMAGE_PULL_POLICY: 'Sometimes' }, /It must be Always, IfNotPresent or Never/],
-    [{ SKUPPER_GATEWAY_PORT: '0x1' }, /It must be one port number/],
+    [{ SKUPPER_GATEWAY_PORT: '0x1' }, /It must be a port number/],
   ];
   for (const [environment, message] of refused) {
     it(`does not start with ${JSON.stringify(environment)}`, () => assert.rejects(start([], environment), message));
@@ -185,9 +188,9 @@ describe('earshot site-controller', () => {
     });
     assert.deepEqual(notices, [
       "SKUPPER_KUBE_ADAPTOR_IMAGE has no effect: a router's pod has one container",
-      'SKUPPER_KUBE_CLIENT_BURST has no effect: the API server says when to wait',
+      'SKUPPER_KUBE_CLIENT_BURST has no effect: the API server limits the rate',
       '--allow-redeem-by-key has no effect: a token names its grant',
-      'access type "pigeon" is not known; there are local, loadbalancer, nodeport, route, ingress, ingress-nginx, contour-http-proxy, gateway and listenerclass:NAME',
+      'access type "pigeon" is unknown; known types are local, loadbalancer, nodeport, route, ingress, ingress-nginx, contour-http-proxy, gateway and listenerclass:NAME',
     ]);
   });
 });

@@ -15,7 +15,7 @@ describe('site delete', () => {
     await using west = await withSite();
     const { code, err } = await west.earshot(['site', 'delete']);
     assert.equal(code, 0);
-    assert.match(err, /2 other resources of the namespace stay\. Delete the rest with `earshot -n west site delete --all`/);
+    assert.match(err, /2 other resources of the namespace remain\. Delete the rest with `earshot -n west site delete --all`/);
   });
 
   it('with --all deletes what stayed when the site was deleted', async () => {

@@ -79,7 +79,7 @@ describe('scripts of Skupper on a machine', () => {
     assert.deepEqual(spec, { routingKey: 'web', port: 80, selector: 'app=web', includeNotReadyPods: true });
     const refused = await west.earshot(['connector', 'generate', 'web', '80', '--workload', 'deployment/web']);
     assert.equal(refused.code, 2);
-    assert.match(refused.err, /there are no pods without a cluster: give their labels with --selector/);
+    assert.match(refused.err, /pods exist only in a cluster: give their labels with --selector/);
   });
 
   it('print links that name a bundle of the other site', async () => {
@@ -92,7 +92,7 @@ describe('scripts of Skupper on a machine', () => {
     ];
     await west.answer('Site', 'west', { linkAccess: 'default' }, { status: 'Ready', endpoints });
     const words = ['link', 'generate', '--generate-credential=false'];
-    assert.match((await west.earshot(words)).err, /give --tls-credentials NAME/);
+    assert.match((await west.earshot(words)).err, /with --tls-credentials NAME/);
     const { code, out, err } = await west.earshot([...words, '--tls-credentials', 'corp', '--cost', '3']);
     assert.equal(code, 0, err);
     assert.deepEqual(

@@ -68,7 +68,7 @@ describe('earshot status', () => {
 
   it('fails with --check without a site, without a process, and with files that cannot be used', async () => {
     await using west = await Namespace.make();
-    assert.match((await west.earshot(['status', '--check'])).err, /has no site yet.*Nothing runs the namespace/s);
+    assert.match((await west.earshot(['status', '--check'])).err, /has no site yet.*No process runs the namespace/s);
     assert.equal((await west.earshot(['status', '--check'])).code, 1);
     await west.run();
     await west.answer('Site', 'west', {}, { status: 'Ready' });

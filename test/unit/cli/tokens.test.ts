@@ -54,7 +54,7 @@ describe('token issue', () => {
     assert.deepEqual(parse((await west.text('AccessGrant-east.yaml')) ?? '').spec, { redemptionsAllowed: 3, expirationWindow: '1h' });
     await west.answer('AccessGrant', 'east', {}, ready);
     const { code, out, err } = await issued;
-    assert.deepEqual([code, out], [0, `Token file ${file} is written.\n`]);
+    assert.deepEqual([code, out], [0, `Wrote token file ${file}.\n`]);
     assert.match(err, /redeem it there until 2030-01-01T00:00:00Z: `earshot token redeem /);
     assert.equal((await stat(file)).mode & 0o777, 0o600);
     const { kind, metadata, spec } = parse(await readFile(file, 'utf8'));
@@ -79,7 +79,7 @@ describe('token issue', () => {
     assert.equal(parse(usual.out).spec.url, 'https://192.0.2.2:9090/v1/redeem/mine');
     assert.match(
       usual.err,
-      /^It leads to 192\.0\.2\.2, else to 2001:db8::2, else to west\.example\.com\. To begin with another, give --host\.$/m,
+      /^Its link connects to 192\.0\.2\.2, alternatively to 2001:db8::2, alternatively to west\.example\.com\. To try another address first, use --host\.$/m,
     );
     const chosen = parse((await issue('--host', 'west')).out);
     assert.equal(chosen.spec.url, 'https://west:9090/v1/redeem/mine');
@@ -144,7 +144,7 @@ describe('token redeem', () => {
     assert.equal((await stat(join(west.layout.input.resources, 'AccessToken-to-east.yaml'))).mode & 0o777, 0o600);
     await west.answer('Link', 'to-east', { endpoints: [] }, { status: 'Ready', remoteSiteName: 'east' });
     await west.answer('AccessToken', 'to-east', { ...token.spec, linkCost: 7 }, { status: 'Ready', redeemed: true });
-    assert.deepEqual(await done.then(({ code, out }) => [code, out]), [0, 'Link "to-east" is ready: it leads to site "east".\n']);
+    assert.deepEqual(await done.then(({ code, out }) => [code, out]), [0, 'Link "to-east" is ready: it connects to site "east".\n']);
   });
 
   it('takes the token out again where it is refused', async () => {
@@ -152,7 +152,7 @@ describe('token redeem', () => {
     await west.answer('AccessToken', 'to-east', { ...token.spec, linkCost: 1 }, { status: 'Error', message: 'it has expired' });
     const { code, err } = await redeem(west, '--timeout', '100ms', '--link-cost', '1');
     assert.equal(code, 1);
-    assert.match(err, /it has expired\. The token has been taken out of the namespace again, so nothing more is tried\.\n$/);
+    assert.match(err, /it has expired\. The token was removed from the namespace, so it is not tried again\.\n$/);
     assert.deepEqual(await files(west), []);
   });
 
@@ -160,7 +160,7 @@ describe('token redeem', () => {
     await using west = await running();
     const { code, err } = await redeem(west, '--timeout', '100ms');
     assert.equal(code, 3);
-    assert.match(err, /The token goes on being tried; `earshot -n west link delete to-east` ends it\.\n$/);
+    assert.match(err, /The site continues to try the token; `earshot -n west link delete to-east` stops it\.\n$/);
     assert.deepEqual(await files(west), ['AccessToken-to-east.yaml']);
   });
 
@@ -173,7 +173,7 @@ describe('token redeem', () => {
     await west.answer('Link', 'to-east', { endpoints: [] }, { status: 'Error', message: 'no way there' });
     const { code, err } = await redeem(west, '--timeout', '100ms', '--link-cost', '1');
     assert.equal(code, 1);
-    assert.match(err, /no way there\. The link goes on being tried; `earshot -n west link delete to-east` ends it\.\n$/);
+    assert.match(err, /no way there\. The site continues to try the link; `earshot -n west link delete to-east` stops it\.\n$/);
     assert.deepEqual(await files(west), ['AccessToken-to-east.yaml']);
   });
 
@@ -183,7 +183,7 @@ describe('token redeem', () => {
     await west.put('link.yaml', JSON.stringify(link));
     const { code, err } = await redeem(west);
     assert.equal(code, 5);
-    assert.match(err, /Link "to-east" is there already: take another name with --name/);
+    assert.match(err, /Link "to-east" already exists: choose another name with --name/);
   });
 
   it('names the field of a token that is mangled, and not its code', async () => {
@@ -248,12 +248,12 @@ spec: {cost: 1, tlsCredentials: link-west, endpoints: [{name: inter-router, host
     await west.earshot(['site', 'create', 'west', '--enable-link-access', '--wait', 'none']);
     const early = await west.earshot(['link', 'generate', '--timeout', '100ms']);
     assert.equal(early.code, 3);
-    assert.match(early.err, /nothing listens for links yet/);
+    assert.match(early.err, /the site does not listen for links yet/);
     await west.answer('Site', 'west', { linkAccess: 'none' }, { status: 'Ready' });
     await west.answer('RouterAccess', 'local', { roles: [{ name: 'normal' }], tlsCredentials: 'local' }, { status: 'Error' });
     const refused = await west.earshot(['link', 'generate', '--timeout', '100ms']);
     assert.equal(refused.code, 1);
-    assert.match(refused.err, /No other site can link to this one yet/);
+    assert.match(refused.err, /Other sites cannot link to this one/);
   });
 
   it('delete takes out the token that it came of as well', async () => {
@@ -308,7 +308,7 @@ describe('a token that has not become a link', () => {
     const overview = await west.earshot(['status']);
     assert.match(overview.out, /^AccessTokens\nNAME +URL +REDEEMED +STATUS +MESSAGE\nto-east .* false +Pending +no way there$/m);
     const links = await west.earshot(['link', 'status']);
-    assert.match(links.out, /^No Link in the namespace west\.\n\nTokens that are to become links\n.*\nto-east .* no way there\n$/);
+    assert.match(links.out, /^No Link in the namespace west\.\n\nTokens being redeemed\n.*\nto-east .* no way there\n$/);
     const one = await west.earshot(['link', 'status', 'to-east']);
     assert.match(one.out, /^Kind: +AccessToken$/m);
     for (const { out } of [overview, links]) assert.doesNotMatch(out, /codeofthegrant/);
@@ -385,11 +385,11 @@ describe('delete', () => {
     await using west = await Namespace.make();
     assert.equal((await west.earshot(['delete', 'listener', 'web'])).code, 4);
     assert.equal((await west.earshot(['delete', 'listener', 'web', '--ignore-not-found'])).code, 0);
-    assert.match((await west.earshot(['delete', 'pod', 'web'])).err, /There is no kind "pod"; there is Site, Listener/);
+    assert.match((await west.earshot(['delete', 'pod', 'web'])).err, /The kind "pod" does not exist; kinds are Site, Listener/);
     for (const words of [[], ['listener'], ['listener', 'web', '-f', 'x.yaml']]) {
       const { code, err } = await west.earshot(['delete', ...words]);
       assert.equal(code, 2);
-      assert.match(err, /say which: a kind and its names \(listener web\), or files \(-f FILE\)/);
+      assert.match(err, /no resource is named: give a kind and names \(listener web\), or files \(-f FILE\)/);
     }
   });
 });

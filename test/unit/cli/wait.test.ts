@@ -28,7 +28,7 @@ describe('earshot wait', () => {
     await west.answer('Listener', 'web', listener, { status: 'Error', message: 'The port is in use.' });
     const { code, err } = await west.earshot(['wait', 'lnr', 'web', ...brief]);
     assert.equal(code, 3);
-    assert.match(err, /Waited 0\.2 s for Listener "web" to be Ready.*it is Error: The port is in use/);
+    assert.match(err, /Timed out after 0\.2 s, waiting for Listener "web" to be Ready: it is Error: The port is in use/);
   });
 
   for (const message of ['no connector is reachable', 'Nothing answered.', 'Does a firewall drop packets?'])
@@ -36,7 +36,7 @@ describe('earshot wait', () => {
       await using west = await running();
       await west.answer('Listener', 'web', listener, { status: 'Pending', message });
       const { err } = await west.earshot(['wait', 'listener/web', ...brief]);
-      assert.ok(err.includes(` ${message}${message.endsWith('e') ? '.' : ''} Go on `), err);
+      assert.ok(err.includes(` ${message}${message.endsWith('e') ? '.' : ''} Check again `), err);
     });
 
   it('takes the reason from a condition where the status has none', async () => {
@@ -77,7 +77,7 @@ describe('earshot wait', () => {
   it('says that nothing runs the namespace', async () => {
     await using west = await Namespace.make();
     await west.earshot(['listener', 'create', 'web', '80']);
-    assert.match((await west.earshot(['wait', 'listener/web', ...brief])).err, /nothing runs the namespace west/);
+    assert.match((await west.earshot(['wait', 'listener/web', ...brief])).err, /no process runs the namespace west/);
   });
 
   it('refuses what names no resource', () => {

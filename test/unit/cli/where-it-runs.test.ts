@@ -121,7 +121,7 @@ describe('a router', { concurrency: true }, () => {
     await site.until('its status is of now', async () => /status: Ready/.test(await site.status('Site-west.yaml')));
     await site.brings('throw');
     assert.equal(await site.ends(), 1);
-    assert.match(said, /"level":"fatal".*"stack":".*ending, because of an unexpected error/);
+    assert.match(said, /"level":"fatal".*"stack":".*stopping within \d+ s after an unexpected error/);
     assert.match(said, /"message":"drained"/);
   });
 });

@@ -91,7 +91,7 @@ test('a Secret of type basic-auth with host and port is the proxy of links', asy
   assert.deepEqual(await read({ host: 'proxy.example', port: '3128', username: '' }), [
     { name: 'proxy', proxy: { host: 'proxy.example', port: 3128 } },
   ]);
-  const none = ['has no host and port of a proxy, which is all that a Secret of this type is used for here.'];
+  const none = ['needs host and port of a proxy: Secrets of this type have no other use here.'];
   for (const wrong of [
     { ...whole, host: '' },
     { ...whole, host: 'a b\r\nx' },
@@ -107,7 +107,7 @@ test('a Secret of something else is named, and its values are not', async () => 
     JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' }, stringData: { password: 'hunter2' } }),
   );
   assert.deepEqual(bundles, []);
-  assert.match(problems[0]?.message ?? '', /has none of tls\.crt/);
+  assert.match(problems[0]?.message ?? '', /needs one of tls\.crt/);
   assert.doesNotMatch(JSON.stringify(problems), /hunter2/);
 });
 

@@ -157,7 +157,7 @@ test('a Site that cannot be used is named, with the place of its mistake, and no
   const site = await start();
   assert.match(
     site.unready ?? '',
-    /^nothing runs in this namespace, since its Site west cannot be used: input\/resources\/site\.yaml:1:\d+: spec\.linkAccess: /,
+    /^no site runs in this namespace: its Site west cannot be used: input\/resources\/site\.yaml:1:\d+: spec\.linkAccess: /,
   );
   await until(
     async () => /its Site west cannot be used/.test(String((await status('Listener-web.yaml'))?.['message'])),
@@ -165,7 +165,7 @@ test('a Site that cannot be used is named, with the place of its mistake, and no
   );
   await put('site.yaml', 'kind: [');
   await until(
-    () => /it has no Site, unless it is in a file that cannot be read: input\/resources\/site\.yaml/.test(site.unready ?? ''),
+    () => /it has no readable Site, and a file is invalid: input\/resources\/site\.yaml/.test(site.unready ?? ''),
     'it may be in that file',
   );
 });
@@ -199,7 +199,7 @@ test('a site that has ended says so in its statuses', async (t) => {
     ['Pending', 'the router is stopping'],
   );
   await site[Symbol.asyncDispose]();
-  assert.match(String((await status('Site-west.yaml'))?.['message']), /^nothing runs the namespace west; start it/);
+  assert.match(String((await status('Site-west.yaml'))?.['message']), /^no process runs the namespace west; start it/);
 });
 
 test('a new name of the site is told to the router', async (t) => {

@@ -53,7 +53,7 @@ test('a Link goes on saying where its site is reached, which nothing else rememb
 test('a status that says so already is left alone', () => {
   const once = markedText(ready, starting, NOW) ?? '';
   assert.equal(markedText(once, starting, '2031-01-01T00:00:00Z'), undefined);
-  assert.match(markedText(once, stopped('west'), NOW) ?? '', /nothing runs the namespace west; start it with `earshot -n west run`/);
+  assert.match(markedText(once, stopped('west'), NOW) ?? '', /no process runs the namespace west; start it with `earshot -n west run`/);
   assert.match(
     markedText(once, cannotStart('the key is damaged'), NOW) ?? '',
     /status: Error\n {2}message: "the router cannot start: the key is damaged"/,

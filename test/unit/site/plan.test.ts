@@ -486,7 +486,7 @@ test('where a Site was written that cannot be used, everything says that, and no
   );
   assert.deepEqual(
     problems.map(({ message }) => message),
-    ['nothing runs in this namespace, since its Site west cannot be used: site.yaml:1:1: spec.edge: must be true or false.'],
+    ['no site runs in this namespace: its Site west cannot be used: site.yaml:1:1: spec.edge: must be true or false.'],
   );
 });
 

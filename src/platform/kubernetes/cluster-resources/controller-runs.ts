@@ -19,13 +19,13 @@ const STALE = 300_000;
 export async function notRunning(client: KubeClient, place: ClusterPlace, reader: ClusterReader): Promise<string | undefined> {
   const found = await reader.list(sites);
   if (found.length === 0) {
-    return `The namespace ${place.namespace} has no site yet: make one with ${commandIn(place, 'site create NAME')}.`;
+    return `The namespace ${place.namespace} has no site yet: create one with ${commandIn(place, 'site create NAME')}.`;
   }
   const { name, namespace } = controllerOf(found);
   const lease = await leaseOf(client, namespace, name);
   if (lease === undefined || isHeld(lease)) return undefined;
   const look = `\`kubectl -n ${namespace} get pods -l application=${name}\``;
-  return `The controller of sites (${namespace}/${name}) does not run in ${place.cluster}: see why with ${look}.`;
+  return `The controller of sites (${namespace}/${name}) does not run in ${place.cluster}: find the reason with ${look}.`;
 }
 
 /** Returns the controller named in the status of a Site, or the default one. */

@@ -28,46 +28,44 @@ type Explanation = readonly [code: 'failed' | 'usage' | 'exists' | 'not-found', 
 function afterAnswer(error: ApiError, { cluster, namespace }: ClusterPlace): Explanation | undefined {
   const { status, reason, statusMessage } = error;
   if (status === 401) {
-    return [
-      'failed',
-      `The API server of ${cluster} does not take your credentials: log in again, or choose another context with --context.`,
-    ];
+    return ['failed', `The API server of ${cluster} rejects your credentials: log in again, or choose another context with --context.`];
   }
   if (isNamespaceTerminating(error))
-    return ['failed', `The namespace ${namespace} is being deleted: wait until it is gone, and make it anew.`];
+    return ['failed', `The namespace ${namespace} is being deleted: wait for the end of the deletion, and create it again.`];
   if (status === 403) {
-    const advice = `whoever keeps the cluster can give you the role "edit" in the namespace ${namespace}, and rights on skupper.io`;
-    return ['failed', `You may not do that in ${cluster}: ${statusMessage}. What helps: ${advice}.`];
+    const advice = `ask an administrator of the cluster for the role "edit" in the namespace ${namespace}, and for rights on skupper.io`;
+    return ['failed', `Forbidden in ${cluster}: ${statusMessage}. To continue, ${advice}.`];
   }
   if (status === 404 && statusMessage.startsWith('namespaces "')) {
-    const advice = `make it with \`kubectl create namespace ${namespace}\`, or give another with -n`;
-    return ['not-found', `There is no namespace ${namespace} in ${cluster}: ${advice}.`];
+    const advice = `create it with \`kubectl create namespace ${namespace}\`, or select another with -n`;
+    return ['not-found', `The namespace ${namespace} does not exist in ${cluster}: ${advice}.`];
   }
   // The response for an unknown kind contains no Status.
   if (status === 404 && reason === '') {
     const advice = 'install its chart with connection.enabled, or choose another context with --context';
     return ['failed', `Earshot's definitions (skupper.io/v2alpha1) are not installed in ${cluster}: ${advice}.`];
   }
-  if (isAlreadyExists(error)) return ['exists', `It exists already in ${cluster}: ${statusMessage}.`];
-  if (status === 409) return ['failed', `Somebody else changed it at the same moment (${statusMessage}): look at it, and try again.`];
-  if (status === 400 || status === 422) return ['usage', `${capital(cluster)} does not take it: ${statusMessage}.`];
-  return ['failed', `The API server of ${cluster} could not do it: ${statusMessage} (${status}). Try again.`];
+  if (isAlreadyExists(error)) return ['exists', `The object already exists in ${cluster}: ${statusMessage}.`];
+  if (status === 409) return ['failed', `Another client changed the object at the same time (${statusMessage}): review it, and try again.`];
+  if (status === 400 || status === 422) return ['usage', `${capital(cluster)} rejects the object: ${statusMessage}.`];
+  return ['failed', `The API server of ${cluster} failed: ${statusMessage} (${status}). Try again.`];
 }
 
 function afterSilence({ code, message, cause }: TransportError, { cluster, server }: ClusterPlace): Explanation | undefined {
   const at = server === undefined ? cluster : `${cluster} (${printable(server, 200)})`;
   const why = isRecord(cause) && typeof cause['code'] === 'string' ? cause['code'] : '';
   if (CERTIFICATE_TROUBLE.test(why)) {
-    const advice = "see the cluster's certificate-authority in the kubeconfig, or tls-server-name where it is reached by another name";
+    const advice =
+      'check certificate-authority of the cluster in the kubeconfig, or set tls-server-name if its certificate has another name';
     return ['failed', `The certificate of the API server of ${at} cannot be trusted (${why}): ${advice}.`];
   }
   if (CLIENT_CERTIFICATE_TROUBLE.test(why)) {
-    return ['failed', `The API server of ${at} refused the TLS connection (${why}): see the client certificate in the kubeconfig.`];
+    return ['failed', `The API server of ${at} refused the TLS connection (${why}): check the client certificate in the kubeconfig.`];
   }
   if (code === 'kube-unreachable' || code === 'kube-timeout' || code === 'kube-cut') {
     const said = why === '' ? printable(message, 300) : why;
-    const advice = 'see that the cluster runs and can be reached from here, or choose another context with --context';
-    return ['failed', `The API server of ${at} cannot be reached (${said}): ${advice}. For sites of this machine: --platform linux.`];
+    const advice = 'check that the cluster runs and is reachable from here, or choose another context with --context';
+    return ['failed', `The API server of ${at} is unreachable (${said}): ${advice}. For sites of this machine, use --platform linux.`];
   }
   return undefined;
 }

@@ -22,10 +22,10 @@ interface Where {
 export async function linkToHere({ client, reader, namespace }: Where, site: Site, host: string | undefined): Promise<OfferedLink> {
   const { status } = site;
   if (status?.status !== 'Ready')
-    return { waitingFor: `the site is ${status?.status ?? 'Pending'}: ${status?.message ?? 'nothing has looked at it'}` };
+    return { waitingFor: `the site is ${status?.status ?? 'Pending'}: ${status?.message ?? 'no controller has reconciled it'}` };
   const all = status.endpoints ?? [];
   const endpoints = host === undefined ? all : all.filter((endpoint) => endpoint.host === host);
-  if (all.length === 0) return { waitingFor: 'it is not known yet where other sites reach this one' };
+  if (all.length === 0) return { waitingFor: 'the addresses of this site are not known yet' };
   if (endpoints.length === 0) throw new EarshotError('not-found', unreachableText(host ?? '', hostsOf(all)));
   const name = nameFrom('link', site.metadata.name ?? '');
   const certificate = await reader.find(certificates, name);

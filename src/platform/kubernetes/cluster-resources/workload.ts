@@ -24,11 +24,11 @@ export async function selectorOf(client: KubeClient, namespace: string, workload
   const of = WORKLOADS.find(([words]) => words.includes(word.toLowerCase()))?.[1];
   if (of === undefined || name === '' || more.length > 0) {
     const kinds = WORKLOADS.map(([[kind = '']]) => kind).join(', ');
-    throw new EarshotError('usage', `${quoted(workload)} is no workload: give one like deployment/backend; kinds are ${kinds}.`);
+    throw new EarshotError('usage', `${quoted(workload)} is not a workload: give one such as deployment/backend; kinds are ${kinds}.`);
   }
   const found = await client.find(of, { namespace, name });
   if (found === undefined)
-    throw new EarshotError('not-found', `There is no ${of.kind} "${printable(name)}" in the namespace ${namespace}.`);
+    throw new EarshotError('not-found', `${of.kind} "${printable(name)}" does not exist in the namespace ${namespace}.`);
   const text = selectorText(found);
   if (text === '') throw new EarshotError('failed', `${of.kind} "${printable(name)}" selects no pods: give their labels with --selector.`);
   return text;

@@ -87,6 +87,6 @@ function withData({ stringData, ...manifest }: Manifest): Manifest {
 
 function resourceOf(kind: string): Resource {
   const of = knownResource(kind);
-  if (of === undefined) throw new EarshotError('usage', `${quoted(kind)} is no kind that this command writes; use kubectl for it.`);
+  if (of === undefined) throw new EarshotError('usage', `${quoted(kind)} is not a kind that this command supports; use kubectl.`);
   return of;
 }

@@ -60,7 +60,7 @@ test('a pod that starts while the key of a Site before is still there waits for 
   const keys = { former: generateSiteKey(), own: generateSiteKey() };
   putSecret(api, 'skupper-site-key', { 'site.key': keys.former.pem }, 'Opaque', owners('former-uid'));
   await using pod = await aPod(api);
-  assert.match(pod.agent.unready ?? '', /has not made its key yet/);
+  assert.match(pod.agent.unready ?? '', /has not created its key yet/);
   putSecret(api, 'skupper-site-key', { 'site.key': keys.own.pem }, 'Opaque', owners('site-uid'));
   await eventually('the pod is ready', () => pod.agent.unready === undefined);
   assert.equal(pod.router.config.site.id, siteIdOf(keys.own.key.publicKey));
@@ -292,7 +292,7 @@ test('a pod is not ready before the site has its key, and is as soon as it has',
   assert.ok(key);
   api.remove(secrets, `${namespace}/skupper-site-key`);
   await using pod = await aPod(api);
-  assert.match(pod.agent.unready ?? '', /has not made its key yet/);
+  assert.match(pod.agent.unready ?? '', /has not created its key yet/);
   api.put(secrets, key);
   await eventually('readiness', () => pod.agent.unready === undefined);
 });

@@ -42,9 +42,9 @@ for (const [what, secret, message] of [
   [
     'that is Opaque and has no authority',
     aSecret({ 'tls.crt': 'C', 'tls.key': 'K' }, 'Opaque'),
-    /is Opaque and has no ca\.crt; use one of/,
+    /is Opaque and has no ca\.crt; use the type/,
   ],
-  ['of another type', aSecret({ 'ca.crt': 'A' }, 'example.com/\u202Ex'), /is of the type "example\.com\/\\u\{202e\}x"; use one of/],
+  ['of another type', aSecret({ 'ca.crt': 'A' }, 'example.com/\u202Ex'), /has the type "example\.com\/\\u\{202e\}x"; use the type/],
 ] as const) {
   test(`a Secret ${what} is none, and it is said what would be`, () => {
     const found = bundleOf(secret);
