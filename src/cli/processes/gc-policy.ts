@@ -35,7 +35,7 @@ const FLAGS = {
 export type Usage = Pick<NodeJS.MemoryUsage, 'heapUsed' | 'external' | 'rss'>;
 
 /**
- * Chooses the mode of the garbage collector. V8 is started to keep the process small (`v8-flags.ts`). While a router's memory
+ * Chooses the mode of the garbage collector. At first V8 keeps the process small. While a router's memory
  * grows or shrinks fast, V8 would then run full collections several times a second: a fifth of the cost of new connections
  * (docs/adr/0033). So speed is preferred while memory use is high and after frequent full collections, if memory is available.
  */
@@ -107,7 +107,7 @@ export function followMemory(limit: number): Disposable {
   let before = performance.eventLoopUtilization();
   const prefer = (usage: Usage): void => {
     // V8 reads these flags at each collection.
-    for (const flag of preference.flagsFor(usage, performance.now())) setFlagsFromString(flag);
+    setFlags(preference.flagsFor(usage, performance.now()));
   };
   const look = (): void => {
     const [usage, now] = [memoryUsage(), performance.eventLoopUtilization()];
@@ -117,6 +117,7 @@ export function followMemory(limit: number): Disposable {
     // Exists because of `--expose-gc` (`v8-flags.ts`).
     if (leftovers.isDue(usage, busy)) globalThis.gc?.();
   };
+  setFlags(FLAGS.small);
   const timer = setInterval(bounded('look/collector', look), LOOK_EVERY).unref();
   const observer = new PerformanceObserver(
     bounded('look/collections', (list: PerformanceObserverEntryList) => {
@@ -133,6 +134,10 @@ export function followMemory(limit: number): Disposable {
       observer.disconnect();
     },
   };
+}
+
+function setFlags(flags: readonly string[]): void {
+  for (const flag of flags) setFlagsFromString(flag);
 }
 
 function isOfAll(entry: PerformanceEntry): boolean {

@@ -60,6 +60,6 @@ test('a process that is not busy collects what others have left over, once', () 
 
 test('V8 still has what it is told', () => {
   const options = execFileSync(process.execPath, ['--v8-options'], { encoding: 'utf8' });
-  for (const flag of ['--optimize-for-size', '--heap-growing-percent', '--parallel-scavenge', '--expose-gc'])
+  for (const flag of ['--optimize-for-size', '--heap-growing-percent', '--max-semi-space-size', '--parallel-scavenge', '--expose-gc'])
     assert.match(options, new RegExp(`^ {2}${flag} \\(`, 'm'));
 });
