@@ -213,7 +213,7 @@ export class Agent implements AsyncDisposable {
     await this.#signing.end();
   }
 
-  async #stepTrust({ resources, bundles, problems, incomplete }: Snapshot, now: number): Promise<TrustOutcome> {
+  async #stepTrust({ resources, bundles, attached, problems, incomplete }: Snapshot, now: number): Promise<TrustOutcome> {
     const { platform } = this.#options;
     const site = this.#planner.siteOf(resources);
     // A token redemption or a server for AccessGrants must not outlive the Site that started it.
@@ -223,7 +223,7 @@ export class Agent implements AsyncDisposable {
     }
     const settings = readSettings(site);
     const unread = new Set(problems.map(({ resource }) => resource));
-    const input = { resources, site, settings, reach: platform.reach(), incomplete, unread, userBundles: bundles.bundles, now };
+    const input = { resources, site, settings, reach: platform.reach(), incomplete, unread, userBundles: bundles, attached, now };
     return this.#signing.step(input, this.#identity);
   }
 

@@ -64,7 +64,9 @@ export class Certificates {
       if (leaf !== undefined && !isRevoked && stands(leaf, wanted, authority, now)) return { expires: leaf.facts.notAfter, written: false };
       if (leaf !== undefined && ofTokens.has(wanted.name) && !isOf(authority, leaf)) throw nameTaken(wanted.name);
       const purpose = purposeIn(wanted);
-      if (leaf !== undefined && purpose === 'application' && leaf.purpose !== purpose && !isRevoked) await this.#refuse(wanted, leaf);
+      // The site's own bundles before this one were of servers, which open no links.
+      const mayLink = wanted.isGenerated !== true && leaf !== undefined && leaf.purpose !== purpose && !isRevoked;
+      if (mayLink && purpose === 'application') await this.#refuse(wanted, leaf);
       const made = await this.#make(wanted, purpose, authority, options.days);
       return { expires: made.notAfter, written: true };
     } catch (error) {
@@ -88,7 +90,8 @@ export class Certificates {
   /** @returns undefined for a self-signed certificate */
   async #issuerOf({ issuer }: WantedBundle, site: Site): Promise<Authority | undefined> {
     if (issuer.kind === 'self') return undefined;
-    return this.#authorities.find(issuer.kind === 'named' ? issuer.name : undefined, site);
+    if (issuer.kind === 'default') return this.#authorities.find(undefined, site);
+    return this.#authorities.find(issuer.name, site, issuer.mayCreate === true ? 'create' : 'fail');
   }
 
   /** Revokes a certificate that could open links (it has no purpose mark, or the one for links) and is for applications from now on. */
@@ -98,7 +101,7 @@ export class Certificates {
   }
 
   async #make(
-    { name, resource, order: { purpose: _purpose, ...order } }: WantedBundle,
+    { name, resource, recordedAs = resource, order: { purpose: _purpose, ...order } }: WantedBundle,
     purpose: CertificatePurpose | undefined,
     authority: Authority | undefined,
     days: number | undefined,
@@ -123,7 +126,7 @@ export class Certificates {
       ...(days === undefined || order.signing ? {} : { days }),
     });
     const facts = this.#factsOf(name, bundle.cert);
-    await this.#ledger.record({ siteName: resource, serial: bundle.serial, notAfter: facts.notAfter });
+    await this.#ledger.record({ siteName: recordedAs, serial: bundle.serial, notAfter: facts.notAfter });
     await this.#bundles.put(bundle);
     return facts;
   }
@@ -166,7 +169,8 @@ const nameTaken = (name: string): TrustError =>
 
 /** Additional names are accepted, so that an address that comes and goes does not cause a new certificate each time. */
 function serves(facts: CertificateFacts, { order }: WantedBundle): boolean {
-  return facts.commonName === order.subject && facts.isAuthority === order.signing && namesAll(facts.hosts, order.hosts);
+  const isWithin = order.isExact !== true || namesAll(order.hosts, facts.hosts);
+  return facts.commonName === order.subject && facts.isAuthority === order.signing && namesAll(facts.hosts, order.hosts) && isWithin;
 }
 
 function isFor(certificate: X509Certificate, { order }: WantedBundle): boolean {

@@ -1,60 +1,44 @@
-import type { Endpoint, Site } from '../api/skupper/index.ts';
-import type { Access } from '../site/plan/access.ts';
+import type { Endpoint } from '../api/skupper/index.ts';
+import type { RouterState } from '../router/contract.ts';
 import type { IssuedBundle, TlsBundle } from '../identity/tls-bundle.ts';
-import type { Ledger } from '../trust/stores.ts';
-import { issueBundle } from '../trust/issue.ts';
-import { revocationsOf } from '../trust/revocation.ts';
-import { certificateFacts } from '../x509/facts.ts';
-import type { Authorities } from './authorities.ts';
-import { isRenewalDue } from '../trust/renewal.ts';
-import type { OfflineLinks } from './ports.ts';
+import { staticLinkBundle, staticLinkName } from '../site/plan/certificates.ts';
+import type { Access } from '../site/plan/access.ts';
+import { endpointsOf, staticLinkHosts, type Reach } from '../site/site-endpoints.ts';
+import type { OfflineLink, OfflineLinks } from './ports.ts';
 
-export interface OfflineLinkSource {
-  readonly access: Access;
-  readonly endpoints: readonly Endpoint[];
-}
-
-interface OfflineLinkOptions {
-  readonly links: OfflineLinks;
-  readonly ledger: Ledger;
-  readonly authorities: Authorities;
-  readonly site: Site;
-  readonly now: number;
-  /** Lifetime of a certificate in days; the default if omitted. */
-  readonly days?: number;
+export interface StaticLink {
+  readonly name: string;
+  readonly host: string;
+  /** Undefined while its ports are closed or its bundle is incomplete. An existing file stays as it is then. */
+  readonly content?: Pick<OfflineLink, 'endpoints' | 'bundle'>;
 }
 
 /**
- * Updates the link files that a user has requested, with which another site can link without a token. Never creates one without a request.
+ * Lists the links with which other sites can link without a token: one for each host of each access. All links of an access have one
+ * certificate, on record under their name.
+ * @param bundles by name
  */
-export async function keepOfflineLinks(sources: readonly OfflineLinkSource[], options: OfflineLinkOptions): Promise<void> {
-  for (const { access, endpoints } of sources) {
-    const name = `link-${access.name}`;
-    for (const [host, own] of Map.groupBy(endpoints, (endpoint) => endpoint.host ?? '')) {
-      const before = await options.links.find(name, host);
-      if (before === undefined) continue;
-      await options.links.put({ name, host, endpoints: own, bundle: await bundleFor(name, before, access.issuer, options) });
-    }
-  }
+export function planStaticLinks(
+  accesses: readonly Access[],
+  reach: Reach,
+  states: RouterState['accesses'],
+  bundles: { readonly get: (name: string) => TlsBundle | undefined },
+): readonly StaticLink[] {
+  return accesses.flatMap((access) => {
+    const bundle = wholeBundle(bundles.get(staticLinkBundle(access)));
+    return staticLinkHosts(access, reach).map((host): StaticLink => {
+      const endpoints: readonly Endpoint[] = endpointsOf(access, reach, states, [host]);
+      const isUsable = bundle !== undefined && endpoints.length > 0;
+      return { name: staticLinkName(access), host, ...(isUsable ? { content: { endpoints, bundle } } : {}) };
+    });
+  });
 }
 
-/**
- * Records each certificate before handing it out, so that it can be revoked by the link's name. The next reconcile then issues another one.
- */
-async function bundleFor(
-  name: string,
-  { cert, key, ca }: TlsBundle,
-  issuer: string | undefined,
-  options: OfflineLinkOptions,
-): Promise<IssuedBundle> {
-  const { ledger, authorities, site, now, days } = options;
-  if (cert !== undefined && key !== undefined && ca !== undefined) {
-    const facts = certificateFacts(cert, `the link ${name}`);
-    const { serials } = revocationsOf(await ledger.revoked());
-    if (facts.notBefore <= now && !isRenewalDue(facts, now) && !serials.includes(facts.serial)) return { name, cert, key, ca };
-  }
-  const authority = await authorities.find(issuer, site);
-  const made = issueBundle(authority, name, { subject: name, client: true, purpose: 'link', ...(days === undefined ? {} : { days }) });
-  await ledger.record({ siteName: name, serial: made.serial, notAfter: certificateFacts(made.cert, name).notAfter });
-  return made;
+export async function writeStaticLinks(links: readonly StaticLink[], files: OfflineLinks): Promise<void> {
+  for (const { name, host, content } of links) if (content !== undefined) await files.put({ name, host, ...content });
+}
+
+function wholeBundle({ name, cert, key, ca }: Partial<TlsBundle> = {}): IssuedBundle | undefined {
+  if (name === undefined || cert === undefined || key === undefined || ca === undefined) return undefined;
+  return { name, cert, key, ca };
 }

@@ -115,8 +115,11 @@ export interface RouterStores {
 export interface Stores extends RouterStores {
   /** Store of the site's own CA, under the name `ca`. */
   readonly siteAuthority: Bundles;
-  /** Stores of other CAs, the user's first. The first store that has a name wins. */
-  readonly issuers: readonly [Bundles, ...Bundles[]];
+  /** Stores of the user's CAs. The first store that has a name wins. Others than the first hold bundles for any use. */
+  readonly userIssuers: readonly [Bundles, ...Bundles[]];
+  /** CAs that the site has created because a resource names them. */
+  readonly createdIssuers: Bundles;
+  readonly generated: GeneratedBundles;
   readonly tokens: TokenStore;
   /** Record that detects the loss of the site's other state. */
   readonly anchor: AnchorStore;
@@ -142,6 +145,15 @@ export interface TokenStore {
   madeBundles(): Promise<ReadonlySet<string>>;
   /** Removes one of `madeBundles`. No-op for any other bundle. */
   removeBundle(name: string): Promise<void>;
+}
+
+/** Names of bundles that the site has issued because a resource names them. Other bundles have no other copy. */
+export interface GeneratedBundles {
+  names(): Promise<ReadonlySet<string>>;
+  /** Called before a new bundle is stored, so that none is without a name here. */
+  setNames(names: ReadonlySet<string>): Promise<void>;
+  /** Removes the bundle. No-op if absent. */
+  remove(name: string): Promise<void>;
 }
 
 /** Requests to renew the certificate of a link now, and their results. Links have the names of their resources. */
@@ -197,11 +209,9 @@ export interface Siblings {
 
 /** Links that other sites can use without a token. Read access is enough to link, so they are for the site's owner only. */
 export interface OfflineLinks {
-  /** Returns the bundle of a link, empty if it was only requested; undefined if it was not requested. */
-  find(name: string, host: string): Promise<TlsBundle | undefined>;
   put(link: OfflineLink): Promise<void>;
-  /** Removes all links with other names. */
-  keepOnly(names: readonly string[]): Promise<void>;
+  /** Removes all others. */
+  keepOnly(links: readonly Pick<OfflineLink, 'name' | 'host'>[]): Promise<void>;
 }
 
 /** Link that another site can use without a token. */

@@ -43,7 +43,7 @@ export class RemoteSigning implements SiteSigning {
     if (this.#latest === undefined) return;
     const { userBundles } = this.#latest;
     this.#renewals ??= new Renewals(this.#options);
-    await this.#renewals.check(links, router, (bundle) => !userBundles.has(bundle));
+    await this.#renewals.check(links, router, (bundle) => !userBundles.bundles.has(bundle));
   }
 
   renew(_site: Site, ...asked: Parameters<NonNullable<RouterHooks['renew']>>): Promise<IssuedCertificate> {

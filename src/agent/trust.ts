@@ -1,6 +1,6 @@
 import type { Site } from '../api/skupper/index.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
-import type { LinkConfig, Router, RouterState } from '../router/contract.ts';
+import type { LinkConfig, Router, RouterState, TlsBundle } from '../router/contract.ts';
 import type { CertificateState, TrustFacts } from '../site/observe/trust-facts.ts';
 import { listAccesses, SITE_SERVER_BUNDLE, type Access } from '../site/plan/access.ts';
 import { planCertificates, type WantedBundle } from '../site/plan/certificates.ts';
@@ -15,8 +15,9 @@ import type { BundleSet, Ledger } from '../trust/stores.ts';
 import type { LinkOffer } from '../trust/tokens/contract.ts';
 import { defaultIssuerOf, type Authorities } from './authorities.ts';
 import { Certificates } from './certificates.ts';
+import { GeneratedBundleKeeper } from './generated-bundles.ts';
 import { GRANT_SERVER_BUNDLE, Grants, type GrantSettings } from './grants.ts';
-import { keepOfflineLinks } from './offline-links.ts';
+import { planStaticLinks, writeStaticLinks } from './offline-links.ts';
 import type { Identity, OfflineLinks, Source, Stores } from './ports.ts';
 import { Renewals } from './renewals.ts';
 import type { SiteSettings } from './settings.ts';
@@ -33,7 +34,9 @@ export interface TrustInput {
   /** Keys of resources that exist but are unreadable. */
   readonly unread: ReadonlySet<string>;
   /** Bundles of the user. Never replaced. */
-  readonly userBundles: ReadonlyMap<string, unknown>;
+  readonly userBundles: BundleSet;
+  /** Bundles among the user's resources. The site renews those of links. */
+  readonly attached: readonly TlsBundle[];
   readonly now: number;
 }
 
@@ -68,12 +71,14 @@ export class Trust implements AsyncDisposable {
   readonly #grants: Grants;
   readonly #tokens: Tokens;
   readonly #renewals: Renewals;
+  readonly #generated: GeneratedBundleKeeper;
   #latest: TrustInput | undefined;
 
   constructor(options: TrustOptions) {
     const { stores, source, identity, ledger, authorities, log, onChange, clock } = options;
     this.#options = options;
     this.#certificates = new Certificates(stores.bundles, authorities, ledger, stores.anchor);
+    this.#generated = new GeneratedBundleKeeper(stores.generated, log);
     this.#withdrawals = new RevokeOnDelete(ledger);
     this.#tokens = new Tokens({ stores, identity, log, onChange });
     this.#renewals = new Renewals({ stores, bundleLocation: (name) => source.bundleLocation(name), log, onChange, clock });
@@ -90,6 +95,7 @@ export class Trust implements AsyncDisposable {
   async step(input: TrustInput): Promise<TrustOutcome> {
     this.#latest = input;
     const { resources, site, now } = input;
+    this.#options.authorities.refresh(input.attached);
     const wanted = wantedBundles(input);
     const restless = await this.#withdraw(input);
     const { certificates, problems, issued } = await this.#issue(input, wanted);
@@ -110,19 +116,25 @@ export class Trust implements AsyncDisposable {
   /** Does work that depends on the router's state: links for other sites, and renewals. */
   async follow(router: Router, links: readonly LinkConfig[]): Promise<void> {
     if (this.#latest === undefined) return;
-    const { offlineLinks: kept, ledger, authorities } = this.#options;
-    const { resources, site, reach, settings, userBundles, incomplete, unread, now } = this.#latest;
-    await this.#renewals.check(links, router, (bundle) => !userBundles.has(bundle));
-    const { accesses } = listAccesses(resources, site);
+    const { userBundles } = this.#latest;
+    await this.#renewals.check(links, router, (bundle) => !isOfUser(userBundles, bundle));
     try {
-      const states = accesses.length === 0 ? {} : router.state.accesses;
-      const sources = accesses.map((access) => ({ access, endpoints: endpointsOf(access, reach, states) }));
-      const { certificateDays: days } = settings;
-      await keepOfflineLinks(sources, { links: kept, ledger, authorities, site, now, ...(days === undefined ? {} : { days }) });
-      if (!incomplete && unread.size === 0) await kept.keepOnly(accesses.map(({ name }) => `link-${name}`));
+      await this.#keepStaticLinks(router, this.#latest);
     } catch (error) {
       this.#options.log.error({ error }, `links for other sites cannot be written: ${messageOf(error)}`);
     }
+  }
+
+  async #keepStaticLinks(router: Router, input: TrustInput): Promise<void> {
+    const { offlineLinks, stores } = this.#options;
+    const { resources, site, reach, userBundles, attached, incomplete, unread } = input;
+    const { accesses } = listAccesses(resources, site);
+    const given = new Map([...attached.map((bundle) => [bundle.name, bundle] as const), ...userBundles.bundles]);
+    const issued = accesses.length === 0 ? undefined : (await stores.bundles.list()).bundles;
+    const bundles = { get: (name: string) => given.get(name) ?? issued?.get(name) };
+    const wanted = planStaticLinks(accesses, reach, accesses.length === 0 ? {} : router.state.accesses, bundles);
+    await writeStaticLinks(wanted, offlineLinks);
+    if (!incomplete && unread.size === 0) await offlineLinks.keepOnly(wanted);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -145,16 +157,15 @@ export class Trust implements AsyncDisposable {
     const { bundles } = this.#options.stores;
     const ofTokens = bundlesOfTokens(input.resources);
     const revoked = new Set(revocationsOf(await this.#options.ledger.revoked()).serials);
-    const certificates = new Map<string, CertificateState>();
-    const problems: ResourceProblem[] = [];
     let issued = await bundles.list();
+    const own = await this.#withoutGiven(input, wanted, issued);
+    const certificates = new Map<string, CertificateState>(wanted.map(({ name }) => [name, {}]));
+    const problems: ResourceProblem[] = [];
     let anyWritten = false;
-    for (const bundle of wanted) {
-      if (input.userBundles.has(bundle.name)) {
-        certificates.set(bundle.name, {});
-        continue;
-      }
+    await this.#generated.note(own);
+    for (const bundle of own) {
       // The site's own servers keep the default lifetime, since the setting is for certificates of links.
+      const { certificateDays: days } = bundle.recordedAs === undefined ? {} : input.settings;
       const { written, ...state } = await this.#certificates.ensure(bundle, {
         site: input.site,
         issued,
@@ -162,21 +173,45 @@ export class Trust implements AsyncDisposable {
         revoked,
         keepsPurpose: input.incomplete || [...input.unread].some((key) => key.startsWith('RouterAccess/') || key.startsWith('Site/')),
         now: input.now,
+        ...(days === undefined ? {} : { days }),
       });
       certificates.set(bundle.name, state);
       problems.push(...problemsOf(bundle, state));
       if (written) this.#written(bundle);
       anyWritten ||= written;
     }
+    const isCertain = !input.incomplete && input.unread.size === 0 && input.userBundles.isUnlisted !== true;
+    if (isCertain) await this.#generated.removeOthers(own, input.resources);
     if (anyWritten) issued = await bundles.list();
     return { certificates, problems, issued };
+  }
+
+  /** Leaves out bundles that others have put there, or may have. A generated bundle never takes the place of such a bundle. */
+  async #withoutGiven(input: TrustInput, wanted: readonly WantedBundle[], issued: BundleSet): Promise<readonly WantedBundle[]> {
+    const { userBundles, attached, incomplete, unread } = input;
+    const own = wanted.filter(({ name }) => !isOfUser(userBundles, name));
+    if (!own.some(({ isGenerated }) => isGenerated === true)) return own;
+    const given = new Set([...attached.map(({ name }) => name), ...(await this.#options.stores.tokens.madeBundles())]);
+    const generated = await this.#generated.names();
+    const isUnreadLink = [...unread].some((key) => key.startsWith('Link/'));
+    const isFree = ({ name }: WantedBundle): boolean => {
+      if (given.has(name)) return false;
+      if (generated.has(name)) return true;
+      const isUncertain = incomplete || isUnreadLink || unread.has(`Certificate/${name}`);
+      return userBundles.isUnlisted !== true && !(isUncertain && (issued.bundles.has(name) || issued.unreadable.has(name)));
+    };
+    return own.filter((bundle) => bundle.isGenerated !== true || isFree(bundle));
   }
 
   #written({ name, resource, order }: WantedBundle): void {
     this.#withdrawals.gave(resource);
     this.#options.log.info({ bundle: name, hosts: order.hosts }, 'certificate issued');
-    if (order.signing) this.#options.authorities.forget();
+    if (order.signing) this.#options.authorities.refresh();
   }
+}
+
+function isOfUser({ bundles, unreadable }: BundleSet, name: string): boolean {
+  return bundles.has(name) || unreadable.has(name);
 }
 
 interface Issue {

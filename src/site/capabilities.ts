@@ -21,14 +21,14 @@ export interface Platform {
 export interface FieldDefaults {
   /** For a Connector: whether servers have names that a certificate can contain. */
   readonly verifyHostname: boolean;
-  /** For a Listener whose bundle has a `ca.crt`: whether clients must present a certificate of that CA. */
-  readonly requireClientCert: boolean;
 }
 
 /** How links of other sites reach this one. */
 export interface AccessRules {
   /** Bundle that is presented for `Site.spec.linkAccess`. Undefined if a RouterAccess is created for it and nothing else is opened. */
   readonly impliedBundle?: string;
+  /** Whether the site issues the bundle of each access that the user gave none for. Otherwise `generateTlsCredentials` requests it. */
+  readonly issuesBundles?: boolean;
   /** Whether port 0 means any free port. Otherwise it means the default port of the role. */
   readonly freePorts: boolean;
   /** Ports that the router itself uses, so no access can. Undefined if conflicts show when a port is opened. */

@@ -5,9 +5,8 @@ import type { Platform } from './capabilities.ts';
 export const kubernetes: Platform = {
   name: 'kubernetes',
   capabilities: new Set(['pods', 'service-accounts', 'attached-connectors', 'secured-access', 'services']),
-  // Servers are pods, reached by their addresses. Every issued Secret has a ca.crt, but existing clients need not present a certificate of
-  // that CA.
-  defaults: { verifyHostname: false, requireClientCert: false },
+  // Servers are pods, reached by their addresses.
+  defaults: { verifyHostname: false },
   // Services in front of the router's ports must know them in advance.
   access: { freePorts: false, reserved: new Set(Object.values(ROUTER_PORTS)) },
   wording: 'words',

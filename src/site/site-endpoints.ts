@@ -3,6 +3,7 @@ import { printable, quoted } from '../text/printable.ts';
 import type { Endpoint } from '../api/skupper/index.ts';
 import type { RouterState } from '../router/contract.ts';
 import { accessName, type Access } from './plan/access.ts';
+import { isWildcard } from './plan/fields.ts';
 
 export interface ReachableAddress {
   readonly host: string;
@@ -34,10 +35,30 @@ export function certificateHosts(access: Access | undefined, reach: Reach): read
   return [...new Set([...told, ...own])];
 }
 
+/**
+ * Names in the certificate of a server on this machine.
+ * @returns isOfMachine whether names of the machine are among them, which come and go with its networks
+ */
+export function addressHosts(host: string, reach: Reach): { readonly hosts: readonly string[]; readonly isOfMachine: boolean } {
+  const isOfMachine = isWildcard(host);
+  return { hosts: isOfMachine ? [...new Set([host, ...certificateHosts(undefined, reach)])] : [host], isOfMachine };
+}
+
+/** Hosts of an access with a link file each: those that its resource names, and for all addresses those of the machine and its loopback. */
+export function staticLinkHosts(access: Access, reach: Reach): readonly string[] {
+  const own = access.bindHost ?? '127.0.0.1';
+  return [...new Set([...reachableHosts(access, reach), own])];
+}
+
 /** Endpoints that are listening. Hosts are in order of preference, and the roles of a host are adjacent. */
-export function endpointsOf(access: Access, reach: Reach, states: RouterState['accesses']): readonly Endpoint[] {
+export function endpointsOf(
+  access: Access,
+  reach: Reach,
+  states: RouterState['accesses'],
+  hosts: readonly string[] = reachableHosts(access, reach),
+): readonly Endpoint[] {
   const listening = access.roles.filter(({ role }) => states[accessName(access, role)]?.listening === true);
-  return reachableHosts(access, reach).flatMap((host) =>
+  return hosts.flatMap((host) =>
     listening.flatMap(({ role, port }): readonly Endpoint[] => {
       const name = accessName(access, role);
       const ports =

@@ -13,6 +13,8 @@ const ROOT_DAYS = 3_650;
 
 export interface SiteAuthorityOptions {
   readonly siteName: string;
+  /** Common name of a new authority, if it is not the site's. */
+  readonly subject?: string;
   readonly clock?: Clock;
   readonly anchor?: AnchorStore;
   /** Name in the anchor, if bundles of another directory may have the same name (default: the bundle's name). */
@@ -41,8 +43,8 @@ export async function siteAuthority(bundles: Bundles, name: string, options: Sit
 }
 
 async function openAuthority(bundles: Bundles, name: string, options: SiteAuthorityOptions): Promise<Authority> {
-  const { siteName, clock = Date.now } = options;
-  const bundle = await bundles.make(name, () => makeRoot(name, siteName, clock));
+  const { siteName, subject = `earshot site ${siteName}`, clock = Date.now } = options;
+  const bundle = await bundles.make(name, () => makeRoot(name, subject, clock));
   const damaged = (what: string, cause?: unknown): TrustError =>
     new TrustError(
       'state-damaged',
@@ -61,10 +63,10 @@ async function openAuthority(bundles: Bundles, name: string, options: SiteAuthor
   }
 }
 
-function makeRoot(name: string, siteName: string, clock: Clock): TlsBundle {
+function makeRoot(name: string, subject: string, clock: Clock): TlsBundle {
   const key = createKey();
   // The subject need not be unique among sites of the same name: the key identifiers distinguish authorities.
-  const der = buildRoot(`earshot site ${siteName}`.slice(0, 64), createPrivateKey(key), ROOT_DAYS, clock());
+  const der = buildRoot(subject.slice(0, 64), createPrivateKey(key), ROOT_DAYS, clock());
   return { name, key, cert: writePem('CERTIFICATE', der) };
 }
 

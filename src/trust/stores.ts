@@ -24,6 +24,8 @@ export interface BundleSet {
   readonly bundles: ReadonlyMap<string, TlsBundle>;
   /** Reasons why existing bundles are unreadable, by name. */
   readonly unreadable: ReadonlyMap<string, Problem>;
+  /** Set if the place of all bundles cannot be listed, so bundles may be missing here. */
+  readonly isUnlisted?: true;
 }
 
 /**

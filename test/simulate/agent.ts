@@ -94,7 +94,7 @@ export class SiteAgent {
     this.#site = { apiVersion: 'skupper.io/v2alpha1', kind: 'Site', metadata: { name }, spec } as SiteResource;
     this.#signing = new OwnSigning({
       log,
-      signing: { kind: 'here', stores: this.#stores(), offlineLinks: { find: nothing, put: nothing, keepOnly: nothing } },
+      signing: { kind: 'here', stores: this.#stores(), offlineLinks: { put: nothing, keepOnly: nothing } },
       source: { bundleLocation: (bundle) => `the disk of ${name}, under ${bundle}` },
       routerState: () => this.#router?.state,
       onChange: () => this.#passes.request(),
@@ -192,7 +192,8 @@ export class SiteAgent {
       reach: { kind: 'direct', hosts: [machine.host] },
       incomplete: false,
       unread: new Set(),
-      userBundles: new Map(others),
+      userBundles: { bundles: new Map(others), unreadable: new Map() },
+      attached: [],
       now: wallClock(),
     };
   }
@@ -335,7 +336,9 @@ export class SiteAgent {
         answer: (link, answer) => this.#written(() => void disk.asked.set(link, { number: disk.asked.get(link)?.number ?? 0, answer })),
       },
       siteAuthority: own,
-      issuers: [bundles],
+      userIssuers: [{ ...bundles, list: async () => ({ bundles: new Map(), unreadable: new Map() }) }],
+      createdIssuers: bundles,
+      generated: { names: async () => new Set(), setNames: nothing, remove: nothing },
       tokens: {
         redeemed: async () => new Map(),
         setRedeemed: nothing,

@@ -20,12 +20,7 @@ export const listenerSpec = object('What clients connect to, and where that lead
   ),
   port: port('The port that clients connect to.'),
   tlsCredentials: optional(tlsCredentials('that clients are shown.')),
-  requireClientCert: optional(
-    flag(
-      `${requireClientCert} Left out: on Kubernetes they need not, since each issued Secret has a \`ca.crt\`. Without a ` +
-        'cluster they must if there is one.',
-    ),
-  ),
+  requireClientCert: optional(flag(requireClientCert, { default: false })),
   type,
   observer,
   exposePodsByName,

@@ -26,6 +26,10 @@ export interface NamespaceLayout {
     readonly ca: string;
     /** Bundles that Earshot issued or received by redeeming a token: `NAME/{tls.crt,tls.key,ca.crt}`. */
     readonly certs: string;
+    /** Certificate authorities that Earshot created because a resource names them: `NAME/{tls.crt,tls.key}`. */
+    readonly issuers: string;
+    /** JSON list: names of the bundles in `certs` that Earshot generated because a resource names them. */
+    readonly generated: string;
     readonly grants: string;
     /** Link resources from redeemed tokens. */
     readonly links: string;
@@ -125,6 +129,8 @@ export function layoutOf(namespace: string, base: string = baseDirectory()): Nam
       identityKey: join(site, 'identity.key'),
       ca: join(site, 'ca'),
       certs: join(internal, 'certs'),
+      issuers: join(internal, 'issuers'),
+      generated: join(internal, 'generated.json'),
       grants: join(internal, 'grants'),
       links: join(internal, 'links'),
     },

@@ -7,7 +7,7 @@ import type { OfferedLink } from '../resources.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { OfflineLinkFiles } from './offline-links.ts';
 
-/** Returns the link that the running process keeps in `runtime/links`. Requests it if it does not exist. */
+/** Returns the link that the running process keeps in `runtime/links`. */
 export async function linkToHere(layout: NamespaceLayout, { status }: Site, wanted: string | undefined): Promise<OfferedLink> {
   const links = new OfflineLinkFiles(layout.runtime.links);
   const offered = (status?.endpoints ?? []).flatMap(({ host, group }) =>
@@ -17,9 +17,7 @@ export async function linkToHere(layout: NamespaceLayout, { status }: Site, want
   const { host, access } = choose(offered, wanted);
   const text = await links.read(`link-${access}`, host);
   const documents = text === undefined || text === '' ? [] : parseYaml(text).filter(isRecord);
-  if (documents.length > 0) return { documents };
-  await links.ask(`link-${access}`, host);
-  return { waitingFor: 'its certificate does not exist yet' };
+  return documents.length > 0 ? { documents } : { waitingFor: 'its certificate does not exist yet' };
 }
 
 /** Host under which other sites reach this one, and its access. */

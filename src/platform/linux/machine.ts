@@ -3,12 +3,7 @@ import type { Platform } from '../../site/capabilities.ts';
 import type { Reach } from '../../site/site-endpoints.ts';
 import { isResourceName } from '../../text/names.ts';
 
-export const linux: Platform = {
-  name: 'linux',
-  capabilities: new Set(),
-  defaults: { verifyHostname: true, requireClientCert: true },
-  wording: 'codes',
-};
+export const linux: Platform = { name: 'linux', capabilities: new Set(), defaults: { verifyHostname: true }, wording: 'codes' };
 
 /** Container engines that can run the routers of a site on a machine. */
 export const engines = ['podman', 'docker'] as const;

@@ -31,8 +31,9 @@ export async function startSite(options: SiteOptions): Promise<Agent> {
 function linuxPlatform({ layout, router, network, log }: SiteOptions): SitePlatform {
   const issued = new DirectoryBundles(layout.internal.certs);
   const confirmed = new ConfirmedRevocations(layout, router);
-  const stores = openStores(layout, issued, log);
-  const source = new FileSource({ layout, log, issued });
+  const userIssuers = new DirectoryBundles(layout.input.issuers);
+  const stores = openStores(layout, issued, log, userIssuers);
+  const source = new FileSource({ layout, log, watched: [issued, userIssuers] });
   return {
     ...machinePlatform(),
     namespace: layout.namespace,
@@ -52,7 +53,16 @@ function linuxPlatform({ layout, router, network, log }: SiteOptions): SitePlatf
 export async function makeNamespace(layout: NamespaceLayout): Promise<void> {
   const { input, internal, runtime } = layout;
   for (const open of [layout.root, input.resources, input.certs, input.issuers, runtime.resources]) await makeDirectory(open, 0o755);
-  for (const closed of [internal.root, internal.site, internal.certs, internal.grants, internal.links, runtime.links, runtime.run]) {
+  for (const closed of [
+    internal.root,
+    internal.site,
+    internal.certs,
+    internal.issuers,
+    internal.grants,
+    internal.links,
+    runtime.links,
+    runtime.run,
+  ]) {
     await makeDirectory(closed, 0o700);
   }
 }

@@ -17,8 +17,8 @@ import { DirectoryWatch } from './watch.ts';
 export interface FileSourceOptions {
   readonly layout: NamespaceLayout;
   readonly log: Logger;
-  /** The site's own bundles, which are watched too. */
-  readonly issued: Pick<DirectoryBundles, 'directories'>;
+  /** Other bundles, which are watched too: the site's own, and the user's certificate authorities. */
+  readonly watched: readonly Pick<DirectoryBundles, 'directories'>[];
 }
 
 /** Source of a site in directories: `input/`, and Links from redeemed tokens. */
@@ -86,7 +86,7 @@ export class FileSource implements Source {
   }
 
   #watch(): void {
-    const { layout, issued } = this.#options;
+    const { layout, watched } = this.#options;
     const { input, internal, runtime } = layout;
     this.#watcher?.follow([
       input.resources,
@@ -94,10 +94,8 @@ export class FileSource implements Source {
       // Directory of the list of revoked sites and of renewal requests.
       internal.root,
       runtime.run,
-      // Directory where links for other sites are requested.
-      runtime.links,
       ...this.#certs.directories,
-      ...issued.directories,
+      ...watched.flatMap(({ directories }) => directories),
     ]);
   }
 

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Stores, TokenStore } from '../../agent/ports.ts';
+import type { GeneratedBundles, Stores, TokenStore } from '../../agent/ports.ts';
 import { knownGrant } from '../../agent/grants.ts';
 import type { Link } from '../../api/skupper/index.ts';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
@@ -19,9 +19,15 @@ import { RenewalRequestFiles } from './renewal-requests.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { isResourceName } from '../../text/names.ts';
 
 /** Stores in `internal/`. */
-export function openStores(layout: NamespaceLayout, bundles: DirectoryBundles, log?: Pick<Logger, 'error'>): Stores {
+export function openStores(
+  layout: NamespaceLayout,
+  bundles: DirectoryBundles,
+  log?: Pick<Logger, 'error'>,
+  userIssuers: DirectoryBundles = new DirectoryBundles(layout.input.issuers),
+): Stores {
   const { input, internal } = layout;
   const anchor = new AnchorFile(internal.root);
   return {
@@ -29,8 +35,9 @@ export function openStores(layout: NamespaceLayout, bundles: DirectoryBundles, l
     anchor,
     bundles,
     siteAuthority: new DirectoryBundles(internal.site),
-    // Another site may choose names in `bundles`, so these come last and never hide the user's own.
-    issuers: [new DirectoryBundles(input.issuers), new DirectoryBundles(input.certs), bundles],
+    userIssuers: [userIssuers, new DirectoryBundles(input.certs)],
+    createdIssuers: new DirectoryBundles(internal.issuers),
+    generated: new GeneratedFiles(layout, bundles),
     pendingKeys: new DirectoryPendingKeys(join(internal.root, 'pending')),
     tokens: new TokenFiles(layout, bundles, anchor),
     renewalRequests: new RenewalRequestFiles(layout),
@@ -49,6 +56,37 @@ async function grantsBefore(layout: NamespaceLayout): Promise<ReadonlyMap<string
     }),
   );
 }
+
+class GeneratedFiles implements GeneratedBundles {
+  readonly #record: string;
+  readonly #bundles: DirectoryBundles;
+
+  constructor({ internal }: NamespaceLayout, bundles: DirectoryBundles) {
+    this.#record = internal.generated;
+    this.#bundles = bundles;
+  }
+
+  /** Without a readable record, bundles stay that no resource names any more. */
+  async names(): Promise<ReadonlySet<string>> {
+    const text = await readText(this.#record, { bytes: 4 * 1024 * 1024 });
+    try {
+      const value: unknown = JSON.parse(text ?? '');
+      return new Set(Array.isArray(value) ? value.filter(isBundleName) : []);
+    } catch {
+      return new Set();
+    }
+  }
+
+  async setNames(names: ReadonlySet<string>): Promise<void> {
+    await writeDurably(this.#record, JSON.stringify([...names].sort()), 0o600);
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(this.#bundles.locationOf(name), { recursive: true, force: true });
+  }
+}
+
+const isBundleName = (value: unknown): value is string => typeof value === 'string' && isResourceName(value);
 
 class TokenFiles implements TokenStore {
   readonly #links: string;

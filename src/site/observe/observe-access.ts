@@ -8,7 +8,7 @@ import type {
   Site,
   SiteStatus,
 } from '../../api/skupper/index.ts';
-import { acceptsLinks, accessName, listAccesses, type Access } from '../plan/access.ts';
+import { acceptsLinks, accessName, isForLocalProgramsOnly, listAccesses, type Access } from '../plan/access.ts';
 import { endpointsOf } from '../site-endpoints.ts';
 import { keyOf } from '../resources.ts';
 import { listIncomingLinks } from './incoming-links.ts';
@@ -62,7 +62,7 @@ export function observeRouterAccess(routerAccess: RouterAccess, view: View): Rou
   const endpoints = endpointsFor(accesses, view);
   const conditions = {
     Configured: firstOf(configured(view), ...accesses.map((access) => opened(access, view))),
-    Resolved: resolved(endpoints, view),
+    Resolved: isForLocalProgramsOnly(routerAccess) ? done : resolved(endpoints, view),
   };
   return { ...statusOf(conditions, view), ...(endpoints.length === 0 ? {} : { endpoints }) };
 }

@@ -27,7 +27,7 @@ export interface Access {
   readonly hosts: readonly string[];
   /** Bundle that the router presents. */
   readonly bundle: string;
-  /** Whether the site issues that bundle itself. */
+  /** Whether the site issues that bundle itself, unless the user has given one. */
   readonly issued: boolean;
   readonly issuer?: string;
 }
@@ -50,7 +50,7 @@ export function acceptsLinks(resources: AccessSources, site: Site, rules: Access
 /** Name of the bundle for `linkAccess`. A user's bundle of this name takes its place. */
 export const SITE_SERVER_BUNDLE = 'earshot-site-server';
 
-const onMachines: AccessRules = { impliedBundle: SITE_SERVER_BUNDLE, freePorts: true };
+const onMachines: AccessRules = { impliedBundle: SITE_SERVER_BUNDLE, freePorts: true, issuesBundles: true };
 
 /** Caches the lists, which are requested repeatedly for one set of resources. */
 const known = new WeakMap<AccessSources, { readonly site: Site; readonly rules: AccessRules; readonly list: AccessList }[]>();
@@ -74,8 +74,12 @@ function accessesIn(resources: AccessSources, site: Site, rules: AccessRules): A
     problems.push(...narrowingProblems(routerAccess));
     const roles: Access['roles'][number][] = [];
     for (const [index, { name, port }] of spec.roles.entries()) {
-      // `normal` is for local clients of another router's protocol. Manifests contain it, but it has no use here.
-      if (name === 'normal' || name === INTER_NETWORK) continue;
+      if (name === INTER_NETWORK) continue;
+      if (name === NORMAL) {
+        const message = 'it is for local programs that speak AMQP, which this router does not, so no port is opened for it; remove it.';
+        problems.push(warningIn(resource, `spec.roles[${index}].name`, 'role', message));
+        continue;
+      }
       if (name !== INTER_ROUTER && name !== EDGE) {
         const message = `${quoted(name)} is no role, so it is left out; use inter-router or edge.`;
         problems.push(warningIn(resource, `spec.roles[${index}].name`, 'role', message));
@@ -92,6 +96,7 @@ function accessesIn(resources: AccessSources, site: Site, rules: AccessRules): A
       }
       roles.push({ role: name, port: number });
     }
+    if (isForLocalProgramsOnly(routerAccess)) continue;
     if (roles.length === 0 && hasErrors(problems.filter((problem) => problem.resource === resource))) continue;
     if (roles.length === 0) {
       const message = 'there is no inter-router and no edge among them, so no site can link here; add one.';
@@ -104,12 +109,20 @@ function accessesIn(resources: AccessSources, site: Site, rules: AccessRules): A
       roles,
       ...(isWildcard(spec.bindHost) ? {} : { bindHost: spec.bindHost }),
       hosts: spec.subjectAlternativeNames ?? [],
-      bundle: spec.tlsCredentials,
-      issued: spec.generateTlsCredentials ?? false,
+      bundle: isGiven(spec.tlsCredentials) ? spec.tlsCredentials : nameOf(routerAccess),
+      issued: rules.issuesBundles === true || spec.generateTlsCredentials === true,
       ...(isGiven(spec.issuer) ? { issuer: spec.issuer } : {}),
     });
   }
   return { accesses, problems };
+}
+
+/** Role for local clients of another router's protocol. Published manifests contain it. */
+const NORMAL = 'normal';
+
+/** Whether no port is opened for it, and none is missing. */
+export function isForLocalProgramsOnly({ spec: { roles } }: RouterAccess): boolean {
+  return roles.length > 0 && roles.every(({ name }) => name === NORMAL);
 }
 
 /** The oldest keeps its port, because links use it. The Site's own access comes first: it had its ports before others asked for them. */
@@ -125,7 +138,9 @@ function refusedAtEdge({ RouterAccess }: AccessSources, site: Site): readonly Re
   const message = 'an edge site lets no other site in, so no port is opened for links';
   return [
     ...(letsIn(site) ? [errorIn(keyOf(site), 'spec.linkAccess', 'edge-access', `${message}; use none, or leave out edge.`)] : []),
-    ...RouterAccess.map((access) => errorIn(keyOf(access), 'spec.roles', 'edge-access', `${message}; remove this, or edge in the Site.`)),
+    ...RouterAccess.filter((access) => !isForLocalProgramsOnly(access)).map((access) =>
+      errorIn(keyOf(access), 'spec.roles', 'edge-access', `${message}; remove this, or edge in the Site.`),
+    ),
   ];
 }
 

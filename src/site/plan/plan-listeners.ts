@@ -45,9 +45,8 @@ function draft(listener: Listener | MultiKeyListener, site: Site, material: Mate
   const { host, port, requireClientCert } = listener.spec;
   const { destination, problems } = listenerFields(listener);
   const { network, problems: ofNetwork } = networkOf(listener, site, material.capabilities);
-  const usually = listener.kind === 'Listener' && material.defaults.requireClientCert;
   const observer = observerOf(listener);
-  const { bundle, problems: ofTls } = tlsOf(listener, requireClientCert ?? usually, material);
+  const { bundle, problems: ofTls } = tlsOf(listener, requireClientCert === true, material);
   const ofClients = requireClientCert === true ? clientCertProblems(listener, bundle) : [];
   const tls = bundle === undefined ? {} : { tls: bundle };
   const at = network === undefined ? {} : { network };

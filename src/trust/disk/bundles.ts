@@ -1,4 +1,4 @@
-import { opendir, rm, rmdir } from 'node:fs/promises';
+import { lstat, opendir, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { problemOf, type Problem } from '../../errors/problem.ts';
 import type { Disk } from '../../files/disk.ts';
@@ -10,6 +10,7 @@ import { isResourceName } from '../../text/names.ts';
 import { refuseName, type Bundles, type BundleSet } from '../stores.ts';
 import { BUNDLE_FILES, createParts, readBundle, writeBundle } from './bundle-files.ts';
 import { realDisk } from './disk.ts';
+import { TrustError } from '../errors.ts';
 import { acquireLock } from './lock.ts';
 
 const LOCK_WAIT_MILLISECONDS = 10_000;
@@ -38,6 +39,7 @@ export class DirectoryBundles implements Bundles {
   #entries = new Map<string, Entry>();
   /** Stamp of the directory; undefined: list it again. */
   #stamp: Stamp | undefined;
+  #isUnlisted = false;
   #latest: BundleSet = { bundles: new Map(), unreadable: new Map() };
 
   constructor(directory: string, disk: Disk = realDisk) {
@@ -66,11 +68,13 @@ export class DirectoryBundles implements Bundles {
       try {
         const bundle = await this.#read(entry, looked.slice(index * LOOKED_AT.length, (index + 1) * LOOKED_AT.length));
         if (!isEmpty(bundle)) bundles.set(entry.name, bundle);
+        else await refuseOtherKinds(entry.directory);
       } catch (error) {
         unreadable.set(entry.name, problemOf(error));
       }
     }
-    if (!isSame(this.#latest, bundles, unreadable)) this.#latest = { bundles, unreadable };
+    const next: BundleSet = { bundles, unreadable, ...(this.#isUnlisted ? { isUnlisted: true } : {}) };
+    if (!isSame(this.#latest, next)) this.#latest = next;
     return this.#latest;
   }
 
@@ -95,8 +99,9 @@ export class DirectoryBundles implements Bundles {
     const stamp = await listingStamp(look, this.#directory, Date.now());
     if (stamp !== undefined && this.#stamp !== undefined && isSameStamp(stamp, this.#stamp)) return;
     const names = await namesIn(this.#directory);
-    this.#stamp = stamp;
-    this.#entries = new Map(names.map((name) => [name, this.#entries.get(name) ?? this.#entryOf(name)]));
+    this.#isUnlisted = names === undefined;
+    this.#stamp = names === undefined ? undefined : stamp;
+    this.#entries = new Map((names ?? []).map((name) => [name, this.#entries.get(name) ?? this.#entryOf(name)]));
   }
 
   #entryOf(name: string): Entry {
@@ -162,7 +167,8 @@ function steadyStamp(before: Stamp | undefined, found: Looked | undefined, now: 
   return found === undefined || found instanceof Error || isFresh(found, now) ? undefined : stampOf(found);
 }
 
-async function namesIn(directory: string): Promise<readonly string[]> {
+/** @returns undefined if the directory exists and cannot be listed */
+async function namesIn(directory: string): Promise<readonly string[] | undefined> {
   const names: string[] = [];
   try {
     for await (const { name } of await opendir(directory)) {
@@ -171,19 +177,39 @@ async function namesIn(directory: string): Promise<readonly string[]> {
     }
   } catch (error) {
     if (!hasCode(error, 'ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP')) throw error;
+    return hasCode(error, 'ENOENT') && !(await isThere(directory)) ? [] : undefined;
   }
   return names.sort();
+}
+
+/** Also true of a link that leads nowhere. */
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** @throws TrustError `state-unavailable` for anything but a directory */
+async function refuseOtherKinds(directory: string): Promise<void> {
+  const isDirectory = await stat(directory).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (isDirectory || !(await isThere(directory))) return;
+  throw new TrustError('state-unavailable', `${directory} is not a directory: replace it by one with the files of a TLS bundle`);
 }
 
 function isEmpty({ cert, key, ca }: TlsBundle): boolean {
   return cert === undefined && key === undefined && ca === undefined;
 }
 
-function isSame(before: BundleSet, bundles: BundleSet['bundles'], unreadable: BundleSet['unreadable']): boolean {
+function isSame(before: BundleSet, next: BundleSet): boolean {
   return (
-    before.bundles.size === bundles.size &&
-    before.unreadable.size === unreadable.size &&
-    bundles.entries().every(([name, bundle]) => before.bundles.get(name) === bundle) &&
-    unreadable.entries().every(([name, { message }]) => before.unreadable.get(name)?.message === message)
+    before.isUnlisted === next.isUnlisted &&
+    before.bundles.size === next.bundles.size &&
+    before.unreadable.size === next.unreadable.size &&
+    next.bundles.entries().every(([name, bundle]) => before.bundles.get(name) === bundle) &&
+    next.unreadable.entries().every(([name, { message }]) => before.unreadable.get(name)?.message === message)
   );
 }

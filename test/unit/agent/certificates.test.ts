@@ -10,7 +10,7 @@ import { authorityOf } from '../../../src/trust/authority.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
 import { until } from '../platform/support.ts';
 import { makeAuthority } from '../trust/support/site.ts';
-import { aLink, aListener, aRouterAccess, aSite } from '../site/fixtures.ts';
+import { aConnector, aLink, aListener, aRouterAccess, aSite } from '../site/fixtures.ts';
 import { FakeRouter } from './support/fake-router.ts';
 import { anAuthority, MemoryPlatform } from './support/memory-platform.ts';
 
@@ -210,4 +210,136 @@ test("a token cannot have the name of a bundle of the site's own, and a Certific
     assert.equal(condition?.reason, 'NameTaken', resource);
   }
   assert.equal((await read('east')).serialNumber, foreign.serial);
+});
+
+const inter = [{ name: 'inter-router' }];
+
+test('bundles that resources name are issued, and removed once none names them; bundles of the user are not touched', async (t) => {
+  const { platform, site, pass, read, remove } = await run(t);
+  site.userBundles.set('mine', { name: 'mine', ca: anAuthority('my').ca });
+  site.attached.set('given', { name: 'given', ca: anAuthority('my').ca });
+  site.put(aSite(), aListener('web', { tlsCredentials: 'web', host: 'web.example' }), aConnector('own', { tlsCredentials: 'mine' }));
+  site.put(aConnector('db', { tlsCredentials: 'db', host: 'db.example' }), aConnector('other', { tlsCredentials: 'given' }));
+  site.put(aRouterAccess('far', { tlsCredentials: '', roles: inter, bindHost: '127.0.0.1' }));
+  await pass();
+  const names = async () => [...(await site.issued.list()).bundles.keys()];
+  assert.deepEqual(await names(), ['client-far', 'db', 'far', 'web']);
+  const serviceCa = (await site.createdIssuers.get('skupper-service-ca'))?.cert ?? '';
+  for (const [name, host] of [
+    ['web', 'web.example'],
+    ['db', 'db.example'],
+  ] as const) {
+    const certificate = await read(name);
+    assert.ok(certificate.checkHost(host) !== undefined && certificate.checkIssued(new X509Certificate(serviceCa)), name);
+    assert.equal((await site.issued.get(name))?.ca, serviceCa);
+  }
+  assert.equal(platform.status('Connector/own')?.status === 'Error', false);
+  site.userBundles.set('db', { name: 'db', ca: anAuthority('my').ca });
+  remove('Listener/web');
+  remove('RouterAccess/far');
+  await pass();
+  assert.deepEqual(await names(), []);
+  assert.deepEqual([...site.userBundles.keys()], ['mine', 'db']);
+});
+
+test('a generated certificate follows the hosts of its resource, and is issued again before it ends', async (t) => {
+  const { site, pass, read } = await run(t);
+  const put = (host: string): void => site.put(aSite(), aListener('web', { tlsCredentials: 'web', host }));
+  put('one.example');
+  await pass();
+  const first = await read('web');
+  await pass();
+  assert.equal((await read('web')).serialNumber, first.serialNumber);
+  put('two.example');
+  await pass();
+  const second = await read('web');
+  assert.equal(second.subjectAltName, 'DNS:two.example');
+  await pass(25 * 86_400_000);
+  assert.notEqual((await read('web')).serialNumber, second.serialNumber);
+});
+
+test('a name that is taken out of an access with an address of its own leaves its certificate', async (t) => {
+  const { site, pass, read } = await run(t);
+  const put = (...subjectAlternativeNames: string[]): void =>
+    site.put(aSite(), aRouterAccess('far', { tlsCredentials: 'far', bindHost: '192.0.2.9', subjectAlternativeNames }));
+  put('one.example', 'two.example');
+  await pass();
+  assert.equal((await read('far')).subjectAltName, 'DNS:one.example, DNS:two.example, IP Address:192.0.2.9');
+  put('two.example');
+  await pass();
+  assert.equal((await read('far')).subjectAltName, 'DNS:two.example, IP Address:192.0.2.9');
+});
+
+test("a CA of the user takes the place of a created one, and of the site's own, and what it signs follows", async (t) => {
+  const { site, router, pass, read } = await run(t);
+  site.put(aSite(), aListener('web', { tlsCredentials: 'web' }), aRouterAccess('far', { tlsCredentials: 'far', issuer: 'mine' }));
+  site.put(aRouterAccess('near', { tlsCredentials: 'near', roles: [{ name: 'edge' }] }));
+  await pass();
+  const created = (await site.createdIssuers.get('mine'))?.cert ?? '';
+  assert.ok((await read('far')).checkIssued(new X509Certificate(created)));
+  for (const [bundle, issuer] of [
+    ['far', 'mine'],
+    ['web', 'skupper-service-ca'],
+    ['near', 'skupper-site-ca'],
+  ] as const) {
+    const { certificate, key } = anAuthority(issuer);
+    await site.userIssuers.put({
+      name: issuer,
+      cert: certificate.toString(),
+      key: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    });
+    await pass();
+    assert.ok((await read(bundle)).checkIssued(certificate), bundle);
+  }
+  const ca = router.config.accesses.find(({ name }) => name.startsWith('RouterAccess/far'))?.tls.ca ?? '';
+  assert.equal(ca.match(/BEGIN CERTIFICATE/g)?.length, 2, "clients of the access's CA and of the site's");
+});
+
+test('a bundle that may belong to an unreadable Certificate is not replaced', async (t) => {
+  const platform = new MemoryPlatform();
+  const { site, pass, read } = await run(t, platform);
+  site.put(aSite(), aCertificate('tls', { server: true }), aListener('web', { tlsCredentials: 'tls' }));
+  await pass();
+  const before = await read('tls');
+  platform.incomplete = true;
+  site.objects.delete('Certificate/tls');
+  site.changed();
+  await pass();
+  assert.equal((await read('tls')).serialNumber, before.serialNumber);
+});
+
+test('static links have one certificate, on record under their name; revoked, they get another', async (t) => {
+  const { site, pass, read, recorded, revoked } = await run(t);
+  site.put(aSite(), aRouterAccess('far', { tlsCredentials: 'far', roles: inter, subjectAlternativeNames: ['west.example'] }));
+  await pass();
+  await pass();
+  const first = await read('client-far');
+  assert.deepEqual([purposeOf(first), first.subject], ['link', 'CN=link-far']);
+  const links = (): readonly (readonly [string, string | undefined])[] =>
+    [...site.offlineLinks].map(([name, link]) => [name, link.bundle.cert]);
+  assert.deepEqual(links(), [
+    ['link-far west.example', first.toString()],
+    ['link-far 127.0.0.1', first.toString()],
+  ]);
+  assert.deepEqual(
+    (await recorded()).filter(([name]) => name === 'link-far'),
+    [['link-far', first.serialNumber]],
+  );
+  await site.ledger.revoke('link-far');
+  await pass();
+  await pass();
+  const second = await read('client-far');
+  assert.notEqual(second.serialNumber, first.serialNumber);
+  assert.deepEqual(await revoked(), [first.serialNumber]);
+  assert.ok(links().every(([, cert]) => cert === second.toString()));
+  site.put(aRouterAccess('far', { tlsCredentials: 'far', roles: inter, subjectAlternativeNames: ['east.example'] }));
+  await pass();
+  assert.deepEqual(
+    links().map(([name]) => name),
+    ['link-far 127.0.0.1', 'link-far east.example'],
+  );
+  site.objects.delete('RouterAccess/far');
+  site.changed();
+  await pass();
+  assert.deepEqual(links(), []);
 });

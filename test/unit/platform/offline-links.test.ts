@@ -1,84 +1,60 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { parseAllDocuments } from 'yaml';
-import { certificateFacts } from '../../../src/x509/facts.ts';
-import { Authorities } from '../../../src/agent/authorities.ts';
-import { keepOfflineLinks } from '../../../src/agent/offline-links.ts';
-import { DirectoryBundles } from '../../../src/trust/disk/bundles.ts';
-import { openStores } from '../../../src/platform/linux/stores.ts';
-import { revocationsOf } from '../../../src/trust/revocation.ts';
+import { writeStaticLinks, type StaticLink } from '../../../src/agent/offline-links.ts';
 import { layoutOf } from '../../../src/platform/linux/layout.ts';
 import { makeNamespace } from '../../../src/platform/linux/site.ts';
 import { OfflineLinkFiles } from '../../../src/platform/linux/offline-links.ts';
-import { listAccesses } from '../../../src/site/plan/access.ts';
-import { aSite, resources } from '../site/fixtures.ts';
+import { parseYaml } from '../../../src/text/yaml.ts';
 
-/** A site that is reached at two addresses. */
-async function aSiteThatLinks(t: TestContext) {
+const bundle = { name: 'client-far', cert: 'CERT', key: 'KEY', ca: 'CA' };
+const aLink = (host: string, content: Partial<StaticLink> = {}): StaticLink => ({
+  name: 'link-far',
+  host,
+  content: { endpoints: [{ name: 'inter-router', host, port: '55671' }], bundle },
+  ...content,
+});
+
+async function aDirectory(t: TestContext) {
   const base = await mkdtemp(join(tmpdir(), 'earshot-links-'));
   t.after(() => rm(base, { recursive: true, force: true }));
   const layout = layoutOf('west', base);
   await makeNamespace(layout);
-  const site = aSite({ linkAccess: 'default' });
-  const [access] = listAccesses(resources(site), site).accesses;
-  assert.ok(access);
-  const stores = openStores(layout, new DirectoryBundles(layout.internal.certs));
-  const [links, ledger, authorities] = [new OfflineLinkFiles(layout.runtime.links), await stores.ledger(), new Authorities(stores)];
-  const endpoints = ['192.0.2.1', 'west.example'].map((host) => ({ name: 'inter-router', host, port: '55671' }));
-  return {
-    links,
-    ledger,
-    files: () => readdir(layout.runtime.links),
-    bundles: () => readdir(layout.internal.certs),
-    keep: (now = Date.now()) => keepOfflineLinks([{ access, endpoints }], { links, ledger, authorities, site, now }),
-    serial: async (): Promise<string> => {
-      const [secret] = parseAllDocuments((await links.read('link-west', '192.0.2.1')) ?? '');
-      const cert: unknown = secret?.getIn(['data', 'tls.crt']);
-      return certificateFacts(Buffer.from(String(cert), 'base64').toString(), 'the link').serial;
-    },
-  };
+  const directory = layout.runtime.links;
+  const files = new OfflineLinkFiles(directory);
+  return { directory, files, list: async () => (await readdir(directory)).sort() };
 }
 
-test('a link for others is made where it was asked for, and for no other address; its key is in no other file', async (t) => {
-  const { links, ledger, files, bundles, keep, serial } = await aSiteThatLinks(t);
-  await keep();
-  assert.deepEqual([await files(), await Array.fromAsync(ledger.issued())], [[], []]);
-  await links.ask('link-west', '192.0.2.1');
-  await keep();
-  assert.deepEqual([await files(), await bundles()], [['link-west-192.0.2.1.yaml'], []]);
-  const first = await serial();
-  await links.ask('link-west', '192.0.2.1');
-  await keep();
-  assert.equal(await serial(), first, 'it is kept as long as it is good');
-  assert.deepEqual(await Array.fromAsync(ledger.issued(), ({ siteName, serial: one }) => [siteName, one]), [['link-west', first]]);
+test('a static link is a Secret and a Link that names it, in a file that only its user can read', async (t) => {
+  const { directory, files } = await aDirectory(t);
+  await chmod(directory, 0o755);
+  await writeStaticLinks([aLink('192.0.2.1')], files);
+  const path = join(directory, 'link-far-192.0.2.1.yaml');
+  assert.deepEqual([(await stat(path)).mode & 0o777, (await stat(directory)).mode & 0o777], [0o600, 0o700]);
+  const data = Object.fromEntries(
+    Object.entries({ 'ca.crt': 'CA', 'tls.crt': 'CERT', 'tls.key': 'KEY' }).map(([key, text]) => [key, btoa(text)]),
+  );
+  assert.deepEqual(parseYaml(await readFile(path, 'utf8')), [
+    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'link-far' }, type: 'kubernetes.io/tls', data },
+    {
+      apiVersion: 'skupper.io/v2alpha1',
+      kind: 'Link',
+      metadata: { name: 'link-far' },
+      spec: { cost: 1, endpoints: [{ name: 'inter-router', host: '192.0.2.1', port: '55671' }], tlsCredentials: 'link-far' },
+    },
+  ]);
 });
 
-test('a link for others is renewed as long as it is there, and goes with its access', async (t) => {
-  const { links, files, keep, serial } = await aSiteThatLinks(t);
-  await links.ask('link-west', '192.0.2.1');
-  await keep();
-  const first = await serial();
-  await keep(Date.now() + 25 * 86_400_000);
-  assert.notEqual(await serial(), first);
-  await links.keepOnly(['link-west']);
-  assert.equal((await files()).length, 1);
-  await links.keepOnly(['link-far']);
-  assert.deepEqual(await files(), []);
-});
-
-test('a link for others that was revoked is given a new certificate, since nobody could use the old one', async (t) => {
-  const { links, ledger, keep, serial } = await aSiteThatLinks(t);
-  await links.ask('link-west', '192.0.2.1');
-  await keep();
-  const first = await serial();
-  await ledger.revoke('link-west');
-  await keep();
-  const second = await serial();
-  assert.notEqual(second, first);
-  assert.deepEqual(revocationsOf(await ledger.revoked()).serials, [first]);
-  await keep();
-  assert.equal(await serial(), second);
+test('files of hosts and accesses that are gone are removed; one whose port is closed stays as it is', async (t) => {
+  const { directory, files, list } = await aDirectory(t);
+  await writeFile(join(directory, 'link-old-192.0.2.1.yaml'), '');
+  await writeFile(join(directory, 'notes.txt'), '');
+  await writeStaticLinks([aLink('192.0.2.1'), aLink('2001:db8::1'), aLink('west.example')], files);
+  const closed: StaticLink = { name: 'link-far', host: '192.0.2.1' };
+  await writeStaticLinks([closed], files);
+  await files.keepOnly([closed, aLink('west.example')]);
+  assert.deepEqual(await list(), ['link-far-192.0.2.1.yaml', 'link-far-west.example.yaml', 'notes.txt']);
+  assert.match(await readFile(join(directory, 'link-far-192.0.2.1.yaml'), 'utf8'), /kind: Link/);
 });

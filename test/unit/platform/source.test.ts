@@ -27,14 +27,14 @@ test('what earlier processes were told of a Link is read from what they wrote, a
     );
   }
   const log = createLogger({ level: 'silent', component: 'test' });
-  const { remembered } = await new FileSource({ layout, log, issued: { directories: [] } }).read();
+  const { remembered } = await new FileSource({ layout, log, watched: [] }).read();
   assert.deepEqual(remembered, new Map([['same', { site, endpoints: [{ host: '192.0.2.7', port: 55_671 }] }]]));
 });
 
 test('what is missing may be wanted only where a file cannot be read of which nobody knows what it held', async (t) => {
   const layout = await aNamespace(t);
   const log = createLogger({ level: 'silent', component: 'test' });
-  const source = new FileSource({ layout, log, issued: { directories: [] } });
+  const source = new FileSource({ layout, log, watched: [] });
   const read = async (texts: Readonly<Record<string, string>>): Promise<readonly [boolean, boolean]> => {
     for (const [file, text] of Object.entries(texts)) {
       const path = join(layout.input.resources, file);

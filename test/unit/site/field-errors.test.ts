@@ -4,7 +4,7 @@ import { kubernetes } from '../../../src/site/cluster-platform.ts';
 import { fieldErrors } from '../../../src/site/plan/field-errors.ts';
 import { aConnector, aLink, aListener, aMultiKeyListener, aRouterAccess, aSite } from './fixtures.ts';
 
-const machine = { capabilities: new Set<never>(), defaults: { verifyHostname: true, requireClientCert: true } };
+const machine = { capabilities: new Set<never>(), defaults: { verifyHostname: true } };
 
 for (const [what, object, expected] of [
   ['an address in brackets', aListener('a', { host: '[::1]' }), /^spec\.host "\[::1\]" is neither .*; write ::1\. Use one of this machine/],

@@ -53,7 +53,7 @@ export const whole: TlsBundle = { name: 'whole', cert: 'CERT', key: 'KEY', ca: '
 export function aMaterial(given: Partial<Material> = {}): Material {
   return {
     capabilities: new Set(),
-    defaults: { verifyHostname: true, requireClientCert: true },
+    defaults: { verifyHostname: true },
     bundles: new Map([['whole', whole]]),
     unreadable: new Map(),
     ownHosts: [],

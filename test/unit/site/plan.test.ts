@@ -72,8 +72,16 @@ test('a site with everything is planned whole', () => {
     problems.filter(({ resource }) => !resource.startsWith('Site/')),
     [],
   );
+  const { ca: _, ...server } = whole;
   assert.deepEqual(config.listeners, [
-    { name: 'Listener/web', host: '127.0.0.1', port: 8080, destination: { kind: 'key', routingKey: 'web' }, observer: 'http1', tls: whole },
+    {
+      name: 'Listener/web',
+      host: '127.0.0.1',
+      port: 8080,
+      destination: { kind: 'key', routingKey: 'web' },
+      observer: 'http1',
+      tls: server,
+    },
   ]);
   assert.deepEqual(config.connectors, [
     { name: 'Connector/db', routingKey: 'db', hosts: ['db.internal'], port: 5432, tls: { bundle: whole, verifyHostname: false } },
@@ -185,21 +193,23 @@ test('a connector without a client certificate is given none, only what to verif
 });
 
 for (const usual of [true, false]) {
-  test(`what a connector and a listener leave out is as their platform has it: ${usual}; what is written counts`, () => {
-    const material = aMaterial({ defaults: { verifyHostname: usual, requireClientCert: usual } });
+  test(`a connector without verifyHostname has the default of its platform: ${usual}`, () => {
+    const material = aMaterial({ defaults: { verifyHostname: usual } });
     const planned = [undefined, true, false].map((value) => {
       const connector = aConnector('db', { tlsCredentials: 'whole', ...(value === undefined ? {} : { verifyHostname: value }) });
-      const listener = aListener('web', { tlsCredentials: 'whole', ...(value === undefined ? {} : { requireClientCert: value }) });
-      const { connectors, listeners } = planSite(resources(aSite(), connector, listener), material).config;
-      return [connectors[0]?.tls?.verifyHostname, listeners[0]?.tls?.ca !== undefined];
+      return planSite(resources(aSite(), connector), material).config.connectors[0]?.tls?.verifyHostname;
     });
-    assert.deepEqual(planned, [
-      [usual, usual],
-      [true, true],
-      [false, false],
-    ]);
+    assert.deepEqual(planned, [usual, true, false]);
   });
 }
+
+test('a listener verifies clients by its ca.crt only if requireClientCert is true', () => {
+  const verifies = [undefined, true, false].map((value) => {
+    const listener = aListener('web', { tlsCredentials: 'whole', ...(value === undefined ? {} : { requireClientCert: value }) });
+    return plan(aSite(), listener).config.listeners[0]?.tls?.ca !== undefined;
+  });
+  assert.deepEqual(verifies, [false, true, false]);
+});
 
 function aPod(name: string, given: Partial<SelectablePod> = {}): SelectablePod {
   return { name, labels: { app: 'db' }, ip: `192.0.2.${name.length}`, running: true, ready: true, ...given };
@@ -350,7 +360,12 @@ for (const [name, objects, expected] of [
     [aListener('web', { requireClientCert: true })],
     'error Listener/web tls-missing spec.requireClientCert',
   ],
-  ['only roles that are none', [aRouterAccess('a', { roles: [{ name: 'normal' }] })], 'error RouterAccess/a no-role spec.roles'],
+  ['a RouterAccess without a role', [aRouterAccess('a', { roles: [] })], 'error RouterAccess/a no-role spec.roles'],
+  [
+    'a role for local programs',
+    [aRouterAccess('a', { roles: [{ name: 'normal', port: 5671 }] })],
+    'warning RouterAccess/a role spec.roles[0].name',
+  ],
   ['a second site', [aSite({}, 'zulu')], 'error Site/zulu second-site undefined'],
 ] as const) {
   test(`${name} is told, and everything else runs on`, () => {

@@ -20,6 +20,7 @@ import { keyOf, sortResources, type ResourceKey, type SiteObject } from '../../.
 import { authorityOf } from '../../../../src/trust/authority.ts';
 import type { Authority } from '../../../../src/trust/contract.ts';
 import { MemoryAnchor, MemoryBundles, MemoryGrantStore, MemoryLedger, MemoryPendingKeys } from '../../trust/support/memory-stores.ts';
+import type { Bundles } from '../../../../src/trust/stores.ts';
 import { buildRoot } from '../../../../src/trust/issue.ts';
 import { createKey } from '../../../../src/x509/request.ts';
 import { writePem } from '../../../../src/x509/pem.ts';
@@ -30,14 +31,19 @@ export class MemorySite {
   readonly userBundles = new Map<string, TlsBundle>();
   readonly issued = new MemoryBundles();
   readonly authority = new MemoryBundles();
+  readonly userIssuers = new MemoryBundles();
+  readonly createdIssuers = new MemoryBundles();
+  /** Bundles among the resources. */
+  readonly attached = new Map<string, TlsBundle>();
+  generated: ReadonlySet<string> = new Set();
   readonly redeemed = new Map<string, string>();
   readonly ledger = new MemoryLedger();
   readonly pendingKeys = new MemoryPendingKeys();
   readonly askedRenewals = new Set<string>();
   readonly answers = new Map<string, RenewalAnswer>();
   identity: Identity | undefined;
-  /** By name and host; undefined: asked for. */
-  readonly offlineLinks = new Map<string, OfflineLink | undefined>();
+  /** By name and host. */
+  readonly offlineLinks = new Map<string, OfflineLink>();
   /** Whose turn it is to lead. */
   leader: string | undefined;
   readonly running = new Set<string>();
@@ -62,7 +68,7 @@ export class MemorySite {
 export class MemoryPlatform implements SitePlatform {
   readonly name = 'memory';
   readonly capabilities: SitePlatform['capabilities'] = new Set();
-  readonly defaults: SitePlatform['defaults'] = { verifyHostname: true, requireClientCert: true };
+  readonly defaults: SitePlatform['defaults'] = { verifyHostname: true };
   readonly wording: SitePlatform['wording'] = 'codes';
   readonly namespace = 'west';
   readonly stopped: StaleStatus = { status: 'Pending', reason: 'NotRunning', message: 'nothing runs it' };
@@ -107,10 +113,18 @@ export class MemoryPlatform implements SitePlatform {
       const isAsBefore =
         before !== undefined &&
         sameMap(before.bundles.bundles, this.site.userBundles) &&
+        sameMap(new Map(before.attached.map((bundle) => [bundle.name, bundle])), this.site.attached) &&
         sameMap(new Map(Object.entries(before.resources).flatMap(([, all]) => all.map((one) => [keyOf(one), one]))), this.site.objects);
       if (!isAsBefore) {
         const bundles = { bundles: new Map(this.site.userBundles), unreadable: new Map() };
-        this.#snapshot = { resources, problems: [], bundles, attached: [], incomplete: this.incomplete, restless: false };
+        this.#snapshot = {
+          resources,
+          problems: [],
+          bundles,
+          attached: [...this.site.attached.values()],
+          incomplete: this.incomplete,
+          restless: false,
+        };
       }
       return this.#snapshot ?? Promise.reject(new Error('no snapshot'));
     },
@@ -140,14 +154,14 @@ export class MemoryPlatform implements SitePlatform {
       make: (name, make) => this.site.issued.make(name, make),
       locationOf: (name) => this.site.issued.locationOf(name),
     },
-    siteAuthority: {
-      list: () => this.site.authority.list(),
-      get: (name) => this.site.authority.get(name),
-      put: (bundle) => this.site.authority.put(bundle),
-      make: (name, make) => this.site.authority.make(name, make),
-      locationOf: (name) => this.site.authority.locationOf(name),
+    siteAuthority: lazily(() => this.site.authority),
+    userIssuers: [lazily(() => this.site.userIssuers)],
+    createdIssuers: lazily(() => this.site.createdIssuers),
+    generated: {
+      names: () => Promise.resolve(new Set(this.site.generated)),
+      setNames: (names) => Promise.resolve(void (this.site.generated = names)),
+      remove: (name) => Promise.resolve(this.site.issued.remove(name)),
     },
-    issuers: [new MemoryBundles()],
     pendingKeys: { keyFor: (name) => this.site.pendingKeys.keyFor(name), drop: (name) => this.site.pendingKeys.drop(name) },
     tokens: {
       redeemed: () => Promise.resolve(this.site.redeemed),
@@ -198,18 +212,13 @@ export class MemoryPlatform implements SitePlatform {
   };
 
   readonly #offlineLinks: OfflineLinks = {
-    find: (name, host) => {
-      const key = `${name} ${host}`;
-      const { offlineLinks: links } = this.site;
-      return Promise.resolve(links.has(key) ? (links.get(key)?.bundle ?? { name }) : undefined);
-    },
     put: async (link) => {
       await this.#called('offlineLinks');
       this.site.offlineLinks.set(`${link.name} ${link.host}`, link);
     },
-    keepOnly: (names) => {
-      for (const key of this.site.offlineLinks.keys())
-        if (!names.some((name) => key.startsWith(`${name} `))) this.site.offlineLinks.delete(key);
+    keepOnly: (links) => {
+      const kept = new Set(links.map(({ name, host }) => `${name} ${host}`));
+      for (const key of this.site.offlineLinks.keys()) if (!kept.has(key)) this.site.offlineLinks.delete(key);
       return Promise.resolve();
     },
   };
@@ -229,6 +238,17 @@ export class MemoryPlatform implements SitePlatform {
   #count(what: string): void {
     this.calls.set(what, this.count(what) + 1);
   }
+}
+
+/** The site is set after the fields of the platform. */
+function lazily(bundles: () => MemoryBundles): Bundles {
+  return {
+    list: () => bundles().list(),
+    get: (name) => bundles().get(name),
+    put: (bundle) => bundles().put(bundle),
+    make: (name, make) => bundles().make(name, make),
+    locationOf: (name) => bundles().locationOf(name),
+  };
 }
 
 function sameMap<V>(one: ReadonlyMap<string, V>, other: ReadonlyMap<string, V>): boolean {

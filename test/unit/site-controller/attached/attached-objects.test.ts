@@ -110,7 +110,7 @@ describe('the pods of an AttachedConnector', () => {
       planSite(
         resources(site, own),
         aMaterial({
-          defaults: { verifyHostname: false, requireClientCert: false },
+          defaults: { verifyHostname: false },
           attachedServers: servers.map((each) => ({ ...each, ...(tls === undefined ? {} : { tlsCredentials: tls }) })),
         }),
       ).config.connectors;

@@ -1,0 +1,57 @@
+import type { SiteResources } from '../site/resources.ts';
+import type { WantedBundle } from '../site/plan/certificates.ts';
+import { nameOf } from '../site/resources.ts';
+import { messageOf, type Logger } from '../telemetry/log.ts';
+import type { GeneratedBundles } from './ports.ts';
+
+/**
+ * Removes bundles that the site has issued because a resource named them, once no resource does or the user has given its own. Their names
+ * are stored before the bundles are, so that no other bundle is ever removed.
+ */
+export class GeneratedBundleKeeper {
+  readonly #store: GeneratedBundles;
+  readonly #log: Logger;
+  #names: ReadonlySet<string> | undefined;
+
+  constructor(store: GeneratedBundles, log: Logger) {
+    this.#store = store;
+    this.#log = log;
+  }
+
+  /** Notes the names of bundles before they are issued. */
+  async note(wanted: readonly WantedBundle[]): Promise<void> {
+    const names = await this.names();
+    const added = wanted.filter(({ isGenerated, name }) => isGenerated === true && !names.has(name));
+    if (added.length > 0) await this.#set(names.union(new Set(added.map(({ name }) => name))));
+  }
+
+  /** @param wanted bundles that the site issues now */
+  async removeOthers(wanted: readonly WantedBundle[], { Link, Certificate }: SiteResources): Promise<void> {
+    const names = await this.names();
+    const kept = new Set(wanted.filter(({ isGenerated }) => isGenerated === true).map(({ name }) => name));
+    const obsolete = names.difference(kept);
+    if (obsolete.size === 0) return;
+    // Such a name belongs to another kind of bundle by now.
+    const passedOn = new Set([...Link.flatMap(({ spec }) => spec.tlsCredentials ?? []), ...Certificate.map(nameOf)]);
+    const removed = new Set<string>();
+    for (const name of obsolete) {
+      try {
+        if (!passedOn.has(name)) await this.#store.remove(name);
+        removed.add(name);
+        this.#log.info({ bundle: name }, 'generated bundle removed');
+      } catch (error) {
+        this.#log.warn({ bundle: name, error }, `a generated bundle cannot be removed: ${messageOf(error)}`);
+      }
+    }
+    if (removed.size > 0) await this.#set(names.difference(removed));
+  }
+
+  async names(): Promise<ReadonlySet<string>> {
+    return (this.#names ??= await this.#store.names());
+  }
+
+  async #set(names: ReadonlySet<string>): Promise<void> {
+    await this.#store.setNames(names);
+    this.#names = names;
+  }
+}
