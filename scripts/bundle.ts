@@ -13,11 +13,27 @@ export interface Bundle {
   readonly code: Buffer;
   /** The licence texts of the packages that went in, as their licences ask for. */
   readonly notices: string;
+  /** The packages that went in. */
+  readonly packages: readonly BundledPackage[];
+}
+
+export interface BundledPackage {
+  readonly name: string;
+  readonly version: string;
+  /** SPDX expression. */
+  readonly license: string;
+}
+
+/** Commit and date of a release, which `earshot version` shows. */
+export interface BuildStamp {
+  readonly commit: string;
+  /** RFC 3339. */
+  readonly date: string;
 }
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 
-export async function bundle(entry: string = path.join(ROOT, 'src/cli/main.ts')): Promise<Bundle> {
+export async function bundle(entry: string = path.join(ROOT, 'src/cli/main.ts'), stamp?: BuildStamp): Promise<Bundle> {
   const result = await build({
     absWorkingDir: ROOT,
     entryPoints: [entry],
@@ -36,11 +52,13 @@ export async function bundle(entry: string = path.join(ROOT, 'src/cli/main.ts'))
     // Packages in CommonJS ask for Node's own modules with require().
     plugins: [builtinsWhenNeeded],
     banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
+    define: stamp === undefined ? {} : { EARSHOT_BUILD: JSON.stringify(stamp) },
     logLevel: 'warning',
   });
   const [output] = result.outputFiles;
   if (output === undefined) throw new Error(`esbuild wrote nothing for ${entry}`);
-  return { code: Buffer.from(inAscii(output.text)), notices: await noticesOf(Object.keys(result.metafile.inputs)) };
+  const inputs = Object.keys(result.metafile.inputs);
+  return { code: Buffer.from(inAscii(output.text)), notices: await noticesOf(inputs), packages: await packagesOf(inputs) };
 }
 
 /**
@@ -85,6 +103,20 @@ async function noticesOf(inputs: readonly string[]): Promise<string> {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([folder, files = []]) => noticeOf(folder, files));
   return (await Promise.all(notices)).join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+async function packagesOf(inputs: readonly string[]): Promise<readonly BundledPackage[]> {
+  const folders = new Set(inputs.flatMap((input) => packageFolderOf(input) ?? []));
+  const manifests = await Promise.all(
+    [...folders]
+      .toSorted()
+      .map(async (folder): Promise<unknown> => JSON.parse(await readFile(path.join(ROOT, folder, 'package.json'), 'utf8'))),
+  );
+  return manifests.map((manifest) => ({
+    name: field(manifest, 'name'),
+    version: field(manifest, 'version'),
+    license: field(manifest, 'license'),
+  }));
 }
 
 function packageFolderOf(input: string): string | undefined {

@@ -4,16 +4,20 @@ import { exitCodes } from '../src/cli/errors.ts';
 import { buildProgram } from '../src/cli/program.ts';
 
 export function cliManual(): string {
+  const sections = listCommands().map(({ name, help }) => `## ${name}\n\n\`\`\`text\n${help}\n\`\`\``);
+  return `${[before, ...sections].join('\n\n')}\n`;
+}
+
+/** All commands that help shows, with the text of `earshot COMMAND --help`. */
+export function listCommands(): readonly { readonly name: string; readonly help: string }[] {
   let written = '';
   const program = buildProgram({ out: (text) => void (written += text), note: () => {}, input: async () => '' });
   program.configureOutput({ getOutHelpWidth: () => 110, getOutHasColors: () => false });
-  const helpOf = (command: Command): string => {
+  return leavesOf(program).map((command) => {
     written = '';
     command.configureOutput({ ...program.configureOutput(), getOutHelpWidth: () => 110, getOutHasColors: () => false }).outputHelp();
-    return written.replaceAll(/[ \t]+$/gm, '').trimEnd();
-  };
-  const sections = leavesOf(program).map((command) => `## ${nameOf(command)}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\``);
-  return `${[before, ...sections].join('\n\n')}\n`;
+    return { name: nameOf(command), help: written.replaceAll(/[ \t]+$/gm, '').trimEnd() };
+  });
 }
 
 function leavesOf(command: Command): readonly Command[] {

@@ -1,7 +1,20 @@
 import manifest from '../package.json' with { type: 'json' };
 
-/** The program's version, as the driver tells it to whoever asks on its socket. */
+/** Version of the program. */
 export const VERSION: string = manifest.version;
 
-/** On the resource definitions that a controller applies: by which version. */
+/** Annotation of resource definitions: version of the controller that applied them. */
 export const VERSION_ANNOTATION = 'earshot/version';
+
+export interface Build {
+  /** 40 hexadecimal digits, and `-modified` if the checkout had changes. */
+  readonly commit: string;
+  /** Date of the commit, RFC 3339. */
+  readonly date: string;
+}
+
+/** Replaced by the bundler (scripts/bundle.ts). */
+declare const EARSHOT_BUILD: Build;
+
+/** Commit of a release; undefined if the program runs from a checkout. */
+export const BUILD: Build | undefined = typeof EARSHOT_BUILD === 'undefined' ? undefined : EARSHOT_BUILD;

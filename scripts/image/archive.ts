@@ -47,28 +47,35 @@ export function imageArchive(
     rootfs: { type: 'layers', diff_ids: layerBlobs.map((blob) => blob.digest) },
     history: layerBlobs.map(() => ({ created: EPOCH, created_by: 'scripts/image.ts' })),
   });
-  const manifest = jsonBlob('application/vnd.oci.image.manifest.v1+json', {
-    schemaVersion: 2,
-    mediaType: 'application/vnd.oci.image.manifest.v1+json',
-    config: descriptorOf(configBlob),
-    layers: layerBlobs.map(descriptorOf),
-  });
+  const manifest = manifestOf(configBlob, layerBlobs);
   const bytes =
     format === 'docker-archive'
       ? dockerArchive(name, configBlob, layerBlobs)
-      : ociArchive(name, manifest, config, [configBlob, ...layerBlobs]);
+      : ociArchive(name, manifest, [configBlob, ...layerBlobs], { architecture: config.architecture, os: 'linux' });
   return { bytes, digest: manifest.digest };
 }
 
+export interface TypedContent {
+  readonly mediaType: string;
+  readonly content: Buffer;
+}
+
+/** An OCI artifact that is not an image, such as a Helm chart, in the same layout. */
+export function artifactArchive(name: string, config: TypedContent, layers: readonly TypedContent[]): ImageArchive {
+  const [configBlob, layerBlobs] = [blobOf(config.mediaType, config.content), layers.map((layer) => blobOf(layer.mediaType, layer.content))];
+  const manifest = manifestOf(configBlob, layerBlobs);
+  return { bytes: ociArchive(name, manifest, [configBlob, ...layerBlobs]), digest: manifest.digest };
+}
+
 /** Source: OCI image-spec v1.1 (image-layout.md, manifest.md, config.md). Read by containerd, skopeo, Podman and Docker from 25. */
-function ociArchive(name: string, manifest: Blob, { architecture }: ImageConfig, blobs: readonly Blob[]): Buffer {
+function ociArchive(name: string, manifest: Blob, blobs: readonly Blob[], platform?: object): Buffer {
   const index = {
     schemaVersion: 2,
     mediaType: 'application/vnd.oci.image.index.v1+json',
     manifests: [
       {
         ...descriptorOf(manifest),
-        platform: { architecture, os: 'linux' },
+        ...(platform && { platform }),
         // The first is containerd's, which wants the whole name; the second the specification's, a tag.
         annotations: { 'io.containerd.image.name': name, 'org.opencontainers.image.ref.name': tagOf(name) },
       },
@@ -84,6 +91,15 @@ function dockerArchive(name: string, config: Blob, layers: readonly Blob[]): Buf
   const index = [{ Config: `${hexOf(config)}.json`, RepoTags: [name], Layers: layers.map(layerFile) }];
   const files = uniqueByDigest(layers).map((layer) => fileAt(layerFile(layer), layer));
   return tarOf([fileOf('manifest.json', index), fileAt(`${hexOf(config)}.json`, config), ...files]);
+}
+
+function manifestOf(config: Blob, layers: readonly Blob[]): Blob {
+  return jsonBlob('application/vnd.oci.image.manifest.v1+json', {
+    schemaVersion: 2,
+    mediaType: 'application/vnd.oci.image.manifest.v1+json',
+    config: descriptorOf(config),
+    layers: layers.map(descriptorOf),
+  });
 }
 
 function fileAt(path: string, { content }: Blob): TarEntry {

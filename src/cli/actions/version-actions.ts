@@ -7,7 +7,7 @@ import { explained } from '../../platform/kubernetes/cluster-resources/explain.t
 import { messageOf } from '../../telemetry/log.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { printable } from '../../text/printable.ts';
-import { VERSION } from '../../version.ts';
+import { BUILD, VERSION } from '../../version.ts';
 import { fieldLines, structured, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { isMachine, type PlaceWords } from '../place.ts';
@@ -17,7 +17,12 @@ import { openCluster, platformFor, type Cluster } from '../resources.ts';
 const PATIENCE = 5_000;
 
 export async function showVersion(words: PlaceWords, output: OutputFormat | undefined, terminal: Terminal): Promise<void> {
-  const own = { earshot: VERSION, node: process.version, platform: `${process.platform} ${process.arch}` };
+  const own = {
+    earshot: VERSION,
+    ...(BUILD && { commit: BUILD.commit, date: BUILD.date }),
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+  };
   const { platform } = await platformFor(words);
   const versions = isMachine(platform) ? own : { ...own, ...(await clusterVersions(words)) };
   terminal.out(output === undefined ? fieldLines(Object.entries(versions)) : structured(versions, output));

@@ -20,7 +20,7 @@ export function addCompletion(program: Command, terminal: Terminal): void {
         'earshot completion fish > ~/.config/fish/completions/earshot.fish',
       ),
     )
-    .action((shell: (typeof shells)[number]) => terminal.out(scripts[shell]));
+    .action((shell: (typeof shells)[number]) => terminal.out(completionScripts[shell]));
 
   program
     .command('complete', { hidden: true })
@@ -119,7 +119,8 @@ const kinds: Readonly<Record<string, readonly SkupperKind[]>> = {
   token: ['AccessGrant', 'AccessToken'],
 };
 
-const scripts: Readonly<Record<(typeof shells)[number], string>> = {
+/** The script that `earshot completion SHELL` prints. */
+export const completionScripts: Readonly<Record<(typeof shells)[number], string>> = {
   bash: `_earshot() {
   local IFS=$'\\n'
   COMPREPLY=($(earshot complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))

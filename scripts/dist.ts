@@ -1,0 +1,106 @@
+/**
+ * `node scripts/dist.ts [--out FOLDER] [--key FILE]` (`make dist`) writes the files of a release to dist/:
+ *
+ *     earshot-VERSION-linux-{x64,arm64}.{tar.gz,deb,rpm}   for machines
+ *     earshot-VERSION.tar                                  the container image of this machine's processor, an OCI archive
+ *     earshot-chart-VERSION.tgz, earshot-chart-VERSION.oci.tar
+ *     earshot-crds-VERSION.yaml, earshot-exposure-VERSION.yaml, earshot-sites-VERSION.yaml
+ *     *.cdx.json                                           what is in packages and image (CycloneDX)
+ *     provenance.json, SHA256SUMS, and SHA256SUMS.sig if a key is given
+ *
+ * Two builds of one commit give the same bytes. `--key` is a private key for `ssh-keygen -Y sign`, with the namespace `earshot-release`.
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { VERSION } from '../src/version.ts';
+import { argumentsOf } from './arguments.ts';
+import { bundle } from './bundle.ts';
+import { buildInfoOf } from './dist/build-info.ts';
+import { chartArchive, chartArtifact } from './dist/chart-archive.ts';
+import { writeLinuxPackages } from './dist/linux-packages.ts';
+import { architectures, nodeVersion } from './dist/pinned-node.ts';
+import { programTree } from './dist/program-files.ts';
+import { provenanceStatement } from './dist/provenance.ts';
+import { billOfMaterials } from './dist/sbom.ts';
+import { earshotImage } from './image/earshot-image.ts';
+import { tarOf } from './image/tar.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '..');
+/** Placeholder until the project has a public address. */
+const REPOSITORY = 'https://earshot.invalid/earshot';
+const run = promisify(execFile);
+
+const { values: flags } = argumentsOf('node scripts/dist.ts [--out FOLDER] [--key FILE]', {
+  options: { out: { type: 'string' }, key: { type: 'string' } },
+});
+const out = path.resolve(flags.out ?? path.join(ROOT, 'dist'));
+
+await rm(out, { recursive: true, force: true });
+await mkdir(out, { recursive: true });
+const { commit, time } = await buildInfoOf(ROOT);
+const date = new Date(time * 1000);
+const program = await bundle(undefined, { commit, date: date.toISOString() });
+const contents = { version: VERSION, commit, date, packages: program.packages, node: await nodeVersion() };
+
+for (const architecture of architectures) {
+  const tree = await programTree(program, architecture, date);
+  const name = `earshot-${VERSION}-linux-${architecture}`;
+  const inFolder = tree.map((entry) => ({ ...entry, path: `${name}/${entry.path}` }));
+  await write(`${name}.tar.gz`, gzipSync(tarOf(inFolder), { level: 9 }));
+  await writeLinuxPackages({ version: VERSION, architecture, tree, date, out });
+  await write(`${name}.cdx.json`, billOfMaterials({ ...contents, name: 'earshot', debian: [] }));
+}
+
+const image = await earshotImage(`localhost/earshot:${VERSION}`, program);
+await write(`earshot-${VERSION}.tar`, image.archive.bytes);
+await write(`earshot-${VERSION}.tar.cdx.json`, billOfMaterials({ ...contents, name: 'earshot (image)', debian: image.debian }));
+
+const chart = await chartArchive();
+await write(`earshot-chart-${VERSION}.tgz`, chart);
+await write(`earshot-chart-${VERSION}.oci.tar`, await chartArtifact(`localhost/earshot-chart:${VERSION}`, chart));
+await write(`earshot-crds-${VERSION}.yaml`, await definitions());
+for (const [from, name] of [
+  ['earshot.yaml', 'exposure'],
+  ['earshot-sites.yaml', 'sites'],
+] as const)
+  await write(`earshot-${name}-${VERSION}.yaml`, await readFile(path.join(ROOT, 'deploy', from)));
+
+const tools = { node: process.versions.node, esbuild: await installedVersion('esbuild') };
+await write('provenance.json', provenanceStatement({ version: VERSION, commit, sums: await sumsOf(), tools, repository: REPOSITORY }));
+await write('SHA256SUMS', [...(await sumsOf())].map(([name, sum]) => `${sum}  ${name}\n`).join(''));
+if (flags.key !== undefined)
+  await run('ssh-keygen', ['-Y', 'sign', '-f', flags.key, '-n', 'earshot-release', path.join(out, 'SHA256SUMS')]);
+console.log(await readFile(path.join(out, 'SHA256SUMS'), 'utf8'));
+
+async function write(name: string, content: Buffer | string): Promise<void> {
+  await writeFile(path.join(out, name), content);
+}
+
+async function sumsOf(): Promise<ReadonlyMap<string, string>> {
+  const names = (await readdir(out)).toSorted();
+  const sums = names.map(
+    async (name) =>
+      [
+        name,
+        createHash('sha256')
+          .update(await readFile(path.join(out, name)))
+          .digest('hex'),
+      ] as const,
+  );
+  return new Map(await Promise.all(sums));
+}
+
+async function definitions(): Promise<string> {
+  const folder = path.join(ROOT, 'deploy/crds');
+  const files = (await readdir(folder)).toSorted();
+  return (await Promise.all(files.map((file) => readFile(path.join(folder, file), 'utf8')))).map((text) => `---\n${text}`).join('');
+}
+
+async function installedVersion(name: string): Promise<string> {
+  const manifest: unknown = JSON.parse(await readFile(path.join(ROOT, 'node_modules', name, 'package.json'), 'utf8'));
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : 'unknown';
+}
