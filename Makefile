@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 NAME ?= earshot
 READY := scripts/setup/ready.sh
 
-.PHONY: help demo demo-connection test test-quick test-net cluster cluster-stop image check
+.PHONY: help demo demo-connection test test-quick test-net cluster cluster-stop image dist check
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r target text; do printf '  make %-16s %s\n' "$$target" "$$text"; done
@@ -37,6 +37,9 @@ cluster-stop: ## end it and leave nothing behind
 
 image: ## dist/earshot.tar, an OCI archive, without a container engine; FORMAT=docker-archive for Docker before 25
 	@$(READY) node && exec node scripts/image.ts $(if $(FORMAT),--format $(FORMAT))
+
+dist: ## dist/release: packages for machines, image, chart, manifests and their sums; KEY=FILE signs them
+	@$(READY) dist && exec node scripts/dist.ts $(if $(KEY),--key $(KEY))
 
 check: ## types, lint and format
 	@$(READY) node && exec npm run --silent check

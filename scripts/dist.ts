@@ -1,5 +1,5 @@
 /**
- * `node scripts/dist.ts [--out FOLDER] [--key FILE]` (`make dist`) writes the files of a release to dist/:
+ * `node scripts/dist.ts [--out FOLDER] [--key FILE] [--architecture x64|arm64]` (`make dist`) writes the files of a release to dist/release/:
  *
  *     earshot-VERSION-linux-{x64,arm64}.{tar.gz,deb,rpm}   for machines
  *     earshot-VERSION.tar                                  the container image of this machine's processor, an OCI archive
@@ -8,7 +8,7 @@
  *     *.cdx.json                                           what is in packages and image (CycloneDX)
  *     provenance.json, SHA256SUMS, and SHA256SUMS.sig if a key is given
  *
- * Two builds of one commit give the same bytes. `--key` is a private key for `ssh-keygen -Y sign`, with the namespace `earshot-release`.
+ * Two builds of one commit give the same bytes. `--architecture` limits the packages to one processor. `--key` is a private key for `ssh-keygen -Y sign`, with the namespace `earshot-release`.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -34,10 +34,12 @@ const ROOT = path.resolve(import.meta.dirname, '..');
 const REPOSITORY = 'https://earshot.invalid/earshot';
 const run = promisify(execFile);
 
-const { values: flags } = argumentsOf('node scripts/dist.ts [--out FOLDER] [--key FILE]', {
-  options: { out: { type: 'string' }, key: { type: 'string' } },
+const { values: flags } = argumentsOf('node scripts/dist.ts [--out FOLDER] [--key FILE] [--architecture x64|arm64]', {
+  options: { out: { type: 'string' }, key: { type: 'string' }, architecture: { type: 'string' } },
 });
-const out = path.resolve(flags.out ?? path.join(ROOT, 'dist'));
+const wanted = architectures.filter((one) => flags.architecture === undefined || flags.architecture === one);
+if (wanted.length === 0) throw new Error(`--architecture is one of ${architectures.join(', ')}`);
+const out = path.resolve(flags.out ?? path.join(ROOT, 'dist/release'));
 
 await rm(out, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
@@ -46,7 +48,7 @@ const date = new Date(time * 1000);
 const program = await bundle(undefined, { commit, date: date.toISOString() });
 const contents = { version: VERSION, commit, date, packages: program.packages, node: await nodeVersion() };
 
-for (const architecture of architectures) {
+for (const architecture of wanted) {
   const tree = await programTree(program, architecture, date);
   const name = `earshot-${VERSION}-linux-${architecture}`;
   const inFolder = tree.map((entry) => ({ ...entry, path: `${name}/${entry.path}` }));

@@ -34,7 +34,10 @@ const started = performance.now();
 const out = path.resolve(flags.out ?? path.join(ROOT, provisioner === undefined ? 'dist/earshot.tar' : 'dist/csi-provisioner.tar'));
 const name =
   flags.name ?? (provisioner === undefined ? `localhost/earshot:${VERSION}` : 'registry.k8s.io/sig-storage/csi-provisioner:v6.3.0');
-const archive = provisioner === undefined ? (await earshotImage(name, await bundle(), format)).archive : await provisionerImage(name, provisioner, format);
+const archive =
+  provisioner === undefined
+    ? (await earshotImage(name, await bundle(), format)).archive
+    : await provisionerImage(name, provisioner, format);
 await mkdir(path.dirname(out), { recursive: true });
 await writeFile(out, archive.bytes);
 console.log(

@@ -62,7 +62,10 @@ export interface TypedContent {
 
 /** An OCI artifact that is not an image, such as a Helm chart, in the same layout. */
 export function artifactArchive(name: string, config: TypedContent, layers: readonly TypedContent[]): ImageArchive {
-  const [configBlob, layerBlobs] = [blobOf(config.mediaType, config.content), layers.map((layer) => blobOf(layer.mediaType, layer.content))];
+  const [configBlob, layerBlobs] = [
+    blobOf(config.mediaType, config.content),
+    layers.map((layer) => blobOf(layer.mediaType, layer.content)),
+  ];
   const manifest = manifestOf(configBlob, layerBlobs);
   return { bytes: ociArchive(name, manifest, [configBlob, ...layerBlobs]), digest: manifest.digest };
 }

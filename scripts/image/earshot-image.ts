@@ -25,7 +25,11 @@ export interface EarshotImage {
 }
 
 /** The image for this machine's processor: its shared libraries are those of the machine. */
-export async function earshotImage(reference: string, { code, notices }: Bundle, format: ArchiveFormat = 'oci-archive'): Promise<EarshotImage> {
+export async function earshotImage(
+  reference: string,
+  { code, notices }: Bundle,
+  format: ArchiveFormat = 'oci-archive',
+): Promise<EarshotImage> {
   const node = await pinnedNode(thisArchitecture());
   const runtime: TarEntry[] = [
     ...baseFiles(),

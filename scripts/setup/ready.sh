@@ -7,30 +7,32 @@
 #   scripts/setup/ready.sh cluster    node's part, and a test cluster with Earshot: Debian packages, Go tools
 #   scripts/setup/ready.sh demo       the same
 #   scripts/setup/ready.sh e2e        the same, and what only the cluster tests use
+#   scripts/setup/ready.sh dist       node's part, and nFPM, which packs a release
 #
 # Everything is done once: Debian packages are installed by name, what is built or fetched otherwise is kept outside the
 # checkout. The last line of a failure is a short reason.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-target=${1:?usage: scripts/setup/ready.sh node|connection|net|demo|cluster|e2e}
+target=${1:?usage: scripts/setup/ready.sh node|connection|net|demo|cluster|e2e|dist}
 
 # What a cluster needs, and a Redis outside of it, client and server. Nothing of it starts a service here.
 cluster_packages=(ca-certificates containerd containernetworking-plugins curl iproute2 iptables libatomic1 openssl procps redis-server redis-tools runc tar util-linux busybox-static)
 # Clients and servers at the two ends of a connection, and what cuts the way between them. The tests start them by hand.
-net_packages=(busybox-static curl faketime haproxy iperf3 iproute2 iptables libatomic1 nghttp2-client nghttp2-proxy nginx-light openssh-client openssh-server
+net_packages=(busybox-static curl debootstrap faketime haproxy iperf3 iproute2 iptables libatomic1 nghttp2-client nghttp2-proxy nginx-light openssh-client openssh-server
   openssl postgresql procps redis-server redis-tools socat systemd util-linux wrk)
 
 packages=("${cluster_packages[@]}")
 case $target in
   node) tools=() packages=() ;;
+  dist) tools=(nfpm) packages=() ;;
   connection)
     tools=() packages=()
     command -v curl >/dev/null || packages+=(curl)
     # Not grep -q: it would end before busybox has said all, and that counts as a failure here.
     busybox --list 2>/dev/null | grep -x httpd >/dev/null || packages+=(busybox-static)
     ;;
-  net) tools=() packages=("${net_packages[@]}") ;;
+  net) tools=(nfpm) packages=("${net_packages[@]}") ;;
   demo | cluster) tools=(etcd kubernetes coredns) ;;
   e2e) tools=(etcd kubernetes coredns csi-provisioner helm csi-sanity metallb) ;;
   *) echo "scripts/setup/ready.sh: unknown target $target" >&2; exit 2 ;;
@@ -48,8 +50,8 @@ fi
 if [ "$target" != node ]; then
   if [ "$(uname -s)" != Linux ]; then
     missing+=("Linux: hosts and nodes are network namespaces; this is $(uname -s)")
-  elif [ "$target" = connection ]; then
-    # Whoever has the programs needs neither root nor Debian.
+  elif [ "$target" = connection ] || [ "$target" = dist ]; then
+    # If the programs are installed, neither root nor Debian is needed.
     if [ ${#packages[@]} -gt 0 ] && { [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; }; then
       missing+=("${packages[*]} (Debian: sudo apt-get install ${packages[*]})")
     fi

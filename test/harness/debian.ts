@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from './command.ts';
@@ -44,10 +44,24 @@ export async function writeDebianImage(image: DebianImage, archive: string): Pro
   }
 }
 
+/** A minimal Debian with some packages, made once by debootstrap and kept in the cache. Copy it before you change it. */
+export async function debianRoot(packages: readonly string[]): Promise<string> {
+  const root = join(cacheFolder(), 'debian', `root+${packages.toSorted().join('+')}`);
+  if (existsSync(root)) return root;
+  await mkdir(join(root, '..'), { recursive: true });
+  const fresh = await mkdtemp(`${root}.`);
+  await run('debootstrap', ['--variant=minbase', `--include=${packages.join(',')}`, 'bookworm', fresh], { timeoutMs: 10 * 60_000 });
+  await rename(fresh, root);
+  return root;
+}
+
+function cacheFolder(): string {
+  return process.env['EARSHOT_CACHE'] ?? join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'earshot');
+}
+
 /** The packages and those of their dependencies that this machine lacks, as files. */
 async function fetchPackages(names: readonly string[]): Promise<readonly string[]> {
-  const cache = process.env['EARSHOT_CACHE'] ?? join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'earshot');
-  const folder = join(cache, 'debian', names.toSorted().join('+'));
+  const folder = join(cacheFolder(), 'debian', names.toSorted().join('+'));
   await mkdir(join(folder, 'partial'), { recursive: true });
   // As root, apt drops its rights for downloads where it can; where it may not write, it only warns. The named packages are fetched
   // even where they are installed: their files refer to each other (redis-server is a link to a program of redis-tools).

@@ -8,7 +8,7 @@ const BUILD = fileURLToPath(new URL('../../tools/build.sh', import.meta.url));
 /** Which module below tools/ is Kubernetes; another version is one variable away. */
 export const KUBERNETES = process.env['KUBERNETES'] || 'kubernetes';
 
-export type Tool = 'coredns' | 'csi-provisioner' | 'csi-sanity' | 'etcd' | 'h2spec' | 'helm' | 'metallb' | 'kubernetes';
+export type Tool = 'coredns' | 'csi-provisioner' | 'csi-sanity' | 'etcd' | 'h2spec' | 'helm' | 'metallb' | 'nfpm' | 'kubernetes';
 
 /** Folder of a Go tool's binaries, built when the cache lacks it. Kubernetes is the version that was asked for, unless one is named. */
 export async function toolFolder(tool: Tool, log: (line: string) => void = () => undefined, kubernetes = KUBERNETES): Promise<string> {

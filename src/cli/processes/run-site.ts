@@ -2,7 +2,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import { RouterApi } from '../../agent/api/router-api.ts';
 import { DEFAULT_PORTS } from '../../api/skupper/names.ts';
-import { VERSION } from '../../version.ts';
+import { BUILD, VERSION } from '../../version.ts';
 import { DEFAULT_ROUTER, layoutOf, requireLabel, routerFiles, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { announceRouter, leadingRouters, lockRouter, withdrawRouter } from '../../platform/linux/routers.ts';
 import { serveApi } from '../../platform/linux/router-api.ts';
@@ -92,7 +92,15 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     ready: () => unready(),
   });
   const inNetwork = network === undefined ? {} : { network, ...announcedAliases(process.env['EARSHOT_ALIASES']) };
-  await announceRouter(layout, { pid: process.pid, router, httpPort: telemetry.port, startedAt, version: VERSION, ...inNetwork });
+  await announceRouter(layout, {
+    pid: process.pid,
+    router,
+    httpPort: telemetry.port,
+    startedAt,
+    version: VERSION,
+    ...(BUILD && { commit: BUILD.commit }),
+    ...inNetwork,
+  });
   try {
     const { memory } = options;
     const start: typeof startRouter = (config, hooks, given) => startRouter(config, hooks, { ...given, memory });

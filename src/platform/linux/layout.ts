@@ -66,6 +66,8 @@ export interface RunningRouter {
   /** RFC 3339. */
   readonly startedAt: string;
   readonly version: string;
+  /** Commit of a released program; undefined if it runs from a checkout. */
+  readonly commit?: string;
   /** Container network; undefined for routers on the machine's own network, which manage the site. */
   readonly network?: string;
   /** Names of the router in that network, if they are known. */

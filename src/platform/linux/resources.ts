@@ -1,4 +1,5 @@
 /** Resources of a namespace in directories of a machine: users write `input/resources`, the running process writes `runtime/resources`. */
+import { BUILD, VERSION } from '../../version.ts';
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import { markedStale } from '../../agent/stale-status.ts';
 import { validateResource } from '../../api/skupper/validate.ts';
@@ -80,14 +81,23 @@ async function aboutOf(layout: NamespaceLayout): Promise<About> {
   const [routers, problems] = await Promise.all([runningRouters(layout), readProblems(layout)]);
   return {
     kept: ['Directory', layout.root],
-    running: routers.map(({ router, pid, version, network }) => {
+    running: routers.map(({ router, pid, version, commit, network }) => {
       const where = network === undefined ? '' : ` in the network ${network}`;
-      return `${router}${where} (process ${pid}, version ${version})`;
+      const isOther = version !== VERSION || commit !== BUILD?.commit;
+      const advice = isOther
+        ? `; another build than this command, ${buildText(VERSION, BUILD?.commit)}: restart the site after an upgrade`
+        : '';
+      return `${router}${where} (process ${pid}, version ${isOther ? buildText(version, commit) : version}${advice})`;
     }),
     routers,
     problems,
     troubles: { title: `Problems with files below ${layout.input.root}`, lines: problems.map(locationText) },
   };
+}
+
+/** For example `0.1.0 (5d5bcbbb)`. */
+function buildText(version: string, commit: string | undefined): string {
+  return `${version}${commit === undefined ? '' : ` (${commit.slice(0, 8)})`}`;
 }
 
 function notRunning(namespace: string): string {
