@@ -127,7 +127,7 @@ test('the tarball runs from /opt by a link', async (t) => {
   assert.match(await west.sh('cd / && earshot version'), new RegExp(`commit: +${NEW.commit}`));
   await west.sh('earshot site create west');
   const stop = await west.start();
-  assert.match(await west.sh('earshot status'), /Site +west/);
+  assert.match(await west.sh('earshot status'), /Site: +west/);
   await stop();
 });
 
