@@ -20,6 +20,7 @@ import { ConfiguredLinks } from './link/configured-links.ts';
 import type { Hello } from './link/session/hello.ts';
 import type { LinkHost, Peer } from './link/host.ts';
 import type { Link } from './link/link.ts';
+import { linkFields } from './link/link-log.ts';
 import { Links } from './link/links.ts';
 import { Memory } from '../memory/memory.ts';
 import { LoopQuota, PeerLoopQuotas } from '../limits/loop/loop-quota.ts';
@@ -294,7 +295,7 @@ class JoinedRouter implements Router, LinkHost {
         const leaves = step.rest.split(' ').some((router) => siteOf(router) !== siteOf(step.next));
         const onward = { ...head, fields: { ...head.fields, [ROUTE_FIELD]: step.rest } };
         const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, leaves, to, handler, whose);
-        return relay(stream, onward, open, this.relayed, { memory: this.memory, ...whose }, this.#passing);
+        return relay(stream, onward, open, this.relayed, { memory: this.memory, log: this.log, ...whose }, this.#passing);
       }
     }
   }
@@ -332,8 +333,8 @@ class JoinedRouter implements Router, LinkHost {
 
   readonly events = {
     onUp: (link: Link): void => {
-      const { id, router, peer, cost, dialed } = link;
-      this.#linkLog.of(link.owner).info({ link: id, router, site: peer.site.name, cost, dialed }, 'adjacent router');
+      const { cost, dialed, silentSince } = link;
+      this.#linkLog.of(link.owner).info({ ...linkFields(link), cost, dialed, silentSince }, 'adjacent router');
       this.#feed.up(link);
       this.#siblingLinks.up(link);
       this.#siblingParts.up(link);
@@ -344,7 +345,7 @@ class JoinedRouter implements Router, LinkHost {
     },
     onDown: (link: Link): void => {
       this.links.delete(link);
-      this.#linkLog.of(link.owner).info({ link: link.id, router: link.router, reason: link.reason }, 'adjacency ended');
+      this.#linkLog.of(link.owner).info({ ...linkFields(link), reason: link.reason }, 'adjacency ended');
       this.#feed.down(link);
       this.#siblingLinks.down(link);
       this.#siblingParts.down(link);
@@ -355,13 +356,19 @@ class JoinedRouter implements Router, LinkHost {
       if (link.state === 'up') this.#feed.up(link);
     },
     onSilence: (link: Link): void => {
-      const { id, router, isSilent, silentSince } = link;
-      this.#linkLog.of(link.owner).info({ link: id, router, silentSince }, isSilent ? 'link silent' : 'link is silent no more');
+      const { isSilent, silentSince } = link;
+      this.#linkLog.of(link.owner).info({ ...linkFields(link), silentSince }, isSilent ? 'link silent' : 'link is silent no more');
       this.#feed.up(link);
       this.#configured.linkSilence(link);
       this.changed();
     },
-    onLeaving: (link: Link): void => this.#configured.linkLeaving(link),
+    onClosed: (link: Link, reason: string): void => {
+      if (this.log.isLevelEnabled('debug')) this.log.debug({ ...linkFields(link), reason }, 'link closed');
+    },
+    onLeaving: (link: Link): void => {
+      if (this.log.isLevelEnabled('debug')) this.log.debug(linkFields(link), 'link draining: the other end is shutting down');
+      this.#configured.linkLeaving(link);
+    },
   };
 
   /** Also ends connections that lead to the revoked sites or pass through them. */

@@ -4,7 +4,7 @@ import { limitTable } from '../limits/table.ts';
 
 const LINES = limitTable.logLines.value;
 
-/** Limits log lines that any client can cause: a client of an open port must not fill a disk. */
+/** Limits log lines that any client can cause: a client of an open port must not fill a disk. Lines beyond are at debug. */
 export class RateLimitedLog {
   readonly #log: Logger;
   readonly #clock: () => number;
@@ -37,6 +37,7 @@ export class RateLimitedLog {
   #say(level: 'error' | 'warn' | 'info', fields: Readonly<Record<string, unknown>>, message: string): void {
     if (!this.#lines.take(this.#clock())) {
       this.#withheld += 1;
+      this.#log.debug(fields, message);
       return;
     }
     this.#log[level](this.#withheld === 0 ? fields : { ...fields, withheld: this.#withheld }, message);

@@ -78,6 +78,7 @@ export class FuzzedHost implements LinkHost {
       this.links.delete(link);
       this.#send(this.#routing.adjacencyDown(link.id, NOW));
     },
+    onClosed: (): void => {},
     onSilence: (): void => {},
     onLeaving: (): void => {},
     onCost: (link: Link): void => {
@@ -102,7 +103,7 @@ export class FuzzedHost implements LinkHost {
       const whose = { owner, key: head.authority };
       const onward = { ...head, fields: { ...writeVia(head.fields, from, SITES[0].site.id), [ROUTE_FIELD]: step.rest } };
       const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, false, to, handler, whose);
-      return relay(stream, onward, open, this.relayed, { memory: this.memory, ...whose });
+      return relay(stream, onward, open, this.relayed, { memory: this.memory, log: this.log, ...whose });
     }
     const user = new StreamUser(this.#random, false);
     user.stream = stream;

@@ -11,6 +11,8 @@ export interface LinkEvents {
   onUp(link: Link): void;
   /** The link accepts no new streams any more. Called once, even if it never was up. */
   onDown(link: Link): void;
+  /** All its connections have ended. Called once, after `onDown`. */
+  onClosed(link: Link, reason: string): void;
   /** The cost has changed. */
   onCost(link: Link): void;
   /** The link is up, and has become silent or is no longer silent. */
@@ -21,6 +23,8 @@ export interface LinkEvents {
 
 export interface LinkOptions {
   readonly id: string;
+  /** Name of a link that this end dialed. */
+  readonly name?: string | undefined;
   /** Hello of the other end, with its proved identity. */
   readonly peer: Hello;
   readonly dialed: boolean;
@@ -46,6 +50,7 @@ export interface LinkOptions {
  */
 export class Link {
   readonly id: string;
+  readonly name: string | undefined;
   readonly peer: Hello;
   readonly dialed: boolean;
   readonly address: string | undefined;
@@ -70,6 +75,7 @@ export class Link {
 
   constructor(options: LinkOptions) {
     this.id = options.id;
+    this.name = options.name;
     this.peer = options.peer;
     this.dialed = options.dialed;
     this.address = options.address;
@@ -184,11 +190,12 @@ export class Link {
 
   /** One of its connections has ended. */
   gone(connection: Connection, reason: string): void {
-    this.#connections.delete(connection);
+    const wasOpen = this.#connections.delete(connection);
     const at = this.#senders.indexOf(connection);
     if (at !== -1) this.#senders.splice(at, 1);
     // Each direction needs a connection. The remaining one serves its open streams.
     this.retire(reason);
+    if (wasOpen && this.#connections.size === 0) this.#events.onClosed(this, reason);
   }
 
   /** Closes in order: no new streams, open ones finish, and then the connections close. */

@@ -3,8 +3,12 @@ import { ErrorCode } from '../../http2/errors.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 import { ConnectionHalf, type ByteCount } from '../connection-half.ts';
+import { logConnection } from '../connection-log.ts';
+import { idGiven, originGiven } from '../local/connection-id.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import { LinkError } from './link-errors.ts';
 import { refuse } from './refusal.ts';
+import { ROUTE_FIELD } from '../wire.ts';
 
 /** Counts of relayed connections, for metrics. */
 export interface RelayCounts extends ByteCount {
@@ -21,8 +25,9 @@ export interface LiveRelay {
   cut(): void;
 }
 
-/** Memory accounting and the owner it counts against. */
+/** Memory accounting, the owner it counts against, and the log. */
 interface Share extends ShareOwner {
+  readonly log: Logger;
   readonly memory: Pick<Memory, 'add' | 'delete'>;
 }
 
@@ -44,6 +49,7 @@ class Relay implements LiveRelay {
   readonly #from: Stream;
   readonly #counts: RelayCounts;
   readonly #memory: Pick<Memory, 'add' | 'delete'>;
+  readonly #log: Logger;
   readonly #live: Set<LiveRelay>;
   readonly #client = new ConnectionHalf();
   readonly #server = new ConnectionHalf();
@@ -53,6 +59,7 @@ class Relay implements LiveRelay {
     this.head = head;
     this.#counts = counts;
     this.#memory = share.memory;
+    this.#log = share.log;
     this.#client.owner = share.owner;
     this.#client.key = share.key;
     this.#live = live;
@@ -95,20 +102,40 @@ class Relay implements LiveRelay {
   #answer(answer: ResponseHead): void {
     if (answer.status >= 200 && answer.status < 300) {
       this.#from.respond(answer);
-      ConnectionHalf.join(this.#client, this.#server, { toServer: this.#counts, toClient: this.#counts }, () => this.#finish());
+      this.#join();
       return;
     }
     this.#server.abandon(ErrorCode.CANCEL);
-    this.#refused();
+    this.#refused(answer.status);
     this.#from.respond(answer, { end: true });
   }
 
+  #join(): void {
+    const all = { toServer: this.#counts, toClient: this.#counts };
+    const logged = this.#log.isLevelEnabled('debug') ? logConnection(this.#log, all, this.#about, this.#path) : undefined;
+    ConnectionHalf.join(this.#client, this.#server, logged?.counts ?? all, (reset) => {
+      logged?.ended(reset);
+      this.#finish();
+    });
+  }
+
+  /** Fields of log lines. */
+  get #about() {
+    return { connection: idGiven(this.head.fields), routingKey: this.head.authority, role: 'relay' } as const;
+  }
+
+  get #path(): Readonly<Record<string, unknown>> {
+    const { fields } = this.head;
+    return { from: originGiven(fields), to: fields[ROUTE_FIELD]?.split(' ').at(-1) };
+  }
+
   #fail(): void {
-    this.#refused();
+    this.#refused(502);
     refuse(this.#from, 502, 'connection_terminated');
   }
 
-  #refused(): void {
+  #refused(status: number): void {
+    if (this.#log.isLevelEnabled('debug')) this.#log.debug({ ...this.#about, ...this.#path, status }, 'connection refused');
     this.#counts.failed += 1;
     this.#finish();
     this.#client.drop();

@@ -20,7 +20,8 @@ import { failure, fieldsOf, statusOf, type Failure } from './failure.ts';
 import type { MetricsByKey, Role } from './key-metrics.ts';
 import { LiveConnections } from './live-connections.ts';
 import { ConnectAttempt, type Candidates, type IsSilent, type ConnectAttemptContext } from './connect-attempt.ts';
-import { ConnectionHalf } from '../connection-half.ts';
+import { ConnectionHalf, type Counts } from '../connection-half.ts';
+import { logConnection, type LoggedConnection } from '../connection-log.ts';
 import { resetSocket, SocketEndpoint } from './socket-endpoint.ts';
 
 export interface ConnectionsOptions extends Pick<LocalSideOptions, 'log' | 'site' | 'open' | 'budget'> {
@@ -31,6 +32,8 @@ export interface ConnectionsOptions extends Pick<LocalSideOptions, 'log' | 'site
   readonly memory: DestinationHealth;
   readonly view: ChoiceView;
   readonly isSilent: IsSilent;
+  /** Returns the name of a site, for logs; undefined if unknown. */
+  readonly siteName: (siteId: string) => string | undefined;
   /** Returns the number of owners that have shares of the sockets here (`shareOf`), with or without connections. */
   readonly shares: () => number;
 }
@@ -240,23 +243,18 @@ export class Connections {
         const { routingKey, to } = candidate;
         if (to.path.length > 0) client.sitesOnRoute = client.sitesOnRoute.length === 0 ? to.path : [...client.sitesOnRoute, ...to.path];
         const counted = this.#options.metrics.of(routingKey, role);
-        const logged = log.isLevelEnabled('debug');
         counted.opened += 1;
         counted.open += 1;
         this.#options.memory.opened(routingKey, to.router);
-        counted.connectTime.observe((performance.now() - begun) / 1000);
-        if (logged) log.debug({ connection: id, routingKey, to: to.router, ...request.about() }, 'connection opened');
+        const milliseconds = performance.now() - begun;
+        counted.connectTime.observe(milliseconds / 1000);
+        const logged = log.isLevelEnabled('debug') ? this.#logOpened(request, candidate, milliseconds, counted) : undefined;
         request.opened(server, candidate);
-        ConnectionHalf.join(client, server, counted, (reason) => {
+        ConnectionHalf.join(client, server, logged?.counts ?? counted, (reason) => {
           counted.open -= 1;
           this.#options.memory.closed(routingKey, to.router);
           this.#live.delete(client);
-          if (!logged) return;
-          const milliseconds = Math.round(performance.now() - begun);
-          log.debug(
-            { connection: id, routingKey, milliseconds, ...(reason === undefined ? {} : { reset: reason.reason }) },
-            'connection ended',
-          );
+          logged?.ended(reason);
         });
         this.#live.joined(client);
         // The site may have been revoked while the connection was being opened.
@@ -269,13 +267,20 @@ export class Connections {
         const entry = { connection: id, routingKey: request.routingKey, reason: why.code, ...request.about() };
         const text = `connection refused: ${why.message}`;
         // Rate-limited: peers and clients can cause these lines as often as they like.
-        if (why.code === 'client-gone' || log.isLevelEnabled('debug')) log.debug(entry, text);
+        if (why.code === 'client-gone') log.debug(entry, text);
         else this.#ration.info(entry, text);
         request.failed(why);
       },
     });
     this.#openings.add(opening);
     request.begin(bounded('connection/start', () => opening.start(), opening.broken));
+  }
+
+  #logOpened({ id, role, origin, about }: OpenRequest, { routingKey, to }: Candidate, took: number, all: Counts): LoggedConnection {
+    const { log, siteName } = this.#options;
+    const site = siteName(role === 'listener' ? siteOf(to.router) : origin);
+    const opened = { from: origin, to: to.router, site, milliseconds: Math.round(took), ...about() };
+    return logConnection(log, all, { connection: id, routingKey, role }, opened);
   }
 }
 

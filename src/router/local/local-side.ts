@@ -117,6 +117,7 @@ export class LocalSide implements AsyncDisposable {
       log: options.log,
       site: options.site,
       self: options.routing.self,
+      siteName: (id) => options.routing.site(id)?.name,
       limits,
       connectors: this.#connectors,
       metrics: this.#metrics,

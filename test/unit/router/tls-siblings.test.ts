@@ -159,7 +159,16 @@ async function attempt({ who, ports, bundles }: Attempt, opened: (link: Link) =>
   const ended = Promise.withResolvers<void>();
   using host = linkHost(
     { ...who, router: 'zero' },
-    { events: { onUp: opened, onDown: () => ended.resolve(), onCost: () => {}, onSilence: () => {}, onLeaving: () => {} } },
+    {
+      events: {
+        onUp: opened,
+        onDown: () => ended.resolve(),
+        onClosed: () => {},
+        onCost: () => {},
+        onSilence: () => {},
+        onLeaving: () => {},
+      },
+    },
   );
   const contexts = bundles.map((tls) => openBundle(tls, 'client'));
   const dial: OutgoingOptions['dial'] = (protocol, deadline, signal) => {

@@ -12,6 +12,7 @@ import { readCost, readHello, routerOf, writeHello, type Hello } from '../sessio
 import type { LinkHost, Peer } from '../host.ts';
 import type { PeerCertificate } from '../peer-certificate.ts';
 import { Link } from '../link.ts';
+import { linkFields } from '../link-log.ts';
 import { linkMetrics } from '../link-metrics.ts';
 import { OneMessage } from '../session/one-message.ts';
 import { refuse, refuseLink, refusalOf, UNREVOKE } from '../refusal.ts';
@@ -231,6 +232,7 @@ export class Incoming implements Placed {
     this.#link = link;
     link.add(this.#connection, false);
     host.links.add(link);
+    if (host.log.isLevelEnabled('debug')) host.log.debug({ ...linkFields(link), address: this.address }, 'link connected');
     stream.respond({ status: 200, fields: {} });
     routing.send(writeHello(host.hello(hello.link), host.siteKey, this.#connection.ours));
   }
@@ -346,6 +348,8 @@ export class Incoming implements Placed {
     this.#proved(hello);
     this.#link = link;
     link.add(this.#connection, true);
+    const { log } = this.#options.host;
+    if (log.isLevelEnabled('debug')) log.debug({ ...linkFields(link), address: this.address }, 'link attached');
     // Shows the peer that the connection has joined the link.
     stream.end();
     link.up();

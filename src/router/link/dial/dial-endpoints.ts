@@ -67,6 +67,8 @@ export abstract class KnownTarget implements DialTarget {
 
 export interface OpenOptions {
   readonly host: LinkHost;
+  /** Name of the link, for logs. */
+  readonly name?: string;
   readonly target: DialTarget;
   /** Peer to try after all others: a peer that fell silent may still answer, and would keep the link from a reachable endpoint. */
   readonly last: string | undefined;
@@ -121,7 +123,7 @@ class Race {
   }
 
   async #try(endpoint: DialEndpoint): Promise<void> {
-    const { host, target, onLearned, onSlow, signal } = this.#options;
+    const { host, name, target, onLearned, onSlow, signal } = this.#options;
     const { peer, site, dial } = endpoint;
     let [hasNext, isSlow, hasTcp] = [false, false, false];
     const goOn = (): void => {
@@ -144,6 +146,7 @@ class Race {
       const attempt = AbortSignal.any([signal, this.#over.signal]);
       const opened = await openLink({
         host,
+        name,
         peer,
         expected: target.router,
         site,

@@ -387,7 +387,7 @@ export class Dialer {
       if (attempt.signal.aborted) return;
       const [host, last, learned, onLearned, { signal }] = [this.#host, this.#silentPeer, this.#learned, this.#onLearned, attempt];
       const onSlow = (peer: string, hasTcp: boolean): void => this.#reportSlow(peer, hasTcp);
-      const { opened, peer } = await openFirst({ host, target, last, learned, onLearned, onSlow, signal });
+      const { opened, peer } = await openFirst({ host, name: this.name, target, last, learned, onLearned, onSlow, signal });
       if (attempt.signal.aborted) {
         opened.link.cut(new LinkError('closed', 'The link was given up.'));
         return;

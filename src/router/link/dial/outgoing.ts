@@ -11,6 +11,7 @@ import { readHello, routerOf, writeHello, type Hello } from '../session/hello.ts
 import type { LinkHost } from '../host.ts';
 import type { RouterId } from '../../../routing/contract.ts';
 import { Link } from '../link.ts';
+import { linkFields } from '../link-log.ts';
 import { OneMessage } from '../session/one-message.ts';
 import { refusalIn, refusalOf, refuse, waysOn } from '../refusal.ts';
 import { RoutingStream, type RoutingStreamEvents } from '../session/routing-stream.ts';
@@ -33,6 +34,8 @@ export interface OutgoingOptions {
   readonly onLearned?: ((learned: Learned) => void) | undefined;
   readonly cost: number;
   readonly id: string;
+  /** Name of the link, for logs. */
+  readonly name?: string | undefined;
   /** Opens a connection for requests in the given direction. */
   readonly dial: (protocol: string, deadline: number, signal: AbortSignal) => Promise<Socket>;
   readonly signal: AbortSignal;
@@ -57,13 +60,15 @@ const REVERSE_ATTEMPTS = 64;
  * reach the same router. @throws LinkError
  */
 export async function openLink(options: OutgoingOptions): Promise<OpenedLink> {
+  const { host, id, name, peer } = options;
   const opening = new Outgoing(options);
   try {
     await opening.open();
     return opening;
   } catch (error) {
     if (!(error instanceof LinkError)) reportInternalError('link/open', error);
-    const reason = connectError(error, options.peer);
+    const reason = connectError(error, peer);
+    host.log.debug({ link: id, linkName: name, peer, error: reason }, 'link attempt failed');
     opening.abandon(reason);
     throw reason;
   }
@@ -116,6 +121,8 @@ class Outgoing implements OpenedLink {
   }
 
   async open(): Promise<void> {
+    const { host, id, name, peer } = this.#options;
+    host.log.debug({ link: id, linkName: name, peer }, 'link dialing');
     const socket = await this.#dial(FORWARD);
     this.#certificate = certificateOf(socket);
     const forward = this.#connect(socket, 'client', (stream) => refuse(stream, 404, 'http_request_error'));
@@ -123,7 +130,9 @@ class Outgoing implements OpenedLink {
     await this.#unlessEnded(this.#exchangeHellos(forward));
     const link = this.link;
     link.add(forward, true);
+    if (host.log.isLevelEnabled('debug')) host.log.debug({ ...linkFields(link), peer }, 'link connected');
     await this.#unlessEnded(this.#openReverse(link));
+    if (host.log.isLevelEnabled('debug')) host.log.debug(linkFields(link), 'link attached');
     if (link.state !== 'joining')
       throw new LinkError('closed', `The link to ${this.#options.peer} ended before it was up: ${link.reason}.`);
     // A party revoked in the meantime was not yet among the links that a revocation ends.
@@ -164,7 +173,7 @@ class Outgoing implements OpenedLink {
   }
 
   async #exchangeHellos(forward: Connection): Promise<void> {
-    const { host, id, cost, peer } = this.#options;
+    const { host, id, name, cost, peer } = this.#options;
     const answered = Promise.withResolvers<Hello>();
     const events: RoutingStreamEvents = {
       onHello: (message) => answered.resolve(readHello(message, forward.theirs)),
@@ -198,6 +207,7 @@ class Outgoing implements OpenedLink {
       this.#check(hello);
       this.#link = new Link({
         id,
+        name,
         peer: hello,
         dialed: true,
         owner: this.#owner,

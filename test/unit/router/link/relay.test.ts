@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { LinkError } from '../../../../src/router/link/link-errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../../../src/http2/contract.ts';
 import { relay } from '../../../../src/router/link/relay.ts';
+import { silentLog } from '../../support/log-lines.ts';
 import { roomy } from '../support/memory.ts';
 
 /** A stream that notes what it is told. */
@@ -55,7 +56,7 @@ function joined(): {
       return to;
     },
     counts,
-    { memory: roomy(), owner: 'site' },
+    { memory: roomy(), log: silentLog, owner: 'site' },
   );
   assert.ok(outgoing !== undefined);
   return { from, to, incoming, outgoing, counts };
@@ -147,7 +148,7 @@ describe('a relay', () => {
         throw new LinkError('closed', 'No link.');
       },
       counts,
-      { memory: roomy(), owner: 'site' },
+      { memory: roomy(), log: silentLog, owner: 'site' },
     );
     assert.deepEqual(from.calls, ['respond 502 end']);
     assert.deepEqual(counts, { open: 0, total: 0, failed: 1, bytes: 0 });

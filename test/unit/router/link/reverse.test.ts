@@ -135,6 +135,7 @@ describe('a link that ends as soon as it is up', () => {
     using host = linkHost(siteConfig('dialer'), {
       events: {
         onUp: () => {},
+        onClosed: () => {},
         onDown: (link) => {
           dialer.current?.linkDown(link);
           losses += 1;

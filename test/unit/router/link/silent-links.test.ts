@@ -38,6 +38,7 @@ async function opened(manners: Manners = {}): Promise<Opened> {
     events: {
       onUp: (link) => void up.push(link),
       onDown: (link) => dialer.linkDown(link),
+      onClosed: () => {},
       onCost: () => {},
       onSilence: (link) => dialer.linkSilence(link),
       onLeaving: () => {},

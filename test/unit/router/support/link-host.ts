@@ -25,7 +25,7 @@ export function linkHost({ site, siteKey, router, edge }: RouterConfig, changes:
     dials: new LoopQuota(() => 1),
     messageTime: new KeyedCpuBudget(messageTime.part, messageTime.burst),
     hooks: {},
-    events: { onUp: () => {}, onDown: () => {}, onCost: () => {}, onSilence: () => {}, onLeaving: () => {} },
+    events: { onUp: () => {}, onDown: () => {}, onClosed: () => {}, onCost: () => {}, onSilence: () => {}, onLeaving: () => {} },
     draining: false,
     hello: (link) => ({ versions: [1], router, site, edge, link }),
     isRevoked: () => false,
