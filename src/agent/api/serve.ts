@@ -4,11 +4,19 @@ import { once } from 'node:events';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { ApiAnswer, RouterApi } from './router-api.ts';
 
-/** Serves a router's API on a Unix socket of mode 0600. Every process that can open the socket has access. */
-export async function serveRouterApi(api: RouterApi, socket: string): Promise<AsyncDisposable> {
+/**
+ * Serves a router's API on a Unix socket of mode 0600. Every process that can open the socket has access.
+ * @param metrics answers `/metrics`: other processes may not reach the port for metrics of a router in a container
+ */
+export async function serveRouterApi(
+  api: RouterApi,
+  socket: string,
+  metrics?: (response: ServerResponse) => void,
+): Promise<AsyncDisposable> {
   const serve: RequestListener = (request, response) => {
     // Requests have no body. Discard one that comes anyway.
     request.resume();
+    if (metrics !== undefined && request.method === 'GET' && request.url === '/metrics') return metrics(response);
     answerWith(api.answer({ method: request.method ?? '', target: request.url ?? '' }), response);
   };
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000 });

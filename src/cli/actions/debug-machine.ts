@@ -8,7 +8,7 @@ import { VERSION } from '../../version.ts';
 import { readText } from '../../files/durable.ts';
 import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { locationText } from '../../platform/linux/report.ts';
-import { askRouter } from '../../platform/linux/router-api.ts';
+import { askRouter, askRouterText } from '../../platform/linux/router-api.ts';
 import { runningRouters } from '../../platform/linux/routers.ts';
 import { readProblems } from '../../platform/linux/runtime-resources.ts';
 import { messageOf } from '../../telemetry/log.ts';
@@ -127,10 +127,25 @@ async function certificates(layout: NamespaceLayout): Promise<readonly object[]>
 
 async function metrics(layout: NamespaceLayout): Promise<readonly ArchiveFile[]> {
   const routers = await runningRouters(layout);
-  const parts = routers.flatMap(({ router, httpPort }) =>
-    ['metrics', 'readyz'].map(async (page) => ({ path: `routers/${router}/${page}.txt`, content: await pageOf(httpPort, page) })),
-  );
-  return Promise.all(parts);
+  const parts = routers.map(async ({ router, httpPort, network }) => {
+    // The loopback address of a container network is not the one of the machine.
+    const pages = network === undefined ? ['metrics', 'readyz'] : ['metrics'];
+    return Promise.all(
+      pages.map(async (page) => ({
+        path: `routers/${router}/${page}.txt`,
+        content: network === undefined ? await pageOf(httpPort, page) : await metricsOf(layout, router),
+      })),
+    );
+  });
+  return (await Promise.all(parts)).flat();
+}
+
+async function metricsOf(layout: NamespaceLayout, router: string): Promise<string> {
+  try {
+    return (await askRouterText(layout, router, '/metrics')).slice(0, most.bytes);
+  } catch (error) {
+    return `could not be read: ${messageOf(error)}\n`;
+  }
 }
 
 async function pageOf(port: number, page: string): Promise<string> {

@@ -14,7 +14,7 @@ import { openFilesLimit } from '../../telemetry/open-files.ts';
 import { memoryLimit } from '../../memory/limit.ts';
 import { startRouter } from '../../router/router.ts';
 import { bounded, logInternalErrors } from '../../telemetry/boundary.ts';
-import { serveTelemetry } from './telemetry-http.ts';
+import { answerMetrics, serveTelemetry } from './telemetry-http.ts';
 import { createLogger, type LogLevel, type Logger } from '../../telemetry/log.ts';
 import { reportMissingInternals } from '../../net/node-internals.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
@@ -83,7 +83,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     control: { reload, stop: () => asked.abort() },
     now: Date.now,
   });
-  await using _api = await serveApi(layout, router, api, log);
+  await using _api = await serveApi(layout, router, api, log, answerMetrics);
   await using telemetry = await serveTelemetry({
     port: options.httpPort,
     avoid: Object.values(DEFAULT_PORTS),

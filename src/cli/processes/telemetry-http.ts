@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server as HttpServer } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server as HttpServer, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { createServer as createDoor, type Server, type Socket } from 'node:net';
 import { duplexPair, type Duplex } from 'node:stream';
@@ -57,11 +57,7 @@ export async function serveTelemetry(options: {
       response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain; charset=utf-8' });
       response.end(`${problem ?? 'ok'}\n`);
     } else if (path === '/metrics' && options.metrics !== false) {
-      const answer = async (): Promise<void> => {
-        const text = await renderings.latest();
-        response.writeHead(200, { 'content-type': metrics.contentType }).end(text);
-      };
-      detached('request/metrics', answer, () => response.writeHead(500).end());
+      answerMetrics(response);
     } else {
       response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' });
       response.end('not found; this port serves /metrics, /livez and /readyz\n');
@@ -69,6 +65,15 @@ export async function serveTelemetry(options: {
   };
   const listening = await listen(serve, options);
   return { port: portOf(listening.door), [Symbol.asyncDispose]: () => close(listening) };
+}
+
+/** Answers a request for metrics. */
+export function answerMetrics(response: ServerResponse): void {
+  const answer = async (): Promise<void> => {
+    const text = await renderings.latest();
+    response.writeHead(200, { 'content-type': metrics.contentType }).end(text);
+  };
+  detached('request/metrics', answer, () => response.writeHead(500).end());
 }
 
 async function listen(

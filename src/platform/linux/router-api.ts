@@ -10,11 +10,17 @@ import { routerFiles, type NamespaceLayout, type RunningRouter } from './layout.
 import { LONGEST_SOCKET_PATH } from './routers.ts';
 
 /** A failure to open the socket does not affect the router. */
-export async function serveApi(layout: NamespaceLayout, router: string, api: RouterApi, log: Logger): Promise<AsyncDisposable> {
+export async function serveApi(
+  layout: NamespaceLayout,
+  router: string,
+  api: RouterApi,
+  log: Logger,
+  metrics?: Parameters<typeof serveRouterApi>[2],
+): Promise<AsyncDisposable> {
   const { api: socket } = routerFiles(layout, router);
   try {
     if (Buffer.byteLength(socket) > LONGEST_SOCKET_PATH) throw new Error(`its path has more than ${LONGEST_SOCKET_PATH} bytes`);
-    return await serveRouterApi(api, socket);
+    return await serveRouterApi(api, socket, metrics);
   } catch (error) {
     log.warn({ socket }, `the router API cannot be served: ${messageOf(error)}`);
     return { [Symbol.asyncDispose]: () => Promise.resolve() };
@@ -34,6 +40,16 @@ export async function tellRouter(layout: NamespaceLayout, running: RunningRouter
 
 /** Returns the response of a path of a router's API. @throws Error if there is no response or an error response */
 export async function askRouter(layout: NamespaceLayout, router: string, path: string, method: 'GET' | 'POST' = 'GET'): Promise<unknown> {
+  return JSON.parse(await askRouterText(layout, router, path, method));
+}
+
+/** The same for `/metrics`, which is text. */
+export async function askRouterText(
+  layout: NamespaceLayout,
+  router: string,
+  path: string,
+  method: 'GET' | 'POST' = 'GET',
+): Promise<string> {
   const { api: socketPath } = routerFiles(layout, router);
   const asked = request({ socketPath, path, method, agent: false, signal: AbortSignal.timeout(PATIENCE) });
   asked.end();
@@ -41,7 +57,7 @@ export async function askRouter(layout: NamespaceLayout, router: string, path: s
   const said = await text(response);
   const { statusCode = 0 } = response;
   if (statusCode >= 300) throw new Error(`the response has status ${statusCode}: ${said.slice(0, 200)}`);
-  return JSON.parse(said);
+  return said;
 }
 
 /** Milliseconds. */

@@ -27,7 +27,10 @@ export function observeListener(listener: Listener, view: View): ListenerStatus 
       ? done
       : waiting('no-connector', lostWords(state, view) ?? `no connector of routing key ${quoted(listener.spec.routingKey)} can be reached`),
   };
-  return { ...statusOf(conditions, view, { needs: [named(listener, view), served(state, view)] }), hasMatchingConnector: reachable };
+  return {
+    ...statusOf(conditions, view, { needs: [router.kind === 'done' ? named(listener, view) : done, served(state, view)] }),
+    hasMatchingConnector: reachable,
+  };
 }
 
 export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKeyListenerStatus {
@@ -53,7 +56,11 @@ export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKe
   const weights = Object.fromEntries(reachableKeys.map((key) => [key, weighted?.routingKeys[key] ?? 0]));
   const strategy =
     priority === undefined ? { weighted: { routingKeysReachable: weights } } : { priority: { routingKeysReachable: reachableKeys } };
-  return { ...statusOf(conditions, view, { needs: [named(listener, view), served(state, view)] }), hasDestination: reachable, strategy };
+  return {
+    ...statusOf(conditions, view, { needs: [router.kind === 'done' ? named(listener, view) : done, served(state, view)] }),
+    hasDestination: reachable,
+    strategy,
+  };
 }
 
 const MOST_LOST = 4;

@@ -10,6 +10,8 @@ export class FakeRouter implements Router {
   /** Routers of other sites. */
   others: RouterState['network'] = [];
   linksOpened = 0;
+  /** Reports of routers of container networks. */
+  siblingParts: RouterState['siblingParts'];
   /** What the other end of a link gives. */
   onRenew: (link: string, request: string) => Promise<IssuedCertificate> = () => Promise.reject(new Error('no link'));
   #reachable: ReadonlySet<string> = new Set();
@@ -42,6 +44,7 @@ export class FakeRouter implements Router {
       linksOpened: this.linksOpened,
       accesses: Object.fromEntries(accesses.map(({ name, port }) => [name, { listening: true, port }])),
       incoming: [],
+      ...(this.siblingParts === undefined ? {} : { siblingParts: this.siblingParts }),
       network: [{ router, site, edge: false, links: [], keys: [] }, ...this.others],
     };
   }

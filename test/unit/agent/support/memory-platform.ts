@@ -15,6 +15,7 @@ import { siteIdOf } from '../../../../src/identity/site-id.ts';
 import { generateSiteKey } from '../../../../src/identity/site-key.ts';
 import type { Revocations, TlsBundle } from '../../../../src/router/contract.ts';
 import type { AnyStatus } from '../../../../src/site/observe/observe.ts';
+import type { NetworkRouter } from '../../../../src/site/networks.ts';
 import type { Reach } from '../../../../src/site/site-endpoints.ts';
 import { keyOf, sortResources, type ResourceKey, type SiteObject } from '../../../../src/site/resources.ts';
 import { authorityOf } from '../../../../src/trust/authority.ts';
@@ -67,7 +68,8 @@ export class MemorySite {
 /** One process of a site, all of it in memory; what it is asked is counted, and can be made to fail or to wait. */
 export class MemoryPlatform implements SitePlatform {
   readonly name = 'memory';
-  readonly capabilities: SitePlatform['capabilities'] = new Set();
+  capabilities: SitePlatform['capabilities'] = new Set();
+  networkRouters: readonly NetworkRouter[] = [];
   readonly defaults: SitePlatform['defaults'] = { verifyHostname: true };
   readonly wording: SitePlatform['wording'] = 'codes';
   readonly namespace = 'west';
@@ -209,6 +211,7 @@ export class MemoryPlatform implements SitePlatform {
     },
     run: () => Promise.resolve([...this.site.running].some((router) => router !== this.router)),
     serving: () => [],
+    networkRouters: () => this.networkRouters,
   };
 
   readonly #offlineLinks: OfflineLinks = {
