@@ -83,7 +83,7 @@ appear. Other differences:
 | | on a machine | in a cluster |
 | --- | --- | --- |
 | \`listener create NAME\` without \`--host\` | listens on all IPv4 addresses | creates a Service of that name |
-| \`connector create NAME\` without a server | connects to a host of that name | to pods with the label \`app=NAME\`; \`--selector\`, \`--workload\` |
+| \`connector create NAME\` without a server | connects to \`localhost\` | to pods with the label \`app=NAME\`; \`--selector\`, \`--workload\` |
 | \`--tls-credentials NAME\` | a directory below \`input/certs\`, also later | a Secret, which must exist |
 | \`link generate\` | one Link, with a certificate for it | a Certificate \`link-SITE\`, and a Link \`link-SITE-GROUP\` for each group of routers; deleting the Certificate ends them |
 | \`token issue\` | redeemed at the site's addresses | redeemed at the controller |

@@ -16,6 +16,7 @@ import { errorReference } from './error-reference.ts';
 import { reference } from './reference.ts';
 import * as skupperTexts from './reference-skupper.ts';
 import * as listenersTexts from './reference-texts.ts';
+import { pageForSkupper } from './skupper-table.ts';
 import { specShapes } from './spec-shapes.ts';
 
 /** The content of each file by its path below the repository. */
@@ -29,6 +30,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ['docs/reference/listeners.md', reference(listeners, listenersTexts)],
     ['docs/reference/skupper.md', reference(skupper, skupperTexts)],
     ['docs/reference/cli.md', cliManual()],
+    ['docs/from-skupper.md', pageForSkupper()],
     ['docs/reference/errors.md', errorReference()],
     ['docs/reference/limits.md', limitReference()],
     ['docs/reference/planted-faults.md', plantedFaultReference()],

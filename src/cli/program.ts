@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { VERSION } from '../version.ts';
 import { addApply } from './commands/apply.ts';
-import { acceptBooleanValues } from './commands/boolean-values.ts';
+import { acceptGoValues } from './commands/boolean-values.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addConnector } from './commands/connector.ts';
 import { addDebug } from './commands/debug.ts';
@@ -15,6 +15,7 @@ import { addRouter } from './commands/router.ts';
 import { addRun } from './commands/run.ts';
 import { addSite } from './commands/site.ts';
 import { addSiteController } from './commands/site-controller.ts';
+import { addSkupperAnswers } from './commands/skupper-answers.ts';
 import { addSystem } from './commands/system.ts';
 import type { Terminal } from './output/terminal.ts';
 import { addToken } from './commands/token.ts';
@@ -61,7 +62,8 @@ export function buildProgram(terminal: Terminal): Command {
   addDebug(program, terminal);
   addCompletion(program, terminal);
   addVersion(program, terminal);
-  acceptBooleanValues(program);
+  addSkupperAnswers(program, terminal);
+  acceptGoValues(program);
   return program;
 }
 

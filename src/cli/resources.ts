@@ -5,8 +5,8 @@ import { kubeconfigFiles } from '../kube/client/kubeconfig-files.ts';
 import type { KubeClient, PodAccess } from '../kube/contract.ts';
 import type { ClusterPlace } from '../platform/kubernetes/resources.ts';
 import { layoutOf } from '../platform/linux/layout.ts';
-import { directoryResources } from '../platform/linux/resources.ts';
-import type { Resources } from '../platform/resources.ts';
+import { directoryResources, ways as machineWays } from '../platform/linux/resources.ts';
+import type { PlatformConventions, Resources } from '../platform/resources.ts';
 import { quoted } from '../text/printable.ts';
 import { CliError } from './errors.ts';
 import { requireOwnNamespace } from './own-namespace.ts';
@@ -18,6 +18,7 @@ import {
   machineFlags,
   machineNamespace,
   type Choice,
+  type MachinePlatform,
   type PlaceWords,
 } from './place.ts';
 
@@ -42,6 +43,18 @@ export async function platformFor(words: PlaceWords): Promise<Choice> {
     isThere(() => layoutOf(machineNamespace(words, env)).root),
   ]);
   return choosePlatform(words, env, { kubeconfigs, hasNamespace, isPod: (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '' });
+}
+
+/** Defaults on the selected platform, without opening it. */
+export async function conventionsFor(words: PlaceWords): Promise<PlatformConventions> {
+  if (isMachine((await platformFor(words)).platform)) return machineWays;
+  return (await import('../platform/kubernetes/ways.ts')).ways;
+}
+
+/** @returns the machine platform that is selected; linux if a cluster is */
+export async function machinePlatformFor(words: PlaceWords): Promise<MachinePlatform> {
+  const { platform } = await platformFor(words);
+  return isMachine(platform) ? platform : 'linux';
 }
 
 /** @throws CliError usage if a cluster is selected, not-found if the namespace belongs to another user */

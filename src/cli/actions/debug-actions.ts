@@ -1,6 +1,6 @@
 /** `debug dump`: one archive of what a platform has of a site, without what is secret. */
 import { rename, writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { extname, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { writeYaml } from '../../text/write-yaml.ts';
 import { redacted, scrubbed, secretsIn } from '../output/redact.ts';
@@ -11,8 +11,9 @@ import { requireOwnNamespace } from '../own-namespace.ts';
 import { isMachine, machineNamespace, type PlaceWords } from '../place.ts';
 import { openCluster, platformFor } from '../resources.ts';
 
-export async function dump(words: PlaceWords, file: string, terminal: Terminal): Promise<void> {
+export async function dump(words: PlaceWords, name: string | undefined, terminal: Terminal): Promise<void> {
   const { namespace, texts, resources: parsed } = await collect(words);
+  const file = archiveName(name, namespace, new Date());
   const secrets = [...new Set(parsed.flatMap(({ values }) => values.flatMap(secretsIn)))];
   const resources = parsed.map(({ path, values }) => ({
     path,
@@ -25,6 +26,12 @@ export async function dump(words: PlaceWords, file: string, terminal: Terminal):
   await rename(draft, resolve(file));
   terminal.out(`Wrote ${file}: ${files.length} files without keys, codes and tokens.\n`);
   terminal.note('It contains names, hosts and routing keys: review it before you share it.\n');
+}
+
+/** Scripts find the archive by this name, as with Skupper. */
+export function archiveName(name = 'skupper-dump', namespace: string, now: Date): string {
+  if (extname(name) !== '') return name;
+  return `${name}-${namespace}-${now.toISOString().replaceAll(/\D/g, '').slice(0, 14)}.tar.gz`;
 }
 
 async function collect(words: PlaceWords): Promise<Collected & { readonly namespace: string }> {

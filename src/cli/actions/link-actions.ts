@@ -7,12 +7,15 @@ import { CliError } from '../errors.ts';
 import { listOf, structured, type OutputFormat } from '../output/output.ts';
 import { requireRunning, waitUntil, type Context } from './waiting.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { quoted } from '../../text/printable.ts';
 import { unreachableText } from '../../site/site-endpoints.ts';
 import { sortActiveFirst } from '../../site/surplus-sites.ts';
 
 export interface GenerateLinkOptions {
   readonly cost?: number;
   readonly host?: string;
+  /** Name of the RouterAccess that the link leads to. Default: any. */
+  readonly name?: string;
   /** Name of the TLS bundle in the output. */
   readonly tlsCredentials?: string;
   /** False if the bundle exists already and is not printed. */
@@ -30,7 +33,8 @@ export async function generateLink(context: Context, name: string | undefined, o
   await requireRunning(resources);
   const documents = await waitUntil(context, 'a link to this site', options.timeout, async () => {
     const sites = sortActiveFirst(await resources.list('Site'));
-    const site = sites.find(({ status }) => (status?.endpoints ?? []).length > 0) ?? sites[0];
+    const found = sites.find(({ status }) => (status?.endpoints ?? []).length > 0) ?? sites[0];
+    const site = found === undefined || options.name === undefined ? found : onlyAccess(found, options.name);
     if ((site?.status?.endpoints ?? []).length === 0) await requireLinkable(resources);
     if (site === undefined) return { waitingFor: 'the namespace has no site' };
     const offered = generateCredential ? await resources.linkTo(site, options.host) : linksWithout(site, options.host);
@@ -44,6 +48,15 @@ export async function generateLink(context: Context, name: string | undefined, o
       ? structured(listOf(printed), 'json')
       : printed.map((document) => `---\n${structured(document, 'yaml')}`).join(''),
   );
+}
+
+/** @throws CliError not-found if the site has other accesses, but not this one */
+function onlyAccess(site: Site, name: string): Site {
+  const all = site.status?.endpoints ?? [];
+  const endpoints = all.filter(({ group }) => group === name);
+  if (all.length === 0 || endpoints.length > 0) return { ...site, status: { ...site.status, endpoints } };
+  const others = [...new Set(all.map(({ group }) => group ?? ''))].map((group) => quoted(group)).join(', ');
+  throw new CliError('not-found', `Links cannot lead to ${quoted(name)}: there is no such RouterAccess. Give one of ${others}.`);
 }
 
 const isLink = (document: object): boolean => new Map(Object.entries(document)).get('kind') === 'Link';

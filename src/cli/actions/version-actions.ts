@@ -8,7 +8,7 @@ import { messageOf } from '../../telemetry/log.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { printable } from '../../text/printable.ts';
 import { BUILD, VERSION } from '../../version.ts';
-import { fieldLines, structured, type OutputFormat } from '../output/output.ts';
+import { fieldLines, structured, table, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { isMachine, type PlaceWords } from '../place.ts';
 import { openCluster, platformFor, type Cluster } from '../resources.ts';
@@ -26,6 +26,28 @@ export async function showVersion(words: PlaceWords, output: OutputFormat | unde
   const { platform } = await platformFor(words);
   const versions = isMachine(platform) ? own : { ...own, ...(await clusterVersions(words)) };
   terminal.out(output === undefined ? fieldLines(Object.entries(versions)) : structured(versions, output));
+}
+
+export interface ManifestRow {
+  /** Image, or path of the program. */
+  readonly component: string;
+  readonly version: string;
+}
+
+/** Images in use, or the program if there are none, with their versions. */
+export async function showManifest(words: PlaceWords, output: OutputFormat | undefined, terminal: Terminal): Promise<void> {
+  const { platform } = await platformFor(words);
+  const { controller, router } = isMachine(platform) ? {} : await clusterVersions(words);
+  const images = [...new Set([controller, router].filter((image) => image !== undefined))].map(imageRow);
+  const components = images.length > 0 ? images : [{ component: process.argv[1] ?? 'earshot', version: VERSION }];
+  const rows = components.map(({ component, version }) => [component, version]);
+  terminal.out(output === undefined ? table(['COMPONENT', 'VERSION'], rows) : structured({ components }, output));
+}
+
+/** Splits an image reference (`HOST:PORT/NAME:TAG` or `NAME@DIGEST`). */
+export function imageRow(image: string): ManifestRow {
+  const [, component = image, version = 'latest'] = /^(.+?)(?:@|:(?=[^/]*$))(.+)$/.exec(image) ?? [];
+  return { component, version };
 }
 
 /** Versions in the cluster, as far as the user's permissions allow, or why they are unknown. */

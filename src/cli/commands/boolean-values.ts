@@ -1,4 +1,4 @@
-/** Converts `--flag=true` and `--flag=false`, which Go programs accept, to the form that commander knows. Pure. */
+/** Converts `--flag=true`, `--flag=false` and `-f=value`, which Go programs accept, to the form that commander knows. Pure. */
 import type { Command, Option } from 'commander';
 
 /** The properties of a commander option that are needed here. */
@@ -10,26 +10,28 @@ const VALUES: ReadonlyMap<string, boolean> = new Map([
   ...['0', 'f', 'F', 'false', 'FALSE', 'False'].map((word) => [word, false] as const),
 ]);
 
-/** Accepts boolean values for this command and all of its subcommands. */
-export function acceptBooleanValues(command: Command): void {
+/** Accepts these forms for this command and all of its subcommands. */
+export function acceptGoValues(command: Command): void {
   const parse = command.parseOptions.bind(command);
-  command.parseOptions = (words) => parse(withoutBooleanValues(words, command.options, (message) => command.error(`error: ${message}`)));
-  command.commands.forEach(acceptBooleanValues);
+  command.parseOptions = (words) => parse(withoutGoValues(words, command.options, (message) => command.error(`error: ${message}`)));
+  command.commands.forEach(acceptGoValues);
 }
 
 /**
- * Rewrites each boolean option to `--flag` or `--no-flag`, or drops it if the default is requested. The last one wins.
+ * Rewrites each boolean option to `--flag` or `--no-flag`, or drops it if the default is requested. The last one wins. A short
+ * option with `=` gets its long form.
  * @param refuse ends the command
  */
-export function withoutBooleanValues(words: readonly string[], flags: readonly Flag[], refuse: (message: string) => never): string[] {
+export function withoutGoValues(words: readonly string[], flags: readonly Flag[], refuse: (message: string) => never): string[] {
   const taken: string[] = [];
   let isValue = false;
   for (const [index, word] of words.entries()) {
     if (word === '--') return [...taken, ...words.slice(index)];
+    const isOfValue = isValue;
     const found = isValue ? undefined : booleanIn(word, flags, refuse);
     isValue = !isValue && flags.some((flag) => flag.required && (flag.long === word || flag.short === word));
     if (found === undefined) {
-      taken.push(word);
+      taken.push(isOfValue ? word : longForm(word, flags));
       continue;
     }
     const { positive, negative, on } = found;
@@ -39,6 +41,13 @@ export function withoutBooleanValues(words: readonly string[], flags: readonly F
     if (said !== undefined) taken.push(said);
   }
   return taken;
+}
+
+/** `-n=west` as `--namespace=west`. */
+function longForm(word: string, flags: readonly Flag[]): string {
+  const [, short, value = ''] = /^(-[A-Za-z])=(.*)$/s.exec(word) ?? [];
+  const long = flags.find((flag) => (flag.required || flag.optional) && flag.short === short)?.long;
+  return short === undefined || long === undefined || long === null ? word : `${long}=${value}`;
 }
 
 interface Found {

@@ -56,7 +56,7 @@ const nameAndPort = [nameOnly, new Argument('<port>', PORT).argParser(servicePor
 
 const options = [
   new Option('-r, --routing-key <key>', 'key by which listeners are found (default at creation: the name)'),
-  new Option('--host <host>', 'name or address of the server (default at creation: the name; in a cluster, pods by label)'),
+  new Option('--host <host>', 'name or address of the server (default at creation: localhost; in a cluster, pods by label)'),
   new Option('--tls-credentials <name>', 'TLS bundle below input/certs that verifies the server; in a cluster a Secret'),
   new Option('--use-client-cert', 'present the certificate of that bundle to the server'),
   new Option('--no-use-client-cert', 'do not present it'),
@@ -95,17 +95,15 @@ async function selectPods(
 }
 
 /** Spec of a new connector. Its server is given by host or by pod selector; the default depends on the platform. */
-function newSpec({ port, host, selector: pods, ...rest }: SpecChange, name: string, ways?: PlatformConventions): SpecChange {
-  const server = host === undefined && pods === undefined ? (ways?.server(name) ?? { host: name }) : { host, selector: pods };
+function newSpec({ port, host, selector: pods, ...rest }: SpecChange, name: string, ways: PlatformConventions): SpecChange {
+  const server = host === undefined && pods === undefined ? ways.server(name) : { host, selector: pods };
   return { routingKey: name, port, ...server, ...rest };
 }
 
-/** Note about a default server: the name means a connector here, but a host to the resolver. */
 function assumedServer({ host, selector: pods }: SpecChange, name: string, ways: PlatformConventions): string | undefined {
   if (host !== undefined || pods !== undefined) return undefined;
   const { host: server, selector: labels }: SpecChange = ways.server(name);
-  if (server !== undefined)
-    return `Its server is the host ${JSON.stringify(server)}, the name of the connector. Choose another host with --host.`;
+  if (server !== undefined) return `Its server is the host ${JSON.stringify(server)}. Choose another host with --host.`;
   return labels === undefined
     ? undefined
     : `Its servers are the pods with ${JSON.stringify(labels)}. Choose other servers with --selector, --workload or --host.`;

@@ -60,6 +60,7 @@ it expires and its certificate is renewed.`,
   options: [
     cost,
     new Option('--host <host>', 'name or address of this site that the link uses'),
+    new Option('--name <access>', 'RouterAccess that the link leads to (default: any)'),
     new Option('--tls-credentials <name>', 'name of the TLS bundle (in a cluster a Secret) in the output'),
     new Option('--no-generate-credential', 'print only the Link: the other site already has the bundle of --tls-credentials'),
     timeoutOption(),

@@ -15,8 +15,8 @@ export function addListener(program: Command, terminal: Terminal): void {
         'earshot listener create database 5432 --routing-key db --host 127.0.0.1 --wait ready',
       ],
       arguments: nameAndPort,
-      options: options(' (default: 0.0.0.0, which is all IPv4 addresses; in a cluster the name)'),
-      spec: (fields, name, ways) => ({ routingKey: name, host: ways?.listenerHost(name), ...fields }),
+      options: options(INITIAL_HOST),
+      spec: newSpec,
       assumed: assumedHost,
       wait: 'configured',
     }),
@@ -36,16 +36,20 @@ export function addListener(program: Command, terminal: Terminal): void {
       description: 'print a listener and create nothing',
       examples: ['earshot listener generate backend 8080 > backend.yaml'],
       arguments: nameAndPort,
-      // The output may be for a cluster, where the host is the name of a Service.
-      options: options(' (default: the name)'),
-      spec: (fields, name) => ({ routingKey: name, host: name, ...fields }),
+      options: options(INITIAL_HOST),
+      spec: newSpec,
     }),
   ]);
 }
 
 const nameOnly = new Argument('<name>', 'name of the listener');
+const INITIAL_HOST = ' (default: 0.0.0.0, which is all IPv4 addresses; in a cluster the name)';
 const PORT = 'port that clients connect to';
 const nameAndPort = [nameOnly, new Argument('<port>', PORT).argParser(servicePort)];
+
+function newSpec(fields: SpecChange, name: string, ways: PlatformConventions): SpecChange {
+  return { routingKey: name, host: ways.listenerHost(name), ...fields };
+}
 
 /** Note about the default host: users may not expect a port that is open to other machines. */
 function assumedHost({ host }: SpecChange, name: string, ways: PlatformConventions): string | undefined {

@@ -12,6 +12,7 @@ import {
   examples,
   sayWhere,
   outputOption,
+  placeWords,
   timeoutOption,
   waitOptions,
   watchOption,
@@ -63,11 +64,8 @@ export async function targetOf({ kind, command, terminal }: At, begins?: true): 
 
 /** A command whose arguments and options map to fields of the spec by name. */
 interface SpecRow extends Row {
-  /**
-   * Builds the spec if arguments and options do not map to it directly.
-   * @param ways omitted if the platform is unknown
-   */
-  spec?(fields: SpecChange, name: string, ways?: PlatformConventions): SpecChange;
+  /** Builds the spec if arguments and options do not map to it directly. */
+  spec?(fields: SpecChange, name: string, ways: PlatformConventions): SpecChange;
   /** Resolves fields that depend on existing resources. Ends the command if its options are not valid together. */
   resolve?(command: Command, fields: SpecChange, open: () => Promise<Resources>): Promise<SpecChange>;
 }
@@ -164,7 +162,9 @@ export function generateVerb(row: SpecRow): Verb {
       const { generateResource } = await import('../actions/resource-actions.ts');
       const typed = fieldsOf(row, words, options);
       const fields = (await row.resolve?.(command, typed, async () => (await targetOf(at)).resources)) ?? typed;
-      generateResource(terminal, kind, name, row.spec?.(fields, name) ?? fields, options.output);
+      // The platform decides defaults; the cluster itself is not asked.
+      const ways = await (await import('../resources.ts')).conventionsFor(placeWords(command));
+      generateResource(terminal, kind, name, row.spec?.(fields, name, ways) ?? fields, options.output);
     },
   };
 }

@@ -1,13 +1,17 @@
 import { Option, type Command } from 'commander';
 import { addApply } from './apply.ts';
-import { addPlace, duration, examples, onMachine, outputOption, type OutputOptions } from './options.ts';
+import { addPlace, duration, examples, onMachine, outputOption, placeWords, type OutputOptions } from './options.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 interface InstallWords {
   readonly start: boolean;
   readonly print?: boolean;
   readonly drainTimeout: number;
-  readonly reloadType?: string;
+}
+
+interface BundleWords {
+  readonly input?: string;
+  readonly type: 'tarball' | 'shell-script';
 }
 
 /** `earshot system`: the site as a systemd service. */
@@ -27,15 +31,8 @@ export function addSystem(program: Command, terminal: Terminal): void {
       '\nFor root it is a unit of the system; for others one of their own (systemctl --user), which runs beyond their' +
         '\nlogout only after `loginctl enable-linger`.',
     )
-    .addOption(
-      new Option('--reload-type <type>', 'accepted for scripts of Skupper; no effect, since changes are adopted at once')
-        .choices(['manual', 'auto'])
-        .hideHelp(),
-    )
-    .action(async ({ reloadType, ...options }: InstallWords, command: Command) => {
+    .action(async (options: InstallWords, command: Command) => {
       const { install } = await import('../actions/system-actions.ts');
-      if (reloadType !== undefined)
-        terminal.note('--reload-type has no effect: the site adopts changes of its files within a second, whatever it says.\n');
       await install(await onMachine(command, 'system'), options, terminal);
     });
   verb('uninstall', 'end the service and remove its unit; the namespace stays')
@@ -59,5 +56,26 @@ export function addSystem(program: Command, terminal: Terminal): void {
     .action(async ({ output }: OutputOptions, command: Command) =>
       (await import('../actions/system-actions.ts')).showSystem(await onMachine(command, 'system'), output, terminal),
     );
+  addPlace(
+    system
+      .command('generate-bundle')
+      .description('write one file that installs a copy of the site on another machine')
+      .argument('<name>', 'name of the file, without its extension')
+      .option('--input <directory>', "directory of resources, or of resources/, certs/ and issuers/ (default: the namespace's own)")
+      .addOption(new Option('--type <type>', 'what to write').choices(['tarball', 'shell-script']).default('tarball')),
+  )
+    .addHelpText(
+      'after',
+      examples('earshot system generate-bundle west', 'earshot system generate-bundle west --input west/ --type shell-script'),
+    )
+    .addHelpText('after', '\nThe site there gets an identity of its own. The file is written below bundles/, beside the namespaces.')
+    .action(async (name: string, options: BundleWords, command: Command) => {
+      const namespace = await onMachine(command, 'system generate-bundle');
+      const [{ generateBundle }, { machinePlatformFor }] = await Promise.all([
+        import('../actions/bundle-actions.ts'),
+        import('../resources.ts'),
+      ]);
+      await generateBundle(namespace, name, { ...options, platform: await machinePlatformFor(placeWords(command)) }, terminal);
+    });
   addApply(system, terminal);
 }

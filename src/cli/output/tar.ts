@@ -3,25 +3,27 @@ export interface ArchiveFile {
   /** Relative path without `..`. */
   readonly path: string;
   readonly content: string;
+  /** Default: 0600. */
+  readonly mode?: number;
 }
 
 const BLOCK = 512;
 
 /** @param seconds modification time in seconds since 1970 */
 export function tarOf(files: readonly ArchiveFile[], seconds: number): Buffer {
-  const parts = files.flatMap(({ path, content }) => {
+  const parts = files.flatMap(({ path, content, mode = 0o600 }) => {
     const bytes = Buffer.from(content);
-    return [header(path, bytes.length, seconds), bytes, Buffer.alloc(-bytes.length & (BLOCK - 1))];
+    return [header(path, bytes.length, seconds, mode), bytes, Buffer.alloc(-bytes.length & (BLOCK - 1))];
   });
   return Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]);
 }
 
-function header(path: string, size: number, seconds: number): Buffer {
+function header(path: string, size: number, seconds: number, mode: number): Buffer {
   const { prefix, name } = split(path);
   const head = Buffer.alloc(BLOCK);
   head.write(name, 0, 'utf8');
   const numbers: readonly (readonly [value: number, at: number, width: number])[] = [
-    [0o600, 100, 8],
+    [mode, 100, 8],
     [0, 108, 8],
     [0, 116, 8],
     [size, 124, 12],

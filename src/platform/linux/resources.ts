@@ -26,11 +26,11 @@ const LOOK_EVERY = 50;
 const SEARCH_EVERY = 1_000;
 const START_WITHIN = 15_000;
 
-const ways: PlatformConventions = {
+export const ways: PlatformConventions = {
   platform: linux,
   // As in Skupper without a cluster, where the name of a listener is rarely the name of an address.
   listenerHost: () => '0.0.0.0',
-  server: (name) => ({ host: name }),
+  server: () => ({ host: 'localhost' }),
   redeemsAtSite: true,
   namespacesCount: false,
   believeAfter: 3000,

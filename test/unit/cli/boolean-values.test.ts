@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Command } from 'commander';
-import { withoutBooleanValues } from '../../../src/cli/commands/boolean-values.ts';
+import { CommanderError, type Command, type Option } from 'commander';
+import { withoutGoValues } from '../../../src/cli/commands/boolean-values.ts';
 import { buildProgram } from '../../../src/cli/program.ts';
 import { Namespace } from './namespace.ts';
 
@@ -12,7 +12,7 @@ const flag = (long: string, kind: 'boolean' | 'value' = 'boolean', short?: strin
   optional: false,
   negate: long.startsWith('--no-'),
 });
-const flags = [flag('--edge'), flag('--no-edge'), flag('--all', 'boolean', '-a'), flag('--no-wait'), flag('--host', 'value')];
+const flags = [flag('--edge'), flag('--no-edge'), flag('--all', 'boolean', '-a'), flag('--no-wait'), flag('--host', 'value', '-H')];
 const refuse = (message: string): never => {
   throw new Error(message);
 };
@@ -40,31 +40,25 @@ describe('boolean options', () => {
     ['--host=--edge=false', '--host=--edge=false'],
     ['-- --edge=false', '-- --edge=false'],
     ['--unknown=false', '--unknown=false'],
+    ['-H=west', '--host=west'],
+    ['-H=', '--host='],
+    ['-H=a=b', '--host=a=b'],
+    ['-x=west', '-x=west'],
+    ['--host -H=west', '--host -H=west'],
   ];
   for (const [words, taken] of cases)
     it(`${words} is ${taken === '' ? 'left out' : taken}`, () => {
-      assert.equal(withoutBooleanValues(words.split(' '), flags, refuse).join(' '), taken);
+      assert.equal(withoutGoValues(words.split(' '), flags, refuse).join(' '), taken);
     });
 
   it('with another value are refused by name', () => {
-    assert.throws(() => withoutBooleanValues(['--edge=maybe'], flags, refuse), /'--edge' must be true or false, not 'maybe'/);
+    assert.throws(() => withoutGoValues(['--edge=maybe'], flags, refuse), /'--edge' must be true or false, not 'maybe'/);
   });
 
   it('of every command take both values', () => {
-    const leaves = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(leaves)];
-    const all = leaves(buildProgram({ out: () => {}, note: () => {}, input: async () => '' }));
-    let count = 0;
-    for (const command of all) {
-      for (const { long, required, optional } of command.options) {
-        if (required || optional || long === null || long === undefined || long === '--version') continue;
-        for (const value of ['true', 'false']) {
-          const { unknown } = command.parseOptions([`${long}=${value}`]);
-          assert.deepEqual(unknown, [], `${command.name()} ${long}=${value}`);
-          count += 1;
-        }
-      }
-    }
-    assert.ok(count > 40, `${count} were tried`);
+    const booleans = options().filter(([, { required, optional, long }]) => !required && !optional && long !== '--version');
+    for (const [command, { long }] of booleans) for (const value of ['true', 'false']) assertKnown(command, `${long}=${value}`);
+    assert.ok(booleans.length > 40, `${booleans.length} were tried`);
   });
 
   it('mean what they say to the command', async () => {
@@ -79,3 +73,44 @@ describe('boolean options', () => {
     assert.deepEqual([code, /option '--all' must be true or false, not 'perhaps'/.test(err)], [2, true]);
   });
 });
+
+describe('options with a value', () => {
+  /** One of these suits each option. */
+  const values = ['1', '30s', '80', '512Mi', 'ready', 'west', 'Always', 'default', '{}', 'a=b'];
+
+  it('of every command take it after = in their long and short forms', () => {
+    let count = 0;
+    for (const [command, { long, short, required, argChoices = values }] of options()) {
+      if (!required) continue;
+      for (const name of [long, short]) {
+        if (typeof name !== 'string') continue;
+        assert.ok(
+          argChoices.some((value) => isTaken(command, `${name}=${value}`)),
+          `${command.name()} ${name}`,
+        );
+        count += 1;
+      }
+    }
+    assert.ok(count > 150, `${count} were tried`);
+  });
+});
+
+function options(): readonly (readonly [command: Command, option: Option])[] {
+  const leaves = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(leaves)];
+  const all = leaves(buildProgram({ out: () => {}, note: () => {}, input: async () => '' }));
+  return all.flatMap((command) => command.options.map((option) => [command, option] as const));
+}
+
+function assertKnown(command: Command, word: string): void {
+  assert.deepEqual(command.parseOptions([word]).unknown, [], `${command.name()} ${word}`);
+}
+
+function isTaken(command: Command, word: string): boolean {
+  try {
+    assertKnown(command, word);
+    return true;
+  } catch (error) {
+    if (error instanceof CommanderError) return false;
+    throw error;
+  }
+}

@@ -27,7 +27,7 @@ describe('every command', () => {
   it('has a description and an example in its help', () => {
     let help = '';
     for (const command of leavesOf(buildProgram({ ...silent, out: (text) => void (help += text) }))) {
-      if (command.name() === 'complete') continue;
+      if (command.name() === 'complete' || command.description().startsWith('not available: ')) continue;
       help = '';
       command.outputHelp();
       assert.notEqual(command.description(), '', command.name());

@@ -169,7 +169,9 @@ spec:
     await using west = await Namespace.make();
     await west.earshot(['listener', 'create', 'backend', '8080']);
     assert.equal(parse((await west.text('Listener-backend.yaml')) ?? '').spec.host, '0.0.0.0');
-    assert.equal(parse((await west.earshot(['listener', 'generate', 'backend', '8080'])).out).spec.host, 'backend');
+    assert.equal(parse((await west.earshot(['listener', 'generate', 'backend', '8080'])).out).spec.host, '0.0.0.0');
+    const ofCluster = await west.earshot(['-p', 'kubernetes', 'listener', 'generate', 'backend', '8080']);
+    assert.equal(parse(ofCluster.out).spec.host, 'backend');
     await west.earshot(['listener', 'update', 'backend', '--port', '8081']);
     assert.equal(parse((await west.text('Listener-backend.yaml')) ?? '').spec.host, '0.0.0.0');
   });
@@ -443,7 +445,7 @@ db            west            ea\\u{1b}[2Jst
 describe('what create takes for granted', () => {
   for (const [words, expected] of [
     [['listener', 'create', 'db', '5432'], /accepts clients at 0\.0\.0\.0.*--host 127\.0\.0\.1/],
-    [['connector', 'create', 'db', '5432'], /Its server is the host "db", the name of the connector\. .*--host/],
+    [['connector', 'create', 'db', '5432'], /Its server is the host "localhost"\. .*--host/],
   ] as const) {
     it(`is told: ${words.join(' ')}`, async () => {
       await using west = await Namespace.make();

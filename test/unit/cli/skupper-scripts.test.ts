@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
+import { archiveName } from '../../../src/cli/actions/debug-actions.ts';
+import { imageRow } from '../../../src/cli/actions/version-actions.ts';
 import { layoutOf } from '../../../src/platform/linux/layout.ts';
 import { parseYaml } from '../../../src/text/yaml.ts';
 import { Namespace } from './namespace.ts';
@@ -77,6 +79,9 @@ describe('scripts of Skupper on a machine', () => {
     assert.equal(code, 0);
     const [{ spec } = {}] = parseYaml(out) as readonly { readonly spec?: object }[];
     assert.deepEqual(spec, { routingKey: 'web', port: 80, selector: 'app=web', includeNotReadyPods: true });
+    const unsaid = await west.earshot(['connector', 'generate', 'web', '80']);
+    assert.match(unsaid.out, /host: localhost/);
+    assert.match((await west.earshot(['-p=kubernetes', 'connector', 'generate', 'web', '80'])).out, /selector: app=web/);
     const refused = await west.earshot(['connector', 'generate', 'web', '80', '--workload', 'deployment/web']);
     assert.equal(refused.code, 2);
     assert.match(refused.err, /pods exist only in a cluster: give their labels with --selector/);
@@ -104,7 +109,38 @@ describe('scripts of Skupper on a machine', () => {
         spec: { cost: 3, endpoints: endpoints.filter((endpoint) => endpoint.group === group), tlsCredentials: 'corp' },
       })),
     );
+    const named = await west.earshot([...words, '--tls-credentials', 'corp', '--name', 'b']);
+    assert.deepEqual(
+      parseYaml(named.out).map((document) => Object(document).metadata.name),
+      ['link-west-b'],
+    );
+    const other = await west.earshot([...words, '--tls-credentials', 'corp', '--name', 'c']);
+    assert.deepEqual([other.code, /there is no such RouterAccess\. Give one of "a", "b"/.test(other.err)], [4, true]);
     const elsewhere = await west.earshot([...words, '--tls-credentials', 'corp', '--host', 'gone']);
     assert.deepEqual([elsewhere.code, /do not reach this one by "gone"/.test(elsewhere.err)], [4, true]);
+  });
+
+  it('print what runs by `manifest`', async () => {
+    await using west = await Namespace.make();
+    const { code, out } = await west.earshot(['manifest']);
+    assert.equal(code, 0);
+    assert.match(out, /^COMPONENT +VERSION\n\S+ +\d+\.\d+\.\d+\S*\n$/);
+    assert.match((await west.earshot(['manifest', '-o', 'yaml'])).out, /^components:\n *- component: /);
+  });
+
+  it('read images by name and version', () => {
+    for (const [image, component, version] of [
+      ['localhost/earshot:1.2.3', 'localhost/earshot', '1.2.3'],
+      ['registry:5000/earshot', 'registry:5000/earshot', 'latest'],
+      ['registry:5000/earshot@sha256:ab', 'registry:5000/earshot', 'sha256:ab'],
+    ] as const)
+      assert.deepEqual(imageRow(image), { component, version });
+  });
+
+  it('find the archive of `debug dump` under the names that Skupper gives', () => {
+    const now = new Date('2030-01-02T03:04:05.678Z');
+    assert.equal(archiveName(undefined, 'west', now), 'skupper-dump-west-20300102030405.tar.gz');
+    assert.equal(archiveName('dumps/x', 'west', now), 'dumps/x-west-20300102030405.tar.gz');
+    assert.equal(archiveName('x.tar.gz', 'west', now), 'x.tar.gz');
   });
 });
