@@ -40,8 +40,8 @@ export class OwnSigning implements SiteSigning {
 
   async step(input: TrustInput, identity: Identity): Promise<TrustOutcome> {
     const { signing, ...others } = this.#options;
-    const { stores, offlineLinks } = signing;
-    this.#trust ??= new Trust({ ...others, stores, offlineLinks, identity, ledger: await this.#records(), authorities: this.#authorities });
+    const { kind: _, ...places } = signing;
+    this.#trust ??= new Trust({ ...others, ...places, identity, ledger: await this.#records(), authorities: this.#authorities });
     const problems = await this.#missingState(input.site);
     const outcome = await this.#trust.step(input);
     return { ...outcome, problems: [...problems, ...outcome.problems] };

@@ -85,7 +85,7 @@ export interface Snapshot {
 /** Place at which certificates of the site are signed. */
 export type Signing =
   /** In this engine, while it is the leader. */
-  | { readonly kind: 'here'; readonly stores: Stores; readonly offlineLinks: OfflineLinks }
+  | { readonly kind: 'here'; readonly stores: Stores; readonly offlineLinks: OfflineLinks; readonly published: PublishedBundles }
   /** In a process without exposure to other sites, which issues certificates, redeems tokens and keeps the ledger. */
   | {
       readonly kind: 'elsewhere';
@@ -205,6 +205,12 @@ export interface Siblings {
   serving(): readonly string[];
   /** Running routers of container networks, as of the last call of `config`. */
   networkRouters?(): readonly NetworkRouter[];
+}
+
+/** Copies of TLS bundles in use, for programs and scripts of the same user. */
+export interface PublishedBundles {
+  /** Writes copies that differ, and removes all others that the site has written. */
+  keepOnly(bundles: readonly TlsBundle[]): Promise<void>;
 }
 
 /** Links that other sites can use without a token. Read access is enough to link, so they are for the site's owner only. */

@@ -4,6 +4,7 @@ import type { LinkConfig, Router, RouterState, TlsBundle } from '../router/contr
 import type { CertificateState, TrustFacts } from '../site/observe/trust-facts.ts';
 import { listAccesses, SITE_SERVER_BUNDLE, type Access } from '../site/plan/access.ts';
 import { planCertificates, type WantedBundle } from '../site/plan/certificates.ts';
+import { publishedBundles } from '../site/plan/published-bundles.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { certificateHosts, commonBindHost, endpointsOf, reachableHosts, type Reach } from '../site/site-endpoints.ts';
 import { keyOf, nameOf, type SiteResources } from '../site/resources.ts';
@@ -17,8 +18,9 @@ import { defaultIssuerOf, type Authorities } from './authorities.ts';
 import { Certificates } from './certificates.ts';
 import { GeneratedBundleKeeper } from './generated-bundles.ts';
 import { GRANT_SERVER_BUNDLE, Grants, type GrantSettings } from './grants.ts';
+import { OnceLog } from './once-log.ts';
 import { planStaticLinks, writeStaticLinks } from './offline-links.ts';
-import type { Identity, OfflineLinks, Source, Stores } from './ports.ts';
+import type { Identity, OfflineLinks, PublishedBundles, Source, Stores } from './ports.ts';
 import { Renewals } from './renewals.ts';
 import type { SiteSettings } from './settings.ts';
 import { Tokens } from './tokens.ts';
@@ -52,6 +54,7 @@ export interface TrustOptions {
   readonly stores: Stores;
   readonly source: Pick<Source, 'bundleLocation'>;
   readonly offlineLinks: OfflineLinks;
+  readonly published: PublishedBundles;
   readonly identity: Identity;
   readonly ledger: Ledger;
   readonly authorities: Authorities;
@@ -72,6 +75,7 @@ export class Trust implements AsyncDisposable {
   readonly #tokens: Tokens;
   readonly #renewals: Renewals;
   readonly #generated: GeneratedBundleKeeper;
+  readonly #once = new OnceLog();
   #latest: TrustInput | undefined;
 
   constructor(options: TrustOptions) {
@@ -99,6 +103,7 @@ export class Trust implements AsyncDisposable {
     const wanted = wantedBundles(input);
     const restless = await this.#withdraw(input);
     const { certificates, problems, issued } = await this.#issue(input, wanted);
+    await this.#publish(input, issued);
     const { accesses } = listAccesses(resources, site);
     const isUnread = (name: string): boolean => input.incomplete || input.unread.has(`AccessGrant/${name}`);
     const grants = await this.#grants.ensure(resources.AccessGrant, isUnread, grantSettings(input, accesses), now);
@@ -121,17 +126,28 @@ export class Trust implements AsyncDisposable {
     try {
       await this.#keepStaticLinks(router, this.#latest);
     } catch (error) {
-      this.#options.log.error({ error }, `links for other sites cannot be written: ${messageOf(error)}`);
+      const message = `links for other sites cannot be written: ${messageOf(error)}`;
+      this.#once.say(message, () => this.#options.log.error({ error }, message));
+    }
+  }
+
+  async #publish(input: TrustInput, issued: BundleSet): Promise<void> {
+    const { resources, site, incomplete, unread } = input;
+    if (incomplete || unread.size > 0) return;
+    const bundles = bundlesInUse(input, issued);
+    try {
+      await this.#options.published.keepOnly([...publishedBundles(resources, site)].flatMap((name) => bundles.get(name) ?? []));
+    } catch (error) {
+      const message = `copies of TLS bundles for scripts cannot be written: ${messageOf(error)}`;
+      this.#once.say(message, () => this.#options.log.error({ error }, message));
     }
   }
 
   async #keepStaticLinks(router: Router, input: TrustInput): Promise<void> {
     const { offlineLinks, stores } = this.#options;
-    const { resources, site, reach, userBundles, attached, incomplete, unread } = input;
+    const { resources, site, reach, incomplete, unread } = input;
     const { accesses } = listAccesses(resources, site);
-    const given = new Map([...attached.map((bundle) => [bundle.name, bundle] as const), ...userBundles.bundles]);
-    const issued = accesses.length === 0 ? undefined : (await stores.bundles.list()).bundles;
-    const bundles = { get: (name: string) => given.get(name) ?? issued?.get(name) };
+    const bundles = bundlesInUse(input, accesses.length === 0 ? undefined : await stores.bundles.list());
     const wanted = planStaticLinks(accesses, reach, accesses.length === 0 ? {} : router.state.accesses, bundles);
     await writeStaticLinks(wanted, offlineLinks);
     if (!incomplete && unread.size === 0) await offlineLinks.keepOnly(wanted);
@@ -208,6 +224,12 @@ export class Trust implements AsyncDisposable {
     this.#options.log.info({ bundle: name, hosts: order.hosts }, 'certificate issued');
     if (order.signing) this.#options.authorities.refresh();
   }
+}
+
+/** Precedence: the user's bundles, then those among its resources, then issued ones. */
+function bundlesInUse({ userBundles, attached }: TrustInput, issued: BundleSet | undefined): Pick<ReadonlyMap<string, TlsBundle>, 'get'> {
+  const given = new Map([...attached.map((bundle) => [bundle.name, bundle] as const), ...userBundles.bundles]);
+  return { get: (name) => given.get(name) ?? issued?.bundles.get(name) };
 }
 
 function isOfUser({ bundles, unreadable }: BundleSet, name: string): boolean {

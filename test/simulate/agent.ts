@@ -94,7 +94,12 @@ export class SiteAgent {
     this.#site = { apiVersion: 'skupper.io/v2alpha1', kind: 'Site', metadata: { name }, spec } as SiteResource;
     this.#signing = new OwnSigning({
       log,
-      signing: { kind: 'here', stores: this.#stores(), offlineLinks: { put: nothing, keepOnly: nothing } },
+      signing: {
+        kind: 'here',
+        stores: this.#stores(),
+        offlineLinks: { put: nothing, keepOnly: nothing },
+        published: { keepOnly: nothing },
+      },
       source: { bundleLocation: (bundle) => `the disk of ${name}, under ${bundle}` },
       routerState: () => this.#router?.state,
       onChange: () => this.#passes.request(),

@@ -38,6 +38,8 @@ export interface NamespaceLayout {
     readonly root: string;
     /** Resources with status, written by the running process: `KIND-NAME.yaml`. */
     readonly resources: string;
+    /** Copies of TLS bundles in use, for scripts: `NAME/{tls.crt,tls.key,ca.crt}`. */
+    readonly certs: string;
     /** Links for other sites. Each contains a key, so mode 0700. */
     readonly links: string;
     /** Problems with files in `input`, for the CLI. */
@@ -139,6 +141,7 @@ export function layoutOf(namespace: string, base: string = baseDirectory()): Nam
     runtime: {
       root: runtime,
       resources: join(runtime, 'resources'),
+      certs: join(runtime, 'certs'),
       links: join(runtime, 'links'),
       problems: join(runtime, 'problems.yaml'),
       run: join(runtime, 'run'),

@@ -7,6 +7,7 @@ import { ConfirmedRevocations } from './confirmed-revocations.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { machinePlatform, machineReach } from './machine.ts';
 import { OfflineLinkFiles } from './offline-links.ts';
+import { PublishedBundleFiles } from './published-bundles.ts';
 import { follower, LeaderLock, SiblingRouters } from './routers.ts';
 import { FileSource } from './source.ts';
 import { stopped } from './stale-status.ts';
@@ -40,7 +41,12 @@ function linuxPlatform({ layout, router, network, log }: SiteOptions): SitePlatf
     ...(network === undefined ? {} : { network }),
     source,
     stores,
-    signing: { kind: 'here', stores, offlineLinks: new OfflineLinkFiles(layout.runtime.links) },
+    signing: {
+      kind: 'here',
+      stores,
+      offlineLinks: new OfflineLinkFiles(layout.runtime.links),
+      published: new PublishedBundleFiles(layout.runtime.certs),
+    },
     statuses: new FileStatuses({ layout, log, problems: () => source.problems }),
     reach: machineReach,
     leadership: network === undefined ? new LeaderLock(layout) : follower,

@@ -3,6 +3,7 @@ import type {
   Identity,
   OfflineLink,
   OfflineLinks,
+  PublishedBundles,
   RenewalAnswer,
   Report,
   Signing,
@@ -37,6 +38,7 @@ export class MemorySite {
   /** Bundles among the resources. */
   readonly attached = new Map<string, TlsBundle>();
   generated: ReadonlySet<string> = new Set();
+  published: ReadonlyMap<string, TlsBundle> = new Map();
   readonly redeemed = new Map<string, string>();
   readonly ledger = new MemoryLedger();
   readonly pendingKeys = new MemoryPendingKeys();
@@ -226,7 +228,14 @@ export class MemoryPlatform implements SitePlatform {
     },
   };
 
-  readonly signing: Signing = { kind: 'here', stores: this.stores, offlineLinks: this.#offlineLinks };
+  readonly #published: PublishedBundles = {
+    keepOnly: (bundles) => {
+      this.site.published = new Map(bundles.map((bundle) => [bundle.name, bundle]));
+      return Promise.resolve();
+    },
+  };
+
+  readonly signing: Signing = { kind: 'here', stores: this.stores, offlineLinks: this.#offlineLinks, published: this.#published };
 
   async confirmRevocations(revoked: Revocations): Promise<void> {
     await this.#called('confirm');

@@ -1,0 +1,30 @@
+/** Files `runtime/certs/NAME/`: copies of the TLS bundles in use, at the place where scripts written for Skupper read them. */
+import { readlink, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PublishedBundles } from '../../agent/ports.ts';
+import { sameBundle, type TlsBundle } from '../../identity/tls-bundle.ts';
+import { DirectoryBundles } from '../../trust/disk/bundles.ts';
+
+export class PublishedBundleFiles implements PublishedBundles {
+  readonly #bundles: DirectoryBundles;
+
+  constructor(directory: string) {
+    this.#bundles = new DirectoryBundles(directory);
+  }
+
+  async keepOnly(bundles: readonly TlsBundle[]): Promise<void> {
+    const kept = new Map(bundles.map((bundle) => [bundle.name, bundle]));
+    const before = (await this.#bundles.list()).bundles;
+    for (const [name, bundle] of kept) if (!sameBundle(before.get(name), bundle)) await this.#bundles.put(bundle);
+    for (const name of before.keys()) if (!kept.has(name)) await this.#removeOwn(this.#bundles.locationOf(name));
+  }
+
+  /** Leaves what another program wrote, which has no such link. */
+  async #removeOwn(directory: string): Promise<void> {
+    const isOwn = await readlink(join(directory, '..data')).then(
+      () => true,
+      () => false,
+    );
+    if (isOwn) await rm(directory, { recursive: true, force: true });
+  }
+}
