@@ -1,6 +1,7 @@
 /** Parses resources from the text of a file, with the location of each problem. */
 import { Composer, isNode, Lexer, LineCounter, Parser, type Document } from 'yaml';
 import { setImmediate } from 'node:timers/promises';
+import { GROUP } from '../../api/skupper/names.ts';
 import { validateResource } from '../../api/skupper/validate.ts';
 import type { TlsBundle } from '../../router/contract.ts';
 import { kindNotOnPlatform, supportsKind, type Platform } from '../../site/capabilities.ts';
@@ -169,7 +170,11 @@ function readValue(value: unknown, root: string, document: Document.Parsed, sour
       return { line, problems: [{ file, line, field: secret.field, severity: 'error', message: `${secret.message}.` }] };
     return { line, ...secret, problems: [] };
   }
-  const { resource, identity, problems: found } = validateResource(value);
+  if (isForeign(value) && !platform.capabilities.has('services')) {
+    const message = `a ${printable(value.kind, 100)} (${printable(value.apiVersion, 100)}) has no effect without a cluster, so it is ignored.`;
+    return { line, problems: [{ file, ...at('kind'), field: 'kind', severity: 'warning', message }] };
+  }
+  const { resource, identity, problems: found } = validateResource(withMachineDefaults(value, platform));
   const key = identity === undefined ? {} : { resource: `${identity.kind}/${identity.name}` };
   const problems = found.map(({ severity, path, message }): FileProblem => {
     return { file, ...at(path), ...(path === '' ? {} : { field: path }), severity, message: sentence(message), ...key };
@@ -185,6 +190,22 @@ function readValue(value: unknown, root: string, document: Document.Parsed, sour
     problems.push({ file, ...at('metadata.namespace'), field: 'metadata.namespace', severity: 'warning', message, ...key });
   }
   return { line, object: { ...resource, metadata: { ...resource.metadata, namespace } }, problems };
+}
+
+/** Whether it is an object of another API, such as a ConfigMap. Skupper keeps some beside its resources. */
+function isForeign(value: unknown): value is { readonly apiVersion: string; readonly kind: string } {
+  if (!isRecord(value) || isList(value) || value['kind'] === 'List') return false;
+  const { apiVersion, kind, metadata } = value;
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string' || !isRecord(metadata)) return false;
+  return /^[a-z0-9./-]{1,253}$/.test(apiVersion) && apiVersion.split('/')[0] !== GROUP;
+}
+
+/** On a machine, a RouterAccess may leave out `tlsCredentials`. Then its bundle has its name. */
+function withMachineDefaults(value: unknown, { capabilities }: Platform): unknown {
+  if (capabilities.has('services') || !isRecord(value) || value['kind'] !== 'RouterAccess') return value;
+  const { metadata, spec } = value;
+  if (!isRecord(metadata) || !isRecord(spec) || (spec['tlsCredentials'] ?? '') !== '') return value;
+  return { ...value, spec: { ...spec, tlsCredentials: metadata['name'] } };
 }
 
 /** Offset of a field such as `spec.ports[0].name`, or of its nearest parent that exists. */

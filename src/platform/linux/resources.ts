@@ -15,6 +15,7 @@ import { locationText } from './report.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { leadingRouters, runningRouters } from './routers.ts';
 import { listRuntime, readProblems, readRuntime } from './runtime-resources.ts';
+import { skupperDataAdvice } from './skupper-data.ts';
 import { isStarting } from './starting-process.ts';
 import { stopped } from './stale-status.ts';
 import { findWritten, putManifest, removeManifest, writtenResources } from './written-resources.ts';
@@ -66,7 +67,10 @@ export function directoryResources(layout: NamespaceLayout, commandFlags: string
     remove: (kind, name) => removeManifest(layout, kind, name),
     follow: () => ({ [Symbol.dispose]: () => {} }),
     wait: (milliseconds) => pause(Math.min(LOOK_EVERY, milliseconds)),
-    notRunning: async () => ((await runs()) ? undefined : notRunning(layout.namespace)),
+    notRunning: async () => {
+      if (await runs()) return undefined;
+      return [notRunning(layout.namespace), await skupperDataAdvice()].filter((text) => text !== undefined).join(' ');
+    },
     lastSeen: async () => sortActiveFirst(await listRuntime(layout, 'Site'))[0],
     hasBundle: () => Promise.resolve(undefined),
     selectorOf: () => Promise.reject(new EarshotError('usage', 'Pods exist only in a cluster: give the server with --host.')),

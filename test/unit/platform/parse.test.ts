@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyText } from '../support/any-text.ts';
 import { parseResources, type ParsedFile } from '../../../src/platform/linux/parse.ts';
+import { kubernetes } from '../../../src/site/cluster-platform.ts';
 import { keyOf } from '../../../src/site/resources.ts';
 
 const listener = (name: string, port: string | number = 8080): string =>
@@ -235,4 +236,21 @@ test('what a problem quotes of a file is fit for a terminal', async () => {
     assert.ok(problems.length > 0, text);
     for (const { message, field = '' } of problems) assert.doesNotMatch(message + field, /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u);
   }
+});
+
+test('a RouterAccess without tlsCredentials has the bundle of its name on a machine, and is refused in a cluster', async () => {
+  const text = JSON.stringify({
+    apiVersion: 'skupper.io/v2alpha1',
+    kind: 'RouterAccess',
+    metadata: { name: 'far' },
+    spec: { roles: [{ name: 'edge' }] },
+  });
+  const { objects, problems } = await parse(text);
+  assert.deepEqual(problems, []);
+  assert.partialDeepStrictEqual(objects[0]?.value.spec, { tlsCredentials: 'far' });
+  const inCluster = await parseResources(text, 'x.yaml', 'west', kubernetes);
+  assert.deepEqual(
+    inCluster.problems.map(({ field }) => field),
+    ['spec.tlsCredentials'],
+  );
 });
