@@ -82,7 +82,9 @@ export const skupperCommands: Readonly<Record<string, SkupperCommand>> = {
     },
   },
   'system uninstall': { answer: differs('ends one namespace'), options: { '-f, --force': same } },
-  'system start': { answer: differs('needs the unit that `system install` writes; without systemd use `earshot run`') },
+  'system start': {
+    answer: differs('needs the unit that `system install` writes; with `--platform podman` or `docker` it installs the site if necessary'),
+  },
   'system stop': { answer: differs('keeps the namespace; `system uninstall --purge` deletes it') },
   'system reload': { answer: differs('only skips the wait of a second') },
   'system apply': { options: { '-f, --filename': same } },

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { engines, type RouterContainer } from '../../src/cli/actions/router-container.ts';
+import type { RouterContainer } from '../../src/cli/actions/router-container.ts';
+import { engines } from '../../src/platform/linux/machine.ts';
 import { containerUnitText, unitName, unitText } from '../../src/cli/actions/systemd-unit.ts';
 
 const run = promisify(execFile);

@@ -15,6 +15,8 @@ import { messageOf } from '../../telemetry/log.ts';
 import { certificateFacts } from '../output/certificate-facts.ts';
 import type { ArchiveFile } from '../output/tar.ts';
 import type { Collected, ParsedResources } from '../output/collected.ts';
+import { containerStates, engineVersion } from './container-actions.ts';
+import { containersOf } from './system-actions.ts';
 import { unitName } from './systemd-unit.ts';
 import { printable } from '../../text/printable.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
@@ -35,10 +37,26 @@ export async function collectMachine(namespace: string): Promise<Collected> {
     { path: 'certificates.yaml', content: writeYaml(await certificates(layout)) },
     { path: 'problems.txt', content: (await readProblems(layout)).map((problem) => `${printable(locationText(problem))}\n`).join('') },
     { path: 'journal.txt', content: await journal(namespace) },
+    ...(await containerFiles(namespace)),
     ...(await metrics(layout)),
     ...(await answers(layout)),
   ];
   return { texts, resources: parsed };
+}
+
+/** State of each container and version of the engine. No environment, which a user may have extended. */
+async function containerFiles(namespace: string): Promise<readonly ArchiveFile[]> {
+  try {
+    const containers = await containersOf(namespace);
+    if (containers === undefined) return [];
+    const [states, version] = await Promise.all([containerStates(containers), engineVersion(containers[0])]);
+    return [
+      { path: 'containers.yaml', content: writeYaml(states) },
+      { path: 'engine.txt', content: `${version}\n` },
+    ];
+  } catch (error) {
+    return [{ path: 'containers.yaml', content: writeYaml({ problem: messageOf(error) }) }];
+  }
 }
 
 /** Answers of each router. */

@@ -7,6 +7,7 @@ import { pods } from '../../kube/resource.ts';
 import type { Pod } from '../../kube/objects.ts';
 import { layoutOf } from '../../platform/linux/layout.ts';
 import { runningRouters } from '../../platform/linux/routers.ts';
+import { pidHere, processText } from '../../platform/linux/running-process.ts';
 import { ROUTER_PODS } from '../../platform/kubernetes/cluster-resources/about.ts';
 import { textOf } from '../../telemetry/log-format.ts';
 import { commandIn } from '../../text/command-in.ts';
@@ -16,7 +17,9 @@ import { requireOwnNamespace } from '../own-namespace.ts';
 import { openCluster, platformFor, type Cluster } from '../resources.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { logCommands, logSourceOf, type LogSource, type Output, type Tail } from './log-sources.ts';
-import { unitOf } from './system-actions.ts';
+import { containerStates } from './container-actions.ts';
+import { containerName } from './router-container.ts';
+import { containersOf, unitOf } from './system-actions.ts';
 
 export interface LogOptions {
   readonly follow?: boolean;
@@ -53,14 +56,22 @@ async function machineLogs(namespace: string, how: Tail, show: Show, terminal: T
 }
 
 async function sourcesOf(namespace: string): Promise<readonly LogSource[]> {
-  const routers = await runningRouters(layoutOf(namespace));
+  const [routers, containers] = await Promise.all([runningRouters(layoutOf(namespace)), containersOf(namespace)]);
   const found = await Promise.all(
-    routers.map(async ({ pid }) => {
+    routers.map(async (running): Promise<LogSource> => {
+      const { container } = running;
+      const of = containers?.find(({ network }) => containerName(namespace, network) === container);
+      if (container !== undefined && of !== undefined) return { kind: 'container', program: of.program, name: container };
+      const pid = pidHere(running);
+      if (pid === undefined) return { kind: 'elsewhere', why: `${processText(running)} has a log of its own: ask its engine` };
       const [output, groups] = await Promise.all([outputOf(pid), readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')]);
       return logSourceOf(pid, output, groups);
     }),
   );
   if (found.length > 0) return found;
+  // The last container that ended still has its log, unless systemd removed it.
+  const ended = containers === undefined ? [] : (await containerStates(containers)).filter(({ state }) => state !== 'absent');
+  if (ended.length > 0) return ended.map(({ name }) => ({ kind: 'container', program: containers?.[0].program ?? '', name }));
   const unit = await unitOf(namespace);
   return unit === undefined ? [] : [{ kind: 'journal', ...unit }];
 }

@@ -3,6 +3,8 @@
 export type LogSource =
   | { readonly kind: 'journal'; readonly unit: string; readonly isUser: boolean }
   | { readonly kind: 'file'; readonly path: string }
+  /** `program` is that of the container engine. */
+  | { readonly kind: 'container'; readonly program: string; readonly name: string }
   /** The log cannot be read here; `why` is for users. */
   | { readonly kind: 'elsewhere'; readonly why: string };
 
@@ -40,7 +42,7 @@ export interface Tail {
   readonly follow: boolean;
 }
 
-/** Programs and arguments that print all these sources: at most one for files and two for journals. */
+/** Programs and arguments that print all these sources: one for each container, and at most one for files and two for journals. */
 export function logCommands(sources: readonly LogSource[], { lines, follow }: Tail): readonly (readonly [string, ...string[]])[] {
   const units = sources.filter((source) => source.kind === 'journal');
   const files = sources.filter((source) => source.kind === 'file').map(({ path }) => path);
@@ -51,5 +53,8 @@ export function logCommands(sources: readonly LogSource[], { lines, follow }: Ta
     return [['journalctl', ...scope, '--no-pager', '--output', 'cat', '--lines', String(lines), ...(follow ? ['--follow'] : []), ...of]];
   });
   const tail = ['--quiet', '--lines', String(lines), ...(follow ? ['--follow'] : [])];
-  return [...journals, ...(files.length === 0 ? [] : [['tail', ...tail, ...files] as const])];
+  const containers = sources.flatMap((source): readonly (readonly [string, ...string[]])[] =>
+    source.kind === 'container' ? [[source.program, 'logs', '--tail', String(lines), ...(follow ? ['--follow'] : []), source.name]] : [],
+  );
+  return [...journals, ...containers, ...(files.length === 0 ? [] : [['tail', ...tail, ...files] as const])];
 }

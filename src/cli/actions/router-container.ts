@@ -1,9 +1,7 @@
 /** The container of a router: its name, and the command lines of Podman and Docker that run it. Pure. */
 import { createHash } from 'node:crypto';
+import type { Engine } from '../../platform/linux/machine.ts';
 import { shellWord } from '../../text/shell-word.ts';
-
-export const engines = ['podman', 'docker'] as const;
-export type Engine = (typeof engines)[number];
 
 export interface RouterContainer {
   readonly engine: Engine;
@@ -41,18 +39,34 @@ export function containerName(namespace: string, network?: string): string {
   return `${namespace}-skupper-router${network === undefined ? '' : `-${network}`}`;
 }
 
-/** Name of the network's router in its site. */
-export function networkRouter(network: string): string {
-  return network;
-}
-
 /** Labels by which a container is known to be ours. Users of one engine may have namespaces of the same name, so the directory counts. */
 export function ownLabels({ namespace, home, network }: Pick<RouterContainer, 'namespace' | 'home' | 'network'>): readonly string[] {
-  return [
-    `earshot.namespace=${namespace}`,
-    `earshot.directory=${home}/namespaces/${namespace}`,
-    `earshot.router=${network === undefined ? 'router' : networkRouter(network)}`,
-  ];
+  return [...siteLabels({ namespace, home }), `earshot.network=${network ?? 'host'}`];
+}
+
+function siteLabels({ namespace, home }: Pick<RouterContainer, 'namespace' | 'home'>): readonly string[] {
+  return [`earshot.namespace=${namespace}`, `earshot.directory=${home}/namespaces/${namespace}`];
+}
+
+/** Label by which a container is known to have all its names in the network. Engines give names at creation only. */
+function aliasLabel({ aliases }: Pick<RouterContainer, 'aliases'>): string {
+  return `earshot.aliases=${aliases.join(',')}`;
+}
+
+/** Whether a container with these labels has the planned names. */
+export function hasAliases(labels: Readonly<Record<string, unknown>>, { aliases }: Pick<RouterContainer, 'aliases'>): boolean {
+  return (labels['earshot.aliases'] ?? '') === aliases.join(',');
+}
+
+/** Whether a container with these labels is the router's own. */
+export function isOwn(
+  labels: Readonly<Record<string, unknown>>,
+  container: Pick<RouterContainer, 'namespace' | 'home' | 'network'>,
+): boolean {
+  return ownLabels(container).every((label) => {
+    const at = label.indexOf('=');
+    return labels[label.slice(0, at)] === label.slice(at + 1);
+  });
 }
 
 /** Arguments of the engine that run the container. */
@@ -64,6 +78,7 @@ export function runArguments(container: RouterContainer): readonly string[] {
     'skupper.io/v2-component=router',
     ...(siteId === undefined ? [] : [`skupper.io/site-id=${siteId}`]),
     ...ownLabels(container),
+    ...(aliases.length === 0 ? [] : [aliasLabel(container)]),
   ];
   const environment = [`EARSHOT_HOME=${INNER_HOME}`, `EARSHOT_PLATFORM=${engine}`, `EARSHOT_CONTAINER=${name}`, ...announced(aliases)];
   return [
@@ -93,7 +108,7 @@ export function runArguments(container: RouterContainer): readonly string[] {
     '-n',
     namespace,
     'run',
-    ...(network === undefined ? [] : ['--router', networkRouter(network)]),
+    ...(network === undefined ? [] : ['--network', network]),
     '--drain-timeout',
     `${drainSeconds}s`,
   ];
@@ -142,7 +157,16 @@ function selinuxLevel(namespace: string, home: string): string {
 
 /** Arguments of the engine that list the site's container of this router, running or not, by ID. */
 export function listArguments(container: Pick<RouterContainer, 'namespace' | 'home' | 'network'>): readonly string[] {
-  return ['ps', '--all', '--quiet', ...ownLabels(container).flatMap((label) => ['--filter', `label=${label}`])];
+  return ['ps', '--all', '--quiet', ...filters(ownLabels(container))];
+}
+
+/** The same for the containers of all routers of the namespace, by name. */
+export function listAllArguments(container: Pick<RouterContainer, 'namespace' | 'home'>): readonly string[] {
+  return ['ps', '--all', '--format', '{{.Names}}', ...filters(siteLabels(container))];
+}
+
+function filters(labels: readonly string[]): readonly string[] {
+  return labels.flatMap((label) => ['--filter', `label=${label}`]);
 }
 
 /** Shell command that removes what an earlier start left. It never removes a container of that name without our labels. */

@@ -7,29 +7,70 @@ import { makeDirectory, readText, removeFile, writeDurably } from '../../files/d
 import { baseDirectory, layoutOf, namespacesDirectory, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { directoryResources } from '../../platform/linux/resources.ts';
 import { tellRouter } from '../../platform/linux/router-api.ts';
+import type { Engine } from '../../platform/linux/machine.ts';
+import { readPlatformFile, removePlatformFile, writePlatformFile, type PlatformFile } from '../../platform/linux/platform-file.ts';
 import { runningRouters } from '../../platform/linux/routers.ts';
+import { processText } from '../../platform/linux/running-process.ts';
 import { messageOf } from '../../telemetry/log.ts';
 import { isLabel } from '../../text/names.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, structured, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { unitName, unitsOf, unitText } from './systemd-unit.ts';
+import type { MachinePlatform } from '../place.ts';
+import {
+  containerStates,
+  defaultImage,
+  plannedContainers,
+  prepareNamespace,
+  requireFreeNames,
+  requireImage,
+  requireNetwork,
+  startContainers,
+  stopContainers,
+  stopObsolete,
+  type ContainerState,
+} from './container-actions.ts';
+import { containerName, type RouterContainer } from './router-container.ts';
+import { containerUnitText, unitName, unitsOf, unitText } from './systemd-unit.ts';
 import { waitUntil } from './waiting.ts';
 
 const run = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
 const START_TIMEOUT = 30_000;
 
-export async function install(
+export interface InstallOptions {
+  readonly start: boolean;
+  readonly print?: boolean;
+  /** Milliseconds. */
+  readonly drainTimeout: number;
+  /** Default: that of the last installation, otherwise `linux`. */
+  readonly platform?: MachinePlatform | undefined;
+  /** Image of containers. */
+  readonly image?: string;
+}
+
+export async function install(namespace: string, options: InstallOptions, terminal: Terminal): Promise<void> {
+  const layout = layoutOf(namespace);
+  const before = await readPlatformFile(layout);
+  const platform = options.platform ?? before?.platform ?? 'linux';
+  const drainSeconds = Math.ceil(options.drainTimeout / 1000);
+  if (platform === 'linux' && options.image !== undefined)
+    throw new CliError('usage', '--image is for routers in containers: add --platform podman or docker.');
+  if (platform === 'linux') return installProcess(namespace, { ...options, drainSeconds, before }, terminal);
+  const image = options.image ?? (before?.platform === platform ? before.image : undefined) ?? defaultImage();
+  return installContainers(namespace, { ...options, file: { platform, image, drainSeconds }, before }, terminal);
+}
+
+async function installProcess(
   namespace: string,
-  options: { readonly start: boolean; readonly print?: boolean; readonly drainTimeout: number },
+  options: InstallOptions & { readonly drainSeconds: number; readonly before: PlatformFile | undefined },
   terminal: Terminal,
 ): Promise<void> {
-  layoutOf(namespace);
+  const { drainSeconds, before } = options;
   const script = process.argv[1];
   if (script === undefined) throw new CliError('failed', 'The program does not know its own file, so there is nothing to put into a unit.');
   const command = [process.execPath, await realpath(script)];
-  const text = unitText({ namespace, command, home: baseDirectory(), user: !isRoot, drainSeconds: Math.ceil(options.drainTimeout / 1000) });
+  const text = unitText({ namespace, command, home: baseDirectory(), user: !isRoot, drainSeconds });
   if (options.print === true) {
     terminal.out(text);
     return;
@@ -37,30 +78,147 @@ export async function install(
   await requireSystemd(namespace);
   // The unit may write below this directory only, so it must exist.
   await makeDirectory(baseDirectory(), 0o755);
-  await makeDirectory(unitFolder(), 0o755);
-  const path = join(unitFolder(), unitName(namespace));
-  await writeDurably(path, text, 0o644);
-  await systemctl('daemon-reload');
-  terminal.out(`${path} is written.\n`);
-  if (!options.start) return;
-  await systemctl('enable', unitName(namespace));
-  await systemctl('restart', unitName(namespace));
-  await untilRunning(layoutOf(namespace), START_TIMEOUT, logOf(namespace), terminal);
-  terminal.out(`${unitName(namespace)} is started, now and at each boot.\n`);
+  await endOther(namespace, before, 'linux', terminal);
+  await writePlatformFile(layoutOf(namespace), { platform: 'linux' });
+  await writeUnits(namespace, new Map([[unitName(namespace), text]]), terminal);
+  if (options.start) await startUnits(namespace, [unitName(namespace)], terminal);
 }
 
-export async function uninstall(namespace: string, terminal: Terminal): Promise<void> {
-  layoutOf(namespace);
+async function installContainers(
+  namespace: string,
+  { start: isStart, print, file, before }: InstallOptions & { readonly file: ContainerFile; readonly before: PlatformFile | undefined },
+  terminal: Terminal,
+): Promise<void> {
+  const layout = layoutOf(namespace);
+  const hasSystemd = await isSystemdThere();
+  if (print === true) {
+    const planned = await plannedContainers(namespace, file, 'systemd');
+    terminal.out(planned.map((container) => containerUnitText(container, !isRoot)).join('\n'));
+    return;
+  }
+  await prepareNamespace(layout);
+  const containers = await plannedContainers(namespace, file, hasSystemd ? 'systemd' : 'engine');
+  await requireImage(containers[0]);
+  await requireFreeNames(containers);
+  for (const container of containers) await requireNetwork(container);
+  await endOther(namespace, before, file.platform, terminal);
+  await writePlatformFile(layout, file);
+  if (hasSystemd) {
+    const units = containerUnits(containers);
+    await writeUnits(namespace, units, terminal);
+    if (isStart) await startUnits(namespace, [...units.keys()], terminal);
+    return;
+  }
+  terminal.note(`systemd does not run on this machine: ${file.platform} restarts the routers, and nothing starts them at boot.\n`);
+  if (isStart) await startDetached(namespace, containers, terminal);
+}
+
+/** Ends what runs the namespace on another platform, before its unit is replaced: the new unit would stop it in the wrong way. */
+async function endOther(namespace: string, before: PlatformFile | undefined, platform: string, terminal: Terminal): Promise<void> {
+  if (before === undefined || before.platform === platform) return;
+  if ((await runningRouters(layoutOf(namespace))).length > 0) await stop(namespace, terminal);
+}
+
+function containerUnits(containers: readonly RouterContainer[]): ReadonlyMap<string, string> {
+  return new Map(
+    containers.map((container) => [unitName(container.namespace, container.network), containerUnitText(container, !isRoot)] as const),
+  );
+}
+
+/** Starts the units of containers. Those that changed since they were written, as by a name in a network, are written and restarted. */
+async function startContainerUnits(namespace: string, containers: readonly RouterContainer[], terminal: Terminal): Promise<void> {
+  const [units, before] = [containerUnits(containers), await unitTexts()];
+  const changed = [...units.keys()].filter((unit) => units.get(unit) !== before.get(unit));
+  if (changed.length > 0) {
+    for (const container of containers) await requireNetwork(container);
+    await writeUnits(namespace, units, terminal);
+    await systemctl('enable', ...changed);
+    await systemctl('restart', ...changed);
+  }
+  await systemctl('start', ...units.keys());
+}
+
+/** Writes the units of the namespace's routers, and removes those of networks that the Site no longer lists. */
+async function writeUnits(namespace: string, units: ReadonlyMap<string, string>, terminal: Terminal): Promise<void> {
+  await makeDirectory(unitFolder(), 0o755);
+  const prefix = unitName(namespace, '').replace(/\.service$/, '');
+  const obsolete = unitsOf(namespace, await unitTexts()).filter((unit) => unit.startsWith(prefix) && !units.has(unit));
+  for (const unit of obsolete) await removeUnit(unit);
+  for (const [name, text] of units) {
+    const path = join(unitFolder(), name);
+    await writeDurably(path, text, 0o644);
+    terminal.out(`${path} is written.\n`);
+  }
+  await systemctl('daemon-reload');
+}
+
+async function removeUnit(unit: string): Promise<void> {
+  await systemctl('disable', '--now', unit);
+  await removeFile(join(unitFolder(), unit));
+}
+
+async function startUnits(namespace: string, units: readonly string[], terminal: Terminal): Promise<void> {
+  await systemctl('enable', ...units);
+  await systemctl('restart', ...units);
+  await untilRunning(layoutOf(namespace), START_TIMEOUT, logOf(namespace), terminal);
+  for (const unit of units) terminal.out(`${unit} is started, now and at each boot.\n`);
+}
+
+async function startDetached(
+  namespace: string,
+  containers: readonly [RouterContainer, ...RouterContainer[]],
+  terminal: Terminal,
+): Promise<void> {
+  await requireImage(containers[0]);
+  await requireFreeNames(containers);
+  await stopObsolete(containers);
+  await startContainers(containers);
+  const names = containers.map(({ network }) => containerName(namespace, network));
+  await untilRunning(layoutOf(namespace), START_TIMEOUT, `${containers[0].engine} logs ${names[0] ?? ''}`, terminal);
+  for (const name of names) terminal.out(`The container ${name} is started.\n`);
+}
+
+type ContainerFile = PlatformFile & { readonly platform: Engine };
+
+/** The namespace's installation in containers; undefined if it runs as a process. */
+async function containerFileOf(namespace: string): Promise<ContainerFile | undefined> {
+  const file = await readPlatformFile(layoutOf(namespace));
+  return file === undefined || file.platform === 'linux' ? undefined : { ...file, platform: file.platform };
+}
+
+/** The namespace's containers; undefined if it runs as a process. */
+export async function containersOf(namespace: string): Promise<readonly [RouterContainer, ...RouterContainer[]] | undefined> {
+  const file = await containerFileOf(namespace);
+  return file === undefined ? undefined : plannedContainers(namespace, file, (await isSystemdThere()) ? 'systemd' : 'engine');
+}
+
+export async function uninstall(namespace: string, { purge = false }: { readonly purge?: boolean }, terminal: Terminal): Promise<void> {
+  const layout = layoutOf(namespace);
+  const containers = (await hasUnit(namespace)) ? undefined : await containersOf(namespace);
+  if (containers !== undefined) {
+    await stopObsolete(containers);
+    await stopContainers(containers);
+    for (const { network } of containers) terminal.out(`The container ${containerName(namespace, network)} is ended and removed.\n`);
+  } else if (!purge || (await hasUnit(namespace))) await uninstallUnits(namespace, terminal);
+  await removePlatformFile(layout);
+  if (purge) await removeNamespace(namespace, terminal);
+  else terminal.out(`The namespace's files stay, in ${layout.root}.\n`);
+}
+
+async function uninstallUnits(namespace: string, terminal: Terminal): Promise<void> {
   await requireSystemd(namespace);
   await requireUnit(namespace);
   const units = new Set([unitName(namespace), ...unitsOf(namespace, await unitTexts())]);
-  for (const unit of units) {
-    await systemctl('disable', '--now', unit);
-    await removeFile(join(unitFolder(), unit));
-  }
+  for (const unit of units) await removeUnit(unit);
   await systemctl('daemon-reload');
   for (const unit of units) terminal.out(`${unit} is ended and removed.\n`);
-  terminal.out(`The namespace's files stay, in ${layoutOf(namespace).root}.\n`);
+}
+
+async function removeNamespace(namespace: string, terminal: Terminal): Promise<void> {
+  const layout = layoutOf(namespace);
+  if ((await runningRouters(layout)).length > 0) await stop(namespace, terminal);
+  await rm(layout.root, { recursive: true, force: true });
+  terminal.out(`The namespace ${namespace} is deleted: ${layout.root}.\n`);
 }
 
 /** Texts of all units that match our naming scheme, by file name. */
@@ -79,33 +237,52 @@ const MOST_UNIT_BYTES = 65_536;
 export async function uninstallAll(terminal: Terminal): Promise<void> {
   const names = (await readdir(namespacesDirectory()).catch(() => [])).filter(isLabel).toSorted();
   for (const namespace of names) {
-    const layout = layoutOf(namespace);
-    if (await hasUnit(namespace)) await uninstall(namespace, terminal);
-    if ((await runningRouters(layout)).length > 0) await stop(namespace, terminal);
-    await rm(layout.root, { recursive: true, force: true });
-    terminal.out(`The namespace ${namespace} is deleted: ${layout.root}.\n`);
+    if ((await hasUnit(namespace)) || (await containerFileOf(namespace)) !== undefined)
+      await uninstall(namespace, { purge: true }, terminal);
+    else await removeNamespace(namespace, terminal);
   }
   if (names.length === 0) terminal.out(`There is no site below ${namespacesDirectory()}.\n`);
 }
 
-export async function start(namespace: string, terminal: Terminal): Promise<void> {
+/**
+ * Starts the unit, or the containers on a machine without systemd.
+ * @param platform installed first if it runs routers in containers and the namespace has no installation, as scripts of Skupper expect
+ */
+export async function start(namespace: string, platform: MachinePlatform | undefined, terminal: Terminal): Promise<void> {
+  const containers = (await hasUnit(namespace)) ? undefined : await containersOf(namespace);
+  if (containers === undefined && platform !== undefined && platform !== 'linux' && !(await hasUnit(namespace)))
+    return install(namespace, { start: true, drainTimeout: 30_000, platform }, terminal);
+  if (containers !== undefined && !(await isSystemdThere())) return startDetached(namespace, containers, terminal);
   await requireSystemd(namespace);
   await requireUnit(namespace);
-  await systemctl('start', unitName(namespace));
+  const installed = await containersOf(namespace);
+  if (installed !== undefined) await startContainerUnits(namespace, installed, terminal);
+  const units = [...new Set([unitName(namespace), ...unitsOf(namespace, await unitTexts())])];
+  if (installed === undefined) await systemctl('start', ...units);
   await untilRunning(layoutOf(namespace), START_TIMEOUT, logOf(namespace), terminal);
-  terminal.out(`${unitName(namespace)} is started.\n`);
+  for (const unit of units) terminal.out(`${unit} is started.\n`);
 }
 
-/** Stops the systemd unit, or the processes directly if there is no unit. */
+/** Stops the systemd unit, or the containers, or the processes directly if there is neither. The namespace stays. */
 export async function stop(namespace: string, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
   if (await hasUnit(namespace)) await systemctl('stop', unitName(namespace));
-  else await tellRouters(layout, 'stop');
+  else if (!(await stopOwnContainers(namespace))) await tellRouters(layout, 'stop');
   await waitUntil({ resources: directoryResources(layout), terminal }, `the namespace ${namespace} to be ended`, 120_000, async () => {
     const left = await runningRouters(layout);
     return left.length === 0 ? { done: undefined } : { waitingFor: 'open connections have their time' };
   });
   terminal.out(`Nothing runs the namespace ${namespace} any more.\n`);
+}
+
+/** @returns whether containers ran */
+async function stopOwnContainers(namespace: string): Promise<boolean> {
+  const containers = await containersOf(namespace);
+  if (containers === undefined) return false;
+  const ran = (await containerStates(containers)).some(({ state }) => state === 'running');
+  await stopObsolete(containers);
+  await stopContainers(containers);
+  return ran;
 }
 
 export async function reload(namespace: string, terminal: Terminal): Promise<void> {
@@ -116,20 +293,34 @@ export async function reload(namespace: string, terminal: Terminal): Promise<voi
 export async function showSystem(namespace: string, output: OutputFormat | undefined, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
   await directoryResources(layout).notRunning();
-  const [routers, unit] = await Promise.all([runningRouters(layout), unitState(namespace)]);
-  const state = { namespace, directory: layout.root, unit, routers };
+  const [routers, unit, containers] = await Promise.all([runningRouters(layout), unitState(namespace), shownContainers(namespace)]);
+  const platform = (await readPlatformFile(layout))?.platform ?? 'linux';
+  const state = { namespace, directory: layout.root, platform, unit, ...(containers === undefined ? {} : { containers }), routers };
   if (output !== undefined) terminal.out(structured(state, output));
   else {
     terminal.out(
       fieldLines([
         ['Namespace', namespace],
         ['Directory', layout.root],
+        ['Platform', platform],
         ['Unit', unit.systemd ? `${unitName(namespace)}, ${unit.state}` : 'systemd does not run on this machine'],
-        ['Running', routers.map(({ router, pid, startedAt }) => `${router} (process ${pid}, since ${startedAt})`).join(', ') || 'nothing'],
+        ...(containers ?? []).map(({ name, state: is, exitCode, error }) => {
+          const ended = is === 'exited' ? ` with code ${exitCode ?? 'unknown'}` : '';
+          return ['Container', `${name}, ${is}${ended}${error === undefined ? '' : `: ${error}`}`] as const;
+        }),
+        [
+          'Running',
+          routers.map((running) => `${running.router} (${processText(running)}, since ${running.startedAt})`).join(', ') || 'nothing',
+        ],
       ]),
     );
   }
   if (routers.length === 0) throw new CliError('not-running', `Nothing runs the namespace ${namespace}.`);
+}
+
+async function shownContainers(namespace: string): Promise<readonly ContainerState[] | undefined> {
+  const containers = await containersOf(namespace);
+  return containers === undefined ? undefined : containerStates(containers);
 }
 
 /**
@@ -155,7 +346,7 @@ async function tellRouters(layout: NamespaceLayout, what: 'reload' | 'stop'): Pr
     } catch (error) {
       throw new CliError(
         'failed',
-        `Process ${running.pid}, which runs the router ${running.router}, cannot be told: ${messageOf(error)}. Where it is another user's, try again as that user.`,
+        `The router ${running.router} (${processText(running)}) cannot be reached: ${messageOf(error)}. If it belongs to another user, try again as that user.`,
         error,
       );
     }

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseDuration } from '../../api/skupper/duration.ts';
 import type { KubeClient } from '../../kube/contract.ts';
-import { isMachine, machineNamespace, platforms, type PlaceWords } from '../place.ts';
+import { isMachine, machineNamespace, platforms, saidPlatform, type MachinePlatform, type PlaceWords } from '../place.ts';
 import type { Context, Wait } from '../actions/waiting.ts';
 import type { OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -110,6 +110,13 @@ export async function onMachine(command: Command, words: string): Promise<string
   const { requireMachine } = await import('../resources.ts');
   await requireMachine(placeWords(command), words);
   return namespaceOf(command);
+}
+
+/** The platform of machines that was typed or is in the environment; undefined if it is left to be found. */
+export function saidMachine(command: Command): MachinePlatform | undefined {
+  // EARSHOT_HOME alone means a machine, and none of its platforms.
+  const said = saidPlatform(placeWords(command), { ...process.env, EARSHOT_HOME: '' });
+  return said !== undefined && isMachine(said) ? said : undefined;
 }
 
 export function outputOption(what = 'print in a format for programs'): Option {

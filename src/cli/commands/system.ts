@@ -1,11 +1,12 @@
 import { Option, type Command } from 'commander';
 import { addApply } from './apply.ts';
-import { addPlace, duration, examples, onMachine, outputOption, placeWords, type OutputOptions } from './options.ts';
+import { addPlace, duration, examples, onMachine, outputOption, placeWords, saidMachine, type OutputOptions } from './options.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 interface InstallWords {
   readonly start: boolean;
   readonly print?: boolean;
+  readonly image?: string;
   readonly drainTimeout: number;
 }
 
@@ -16,34 +17,42 @@ interface BundleWords {
 
 /** `earshot system`: the site as a systemd service. */
 export function addSystem(program: Command, terminal: Terminal): void {
-  const system = program.command('system').description('run the site of the namespace as a service of systemd');
+  const system = program
+    .command('system')
+    .description('run the site of the namespace as a service: a process or, with --platform podman or docker, containers');
   const verb = (name: string, description: string): Command =>
     addPlace(system.command(name).description(description)).addHelpText('after', examples(`earshot -n west system ${name}`));
 
   verb('install', 'write a unit for the namespace, and start it now and at each boot')
     .option('--no-start', 'only write it')
     .option('--print', 'print the unit, and write nothing')
+    .option(
+      '--image <reference>',
+      'image of containers; left out: $SKUPPER_ROUTER_IMAGE, or earshot of $SKUPPER_IMAGE_REGISTRY or localhost',
+    )
     .addOption(
       new Option('--drain-timeout <duration>', 'how long open connections may go on at a stop').argParser(duration).default(30_000, '30s'),
     )
     .addHelpText(
       'after',
       '\nFor root it is a unit of the system; for others one of their own (systemctl --user), which runs beyond their' +
-        '\nlogout only after `loginctl enable-linger`.',
+        '\nlogout only after `loginctl enable-linger`.' +
+        '\nContainers need no systemd: without it the engine runs them, and starts none at boot.',
     )
     .action(async (options: InstallWords, command: Command) => {
       const { install } = await import('../actions/system-actions.ts');
-      await install(await onMachine(command, 'system'), options, terminal);
+      await install(await onMachine(command, 'system'), { ...options, platform: saidMachine(command) }, terminal);
     });
   verb('uninstall', 'end the service and remove its unit; the namespace stays')
+    .option('--purge', 'delete the namespace too, with its keys')
     .option('-f, --force', 'end and delete all sites of this user on this machine, in all namespaces, with their keys')
-    .action(async ({ force }: { readonly force?: boolean }, command: Command) => {
+    .action(async ({ force, purge }: { readonly force?: boolean; readonly purge?: boolean }, command: Command) => {
       const { uninstall, uninstallAll } = await import('../actions/system-actions.ts');
       const namespace = await onMachine(command, 'system');
-      await (force === true ? uninstallAll(terminal) : uninstall(namespace, terminal));
+      await (force === true ? uninstallAll(terminal) : uninstall(namespace, { purge: purge === true }, terminal));
     });
   verb('start', 'start the service').action(async (_options: object, command: Command) =>
-    (await import('../actions/system-actions.ts')).start(await onMachine(command, 'system'), terminal),
+    (await import('../actions/system-actions.ts')).start(await onMachine(command, 'system'), saidMachine(command), terminal),
   );
   verb('stop', 'end the service, after open connections had their time').action(async (_options: object, command: Command) =>
     (await import('../actions/system-actions.ts')).stop(await onMachine(command, 'system'), terminal),

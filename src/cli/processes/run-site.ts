@@ -5,6 +5,7 @@ import { DEFAULT_PORTS } from '../../api/skupper/names.ts';
 import { BUILD, VERSION } from '../../version.ts';
 import { DEFAULT_ROUTER, layoutOf, requireLabel, routerFiles, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { announceRouter, leadingRouters, lockRouter, withdrawRouter } from '../../platform/linux/routers.ts';
+import { ownProcess } from '../../platform/linux/running-process.ts';
 import { serveApi } from '../../platform/linux/router-api.ts';
 import { makeNamespace, startSite } from '../../platform/linux/site.ts';
 import { isNetworkAlias, networkFault, networkRouterName } from '../../site/networks.ts';
@@ -93,7 +94,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   });
   const inNetwork = network === undefined ? {} : { network, ...announcedAliases(process.env['EARSHOT_ALIASES']) };
   await announceRouter(layout, {
-    pid: process.pid,
+    ...ownProcess(),
     router,
     httpPort: telemetry.port,
     startedAt,

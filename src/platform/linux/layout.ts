@@ -61,7 +61,12 @@ export interface RouterFiles {
 }
 
 export interface RunningRouter {
+  /** PID in `pidNamespace`: see `pidHere`. */
   readonly pid: number;
+  /** PID namespace (pid_namespaces(7)); undefined if unknown. */
+  readonly pidNamespace?: string;
+  /** Name of the container that it runs in. */
+  readonly container?: string;
   readonly router: string;
   /** Loopback port of `/metrics`, `/healthz`, `/readyz`. */
   readonly httpPort: number;

@@ -14,6 +14,7 @@ import { RenewalRequestFiles } from './renewal-requests.ts';
 import { locationText } from './report.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { leadingRouters, runningRouters } from './routers.ts';
+import { processText } from './running-process.ts';
 import { listRuntime, readProblems, readRuntime } from './runtime-resources.ts';
 import { skupperDataAdvice } from './skupper-data.ts';
 import { isStarting } from './starting-process.ts';
@@ -85,13 +86,14 @@ async function aboutOf(layout: NamespaceLayout): Promise<About> {
   const [routers, problems] = await Promise.all([runningRouters(layout), readProblems(layout)]);
   return {
     kept: ['Directory', layout.root],
-    running: routers.map(({ router, pid, version, commit, network }) => {
+    running: routers.map((running) => {
+      const { router, version, commit, network } = running;
       const where = network === undefined ? '' : ` in the network ${network}`;
       const isOther = version !== VERSION || commit !== BUILD?.commit;
       const advice = isOther
         ? `; another build than this command, ${buildText(VERSION, BUILD?.commit)}: restart the site after an upgrade`
         : '';
-      return `${router}${where} (process ${pid}, version ${isOther ? buildText(version, commit) : version}${advice})`;
+      return `${router}${where} (${processText(running)}, version ${isOther ? buildText(version, commit) : version}${advice})`;
     }),
     routers,
     problems,

@@ -8,6 +8,7 @@ import { hasCode } from '../../files/errno.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import { routerFiles, type NamespaceLayout, type RunningRouter } from './layout.ts';
 import { LONGEST_SOCKET_PATH } from './routers.ts';
+import { pidHere } from './running-process.ts';
 
 /** A failure to open the socket does not affect the router. */
 export async function serveApi(
@@ -33,8 +34,9 @@ export async function tellRouter(layout: NamespaceLayout, running: RunningRouter
     await askRouter(layout, running.router, `/v1/${what}`, 'POST');
   } catch (error) {
     // An earlier version has no socket. A path may be too long for a socket.
-    if (!hasCode(error, 'ENOENT', 'EINVAL')) throw error;
-    process.kill(running.pid, what === 'stop' ? 'SIGTERM' : 'SIGHUP');
+    const pid = pidHere(running);
+    if (pid === undefined || !hasCode(error, 'ENOENT', 'EINVAL')) throw error;
+    process.kill(pid, what === 'stop' ? 'SIGTERM' : 'SIGHUP');
   }
 }
 

@@ -5,6 +5,7 @@ import type { Leadership, Siblings } from '../../agent/ports.ts';
 import type { SiblingConfig } from '../../router/contract.ts';
 import { readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { routerFiles, type NamespaceLayout, type RunningRouter } from './layout.ts';
+import { processText } from './running-process.ts';
 import { isLocked, tryLock } from '../../files/lock.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { pause } from '../../work/pause.ts';
@@ -26,7 +27,7 @@ export async function lockRouter(layout: NamespaceLayout, router: string): Promi
     if (lock !== undefined) return lock;
   }
   const running = await readRouter(routerFiles(layout, router).state);
-  const who = running === undefined ? 'another process' : `process ${running.pid}`;
+  const who = running === undefined ? 'another process' : processText(running);
   const message = `${who} already runs the router ${router} of the namespace ${layout.namespace}; stop it first, or run another router of the site with --router NAME.`;
   throw new EarshotError('router-running', message);
 }
@@ -152,6 +153,8 @@ function isRunningRouter(value: unknown): value is RunningRouter {
     typeof value.router === 'string' &&
     isLabel(value.router) &&
     (value.network === undefined || (typeof value.network === 'string' && isNetworkName(value.network))) &&
-    (value.aliases === undefined || (Array.isArray(value.aliases) && value.aliases.every((alias) => typeof alias === 'string')))
+    (value.aliases === undefined || (Array.isArray(value.aliases) && value.aliases.every((alias) => typeof alias === 'string'))) &&
+    (value.pidNamespace === undefined || typeof value.pidNamespace === 'string') &&
+    (value.container === undefined || typeof value.container === 'string')
   );
 }

@@ -39,7 +39,7 @@ export function hostAlias(part: ResourceKey, host: string, { plan, networkRouter
   if (network === undefined || !isNetworkAlias(host)) return done;
   const lacks = networkRouters.some((each) => each.network === network && each.aliases?.includes(host.toLowerCase()) === false);
   if (!lacks) return done;
-  const message = `the router of the network ${network} does not have the name ${host} there yet; restart its container`;
+  const message = `the router of the network ${network} does not have the name ${host} there yet; run \`earshot system start\`, which replaces its container`;
   return waiting('network-router', message);
 }
 

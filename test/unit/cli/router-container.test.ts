@@ -31,7 +31,7 @@ const rows: readonly (readonly [string, Partial<RouterContainer>, readonly strin
       'run --detach --rm --sdnotify=conmon --cgroups=no-conmon --log-driver journald --name west-skupper-router --network host',
       '--user 0:0 --cap-drop all --cap-add NET_BIND_SERVICE --cap-add DAC_OVERRIDE --read-only --tmpfs /tmp --stop-timeout 40',
       '--label application=skupper-v2 --label skupper.io/v2-component=router --label skupper.io/site-id=a-site --label earshot.namespace=west',
-      '--label earshot.directory=/var/lib/earshot/namespaces/west --label earshot.router=router',
+      '--label earshot.directory=/var/lib/earshot/namespaces/west --label earshot.network=host',
       '--env EARSHOT_HOME=/var/lib/earshot --env EARSHOT_PLATFORM=podman --env EARSHOT_CONTAINER=west-skupper-router',
       '--ulimit nofile=1000:1000',
       '--volume /var/lib/earshot/namespaces/west:/var/lib/earshot/namespaces/west:z localhost/earshot:1.2.3 -n west run --drain-timeout 30s',
@@ -65,11 +65,11 @@ const rows: readonly (readonly [string, Partial<RouterContainer>, readonly strin
     net,
     [
       '--name west-skupper-router-app_net --network app_net --network-alias earshot --network-alias db',
-      '--label earshot.router=app_net',
+      '--label earshot.network=app_net',
       '--env EARSHOT_ALIASES=earshot,db',
-      '-n west run --router app_net --drain-timeout 30s',
+      '-n west run --network app_net --drain-timeout 30s',
     ],
-    ['host'],
+    ['host', '--router'],
   ],
   [
     'without systemd, Podman restarts the container itself',
@@ -111,7 +111,7 @@ test('all containers of a site have one SELinux level, and two sites have differ
 
 test('an earlier container is removed only if it has the labels of this router and this directory', () => {
   const listed = listArguments(base).join(' ');
-  for (const label of ['earshot.namespace=west', 'earshot.directory=/var/lib/earshot/namespaces/west', 'earshot.router=router'])
+  for (const label of ['earshot.namespace=west', 'earshot.directory=/var/lib/earshot/namespaces/west', 'earshot.network=host'])
     assert.ok(listed.includes(`--filter label=${label}`), listed);
   assert.equal(removeCommand(base), `/usr/bin/podman ${listed} | xargs -r /usr/bin/podman rm --force`);
   assert.match(removeCommand({ ...base, home: "/a b/it's" }), /'label=earshot\.directory=\/a b\/it'\\''s\/namespaces\/west'/);

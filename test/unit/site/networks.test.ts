@@ -158,7 +158,13 @@ for (const [what, router, networkRouters, listener, connector] of [
     /^Pending .*does not serve it yet/,
     /^Pending .*does not serve it yet/,
   ],
-  ['lacks a name', reported(), lacking, /^Pending the router of the network apps does not have the name web there yet; restart/, /./],
+  [
+    'lacks a name',
+    reported(),
+    lacking,
+    /^Pending the router of the network apps does not have the name web there yet; run `earshot system start`/,
+    /./,
+  ],
 ] as const) {
   test(`a listener and a connector of a network whose router ${what} say so`, () => {
     const objects = [aSite({ settings: { networks: 'apps' } }), ...parts.filter(({ kind }) => kind === 'Listener' || kind === 'Connector')];
