@@ -278,8 +278,8 @@ export class Connections {
 
   #logOpened({ id, role, origin, about }: OpenRequest, { routingKey, to }: Candidate, took: number, all: Counts): LoggedConnection {
     const { log, siteName } = this.#options;
-    const site = siteName(role === 'listener' ? siteOf(to.router) : origin);
-    const opened = { from: origin, to: to.router, site, milliseconds: Math.round(took), ...about() };
+    const remoteSite = siteName(role === 'listener' ? siteOf(to.router) : origin);
+    const opened = { from: origin, to: to.router, remoteSite, milliseconds: Math.round(took), ...about() };
     return logConnection(log, all, { connection: id, routingKey, role }, opened);
   }
 }

@@ -71,20 +71,20 @@ test('each state of a link is logged at both ends, with the same ID', async () =
   await west.router.drain(0);
   await logged('link closed');
   // A busy machine may be silent more often.
-  const [atWest = [], atEast = []] = ends.map((end) => [...new Set(storyOf(end, 'link', id, 'linkName', 'site'))].sort());
+  const [atWest = [], atEast = []] = ends.map((end) => [...new Set(storyOf(end, 'link', id, 'linkName', 'remoteSite'))].sort());
   const common = ['adjacency ended', 'adjacent router', 'link attached', 'link closed', 'link connected'];
   const silence = ['link is silent no more', 'link silent'];
   assert.deepEqual(
     atWest,
-    [...common, ...silence].map((line) => `${line} site=east`),
+    [...common, ...silence].map((line) => `${line} remoteSite=east`),
   );
   assert.deepEqual(
     atEast.filter((line) => !/^link (up|lost)/.test(line)),
     [
-      ...common.map((line) => `${line} linkName=to-west site=west`),
+      ...common.map((line) => `${line} linkName=to-west remoteSite=west`),
       'link dialing linkName=to-west',
-      'link draining: the other end is shutting down linkName=to-west site=west',
-      ...silence.map((line) => `${line} linkName=to-west site=west`),
+      'link draining: the other end is shutting down linkName=to-west remoteSite=west',
+      ...silence.map((line) => `${line} linkName=to-west remoteSite=west`),
     ],
   );
 });
@@ -106,17 +106,17 @@ test('a connection is logged at each router on its path, with one ID, its bytes 
   for (const each of [client, middle, server]) await eventually('its end', () => find(each) !== undefined);
   const id = find(client)?.split('=')[1];
   assert.match(id ?? '', /^[0-9a-z]{1,32}$/);
-  const fields = ['role', 'routingKey', 'listener', 'from', 'to', 'site', 'toServer', 'toClient', 'reset'];
+  const fields = ['role', 'routingKey', 'listener', 'from', 'to', 'remoteSite', 'toServer', 'toClient', 'reset'];
   const path = `from=${left.site.id} to=${right.site.id}/main`;
   const stories = [client, middle, server].map((each) => storyOf(each, 'connection', id, ...fields));
   assert.deepEqual(stories, [
     [
-      `connection opened role=listener routingKey=key listener=Listener/key ${path} site=right`,
+      `connection opened role=listener routingKey=key listener=Listener/key ${path} remoteSite=right`,
       'connection ended role=listener routingKey=key toServer=4 toClient=10',
     ],
     [`connection opened role=relay routingKey=key ${path}`, 'connection ended role=relay routingKey=key toServer=4 toClient=10'],
     [
-      `connection opened role=connector routingKey=key ${path} site=left`,
+      `connection opened role=connector routingKey=key ${path} remoteSite=left`,
       'connection ended role=connector routingKey=key toServer=4 toClient=10',
     ],
   ]);

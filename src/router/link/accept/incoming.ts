@@ -372,7 +372,7 @@ export class Incoming implements Placed {
     }
     if (reason.code !== 'lost') {
       linkMetrics.refused.inc({ reason: reason.code });
-      this.#options.ration.warn({ address: this.address, link: this.#link.id, router: this.#link.router, error: reason }, 'peer cut off');
+      this.#options.ration.warn({ ...linkFields(this.#link), address: this.address, error: reason }, 'peer cut off');
     }
     this.#link.cut(reason);
   }

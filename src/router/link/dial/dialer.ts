@@ -8,6 +8,7 @@ import { limitTable } from '../../../limits/table.ts';
 import type { LinkHost } from '../host.ts';
 import { writeCost } from '../session/hello.ts';
 import type { Link } from '../link.ts';
+import { linkFields } from '../link-log.ts';
 import { linkMetrics } from '../link-metrics.ts';
 import type { OpenedLink } from './outgoing.ts';
 import { retryDelay } from './retry.ts';
@@ -447,16 +448,7 @@ export class Dialer {
     // The peer may have been revoked since the last check.
     this.dropRevoked();
     this.#cutOutdated();
-    this.#host.log.info(
-      {
-        linkName: this.name,
-        link: next.opened.link.id,
-        peer: next.peer,
-        router: next.opened.link.router,
-        site: next.opened.link.peer.site.name,
-      },
-      'link up',
-    );
+    this.#host.log.info({ ...linkFields(next.opened.link), peer: next.peer }, 'link up');
     this.#host.changed();
   }
 

@@ -394,7 +394,7 @@ class Outgoing implements OpenedLink {
     const { host, peer } = this.#options;
     const reason = error instanceof LinkError ? error : new LinkError('routing', `${peer} breaks the routing protocol.`, error);
     if (this.#link === undefined) return;
-    if (this.#link.state !== 'down') host.log.warn({ link: this.#link.id, router: this.#link.router, error: reason }, 'peer cut off');
+    if (this.#link.state !== 'down') host.log.warn({ ...linkFields(this.#link), error: reason }, 'peer cut off');
     this.#link.cut(reason);
   }
 }
