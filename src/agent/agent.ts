@@ -5,10 +5,11 @@ import type { Site } from '../api/skupper/index.ts';
 import type { SitePlan } from '../site/plan/plan.ts';
 import { siteNetworks } from '../site/networks.ts';
 import { allOf, nameOf } from '../site/resources.ts';
-import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { BundleSet } from '../trust/stores.ts';
+import { detached } from '../telemetry/boundary.ts';
 import { Coalescer } from '../limits/loop/coalescer.ts';
+import { DelayedCall } from '../limits/loop/delayed-call.ts';
 import { logReconcile } from '../work/reconcile-log.ts';
 import { CpuBudget } from '../limits/cpu-budget.ts';
 import { ReadinessGate } from './readiness-gate.ts';
@@ -66,7 +67,7 @@ export class Agent implements AsyncDisposable {
   #leads = false;
   #identity: Identity | undefined;
   #following: Disposable | undefined;
-  #reportTimer: ReturnType<typeof setTimeout> | undefined;
+  readonly #reports = new DelayedCall({ name: 'pass/report-later', call: () => this.#onReportTime(), delay: () => this.#reportDelay() });
   /** performance.now() of the last report. */
   #reportedAt = Number.NEGATIVE_INFINITY;
   readonly #reportTime = new CpuBudget(SHARE_OF_REPORTS, 0);
@@ -76,7 +77,7 @@ export class Agent implements AsyncDisposable {
     this.#options = options;
     this.#clock = clock;
     this.#arrival = new ReadinessGate(clock);
-    this.#passes = new Coalescer(() => this.#tryPass());
+    this.#passes = new Coalescer('pass/agent', () => this.#tryPass());
     this.#signing = signingOf(platform, { log, clock, onChange: () => this.#passes.request(), routerState: () => this.#router.state });
     const hooks: RouterHooks = { renew: (...asked) => this.#renew(...asked) };
     this.#router = new RunningRouter({ start, hooks, log, onChange: () => this.#onRouterChange() });
@@ -138,7 +139,7 @@ export class Agent implements AsyncDisposable {
 
   async #endPasses(): Promise<void> {
     this.#following?.[Symbol.dispose]();
-    clearTimeout(this.#reportTimer);
+    this.#reports.end();
     await this.#passes.end();
   }
 
@@ -281,18 +282,20 @@ export class Agent implements AsyncDisposable {
 
   #onRouterChange(): void {
     this.#reporter.changed();
-    if (this.#passes.ended || this.#reportTimer !== undefined) return;
-    const report = (): void => {
-      this.#reportTimer = undefined;
-      // Open link ports decide the endpoints that other sites receive, and a link that comes up may have a renewal due.
-      if (this.#timed(() => this.#router.linksChanged())) this.#passes.request();
-      detached('pass/report', () => this.#reportChange());
-    };
+    this.#reports.request();
+  }
+
+  #reportDelay(): number {
     const { seen } = this.#reporter;
     const many = seen === undefined ? 0 : allOf(seen.snapshot.resources).length;
     const now = performance.now();
-    const pause = Math.max(REPORT_AFTER, this.#reportedAt + REPORT_OF_EACH * many - now, this.#reportTime.wait(now));
-    this.#reportTimer = setTimeout(bounded('pass/report-later', report, report), pause);
+    return Math.max(REPORT_AFTER, this.#reportedAt + REPORT_OF_EACH * many - now, this.#reportTime.wait(now));
+  }
+
+  #onReportTime(): void {
+    // Open link ports decide the endpoints that other sites receive, and a link that comes up may have a renewal due.
+    if (this.#timed(() => this.#router.linksChanged())) this.#passes.request();
+    detached('pass/report', () => this.#reportChange());
   }
 
   /** Waits for a reconcile that was ending, since it may have missed the change. One that runs after that reports the change itself. */

@@ -23,6 +23,7 @@ import type { Link } from './link/link.ts';
 import { linkFields } from './link/link-log.ts';
 import { Links } from './link/links.ts';
 import { Memory } from '../memory/memory.ts';
+import { DelayedCall } from '../limits/loop/delayed-call.ts';
 import { LoopQuota, PeerLoopQuotas } from '../limits/loop/loop-quota.ts';
 import { budgetWithin, memoryLimit } from '../memory/limit.ts';
 import { KeyedRateLimitedLog } from '../telemetry/keyed-rate-limited-log.ts';
@@ -115,7 +116,7 @@ class JoinedRouter implements Router, LinkHost {
   #state: RouterState | undefined;
   /** Cached part of the state; the local part changes more often. */
   #seen: { readonly version: number; readonly network: RouterState['network'] } | undefined;
-  #notify: NodeJS.Immediate | undefined;
+  readonly #changes = new DelayedCall({ name: 'look/router-change', call: () => this.#notify() });
   #closed: Promise<void> | undefined;
 
   constructor(config: RouterConfig, hooks: RouterHooks, { log, memory }: RouterOptions) {
@@ -316,20 +317,13 @@ class JoinedRouter implements Router, LinkHost {
 
   changed(): void {
     this.#state = undefined;
-    this.#notify ??= setImmediate(this.#notifyListeners);
+    this.#changes.request();
   }
 
-  readonly #notifyListeners = bounded(
-    'look/router-change',
-    () => {
-      this.#notify = undefined;
-      guard('look/sibling-links', this, () => this.#reportToSiblings());
-      for (const listener of this.#listeners) guard('look/router-listener', listener, call);
-    },
-    () => {
-      this.#notify = undefined;
-    },
-  );
+  #notify(): void {
+    guard('look/sibling-links', this, () => this.#reportToSiblings());
+    for (const listener of this.#listeners) guard('look/router-listener', listener, call);
+  }
 
   readonly events = {
     onUp: (link: Link): void => {
@@ -413,7 +407,7 @@ class JoinedRouter implements Router, LinkHost {
     this.memory[Symbol.dispose]();
     this.#hideMetrics();
     this.#endNames();
-    clearImmediate(this.#notify);
+    this.#changes.end();
     this.#listeners.clear();
     await this.#local[Symbol.asyncDispose]();
   }

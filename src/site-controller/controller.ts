@@ -4,7 +4,7 @@ import { sites, skupperResources } from '../api/skupper/index.ts';
 import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { Controller } from '../kube/controller/leadership.ts';
 import { askedToWait } from '../kube/errors.ts';
-import { bounded } from '../telemetry/boundary.ts';
+import { DelayedCall } from '../limits/loop/delayed-call.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { reportResults, showQueues } from '../telemetry/queue-metrics.ts';
 import { WorkQueue } from '../work/queue.ts';
@@ -68,12 +68,8 @@ export async function startSiteController({
     onResult: reportResults('sites', log),
   });
   // Coalesces changes: they come in hundreds, and each update reads all bindings of the cluster.
-  let following: NodeJS.Immediate | undefined;
-  const followPods = (): void => {
-    following = undefined;
-    caches.followPods(attachedNamespaces(caches));
-  };
-  const followSoon = (): void => void (following ??= setImmediate(bounded('pass/follow-pods', followPods)));
+  const followPods = (): void => caches.followPods(attachedNamespaces(caches));
+  const following = new DelayedCall({ name: 'pass/follow-pods', call: followPods });
   const stopPods = caches.onPods((namespace) => [namespace, ...sitesOf(caches, namespace)].forEach(wake));
   const stopWatching = caches.onChange((of, change) => {
     const { namespace } = change.object.metadata;
@@ -83,7 +79,7 @@ export async function startSiteController({
     if (of === gateways) caches.namespacesWith(skupperResources.SecuredAccess).forEach(wake);
     const others = concernedBy(of, change);
     if (others.length === 0) return;
-    followSoon();
+    following.request();
     others.forEach(wake);
   });
   followPods();
@@ -97,7 +93,7 @@ export async function startSiteController({
   const shown = showQueues({ sites: queue });
   return {
     async stop(deadlineMilliseconds) {
-      clearImmediate(following);
+      following.end();
       stopWatching();
       stopPods();
       stopKinds();

@@ -72,7 +72,7 @@ export class SiteAgent {
   readonly #options: SiteAgentOptions;
   readonly #site: SiteResource;
   readonly #signing: OwnSigning;
-  readonly #passes = new Coalescer(() => this.#tryPass());
+  readonly #passes = new Coalescer('pass/agent', () => this.#tryPass());
   readonly #tried = new Map<string, Tried>();
   /** What somebody has asked for is tried at once, and then like all else: the numbers of the last questions, by links, that it read, and that it heeded. */
   readonly #read = new Map<string, number>();

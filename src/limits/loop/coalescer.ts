@@ -1,24 +1,24 @@
-import { performance } from 'node:perf_hooks';
-import { attempt, bounded } from '../../telemetry/boundary.ts';
+import { attempt, type HandlerName } from '../../telemetry/boundary.ts';
+import { DelayedCall } from './delayed-call.ts';
 
 /**
- * Runs a function, never twice at a time. Requests during a run cause one more run, however many there are. Without a minimum interval, a
- * run begins within the request.
+ * Runs an asynchronous function, never twice at a time. A run begins within its request. Requests during a run cause one more run, however
+ * many there are.
  */
 export class Coalescer {
+  readonly #name: HandlerName;
   readonly #run: () => Promise<void>;
-  readonly #minInterval: (() => number) | undefined;
+  readonly #later: DelayedCall;
   #running: Promise<void> | undefined;
   #isRequested = false;
   #ended = false;
-  #later: NodeJS.Timeout | undefined;
-  /** Start of the last run, as returned by `performance.now()`. */
-  #last = Number.NEGATIVE_INFINITY;
 
-  /** @param minInterval current minimum time in milliseconds between the starts of two runs */
-  constructor(run: () => Promise<void>, minInterval?: () => number) {
+  /** @param name see `bounded` */
+  constructor(name: HandlerName, run: () => Promise<void>) {
+    this.#name = name;
     this.#run = run;
-    this.#minInterval = minInterval;
+    const request = (): void => this.request();
+    this.#later = new DelayedCall({ name, call: request, onError: request });
   }
 
   get ended(): boolean {
@@ -31,21 +31,13 @@ export class Coalescer {
 
   request(): void {
     if (this.#ended) return;
-    if (this.#minInterval !== undefined && this.#running === undefined) {
-      this.requestIn(Math.max(0, this.#last + this.#minInterval() - performance.now()));
-      return;
-    }
-    this.#begin();
+    this.#isRequested = true;
+    this.#running ??= this.#runAll();
   }
 
   /** Schedules a run, unless one is scheduled already. The timer does not keep the process alive. */
   requestIn(milliseconds: number): void {
-    if (this.#ended) return;
-    const begin = (): void => {
-      this.#later = undefined;
-      this.#begin();
-    };
-    this.#later ??= setTimeout(bounded('pass/later', begin, begin), milliseconds).unref();
+    this.#later.requestIn(milliseconds);
   }
 
   /** Resolves when no run is in progress, and none begins at once. */
@@ -56,24 +48,15 @@ export class Coalescer {
   /** Prevents further runs. Resolves when the current one has ended. */
   end(): Promise<void> {
     this.#ended = true;
-    clearTimeout(this.#later);
+    this.#later.end();
     return this.idle();
-  }
-
-  #begin(): void {
-    if (this.#ended) return;
-    this.#isRequested = true;
-    this.#running ??= this.#runAll();
   }
 
   async #runAll(): Promise<void> {
     while (this.#isRequested && !this.#ended) {
       this.#isRequested = false;
-      if (this.#minInterval !== undefined) this.#last = performance.now();
-      await attempt('pass/one', this.#run);
-      if (this.#minInterval !== undefined) break;
+      await attempt(this.#name, this.#run);
     }
     this.#running = undefined;
-    if (this.#isRequested) this.request();
   }
 }

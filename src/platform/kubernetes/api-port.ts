@@ -22,7 +22,7 @@ export interface ApiPortOptions {
  */
 export class ApiPort implements AsyncDisposable {
   readonly #options: ApiPortOptions;
-  readonly #passes = new Coalescer(() => this.#step());
+  readonly #passes = new Coalescer('pass/api-port', () => this.#step());
   readonly #once = new OnceLog();
   #serving: { readonly server: ApiServer; readonly tls: TlsBundle } | undefined;
 

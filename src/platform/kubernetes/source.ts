@@ -3,8 +3,8 @@ import { NETWORK_DATA } from '../../api/skupper/cluster-names.ts';
 import { podKeysIn } from '../../site/pod-keys.ts';
 import { allOf, nameOf } from '../../site/resources.ts';
 import { secretNames } from '../../site/secret-names.ts';
-import { Coalescer } from '../../limits/loop/coalescer.ts';
-import { bounded, detached } from '../../telemetry/boundary.ts';
+import { DelayedCall } from '../../limits/loop/delayed-call.ts';
+import { bounded } from '../../telemetry/boundary.ts';
 import type { NamespaceWatches } from './namespace-watches.ts';
 import type { RouterSecretBundles, SecretsRead } from './router-secret-bundles.ts';
 import type { StoredResources } from './stored-resources.ts';
@@ -74,10 +74,8 @@ export class ClusterSource implements Source {
 
   follow(onChange: () => void): Disposable {
     // A new function for each call, so that the same callback can follow twice.
-    const pace = new Coalescer(
-      async () => onChange(),
-      () => PACE + PACE_OF_EACH * this.#count,
-    );
+    const delay = (sinceLast: number): number => PACE + PACE_OF_EACH * this.#count - sinceLast;
+    const pace = new DelayedCall({ name: 'look/namespace-change', call: onChange, delay });
     const own = (): void => pace.request();
     this.#followers.add(own);
     const poll = setInterval(bounded('look/namespace', own), POLL);
@@ -85,7 +83,7 @@ export class ClusterSource implements Source {
     return {
       [Symbol.dispose]: () => {
         clearInterval(poll);
-        detached('look/namespace-end', () => pace.end());
+        pace.end();
         this.#followers.delete(own);
       },
     };

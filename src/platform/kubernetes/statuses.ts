@@ -8,10 +8,10 @@ import type { AnyStatus } from '../../site/observe/observe.ts';
 import { partitionedRouters } from '../../site/observe/partitioned-routers.ts';
 import type { Kind, ResourceKey } from '../../site/resources.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { bounded, detached } from '../../telemetry/boundary.ts';
+import { bounded } from '../../telemetry/boundary.ts';
 import { reportResults } from '../../telemetry/queue-metrics.ts';
 import { WorkQueue } from '../../work/queue.ts';
-import { Coalescer } from '../../limits/loop/coalescer.ts';
+import { DelayedCall } from '../../limits/loop/delayed-call.ts';
 import { RateLimiter } from '../../limits/rate-limiter.ts';
 import { FirstStatusDelay } from './first-status-delay.ts';
 import type { NamespaceWatches, StoredResource } from './namespace-watches.ts';
@@ -60,8 +60,8 @@ const NETWORK = 'network';
  */
 export class ClusterStatuses implements StatusSink {
   readonly #options: ClusterStatusesOptions;
-  readonly #pace: Coalescer;
-  readonly #networkPace: Coalescer;
+  readonly #pace: DelayedCall;
+  readonly #networkPace: DelayedCall;
   readonly #queue: WorkQueue;
   readonly #settling: NodeJS.Timeout;
   readonly #networkWrites = new RateLimiter(NETWORK_WRITES);
@@ -75,14 +75,9 @@ export class ClusterStatuses implements StatusSink {
     const { round = ROUND, settling = SETTLING } = options;
     this.#options = options;
     this.#heldBack = new FirstStatusDelay(options.grace);
-    this.#pace = new Coalescer(
-      async () => this.#round(),
-      () => round,
-    );
-    this.#networkPace = new Coalescer(
-      async () => this.#queue.add(NETWORK),
-      () => round,
-    );
+    const delay = (sinceLast: number): number => round - sinceLast;
+    this.#pace = new DelayedCall({ name: 'pass/statuses', call: () => this.#round(), delay });
+    this.#networkPace = new DelayedCall({ name: 'pass/network-status', call: () => this.#queue.add(NETWORK), delay });
     const settle = (): void => {
       this.#settled = true;
       this.networkChanged();
@@ -126,7 +121,8 @@ export class ClusterStatuses implements StatusSink {
   /** Statuses that are not written by the deadline are left to the next leader. */
   async close(): Promise<void> {
     clearTimeout(this.#settling);
-    detached('pass/statuses-stop', () => Promise.all([this.#pace.end(), this.#networkPace.end()]));
+    this.#pace.end();
+    this.#networkPace.end();
     await this.#queue.stop(CLOSE_DEADLINE);
     this.#options.onClose();
   }

@@ -44,7 +44,7 @@ const TEXT_TIME = { part: 0.1, burst: 5, most: 50 } as const;
  */
 export class StatusWriter implements Disposable {
   readonly #options: StatusWriterOptions;
-  readonly #passes = new Coalescer(() => this.#work());
+  readonly #passes = new Coalescer('pass/status-files', () => this.#work());
   readonly #time = new CpuBudget(TEXT_TIME.part, TEXT_TIME.burst, TEXT_TIME.most);
   /** Text on disk, by file name. */
   readonly #written = new Map<string, string>();

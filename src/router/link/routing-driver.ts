@@ -1,6 +1,7 @@
 import type { Logger } from '../../telemetry/log.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import { CpuBudget } from '../../limits/cpu-budget.ts';
+import { DelayedCall } from '../../limits/loop/delayed-call.ts';
 import { RoutingError } from '../../routing/errors.ts';
 import type { Outgoing, OwnFacts, Routing } from '../../routing/contract.ts';
 import type { Link } from './link.ts';
@@ -37,8 +38,15 @@ export class RoutingDriver implements Disposable {
   /** Links for which updates were omitted. */
   readonly #missed = new Set<string>();
   readonly #noticeTime = new CpuBudget(NOTICE_TIME.part, NOTICE_TIME.burst, NOTICE_TIME.most);
-  /** Cancels the scheduled notification. */
-  #endNotice: (() => void) | undefined;
+  readonly #notices = new DelayedCall({
+    name: 'look/routing-change',
+    call: () => this.#notify(),
+    delay: () => this.#noticeTime.wait(performance.now()),
+    // The next change or the next tick a second later notifies again.
+    onError: () => {
+      this.#version = -1;
+    },
+  });
   #soon: NodeJS.Timeout | undefined;
   #next: NodeJS.Immediate | undefined;
   #disposed = false;
@@ -86,7 +94,7 @@ export class RoutingDriver implements Disposable {
     this.#disposed = true;
     clearInterval(this.#timer);
     this.#isReleased();
-    this.#endNotice?.();
+    this.#notices.end();
   }
 
   #run(step: (now: number) => readonly Outgoing[]): void {
@@ -96,11 +104,11 @@ export class RoutingDriver implements Disposable {
       for (const outgoing of step(Date.now())) this.#send(outgoing);
     } catch (error) {
       // Messages before an invalid one may have changed something too.
-      this.#notify();
+      this.#notices.request();
       if (!(error instanceof RoutingError)) log.error({ error }, 'routing failed');
       throw error;
     }
-    if (routing.version !== this.#version) this.#notify();
+    if (routing.version !== this.#version) this.#notices.request();
     const { waiting } = routing;
     if (waiting === 'a turn') this.#next ??= setImmediate(this.#release);
     if (waiting === 'a while') this.#soon ??= setTimeout(this.#release, SOON);
@@ -141,28 +149,10 @@ export class RoutingDriver implements Disposable {
   }
 
   #notify(): void {
-    if (this.#endNotice !== undefined) return;
-    const tell = (): void => {
-      this.#endNotice = undefined;
-      this.#version = this.#options.routing.version;
-      const began = performance.now();
-      this.#options.onChange();
-      const now = performance.now();
-      this.#noticeTime.spend(now - began, now);
-    };
-    // The next change or the next tick a second later notifies again.
-    const failed = (): void => {
-      this.#endNotice = undefined;
-      this.#version = -1;
-    };
-    const notice = bounded('look/routing-change', tell, failed);
-    const wait = this.#noticeTime.wait(performance.now());
-    if (wait === 0) {
-      const next = setImmediate(notice);
-      this.#endNotice = () => clearImmediate(next);
-    } else {
-      const later = setTimeout(notice, wait);
-      this.#endNotice = () => clearTimeout(later);
-    }
+    this.#version = this.#options.routing.version;
+    const began = performance.now();
+    this.#options.onChange();
+    const now = performance.now();
+    this.#noticeTime.spend(now - began, now);
   }
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { bounded, guard } from '../../telemetry/boundary.ts';
+import { guard } from '../../telemetry/boundary.ts';
 import type { ConnectorConfig, ConnectorState, Destination, ListenerConfig, ListenerState } from '../contract.ts';
 import type { RequestHead, Stream, StreamHandler } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
@@ -21,6 +21,7 @@ import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 import { MOST_COST } from '../../routing/contract.ts';
 import { portOwner } from './port-owner.ts';
 import { AdmissionSlots } from '../../limits/admission-slots.ts';
+import { DelayedCall } from '../../limits/loop/delayed-call.ts';
 import { hasSentData } from '../../net/tls-feed.ts';
 import { limitTable } from '../../limits/table.ts';
 
@@ -51,7 +52,7 @@ export class LocalSide implements AsyncDisposable {
   readonly #metrics = new MetricsByKey();
   readonly #memory = new DestinationHealth(
     undefined,
-    () => this.#turned(),
+    () => this.#turns.request(),
     (key, router) => this.#options.routing.destinations(key).find((to) => to.router === router),
   );
   readonly #connections: Connections;
@@ -64,10 +65,14 @@ export class LocalSide implements AsyncDisposable {
   /** Number of owners that have shares of the sockets. */
   #shares = 0;
   #state: LocalState | undefined;
-  #notifying = false;
+  readonly #changes = new DelayedCall({ name: 'look/local-change', call: () => this.#notify() });
+  readonly #turns = new DelayedCall({
+    name: 'look/local-turn',
+    call: () => this.#changed(),
+    delay: (sinceLast) => TURN_PACE - sinceLast,
+    atOnce: true,
+  });
   #draining = false;
-  #turnTimer: NodeJS.Timeout | undefined;
-  #turnedAgain = false;
 
   constructor(options: LocalSideOptions) {
     this.#options = options;
@@ -276,31 +281,13 @@ export class LocalSide implements AsyncDisposable {
     return all.every(refuses) ? [...new Set(all.map(({ to: { router } }) => siteOf(router)))] : [];
   }
 
-  /** Notifies at once, then rate-limited, however often destinations change. */
-  #turned(): void {
-    this.#turnedAgain = this.#turnTimer !== undefined;
-    if (this.#turnTimer !== undefined) return;
-    this.#changed();
-    const look = (): void => {
-      this.#turnTimer = undefined;
-      if (this.#turnedAgain) this.#turned();
-    };
-    this.#turnTimer = setTimeout(bounded('look/local-turn', look), TURN_PACE).unref();
-  }
-
   #changed(): void {
     this.#state = undefined;
-    if (this.#notifying) return;
-    this.#notifying = true;
-    const tell = (): void => {
-      this.#notifying = false;
-      for (const subscriber of this.#subscribers) guard('look/local-subscriber', subscriber, () => subscriber());
-    };
-    // The next change notifies again.
-    const failed = (): void => {
-      this.#notifying = false;
-    };
-    setImmediate(bounded('look/local-change', tell, failed));
+    this.#changes.request();
+  }
+
+  #notify(): void {
+    for (const subscriber of this.#subscribers) guard('look/local-subscriber', subscriber, () => subscriber());
   }
 }
 

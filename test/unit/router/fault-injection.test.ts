@@ -147,7 +147,7 @@ const names = readdirSync(ROUTER, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .concat('../net/host-names.ts', '../net/tls-acceptor.ts', '../limits/loop/loop-quota.ts')
   .flatMap((file) => [
-    ...readFileSync(join(ROUTER, file), 'utf8').matchAll(/\b(?:bounded|guard|detached|attempt)\(\s*'([a-z]+\/[a-z0-9-]+)'/g),
+    ...readFileSync(join(ROUTER, file), 'utf8').matchAll(/\b(?:(?:bounded|guard|detached|attempt)\(|name:)\s*'([a-z]+\/[a-z0-9-]+)'/g),
   ])
   .map(([, name]) => name as HandlerName);
 
