@@ -88,6 +88,7 @@ Overrides are merged over the Service that is built: first the class's \`service
 \`objectOverrides\` in their order. Maps merge by key, \`spec.ports\` by \`port\` (and by \`protocol\` if several share a
 port). \`spec.selector\` and other lists are replaced, and \`null\` removes a field. The Service's name, namespace, kind,
 owners, finalizers and status stay as they are; what had no effect is named in the Listener's \`Accepted\` condition.
+A Service has at most 1,024 ports, and at most 64 overrides apply.
 (A \`null\` reaches the cluster with \`kubectl create\` and \`kubectl apply --server-side\`; the client-side \`kubectl apply\`
 leaves it out.) With \`objectOverridesPolicy: WithinClass\`, what a Listener's overrides say beyond the free fields is left out.
 `,

@@ -244,6 +244,7 @@ export const rooms = {
     'class-not-found': ['condition event answer', 'There is no such ListenerClass.', 'Make it, or correct the name.'],
     'unsupported-service-type': ['condition event', 'The class asks for a type of Service that is not served.',
       'Use NodePort, LoadBalancer or ClusterIP.'],
+    'too-many-ports': ['condition event', 'The Listener has more ports than a Service may have here.', 'Use several Listeners.'],
     'no-ports': ['condition event', 'The Listener has no port, and a Service needs one.', 'Add `spec.ports`.'],
     'repeated-port': ['condition event', 'Two ports have one number and protocol, which no Service may have.',
       'Leave one of them out.'],

@@ -45,12 +45,13 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const { caches, client, events, log, provision } = options;
   await Promise.all(Object.values({ ...caches, ...provision }).map((cache) => cache.synced));
 
-  const queue = (name: string, reconcile: Reconcile): WorkQueue =>
+  const queue = (name: string, reconcile: Reconcile, groupOf: (key: string) => string = namespaceOf): WorkQueue =>
     new WorkQueue({
       name,
       log,
       reconcile,
       concurrency: options.concurrency,
+      groupOf,
       backoff: BACKOFF,
       askedToWait: (error) => (error instanceof RepairDelayed ? error.delay : askedToWait(error)),
       onResult: resultsOf(name),
@@ -60,6 +61,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     const report = reportResults(name, log);
     return (key, outcome, took, error) => report(key, outcome, took, error instanceof RepairDelayed ? undefined : error);
   };
+  const namespaceOfVolume = (key: string): string => caches.volumes.get(key)?.spec?.claimRef?.namespace ?? '';
   const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
   const { clusterDomain, clock = (): number => performance.now() } = options;
   const repairs = new DampedWrites(client, events, clock);
@@ -73,9 +75,11 @@ export async function startController(options: ControllerOptions): Promise<Contr
     mounts: queue('mounts', (key, signal) => mounts.reconcile(key, signal)),
     'ending-pods': queue('ending-pods', createEndingPodsReconciler({ client, caches, events })),
     'pod-labels': queue('pod-labels', createPodLabelsReconciler({ client: damped, caches })),
-    'lost-nodes': queue('lost-nodes', createNodeLossReconciler({ client: damped, caches, events })),
+    'lost-nodes': queue('lost-nodes', createNodeLossReconciler({ client: damped, caches, events }), namespaceOfVolume),
     ...(claims === undefined ? {} : { claims: queue('claims', (key, signal) => claims.reconcile(key, signal)) }),
-    ...(claims === undefined ? {} : { released: queue('released', createReclaimReconciler({ client: damped, caches })) }),
+    ...(claims === undefined
+      ? {}
+      : { released: queue('released', createReclaimReconciler({ client: damped, caches }), namespaceOfVolume) }),
   };
   const stopWatching = watchHandlers(caches, provision, {
     listener: (key) => queues.listeners.add(key),
@@ -96,3 +100,5 @@ export async function startController(options: ControllerOptions): Promise<Contr
     },
   };
 }
+
+const namespaceOf = (key: string): string => key.slice(0, Math.max(0, key.indexOf('/')));

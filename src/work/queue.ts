@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { bounded, detached } from '../telemetry/boundary.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { backoffDelay, type Backoff } from './backoff.ts';
+import { Fifo } from './fifo.ts';
 import { logReconcile, type ReconcileEnd } from './reconcile-log.ts';
 import { TerminalError, type Outcome, type Reconcile } from './reconcile.ts';
 
@@ -13,6 +14,8 @@ export interface WorkQueueOptions {
   readonly log: Logger;
   /** Maximum number of keys that run concurrently. A key never runs twice at once. */
   readonly concurrency: number;
+  /** Group of a key, such as its namespace. Groups are served round-robin, so many keys of one delay no other. */
+  readonly groupOf?: (key: string) => string;
   /** Backoff of a key whose reconcile rejects, or a function that returns it for an error. */
   readonly backoff?: Backoff | ((error: unknown) => Backoff);
   /** Random number in [0, 1) for the jitter of the backoff. */
@@ -37,8 +40,9 @@ const ABORT_GRACE = 1_000;
 export class WorkQueue implements AsyncDisposable {
   readonly #options: WorkQueueOptions;
   readonly #waiting = new Set<string>();
-  #order: string[] = [];
-  #head = 0;
+  /** Waiting keys by group. No list is empty, and each group is in `#groups` once. */
+  readonly #order = new Map<string, Fifo<string>>();
+  readonly #groups = new Fifo<string>();
   readonly #running = new Map<string, { again: boolean; readonly ended: Promise<void> }>();
   /** Keys delayed by `addAfter`. */
   readonly #later = new Map<string, Delayed>();
@@ -75,7 +79,7 @@ export class WorkQueue implements AsyncDisposable {
       return;
     }
     this.#waiting.add(key);
-    this.#order.push(key);
+    this.#enqueue(key);
     this.#schedule();
   }
 
@@ -88,8 +92,8 @@ export class WorkQueue implements AsyncDisposable {
     this.#stopped = true;
     clearImmediate(this.#pump);
     this.#waiting.clear();
-    this.#order = [];
-    this.#head = 0;
+    this.#order.clear();
+    this.#groups.clear();
     for (const delayed of [this.#later, this.#retries]) {
       for (const { timer } of delayed.values()) clearTimeout(timer);
       delayed.clear();
@@ -128,15 +132,22 @@ export class WorkQueue implements AsyncDisposable {
     this.#pump ??= setImmediate(bounded('pass/queue-pump', pump, pump));
   }
 
+  #enqueue(key: string): void {
+    const group = this.#options.groupOf?.(key) ?? '';
+    const keys = this.#order.get(group) ?? new Fifo();
+    if (keys.size === 0) this.#groups.push(group);
+    this.#order.set(group, keys);
+    keys.push(key);
+  }
+
   #next(): string {
-    const key = this.#order[this.#head++];
-    if (key === undefined) throw new RangeError('The queue holds no key.');
+    const group = this.#groups.shift() ?? '';
+    const keys = this.#order.get(group);
+    const key = keys?.shift();
+    if (keys === undefined || key === undefined) throw new RangeError('The queue holds no key.');
+    if (keys.size > 0) this.#groups.push(group);
+    else this.#order.delete(group);
     this.#waiting.delete(key);
-    // The processed front is dropped now and then, so that the cost does not depend on the length of the queue.
-    if (this.#head >= 1_024 && this.#head * 2 >= this.#order.length) {
-      this.#order = this.#order.slice(this.#head);
-      this.#head = 0;
-    }
     return key;
   }
 

@@ -1,5 +1,8 @@
 import type { ListenerPort } from '../../api/listeners/index.ts';
 
+/** Maximum number of ports of a Service. */
+export const MOST_PORTS = 1_024;
+
 export interface NamedPort {
   /** Name of the port, unique in the list. */
   readonly name: string;
@@ -13,16 +16,21 @@ export interface NamedPort {
  */
 export function namePorts(ports: readonly ListenerPort[]): readonly NamedPort[] {
   const owners = new Map(ports.filter(({ name }) => name !== '').map((port) => [port.name, port]));
+  const last = new Map<string, number>();
   return ports.map((wanted) => {
     if (owners.get(wanted.name) === wanted) return { name: wanted.name, wanted };
-    const name = firstFree(`port-${wanted.port}`, owners);
+    const name = firstFree(`port-${wanted.port}`, owners, last);
     owners.set(name, wanted);
     return { name, wanted };
   });
 }
 
-function firstFree(name: string, taken: ReadonlyMap<string, unknown>): string {
+/** @param last number that was last added to each name, so that many equal names are not tried from 2 on each */
+function firstFree(name: string, taken: ReadonlyMap<string, unknown>, last: Map<string, number>): string {
   let free = name;
-  for (let next = 2; taken.has(free); next++) free = `${name}-${next}`;
+  for (let next = last.get(name) ?? 2; taken.has(free); next++) {
+    free = `${name}-${next}`;
+    last.set(name, next);
+  }
   return free;
 }

@@ -1,5 +1,6 @@
 import { fieldPath } from '../../text/field-path.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { MOST_PORTS } from './port-names.ts';
 /**
  * Merges part of a Service over a Service as Kubernetes does. Pure, and safe with any JSON. It recurses as deep as the override,
  * so its caller bounds the depth.
@@ -116,6 +117,10 @@ function mergeList(
       continue;
     }
     const position = positions.get(key) ?? merged.length;
+    if (position >= MOST_PORTS) {
+      report(at, `comes after ${MOST_PORTS} others; it is left out.`);
+      continue;
+    }
     positions.set(key, position);
     const before = merged[position];
     merged[position] = mergeFields(isRecord(before) ? before : {}, item, unruled, at, report);

@@ -57,6 +57,9 @@ export function applyOverrides(
 const MOST_PROBLEMS = 20;
 const LONGEST_PATH = 300;
 
+/** Maximum number of overrides of a Service: each is merged over all its ports. */
+const MOST_OVERRIDES = 64;
+
 /** Maximum nesting: deeper than any Service, and safe for every recursive function that processes the result. */
 const DEEPEST_NESTING = 32;
 
@@ -75,8 +78,11 @@ function applicable(base: Service, { classOverrides, objectOverrides }: Override
     if (!isRecord(value)) report({ kind: 'ignored', path, message: 'must be an object; it is left out.' });
     else if (isDeeper(value, DEEPEST_NESTING)) {
       report({ kind: 'ignored', path, message: `is nested more than ${DEEPEST_NESTING} deep; all of it is left out.` });
-    } else if (isOfClass || names(base, value)) found.push({ path, value, isOfClass });
-    else report({ kind: 'ignored', path, message: strangerMessage(base, value) });
+    } else if (isOfClass) found.push({ path, value, isOfClass });
+    else if (!names(base, value)) report({ kind: 'ignored', path, message: strangerMessage(base, value) });
+    else if (found.length >= MOST_OVERRIDES)
+      report({ kind: 'ignored', path, message: `comes after ${MOST_OVERRIDES} others; it is left out.` });
+    else found.push({ path, value, isOfClass });
   };
   if (isPresent(classOverrides)) take('serviceOverrides', classOverrides, true);
   if (Array.isArray(objectOverrides)) {

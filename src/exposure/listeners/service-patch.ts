@@ -137,8 +137,7 @@ function contains(whole: unknown, part: unknown): boolean {
   if (Array.isArray(part)) {
     if (part.length === 0) return true;
     if (!Array.isArray(whole)) return false;
-    const isKeyed = part.every((item) => isRecord(item));
-    if (isKeyed) return part.every((item) => whole.some((other) => contains(other, item)));
+    if (part.every((item) => isRecord(item))) return containsAll(whole, part);
     return whole.length === part.length && part.every((item, index) => contains(whole[index], item));
   }
   if (isRecord(part)) {
@@ -148,6 +147,16 @@ function contains(whole: unknown, part: unknown): boolean {
     return entries.every(([key, value]) => contains(Object.hasOwn(whole, key) ? whole[key] : undefined, value));
   }
   return whole === part;
+}
+
+/** Ports are found by number and owners by UID: comparing all of a long list with each other would take seconds. */
+function containsAll(whole: readonly unknown[], part: readonly Json[]): boolean {
+  const keyOf = (item: unknown): unknown => (isRecord(item) ? (item['port'] ?? item['uid']) : undefined);
+  const byKey = Map.groupBy(whole, keyOf);
+  return part.every((item) => {
+    const key = keyOf(item);
+    return (key === undefined ? whole : (byKey.get(key) ?? [])).some((other) => contains(other, item));
+  });
 }
 
 function sameKeys(a: Json = {}, b: Json = {}): boolean {

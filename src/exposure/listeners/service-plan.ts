@@ -4,7 +4,7 @@ import { listeners, type Listener, type ListenerClass, type ListenerClassSpec, t
 import type { OwnerReference, Service, ServicePort, StringMap } from '../../kube/objects.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { unreadableText } from '../cluster/readable.ts';
-import { namePorts } from './port-names.ts';
+import { MOST_PORTS, namePorts } from './port-names.ts';
 import { applyOverrides } from './service-overrides.ts';
 import { recordIntent } from './service-patch.ts';
 import { nearest, sortByDistance } from '../../text/nearest.ts';
@@ -68,12 +68,16 @@ export function planService(listener: Listener, listenerClass: ListenerClass | u
   }
   const refused = refuseName(listener.metadata.name ?? '');
   if (refused !== undefined) return { refused };
-  const { ports, notices } = planPorts(listener.spec.ports ?? []);
+  const wanted = listener.spec.ports ?? [];
+  if (wanted.length > MOST_PORTS) {
+    return refuse('TooManyPorts', `spec.ports has ${wanted.length} entries, and a Listener may have ${MOST_PORTS}. Use several Listeners.`);
+  }
+  const { ports, notices } = planPorts(wanted);
   if (ports.length === 0) {
     const remedy = 'Name the ports (for a volume with a class: in the ports of the containers).';
     return refuse('NoPorts', `spec.ports is empty, and a Service needs at least one port. ${remedy}`);
   }
-  const repeated = repeatedPort(listener.spec.ports ?? []);
+  const repeated = repeatedPort(wanted);
   if (repeated !== undefined) return refuse('RepeatedPort', repeated);
   const { service, problems } = applyOverrides(buildService(listener, listenerClass.spec, ports), {
     classOverrides: serviceOverrides ?? {},

@@ -7,6 +7,7 @@ import { API_VERSION } from '../../../src/api/skupper/names.ts';
 import { NamespaceReconciler } from '../../../src/site-controller/namespace-reconciler.ts';
 import { services, type Resource } from '../../../src/kube/resource.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
+import { cpuTime, leastOf, longestStretch } from '../support/longest-stretch.ts';
 import { crowds, type Crowd } from './support/crowded-namespace.ts';
 import { playedCluster, type PlayedCluster } from './support/played-cluster.ts';
 import { settings } from './support/view.ts';
@@ -18,38 +19,8 @@ const COUNT_OF_SIGNED = 400;
 const MOST_AT_ONCE = 50;
 /** Milliseconds that another namespace may wait: less than its Listener takes in an idle cluster, which is 200 to 500. */
 const MOST_ADDED = 200;
-/** Worlds that are tried: a collection of garbage or a busy machine disturbs one of them, and a slow rule all of them. */
-const ATTEMPTS = 4;
-
-/** The least of what several worlds take, as soon as it is below the bound. */
-async function leastOf(bound: number, measure: () => Promise<number>): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
-  for (let attempt = 0; attempt < ATTEMPTS && least >= bound; attempt += 1) least = Math.min(least, await measure());
-  return least;
-}
 
 const countOf = (what: string): number => (/^Certificate\b(?! without)/.test(what) ? COUNT_OF_SIGNED : COUNT);
-
-/** Other work on the machine does not count. */
-function cpuTime(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1_000;
-}
-
-/** The longest stretch of work between two iterations of the event loop. */
-async function longestStretch(work: () => Promise<unknown>): Promise<number> {
-  const state = { isDone: false };
-  const running = work().finally(() => (state.isDone = true));
-  let longest = 0;
-  for (let last = cpuTime(); !state.isDone;) {
-    await setImmediate();
-    const now = cpuTime();
-    longest = Math.max(longest, now - last);
-    last = now;
-  }
-  await running;
-  return longest;
-}
 
 const resource = (kind: 'Site' | 'Listener', namespace: string, name: string, spec: object): Parameters<PlayedCluster['api']['put']>[1] =>
   ({ apiVersion: API_VERSION, kind, metadata: { namespace, name, uid: `uid-${namespace}-${kind}-${name}` }, spec }) as never;

@@ -69,6 +69,14 @@ describe('a work queue', () => {
     assert.deepEqual(held.outcomes, ['a success', 'b success']);
   });
 
+  it('serves groups round-robin, and the keys of each in their order', async () => {
+    const held = new Held({ concurrency: 1, groupOf: (key) => key.slice(0, 1) });
+    for (const key of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) held.queue.add(key);
+    for (let run = 0; run < 6; run += 1) (await held.run(run)).end();
+    await held.idle();
+    assert.deepEqual(held.keys, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
+  });
+
   it('runs keys in their order, no more at once than it may', async () => {
     const held = new Held();
     for (const key of ['a', 'b', 'c', 'd']) held.queue.add(key);

@@ -147,6 +147,22 @@ describe('hostile overrides', () => {
     assert.ok(JSON.stringify(problems).length < 16_384);
   });
 
+  it('beyond 64 are left out and reported, and so are ports beyond 1,024', () => {
+    const labelled = Array.from({ length: 65 }, (_, index) => ({
+      ...thisService,
+      metadata: { name: 'web', labels: { last: `${index}` } },
+    }));
+    const most = applyOverrides(base, { objectOverrides: labelled });
+    assert.equal(most.service.metadata.labels?.['last'], '63');
+    assert.deepEqual(most.problems, [{ kind: 'ignored', path: 'objectOverrides[64]', message: 'comes after 64 others; it is left out.' }]);
+    const ports = Array.from({ length: 1_024 }, (_, index) => ({ name: `p-${index}`, port: 1_000 + index }));
+    const full = applyOverrides(base, { objectOverrides: [{ ...thisService, spec: { ports } }] });
+    assert.equal(full.service.spec?.ports?.length, 1_024);
+    assert.deepEqual(full.problems, [
+      { kind: 'ignored', path: 'objectOverrides[0].spec.ports[1023]', message: 'comes after 1024 others; it is left out.' },
+    ]);
+  });
+
   it('of no sensible type are reported', () => {
     const { service, problems } = applyOverrides(base, { classOverrides: 'x', objectOverrides: { a: 1 } });
     assert.deepEqual(service, base);

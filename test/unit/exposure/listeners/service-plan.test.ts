@@ -102,6 +102,18 @@ for (const serviceType of ['ClusterIP', 'NodePort', 'LoadBalancer'] as const) {
   });
 }
 
+test('more ports than a Service may have are refused, and said how many', () => {
+  const withPorts = (count: number): ReturnType<typeof planService> =>
+    planService(
+      aListener({ ports: Array.from({ length: count }, (_, index) => ({ name: `p-${index}`, port: index + 1 })) }),
+      aClass({ serviceType: 'ClusterIP' }),
+    );
+  assert.equal(withPorts(1_024).refused, undefined);
+  const { refused } = withPorts(1_025);
+  assert.equal(refused?.reason, 'TooManyPorts');
+  assert.match(refused.message, /^spec\.ports has 1025 entries, and a Listener may have 1024\. /);
+});
+
 test('a mistyped class is shown as it is written, with the one that was probably meant', () => {
   const many = Array.from({ length: 40 }, (_, index) => `aa-${index}`);
   const saidOf = (className: string): string =>

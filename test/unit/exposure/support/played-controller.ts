@@ -14,13 +14,15 @@ export interface PlayedController extends AsyncDisposable {
   readonly events: readonly string[];
   /** What each of them is about. */
   readonly regarding: readonly ObjectReference[];
-  /** Resolves once nothing is called any more; a call that the test holds back counts for nothing. */
-  settle(): Promise<void>;
+  /** Resolves once nothing is called any more; a call that the test holds back counts for nothing. Fails after `most` calls. */
+  settle(most?: number): Promise<void>;
 }
 
 /** Turns of the event loop in which nothing is called: an answer takes a few to become the next call. */
 const QUIET_TURNS = 20;
 const MOST_CALLS = 1_000;
+/** Reconciles of one kind at a time. */
+export const CONCURRENCY = 4;
 
 /** `provisions`: makes volumes itself. `clock`: the one by which it paces itself, in milliseconds. */
 export async function playController(
@@ -45,14 +47,14 @@ export async function playController(
     events: recorder,
     clusterDomain: 'cluster.local',
     log: createLogger({ level: 'silent', component: 'test' }),
-    concurrency: 4,
+    concurrency: CONCURRENCY,
     ...(clock === undefined ? {} : { clock }),
   });
   return {
     events,
     regarding,
-    async settle() {
-      const most = api.calls.length + MOST_CALLS;
+    async settle(calls = MOST_CALLS) {
+      const most = api.calls.length + calls;
       for (let quiet = 0, before = -1; quiet < QUIET_TURNS; quiet++) {
         await turn();
         if (api.calls.length > most) throw new Error(`it does not come to rest: ${api.calls.slice(-3).join(', ')}`);
