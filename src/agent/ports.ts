@@ -209,8 +209,10 @@ export interface Siblings {
 
 /** Copies of TLS bundles in use, for programs and scripts of the same user. */
 export interface PublishedBundles {
-  /** Writes copies that differ, and removes all others that the site has written. */
-  keepOnly(bundles: readonly TlsBundle[]): Promise<void>;
+  /** Writes copies that differ. */
+  write(bundles: readonly TlsBundle[]): Promise<void>;
+  /** Removes all others that the site has written. */
+  keepOnly(names: readonly string[]): Promise<void>;
 }
 
 /** Links that other sites can use without a token. Read access is enough to link, so they are for the site's owner only. */

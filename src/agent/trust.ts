@@ -133,10 +133,12 @@ export class Trust implements AsyncDisposable {
 
   async #publish(input: TrustInput, issued: BundleSet): Promise<void> {
     const { resources, site, incomplete, unread } = input;
-    if (incomplete || unread.size > 0) return;
+    const { published } = this.#options;
     const bundles = bundlesInUse(input, issued);
+    const wanted = [...publishedBundles(resources, site)].flatMap((name) => bundles.get(name) ?? []);
     try {
-      await this.#options.published.keepOnly([...publishedBundles(resources, site)].flatMap((name) => bundles.get(name) ?? []));
+      await published.write(wanted);
+      if (!incomplete && unread.size === 0) await published.keepOnly(wanted.map(({ name }) => name));
     } catch (error) {
       const message = `copies of TLS bundles for scripts cannot be written: ${messageOf(error)}`;
       this.#once.say(message, () => this.#options.log.error({ error }, message));
@@ -181,7 +183,7 @@ export class Trust implements AsyncDisposable {
     await this.#generated.note(own);
     for (const bundle of own) {
       // The site's own servers keep the default lifetime, since the setting is for certificates of links.
-      const { certificateDays: days } = bundle.recordedAs === undefined ? {} : input.settings;
+      const days = bundle.recordedAs === undefined ? bundle.days : input.settings.certificateDays;
       const { written, ...state } = await this.#certificates.ensure(bundle, {
         site: input.site,
         issued,

@@ -98,7 +98,7 @@ export class SiteAgent {
         kind: 'here',
         stores: this.#stores(),
         offlineLinks: { put: nothing, keepOnly: nothing },
-        published: { keepOnly: nothing },
+        published: { write: nothing, keepOnly: nothing },
       },
       source: { bundleLocation: (bundle) => `the disk of ${name}, under ${bundle}` },
       routerState: () => this.#router?.state,

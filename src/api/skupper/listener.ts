@@ -20,7 +20,7 @@ export const listenerSpec = object('What clients connect to, and where that lead
   ),
   port: port('The port that clients connect to.'),
   tlsCredentials: optional(tlsCredentials('that clients are shown.')),
-  requireClientCert: optional(flag(requireClientCert, { default: false })),
+  requireClientCert: optional(flag(`${requireClientCert} Left out: they need not.`)),
   type,
   observer,
   exposePodsByName,

@@ -34,7 +34,7 @@ export function port(description: string) {
 export function tlsCredentials(use: string) {
   return text(
     `The name of a TLS bundle ${use} On Kubernetes it is a Secret of this namespace with the keys \`tls.crt\`, \`tls.key\` and ` +
-      '`ca.crt`. Without a cluster it is a directory below `input/certs/` with files of these names.',
+      '`ca.crt`. Without a cluster it is a directory below `input/certs/` with files of these names; if you give none, the site issues it.',
   );
 }
 

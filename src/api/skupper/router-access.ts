@@ -22,8 +22,14 @@ export const accessType = optional(
 export const routerAccessSpec = object('Where links from other sites are accepted.', {
   roles: listOf(role, 'The ports, and what they are for.', { maxItems: 16 }),
   tlsCredentials: tlsCredentials('that the router shows, and whose `ca.crt` the certificates of other sites must come from.'),
-  generateTlsCredentials: optional(flag('Whether the TLS bundle is made, and renewed, by the system.', { default: false })),
-  issuer: optional(text("The certificate authority for that. Left out: the site's `defaultIssuer`.")),
+  generateTlsCredentials: optional(
+    flag('Whether the system creates and renews the TLS bundle. Without a cluster it always does, unless you give one.', {
+      default: false,
+    }),
+  ),
+  issuer: optional(
+    text("The certificate authority for that. Left out: the site's `defaultIssuer`. Without a cluster it is created if it does not exist."),
+  ),
   accessType,
   bindHost: optional(text('The address of this machine to listen on. Left out: all. Only without a cluster.', { maxLength: 253 })),
   subjectAlternativeNames: optional(

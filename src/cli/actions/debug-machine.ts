@@ -128,7 +128,7 @@ async function fileList(layout: NamespaceLayout): Promise<string> {
 
 /** Facts of each certificate. Keys are not read. */
 async function certificates(layout: NamespaceLayout): Promise<readonly object[]> {
-  const folders = [layout.input.certs, layout.input.issuers, layout.internal.certs].map(async (parent) => {
+  const folders = [layout.input.certs, layout.input.issuers, layout.internal.certs, layout.internal.issuers].map(async (parent) => {
     const names = await readdir(parent).catch(() => []);
     return names.map((name) => join(parent, name));
   });

@@ -12,11 +12,15 @@ export class PublishedBundleFiles implements PublishedBundles {
     this.#bundles = new DirectoryBundles(directory);
   }
 
-  async keepOnly(bundles: readonly TlsBundle[]): Promise<void> {
-    const kept = new Map(bundles.map((bundle) => [bundle.name, bundle]));
+  async write(bundles: readonly TlsBundle[]): Promise<void> {
     const before = (await this.#bundles.list()).bundles;
-    for (const [name, bundle] of kept) if (!sameBundle(before.get(name), bundle)) await this.#bundles.put(bundle);
-    for (const name of before.keys()) if (!kept.has(name)) await this.#removeOwn(this.#bundles.locationOf(name));
+    for (const bundle of bundles) if (!sameBundle(before.get(bundle.name), bundle)) await this.#bundles.put(bundle);
+  }
+
+  async keepOnly(names: readonly string[]): Promise<void> {
+    const kept = new Set(names);
+    const { bundles } = await this.#bundles.list();
+    for (const name of bundles.keys()) if (!kept.has(name)) await this.#removeOwn(this.#bundles.locationOf(name));
   }
 
   /** Leaves what another program wrote, which has no such link. */

@@ -28,6 +28,8 @@ export interface WantedBundle {
    * names it.
    */
   readonly isGenerated?: true;
+  /** Lifetime in days; the default if omitted. */
+  readonly days?: number;
   /** Name on record, if it is not the resource. */
   readonly recordedAs?: string;
 }
@@ -44,6 +46,9 @@ export const SITE_ISSUERS: ReadonlySet<string> = new Set(['earshot-site-ca', 'sk
 
 /** CA of generated bundles of Listeners, MultiKeyListeners and Connectors. Clients and servers of the site's applications trust it. */
 export const SERVICE_ISSUER = 'skupper-service-ca';
+
+/** As in a cluster. Servers load the copy of their certificate when they start, so they need months until they restart. */
+const APPLICATION_DAYS = 365;
 
 /** Key in `settings` of a Certificate: `link` or `application`. The default is `application`, unless an access presents the certificate. */
 export const PURPOSE = 'purpose';
@@ -149,6 +154,7 @@ function ofTraffic({ Listener, MultiKeyListener, Connector }: SiteResources, rea
           purpose: 'application',
         },
         isGenerated: true,
+        days: APPLICATION_DAYS,
       },
     ];
   });

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { Namespace } from './namespace.ts';
 
 const create = ['listener', 'create', 'backend', '8080', '--host', '127.0.0.1'];
-const filled = { routingKey: 'backend', host: '127.0.0.1', port: 8080, type: 'tcp', exposePodsByName: false, requireClientCert: false };
+const filled = { routingKey: 'backend', host: '127.0.0.1', port: 8080, type: 'tcp', exposePodsByName: false };
 const holds = (type: string, status = 'True') => ({ type, status, lastTransitionTime: '2030-01-01T00:00:00Z', reason: type, message: '' });
 const configured = { status: 'Pending', message: 'no connector', conditions: [holds('Configured'), holds('Matched', 'False')] };
 

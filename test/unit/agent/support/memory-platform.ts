@@ -38,7 +38,7 @@ export class MemorySite {
   /** Bundles among the resources. */
   readonly attached = new Map<string, TlsBundle>();
   generated: ReadonlySet<string> = new Set();
-  published: ReadonlyMap<string, TlsBundle> = new Map();
+  readonly published = new Map<string, TlsBundle>();
   readonly redeemed = new Map<string, string>();
   readonly ledger = new MemoryLedger();
   readonly pendingKeys = new MemoryPendingKeys();
@@ -229,9 +229,11 @@ export class MemoryPlatform implements SitePlatform {
   };
 
   readonly #published: PublishedBundles = {
-    keepOnly: (bundles) => {
-      this.site.published = new Map(bundles.map((bundle) => [bundle.name, bundle]));
-      return Promise.resolve();
+    write: async (bundles) => {
+      for (const bundle of bundles) this.site.published.set(bundle.name, bundle);
+    },
+    keepOnly: async (names) => {
+      for (const name of this.site.published.keys()) if (!names.includes(name)) this.site.published.delete(name);
     },
   };
 
