@@ -167,9 +167,11 @@ const listenerSteps: readonly Step[] = [
     },
   ],
   [
-    'clients have to show a certificate once there is a ca.crt',
+    'clients have to present a certificate of the ca.crt once requireClientCert is true',
     async ({ west, client, authority }) => {
       await west.bundle('web-tls', { ca: authority.cert });
+      await answers(client, 'https://localhost:8080/who', ONE, ['--cacert', authority.cert]);
+      await west.apply(listener('web', '127.0.0.1', 8080, { routingKey: 'one', tlsCredentials: 'web-tls', requireClientCert: true }));
       await answers(client, 'https://localhost:8080/who', WITHOUT_CERTIFICATE, ['--cacert', authority.cert]);
       const person = await issue(authority, 'person');
       await answers(client, 'https://localhost:8080/who', ONE, ['--cacert', authority.cert, '--cert', person.cert, '--key', person.key]);

@@ -7,6 +7,7 @@ import { DEFAULT_ROUTER, layoutOf, requireLabel, routerFiles, type NamespaceLayo
 import { announceRouter, leadingRouters, lockRouter, withdrawRouter } from '../../platform/linux/routers.ts';
 import { ownProcess } from '../../platform/linux/running-process.ts';
 import { serveApi } from '../../platform/linux/router-api.ts';
+import { ensurePlatformFile } from '../../platform/linux/platform-file.ts';
 import { makeNamespace, startSite } from '../../platform/linux/site.ts';
 import { isNetworkAlias, networkFault, networkRouterName } from '../../site/networks.ts';
 import { starting, timestamp } from '../../agent/stale-status.ts';
@@ -16,7 +17,7 @@ import { memoryLimit } from '../../memory/limit.ts';
 import { startRouter } from '../../router/router.ts';
 import { bounded, logInternalErrors } from '../../telemetry/boundary.ts';
 import { answerMetrics, serveTelemetry } from './telemetry-http.ts';
-import { createLogger, type LogLevel, type Logger } from '../../telemetry/log.ts';
+import { createLogger, messageOf, type LogLevel, type Logger } from '../../telemetry/log.ts';
 import { reportMissingInternals } from '../../net/node-internals.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { CliError } from '../errors.ts';
@@ -60,6 +61,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   using _collector = followMemory(memoryLimit(options.memory));
   void widenFileTable();
   await makeNamespace(layout);
+  await ensurePlatformFile(layout).catch((error: unknown) => log.warn({ error }, `the platform cannot be noted: ${messageOf(error)}`));
   using _lock = await lockRouter(layout, router);
   // Removes the socket of a killed process.
   await withdrawRouter(layout, router);

@@ -41,6 +41,11 @@ export async function writePlatformFile(layout: NamespaceLayout, file: PlatformF
   await writeDurably(pathOf(layout), writeYaml(file), 0o644);
 }
 
+/** Notes that routers run on the machine itself, unless the file says anything else. */
+export async function ensurePlatformFile(layout: NamespaceLayout): Promise<void> {
+  if ((await readPlatformFile(layout)) === undefined) await writePlatformFile(layout, { platform: 'linux' });
+}
+
 /** No-op if absent. */
 export async function removePlatformFile(layout: NamespaceLayout): Promise<void> {
   await removeFile(pathOf(layout));

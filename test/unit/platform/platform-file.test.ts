@@ -4,15 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { layoutOf } from '../../../src/platform/linux/layout.ts';
-import { readPlatformFile, removePlatformFile, writePlatformFile } from '../../../src/platform/linux/platform-file.ts';
+import { ensurePlatformFile, readPlatformFile, removePlatformFile, writePlatformFile } from '../../../src/platform/linux/platform-file.ts';
 
 test('the platform of a namespace is read as it was written, and is unknown without a valid file', async () => {
   const home = await mkdtemp(join(tmpdir(), 'earshot-platform-'));
   try {
     const layout = layoutOf('west', home);
     assert.equal(await readPlatformFile(layout), undefined);
+    await ensurePlatformFile(layout);
+    assert.deepEqual(await readPlatformFile(layout), { platform: 'linux' });
     const file = { platform: 'podman', image: 'registry:5000/earshot:1', drainSeconds: 5 } as const;
     await writePlatformFile(layout, file);
+    await ensurePlatformFile(layout);
     assert.deepEqual(await readPlatformFile(layout), file);
     await mkdir(layout.internal.root, { recursive: true });
     const path = join(layout.internal.root, 'platform.yaml');
