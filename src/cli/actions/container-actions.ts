@@ -47,19 +47,28 @@ export function defaultImage(environment: Readonly<Record<string, string | undef
   return `${registry === '' ? 'localhost' : registry.replace(/\/+$/, '')}/earshot:${VERSION}`;
 }
 
+/** The machine that runs the containers, if this process cannot ask it. */
+export interface Machine {
+  /** Value of EARSHOT_HOME there. */
+  readonly home: string;
+  /** The engine's program. */
+  readonly program: string;
+}
+
 /** Containers of the namespace: the first router's, then one for each network of the Site. */
 export async function plannedContainers(
   namespace: string,
   { platform: engine, image, drainSeconds }: PlatformFile & { readonly platform: Engine },
   supervisor: RouterContainer['supervisor'],
+  machine?: Machine,
 ): Promise<readonly [RouterContainer, ...RouterContainer[]]> {
-  const home = baseDirectory();
+  const home = machine?.home ?? baseDirectory();
   // The option -v separates its parts by colons, and neither engine can quote them.
   if (home.includes(':'))
     throw new CliError('failed', `Containers cannot use ${printable(home)}: its path has a colon. Set EARSHOT_HOME to another directory.`);
-  const program = await findProgram(engine);
+  const program = machine?.program ?? (await findProgram(engine));
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
-  const isRootless = engine === 'podman' ? uid !== 0 : await isDockerRootless(program);
+  const isRootless = engine === 'podman' ? uid !== 0 : machine === undefined && (await isDockerRootless(program));
   const layout = layoutOf(namespace);
   const first: RouterContainer = {
     engine,

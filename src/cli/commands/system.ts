@@ -51,15 +51,19 @@ export function addSystem(program: Command, terminal: Terminal): void {
       const namespace = await onMachine(command, 'system');
       await (force === true ? uninstallAll(terminal) : uninstall(namespace, { purge: purge === true }, terminal));
     });
-  verb('start', 'start the service').action(async (_options: object, command: Command) =>
-    (await import('../actions/system-actions.ts')).start(await onMachine(command, 'system'), saidMachine(command), terminal),
-  );
+  verb('start', 'start the service').action(async (_options: object, command: Command) => {
+    const namespace = await onMachine(command, 'system');
+    if (await isPrepared(command, namespace, terminal)) return;
+    await (await import('../actions/system-actions.ts')).start(namespace, saidMachine(command), terminal);
+  });
   verb('stop', 'end the service, after open connections had their time').action(async (_options: object, command: Command) =>
     (await import('../actions/system-actions.ts')).stop(await onMachine(command, 'system'), terminal),
   );
-  verb('reload', 'read all files again; no connection is lost').action(async (_options: object, command: Command) =>
-    (await import('../actions/system-actions.ts')).reload(await onMachine(command, 'system'), terminal),
-  );
+  verb('reload', 'read all files again; no connection is lost').action(async (_options: object, command: Command) => {
+    const namespace = await onMachine(command, 'system');
+    if (await isPrepared(command, namespace, terminal)) return;
+    await (await import('../actions/system-actions.ts')).reload(namespace, terminal);
+  });
   verb('status', 'show whether the site runs, and as what')
     .addOption(outputOption())
     .action(async ({ output }: OutputOptions, command: Command) =>
@@ -87,4 +91,17 @@ export function addSystem(program: Command, terminal: Terminal): void {
       await generateBundle(namespace, name, { ...options, platform: await machinePlatformFor(placeWords(command)) }, terminal);
     });
   addApply(system, terminal);
+}
+
+/** Writes the unit if a playbook of Skupper runs the command in its container. */
+async function isPrepared(command: Command, namespace: string, terminal: Terminal): Promise<boolean> {
+  const { playbookHome } = await import('../../platform/linux/layout.ts');
+  const home = playbookHome(process.env);
+  if (home === undefined) return false;
+  const [{ prepareUnit }, { machinePlatformFor }] = await Promise.all([
+    import('../actions/playbook-actions.ts'),
+    import('../resources.ts'),
+  ]);
+  await prepareUnit({ namespace, platform: await machinePlatformFor(placeWords(command)), home }, terminal);
+  return true;
 }

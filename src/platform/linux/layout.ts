@@ -1,4 +1,5 @@
-/** Paths of a namespace on a machine without a cluster (pure; no file is read or created). */
+/** Paths of a namespace on a machine without a cluster. No file is read or created. */
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EarshotError } from '../../errors/earshot-error.ts';
@@ -96,7 +97,7 @@ export function surroundings(): Surroundings {
 }
 
 /**
- * `EARSHOT_HOME` if set; for root `/var/lib/earshot`; otherwise `$XDG_DATA_HOME/earshot`, by default `~/.local/share/earshot`.
+ * `EARSHOT_HOME` if set; the directory that a playbook of Skupper mounts; for root `/var/lib/earshot`; otherwise `$XDG_DATA_HOME/earshot`, by default `~/.local/share/earshot`.
  * @throws EarshotError `no-home`
  */
 export function baseDirectory({ env, uid, home }: Surroundings = surroundings()): string {
@@ -105,6 +106,8 @@ export function baseDirectory({ env, uid, home }: Surroundings = surroundings())
     if (set.includes('\0')) throw new EarshotError('no-home', 'EARSHOT_HOME contains a zero byte; set it to a directory.');
     return resolve(set);
   }
+  const mounted = mountedDirectory(env);
+  if (mounted !== undefined) return mounted;
   if (uid === 0) return '/var/lib/earshot';
   const dataHome = env['XDG_DATA_HOME'];
   // A relative path is ignored (XDG Base Directory Specification).
@@ -113,6 +116,24 @@ export function baseDirectory({ env, uid, home }: Surroundings = surroundings())
     throw new EarshotError('no-home', 'Namespaces cannot be stored: the user has no home directory. Set EARSHOT_HOME to a directory.');
   }
   return join(home, '.local', 'share', 'earshot');
+}
+
+/**
+ * Where the container of a playbook has the data directory of the machine, whose path there is in SKUPPER_OUTPUT_PATH. Outside of such a
+ * container it is that path itself.
+ */
+function mountedDirectory(env: Surroundings['env']): string | undefined {
+  const there = env['SKUPPER_OUTPUT_PATH'];
+  if (there?.startsWith('/') !== true) return undefined;
+  return playbookHome(env) === undefined ? resolve(there) : MOUNT;
+}
+
+const MOUNT = '/output';
+
+/** @returns path of the data directory on the machine, if this process runs in the container of a playbook */
+export function playbookHome(env: Surroundings['env'], isMounted: boolean = existsSync(MOUNT)): string | undefined {
+  const there = env['SKUPPER_OUTPUT_PATH'];
+  return isMounted && (env['EARSHOT_HOME'] ?? '') === '' && there?.startsWith('/') === true ? there : undefined;
 }
 
 /** @returns the directory with one subdirectory for each namespace */
