@@ -1,11 +1,15 @@
 /** The connection half alone, as docs/install.md installs it: upgraded, taken away and brought back while clients of sites go on asking. */
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { chartArchive } from '../../scripts/dist/chart-archive.ts';
 import type { KubeObject } from '../../src/kube/objects.ts';
 import { run } from '../harness/command.ts';
 import { eventually, startCluster, stopCluster, type Cluster } from '../harness/index.ts';
 import { buildImages } from '../harness/install.ts';
-import { CHART, helm } from '../harness/chart.ts';
+import { helm } from '../harness/chart.ts';
 import { loadClient, loadServer } from './support/load.ts';
 import { Namespace } from './support/namespace.ts';
 import { failures, isReady, linkBoth, routerImage, routers, settled, summary, type RouterPod } from './support/routers.ts';
@@ -23,6 +27,9 @@ const MADE =
 
 describe('sites of the chart’s connection half', { timeout: 300_000 }, () => {
   let cluster: Cluster;
+  let folder = '';
+  /** The chart as a release has it. */
+  let archive = '';
   let west: Namespace;
   let east: Namespace;
   let lone: Namespace;
@@ -30,7 +37,7 @@ describe('sites of the chart’s connection half', { timeout: 300_000 }, () => {
   const chart = (args: readonly string[], values?: object): Promise<string> =>
     helm([...args, '--namespace', SYSTEM, '--kubeconfig', cluster.kubeconfig, '--wait', '--timeout', '90s'], values);
   const install = (values: object = {}): Promise<string> =>
-    chart(['install', 'skupper', CHART, '--create-namespace'], {
+    chart(['install', 'skupper', archive, '--create-namespace'], {
       exposure: { enabled: false },
       connection: { enabled: true, defaultAccessType: 'local' },
       ...values,
@@ -42,6 +49,9 @@ describe('sites of the chart’s connection half', { timeout: 300_000 }, () => {
     );
 
   before(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'earshot-chart-'));
+    archive = path.join(folder, 'earshot-chart.tgz');
+    await writeFile(archive, await chartArchive());
     await stopCluster(NAME);
     cluster = await startCluster({ name: NAME });
     for (const image of await buildImages()) await cluster.loadImage(image);
@@ -70,29 +80,20 @@ describe('sites of the chart’s connection half', { timeout: 300_000 }, () => {
   });
   after(async () => {
     await cluster[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
   });
 
-  it('lose nothing by an upgrade that replaces the controllers and all routers, also where a site has one router only', async (t) => {
+  it('lose nothing by an upgrade that replaces controllers and routers, nor by a rollback, even with one router only', async (t) => {
     const image = await routerImage(west);
     const upgraded = `${image.slice(0, image.lastIndexOf(':'))}:${LATER}`;
     await tagImage(cluster, image, upgraded);
     await lossless(t, async () => {
-      await chart(['upgrade', 'skupper', CHART, '--reset-then-reuse-values', '--set', `image.tag=${LATER}`]);
-      for (const namespace of all()) {
-        await eventually(`the routers of ${namespace.name} to be of the other image`, async () => {
-          const pods = await routers(namespace);
-          return pods.length === (namespace === lone ? 1 : 2) && pods.every((pod) => isReady(pod) && imageOf(pod) === upgraded);
-        });
-      }
-      for (const namespace of all()) {
-        await eventually(`no other router of ${namespace.name} to be left`, async () => {
-          const args = ['get', 'pods', '--namespace', namespace.name, '--selector=skupper.io/type=site', `--output=jsonpath=${IMAGES}`];
-          return (await cluster.kubectl(args))
-            .trim()
-            .split(' ')
-            .every((one) => one === upgraded);
-        });
-      }
+      await chart(['upgrade', 'skupper', archive, '--reset-then-reuse-values', '--set', `image.tag=${LATER}`]);
+      await untilRoutersHave(upgraded);
+    });
+    await lossless(t, async () => {
+      await chart(['rollback', 'skupper', '1']);
+      await untilRoutersHave(image);
     });
   });
 
@@ -109,7 +110,7 @@ describe('sites of the chart’s connection half', { timeout: 300_000 }, () => {
       for (const namespace of all()) assert.notEqual(await namespace.get(SKUPPER, 'Site', namespace.name), undefined);
     });
     await lossless(t, async () => {
-      await install({ image: { tag: LATER } });
+      await install();
       await west.create(skupper('Listener', 'more', { ...BACKEND, host: 'more' }));
       await west.untilService('more', 'is there', () => true);
     });
@@ -128,6 +129,24 @@ describe('sites of the chart’s connection half', { timeout: 300_000 }, () => {
       });
     }, [west]);
   });
+
+  async function untilRoutersHave(image: string): Promise<void> {
+    for (const namespace of all()) {
+      await eventually(`the routers of ${namespace.name} to have the image ${image}`, async () => {
+        const pods = await routers(namespace);
+        return pods.length === (namespace === lone ? 1 : 2) && pods.every((pod) => isReady(pod) && imageOf(pod) === image);
+      });
+    }
+    for (const namespace of all()) {
+      await eventually(`no other router of ${namespace.name} to be left`, async () => {
+        const args = ['get', 'pods', '--namespace', namespace.name, '--selector=skupper.io/type=site', `--output=jsonpath=${IMAGES}`];
+        return (await cluster.kubectl(args))
+          .trim()
+          .split(' ')
+          .every((one) => one === image);
+      });
+    }
+  }
 
   async function lossless(t: { diagnostic(message: string): void }, work: () => Promise<void>, clients = [west, lone]): Promise<void> {
     const since = Date.now();

@@ -1,9 +1,12 @@
 /** What the chart renders, and what it refuses. It needs Helm and no cluster. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
+import { chartArchive } from '../../../scripts/dist/chart-archive.ts';
 import { run } from '../../harness/command.ts';
 import { CHART, everything, helm, isHelmBuilt, listenerOperatorValues } from '../../harness/chart.ts';
 
@@ -55,6 +58,17 @@ it('has Helm to render the chart with', { skip: canRender ? false : 'Helm is not
 const describeChart = canRender ? describe : () => undefined;
 
 describeChart('the chart', () => {
+  it('renders from the file of a release as from its folder', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'earshot-chart-'));
+    try {
+      const file = path.join(folder, 'chart.tgz');
+      await writeFile(file, await chartArchive());
+      assert.equal(await helm(['template', 'earshot', file]), await helm(['template', 'earshot', CHART]));
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
   it('is in deploy/ as it is rendered', async () => {
     await run(process.execPath, [path.resolve(import.meta.dirname, '../../../scripts/render-chart.ts'), '--check']);
   });

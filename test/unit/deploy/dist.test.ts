@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { chartArchive, chartArtifact } from '../../../scripts/dist/chart-archive.ts';
+import { manualPage } from '../../../scripts/dist/manual-page.ts';
+import { billOfMaterials } from '../../../scripts/dist/sbom.ts';
+import { run } from '../../harness/command.ts';
+
+describe('the files of a release', () => {
+  it('have a chart as an OCI artifact with the media types of Helm', async () => {
+    const artifact = (await chartArtifact('localhost/earshot-chart:0.1.0', await chartArchive())).toString('latin1');
+    assert.match(artifact, /"mediaType":"application\/vnd\.cncf\.helm\.config\.v1\+json"/);
+    assert.match(artifact, /"mediaType":"application\/vnd\.cncf\.helm\.chart\.content\.v1\.tar\+gzip"/);
+  });
+
+  it('have a manual page that man shows without a warning, with each command', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'earshot-dist-'));
+    try {
+      const file = path.join(folder, 'earshot.1');
+      await writeFile(file, manualPage(new Date(0)));
+      const shown = await run('sh', ['-c', `groff -man -Tascii -ww ${file} 2>&1`]).catch(() => undefined);
+      if (shown !== undefined) assert.doesNotMatch(shown, /warning|error:/);
+      assert.match(manualPage(new Date(0)), /\.SS "earshot listener create"/);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('list each package with its version and address', () => {
+    const contents = { name: 'earshot', version: '1.2.3', commit: 'abc', date: new Date(0), node: '26.10.0', debian: [] };
+    const packages = [{ name: '@scope/one', version: '1.0.0', license: 'MIT' }];
+    const { components } = JSON.parse(billOfMaterials({ ...contents, packages })) as { components: readonly { purl: string }[] };
+    assert.deepEqual(
+      components.map(({ purl }) => purl),
+      ['pkg:generic/node@26.10.0', 'pkg:npm/%40scope/one@1.0.0'],
+    );
+  });
+});
