@@ -25,7 +25,7 @@ const MADE =
   'secrets,configmaps,services,serviceaccounts,roles,rolebindings,deployments,pods,leases,endpointslices,' +
   'certificates.skupper.io,routeraccesses.skupper.io,securedaccesses.skupper.io';
 
-describe('sites of the chart’s connection half', { timeout: 300_000 }, () => {
+describe('sites of the chart’s connection half', { timeout: 480_000 }, () => {
   let cluster: Cluster;
   let folder = '';
   /** The chart as a release has it. */
