@@ -4,10 +4,10 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { bundle } from '../../scripts/bundle.ts';
-import { createAuthority, createNetwork, startIperf3, startNginx, type Host } from '../../test/net/harness/index.ts';
+import { createAuthority, createNetwork, type Host } from '../../test/net/harness/index.ts';
 import type { Machine } from '../machine.ts';
 import { log, messageOf, runBenchmark, type Measured } from '../program.ts';
-import { ownProgram, PORTS, type Bench, type Running, type System } from './bench.ts';
+import type { Bench, Running, System } from './bench.ts';
 import { figuresOf, verdictOf } from './figures.ts';
 import { isFull, parseOptions, USAGE, type Options, type ScenarioName, type SystemName } from './options.ts';
 import { report, type Result } from './report.ts';
@@ -17,8 +17,8 @@ import { measureIdle } from './scenarios/idle.ts';
 import { MemoryWatch, recordAfter, recordFresh } from './scenarios/memory.ts';
 import { bulk, mixed, observer, requests, warmUp, type Turn } from './scenarios/traffic.ts';
 import { direct } from './systems/direct.ts';
-import { allowManyConnections } from './many-connections.ts';
 import { EARSHOT_DELAY, earshotPair } from './systems/earshot.ts';
+import { startServers } from './servers.ts';
 import { HAPROXY_DELAY, haproxyPair } from './systems/haproxy.ts';
 import { ratholePair } from './systems/rathole.ts';
 import { versionsOf } from './versions.ts';
@@ -119,15 +119,8 @@ async function measureRound(bench: Bench, systems: readonly System[], attempt: A
   }
 }
 
-/** Servers, and room for many short connections. */
 async function prepare(bench: Bench): Promise<void> {
-  const { host } = bench;
-  await allowManyConnections(host, [EARSHOT_DELAY.to, EARSHOT_DELAY.listen, 45_671]);
-  const address = '127.0.0.1';
-  await startNginx(host, { port: PORTS.http, address });
-  await startIperf3(host, { port: PORTS.iperf3, address });
-  const echo = await host.spawn([...ownProgram('echo'), String(PORTS.echo)], { name: 'echo' });
-  await echo.ready(() => host.listens(PORTS.echo));
+  await startServers(bench);
   for (const delay of [HAPROXY_DELAY, EARSHOT_DELAY]) await startDelay(bench, delay);
 }
 
