@@ -57,13 +57,13 @@ export class MetricsByKey {
 
   /** Request metrics of connections that come to listeners, so the key is configured. */
   requests(routingKey: string, from: string, to: string, protocol: Protocol): RequestMetrics {
-    const ofKey = this.#requests.get(routingKey) ?? new Map<string, RequestMetrics>();
-    this.#requests.set(routingKey, ofKey);
-    const isRoom = ofKey.size < MOST_SITES && this.#made < MOST_OF_ALL;
-    const site = ofKey.has(`${protocol} ${to}`) || isRoom ? to : OTHER_KEYS;
-    const name = `${protocol} ${site}`;
-    const known = ofKey.get(name);
+    const known = this.#requests.get(routingKey)?.get(`${protocol} ${to}`);
     if (known !== undefined) return known;
+    const ofKey = this.#requests.getOrInsertComputed(routingKey, () => new Map());
+    const site = ofKey.size < MOST_SITES && this.#made < MOST_OF_ALL ? to : OTHER_KEYS;
+    const name = `${protocol} ${site}`;
+    const other = ofKey.get(name);
+    if (other !== undefined) return other;
     const made = new RequestMetrics(routingKey, from, site, protocol);
     ofKey.set(name, made);
     this.#made += 1;

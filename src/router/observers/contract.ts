@@ -24,21 +24,42 @@ export interface RequestSink {
 /** Approximate memory of a request without a response, in bytes. */
 const REQUEST_HELD = 128;
 
-/**
- * Passes bytes to a reader until it throws or cannot parse them.
- * @param waiting returns the number of requests without a response that the reader keeps
- */
-export function tapOf(reader: { readonly held: number; read(chunk: Buffer): boolean }, stop: () => void, waiting = (): number => 0): Tap {
-  return {
-    get held() {
-      return reader.held + waiting() * REQUEST_HELD;
-    },
-    onBytes: (chunk) => {
-      try {
-        if (!reader.read(chunk)) stop();
-      } catch {
-        stop();
-      }
-    },
-  };
+/** Parses the bytes of one direction. */
+interface Reader {
+  readonly held: number;
+  /** @returns false if the bytes cannot be parsed */
+  read(chunk: Buffer): boolean;
+}
+
+/** An observer of both directions, as their taps need it. */
+interface Observing {
+  /** Number of requests without a response that it keeps. */
+  readonly waiting: number;
+  stop(): void;
+}
+
+/** Passes bytes to a reader until it throws or cannot parse them. */
+export class ReaderTap implements Tap {
+  readonly #reader: Reader;
+  readonly #observer: Observing;
+  readonly #isClients: boolean;
+
+  /** @param isClients whether it is the client's direction, which counts the waiting requests */
+  constructor(reader: Reader, observer: Observing, isClients: boolean) {
+    this.#reader = reader;
+    this.#observer = observer;
+    this.#isClients = isClients;
+  }
+
+  get held(): number {
+    return this.#reader.held + (this.#isClients ? this.#observer.waiting * REQUEST_HELD : 0);
+  }
+
+  onBytes(chunk: Buffer): void {
+    try {
+      if (!this.#reader.read(chunk)) this.#observer.stop();
+    } catch {
+      this.#observer.stop();
+    }
+  }
 }

@@ -9,8 +9,11 @@ export type Framing =
   /** Everything up to the end of the connection is body. */
   | { readonly kind: 'rest' };
 
-/** Called at the end of each head. @returns how the body is framed, or undefined to read no more */
-export type OnHead = (framing: Framing, method: string, status: number) => Framing | undefined;
+/** Receives each head. Both methods return how the body is framed, or undefined to read no more. */
+export interface HeadSink {
+  onRequestHead(framing: Framing, method: string): Framing | undefined;
+  onResponseHead(framing: Framing, status: number): Framing | undefined;
+}
 
 const State = { start: 0, fields: 1, body: 2, chunkSize: 3, chunkData: 4, trailers: 5, rest: 6, off: 7 } as const;
 type State = (typeof State)[keyof typeof State];
@@ -32,7 +35,7 @@ const NO_BODY: Framing = { kind: 'length', bytes: 0 };
  */
 export class HeadReader {
   readonly #isRequest: boolean;
-  readonly #onHead: OnHead;
+  readonly #sink: HeadSink;
   #state: State = State.start;
   /** Number of bytes left of the body, or of a chunk with its line end. */
   #left = 0;
@@ -47,9 +50,9 @@ export class HeadReader {
   #cutLength = 0;
   readonly #effort = new Effort();
 
-  constructor(kind: 'request' | 'response', onHead: OnHead) {
+  constructor(kind: 'request' | 'response', sink: HeadSink) {
     this.#isRequest = kind === 'request';
-    this.#onHead = onHead;
+    this.#sink = sink;
   }
 
   /** Approximate memory in bytes. */
@@ -162,7 +165,7 @@ export class HeadReader {
 
   #headEnd(): boolean {
     const said: Framing = this.#chunked ? CHUNKED : this.#encoded || this.#length === -1 ? UNSAID : this.#lengthFraming();
-    const framing = this.#onHead(said, this.#method, this.#status);
+    const framing = this.#isRequest ? this.#sink.onRequestHead(said, this.#method) : this.#sink.onResponseHead(said, this.#status);
     if (framing === undefined) return false;
     switch (framing.kind) {
       case 'length':

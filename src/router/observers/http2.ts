@@ -2,7 +2,7 @@ import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../../http2/frames.ts';
 import { HpackDecoder } from '../../http2/hpack/decoder.ts';
 import { Pieces } from '../../memory/pieces.ts';
 import { Effort } from './effort.ts';
-import { tapOf, type RequestSink, type Tap, type Taps } from './contract.ts';
+import { ReaderTap, type RequestSink, type Tap, type Taps } from './contract.ts';
 import { nameOfMethod } from './request-metrics.ts';
 
 /** Maximum number of requests without a response that are kept. Beyond it the oldest are dropped. */
@@ -40,12 +40,12 @@ export class Http2Observer implements Taps {
     const client = new FrameReader(PREFACE.length, ':method', { onField: (id, method) => this.#request(id, method), onReset });
     const server = new FrameReader(0, ':status', { onField: (id, status) => this.#response(id, status), onReset });
     this.#readers = [client, server];
-    this.fromClient = tapOf(
-      client,
-      () => this.#stop(),
-      () => this.#waiting.size,
-    );
-    this.fromServer = tapOf(server, () => this.#stop());
+    this.fromClient = new ReaderTap(client, this, true);
+    this.fromServer = new ReaderTap(server, this, false);
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
   }
 
   #request(id: number, method: string): void {
@@ -62,7 +62,7 @@ export class Http2Observer implements Taps {
     this.#sink.onRequest(request.method, status, performance.now() - request.since);
   }
 
-  #stop(): void {
+  stop(): void {
     for (const reader of this.#readers) reader.stop();
     this.#waiting.clear();
   }

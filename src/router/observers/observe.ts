@@ -25,46 +25,55 @@ export function observe(setting: Exclude<Observer, 'none'>, sinkFor: SinkFor): T
  * may send its SETTINGS before the client's preface has arrived (RFC 9113 section 3.4).
  */
 class AutoObserver implements Taps {
-  readonly fromClient: Tap;
-  readonly fromServer: Tap;
+  readonly fromClient: Tap = new AutoTap(this, 'fromClient');
+  readonly fromServer: Tap = new AutoTap(this, 'fromServer');
+  /** Observer of the detected protocol. */
+  chosen: Taps | undefined;
   readonly #sinkFor: SinkFor;
-  #chosen: Taps | undefined;
   #first: 'nobody' | 'server' | 'decided' = 'nobody';
 
   constructor(sinkFor: SinkFor) {
     this.#sinkFor = sinkFor;
-    const chosen = (): Taps | undefined => this.#chosen;
-    this.fromClient = {
-      get held() {
-        return chosen()?.fromClient.held ?? 0;
-      },
-      onBytes: (chunk) => {
-        if (this.#first !== 'decided') this.#clientBegins(chunk);
-        this.#chosen?.fromClient.onBytes(chunk);
-      },
-    };
-    this.fromServer = {
-      get held() {
-        return chosen()?.fromServer.held ?? 0;
-      },
-      onBytes: (chunk) => {
-        if (this.#first === 'nobody') this.#serverBegins(chunk);
-        this.#chosen?.fromServer.onBytes(chunk);
-      },
-    };
+  }
+
+  /** Looks at the next chunk of a direction. */
+  detect(from: keyof Taps, chunk: Buffer): void {
+    if (this.#first === 'decided') return;
+    if (from === 'fromClient') this.#clientBegins(chunk);
+    else if (this.#first === 'nobody') this.#serverBegins(chunk);
   }
 
   #clientBegins(chunk: Buffer): void {
     const isServers = this.#first === 'server';
     this.#first = 'decided';
     const protocol = detect(chunk);
-    if (!isServers) this.#chosen = protocol === undefined ? undefined : observe(protocol, this.#sinkFor);
-    else if (protocol !== 'http2') this.#chosen = undefined;
+    if (!isServers) this.chosen = protocol === undefined ? undefined : observe(protocol, this.#sinkFor);
+    else if (protocol !== 'http2') this.chosen = undefined;
   }
 
   #serverBegins(chunk: Buffer): void {
     this.#first = 'server';
-    if (isSettings(chunk)) this.#chosen = observe('http2', this.#sinkFor);
+    if (isSettings(chunk)) this.chosen = observe('http2', this.#sinkFor);
+  }
+}
+
+/** One direction, before and after the protocol is known. */
+class AutoTap implements Tap {
+  readonly #observer: AutoObserver;
+  readonly #from: keyof Taps;
+
+  constructor(observer: AutoObserver, from: keyof Taps) {
+    this.#observer = observer;
+    this.#from = from;
+  }
+
+  get held(): number {
+    return this.#observer.chosen?.[this.#from].held ?? 0;
+  }
+
+  onBytes(chunk: Buffer): void {
+    this.#observer.detect(this.#from, chunk);
+    this.#observer.chosen?.[this.#from].onBytes(chunk);
   }
 }
 
