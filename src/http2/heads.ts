@@ -11,17 +11,17 @@ export function parseRequest(lines: readonly FieldLine[]): Parsed<RequestHead> {
   const parts = split(lines, REQUEST_PSEUDO);
   if (typeof parts === 'string') return malformed(parts);
   const { pseudo, fields } = parts;
-  const method = pseudo.get(':method');
-  const path = pseudo.get(':path');
-  const authority = pseudo.get(':authority');
+  const method = pseudo[':method'];
+  const path = pseudo[':path'];
+  const authority = pseudo[':authority'];
   if (method === undefined || !TOKEN.test(method)) return malformed('a request has no valid :method');
   if (method === 'CONNECT') {
-    if (path !== undefined || pseudo.has(':scheme')) return malformed('CONNECT has a :scheme or a :path');
+    if (path !== undefined || pseudo[':scheme'] !== undefined) return malformed('CONNECT has a :scheme or a :path');
     if (authority === undefined || authority === '') return malformed('CONNECT has no :authority');
     return { ok: true, head: { method, authority, fields } };
   }
   if (path === undefined || path === '') return malformed('a request has no :path');
-  if (!pseudo.has(':scheme')) return malformed('a request has no :scheme');
+  if (pseudo[':scheme'] === undefined) return malformed('a request has no :scheme');
   return { ok: true, head: { method, authority: authority ?? fields['host'] ?? '', path, fields } };
 }
 
@@ -29,7 +29,7 @@ export function parseRequest(lines: readonly FieldLine[]): Parsed<RequestHead> {
 export function parseResponse(lines: readonly FieldLine[]): Parsed<ResponseHead> {
   const parts = split(lines, RESPONSE_PSEUDO);
   if (typeof parts === 'string') return malformed(parts);
-  const status = parts.pseudo.get(':status') ?? '';
+  const status = parts.pseudo[':status'] ?? '';
   if (!/^[1-9]\d\d$/.test(status)) return malformed('a response has no valid :status');
   return { ok: true, head: { status: Number(status), fields: parts.fields } };
 }
@@ -65,13 +65,14 @@ const BAD_VALUE = /[\0\r\n]|^[ \t]|[ \t]$/;
 const CONNECTION_FIELDS: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
 interface Parts {
-  readonly pseudo: ReadonlyMap<string, string>;
+  readonly pseudo: Readonly<Partial<Record<string, string>>>;
   readonly fields: Fields;
 }
 
 /** @returns the fault as text if the section is malformed. The text goes to logs and quotes nothing of the peer. */
 function split(lines: readonly FieldLine[], known: ReadonlySet<string>): Parts | string {
-  const pseudo = new Map<string, string>();
+  // Only known names become keys.
+  const pseudo: Partial<Record<string, string>> = {};
   // No prototype, so that a field named `__proto__` is an ordinary field.
   const fields = Object.create(null) as Record<string, string>; // `Object.create` returns `any`.
   let regular = false;
@@ -80,8 +81,8 @@ function split(lines: readonly FieldLine[], known: ReadonlySet<string>): Parts |
     if (name.startsWith(':')) {
       if (regular) return 'a pseudo-header field follows a regular field';
       if (!known.has(name)) return 'an unknown pseudo-header field';
-      if (pseudo.has(name)) return `${name} is there twice`;
-      pseudo.set(name, value);
+      if (pseudo[name] !== undefined) return `${name} is there twice`;
+      pseudo[name] = value;
       continue;
     }
     regular = true;

@@ -54,8 +54,8 @@ export class Outbox {
   readonly #bulk = new Fifo<SendSide>();
   /** Number of entries in the lists whose stream was forgotten. */
   #forgotten = 0;
-  readonly #touched: SendSide[] = [];
-  readonly #ended: SendSide[] = [];
+  readonly #touched = new Fifo<SendSide>();
+  readonly #ended = new Fifo<SendSide>();
   #scheduled = false;
   #hurrying = false;
   #writing = false;
@@ -260,8 +260,8 @@ export class Outbox {
   }
 
   #notify(): void {
-    for (const stream of this.#touched.splice(0)) stream.taken(false);
-    for (const stream of this.#ended.splice(0)) stream.taken(true);
+    for (let left = this.#touched.size; left > 0; left -= 1) this.#touched.shift()?.taken(false);
+    for (let left = this.#ended.size; left > 0; left -= 1) this.#ended.shift()?.taken(true);
   }
 }
 

@@ -8,7 +8,7 @@ import { PIECE_COST } from './costs.ts';
  */
 export class Pieces {
   #bytes = 0;
-  #list: Buffer[] = [];
+  #list: Buffer[] = EMPTY;
   /** Number of bytes already taken from the first piece. */
   #taken = 0;
   /** Buffer that short pieces are copied into. Its filled part is the last piece of the list. */
@@ -32,7 +32,9 @@ export class Pieces {
     this.#bytes += length;
     if (list.length === 0 || length > SHORT) {
       this.#closeTail();
-      list.push(chunk);
+      // A literal has room for one; `push` on an empty array makes room for 16.
+      if (list.length === 0) this.#list = [chunk];
+      else list.push(chunk);
       return;
     }
     if (this.#filled + length > this.#tail.length) {
@@ -74,7 +76,7 @@ export class Pieces {
 
   clear(): void {
     this.#bytes = 0;
-    this.#list = [];
+    this.#list = EMPTY;
     this.#taken = 0;
     this.#tail = NOTHING;
     this.#filled = 0;
@@ -93,6 +95,8 @@ export class Pieces {
 }
 
 const NOTHING = Buffer.alloc(0);
+/** List of each empty queue. It stays empty: `push` replaces it. */
+const EMPTY: Buffer[] = [];
 /** Maximum size of a short piece in bytes. */
 export const SHORT = 1_024;
 const TAIL = 2_048;

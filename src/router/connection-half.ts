@@ -3,7 +3,7 @@ import { ErrorCode } from '../http2/errors.ts';
 import { copyOf, PooledChunks } from '../memory/buffer-pool.ts';
 import { COST } from '../memory/costs.ts';
 import type { MemoryUser } from '../memory/memory-users.ts';
-import { Pieces } from '../memory/pieces.ts';
+import { Pieces, SHORT } from '../memory/pieces.ts';
 import type { Tap } from './observers/contract.ts';
 
 /** A destination of bytes: a `Stream`, or a socket (see `SocketEndpoint`). */
@@ -84,9 +84,15 @@ export class ConnectionHalf implements StreamHandler, MemoryUser {
     }
     if (this.#count !== undefined) this.#count.bytes += chunk.length;
     if (this.tap !== undefined) this.tap.onBytes(chunk);
-    this.#chunks ??= new PooledChunks(() => this.#peer?.end?.queued);
-    if (to.write(this.#chunks.copy(chunk))) this.end?.consumed(chunk.length);
+    if (to.write(this.#copy(chunk))) this.end?.consumed(chunk.length);
     else this.#owed += chunk.length;
+  }
+
+  /** Most connections have short chunks only, and need no `PooledChunks`. It may begin with any chunk. */
+  #copy(chunk: Buffer): Buffer {
+    if (this.#chunks === undefined && chunk.length <= SHORT) return copyOf(chunk);
+    this.#chunks ??= new PooledChunks(() => this.#peer?.end?.queued);
+    return this.#chunks.copy(chunk);
   }
 
   onEnd(): void {
