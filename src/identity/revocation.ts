@@ -28,8 +28,14 @@ export interface RevokedSets {
 
 export type Revoked = { readonly kind: 'site' | 'certificate'; readonly id: string };
 
+/** Whether anything is revoked: callers need not gather the identifiers of a party otherwise. */
+export function hasRevocations({ sites, serials }: RevokedSets): boolean {
+  return sites.size > 0 || serials.size > 0;
+}
+
 /** Returns the first revoked identifier of a party; undefined if none is revoked. */
 export function revokedOf({ site, certificate, path = NONE }: Party, revoked: RevokedSets): Revoked | undefined {
+  if (!hasRevocations(revoked)) return undefined;
   const serial = certificate?.serials.find((one) => revoked.serials.has(serialOf(one)));
   if (serial !== undefined) return { kind: 'certificate', id: serial };
   if (revoked.sites.size === 0) return undefined;

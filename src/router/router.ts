@@ -48,7 +48,7 @@ import { LONGEST_TEXT, routerId, siteOf } from '../routing/names.ts';
 import { createRouting } from '../routing/routing.ts';
 import { LEAVING, ROUTE_FIELD, SIBLING_PART, VERSIONS, VIA_FIELD } from './wire.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
-import { revokedOf, revokedSets, type Party } from '../identity/revocation.ts';
+import { hasRevocations, revokedOf, revokedSets, type Party } from '../identity/revocation.ts';
 import { printableAscii } from '../text/printable.ts';
 import { pause } from '../work/pause.ts';
 import { KeyedCpuBudget } from '../limits/cpu-budget.ts';
@@ -267,7 +267,7 @@ class JoinedRouter implements Router, LinkHost {
       return refuse(stream, 400, 'http_request_error', `${VIA_FIELD} is malformed: it holds ids of sites, separated by one space`);
     const head = { ...asked, fields: writeVia(asked.fields, from, this.#config.site.id) };
     const step = nextStep(head.fields[ROUTE_FIELD], this.self, this.#config.edge, from.site);
-    const revoked = revokedOf({ ...from, path: pathOf(head.fields) }, this.#revoked);
+    const revoked = hasRevocations(this.#revoked) ? revokedOf({ ...from, path: pathOf(head.fields) }, this.#revoked) : undefined;
     if (revoked !== undefined) {
       linkMetrics.refused.inc({ reason: 'revoked' });
       const { kind, id } = revoked;

@@ -15,7 +15,7 @@ export function isVia({ [VIA_FIELD]: via }: Fields): boolean {
 
 /** IDs of sites, possibly repeated. */
 export function sitesPassed({ [VIA_FIELD]: via, [ORIGIN_FIELD]: origin }: Fields): readonly string[] {
-  const passed = via === undefined ? NONE : via.split(' ');
+  const passed = via === undefined ? NONE : via.includes(' ') ? via.split(' ') : [via];
   return origin === undefined ? passed : [origin, ...passed];
 }
 
@@ -34,10 +34,10 @@ export function pathOf(fields: Fields): readonly string[] {
 
 /** Adds the sending site to the fields; a certificate may name several. @param self the site of this router */
 export function writeVia(fields: Fields, party: Party, self: string): Fields {
-  const from = sitesOf(party).filter((id) => id !== self && isUuid(id));
-  if (from.length === 0) return fields;
-  const via = fields[VIA_FIELD];
-  return { ...fields, [VIA_FIELD]: [...(via === undefined ? NONE : [via]), ...from].join(' ') };
+  const before = fields[VIA_FIELD];
+  let via = before;
+  for (const id of sitesOf(party)) if (id !== self && isUuid(id)) via = via === undefined ? id : `${via} ${id}`;
+  return via === undefined || via === before ? fields : { ...fields, [VIA_FIELD]: via };
 }
 
 const sitesOf = ({ site, certificate }: Party): readonly string[] => (site === undefined ? (certificate?.sites ?? NONE) : [site]);

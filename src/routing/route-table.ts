@@ -206,15 +206,16 @@ export class RouteTable {
       return cost === undefined ? [] : [{ router, cost, connectors, ...(failing === undefined ? {} : { failing }) }];
     });
     near.sort((left, right) => left.cost - right.cost || (left.router < right.router ? -1 : 1));
-    const linksTo = (path: readonly RouterId[]): readonly string[] => this.#linksTo(path);
+    const linksTo = (hop: FirstHop | undefined): readonly string[] => this.#linksTo(hop);
     const list = near.slice(0, DESTINATIONS_OF_KEY).map((destination) => {
       const path = paths.pathTo(destination.router);
+      const hop = this.#firstHop(path);
       // Read on access: a link may replace another while the rest stays valid.
       return {
         ...destination,
         path,
         get links() {
-          return linksTo(path);
+          return linksTo(hop);
         },
       };
     });
@@ -315,21 +316,40 @@ export class RouteTable {
     this.#paths = undefined;
   }
 
-  #linksTo([first, ...others]: readonly RouterId[]): readonly string[] {
-    if (first === undefined) return [];
+  #firstHop([first, ...others]: readonly RouterId[]): FirstHop | undefined {
+    if (first === undefined) return undefined;
     const leaves = siteOf(first) !== siteOf(this.#self) && others.some((router) => siteOf(router) !== siteOf(first));
-    return this.#links.getOrInsertComputed(`${leaves} ${first}`, () =>
-      [...this.#adjacencies.values()]
-        .filter(({ router, confined }) => router === first && !(leaves && confined === true))
-        .sort((left, right) => left.cost - right.cost || (left.link < right.link ? -1 : 1))
-        .map(({ link }) => link),
-    );
+    return { router: first, leaves, name: `${leaves} ${first}` };
+  }
+
+  #linksTo(hop: FirstHop | undefined): readonly string[] {
+    if (hop === undefined) return [];
+    // Each new connection asks.
+    return this.#links.get(hop.name) ?? this.#findLinksTo(hop);
+  }
+
+  #findLinksTo({ router: first, leaves, name }: FirstHop): readonly string[] {
+    const found = [...this.#adjacencies.values()]
+      .filter(({ router, confined }) => router === first && !(leaves && confined === true))
+      .sort((left, right) => left.cost - right.cost || (left.link < right.link ? -1 : 1))
+      .map(({ link }) => link);
+    this.#links.set(name, found);
+    return found;
   }
 
   #outdate(): void {
     this.#version += 1;
     this.#news += 1;
   }
+}
+
+/** First router of a path. */
+interface FirstHop {
+  readonly router: RouterId;
+  /** Whether the path continues from its site to others. */
+  readonly leaves: boolean;
+  /** Key of the links to it. */
+  readonly name: string;
 }
 
 /** Cached destinations of a key. */

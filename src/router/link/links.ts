@@ -37,8 +37,8 @@ export class Links {
 
   /** Opens a stream on the first link to the next router that accepts it, cheapest first. @throws LinkError if none does */
   openFirst(to: RouteDestination, head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream {
-    const up = to.links.flatMap((id) => this.#links.get(id) ?? []).filter(({ state }) => state === 'up');
-    return openFirst(up, head, handler, whose) ?? notUp(to.path[0] ?? to.router);
+    const links = to.links.map((id) => this.#links.get(id));
+    return openFirst(links, head, handler, whose) ?? notUp(to.path[0] ?? to.router);
   }
 
   /**
@@ -49,7 +49,7 @@ export class Links {
   openTo(next: RouterId, leaves: boolean, head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream {
     const usable: Link[] = [];
     for (const link of this.#links.values()) {
-      if (link.state === 'up' && link.router === next && !(leaves && link.confined)) usable.push(link);
+      if (link.router === next && !(leaves && link.confined)) usable.push(link);
     }
     usable.sort((one, other) => Number(one.isSilent) - Number(other.isSilent) || one.cost - other.cost || one.queued - other.queued);
     return openFirst(usable, head, handler, whose) ?? notUp(next, leaves ? ' that leads beyond its site' : '');
@@ -57,9 +57,10 @@ export class Links {
 }
 
 /** @returns undefined if none is up any more. @throws LinkError if those that are up have no room */
-function openFirst(links: readonly Link[], head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream | undefined {
+function openFirst(links: readonly (Link | undefined)[], head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream | undefined {
   let busy: LinkError | undefined;
   for (const link of links) {
+    if (link?.state !== 'up') continue;
     try {
       return link.open(head, handler, whose);
     } catch (error) {

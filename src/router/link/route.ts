@@ -21,6 +21,8 @@ const MOST_CHARACTERS = LONGEST_PATH * 101;
  */
 export function nextStep(route: string | undefined, self: RouterId, edge: boolean, from?: string): RouteStep {
   if (route === undefined) return { kind: 'enter' };
+  // The common case: no other router follows.
+  if (route === self) return { kind: 'accept' };
   if (route.length > MOST_CHARACTERS) return refuse(508, 'the route is too long');
   const routers = route.split(' ');
   if (routers.length > LONGEST_PATH) return refuse(508, `the route has more than ${LONGEST_PATH} routers`);

@@ -82,8 +82,8 @@ export class Connectors {
     done: (result: ServerResult | { readonly kind: 'failed'; readonly failure: Failure }) => void,
   ): () => void {
     const connectors = this.#byKey.get(routingKey) ?? [];
-    const usable = connectors.filter(({ problem }) => problem === undefined);
-    const order = this.#inOrder(usable.flatMap(({ targets }) => targets)).slice(0, attempts);
+    const order = this.#inOrder(targetsOf(connectors));
+    if (order.length > attempts) order.length = attempts;
     let giveUp: () => void = () => {};
     const next = (last: Failure): void => {
       const target = order.shift();
@@ -107,11 +107,12 @@ export class Connectors {
     for (const connector of this.#byName.values()) connector.close();
   }
 
-  #inOrder(targets: Target[]): Target[] {
+  /** @returns a list of its own */
+  #inOrder(targets: readonly Target[]): Target[] {
     const [only] = targets;
     if (targets.length === 1 && only !== undefined) return [only];
     const free = targets.filter(({ isAside }) => !isAside);
-    if (free.length === 0) return targets.sort((a, b) => a.due - b.due);
+    if (free.length === 0) return targets.toSorted((a, b) => a.due - b.due);
     // A random start decides among equal servers, since the sort is stable.
     const start = Math.floor(this.#random() * free.length);
     return [...free.slice(start), ...free.slice(0, start)].sort((a, b) => a.open - b.open);
@@ -188,6 +189,13 @@ class Connector {
     const options = { ...this.#options, probed: probe !== 'none', tls: this.#tls };
     for (const host of hosts) if (!known.has(host)) this.targets.push(new Target({ host, port }, options));
   }
+}
+
+/** Servers of the connectors without a configuration problem. */
+function targetsOf(connectors: readonly Connector[]): readonly Target[] {
+  const [only] = connectors;
+  if (connectors.length === 1 && only !== undefined) return only.problem === undefined ? only.targets : [];
+  return connectors.filter(({ problem }) => problem === undefined).flatMap(({ targets }) => targets);
 }
 
 function nothingUsable(routingKey: string, connectors: readonly Connector[]): Failure {

@@ -31,9 +31,9 @@ export function candidatesInOrder(destination: Destination, view: ChoiceView): r
   const [only] = keys;
   if (only === undefined) return [];
   const ordered = keys.length === 1 ? candidatesOf(only, view) : keys.flatMap((key) => candidatesOf(key, view));
+  if (!ordered.some(({ routingKey, to }) => view.isSilent(to) || view.avoided(routingKey, to))) return ordered;
   const isAvoided = ({ routingKey, to }: Candidate): boolean => view.avoided(routingKey, to);
   const isSilent = ({ to }: Candidate): boolean => view.isSilent(to);
-  if (!ordered.some((candidate) => isSilent(candidate) || isAvoided(candidate))) return ordered;
   const heard = ordered.filter((candidate) => !isSilent(candidate));
   return [...heard.filter((candidate) => !isAvoided(candidate)), ...heard.filter(isAvoided), ...ordered.filter(isSilent)];
 }
@@ -52,7 +52,7 @@ export function keysOf(destination: Destination): readonly string[] {
 
 /** Returns the keys of the destination that have a reachable connector. */
 export function reachableKeys(destination: Destination, view: Pick<ChoiceView, 'destinations'>): readonly string[] {
-  return keysOf(destination).filter((key) => view.destinations(key).some(({ connectors }) => connectors > 0));
+  return keysOf(destination).filter((key) => view.destinations(key).some(hasConnectors));
 }
 
 function keysInOrder(destination: Destination, view: ChoiceView): readonly string[] {
@@ -87,9 +87,12 @@ function drawn(weights: readonly { readonly key: string; readonly weight: number
 }
 
 function candidatesOf(routingKey: string, view: ChoiceView): readonly Candidate[] {
-  const usable = view.destinations(routingKey).filter(({ connectors }) => connectors > 0);
+  const all = view.destinations(routingKey);
+  const usable = all.every(hasConnectors) ? all : all.filter(hasConnectors);
   if (usable.length < 2) return usable.map((to) => ({ routingKey, to }));
   return usable
     .map((to) => ({ routingKey, to, load: view.load(routingKey, to.router) / to.connectors, tie: view.random() }))
     .sort((a, b) => a.to.cost - b.to.cost || a.load - b.load || a.tie - b.tie);
 }
+
+const hasConnectors = ({ connectors }: RouteDestination): boolean => connectors > 0;
