@@ -19,16 +19,16 @@ const [FIRST_READ_BYTES, FIRST_READS_BYTES] = [16_384, 65_536];
 let shared = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
 
 /**
- * Passes on everything that a socket reads from now on. A chunk is valid during the call only. Allocating tens of thousands of chunks a
+ * Passes on everything that a socket reads from now on, with the socket as `this`. A chunk is valid during the call only. Allocating tens of thousands of chunks a
  * second would keep the garbage collector busy (docs/adr/0008-own-http2-session.md has the cost). Without the required Node.js internals,
  * chunks arrive as Node.js allocates them.
  */
-export function receive(socket: Duplex, handler: (chunk: Buffer) => void): void {
+export function receive<S extends Duplex>(socket: S, handler: (this: S, chunk: Buffer) => void): void {
   const countRecord = shortRecordLimiter.limit(socket, whoseOf);
   const onChunk = (chunk: Buffer): void => {
     countRead(chunk.length);
     countRecord?.(chunk.length);
-    handler(chunk);
+    handler.call(socket, chunk);
   };
   // Also handles data that was read earlier, and data that a newer Node.js might deliver this way.
   socket.on('data', onChunk);

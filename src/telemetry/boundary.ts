@@ -43,22 +43,30 @@ export function reportInternalError(name: HandlerName, error: unknown): void {
   seam.seen?.(error, name);
 }
 
+/** Parameters of a handler. None needs more. */
+type Given = readonly [one?: unknown, two?: unknown, three?: unknown];
+type AnyHandler = (this: unknown, ...given: readonly unknown[]) => void;
+
 /**
  * Wraps a callback of a socket, server, timer or watcher. An error would otherwise end the process and all its connections. Here
  * it is counted, logged with its stack, and ends one part. A test checks that only wrapped handlers are registered.
+ *
+ * A handler may use `this`, the emitter. So one handler can serve all sockets, and costs none of them a closure.
  * @param end ends the part, which may be partly ended already
  */
-export function bounded<A extends readonly unknown[]>(
+export function bounded<A extends Given, T = unknown>(
   name: HandlerName,
-  handler: (...given: A) => void,
-  end: (error: unknown, ...given: A) => void = nothing,
-): (...given: A) => void {
-  const call = (...given: A): void => {
+  handler: (this: T, ...given: A) => void,
+  end?: (this: T, error: unknown, ...given: A) => void,
+): (this: T, ...given: A) => void;
+export function bounded(name: HandlerName, handler: AnyHandler, end: AnyHandler = nothing): AnyHandler {
+  // Named parameters: rest parameters would allocate an array in each call.
+  const call = function (this: unknown, one?: unknown, two?: unknown, three?: unknown): void {
     try {
       if (seam.before !== undefined) seam.before(name);
-      handler(...given);
+      handler.call(this, one, two, three);
     } catch (error) {
-      caught(name, error, () => end(error, ...given));
+      caught(name, error, end.bind(this, error, one, two, three));
     }
   };
   return seam.made === undefined ? call : seam.made(name, call);

@@ -6,7 +6,7 @@ import type { Connectors } from './connectors.ts';
 import type { LocalLimits, LocalSideOptions } from './contract.ts';
 import type { RouteDestination } from '../../routing/contract.ts';
 import { errorGiven, failure, type Failure } from './failure.ts';
-import { ConnectionHalf } from '../connection-half.ts';
+import { ConnectionHalf, type HalfObserver } from '../connection-half.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { resetSocket, SocketEndpoint } from './socket-endpoint.ts';
 
@@ -49,7 +49,7 @@ export type HeadFor = (candidate: Candidate) => RequestHead;
  * Finds a server for a connection. It tries the candidates in order until one accepts, within the limits of number and time. Emits
  * exactly one of the events, unless the client leaves before.
  */
-export class ConnectAttempt {
+export class ConnectAttempt implements HalfObserver {
   readonly #context: ConnectAttemptContext;
   readonly #client: ConnectionHalf;
   readonly #source: Candidates;
@@ -74,13 +74,21 @@ export class ConnectAttempt {
     this.#candidates = source.found.slice(0, context.limits.attempts);
     this.#headFor = headFor;
     this.#events = events;
-    const { establish } = context.limits;
-    const late = (): void => {
-      this.#giveUp?.();
-      this.#fail(failure('timeout', `No server took the connection within ${establish / 1000} s.`));
-    };
-    this.#deadline = setTimeout(bounded('connection/establish-deadline', late, this.broken), establish);
-    client.awaiting = { onResponse() {}, onGone: (reason) => this.#clientGone(reason) };
+    this.#deadline = setTimeout(
+      bounded(
+        'connection/establish-deadline',
+        () => this.#late(),
+        () => this.broken(),
+      ),
+      context.limits.establish,
+    );
+    client.awaiting = this;
+  }
+
+  /** Begins now or in the next event-loop iteration. An unexpected error ends the attempt. */
+  begin(isDeferred: boolean): void {
+    if (isDeferred) setImmediate(startAttempt, this);
+    else startAttempt(this);
   }
 
   /** Starts the attempt. Without candidates it ends within the call. */
@@ -88,11 +96,20 @@ export class ConnectAttempt {
     this.#tryNext();
   }
 
+  /** The time for all candidates is over. */
+  #late(): void {
+    this.#giveUp?.();
+    this.#fail(failure('timeout', `No server took the connection within ${this.#context.limits.establish / 1000} s.`));
+  }
+
   /** Ends the attempt after an unexpected error. */
-  readonly broken = (): void => {
+  broken(): void {
     this.#giveUp?.();
     this.#fail(failure('connect-failed', 'The connection was ended by an unexpected error of this router.'));
-  };
+  }
+
+  /** A client has no response. */
+  onResponse(): void {}
 
   /**
    * Switches to another path if the current one has become silent: only the request was sent so far. Without another path it waits, since
@@ -143,7 +160,10 @@ export class ConnectAttempt {
       this.#next = 0;
       this.#tryNext();
     };
-    const timer = setTimeout(bounded('connection/look-again', look, this.broken), pause);
+    const timer = setTimeout(
+      bounded('connection/look-again', look, () => this.broken()),
+      pause,
+    );
     this.#giveUp = () => clearTimeout(timer);
   }
 
@@ -199,7 +219,7 @@ export class ConnectAttempt {
       const why = isBusy ? failure('busy', reason) : failure('no-link', `There is no way to ${candidate.to.router}: ${reason}`);
       // Deferred, so that a candidate that fails at once behaves like any other.
       const noWay = (): void => refuse(why, !isBusy, isBusy);
-      const soon = setImmediate(bounded('connection/no-way', noWay, this.broken));
+      const soon = setImmediate(bounded('connection/no-way', noWay, () => this.broken()));
       this.#giveUp = () => clearImmediate(soon);
       return;
     }
@@ -225,7 +245,8 @@ export class ConnectAttempt {
     this.#tryNext();
   }
 
-  #clientGone({ reason }: StreamReset): void {
+  /** The client has gone. */
+  onGone({ reason }: StreamReset): void {
     if (this.#over) return;
     this.#giveUp?.();
     this.#fail(failure('client-gone', `The client went away before a server took the connection: ${reason}.`));
@@ -244,6 +265,12 @@ export class ConnectAttempt {
     this.#client.awaiting = undefined;
   }
 }
+
+const startAttempt = bounded(
+  'connection/start',
+  (attempt: ConnectAttempt) => attempt.start(),
+  (_, attempt) => attempt.broken(),
+);
 
 /**
  * Whether a response means that the connection did not reach a server. A router on the path lost its link, the connector has moved, or

@@ -53,15 +53,29 @@ export function commonFailure(failures: readonly AddressFailure[]): ServerFailur
   return failure(first.failure.code, `${first.failure.message} Its other addresses failed too.`);
 }
 
+/** An attempt at one address. */
+interface Attempt {
+  readonly race: Race;
+  readonly socket: Socket;
+  readonly address: string;
+}
+
+/** A socket and its attempt: handlers are shared by all sockets. */
+interface AttemptSocket extends Socket {
+  [ATTEMPT]?: Attempt | undefined;
+}
+const ATTEMPT = Symbol('attempt');
+
 class Race {
   readonly #server: HostPort;
   readonly #done: (result: TcpResult) => void;
-  /** Attempts in progress with their addresses, in the order of their start. */
-  readonly #running = new Map<Socket, string>();
-  #waiting: string[] = [];
+  /** Attempts in progress, in the order of their start. */
+  #running: readonly Attempt[] = NONE;
+  /** Addresses that are not tried yet. */
+  #waiting: readonly string[] = NONE;
   #over = false;
   #timer: NodeJS.Timeout | undefined;
-  readonly #failures: AddressFailure[] = [];
+  #failures: readonly AddressFailure[] = NONE;
 
   constructor(server: HostPort, done: (result: TcpResult) => void) {
     this.#server = server;
@@ -69,7 +83,7 @@ class Race {
   }
 
   start(addresses: readonly string[]): () => void {
-    this.#waiting = [...addresses];
+    this.#waiting = addresses;
     this.#next();
     return () => this.cancel();
   }
@@ -77,8 +91,8 @@ class Race {
   cancel(): void {
     this.#over = true;
     clearTimeout(this.#timer);
-    for (const socket of this.#running.keys()) socket.destroy();
-    this.#running.clear();
+    for (const { socket } of this.#running) socket.destroy();
+    this.#running = NONE;
   }
 
   fail(why: ServerFailure): void {
@@ -90,63 +104,98 @@ class Race {
   #next(): void {
     clearTimeout(this.#timer);
     if (this.#over) return;
-    const address = this.#waiting.shift();
+    const [address] = this.#waiting;
     if (address === undefined) {
-      if (this.#running.size === 0 && this.#failures.length > 0) this.fail(commonFailure(this.#failures));
+      if (this.#running.length === 0 && this.#failures.length > 0) this.fail(commonFailure(this.#failures));
       return;
     }
+    this.#waiting = this.#waiting.length === 1 ? NONE : this.#waiting.slice(1);
     this.#attempt(address);
     if (this.#waiting.length > 0)
       this.#timer = setTimeout(
-        bounded('connection/next-address', () => this.#next(), this.#broken),
+        bounded(
+          'connection/next-address',
+          () => this.#next(),
+          (error) => this.#broken(error),
+        ),
         STAGGER,
       );
   }
 
   #attempt(address: string): void {
     const { port } = this.#server;
-    const socket = new Socket({ allowHalfOpen: true });
+    const socket: AttemptSocket = new Socket({ allowHalfOpen: true });
+    const attempt: Attempt = { race: this, socket, address };
+    socket[ATTEMPT] = attempt;
     socket.setNoDelay();
     keepAlive(socket);
     socket.connect({ host: address, port });
-    this.#running.set(socket, address);
-    const failed = (error: unknown): void => {
+    this.#running = [...this.#running, attempt];
+    socket.on('error', onAddressError);
+    socket.on('connect', onAddressConnect);
+  }
+
+  /** An attempt has failed. */
+  failed(attempt: Attempt, error: unknown): void {
+    const { socket, address } = attempt;
+    const { port } = this.#server;
+    endAttempt(socket);
+    socket.destroy();
+    this.#running = this.#running.filter((one) => one !== attempt);
+    failedAddresses.failed(address, port);
+    this.#failures = [...this.#failures, { address, failure: failureOf(error, address, this.#server) }];
+    this.#next();
+  }
+
+  /** An attempt has connected. */
+  connected(attempt: Attempt): void {
+    const { socket } = attempt;
+    if (this.#over) {
       socket.destroy();
-      this.#running.delete(socket);
-      failedAddresses.failed(address, port);
-      this.#failures.push({ address, failure: failureOf(error, address, this.#server) });
-      this.#next();
-    };
-    const onError = bounded('connection/address-error', failed, failed);
-    const onConnect = (): void => {
-      if (this.#over) {
-        this.#running.delete(socket);
-        socket.destroy();
-        return;
-      }
-      this.#remember(socket, address);
-      this.#running.delete(socket);
-      this.cancel();
-      socket.off('error', onError);
-      this.#done({ kind: 'connected', socket });
-    };
-    socket.once('error', onError);
-    socket.once('connect', bounded('connection/address-connect', onConnect, failed));
+      return;
+    }
+    this.#remember(attempt);
+    this.#running = this.#running.filter((one) => one !== attempt);
+    this.cancel();
+    endAttempt(socket);
+    this.#done({ kind: 'connected', socket });
   }
 
   /** Attempts that started before the winner had at least 250 ms more than it. */
-  #remember(winner: Socket, address: string): void {
-    failedAddresses.worked(address, this.#server.port);
-    for (const [socket, earlier] of this.#running) {
-      if (socket === winner) return;
-      failedAddresses.failed(earlier, this.#server.port);
+  #remember(winner: Attempt): void {
+    failedAddresses.worked(winner.address, this.#server.port);
+    for (const attempt of this.#running) {
+      if (attempt === winner) return;
+      failedAddresses.failed(attempt.address, this.#server.port);
     }
   }
 
-  readonly #broken = (error: unknown): void => {
+  #broken(error: unknown): void {
     this.fail(failure('connect-failed', `Connecting to ${hostPort(this.#server)} failed (${messageOf(error)}).`));
     this.cancel();
-  };
+  }
+}
+
+const NONE: readonly never[] = [];
+
+const onAddressError = bounded('connection/address-error', failAttempt, failAttempt);
+const onAddressConnect = bounded('connection/address-connect', winAttempt, failAttempt);
+
+function failAttempt(this: AttemptSocket, error: unknown): void {
+  const attempt = this[ATTEMPT];
+  attempt?.race.failed(attempt, error);
+}
+
+function winAttempt(this: AttemptSocket): void {
+  const attempt = this[ATTEMPT];
+  attempt?.race.connected(attempt);
+}
+
+/** Whatever follows on the socket is not the attempt's. */
+function endAttempt(socket: AttemptSocket): void {
+  socket[ATTEMPT] = undefined;
+  socket.off('error', onAddressError);
+  socket.off('connect', onAddressConnect);
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import { bounded } from '../../telemetry/boundary.ts';
 import type { Destination, ListenerConfig } from '../contract.ts';
 import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 import type { RequestHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
@@ -154,7 +153,7 @@ export class Connections {
         client.gone = true;
         end.reset();
       },
-      begin: (start) => start(),
+      isDeferred: false,
     });
   }
 
@@ -189,7 +188,7 @@ export class Connections {
       about: () => (role === 'connector' ? {} : { entered: true }),
       opened: () => stream.respond({ status: 200, fields: {} }),
       failed,
-      begin: setImmediate,
+      isDeferred: true,
     });
     return client;
   }
@@ -273,7 +272,7 @@ export class Connections {
       },
     });
     this.#openings.add(opening);
-    request.begin(bounded('connection/start', () => opening.start(), opening.broken));
+    opening.begin(request.isDeferred);
   }
 
   #logOpened({ id, role, origin, about }: OpenRequest, { routingKey, to }: Candidate, took: number, all: Counts): LoggedConnection {
@@ -292,7 +291,7 @@ interface OpenRequest {
    * Streams begin in the next iteration: a stream that a peer opens and resets at once must not cost a server connection
    * (CVE-2023-44487).
    */
-  begin(start: () => void): void;
+  readonly isDeferred: boolean;
   readonly candidates: Candidates;
   /** Owner and number of the sockets that the connection has or may still get. */
   readonly sockets: { readonly of: string; readonly count: number };

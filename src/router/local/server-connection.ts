@@ -26,29 +26,55 @@ export function connectServer(
   deadline: number,
   done: (result: ServerResult) => void,
 ): () => void {
-  let over = false;
-  let giveUp: () => void = () => {};
-  const finish = (result: ServerResult): void => {
-    if (over) return;
-    over = true;
-    clearTimeout(timer);
-    done(result);
-  };
-  const late = (): void => {
-    giveUp();
-    finish({ kind: 'failed', failure: failure('timeout', `Timed out: no connection to ${hostPort(server)} within ${deadline / 1000} s.`) });
-  };
-  const timer = setTimeout(bounded('connection/connect-deadline', late, late), deadline);
-  giveUp = connectAny(server, (result: TcpResult) => {
-    if (result.kind === 'failed') finish(result);
-    else if (tls === undefined) finish({ kind: 'connected', socket: result.socket, raw: result.socket });
-    else giveUp = secure(result.socket, server, tls, finish);
-  });
-  return () => {
-    over = true;
-    clearTimeout(timer);
-    giveUp();
-  };
+  const attempt = new ServerAttempt(server, tls, deadline, done);
+  return () => attempt.cancel();
+}
+
+/** One connection that is being opened. */
+class ServerAttempt {
+  readonly #server: HostPort;
+  readonly #tls: ClientTls | undefined;
+  /** Milliseconds. */
+  readonly #deadline: number;
+  readonly #done: (result: ServerResult) => void;
+  readonly #timer: NodeJS.Timeout;
+  #giveUp: () => void;
+  #over = false;
+
+  constructor(server: HostPort, tls: ClientTls | undefined, deadline: number, done: (result: ServerResult) => void) {
+    this.#server = server;
+    this.#tls = tls;
+    this.#deadline = deadline;
+    this.#done = done;
+    const late = (): void => this.#late();
+    this.#timer = setTimeout(bounded('connection/connect-deadline', late, late), deadline);
+    this.#giveUp = connectAny(server, (result) => this.#connected(result));
+  }
+
+  cancel(): void {
+    this.#over = true;
+    clearTimeout(this.#timer);
+    this.#giveUp();
+  }
+
+  #late(): void {
+    this.#giveUp();
+    const why = `Timed out: no connection to ${hostPort(this.#server)} within ${this.#deadline / 1000} s.`;
+    this.#finish({ kind: 'failed', failure: failure('timeout', why) });
+  }
+
+  #connected(result: TcpResult): void {
+    if (result.kind === 'failed') this.#finish(result);
+    else if (this.#tls === undefined) this.#finish({ kind: 'connected', socket: result.socket, raw: result.socket });
+    else this.#giveUp = secure(result.socket, this.#server, this.#tls, (secured) => this.#finish(secured));
+  }
+
+  #finish(result: ServerResult): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearTimeout(this.#timer);
+    this.#done(result);
+  }
 }
 
 /** A name is sent as SNI and verified; an address is only verified (RFC 6066 section 3 does not allow addresses as names). */

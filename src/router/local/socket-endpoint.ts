@@ -25,6 +25,7 @@ export class SocketEndpoint implements HalfEndpoint, Stalled {
   readonly #socket: Socket;
   readonly #raw: Socket;
   readonly #side: ConnectionHalf;
+  #failure: Error | undefined;
   #unconsumed = 0;
   /** Number of bytes received so far. */
   #read = 0;
@@ -49,37 +50,38 @@ export class SocketEndpoint implements HalfEndpoint, Stalled {
     this.#raw = raw;
     side.closed = false;
     this.#side = side;
-    const broken = (): void => this.broken();
-    const destroy = (): void => void socket.destroy();
-    let failure: Error | undefined;
-    const onEnd = (): void => {
-      this.#ended = true;
-      side.onEnd();
-      watchStalled(this);
-    };
-    const onError = (error: Error): void => {
-      failure = error;
-    };
-    const onClose = (): void => {
-      forgetStalled(this);
-      if (failure === undefined && side.ended && socket.writableFinished) side.onClosed();
-      else side.onReset({ code: ErrorCode.CONNECT_ERROR, reason: failure?.message ?? 'closed before its end' });
-    };
-    const hearEnd = bounded('connection/socket-end', onEnd, broken);
-    socket.on('end', hearEnd);
+    const owned: OwnedSocket = socket;
+    owned[ENDPOINT] = this;
+    socket.on('end', onEnd);
     // A socket that ends with its handshake, as a probe does, has ended before there was a listener.
-    if (socket.readableEnded) queueMicrotask(hearEnd);
-    socket.on(
-      'drain',
-      bounded('connection/socket-drain', () => side.onDrain(), broken),
-    );
-    socket.on('error', bounded('connection/socket-error', onError, broken));
+    if (socket.readableEnded) queueMicrotask(onEnd.bind(socket));
+    socket.on('drain', onDrain);
+    socket.on('error', onError);
+    const destroy = (): void => void socket.destroy();
     if (raw !== socket) raw.on('error', bounded('connection/raw-error', destroy, destroy));
-    socket.on('close', bounded('connection/socket-close', onClose, broken));
-    receive(
-      socket,
-      bounded('connection/socket-data', (chunk: Buffer) => this.#onData(chunk, side), broken),
-    );
+    socket.on('close', onClose);
+    receive(socket, onData);
+  }
+
+  ended(): void {
+    this.#ended = true;
+    this.#side.onEnd();
+    watchStalled(this);
+  }
+
+  drained(): void {
+    this.#side.onDrain();
+  }
+
+  failed(error: Error): void {
+    this.#failure = error;
+  }
+
+  closed(): void {
+    forgetStalled(this);
+    const [failure, side] = [this.#failure, this.#side];
+    if (failure === undefined && side.ended && this.#socket.writableFinished) side.onClosed();
+    else side.onReset({ code: ErrorCode.CONNECT_ERROR, reason: failure?.message ?? 'closed before its end' });
   }
 
   /** Ends the connection after an unexpected error. */
@@ -200,16 +202,52 @@ export class SocketEndpoint implements HalfEndpoint, Stalled {
     this.#moved = false;
   }
 
-  #onData(chunk: Buffer, side: ConnectionHalf): void {
+  received(chunk: Buffer): void {
     this.#unconsumed += chunk.length;
     this.#read += chunk.length;
-    side.onData(chunk);
+    this.#side.onData(chunk);
     if (this.#unconsumed > 0 && !this.#paused) {
       this.#paused = true;
       this.#socket.pause();
       watchStalled(this);
     }
   }
+}
+
+/** A socket and its endpoint. Handlers are shared by all sockets, since closures for each would take a tenth of a connection's memory. */
+interface OwnedSocket extends Socket {
+  [ENDPOINT]?: SocketEndpoint;
+}
+const ENDPOINT = Symbol('endpoint');
+
+function breakEndpoint(this: OwnedSocket): void {
+  this[ENDPOINT]?.broken();
+}
+
+const onEnd = bounded('connection/socket-end', endEndpoint, breakEndpoint);
+const onDrain = bounded('connection/socket-drain', drainEndpoint, breakEndpoint);
+const onError = bounded('connection/socket-error', failEndpoint, breakEndpoint);
+const onClose = bounded('connection/socket-close', closeEndpoint, breakEndpoint);
+const onData = bounded('connection/socket-data', feedEndpoint, breakEndpoint);
+
+function endEndpoint(this: OwnedSocket): void {
+  this[ENDPOINT]?.ended();
+}
+
+function drainEndpoint(this: OwnedSocket): void {
+  this[ENDPOINT]?.drained();
+}
+
+function failEndpoint(this: OwnedSocket, error: Error): void {
+  this[ENDPOINT]?.failed(error);
+}
+
+function closeEndpoint(this: OwnedSocket): void {
+  this[ENDPOINT]?.closed();
+}
+
+function feedEndpoint(this: OwnedSocket, chunk: Buffer): void {
+  this[ENDPOINT]?.received(chunk);
 }
 
 const corked: SocketEndpoint[] = [];

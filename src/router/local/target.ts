@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { bounded, detached } from '../../telemetry/boundary.ts';
 import type { ServerHealth } from '../contract.ts';
 import type { HostPort } from '../host-port.ts';
@@ -97,10 +97,9 @@ export class Target {
     const giveUp = connectServer(this.server, this.#tls, this.#limits.connect, (result) => {
       finished = true;
       if (result.kind === 'connected') {
-        const closed = (): void => {
-          this.open -= 1;
-        };
-        result.raw.once('close', bounded('connection/server-closed', closed, closed));
+        const owned: TargetSocket = result.raw;
+        owned[TARGET] = this;
+        result.raw.on('close', onServerClosed);
         this.#bringBack();
       } else {
         this.open -= 1;
@@ -220,6 +219,19 @@ export class Target {
       ended();
     };
   }
+}
+
+/** A socket and its target: the handler is shared by all sockets. */
+interface TargetSocket extends Socket {
+  [TARGET]?: Target;
+}
+const TARGET = Symbol('target');
+
+const onServerClosed = bounded('connection/server-closed', closeServer, closeServer);
+
+function closeServer(this: TargetSocket): void {
+  const target = this[TARGET];
+  if (target !== undefined) target.open -= 1;
 }
 
 /** Longest delay of a timer in milliseconds. */

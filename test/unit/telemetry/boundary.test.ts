@@ -77,7 +77,7 @@ test('every handler is registered through the boundary, and each under a name of
       const handler = handlers.find((one) => one !== undefined) ?? '';
       const [word = ''] = /^(?:this\.)?#?\w*/.exec(handler) ?? [];
       const isBounded =
-        handler.startsWith('bounded(') || new RegExp(`(?:const |readonly )${word.replace('this.', '')} =\\s*bounded\\(`).test(text);
+        handler.startsWith('bounded(') || new RegExp(`(?:const |readonly |this\\.)${word.replace('this.', '')} =\\s*bounded\\(`).test(text);
       if (!isBounded && !HARMLESS.test(handler)) past.push(`${file}: ${found.replaceAll(/\s+/g, ' ').slice(0, 80)}`);
     }
     for (const [found] of text.matchAll(/createServer\([^;]*=>[^;]*\);/g)) past.push(`${file}: ${found.slice(0, 60)}`);
