@@ -58,6 +58,7 @@ export function observeNamespace(view: NamespaceView, { problems, trust }: Obser
         selectedPods: attached.selected,
         heldPorts: [],
         networks: new Map(),
+        routerNetworks: [],
       },
       wording: 'words',
       problems: [...ofSites, ...absent, ...problems, ...passedOn(problems, resources), ...ofSettings],

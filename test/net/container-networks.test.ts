@@ -77,7 +77,7 @@ for (const edge of [false, true]) {
 
     await t.test('a new name needs a restart of the router there', async () => {
       await west.apply(listener('other', 'other', 8082, { routingKey: 'web', settings }));
-      await west.waitFor('Listener', 'other', says('Pending', /does not have the name other there yet; restart/));
+      await west.waitFor('Listener', 'other', says('Pending', /does not have the name other there yet; run/));
     });
 
     await t.test('a router that is killed makes its resources fail, and only these', async () => {

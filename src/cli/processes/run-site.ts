@@ -4,6 +4,7 @@ import { RouterApi } from '../../agent/api/router-api.ts';
 import { DEFAULT_PORTS } from '../../api/skupper/names.ts';
 import { BUILD, VERSION } from '../../version.ts';
 import { DEFAULT_ROUTER, layoutOf, requireLabel, routerFiles, type NamespaceLayout } from '../../platform/linux/layout.ts';
+import { machinePlatform } from '../../platform/linux/machine.ts';
 import { announceRouter, leadingRouters, lockRouter, withdrawRouter } from '../../platform/linux/routers.ts';
 import { ownProcess } from '../../platform/linux/running-process.ts';
 import { serveApi } from '../../platform/linux/router-api.ts';
@@ -20,6 +21,7 @@ import { answerMetrics, serveTelemetry } from './telemetry-http.ts';
 import { createLogger, messageOf, type LogLevel, type Logger } from '../../telemetry/log.ts';
 import { reportMissingInternals } from '../../net/node-internals.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
+import { quoted } from '../../text/printable.ts';
 import { CliError } from '../errors.ts';
 import { aborted } from '../../work/pause.ts';
 import { followMemory } from './gc-policy.ts';
@@ -125,10 +127,13 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   log.info('stopped');
 }
 
+const NOT_IN_CONTAINER =
+  'it does not run in a container. Start it with `earshot system start`, or set EARSHOT_PLATFORM to podman or docker in the container.';
+
 /** @throws CliError `usage` */
 function requireNetwork(network: string): void {
-  const fault = networkFault(network);
-  if (fault !== undefined) throw new CliError('usage', `The router of a network cannot start: ${fault}`);
+  const fault = networkFault(network) ?? (machinePlatform().capabilities.has('container-networks') ? undefined : NOT_IN_CONTAINER);
+  if (fault !== undefined) throw new CliError('usage', `The router of the network ${quoted(network)} cannot start: ${fault}`);
 }
 
 /** @param text names in DNS, separated by commas; the unit that starts the container sets them */

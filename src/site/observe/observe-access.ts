@@ -26,7 +26,7 @@ export function observeSiteObject(site: Site, view: View): SiteStatus {
   const own = accesses.filter(({ resource }) => resource === keyOf(site));
   const { running, network, sitesInNetwork, incomingLinks } = plan.site === site ? routersOf(view) : notRunning;
   const endpoints = endpointsFor(accesses, view);
-  const missing = plan.site === site ? missingRouters(view) : [];
+  const missing = plan.site === site && view.router !== undefined ? missingRouters(view) : [];
   const conditions = {
     Configured: firstOf(configured(view), ...own.map((access) => opened(access, view))),
     Running: running,

@@ -15,7 +15,7 @@ import { planConnectors } from './plan-connectors.ts';
 import { planLinks } from './plan-links.ts';
 import type { SelectedPod } from './selected-pods.ts';
 import { planListeners } from './plan-listeners.ts';
-import { networkListProblems, type PartNetworks } from '../networks.ts';
+import { networkListProblems, siteNetworks, type PartNetworks } from '../networks.ts';
 import { priorRevisionsOf } from './prior-revisions.ts';
 import { settingProblems } from '../settings.ts';
 import { surplusSiteProblem } from '../surplus-sites.ts';
@@ -34,6 +34,8 @@ export interface SitePlan {
   readonly heldPorts: readonly HeldPort[];
   /** Container network of each Listener and Connector that runs in one. */
   readonly networks: PartNetworks;
+  /** Container networks in which the site has a router, whether or not it serves anything there. */
+  readonly routerNetworks: readonly string[];
 }
 
 const nothing: PlannedConfig = { edge: false, listeners: [], connectors: [], links: [], accesses: [] };
@@ -57,6 +59,7 @@ export function planSite(
       selectedPods: new Map(),
       heldPorts: [],
       networks: new Map(),
+      routerNetworks: [],
     };
   }
   const listeners = planListeners(resources, site, material, previous?.heldPorts ?? []);
@@ -83,6 +86,7 @@ export function planSite(
       ...(liveness === undefined ? {} : { liveness }),
     }),
     networks,
+    routerNetworks: material.capabilities.has('container-networks') ? siteNetworks(site) : [],
     problems: [
       ...siteProblems,
       ...refused.filter(({ resource }) => resource !== keyOf(site)),

@@ -162,7 +162,7 @@ for (const [what, router, networkRouters, listener, connector] of [
     'lacks a name',
     reported(),
     lacking,
-    /^Pending the router of the network apps does not have the name web there yet; run `earshot system start`/,
+    /^Pending the router of the network apps does not have the name web there yet; run `earshot -n west system start`/,
     /./,
   ],
 ] as const) {
@@ -188,6 +188,7 @@ for (const [what, router, networkRouters, listener, connector] of [
     const [ofListener, ofConnector] = [statuses.get('Listener/web'), statuses.get('Connector/db')];
     assert.match(`${ofListener?.status} ${ofListener?.message}`, listener);
     assert.match(`${ofConnector?.status} ${ofConnector?.message}`, connector);
+    assert.doesNotMatch(`${statuses.get('Site/west')?.message}`, /shop/);
     const missing = /the router of the network apps does not run/.test(statuses.get('Site/west')?.message ?? '');
     assert.equal(missing, networkRouters.length === 0);
   });

@@ -23,7 +23,7 @@ async function writtenKeys({ settled, linkUp }: { readonly settled: boolean; rea
     resources: resources(aListener('web', { exposePodsByName: true, routingKey: 'web' })),
     statuses: new Map(),
     problems: [],
-    plan: { config, problems: [], selectedPods: new Map(), heldPorts: [], networks: new Map() },
+    plan: { config, problems: [], selectedPods: new Map(), heldPorts: [], networks: new Map(), routerNetworks: [] },
     router,
   };
   const standing: ConfigMap = { metadata: { uid: 'u', name: 'skupper-network-status' }, data: { [KEY]: '["web.pod-1"]' } };
