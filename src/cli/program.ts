@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { VERSION } from '../version.ts';
 import { addApply } from './commands/apply.ts';
-import { acceptGoValues } from './commands/boolean-values.ts';
+import { acceptGoValues } from './commands/go-values.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addConnector } from './commands/connector.ts';
 import { addDebug } from './commands/debug.ts';

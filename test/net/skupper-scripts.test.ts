@@ -50,7 +50,7 @@ skupper site -n west -p linux status`,
     on: 'west',
     lines: 'skupper -p podman -c here site status',
     code: 2,
-    says: /are of clusters|are for clusters/,
+    says: /select clusters: omit --platform podman/,
   },
   {
     about: 'connectors and listeners',

@@ -2,6 +2,7 @@ import { Argument, Option, type Command } from 'commander';
 import type { SpecChange } from '../actions/resource-actions.ts';
 import type { Resources, PlatformConventions } from '../../platform/resources.ts';
 import { servicePort } from './options.ts';
+import { CliError } from '../errors.ts';
 import { createVerb, deleteVerb, generateVerb, resourceCommands, statusVerb, updateVerb } from './resource-commands.ts';
 import type { Terminal } from '../output/terminal.ts';
 
@@ -87,9 +88,9 @@ async function selectPods(
   const resources = await open();
   if (!resources.ways.platform.capabilities.has('pods')) {
     const how = isPrinted
-      ? 'give their labels with --selector, or name the cluster with --platform kubernetes'
-      : 'give the server with --host';
-    command.error(`error: pods exist only in a cluster: ${how}`);
+      ? 'Give their labels with --selector, or name the cluster with --platform kubernetes'
+      : 'Give the server with --host';
+    throw new CliError('usage', `Pods cannot be selected: they exist only in a cluster. ${how}.`);
   }
   return workload === undefined ? given : { ...given, selector: await resources.selectorOf(String(workload)) };
 }

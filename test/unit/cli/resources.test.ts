@@ -227,7 +227,7 @@ describe('what cannot be done ends with a code and says what to do', () => {
     ['two ports', ['connector', 'create', 'a', '80,81'], 2, /It must be a port number from 1 to 65535/],
     ['an unknown option', ['listener', 'create', 'a', '80', '--colour', 'red'], 2, /unknown option '--colour'/],
     ['an unknown command', ['listen'], 2, /unknown command 'listen'.*Did you mean listener\?/s],
-    ['pods without a cluster', ['connector', 'create', 'a', '80', '--selector', 'a=b'], 2, /give the server with --host/],
+    ['pods without a cluster', ['connector', 'create', 'a', '80', '--selector', 'a=b'], 2, /Give the server with --host/],
     ['a time that is none', ['listener', 'delete', 'a', '--timeout', 'soon'], 2, /It must be a duration such as 30s/],
     ['what exists', ['listener', 'create', 'there', '80'], 5, /Listener "there" already exists, in input\/resources\/there\.yaml/],
     ['a second site', ['site', 'create', 'other'], 5, /already has a site: "west"/],

@@ -84,7 +84,7 @@ describe('scripts of Skupper on a machine', () => {
     assert.match((await west.earshot(['-p=kubernetes', 'connector', 'generate', 'web', '80'])).out, /selector: app=web/);
     const refused = await west.earshot(['connector', 'generate', 'web', '80', '--workload', 'deployment/web']);
     assert.equal(refused.code, 2);
-    assert.match(refused.err, /pods exist only in a cluster: give their labels with --selector/);
+    assert.match(refused.err, /they exist only in a cluster\. Give their labels with --selector/);
   });
 
   it('print links that name a bundle of the other site', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CommanderError, type Command, type Option } from 'commander';
-import { withoutGoValues } from '../../../src/cli/commands/boolean-values.ts';
+import { withoutGoValues } from '../../../src/cli/commands/go-values.ts';
 import { buildProgram } from '../../../src/cli/program.ts';
 import { Namespace } from './namespace.ts';
 
