@@ -319,8 +319,13 @@ export async function showSystem(namespace: string, output: OutputFormat | undef
 }
 
 async function shownContainers(namespace: string): Promise<readonly ContainerState[] | undefined> {
-  const containers = await containersOf(namespace);
-  return containers === undefined ? undefined : containerStates(containers);
+  try {
+    const containers = await containersOf(namespace);
+    return containers === undefined ? undefined : await containerStates(containers);
+  } catch (error) {
+    // The engine may be removed or broken; the rest of the status is known without it.
+    return [{ name: containerName(namespace), state: 'unknown', error: messageOf(error) }];
+  }
 }
 
 /**

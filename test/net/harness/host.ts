@@ -54,6 +54,11 @@ export class Host {
     this.v6 = v6;
   }
 
+  /** Name of its network namespace. */
+  get netns(): string {
+    return this.#place.netns;
+  }
+
   /** Its addresses on one segment. */
   on(segment: string): { readonly v4: string; readonly v6: string } {
     return this.#plug(segment);
