@@ -6,15 +6,18 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { layoutOf, type NamespaceLayout } from '../../../src/platform/linux/layout.ts';
+import { eventually } from '../../harness/wait.ts';
 import { ask, echoServer } from '../router/support/site.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Trouble } from './trouble.ts';
 
 const path = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+
+/** Milliseconds. A process that starts takes a second of a core, and much longer on a busy machine. */
+const PATIENCE = 100_000;
 
 export interface Connection extends Disposable {
   /** @returns what comes back */
@@ -135,7 +138,7 @@ export class RunningSite implements AsyncDisposable {
   async ends(signal?: NodeJS.Signals): Promise<number | string> {
     const child = this.#process;
     if (signal !== undefined) child.kill(signal);
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit', { signal: AbortSignal.timeout(15_000) });
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit', { signal: AbortSignal.timeout(PATIENCE) });
     return child.exitCode ?? child.signalCode ?? '';
   }
 
@@ -144,9 +147,7 @@ export class RunningSite implements AsyncDisposable {
   }
 
   async until(what: string, holds: () => Promise<boolean>): Promise<void> {
-    for (const end = Date.now() + 20_000; !(await holds().catch(() => false)); await wait(20)) {
-      if (Date.now() > end) throw new Error(`Waited in vain until ${what}.`);
-    }
+    await eventually(what, holds, { timeoutMs: PATIENCE, everyMs: 20 });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -161,6 +162,6 @@ export class RunningSite implements AsyncDisposable {
   async #get(what: string): Promise<string> {
     const { pid, httpPort } = JSON.parse(await readFile(join(this.layout.runtime.run, 'router.json'), 'utf8')) as Record<string, number>;
     if (pid !== this.#process.pid) return '';
-    return (await fetch(`http://127.0.0.1:${httpPort}/${what}`, { signal: AbortSignal.timeout(5_000) })).text();
+    return (await fetch(`http://127.0.0.1:${httpPort}/${what}`, { signal: AbortSignal.timeout(PATIENCE) })).text();
   }
 }

@@ -43,8 +43,8 @@ function untilItBlocks(step: () => void): void {
 
 const DAY = 86_400_000;
 
-// Each process takes a second of a core: one lives through as much as it can.
-describe('a router', { concurrency: true }, () => {
+// Each process takes a second of a core, so one lives through as much as it can. A busy machine would start three at once too slowly.
+describe('a router', () => {
   it('goes on, tells of it and recovers, whatever is taken from it, and ends when it is told to', async () => {
     await using site = await RunningSite.make();
     const pipe = new FullPipe(site.layout.input.resources);

@@ -24,6 +24,9 @@ import { post } from './support/post.ts';
 import { refusal } from './support/refusal.ts';
 import { DAY, makeAuthority, makeClock, makeSite, type TestSite } from './support/site.ts';
 
+/** Milliseconds; the test's own limit is shorter. */
+const NEVER = 600_000;
+
 const redeem = (token: Token, site: TestSite = makeSite(), key = createKey()) => redeemToken(token, { ...site, key });
 
 /** A whole, correct body. */
@@ -69,10 +72,13 @@ describe('The grant server', () => {
   });
 
   it('gives as many certificates as are allowed to a hundred sites that ask at once, each on record', async () => {
-    // All the work of a hundred clients is done in this process as well.
-    await using west = await startGranting({ limits: { requestMilliseconds: 60_000 } });
+    // All the work of a hundred clients is done in this process as well, so no deadline of either end may count.
+    await using west = await startGranting({ limits: { requestMilliseconds: NEVER } });
     const token = await west.issue({ redemptionsAllowed: 5 });
-    const outcomes = await Promise.allSettled(Array.from({ length: 100 }, (_, index) => redeem(token, makeSite(`east-${index}`))));
+    // Made before the first client connects: its deadline for TCP would pass while this process makes the keys of the others.
+    const sites = Array.from({ length: 100 }, (_, index) => ({ ...makeSite(`east-${index}`), key: createKey() }));
+    const asks = sites.map((site) => redeemToken(token, { ...site, timeoutMilliseconds: NEVER }));
+    const outcomes = await Promise.allSettled(asks);
     const won = outcomes.filter((outcome) => outcome.status === 'fulfilled');
     assert.equal(won.length, 5);
     for (const outcome of outcomes) if (outcome.status === 'rejected') refusal('token-used-up')(outcome.reason);

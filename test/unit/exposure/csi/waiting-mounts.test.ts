@@ -8,6 +8,10 @@ import { ApiError } from '../../../../src/kube/errors.ts';
 import { ip, NodeFixture, POD_KEY, rejects, startDriver, until, type RunningDriver } from './node-fixture.ts';
 
 const VOLUME = 'pvc-1';
+/** Milliseconds; a test ends earlier. */
+const NEVER = 600_000;
+/** Milliseconds. Sixteen tests share one process. */
+const PATIENCE = 110_000;
 const ENDING = { reason: 'PodEnding', message: 'Pod default/web-0 is being deleted.' };
 
 describe('a mount that waits', () => {
@@ -58,7 +62,7 @@ describe('the kubelet, which runs one operation at a time on a volume, gets each
     for (const order of [states, states.toReversed()]) {
       it(order.join(', '), async () => {
         using fixture = new NodeFixture();
-        await using driver = await startDriver(fixture);
+        await using driver = await startDriver(fixture, { waitMilliseconds: NEVER });
         await using kubelet = new OneVolume(driver, fixture);
         const pods = order.map((state, index) => kubelet.add(`web-${index}`, state));
         const had = pods.filter(({ state }) => state === 'running' || state === 'stopped');
@@ -90,7 +94,7 @@ interface PlayedPod {
 
 /**
  * The kubelet's loop over the operations of one volume (nestedpendingoperations.go), without its pauses, and a controller. A mount that
- * is held to its end lasts longer than `until` does. Seconds are compared in simulated time (test/fake-cluster/delays.ts).
+ * is held to its end lasts longer than the test does. Seconds are compared in simulated time (test/fake-cluster/delays.ts).
  */
 class OneVolume implements AsyncDisposable {
   readonly #pods: PlayedPod[] = [];
@@ -99,6 +103,8 @@ class OneVolume implements AsyncDisposable {
   /** What the controller knows. */
   address: string | undefined;
   isBusy = false;
+  /** Resolves when a pod is added or deleted, and at the end. */
+  #changed = Promise.withResolvers<void>();
   readonly #driver: RunningDriver;
   readonly #fixture: NodeFixture;
 
@@ -112,11 +118,18 @@ class OneVolume implements AsyncDisposable {
     const uid = `0f1e2d3c-0000-4000-8000-00000000000${this.#pods.length}`;
     const pod = { name, uid, key: `default/pod-${uid}`, state, isWanted: true, isMounted: false, isKnown: false };
     this.#pods.push(pod);
+    this.#wake();
     return pod;
   }
 
   delete(pod: PlayedPod): void {
     pod.isWanted = false;
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
   }
 
   until(what: string, condition: () => boolean): Promise<void> {
@@ -124,11 +137,12 @@ class OneVolume implements AsyncDisposable {
       this.#answer();
       return condition();
     };
-    return until(Object.assign(look, { toString: () => what }));
+    return until(Object.assign(look, { toString: () => what }), PATIENCE);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped.abort();
+    this.#wake();
     await this.#ended;
   }
 
@@ -152,7 +166,7 @@ class OneVolume implements AsyncDisposable {
     while (!this.#stopped.signal.aborted) {
       const next = this.#pods.find((pod) => !pod.isWanted && pod.isKnown) ?? this.#next();
       if (next === undefined) {
-        await new Promise((resolve) => setImmediate(resolve));
+        await this.#changed.promise;
         continue;
       }
       this.isBusy = true;
