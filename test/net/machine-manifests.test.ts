@@ -1,6 +1,6 @@
 /** Manifests as they are published for Skupper's sites on machines: nobody writes a certificate. */
 import assert from 'node:assert/strict';
-import { cp, readdir, stat } from 'node:fs/promises';
+import { cp, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createAuthority, createNetwork, eventually, issue, manifest, startNginx, startSite, type Site } from './harness/index.ts';
@@ -136,8 +136,11 @@ test('sites link and serve over TLS by manifests that name certificates which no
   await siteWest.bundle('frontend-tls', own);
   await eventually('the bundle of the user', async () => (await get(own.ca, 'https://west:8443/')) === 'hello from east\n');
 
+  const branch = (): Promise<string> => readFile(join(siteEast.layout.runtime.links, 'link-branch-east.yaml'), 'utf8');
+  const revoked = await branch();
   await siteEast.earshot(['site', 'revoke', 'link-branch']);
   await siteNorth.waitFor('Link', 'link-branch', ({ status }) => status === 'Error');
+  await eventually('another certificate', async () => (await branch()) !== revoked);
   await copyLink(siteEast, 'link-branch-east.yaml', siteNorth);
   await siteNorth.waitFor('Link', 'link-branch');
   assert.equal((await siteWest.status('Link', 'link-go-east'))?.status, 'Ready', 'the links of the other access go on');
