@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 NAME ?= earshot
 READY := scripts/setup/ready.sh
 
-.PHONY: help demo demo-connection test test-quick test-net cluster cluster-stop image dist check
+.PHONY: help demo demo-connection demo-containers test test-quick test-net cluster cluster-stop image dist check
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r target text; do printf '  make %-16s %s\n' "$$target" "$$text"; done
@@ -18,6 +18,9 @@ demo: ## both: demo-connection; on a two-node Kubernetes here, a Redis Cluster w
 
 demo-connection: ## two sites on this machine, a token, and a web server of one that clients reach in the other; half a minute, no root
 	@$(READY) connection && exec node scripts/demo-connection.ts
+
+demo-containers: ## a site in containers of Podman: containers reach a server of another site by name; skipped without Podman
+	@$(READY) connection && exec node scripts/demo-containers.ts
 
 test: ## checks, unit tests, tests of connections and cluster tests; the last line counts them
 	@$(READY) node && exec node test/run.ts

@@ -1,6 +1,6 @@
 /** Routers in containers of Podman: the command lines of src/cli/actions/router-container.ts, run for real. */
 import assert from 'node:assert/strict';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { test, type TestContext } from 'node:test';
 import { parse } from 'yaml';
 import {
@@ -255,7 +255,12 @@ async function receive(host: Host, socket: string, file: string): Promise<AsyncD
   await writeFile(file, '');
   const server = await host.spawn(['socat', '-u', `UNIX-RECV:${socket},unlink-early`, `OPEN:${file},append`], { name: 'socat' });
   await server.ready(async () => (await host.attempt(['test', '-S', socket])).code === 0);
-  return { [Symbol.asyncDispose]: async () => server.kill() };
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await server.kill();
+      await rm(socket, { force: true });
+    },
+  };
 }
 
 /** A user with subordinate IDs (subuid(5)), made once. */
