@@ -1,16 +1,14 @@
-import { performance } from 'node:perf_hooks';
 import { bounded, type HandlerName } from '../../telemetry/boundary.ts';
 
 export interface DelayedCallOptions {
   /** See `bounded`. */
   readonly name: HandlerName;
   readonly call: () => void;
-  /**
-   * Milliseconds from a request until the call; at most 0, and the default, is the next event-loop iteration.
-   * @param sinceLast milliseconds since the last call; `Infinity` before the first
-   */
-  readonly delay?: ((sinceLast: number) => number) | undefined;
-  /** Whether a call whose delay has passed happens within the request. */
+  /** Milliseconds from a request until the call; at most 0, and the default, is the next event-loop iteration. */
+  readonly delay?: () => number;
+  /** Minimum milliseconds between two calls. */
+  readonly interval?: () => number;
+  /** Whether the call happens within the request, unless the interval has not passed. */
   readonly atOnce?: boolean;
   /** Called after an unexpected error of the call. */
   readonly onError?: () => void;
@@ -19,42 +17,52 @@ export interface DelayedCallOptions {
 /** Calls a function once after a delay, however often that is requested before. Timers do not keep the process alive. */
 export class DelayedCall {
   readonly #options: DelayedCallOptions;
-  readonly #scheduled: () => void;
+  readonly #begin: () => void;
+  readonly #endRest: () => void;
   #cancel: (() => void) | undefined;
+  /** Timer of the interval since the last call. */
+  #rest: NodeJS.Timeout | undefined;
+  #isRequested = false;
   #ended = false;
-  /** Time of the last call, as returned by `performance.now()`. */
-  #last = Number.NEGATIVE_INFINITY;
 
   constructor(options: DelayedCallOptions) {
     this.#options = options;
-    const { name, call, delay, onError } = options;
-    const scheduled = (): void => {
+    const { name, call, interval, onError } = options;
+    const begin = (): void => {
       this.#cancel = undefined;
-      if (delay !== undefined) this.#last = performance.now();
+      if (interval !== undefined) this.#rest = setTimeout(this.#endRest, interval()).unref();
       call();
     };
-    this.#scheduled = bounded(name, scheduled, () => {
+    this.#begin = bounded(name, begin, () => {
       this.#cancel = undefined;
       onError?.();
     });
+    const endRest = (): void => {
+      this.#rest = undefined;
+      if (!this.#isRequested) return;
+      this.#isRequested = false;
+      this.#begin();
+    };
+    this.#endRest = bounded(name, endRest, endRest);
   }
 
   request(): void {
-    if (this.#cancel !== undefined) return;
     const { delay, atOnce = false } = this.#options;
-    const wait = delay === undefined ? 0 : delay(performance.now() - this.#last);
-    if (atOnce && wait <= 0 && !this.#ended) this.#scheduled();
-    else this.requestIn(wait);
+    if (this.#rest !== undefined) this.#isRequested = true;
+    else if (this.#cancel === undefined && !this.#ended) {
+      if (atOnce) this.#begin();
+      else this.requestIn(delay?.() ?? 0);
+    }
   }
 
   /** Requests a call with another delay. */
   requestIn(milliseconds: number): void {
     if (this.#ended || this.#cancel !== undefined) return;
     if (milliseconds <= 0) {
-      const next = setImmediate(this.#scheduled);
+      const next = setImmediate(this.#begin);
       this.#cancel = () => clearImmediate(next);
     } else {
-      const later = setTimeout(this.#scheduled, milliseconds).unref();
+      const later = setTimeout(this.#begin, milliseconds).unref();
       this.#cancel = () => clearTimeout(later);
     }
   }
@@ -63,5 +71,6 @@ export class DelayedCall {
   end(): void {
     this.#ended = true;
     this.#cancel?.();
+    clearTimeout(this.#rest);
   }
 }

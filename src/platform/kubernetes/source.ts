@@ -74,8 +74,8 @@ export class ClusterSource implements Source {
 
   follow(onChange: () => void): Disposable {
     // A new function for each call, so that the same callback can follow twice.
-    const delay = (sinceLast: number): number => PACE + PACE_OF_EACH * this.#count - sinceLast;
-    const pace = new DelayedCall({ name: 'look/namespace-change', call: onChange, delay });
+    const interval = (): number => PACE + PACE_OF_EACH * this.#count;
+    const pace = new DelayedCall({ name: 'look/namespace-change', call: onChange, interval });
     const own = (): void => pace.request();
     this.#followers.add(own);
     const poll = setInterval(bounded('look/namespace', own), POLL);

@@ -75,9 +75,9 @@ export class ClusterStatuses implements StatusSink {
     const { round = ROUND, settling = SETTLING } = options;
     this.#options = options;
     this.#heldBack = new FirstStatusDelay(options.grace);
-    const delay = (sinceLast: number): number => round - sinceLast;
-    this.#pace = new DelayedCall({ name: 'pass/statuses', call: () => this.#round(), delay });
-    this.#networkPace = new DelayedCall({ name: 'pass/network-status', call: () => this.#queue.add(NETWORK), delay });
+    const interval = (): number => round;
+    this.#pace = new DelayedCall({ name: 'pass/statuses', call: () => this.#round(), interval });
+    this.#networkPace = new DelayedCall({ name: 'pass/network-status', call: () => this.#queue.add(NETWORK), interval });
     const settle = (): void => {
       this.#settled = true;
       this.networkChanged();

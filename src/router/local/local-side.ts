@@ -66,12 +66,7 @@ export class LocalSide implements AsyncDisposable {
   #shares = 0;
   #state: LocalState | undefined;
   readonly #changes = new DelayedCall({ name: 'look/local-change', call: () => this.#notify() });
-  readonly #turns = new DelayedCall({
-    name: 'look/local-turn',
-    call: () => this.#changed(),
-    delay: (sinceLast) => TURN_PACE - sinceLast,
-    atOnce: true,
-  });
+  readonly #turns = new DelayedCall({ name: 'look/local-turn', call: () => this.#changed(), interval: () => TURN_PACE, atOnce: true });
   #draining = false;
 
   constructor(options: LocalSideOptions) {

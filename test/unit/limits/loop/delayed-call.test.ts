@@ -41,8 +41,8 @@ test('requests of one event-loop iteration cause one call in the next', async (t
 });
 
 for (const atOnce of [false, true]) {
-  test(`a delay since the last call joins requests; the first call is ${atOnce ? 'within the request' : 'in the next iteration'}`, async (t) => {
-    const { delayed, calls, advance } = timed(t, { delay: (sinceLast) => 100 - sinceLast, atOnce });
+  test(`an interval joins requests; the first call is ${atOnce ? 'within the request' : 'in the next iteration'}`, async (t) => {
+    const { delayed, calls, advance } = timed(t, { interval: () => 100, atOnce });
     delayed.request();
     assert.deepEqual(calls, atOnce ? [0] : []);
     await advance(0);
