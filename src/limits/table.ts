@@ -47,6 +47,7 @@ const WAIT = 'the others wait';
 const ENDS = 'it ends';
 const IGNORED = 'the others are not recorded';
 const CALM = 'the session ends with `ENHANCE_YOUR_CALM`';
+const GRANT_REFUSED = 'the grant is not valid; its status says so';
 const PEERS_REFUSED = 'earshot_router_peers_refused_total';
 const CLIENTS_REFUSED = 'earshot_router_clients_refused_total';
 
@@ -232,6 +233,7 @@ const linked = {
     of: 'a router',
     beyond: 'the next write has the latest state',
   },
+  endedLinks: { name: 'ended links that a status shows', unit: 'count', value: 128, of: 'a router', beyond: 'the oldest is left out' },
   statusFileWrites: {
     name: 'writes of a status file, of 64 KiB each',
     unit: 'rate',
@@ -432,6 +434,10 @@ const connections = {
 } satisfies Readonly<Record<string, Limit>>;
 
 const tokens = {
+  redemptionsAllowed: { name: '`spec.redemptionsAllowed`', unit: 'count', value: 10_000, of: 'one AccessGrant', beyond: GRANT_REFUSED },
+  codeCharacters: { name: 'characters of `spec.code`', unit: 'count', value: 1_024, of: 'one AccessGrant', beyond: GRANT_REFUSED },
+  tokenBytes: { name: 'file', unit: 'bytes', value: 131_072, of: 'one token', beyond: 'refused as damaged' },
+  tokenUrls: { name: 'URLs', unit: 'count', value: 8, of: 'one token', beyond: 'refused as damaged' },
   redemptionTime: {
     name: 'time, without redirects',
     unit: 'milliseconds',
@@ -458,6 +464,21 @@ const clusters = {
   listeners: { name: 'Listeners (skupper.io)', unit: 'count', value: 4_096, of: 'one namespace', beyond: 'the same' },
   connectors: { name: 'Connectors', unit: 'count', value: 4_096, of: 'one namespace', beyond: 'the same' },
   labelTemplates: { name: 'label templates', unit: 'count', value: 64, of: 'one namespace', beyond: 'the first by name have effect' },
+  certificateHosts: { name: 'hosts', unit: 'count', value: 128, of: 'one SecuredAccess in its Certificate', beyond: 'left out' },
+  namedSecrets: {
+    name: 'Secrets that resources name',
+    unit: 'count',
+    value: 4_096,
+    of: 'the routers of one Site',
+    beyond: 'not read; the Site says so',
+  },
+  namedPods: {
+    name: 'pods that are reached by their names',
+    unit: 'count',
+    value: 1_000,
+    of: 'one Listener with `exposePodsByName`',
+    beyond: 'left out; the Listener says so',
+  },
   otherResources: { name: 'resources of each other kind', unit: 'count', value: 1_024, of: 'one namespace', beyond: 'the same' },
   events: {
     name: 'events',
@@ -469,6 +490,37 @@ const clusters = {
   },
   eventsOfObject: { name: '', unit: 'rate', value: { burst: 10, perSecond: 1 / 60 }, of: 'one object', beyond: 'dropped' },
   eventsQueued: { name: 'events that wait', unit: 'count', value: 1_000, of: 'a process', beyond: 'dropped' },
+} satisfies Readonly<Record<string, Limit>>;
+
+const machines = {
+  bundles: { name: 'TLS bundles', unit: 'count', value: 2_000, of: 'one folder of a site on a machine', beyond: 'left out' },
+  manifestBytes: { name: 'manifests from a URL', unit: 'bytes', value: 16_777_216, of: 'one `earshot apply`', beyond: 'refused' },
+} satisfies Readonly<Record<string, Limit>>;
+
+const metrics = {
+  siteSeries: { name: 'sites with metrics of their own', unit: 'count', value: 1_000, of: 'a router', beyond: 'they have none' },
+  requestSeriesOfKey: {
+    name: 'sites and protocols with request metrics of their own',
+    unit: 'count',
+    value: 100,
+    of: 'one routing key',
+    beyond: 'they share those of `(other)`',
+  },
+  requestSeries: { name: '', unit: 'count', value: 1_000, of: 'a router', beyond: 'the same' },
+  pipelinedRequests: {
+    name: 'HTTP/1 requests without an answer',
+    unit: 'count',
+    value: 1_000,
+    of: 'one observed connection',
+    beyond: 'it is not observed any more',
+  },
+  observedStreams: {
+    name: 'HTTP/2 requests without an answer',
+    unit: 'count',
+    value: 256,
+    of: 'one observed connection',
+    beyond: 'the oldest is not counted',
+  },
 } satisfies Readonly<Record<string, Limit>>;
 
 const logs = {
@@ -505,6 +557,8 @@ export const limitSections = {
   'Connections and memory': connections,
   AccessTokens: tokens,
   Clusters: clusters,
+  Machines: machines,
+  Metrics: metrics,
   Logs: logs,
 } as const;
 
@@ -520,5 +574,7 @@ export const limitTable = {
   ...connections,
   ...tokens,
   ...clusters,
+  ...machines,
+  ...metrics,
   ...logs,
 } as const;

@@ -1,4 +1,5 @@
 /** State transitions of grants (pure). See `GrantStore`. */
+import { limitTable } from '../limits/table.ts';
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { TrustError } from './errors.ts';
 import type { Grant, GrantSpec, RedeemAttempt } from './stores.ts';
@@ -11,8 +12,8 @@ export interface GrantRecord extends Grant {
 }
 
 /** Bounds the record, which has an entry for each redemption and is rewritten each time. */
-const MAX_REDEMPTIONS = 10_000;
-const MAX_CODE_CHARACTERS = 1_024;
+const MAX_REDEMPTIONS = limitTable.redemptionsAllowed.value;
+const MAX_CODE_CHARACTERS = limitTable.codeCharacters.value;
 /** 160 bits. */
 const CODE_BYTES = 20;
 

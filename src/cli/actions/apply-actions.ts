@@ -1,3 +1,4 @@
+import { limitTable } from '../../limits/table.ts';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SkupperResource } from '../../api/skupper/index.ts';
@@ -116,7 +117,7 @@ async function sourcesOf(path: string, terminal: Terminal): Promise<readonly { r
 
 /** Download timeout in milliseconds, and maximum size in bytes. */
 const DOWNLOAD = 30_000;
-const MOST_BYTES = 16 * 1024 * 1024;
+const MOST_BYTES = limitTable.manifestBytes.value;
 
 /** @throws CliError failed */
 async function download(address: string): Promise<string> {

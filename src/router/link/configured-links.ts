@@ -1,3 +1,4 @@
+import { limitTable } from '../../limits/table.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { AccessConfig, EndedPeerState, Learned, PeerState, RouterConfig, RouterState, SiblingConfig } from '../contract.ts';
 import { guard } from '../../telemetry/boundary.ts';
@@ -15,7 +16,7 @@ import { writeEndpoints } from './session/endpoints-told.ts';
 import { routerOf, siteOf } from '../../routing/names.ts';
 
 /** Most ended links that are remembered, since peers decide how many there are. */
-const MOST_ENDED = 128;
+const MOST_ENDED = limitTable.endedLinks.value;
 
 const endKey = (dialed: boolean, siteId: string): string => `${dialed ? 'out' : 'in'} ${siteId}`;
 

@@ -1,3 +1,4 @@
+import { limitTable } from '../../limits/table.ts';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { counter, gauge } from '../../telemetry/metrics.ts';
 import { LOOP_TIMER, lateness } from '../../telemetry/event-loop-delay.ts';
@@ -79,7 +80,7 @@ gauge('earshot_router_link_up', '1 while a Link of the site is up, else 0, by it
 });
 
 /** Sites beyond this number get no series, since the network decides how many there are. */
-const MOST_SITES = 1_000;
+const MOST_SITES = limitTable.siteSeries.value;
 
 gauge(
   'earshot_router_site_info',

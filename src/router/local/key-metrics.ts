@@ -1,3 +1,4 @@
+import { limitTable } from '../../limits/table.ts';
 import { Buckets } from '../../telemetry/buckets.ts';
 import { RequestMetrics, type Protocol } from '../observers/request-metrics.ts';
 import type { FailureCode } from './failure.ts';
@@ -36,8 +37,8 @@ const OTHER_KEYS = '(other)';
  * Maximum number of sites with their own label, for one key and for all keys, since the process started. Other sites share one label,
  * because linked sites may invent any number.
  */
-const MOST_SITES = 100;
-const MOST_OF_ALL = 1_000;
+const MOST_SITES = limitTable.requestSeriesOfKey.value;
+const MOST_OF_ALL = limitTable.requestSeries.value;
 
 /** Counts of each key that the configuration names. All other keys share one. */
 export class MetricsByKey {

@@ -1,8 +1,9 @@
+import { limitTable } from '../../limits/table.ts';
 import { HeadReader, type Framing, type HeadSink } from './http1-head.ts';
 import { ReaderTap, type RequestSink, type Tap, type Taps } from './contract.ts';
 
 /** Maximum number of requests that a client may pipeline (RFC 9112 section 9.3.2). With more, the connection is no longer observed. */
-const MOST_PIPELINED = 1_000;
+const MOST_PIPELINED = limitTable.pipelinedRequests.value;
 
 /** A request without a response. */
 interface Waiting {

@@ -1,3 +1,4 @@
+import { limitTable } from '../../limits/table.ts';
 import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../../http2/frames.ts';
 import { HpackDecoder } from '../../http2/hpack/decoder.ts';
 import { Pieces } from '../../memory/pieces.ts';
@@ -6,7 +7,7 @@ import { ReaderTap, type RequestSink, type Tap, type Taps } from './contract.ts'
 import { nameOfMethod } from './request-metrics.ts';
 
 /** Maximum number of requests without a response that are kept. Beyond it the oldest are dropped. */
-const MOST_STREAMS = 256;
+const MOST_STREAMS = limitTable.observedStreams.value;
 /**
  * Maximum size of one header block in bytes, and maximum number of its frames. Frames may be empty, and no other limit counts these
  * bytes.

@@ -1,4 +1,5 @@
 /** Certificates of SecuredAccesses. The site's certificate authorities issue a Secret for each. */
+import { limitTable } from '../../limits/table.ts';
 import { annotation } from '../../api/skupper/cluster-names.ts';
 import type { Certificate, Endpoint, SecuredAccess } from '../../api/skupper/index.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
@@ -7,7 +8,7 @@ import { certificateNamed, certificateWish, type WantedCertificate } from '../tr
 import type { DesiredState } from '../desired-state.ts';
 
 /** A Certificate has at most 256 hosts, and two routers may share one. */
-const MOST_HOSTS = 128;
+const MOST_HOSTS = limitTable.certificateHosts.value;
 /** Maximum number of former hosts in a certificate. */
 const MOST_FORMER = 16;
 

@@ -1,3 +1,4 @@
+import { limitTable } from '../../limits/table.ts';
 import { LOCAL_SERVER, ROUTER, SITE_KEY, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
 import type { Site } from '../../api/skupper/index.ts';
 import { roles, secrets } from '../../kube/resource.ts';
@@ -19,7 +20,7 @@ export interface RouterSecrets {
 }
 
 /** A Role with this many names of maximum length is still small enough for the API server. */
-const MOST = 4096;
+const MOST = limitTable.namedSecrets.value;
 
 /** Secrets that every router needs. */
 const OWN: ReadonlySet<string> = new Set([SITE_KEY, LOCAL_SERVER, SITE_SERVER]);

@@ -1,3 +1,4 @@
+import { limitTable } from '../../limits/table.ts';
 import type { Listener } from '../../api/skupper/index.ts';
 import { warningIn, type ResourceProblem } from '../problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
@@ -16,7 +17,7 @@ export interface ServiceClaim {
 }
 
 /** Maximum number of pods of a listener: a site that announces countless pods must not fill the namespace with Services. */
-const MOST_PODS = 1_000;
+const MOST_PODS = limitTable.namedPods.value;
 
 export interface ServiceClaims {
   /** Claims for hosts come before claims for pods. */

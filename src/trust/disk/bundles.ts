@@ -1,3 +1,4 @@
+import { limitTable } from '../../limits/table.ts';
 import { lstat, opendir, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { problemOf, type Problem } from '../../errors/problem.ts';
@@ -14,7 +15,7 @@ import { TrustError } from '../errors.ts';
 import { acquireLock } from './lock.ts';
 
 const LOCK_WAIT_MILLISECONDS = 10_000;
-const MOST_BUNDLES = 2000;
+const MOST_BUNDLES = limitTable.bundles.value;
 const PARTS = ['cert', 'key', 'ca'] as const;
 /** Paths to stat, including the link that replaces a whole bundle. Parts that are plain files are read again as well when it changes. */
 const LOOKED_AT = [...PARTS.map((part) => BUNDLE_FILES[part]), '..data'];

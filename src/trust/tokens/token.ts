@@ -1,3 +1,4 @@
+import { limitTable } from '../../limits/table.ts';
 import type { Token } from './contract.ts';
 import { TrustError } from '../errors.ts';
 import { CertificateError } from '../../x509/errors.ts';
@@ -9,8 +10,8 @@ import { parseYaml } from '../../text/yaml.ts';
 
 const API_VERSION = 'skupper.io/v2alpha1';
 const KIND = 'AccessToken';
-const MAX_BYTES = 131_072;
-const MOST_URLS = 8;
+const MAX_BYTES = limitTable.tokenBytes.value;
+const MOST_URLS = limitTable.tokenUrls.value;
 
 /**
  * Setting with additional URLs, separated by spaces. It is in `spec.settings`, which every kind has, so implementations that do not know it
