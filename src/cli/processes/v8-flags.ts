@@ -3,7 +3,7 @@
  * loaded and before signals are handled: the new process would miss earlier signals.
  */
 export function applyV8Flags(): void {
-  const missingFlags = V8_FLAGS.filter((flag) => !process.execArgv.some((given) => given.split('=', 1)[0] === flag.split('=', 1)[0]));
+  const missingFlags = V8_FLAGS.filter((flag) => !process.execArgv.includes(flag));
   const missing = Object.entries(ENVIRONMENT).filter(([name]) => process.env[name] === undefined);
   const [, script] = process.argv;
   // The variable is set here before the re-execution, so it happens only once even if flags are still missing.
@@ -18,9 +18,15 @@ const TUNED = 'EARSHOT_TUNED';
 /**
  * A young generation of 4 MB, which `--optimize-for-size` at the start would limit to 1 MB for good, and little growth until `gc-policy.ts`
  * takes over (docs/adr/0033). The young generation is small enough to collect on one thread: on a busy machine waiting for helper threads
- * takes longer than the work.
+ * takes longer than the work. They come last, and so win over the flags of the image, which suit controllers.
  */
-const V8_FLAGS: readonly string[] = ['--max-semi-space-size=4', '--heap-growing-percent=20', '--no-parallel-scavenge', '--expose-gc'];
+const V8_FLAGS: readonly string[] = [
+  '--max-semi-space-size=4',
+  '--no-optimize-for-size',
+  '--heap-growing-percent=20',
+  '--no-parallel-scavenge',
+  '--expose-gc',
+];
 
 /**
  * mallopt(3). By default glibc keeps an arena per thread, and freed memory below a live block stays in the process: hundreds of
