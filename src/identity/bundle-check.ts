@@ -96,11 +96,7 @@ function checkOwn(
   }
   for (const [index, certificate] of chain.entries()) checkOrder(certificate, chain[index + 1], index, label, found);
   if (privateKey !== undefined && !leaf.x509.checkPrivateKey(privateKey)) {
-    wrong(
-      found,
-      'tls-key-mismatch',
-      `${label}: tls.key is not the key of the first certificate in tls.crt: put the pair there that belongs together`,
-    );
+    wrong(found, 'tls-key-mismatch', `${label}: tls.key is not the key of the first certificate in tls.crt: put a matching pair there`);
   }
   if (purpose.kind === 'authority') checkSigner(leaf, label, found);
   else checkUse(leaf, purpose.kind, label, found);
@@ -120,11 +116,11 @@ function readKey(pem: string, where: string, found: Found): KeyObject | undefine
     throw error;
   }
   if (label === undefined) {
-    wrong(found, 'tls-no-key', `${where} holds no private key: it has no line "-----BEGIN PRIVATE KEY-----"`);
+    wrong(found, 'tls-no-key', `${where} contains no private key: it has no line "-----BEGIN PRIVATE KEY-----"`);
     return undefined;
   }
   if (label.startsWith('ENCRYPTED') || /^Proc-Type:.*ENCRYPTED/m.test(pem)) {
-    return mangled('is protected by a passphrase: take it off with "openssl pkey -in tls.key -out plain.key"');
+    return mangled('is protected by a passphrase: remove it with "openssl pkey -in tls.key -out plain.key"');
   }
   try {
     return createPrivateKey(pem);
@@ -139,26 +135,26 @@ function checkDates(certificate: ReadCertificate, where: string, found: Found): 
     wrong(
       found,
       'tls-expired',
-      `${where} ended at ${iso(notAfter)}, and the clock here says ${iso(found.now)}: renew it, or set the clock`,
+      `${where} expired at ${iso(notAfter)}, and the clock here is at ${iso(found.now)}: renew it, or set the clock`,
     );
   }
   if (found.now < notBefore) {
     wrong(
       found,
       'tls-not-yet-valid',
-      `${where} begins at ${iso(notBefore)}, by the clock of whoever issued it; the clock here says ${iso(found.now)}: set the clock that is wrong`,
+      `${where} is valid from ${iso(notBefore)} by the clock of its issuer, and the clock here is at ${iso(found.now)}: set the wrong clock`,
     );
   }
 }
 
 function checkStrength(certificate: ReadCertificate, where: string, found: Found): void {
   const weakness = weaknessOf(certificate.x509.publicKey);
-  if (weakness !== undefined) wrong(found, 'tls-weak', `${where} has ${weakness}: make a new key and certificate`);
+  if (weakness !== undefined) wrong(found, 'tls-weak', `${where} has ${weakness}: create a new key and certificate`);
   const hash = weakSignatures.get(certificate.parts.signatureAlgorithm);
   // The signature of a root is not relied on.
   const isRoot = certificate.x509.checkIssued(certificate.x509);
   if (hash !== undefined && !isRoot) {
-    wrong(found, 'tls-weak', `${where} is signed with ${hash}: have it issued anew with SHA-256 or better`);
+    wrong(found, 'tls-weak', `${where} is signed with ${hash}: issue it again with SHA-256 or better`);
   }
 }
 
@@ -177,7 +173,7 @@ function checkOrder(certificate: ReadCertificate, next: ReadCertificate | undefi
   if (next === undefined || certificate.x509.checkIssued(next.x509)) return;
   found.warnings.push({
     code: 'tls-foreign-ca',
-    message: `${label}: tls.crt: certificate ${index + 2} is not the issuer of certificate ${index + 1}: put each one's issuer behind it`,
+    message: `${label}: tls.crt: certificate ${index + 2} is not the issuer of certificate ${index + 1}: put the issuer of each certificate behind it`,
   });
 }
 
@@ -186,7 +182,7 @@ function checkSigner(leaf: ReadCertificate, label: string, found: Found): void {
   wrong(
     found,
     'tls-not-a-ca',
-    `${label}: tls.crt is no certificate authority (basicConstraints CA:TRUE and keyUsage keyCertSign): put an authority's ` +
+    `${label}: tls.crt is not a certificate authority (basicConstraints CA:TRUE and keyUsage keyCertSign): put an authority's ` +
       'certificate and key there',
   );
 }
@@ -196,7 +192,7 @@ function checkUse(leaf: ReadCertificate, kind: 'server' | 'client', label: strin
   wrong(
     found,
     'tls-wrong-purpose',
-    `${label}: tls.crt is not for a TLS ${kind}: its extendedKeyUsage lacks ${kind}Auth; have it issued for that`,
+    `${label}: tls.crt is not for a TLS ${kind}: its extendedKeyUsage lacks ${kind}Auth; issue it for that use`,
   );
 }
 
@@ -208,7 +204,7 @@ function checkTrusted(bundle: TlsBundle, purpose: Purpose, label: string, found:
   const { ca } = bundle;
   if (ca === undefined) {
     if (isNeeded) {
-      wrong(found, 'tls-no-ca', `${label} lacks ca.crt: put the certificate there that the other side's certificate comes from`);
+      wrong(found, 'tls-no-ca', `${label} lacks ca.crt: put the certificate of the other side's authority there`);
     }
     return;
   }
@@ -234,5 +230,5 @@ function checkTrusted(bundle: TlsBundle, purpose: Purpose, label: string, found:
 function checkTrustedOne(certificate: ReadCertificate, where: string, found: Found): void {
   const isOwn = certificate.x509.checkIssued(certificate.x509);
   if ((certificate.facts.isAuthority && certificate.maySign) || (isOwn && !certificate.facts.isAuthority)) return;
-  wrong(found, 'tls-not-a-ca', `${where} is no certificate authority: put the issuer's certificate there, not the server's`);
+  wrong(found, 'tls-not-a-ca', `${where} is not a certificate authority: put the issuer's certificate there, not the server's`);
 }

@@ -29,7 +29,7 @@ export function siteKeyFrom(pem: string): SiteKey {
   } catch (error) {
     throw new EarshotError(
       'site-key',
-      "The site's key is not an unencrypted private key in PEM. Restore it from a backup; without it the site has to be made anew.",
+      "The site's key is not an unencrypted private key in PEM. Restore it from a backup; without it, create a new site.",
       error,
     );
   }

@@ -232,7 +232,7 @@ function digestOf(object: KubeObject): string {
 
 function refused(resource: DesiredObject['for'], what: string, error: unknown): ResourceProblem {
   const words = error instanceof ApiError ? error.statusMessage : error instanceof Error ? error.message : String(error);
-  const message = `${what} cannot be made: ${quoted(words, 700)}.${refusalAdvice(error)} It is tried again.`;
+  const message = `${what} cannot be written: ${quoted(words, 700)}.${refusalAdvice(error)} The write is retried.`;
   return { resource, severity: 'error', code: 'object-refused', message };
 }
 

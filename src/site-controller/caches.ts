@@ -151,7 +151,7 @@ export class SiteCaches {
   /** @throws TypeError if the kind is not cached: a programming error */
   view<T extends KubeObject>(of: Resource<T>): WriteThroughCache<T> {
     const view = this.#kept.get(nameOf(of))?.view;
-    if (view === undefined) throw new TypeError(`${nameOf(of)} are not kept`);
+    if (view === undefined) throw new TypeError(`${nameOf(of)} are not cached`);
     // Each cache was created for the resource of its name.
     return view as unknown as WriteThroughCache<T>;
   }

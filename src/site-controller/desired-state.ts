@@ -50,7 +50,7 @@ export function resolveConflicts(wishes: DesiredState): DesiredState & { readonl
     if (had === wish) return true;
     // Identical requests for a shared object do not conflict.
     if (isDeepStrictEqual(had.object, wish.object)) return false;
-    const message = `${kind} ${metadata.name} is what ${had.for} has already; rename this one.`;
+    const message = `${kind} ${metadata.name} is already used by ${had.for}; rename this resource.`;
     rivals.push({ resource: wish.for, severity: 'error', code: 'name-taken', message });
     return false;
   });

@@ -26,6 +26,6 @@ export function followLogLevel(parts: {
     const level = LEVELS.has(asked) ? asked : usual;
     if (log.level === level) return;
     log.level = level;
-    log.info({ level }, 'the log level is another from here on');
+    log.info({ level }, 'log level changed');
   });
 }

@@ -41,7 +41,7 @@ export function observeNamespace(view: NamespaceView, { problems, trust }: Obser
             resource: keyOf(object),
             severity: 'error',
             code: 'no-site',
-            message: 'this namespace has no Site, so nothing runs in it; create one.',
+            message: 'this namespace has no Site, so no router runs in it; create one.',
           }))
       : [];
   const { name, namespace, version } = settings;

@@ -61,7 +61,7 @@ export function followServed({
       for (const of of absent) {
         if (definition === undefined || !isEstablished(definition, of)) continue;
         await addServed(of, { client, namespace, signal: stopping }, caches);
-        log.info({ kind: nameOf(of), kept: caches.has(of) }, 'the cluster serves another kind now');
+        log.info({ kind: nameOf(of), kept: caches.has(of) }, 'the cluster serves an additional kind now');
       }
       return undefined;
     },

@@ -39,7 +39,7 @@ export function bounded<T extends KubeObject>(
 }
 
 export function surplusProblem({ kind }: Pick<Resource, 'kind'>, object: SiteObject): ResourceProblem {
-  const message = `the namespace has more than ${mostOf(kind)} resources of kind ${kind}, and this is not among the oldest: delete some, or use another namespace.`;
+  const message = `the namespace has more than ${mostOf(kind)} resources of kind ${kind}, and this one is not among the oldest: delete some, or use another namespace.`;
   return { resource: keyOf({ ...object, kind: kind as SiteObject['kind'] }), severity: 'error', code: 'too-many', message };
 }
 

@@ -52,7 +52,7 @@ export interface AnchorStore {
 
 /** Error for missing state of a site. */
 export const missing = (what: string, location: string): TrustError =>
-  new TrustError('state-missing', `${what} Put it back from a backup; or delete ${location}, to go on without it`);
+  new TrustError('state-missing', `${what} Restore it from a backup; or delete ${location}, to continue without it`);
 
 export interface CurrentRevocations {
   readonly list: Required<RevocationList>;
@@ -97,13 +97,13 @@ export function ledgerFindings(
 ): readonly LedgerFinding[] {
   const findings: LedgerFinding[] = [];
   if (lost !== undefined) {
-    const what = `${location} was deleted, or is an older copy: certificates that were issued before are not on record, so their sites are revoked by id only. Who was revoked stays out.`;
+    const what = `${location} was deleted, or is an older copy: certificates that were issued before are not on record, so their sites are revoked by id only. Revoked sites stay revoked.`;
     findings.push({ severity: 'error', code: 'state-missing', message: missing(what, anchor).message });
   }
   if (restored !== undefined && now - restored < DAY) {
     const cause = `${location} was deleted, is an older copy, or was changed by hand or by an earlier version`;
-    const remedy = 'To let a site in again, use `earshot site unrevoke SITE` of this version';
-    const message = `the list of revoked sites was put back at ${new Date(restored).toISOString()}: ${cause}. ${remedy}`;
+    const remedy = 'To permit a site again, use `earshot site unrevoke SITE` of this version';
+    const message = `the list of revoked sites was restored at ${new Date(restored).toISOString()}: ${cause}. ${remedy}`;
     findings.push({ severity: 'warning', code: 'state-missing', message });
   }
   return findings;
@@ -112,16 +112,16 @@ export function ledgerFindings(
 /** @throws TrustError `state-missing` if the site's ID has changed */
 export function checkSiteId({ siteId }: Anchor, id: string | undefined, where: string, location: string): void {
   if (siteId === undefined || siteId === id) return;
-  const found = id === undefined ? `${where} is missing, which is the key of this site` : `${where} is the key of another site (${id})`;
-  throw missing(`${found}: the site is ${siteId}, and its links are for that one.`, location);
+  const found = id === undefined ? `${where} is missing, which is the key of this site` : `${where} has the key of another site (${id})`;
+  throw missing(`${found}: this site is ${siteId}, and its links expect that site.`, location);
 }
 
 /** @throws TrustError `state-missing` if the authority is missing or was replaced */
 export function checkAuthority(anchor: Anchor, name: string, found: Partial<AnchoredAuthority>, where: string, location: string): void {
   const known = Object.hasOwn(anchor.authorities, name) ? anchor.authorities[name] : undefined;
   if (known === undefined || known.uid !== found.uid || known.key === found.key) return;
-  const what = found.key === undefined ? 'is missing' : 'is another one than before';
-  throw missing(`the certificate authority in ${where} ${what}: what it has signed goes on, and nothing new is signed.`, location);
+  const what = found.key === undefined ? 'is missing' : 'has changed';
+  throw missing(`the certificate authority in ${where} ${what}: its certificates stay valid, and no certificate is signed.`, location);
 }
 
 /** Returns one line of JSON. */

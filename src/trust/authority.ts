@@ -49,7 +49,7 @@ async function openAuthority(bundles: Bundles, name: string, options: SiteAuthor
     new TrustError(
       'state-damaged',
       `the site's certificate authority in ${bundles.locationOf(name)} is damaged: ${what}. Restore the directory from a backup; ` +
-        'or remove it and internal/anchor.json, and a new authority is made: then all links to this site and all tokens must be issued again',
+        'or delete it and internal/anchor.json to create a new authority: then all links to this site and all tokens must be issued again',
       cause,
     );
   if (bundle.cert === undefined) throw damaged('tls.crt is missing');
@@ -76,7 +76,7 @@ export async function readAuthority(bundles: Bundles, name: string, clock: Clock
   if (bundle?.cert === undefined && bundle?.key === undefined) {
     throw new TrustError(
       'authority-missing',
-      `there is no certificate authority ${JSON.stringify(name)}: put its tls.crt and tls.key into ${bundles.locationOf(name)}`,
+      `the certificate authority ${JSON.stringify(name)} does not exist: put its tls.crt and tls.key into ${bundles.locationOf(name)}`,
     );
   }
   return authorityOf(bundle, name, clock);
@@ -89,7 +89,7 @@ export function authorityOf(bundle: TlsBundle, name: string, clock: Clock): Auth
   // checkBundle has already parsed both parts.
   const certificates = certificatesOf(bundle.cert ?? '');
   const [certificate] = certificates;
-  if (certificate === undefined) throw new TrustError('tls-no-cert', `bundle ${name}: tls.crt holds no certificate`);
+  if (certificate === undefined) throw new TrustError('tls-no-cert', `bundle ${name}: tls.crt contains no certificate`);
   const key = createPrivateKey(bundle.key ?? '');
   const roots = certificates.filter(isSelfIssued);
   const last = roots.at(-1) ?? certificate;

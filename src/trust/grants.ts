@@ -69,7 +69,7 @@ export function checkCode(record: GrantRecord | undefined, name: string, code: s
   if (!isSameCode(code, record.code)) {
     throw new TrustError(
       'token-wrong-code',
-      `the code is not that of grant ${name}: the token was edited, or the grant was made anew. Ask for a new token`,
+      `the code does not match grant ${name}: the token was edited, or the grant was created again. Ask for a new token`,
     );
   }
   if (now >= record.expires) {
@@ -81,7 +81,7 @@ export function checkCode(record: GrantRecord | undefined, name: string, code: s
 export function unknownGrant(name: string): TrustError {
   return new TrustError(
     'token-unknown-grant',
-    `there is no grant ${name}: it was deleted, or the token is of another site. Ask for a new token`,
+    `grant ${name} does not exist: it was deleted, or the token belongs to another site. Ask for a new token`,
   );
 }
 

@@ -122,7 +122,7 @@ export class HeldGrants implements GrantStore {
 
   /** A change that could not be stored has no effect. */
   async #save(record: GrantRecord): Promise<void> {
-    if (this.#isClosed) throw new TrustError('state-busy', "the site's grants are no longer this process's: it is about to stop");
+    if (this.#isClosed) throw new TrustError('state-busy', "this process no longer serves the site's grants: it is about to stop");
     await this.#keeper?.save(record);
     this.#records.set(record.name, record);
   }

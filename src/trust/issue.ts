@@ -82,7 +82,7 @@ interface Validity {
 /** Stays within the validity of the authority: peers that check both would reject any other certificate. */
 function validityOf(authority: Authority, days: number, now: number): Validity {
   if (!(days > 0 && days <= 3_650)) {
-    throw new TrustError('bad-argument', `a certificate cannot last ${days} days: give more than 0, at most 3650`);
+    throw new TrustError('bad-argument', `a certificate cannot be valid for ${days} days: use more than 0 and at most 3650`);
   }
   const { certificate, name } = authority;
   const ends = certificate.validToDate.getTime();
@@ -90,13 +90,13 @@ function validityOf(authority: Authority, days: number, now: number): Validity {
   if (now >= ends) {
     throw new TrustError(
       'tls-expired',
-      `the authority ${name} ended at ${iso(ends)} and this machine's clock says ${iso(now)}: replace the authority, or set the clock`,
+      `the authority ${name} expired at ${iso(ends)}, and the clock of this machine is at ${iso(now)}: replace the authority, or set the clock`,
     );
   }
   if (now < begins) {
     throw new TrustError(
       'tls-not-yet-valid',
-      `the authority ${name} begins at ${iso(begins)} and this machine's clock says ${iso(now)}: set the clock`,
+      `the authority ${name} is valid from ${iso(begins)}, and the clock of this machine is at ${iso(now)}: set the clock`,
     );
   }
   return { notBefore: wholeSecond(Math.max(begins, now - BACKDATE)), notAfter: wholeSecond(Math.min(ends, now + days * DAY)) };

@@ -7,5 +7,6 @@ import { TrustError } from './errors.ts';
  * @throws TrustError `server-failed`
  */
 export function refuseAuthority(leaf: Pick<CertificateFacts, 'isAuthority'> | undefined, what: string): void {
-  if (leaf?.isAuthority === true) throw new TrustError('server-failed', `${what} is of no use: it is a certificate authority's`);
+  if (leaf?.isAuthority === true)
+    throw new TrustError('server-failed', `${what} is unusable: it is the certificate of a certificate authority`);
 }

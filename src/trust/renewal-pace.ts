@@ -41,7 +41,7 @@ export class RenewalPace {
     const until = Math.max(...parties.map((party) => this.#pauses.get(party)?.until ?? now));
     const underWay = parties.some((party) => this.#running.has(party));
     if (underWay || until > now) {
-      const why = underWay ? 'one of this certificate or site is under way' : 'one of this certificate or site was a moment ago';
+      const why = underWay ? 'a renewal of this certificate or site is in progress' : 'this certificate or site was renewed a moment ago';
       throw new EarlyRenewalError(why, Math.max(until - now, underWay ? spacing : 0));
     }
     const before = repeated.map((party) => [party, this.#pauses.get(party)] as const);

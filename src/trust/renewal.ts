@@ -83,7 +83,7 @@ export async function renewFor(
     if (isLink !== true) await checkLinks(shown, siteId, ledger);
     const wanted = checkRequest(request).commonName;
     if (wanted !== undefined && wanted !== siteName) {
-      throw new TrustError('request-malformed', `a renewal keeps the name ${JSON.stringify(siteName)}, and the request is for another`);
+      throw new TrustError('request-malformed', `a renewal keeps the name ${JSON.stringify(siteName)}, and the request has another`);
     }
     const server = shown.uses?.includes(Use.server) === true;
     const hosts = shown.facts.hosts.filter(canHold);
@@ -108,7 +108,7 @@ function checkIssuedBy(authority: Authority, { x509, facts }: ReadCertificate): 
   if (x509.checkIssued(authority.certificate) && x509.verify(authority.certificate.publicKey)) return;
   throw new TrustError(
     'tls-foreign-ca',
-    `the certificate ${facts.serial} of ${facts.subject} is not of the authority ${authority.name}: who issued it must renew it`,
+    `the certificate ${facts.serial} of ${facts.subject} was not issued by the authority ${authority.name}: renew it at its issuer`,
   );
 }
 
@@ -117,16 +117,16 @@ function checkRenewable({ facts, uses, x509 }: ReadCertificate, siteId: string):
   if (facts.isAuthority || (uses !== undefined && !uses.includes(Use.client)) || foreignToLinks(x509) !== undefined) {
     throw new TrustError(
       'tls-wrong-purpose',
-      `the certificate ${facts.serial} of ${facts.subject} is not a link's: only a link's own certificate is renewed over it`,
+      `the certificate ${facts.serial} of ${facts.subject} is not the certificate of a link: only the certificate of the link itself is renewed over a link`,
     );
   }
   if (facts.commonName === undefined) {
-    throw new TrustError('request-malformed', `the certificate ${facts.serial} has no common name, so nobody can say whose it is`);
+    throw new TrustError('request-malformed', `the certificate ${facts.serial} has no common name, so its site is unknown`);
   }
   if (facts.siteId !== undefined && facts.siteId !== siteId) {
     throw new TrustError(
       'request-malformed',
-      `the certificate ${facts.serial} is that of site ${facts.siteId}, and site ${siteId} asks for the next one: it must redeem ` +
+      `the certificate ${facts.serial} belongs to site ${facts.siteId}, and site ${siteId} requests the renewal: it must redeem ` +
         'a token of its own',
     );
   }
@@ -141,7 +141,7 @@ function checkRenewable({ facts, uses, x509 }: ReadCertificate, siteId: string):
  * @throws TrustError `tls-wrong-purpose`
  */
 export function checkLinkOf(certificate: X509Certificate, siteId: string, entry: IssuedEntry | undefined, acceptsUnmarked: boolean): void {
-  if (entry?.siteId !== undefined && entry.siteId !== siteId) throw notALinks(certificate, `it is that of site ${entry.siteId}`);
+  if (entry?.siteId !== undefined && entry.siteId !== siteId) throw notALinks(certificate, `it belongs to site ${entry.siteId}`);
   const purpose = purposeOf(certificate);
   const isOnRecord = entry !== undefined && (purpose === 'link' || !isResource(entry.siteName));
   if (isOnRecord || namesLinkOf(certificate, siteId) || (purpose === undefined && acceptsUnmarked)) return;
@@ -149,7 +149,7 @@ export function checkLinkOf(certificate: X509Certificate, siteId: string, entry:
 }
 
 export function notALinks({ serialNumber }: X509Certificate, why: string): TrustError {
-  const words = `the certificate ${serialNumber} is not renewed, since nothing says that it is a link's: ${why}; redeem a new token`;
+  const words = `the certificate ${serialNumber} is not renewed, because it is not known as the certificate of a link: ${why}; redeem a new token`;
   return new TrustError('tls-wrong-purpose', words);
 }
 
@@ -176,14 +176,14 @@ function checkValid(facts: CertificateFacts, now: number): void {
   if (now > facts.notAfter) {
     throw new TrustError(
       'tls-expired',
-      `the certificate ${facts.serial} of ${facts.subject} expired at ${new Date(facts.notAfter).toISOString()}: it is too late to ` +
-        'renew it; redeem a new token',
+      `the certificate ${facts.serial} of ${facts.subject} expired at ${new Date(facts.notAfter).toISOString()} and can no longer be ` +
+        'renewed: redeem a new token',
     );
   }
   if (now < facts.notBefore) {
     throw new TrustError(
       'tls-not-yet-valid',
-      `the certificate ${facts.serial} of ${facts.subject} is not valid yet by this machine's clock (${new Date(now).toISOString()}): ` +
+      `the certificate ${facts.serial} of ${facts.subject} is not valid yet by the clock of this machine (${new Date(now).toISOString()}): ` +
         'set the clock',
     );
   }

@@ -95,8 +95,9 @@ const MOST_NAMES = 1_000;
 
 function unknownSite(site: string, others: ReadonlySet<string>): EarshotError {
   const names = [...others].sort().map((name) => printable(name, 100));
-  const known = names.length === 0 ? 'none is known yet' : `known are ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
-  const message = `no site ${quoted(site, 100)} is in the network, and no certificate was ever issued to it: ${known}.`;
+  const known =
+    names.length === 0 ? 'no site is known yet' : `known sites are ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
+  const message = `site ${quoted(site, 100)} is not in the network, and no certificate was ever issued to it: ${known}.`;
   return new EarshotError('unknown-site', message);
 }
 
@@ -144,10 +145,7 @@ export function refuseEntry({ siteId, siteName }: IssuedEntry, revoked: readonly
   if (basis?.kind === 'renewal') refuseRenewal(basis.serial, siteId, siteName, revoked);
   if (basis?.kind === 'redemption') refuseRedemption(basis.attempt, basis.grant, revoked);
   if (!isRevoked({ site: siteId }, revoked)) return;
-  throw new TrustError(
-    'revoked',
-    `site ${siteName} (${siteId}) is revoked here: it gets no certificate until its revocation is taken back`,
-  );
+  throw new TrustError('revoked', `site ${siteName} (${siteId}) is revoked here: it gets no certificate until the revocation is lifted`);
 }
 
 /** See `Ledger.revoke` for the rules. */
@@ -157,13 +155,13 @@ export function refuseRedemption(attempt: RedeemAttempt, grant: Grant, revoked: 
   if (isOut(attempt.siteId)) {
     throw new TrustError(
       'revoked',
-      `site ${attempt.siteName} (${attempt.siteId}) is revoked: no token lets it in until its revocation is taken back`,
+      `site ${attempt.siteName} (${attempt.siteId}) is revoked: it cannot redeem tokens until the revocation is lifted`,
     );
   }
   if (revokedSince(grant, revoked).some(({ name }) => name === attempt.siteName)) {
     throw new TrustError(
       'revoked',
-      `a site named ${attempt.siteName} was revoked after grant ${grant.name} was made: ask for a token of a new grant`,
+      `a site named ${attempt.siteName} was revoked after grant ${grant.name} was created: ask for a token of a new grant`,
     );
   }
   // If the record was lost, the unknown redeemer may be among the sites revoked since.
@@ -171,7 +169,7 @@ export function refuseRedemption(attempt: RedeemAttempt, grant: Grant, revoked: 
   if (isUnknownOut || grant.redeemedBy.some(({ siteId }) => isOut(siteId))) {
     throw new TrustError(
       'revoked',
-      `a site that had used grant ${grant.name} was revoked, and may have the token still: ask for a token of a new grant`,
+      `a site that used grant ${grant.name} was revoked, and may still have the token: ask for a token of a new grant`,
     );
   }
 }

@@ -168,5 +168,5 @@ export interface PendingKeys {
 /** @throws TrustError `bad-argument` if a bundle or a pending key cannot have the name */
 export function refuseName(name: string): void {
   if (isResourceName(name)) return;
-  throw new TrustError('bad-argument', `${quoted(name, 100)} cannot be the name of a bundle`);
+  throw new TrustError('bad-argument', `${quoted(name, 100)} cannot be the name of a TLS bundle`);
 }

@@ -67,7 +67,7 @@ describe('conditions of two sites', { timeout: 300_000 }, () => {
     await west.remove(SKUPPER, 'Site', 'west');
     await untilCondition(west, 'AccessGrant', 'left', 'Ready', { value: 'False' });
     await east.create(named(left, 'gone'));
-    await useless('gone', /there is no grant \S+: it was deleted, or the token is of another site\. Ask for a new token/i);
+    await useless('gone', /grant \S+ does not exist: it was deleted, or the token belongs to another site\. Ask for a new token/i);
 
     await audit.settle();
     const writes = audit.writes(east.name).filter(({ objectRef }) => objectRef?.resource === 'accesstokens');

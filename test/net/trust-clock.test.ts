@@ -36,18 +36,18 @@ describe('a site whose clock is a year off', { concurrency: 2 }, () => {
         .then(({ message = '' }) => message);
 
     const ahead = await withClock(right, westHost, '+366d');
-    const late = await trouble(ahead, /ended at/);
-    assert.match(late, new RegExp(`^The TLS bundle east: .*ended at ${END}-.*the clock here says ${LATER}-.*set the clock`, 's'));
+    const late = await trouble(ahead, /expired at/);
+    assert.match(late, new RegExp(`^The TLS bundle east: .*expired at ${END}-.*the clock here is at ${LATER}-.*set the clock`, 's'));
 
     const behind = await withClock(ahead, westHost, '-366d');
-    const early = await trouble(behind, /begins at/);
-    assert.match(early, new RegExp(`begins at ${THEN}-.*by the clock of whoever issued it; the clock here says ${EARLIER}-`, 's'));
+    const early = await trouble(behind, /valid from/);
+    assert.match(early, new RegExp(`valid from ${THEN}-.*by the clock of its issuer.* the clock here is at ${EARLIER}-`, 's'));
 
     // The other side is the one that is off: its own certificates are made anew, by its clock.
     await behind.kill9();
     const [future, west] = await Promise.all([withClock(east, eastHost, '+366d', true), startSite(westHost)]);
-    const said = await trouble(west, /begins at|ended at/);
-    const words = `(begins at ${LATER}-.*the clock here says ${THEN}-)|(ended at ${END}-.*the clock here says ${LATER}-)`;
+    const said = await trouble(west, /valid from|expired at/);
+    const words = `(valid from ${LATER}-.*the clock here is at ${THEN}-)|(expired at ${END}-.*the clock here is at ${LATER}-)`;
     assert.match(said, new RegExp(words, 's'));
     assert.match(said, /certificate/);
 
@@ -71,10 +71,10 @@ describe('a site whose clock is a year off', { concurrency: 2 }, () => {
       const { message } = await wrong.waitFor(
         'AccessToken',
         'east',
-        ({ status, message: words = '' }) => status === 'Error' && /it is good from/.test(words),
+        ({ status, message: words = '' }) => status === 'Error' && /it is valid from/.test(words),
       );
-      assert.match(message ?? '', new RegExp(`this machine's clock, which says ${year}-`));
-      assert.match(message ?? '', new RegExp(`it is good from ${THEN}-\\S+ to ${THEN}-|it is good from ${THEN}-\\S+ to ${THEN + 1}-`));
+      assert.match(message ?? '', new RegExp(`the clock of this machine, ${year}-`));
+      assert.match(message ?? '', new RegExp(`it is valid from ${THEN}-\\S+ to ${THEN}-|it is valid from ${THEN}-\\S+ to ${THEN + 1}-`));
       assert.match(message ?? '', /set the wrong one/);
       await wrong.kill9();
       const west = await startSite(westHost);

@@ -118,7 +118,10 @@ describe('state', { concurrency: 2 }, () => {
     await writeFile(join(internal.grants, 'g.json'), '{"name": "g", "cod');
     await east.start();
     const { message } = await east.waitFor('AccessGrant', 'g', 'Error');
-    assert.match(message ?? '', /grants\/g\.json is damaged, so nobody knows how often grant g was redeemed, and it is refused\. Restore/);
+    assert.match(
+      message ?? '',
+      /grants\/g\.json is damaged, so the number of redemptions of grant g is unknown and its tokens are refused\. Restore/,
+    );
     await east.kill9();
 
     await writeFile(internal.identityKey, '-----BEGIN PRIVATE KEY-----\nnonsense');

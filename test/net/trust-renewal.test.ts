@@ -94,9 +94,9 @@ describe('certificates of links', { concurrency: true }, () => {
     const { message } = await west.waitFor(
       'Link',
       'east',
-      ({ status, message: words = '' }) => status === 'Error' && /ended at/.test(words),
+      ({ status, message: words = '' }) => status === 'Error' && /expired at/.test(words),
     );
-    assert.match(message ?? '', /ended at \d{4}-\d\d-\d\dT.*the clock here says \d{4}-\d\d-\d\dT/);
+    assert.match(message ?? '', /expired at \d{4}-\d\d-\d\dT.*the clock here is at \d{4}-\d\d-\d\dT/);
     await west.waitFor('Listener', 'web', 'Pending');
     // A new token for the same link, and everything is well again.
     await net.host('west').run(['rm', '-r', `${west.layout.input.certs}/east`]);

@@ -84,13 +84,13 @@ describe('a site that is revoked', { concurrency: 2 }, () => {
     for (const token of [used, await tokenOf(east)]) {
       const again = await west.attempt(['token', 'redeem', token, '--name', 'again']);
       assert.equal(again.code, 1, again.stderr);
-      assert.match(again.stderr, /site west \([-0-9a-f]+\) is revoked: no token lets it in until its revocation is taken back/);
+      assert.match(again.stderr, /site west \([-0-9a-f]+\) is revoked: it cannot redeem tokens until the revocation is lifted/);
       // The command took it out again: as long as the site has not seen that, its name is taken.
       await eventually('the refused token to be gone', async () => (await west.read('AccessToken', 'again')) === undefined);
     }
     // The one that was used by it lets nobody in any more.
     const other = await south.attempt(['token', 'redeem', used, '--name', 'another']);
-    assert.match(other.stderr, /had used grant \S+ was revoked, and may have the token still/);
+    assert.match(other.stderr, /used grant \S+ was revoked, and may still have the token/);
     // Its link fell when east was killed, and is up again in its own time.
     await south.waitFor('Listener', 'web');
     assert.deepEqual(failuresOf(await load.next(20)), []);

@@ -130,9 +130,9 @@ describe('tokens', { concurrency: 3 }, () => {
     const table: Readonly<Record<string, readonly [token: object, wanted: RegExp]>> = {
       expired: [brief, /refuses the token: grant brief expired at \d{4}-.*: ask for a new token/],
       'used-up': [used, /refuses the token: grant used was redeemed 1 times of 1 allowed: ask for a new token/],
-      'cut-code': [{ ...good, code: good.code.slice(0, -3) }, /the code is not that of grant good: the token was edited/],
-      'cut-authority': [{ ...good, ca: good.ca.slice(0, 120) }, /is not a token as it was issued: .*Copy it again, whole/],
-      'other-grant': [{ ...good, url: good.url.replace('/good', '/gone') }, /there is no grant gone: it was deleted/],
+      'cut-code': [{ ...good, code: good.code.slice(0, -3) }, /the code does not match grant good: the token was edited/],
+      'cut-authority': [{ ...good, ca: good.ca.slice(0, 120) }, /is not a valid token: .*Copy the complete token again/],
+      'other-grant': [{ ...good, url: good.url.replace('/good', '/gone') }, /grant gone does not exist: it was deleted/],
       'other-port': [{ ...good, url: good.url.replace(/:\d+\//, ':9/') }, /cannot be reached: the connection was refused.*tried again/],
       'no-url': [{ ...good, url: 'east' }, /spec\.url must be a URL/],
     };

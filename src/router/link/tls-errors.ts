@@ -27,8 +27,8 @@ export function certificateError(rejected: RejectedCertificate): LinkError {
     case 'tls-not-yet-valid':
       return new LinkError(
         code,
-        `The certificate of ${peer} begins at ${certificate?.validFromDate.toISOString() ?? 'an unknown time'}, ` +
-          `by the clock of whoever issued it; the clock here says ${clock}. Set the clock that is wrong.`,
+        `The certificate of ${peer} is valid from ${certificate?.validFromDate.toISOString() ?? 'an unknown time'}, ` +
+          `by the clock of its issuer; the clock here is at ${clock}. Set the wrong clock.`,
       );
     case 'tls-foreign-ca':
       return new LinkError(
@@ -54,8 +54,8 @@ export function certificateError(rejected: RejectedCertificate): LinkError {
 export function expiredError(peer: string, end: Date | undefined, now: number): LinkError {
   return new LinkError(
     'tls-expired',
-    `The certificate of ${peer} ended at ${end?.toISOString() ?? 'an unknown time'}; ` +
-      `the clock here says ${new Date(now).toISOString()}. Renew it there, or set the clock here.`,
+    `The certificate of ${peer} expired at ${end?.toISOString() ?? 'an unknown time'}; ` +
+      `the clock here is at ${new Date(now).toISOString()}. Renew it there, or set the clock here.`,
   );
 }
 

@@ -35,12 +35,12 @@ export function accessTypeOf(
 ): AccessType | string {
   const isAny = asked === undefined || asked === '' || asked === 'default';
   const type = isAny ? usualType(enabledTypes, defaultType, hasRoutes) : asked;
-  if (type === undefined) return 'unsupported access type: the controller has none enabled; start it with --enabled-access-types.';
+  if (type === undefined) return 'unsupported access type: the controller has no types enabled; start it with --enabled-access-types.';
   if (type.startsWith(BY_CLASS) && type !== BY_CLASS) return { kind: 'listenerclass', className: type.slice(BY_CLASS.length) };
   const kind = ACCESS_TYPES.find((each) => each === type);
   if (kind !== undefined && enabledTypes.includes(kind)) return { kind };
   const possible = [...enabledTypes, `${BY_CLASS}NAME`].join(', ');
-  return `unsupported access type: ${quoted(type)} is ${kind === undefined ? 'none' : 'not enabled here'}; use one of ${possible}.`;
+  return `unsupported access type: ${quoted(type)} is ${kind === undefined ? 'unknown' : 'not enabled here'}; use one of ${possible}.`;
 }
 
 function usualType(enabled: readonly string[], defaultType: string, hasRoutes: boolean): string | undefined {

@@ -16,7 +16,7 @@ export function byGateway(order: AccessPlanInput): AccessPlan {
   const { access, view } = order;
   const { gatewayClass, gatewayPort, gatewayDomain } = view.settings.access;
   if (gatewayClass === '') {
-    return failed(access, 'access-type', 'the class of the Gateway is not known; start the controller with --gateway-class.');
+    return failed(access, 'access-type', 'the class of the Gateway is unknown; start the controller with --gateway-class.');
   }
   const shared = [serviceFor(order), gatewayFor(order)];
   const domain = gatewayDomain === '' ? foundDomain(view) : gatewayDomain;

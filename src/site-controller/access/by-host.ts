@@ -42,7 +42,7 @@ export function byHttpProxy(order: AccessPlanInput): AccessPlan {
   const { access, view } = order;
   const domain = view.settings.access.httpProxyDomain;
   if (domain === '')
-    return failed(access, 'access-type', 'the domain of HTTPProxies is not known; start the controller with --http-proxy-domain.');
+    return failed(access, 'access-type', 'the domain of HTTPProxies is unknown; start the controller with --http-proxy-domain.');
   const hosts = hostsOf(order, domain, (port) => nameFor(access, port));
   if ('refused' in hosts) return hosts.refused;
   const objects = [...hosts].map(([port, fqdn]): DesiredObject => {

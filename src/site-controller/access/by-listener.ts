@@ -16,7 +16,7 @@ import { endpoint, failed, reachable, type AccessPlan, type AccessPlanInput } fr
 export function byListener(order: AccessPlanInput, className: string): AccessPlan {
   const { access, view } = order;
   if (!view.serves(listeners)) {
-    const remedy = 'install it, then the chart of the controller anew, or choose another type.';
+    const remedy = 'install it, then reinstall the chart of the controller, or choose another type.';
     return failed(
       access,
       'access-type',
@@ -75,9 +75,9 @@ function endpointsBy({ status }: Listener, access: SecuredAccess): AccessPlan['e
 function troubles({ status }: Listener, service: Service | undefined, access: SecuredAccess): readonly ResourceProblem[] {
   const tell = (message: string): readonly ResourceProblem[] => [errorIn(keyOf(access), 'spec.accessType', 'access-type', message)];
   const refusal = status?.conditions?.find(({ type, status: state }) => type === 'Accepted' && state === 'False');
-  if (refusal !== undefined) return tell(`the Listener of this name is refused: ${quoted(refusal.message, 300)}.`);
+  if (refusal !== undefined) return tell(`the Listener of this name is not accepted: ${quoted(refusal.message, 300)}.`);
   const selected = service?.spec?.selector;
   const isOurs = selected === undefined || Object.entries(access.spec.selector).every(([key, value]) => selected[key] === value);
   if (isOurs) return [];
-  return tell('the ListenerClass lets no Listener choose its pods (objectOverridesPolicy: WithinClass); use one with Any.');
+  return tell('the ListenerClass does not let Listeners choose their pods (objectOverridesPolicy: WithinClass); use a class with Any.');
 }

@@ -46,7 +46,7 @@ export function byNodePort(order: AccessPlanInput): AccessPlan {
   const { clusterHost } = view.settings.access;
   if (clusterHost === '') {
     const message =
-      'the host by which nodes are reached is not known; start the controller with --cluster-host, or use listenerclass:NAME.';
+      'the host at which nodes are reachable is unknown; start the controller with --cluster-host, or use listenerclass:NAME.';
     return { ...failed(access, 'access-type', message), objects: [serviceFor(order)] };
   }
   const numbers = foundService(order, 'NodePort')?.spec?.ports ?? [];

@@ -126,6 +126,6 @@ export function isOfRouter({ metadata }: SecuredAccess): boolean {
 }
 
 function nameTaken(resource: ResourceKey, name: string): ResourceProblem {
-  const message = `SecuredAccess ${quoted(name)} already exists in namespace, and is not made for this; rename one of the two.`;
+  const message = `SecuredAccess ${quoted(name)} already exists in namespace, and does not belong to this RouterAccess; rename one of the two.`;
   return errorIn(resource, 'metadata.name', 'object-foreign', message);
 }

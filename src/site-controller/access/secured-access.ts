@@ -77,6 +77,6 @@ function isForeign({ of, object }: DesiredObject, view: NamespaceView): boolean 
 }
 
 function nameTaken({ of, object }: DesiredObject, access: SecuredAccess): ResourceProblem {
-  const message = `${of.kind} ${quoted(object.metadata.name ?? '')} already exists in namespace, and is not ours; rename one of the two.`;
+  const message = `${of.kind} ${quoted(object.metadata.name ?? '')} already exists in namespace, and another owner created it; rename one of the two.`;
   return errorIn(keyOf(access), 'metadata.name', 'object-foreign', message);
 }

@@ -66,7 +66,7 @@ function seenFromConnector(
   const binding = find(siteNamespace, name);
   if (binding === undefined && isUnreadable(attachedConnectorBindings, siteNamespace, name)) return { problems: [], unknown: true };
   if (binding === undefined) {
-    const message = `No matching AttachedConnectorBinding in site namespace: nobody has made ${quoted(name)} in ${quoted(siteNamespace)}, or the site's controller is another.`;
+    const message = `No matching AttachedConnectorBinding in site namespace: ${quoted(name)} does not exist in ${quoted(siteNamespace)}, or another controller manages the site.`;
     return { problems: [notAttached(key, message)] };
   }
   const { connectorNamespace } = binding.spec;
@@ -80,7 +80,7 @@ function seenFromConnector(
   const problems: ResourceProblem[] = [...badPort(key, 'spec.port', port), ...badType(key, type)];
   if ('wrong' in found)
     return { problems: [...problems, errorIn(key, 'spec.selector', 'selector', `${quoted(selector)} ${found.wrong}.`)] };
-  if (found.length === 0) problems.push(noPods(key, `of this namespace that runs and is ready has ${quoted(selector)}`));
+  if (found.length === 0) problems.push(noPods(key, `of this namespace that is running and ready has ${quoted(selector)}`));
   return { pods: found, problems: problems.length > 0 ? problems : bindingError(key, binding) };
 }
 
@@ -93,7 +93,7 @@ function bindingError(key: ResourceKey, { metadata, status }: AttachedConnectorB
   const error = status?.conditions?.find(({ type, reason }) => type === 'Configured' && reason === 'Error');
   if (error === undefined || error.observedGeneration !== metadata.generation) return [];
   if (SHARED_ERRORS.some((beginning) => error.message.startsWith(beginning))) return [];
-  const why = error.message.includes(CREDENTIALS_ERROR) ? 'its status says why' : error.message;
+  const why = error.message.includes(CREDENTIALS_ERROR) ? 'see its status' : error.message;
   return [notAttached(key, `AttachedConnectorBinding ${metadata.namespace}/${metadata.name} has an error: ${why}`)];
 }
 
@@ -106,7 +106,7 @@ function seenFromSite(binding: AttachedConnectorBinding, view: NamespaceView, fi
     return { problems: own, unknown: true };
   }
   if (connector === undefined) {
-    const message = `${SHARED_ERRORS[0]} none named ${quoted(nameOf(binding))} in ${quoted(connectorNamespace)} is for the site of this namespace.`;
+    const message = `${SHARED_ERRORS[0]} ${quoted(nameOf(binding))} does not exist in ${quoted(connectorNamespace)}, or is for another site namespace.`;
     return { problems: [...own, notAttached(key, message)] };
   }
   const { selector, includeNotReadyPods, port, type, tlsCredentials, useClientCert } = connector.spec;
@@ -115,11 +115,13 @@ function seenFromSite(binding: AttachedConnectorBinding, view: NamespaceView, fi
   const found = selectPods(selector, pods, includeNotReadyPods === true);
   const problems: ResourceProblem[] = [...own, ...badCredentials(key, tlsCredentials, view)];
   if ('wrong' in found || badPort(key, '', port).length > 0 || badType(key, type).length > 0) {
-    const message = `${SHARED_ERRORS[0]} that in ${quoted(connectorNamespace)} is wrong; its status says how.`;
+    const message = `${SHARED_ERRORS[0]} the one in ${quoted(connectorNamespace)} is invalid; see its status.`;
     return { problems: [...problems, notAttached(key, message)] };
   }
   if (found.length === 0)
-    problems.push(noPods(key, `of ${quoted(connectorNamespace)} that runs and is ready has what the AttachedConnector selects`));
+    problems.push(
+      noPods(key, `of ${quoted(connectorNamespace)} that is running and ready has the labels that the AttachedConnector selects`),
+    );
   if (hasErrors(problems)) return { problems };
   const credentials = isGiven(tlsCredentials) ? { tlsCredentials } : {};
   const how = { name: nameOf(binding), namespace: connectorNamespace, port, ...credentials, useClientCert: useClientCert === true };
@@ -130,7 +132,7 @@ function seenFromSite(binding: AttachedConnectorBinding, view: NamespaceView, fi
 function badCredentials(key: ResourceKey, name: string | undefined, view: NamespaceView): readonly ResourceProblem[] {
   if (!isGiven(name)) return [];
   if (view.site !== undefined && view.find(secrets, name) !== undefined && routerSecrets(view, view.site).read.includes(name)) return [];
-  const message = `${CREDENTIALS_ERROR} ${quoted(name)} not found: the AttachedConnector names it, and it has to be in this namespace, of the type kubernetes.io/tls.`;
+  const message = `${CREDENTIALS_ERROR} ${quoted(name)} not found: the AttachedConnector names it, so create it in this namespace, with the type kubernetes.io/tls.`;
   return [{ resource: key, severity: 'error', code: 'tls-missing', message }];
 }
 

@@ -28,7 +28,7 @@ export function own<T extends KubeObject>(
   const { name = '' } = object.metadata;
   const there = view.find(of, name);
   if (there !== undefined && !isOurs(there)) {
-    const message = `${of.kind} ${name} exists, and somebody else has made it; rename that one, since the site needs the name.`;
+    const message = `${of.kind} ${name} already exists, and another owner created it; rename it, because the site needs the name.`;
     return { ...emptyDesiredState, problems: [{ resource, severity: 'error', code: 'name-taken', message }] };
   }
   return { ...emptyDesiredState, objects: [{ of, object, for: resource }] };

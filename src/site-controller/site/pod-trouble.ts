@@ -18,7 +18,7 @@ function containerTrouble({ name, state, lastState }: ContainerStatus): string |
   const ended = state?.terminated ?? lastState?.terminated;
   if (ended !== undefined && (waiting === undefined || ofRestart.has(waiting.reason ?? ''))) {
     const why = [ended.reason, ended.exitCode === undefined ? undefined : `exit code ${ended.exitCode}`].filter(isSaid).join(', ');
-    return `the container ${name} has ended before${why === '' ? '' : ` (${why})`}`;
+    return `the container ${name} has exited before${why === '' ? '' : ` (${why})`}`;
   }
   if (waiting === undefined || ofStart.has(waiting.reason ?? '')) return undefined;
   const { reason, message } = waiting;

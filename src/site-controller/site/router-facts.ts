@@ -51,7 +51,7 @@ export function isOfSite({ metadata, spec }: Pod, site: Site | undefined): boole
 function withAccount(site: Site | undefined, running: RouterFacts['running']): RouterFacts['running'] {
   const account = site?.spec.serviceAccount ?? '';
   if (account === '' || running.kind === 'done') return running;
-  const advice = `see that the ServiceAccount ${quoted(account)} of the Site has the rights of a router`;
+  const advice = `check that the ServiceAccount ${quoted(account)} of the Site has the rights of a router`;
   return { ...running, message: `${running.message}; ${advice}` };
 }
 

@@ -81,6 +81,6 @@ function kept({ resources, namespace, settings }: NamespaceView, site: Site): Re
 }
 
 function tooMany(site: Site, count: number): ResourceProblem {
-  const message = `its resources name ${count} Secrets, and its routers can be given ${MOST}; let more of them share one.`;
+  const message = `its resources name ${count} Secrets, and its routers can read ${MOST}; use one Secret for several resources.`;
   return warningIn(keyOf(site), 'spec', 'bad-argument', message);
 }

@@ -39,7 +39,7 @@ export function specProblems(site: Site, access: Pick<AccessSettings, 'enabledTy
   const problem = (field: string, code: ResourceProblem['code'], message: string) => errorIn(keyOf(site), field, code, message);
   const found: ResourceProblem[] = [];
   if (edge === true && ha === true) {
-    found.push(problem('spec.ha', 'bad-argument', 'Edge sites cannot have HA enabled; leave out ha or edge, one router runs meanwhile.'));
+    found.push(problem('spec.ha', 'bad-argument', 'Edge sites cannot have HA enabled; remove ha or edge; one router runs meanwhile.'));
   }
   if (linkAccessOf(site, access).kind === 'unsupported') {
     const known = ['none', 'default', ...access.enabledTypes, 'listenerclass:NAME'].join(', ');

@@ -74,11 +74,11 @@ export class GrantService implements AsyncDisposable {
     const { baseUrl } = this.#options.settings;
     const waiting = (message: string): GrantAddress => ({ problem: { code: 'no-address', message } });
     if (this.#problem !== undefined) return { problem: this.#problem };
-    if (this.#serving === undefined) return waiting('the server where tokens are redeemed has no certificate yet');
+    if (this.#serving === undefined) return waiting('the grant server has no certificate yet');
     const { ca } = this.#serving.tls;
     if (baseUrl !== '') return { url: (grant) => `${baseUrl.replace(/\/+$/, '')}${REDEEM_PATH}${grant}`, ca };
     const [first] = this.#hosts;
-    if (first === undefined) return waiting('it is not known yet where the server can be reached at which tokens are redeemed');
+    if (first === undefined) return waiting('the address of the grant server is not known yet');
     return { url: (grant) => grantUrl(first.host, Number(first.port), grant), ca };
   }
 

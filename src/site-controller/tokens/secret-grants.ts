@@ -34,14 +34,14 @@ export function openSecretGrants(secrets: SiteSecrets, options: { readonly ledge
 /** Another process has counted redemptions since this one read the record. Its count must not be lost. */
 function refuseOlder(kept: GrantRecord | undefined, { name, redemptions, keyHashes }: GrantRecord): void {
   if (kept === undefined || kept.keyHashes.every((hash, index) => hash === keyHashes[index])) return;
-  const words = `grant ${name} was redeemed ${kept.redemptions} times by now, and not ${redemptions}: another process serves it`;
+  const words = `grant ${name} was redeemed ${kept.redemptions} times, not ${redemptions} times: another process serves it`;
   throw new TrustError('state-busy', words);
 }
 
 function damagedRecord(secrets: SiteSecrets, name: string): TrustError {
   return new TrustError(
     'state-damaged',
-    `${secrets.locationOf(GRANTS)}, key ${name}, is damaged, so nobody knows how often that grant was redeemed, and it is refused. ` +
-      'Delete the AccessGrant and make another',
+    `${secrets.locationOf(GRANTS)}, key ${name}, is damaged, so the grant's number of redemptions is unknown and its tokens are refused. ` +
+      'Delete the AccessGrant and create another',
   );
 }

@@ -100,7 +100,7 @@ export class SiteTokens implements AsyncDisposable {
 
   #site(): NonNullable<NamespaceView['site']> {
     const site = this.#view?.site;
-    if (site === undefined) throw new Error('there is no site whose tokens these are');
+    if (site === undefined) throw new Error('these tokens do not belong to a site');
     return site;
   }
 }

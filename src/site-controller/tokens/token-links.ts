@@ -46,7 +46,11 @@ export class TokenLinks implements TokenStore {
     if (there === undefined) view.wrote(await client.create(links, object));
     else if (isOfTokens(there, owner()))
       view.wrote(await client.apply(links, { ...object, metadata: { ...object.metadata, ...seen(there) } }));
-    else throw new TrustError('name-taken', `Link ${object.metadata.name} exists, and this token did not make it: rename one of the two`);
+    else
+      throw new TrustError(
+        'name-taken',
+        `Link ${object.metadata.name} already exists, and this token did not create it: rename one of the two`,
+      );
   }
 
   madeBundles(): Promise<ReadonlySet<string>> {

@@ -25,7 +25,7 @@ export interface WantedCertificate {
 export function certificateWish(view: Pick<NamespaceView, 'resources' | 'unreadable'>, wanted: WantedCertificate): DesiredState {
   const there = certificateNamed(view, wanted.name);
   if (there !== undefined && !isControlled(there)) {
-    const message = `certificate ${quoted(wanted.name)} exists but is not controlled by skupper: rename it, since the site needs the name`;
+    const message = `certificate ${quoted(wanted.name)} exists but is not controlled by skupper: rename it, because the site needs the name`;
     return { ...emptyDesiredState, problems: [{ resource: wanted.for, severity: 'error' as const, code: 'name-taken' as const, message }] };
   }
   return { ...emptyDesiredState, objects: [{ of: skupperResources.Certificate, object: certificateObject(wanted), for: wanted.for }] };

@@ -141,7 +141,7 @@ export class CertificateSecrets {
       return state;
     }
     this.#stands(wanted.name, uid, standing);
-    if (standing?.isWhole === false) throw this.#damaged(wanted, 'its certificate and its key do not belong together');
+    if (standing?.isWhole === false) throw this.#damaged(wanted, 'its certificate and its key do not match');
     if (standing === undefined) throw this.#damaged(wanted, 'tls.crt or tls.key is missing');
     if (renewalDue(standing.facts) > now) return stateOf(standing);
     return this.#put(bundle, renewedRoot(bundle, wanted.days, now), wanted);
@@ -192,7 +192,7 @@ export class CertificateSecrets {
   }
 
   #contested({ name }: WantedSecret): Problem {
-    const message = `${this.#secrets.locationOf(name)} is changed back by something else each time, so it is repaired less and less often: see what writes it`;
+    const message = `${this.#secrets.locationOf(name)} is reverted by another writer after each repair, so it is repaired less and less often: find that writer`;
     return { code: 'object-contested', message };
   }
 
@@ -226,8 +226,8 @@ export class CertificateSecrets {
     const expires = isRead ? { expires: standing.facts.notAfter } : {};
     if (isRead && serves(standing, wanted, this.#clock())) return expires;
     const message =
-      `secret exists but is not controlled by skupper: ${this.#secrets.locationOf(wanted.name)} is used as it is, though its certificate ` +
-      'has other names or another subject than this asks for, or has ended. Put one there that has, or delete it';
+      `secret exists but is not controlled by skupper: ${this.#secrets.locationOf(wanted.name)} is used unchanged, although its certificate ` +
+      'has other names or another subject than requested, or has expired. Replace the certificate, or delete the Secret';
     return { ...expires, problem: { code: 'name-taken', message } };
   }
 

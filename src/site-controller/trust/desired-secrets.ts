@@ -118,7 +118,10 @@ export function refuseSettings({ certificate: { spec } }: WantedSecret): void {
     throw new TrustError('bad-argument', `settings.${PURPOSE} is ${quoted(purpose, 100)}, and must be "link", "application" or "api"`);
   }
   if (purpose === 'api' && (spec.signing === true || spec.ca !== LOCAL_CA)) {
-    throw new TrustError('bad-argument', `settings.${PURPOSE} is "api", so spec.ca must be ${LOCAL_CA}, by which routers know who may ask`);
+    throw new TrustError(
+      'bad-argument',
+      `settings.${PURPOSE} is "api", so spec.ca must be ${LOCAL_CA}, which authenticates clients of routers`,
+    );
   }
   const given = lifetime === undefined ? undefined : parseDuration(lifetime);
   if (lifetime !== undefined && (given === undefined || given < 60_000 || given > LONGEST)) {

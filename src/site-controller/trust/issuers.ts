@@ -53,14 +53,14 @@ export class Issuers {
     }
     throw new TrustError(
       'authority-missing',
-      `no certificate authority of this site has signed the certificate ${certificate.serialNumber}`,
+      `the certificate ${certificate.serialNumber} is not signed by a certificate authority of this site`,
     );
   }
 
   #missing(name: string): TrustError {
     const shown = isResourceName(name) ? this.#bundles.locationOf(name).replace(/^Secret /, '') : printable(name, 100);
     // Begins like the message of Skupper's controller, so that a search finds it.
-    return new TrustError('authority-missing', `CA "${shown}" not found: a Secret of that name with tls.crt and tls.key must be there`);
+    return new TrustError('authority-missing', `CA "${shown}" not found: create a Secret of that name with tls.crt and tls.key`);
   }
 }
 

@@ -88,12 +88,12 @@ export function refusalOf(error: unknown, now: number): string {
 function parseRequest(id: string, text: string): OpenRequest {
   if (text.length > LONGEST) return { id, malformed: `it has more than ${LONGEST} characters` };
   const value = parseJson(text);
-  if (!isRecord(value)) return { id, malformed: 'it is no JSON object' };
+  if (!isRecord(value)) return { id, malformed: 'it is not a JSON object' };
   const { certificate, siteId, request } = value;
   if (typeof certificate !== 'string' || typeof siteId !== 'string' || typeof request !== 'string') {
     return { id, malformed: 'it must have certificate, siteId and request' };
   }
-  if (!isUuid(siteId)) return { id, malformed: 'siteId is no UUID' };
+  if (!isUuid(siteId)) return { id, malformed: 'siteId is not a UUID' };
   return { id, certificate: Buffer.from(certificate, 'base64'), siteId, request };
 }
 

@@ -138,14 +138,14 @@ export class RenewalHandler {
       }
       // Deleting the Certificate then revokes its successors too.
       if (wanted.some(({ resource, isGivenAway }) => resource === entry.siteName && isGivenAway)) return entry.siteName;
-      throw notALinks(shown, `${entry.siteName} is none, or no longer there`);
+      throw notALinks(shown, `${entry.siteName} is not a link, or no longer exists`);
     }
     // Issued before the migration to this controller, when nothing was recorded.
     for (const { name, resource, isGivenAway } of wanted) {
       await slices.next();
       if ((await certificates.serialOf(name)) !== serial) continue;
       if (isGivenAway) return resource;
-      throw notALinks(shown, `it is that of ${resource}`);
+      throw notALinks(shown, `it belongs to ${resource}`);
     }
     checkLinkOf(shown, siteId, undefined, settingOf(site, SETTING.unmarked) !== 'refuse');
     return undefined;
@@ -156,7 +156,7 @@ function readShown(der: Buffer): X509Certificate {
   try {
     return new X509Certificate(der);
   } catch (error) {
-    throw new TrustError('request-malformed', 'the certificate that is to be renewed cannot be read', error);
+    throw new TrustError('request-malformed', 'the certificate to renew cannot be parsed', error);
   }
 }
 

@@ -241,7 +241,7 @@ export class SecretLedger implements AnchoredLedger {
   #fill({ length }: string): readonly LedgerFinding[] {
     if (length < NEARLY_FULL * MOST_ISSUED_CHARACTERS) return [];
     const percent = Math.floor((100 * length) / MOST_ISSUED_CHARACTERS);
-    const message = `the record of certificates in ${this.#location} is ${percent} % full. At 100 % nothing more is issued or renewed: issue fewer certificates, or for a shorter time`;
+    const message = `the record of certificates in ${this.#location} is ${percent} % full. At 100 % no certificate is issued or renewed: issue fewer certificates, or with shorter lifetimes`;
     return [{ severity: 'warning', code: 'state-full', message }];
   }
 
@@ -254,8 +254,8 @@ export class SecretLedger implements AnchoredLedger {
   #full(characters: number): TrustError {
     return new TrustError(
       'state-unavailable',
-      `the record of what this site has issued is full (${this.#location}: ${characters} of ${MOST_ISSUED_CHARACTERS} characters), so ` +
-        'nothing more is issued until certificates on it have ended; issue fewer, or for a shorter time',
+      `the record of certificates is full (${this.#location}: ${characters} of ${MOST_ISSUED_CHARACTERS} characters), so ` +
+        'no certificate is issued until recorded ones have expired; issue fewer, or with shorter lifetimes',
     );
   }
 }

@@ -91,7 +91,10 @@ export class SiteSecretBundles implements Bundles {
   #secretOf({ name, cert, key, ca }: TlsBundle, current: Secret | undefined): Secret {
     refuseRecord(name);
     if (current !== undefined && !isOurs(current)) {
-      throw new TrustError('name-taken', `${this.#secrets.locationOf(name)} is there already, and not Earshot's: it is not replaced`);
+      throw new TrustError(
+        'name-taken',
+        `${this.#secrets.locationOf(name)} already exists, and Earshot did not create it: it is not replaced`,
+      );
     }
     const { metadata, type = cert === undefined && key === undefined ? 'Opaque' : TLS } = current ?? {};
     const marks = this.#marksOf(name);
@@ -115,7 +118,7 @@ export class SiteSecretBundles implements Bundles {
 /** @throws TrustError `name-taken` */
 export function refuseRecord(name: string): void {
   if (!RECORDS.has(name)) return;
-  throw new TrustError('name-taken', `Secret ${name} is one of the site's own, with its key or its records: choose another name`);
+  throw new TrustError('name-taken', `Secret ${name} is reserved for keys and records of the site: choose another name`);
 }
 
 /** Whether this or an earlier site controller created it. Otherwise it is a user's. */

@@ -49,7 +49,7 @@ export class SiteSecrets {
 
   get site(): OwnerReference {
     const { site, namespace } = this.#options;
-    if (site === undefined) throw new TrustError('state-unavailable', `namespace ${namespace} has no Site that it could be kept for`);
+    if (site === undefined) throw new TrustError('state-unavailable', `namespace ${namespace} has no Site that could own it`);
     return site;
   }
 
@@ -151,14 +151,17 @@ export class SiteSecrets {
     if (!isOfAnotherSite(secret, this.site.uid)) return;
     throw new TrustError(
       'state-busy',
-      `${this.locationOf(name)} is of another Site than this one: it goes with that; to keep it, take its ownerReferences out`,
+      `${this.locationOf(name)} belongs to another Site and is deleted with it; to keep it, remove its ownerReferences`,
     );
   }
 
   #stateSecret(name: string, current: Secret | undefined, texts: StringMap): Secret {
     const bytes = Object.values(texts).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
     if (bytes > MOST_BYTES) {
-      throw new TrustError('state-unavailable', `${this.locationOf(name)} is full: it would hold ${bytes} bytes, and takes ${MOST_BYTES}`);
+      throw new TrustError(
+        'state-unavailable',
+        `${this.locationOf(name)} is full: it would have ${bytes} bytes, and the limit is ${MOST_BYTES}`,
+      );
     }
     return {
       ...current,

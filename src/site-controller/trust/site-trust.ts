@@ -197,7 +197,7 @@ export class SiteTrust implements AsyncDisposable {
 }
 
 const NO_SITE: CertificateState = {
-  problem: { code: 'no-site', message: 'this namespace has no Site, so nothing is issued in it; create one.' },
+  problem: { code: 'no-site', message: 'this namespace has no Site, so no certificate is issued in it; create one.' },
 };
 
 /** The Site repeats the problem of its default CA, since all links depend on that CA. */

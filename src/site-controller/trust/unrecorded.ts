@@ -6,6 +6,9 @@ export const unrecorded: Ledger = {
   record: () => Promise.resolve(),
   async *issued() {},
   revoked: () => Promise.resolve([]),
-  revoke: (site) => Promise.reject(new TrustError('state-unavailable', `there is no Site whose record would tell who ${site} is`)),
+  revoke: (site) =>
+    Promise.reject(
+      new TrustError('state-unavailable', `${site} cannot be identified: this namespace has no Site with a record of certificates`),
+    ),
   unrevoke: () => Promise.resolve(false),
 };

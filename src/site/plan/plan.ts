@@ -145,6 +145,8 @@ function missingSite(resources: SiteResources, unread: string | undefined): read
     severity: 'error',
     code: 'no-site',
     message:
-      unread === undefined ? 'this namespace has no Site, so nothing runs in it; create one.' : `no site runs in this namespace: ${unread}`,
+      unread === undefined
+        ? 'this namespace has no Site, so no router runs in it; create one.'
+        : `no site runs in this namespace: ${unread}`,
   }));
 }

@@ -23,7 +23,7 @@ export async function readBundle(directory: string, name: string, disk: Disk = r
     const bundle = await readFiles(before === undefined ? directory : join(directory, before), name, disk);
     if ((await currentOf(directory)) === before) return bundle;
   }
-  throw new TrustError('state-unavailable', `${directory} changes faster than it can be read: see what writes there`);
+  throw new TrustError('state-unavailable', `${directory} changes faster than it can be read: find out what writes there`);
 }
 
 async function readFiles(directory: string, name: string, disk: Disk): Promise<TlsBundle> {

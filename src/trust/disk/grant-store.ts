@@ -75,7 +75,7 @@ async function readGrant(disk: Disk, path: string, name: string): Promise<GrantR
   if (record !== undefined) return record;
   throw new TrustError(
     'state-damaged',
-    `${path} is damaged, so nobody knows how often grant ${name} was redeemed, and it is refused. Restore the file from a backup; ` +
-      'or remove it and restart the site: the grant then has a new code, and its time and count begin anew',
+    `${path} is damaged, so the number of redemptions of grant ${name} is unknown and its tokens are refused. Restore the file from a backup; ` +
+      'or delete it and restart the site: the grant then gets a new code, and its time and count start again',
   );
 }

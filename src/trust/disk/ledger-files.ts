@@ -34,12 +34,11 @@ export const MAX_ENTRY_BYTES = 4_096;
 export const damagedEntry = (path: string, line: number): TrustError =>
   new TrustError(
     'state-damaged',
-    `${path} is damaged in line ${line}, so nobody knows which certificate that is: the others are known. Restore the file from a ` +
-      'backup, or remove the line; if it was of a site that must not come in, revoke that site by its id',
+    `${path} is damaged in line ${line}, so the certificate of that line is unknown; the others are known. Restore the file from a ` +
+      'backup, or delete the line; if it was for a site that must not connect, revoke that site by its ID',
   );
 
-const HEADER =
-  '# Sites that may not come back. Written by "earshot site revoke"; a person may read it, and change it while nothing else does.\n';
+const HEADER = '# Revoked sites. Written by "earshot site revoke". You may edit this file while no process of the site runs.\n';
 
 /** List of revoked sites, in the order of revocation. */
 export interface RevocationList {
@@ -68,16 +67,17 @@ export function parseRevoked(text: string, path: string, longestByHand = Number.
   try {
     const written = readWritten(text);
     if (written !== undefined) return { ...written, revoked: written.revoked.map(parseRevokedSite) };
-    if (text.length > longestByHand) throw new Error(`it is not as Earshot writes it, and has more than ${longestByHand} characters`);
+    if (text.length > longestByHand)
+      throw new Error(`Earshot did not write it in this form, and it has more than ${longestByHand} characters`);
     const document = parseWritten(text);
     const { version, revoked, sequence } = isRecord(document) ? document : {};
-    if (version !== 1 || !Array.isArray(revoked)) throw new Error('it must hold "version: 1" and a list "revoked"');
+    if (version !== 1 || !Array.isArray(revoked)) throw new Error('it must contain "version: 1" and a list "revoked"');
     return { ...(typeof sequence === 'number' ? { sequence } : {}), revoked: revoked.map(parseRevokedSite) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new TrustError(
       'state-damaged',
-      `${path} is damaged: ${why}. Mend it or restore it from a backup: until then nobody can be let in or revoked`,
+      `${path} is damaged: ${why}. Correct it or restore it from a backup: until then no site can be accepted or revoked`,
       error,
     );
   }

@@ -22,23 +22,23 @@ export function connectFailure(error: unknown, url: URL, now: number, shown?: Va
   if (foreign.has(code)) {
     return new TrustError(
       'token-wrong-ca',
-      `${where} shows a certificate that is not of the authority in the token (spec.ca): another server answers there, or the site's authority was made anew. Ask for a new token`,
+      `${where} presents a certificate that the authority in the token (spec.ca) did not issue: another server answers there, or the site has a new authority. Ask for a new token`,
       error,
     );
   }
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     return new TrustError(
       'token-wrong-host',
-      `${where} shows a certificate of the right authority for other hosts than ${url.hostname}: let the other site add that name to its access, or take a token with the right url`,
+      `${where} presents a certificate of the right authority, but not for ${url.hostname}: add that name to the access of the other site, or use a token with the right url`,
       error,
     );
   }
   if (code === 'CERT_NOT_YET_VALID' || code === 'CERT_HAS_EXPIRED') {
     const what = code === 'CERT_NOT_YET_VALID' ? 'is not valid yet' : 'has expired';
-    const dates = shown === undefined ? '' : ` (it is good from ${shown.from.toISOString()} to ${shown.to.toISOString()})`;
+    const dates = shown === undefined ? '' : ` (it is valid from ${shown.from.toISOString()} to ${shown.to.toISOString()})`;
     return new TrustError(
       'clock-wrong',
-      `the certificate of ${where}${dates} ${what} by this machine's clock, which says ${new Date(now).toISOString()}: ` +
+      `the certificate of ${where}${dates} ${what} by the clock of this machine, ${new Date(now).toISOString()}: ` +
         'compare the clocks of both machines and set the wrong one. ' +
         'If both are right, restart the other site',
       error,
@@ -47,13 +47,13 @@ export function connectFailure(error: unknown, url: URL, now: number, shown?: Va
   if (code.startsWith('ERR_SSL') || code === 'EPROTO') {
     return new TrustError(
       'server-failed',
-      `${where} does not speak TLS 1.3 as a grant server does (${code}): see that the url is that of an Earshot site`,
+      `${where} does not support TLS 1.3, so it is not a grant server (${code}): check that the url belongs to an Earshot site`,
       error,
     );
   }
   return new TrustError(
     'unreachable',
-    `${where} cannot be reached: ${reasons.get(code) ?? code}. See that the other site runs, and that this machine may connect to it`,
+    `${where} is unreachable: ${reasons.get(code) ?? code}. Check that the other site runs, and that this machine can connect to it`,
     error,
   );
 }
@@ -84,12 +84,12 @@ const foreign = new Set([
 ]);
 
 const reasons = new Map([
-  ['ECONNREFUSED', 'the connection was refused: nothing listens on that port'],
+  ['ECONNREFUSED', 'connection refused: nothing is listening on that port'],
   ['ENOTFOUND', 'the name is unknown to DNS'],
   ['EAI_AGAIN', 'DNS does not answer'],
   ['ETIMEDOUT', 'no answer in time'],
   ['TIMEOUT', 'no answer in time: a firewall may drop the packets'],
-  ['EHOSTUNREACH', 'there is no way to that address'],
-  ['ENETUNREACH', 'there is no way to that network'],
-  ['ECONNRESET', 'the connection was cut'],
+  ['EHOSTUNREACH', 'there is no route to that address'],
+  ['ENETUNREACH', 'there is no route to that network'],
+  ['ECONNRESET', 'the connection was closed'],
 ]);

@@ -56,11 +56,11 @@ const ELSEWHERE: ReadonlySet<TrustCode> = new Set<TrustCode>(['unreachable', 'to
 
 /** Returns the first failure, unless another one may resolve by itself. */
 function ofAll(failures: readonly TrustError[], { otherUrls = [] }: Token): TrustError {
-  const [first = new TrustError('token-mangled', 'the token leads nowhere')] = failures;
+  const [first = new TrustError('token-mangled', 'the token has no address')] = failures;
   if (otherUrls.length === 0) return first;
   const { code, message } = failures.find((failure) => failure.code === 'unreachable') ?? first;
   const others = otherUrls.map((url) => new URL(url).host).join(', ');
-  return new TrustError(code, `${message}. Nor can it be redeemed at ${others}`, first);
+  return new TrustError(code, `${message}. It cannot be redeemed at ${others} either`, first);
 }
 
 async function redeemAt(url: URL, token: Token, options: RedeemOptions): Promise<Redeemed> {
@@ -146,13 +146,13 @@ function post(url: URL, ca: string, body: string, milliseconds: number, signal: 
     const onInformation = (): void => {
       informed += 1;
       if (informed > MOST_INFORMATION)
-        fail(new TrustError('server-failed', `${url.host} puts its answer off without end: see that it is an Earshot site`));
+        fail(new TrustError('server-failed', `${url.host} sends its response too slowly: check that it is an Earshot site`));
     };
     sent.on('information', bounded('request/redeem-information', onInformation, fail));
     // An upgrade response emits neither `response` nor `error`, only `close`.
     const onClose = (): void => {
       clearTimeout(connectTimer);
-      reject(new TrustError('server-failed', `${url.host} ends the exchange without an answer: see that it is an Earshot site`));
+      reject(new TrustError('server-failed', `${url.host} closed the connection without a response: check that it is an Earshot site`));
     };
     sent.once(
       'response',
@@ -169,7 +169,7 @@ function gather(response: IncomingMessage, url: URL, whole: (answer: HttpAnswer)
   const onData = (piece: Buffer): void => {
     const excess = answer.add(piece);
     if (excess === undefined) return;
-    const message = `the answer of ${url.host} has more than ${MOST_OF_ANSWER[excess]} ${excess}: see that it is an Earshot site`;
+    const message = `the response of ${url.host} has more than ${MOST_OF_ANSWER[excess]} ${excess}: check that it is an Earshot site`;
     response.destroy(new TrustError('server-failed', message));
   };
   const onEnd = (): void => whole({ status: response.statusCode ?? 0, headers: response.headers, text: answer.whole.toString('utf8') });
@@ -189,8 +189,8 @@ function accept(token: Token, answer: RedemptionAnswer, key: string, clock: () =
     throw new TrustError(
       isClock ? 'clock-wrong' : 'server-failed',
       isClock
-        ? `the certificate that ${offer.siteName} just issued does not hold now: ${message}. The clocks of the two machines differ: set them, then try again`
-        : `the certificate that ${offer.siteName} issued is of no use: ${message}`,
+        ? `the certificate that ${offer.siteName} just issued is not valid now: ${message}. The clocks of the two machines differ: set them, then try again`
+        : `the certificate that ${offer.siteName} issued is unusable: ${message}`,
     );
   }
   refuseAuthority(check.leaf, `the certificate that ${offer.siteName} issued`);

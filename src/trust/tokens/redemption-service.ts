@@ -99,7 +99,7 @@ export class RedemptionService {
       throw error;
     }
     const turn = await this.#turns.take({ signal, deadline: this.#limits.requestMilliseconds, owner: networkOf(address) });
-    if (turn !== 'granted') throw new HttpRefusal(503, 'server-busy', 'too many redemptions at once: come back in a second', 1);
+    if (turn !== 'granted') throw new HttpRefusal(503, 'server-busy', 'too many redemptions at once: try again in a second', 1);
     try {
       return await this.#certify(name, wanted, address, realm);
     } finally {
@@ -119,7 +119,7 @@ export class RedemptionService {
     if (offer.endpoints.length === 0) {
       throw new TrustError(
         'server-failed',
-        `site ${offer.siteName} has nowhere to link to: enable link access there (linkAccess of its Site), then try again`,
+        `site ${offer.siteName} does not accept links: enable link access there (linkAccess of its Site), then try again`,
       );
     }
     const attempted = { grant: name, code, siteId, siteName, keyHash };
@@ -165,7 +165,7 @@ function createLogPace(): () => boolean {
 /** Aborted once the client has closed its connection. */
 function goneFrom(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
-  const leave = (): void => gone.abort(new HttpRefusal(503, 'server-busy', 'whoever asked has gone'));
+  const leave = (): void => gone.abort(new HttpRefusal(503, 'server-busy', 'the client has disconnected'));
   response.on('close', bounded('request/redeemer-gone', leave, leave));
   return gone.signal;
 }
@@ -183,8 +183,7 @@ class HttpRefusal extends EarshotError<AnswerCode> {
 }
 
 /** Skupper sites send requests to `/<uid>`, and show the response in the token's status. */
-const NOT_A_GRANT =
-  'this is an Earshot site, where only Earshot sites redeem tokens, by POST /v1/redeem/GRANT: take the url of the token as it is';
+const NOT_A_GRANT = 'unknown path: Earshot sites redeem tokens by POST /v1/redeem/GRANT. Use the url of the token unchanged';
 
 function grantOf({ url = '', method }: IncomingMessage): string {
   const [path = ''] = url.split('?', 1);
@@ -198,7 +197,7 @@ function grantOf({ url = '', method }: IncomingMessage): string {
 
 /** A body that does not arrive ends with the server's requestTimeout. */
 function readBody(request: IncomingMessage, { bodyBytes }: GrantServerLimits): Promise<Buffer> {
-  const tooLarge = new HttpRefusal(413, 'request-malformed', `the body may have ${bodyBytes} bytes`);
+  const tooLarge = new HttpRefusal(413, 'request-malformed', `the body may have at most ${bodyBytes} bytes`);
   if (Number(request.headers['content-length'] ?? 0) > bodyBytes) return Promise.reject(tooLarge);
   const body = new BodyBuffer({ bytes: bodyBytes, pieces: MOST_PIECES });
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
@@ -208,14 +207,14 @@ function readBody(request: IncomingMessage, { bodyBytes }: GrantServerLimits): P
     request.resume();
     reject(refusal);
   };
-  const cutShort = (): void => refuse(new HttpRefusal(400, 'request-malformed', 'the body was cut short'));
+  const cutShort = (): void => refuse(new HttpRefusal(400, 'request-malformed', 'the body is incomplete'));
   const take = (piece: Buffer): void => {
     const excess = body.add(piece);
     if (excess === 'bytes') refuse(tooLarge);
     if (excess !== 'pieces') return;
     // Reading on until a response can be sent would take as long again.
     request.socket.destroy();
-    refuse(new HttpRefusal(413, 'request-malformed', `the body may have ${MOST_PIECES} pieces`));
+    refuse(new HttpRefusal(413, 'request-malformed', `the body may have at most ${MOST_PIECES} pieces`));
   };
   const onData = bounded('request/redemption-data', take, cutShort);
   request.on('data', onData);
@@ -251,7 +250,7 @@ function refusalOf(error: unknown): Answer {
   const message =
     error instanceof TrustError && error.code === 'server-failed'
       ? error.message
-      : 'the other site could not issue a certificate: its log says why. Try again when that is mended';
+      : 'the other site could not issue a certificate: see its log. Try again when the problem is solved';
   return { status: 500, code: 'server-failed', message, isOurs: true };
 }
 

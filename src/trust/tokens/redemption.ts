@@ -72,9 +72,9 @@ export function decodeRedemption(body: Uint8Array): RedemptionRequest {
 
 /** Checks that the site has the key from which its ID is derived. @throws TrustError `request-malformed` */
 export function checkProof(grant: string, request: RedemptionRequest): void {
-  if (siteIdOf(request.sitePublicKey) !== request.siteId) throw malformed('siteId is not the id that belongs to sitePublicKey');
+  if (siteIdOf(request.sitePublicKey) !== request.siteId) throw malformed('siteId does not match sitePublicKey');
   if (!verifySignature(request.sitePublicKey, redemptionProof(grant, request), request.signature)) {
-    throw malformed('signature is not that of sitePublicKey over this request');
+    throw malformed('signature is not valid for sitePublicKey and this request');
   }
 }
 
@@ -118,7 +118,7 @@ export function decodeAnswer(text: string): RedemptionAnswer {
   const failed = (why: string): TrustError =>
     new TrustError(
       'server-failed',
-      `the grant server's answer is malformed: ${why}. See that it is an Earshot site of a version that fits`,
+      `the grant server's answer is malformed: ${why}. Check that it is an Earshot site of a compatible version`,
     );
   const value = parseJson(text);
   if (!isRecord(value)) throw failed('it must be a JSON object');
@@ -144,7 +144,7 @@ function endpointOf(value: unknown, failed: (why: string) => TrustError): Offere
   if (typeof host !== 'string' || !isHost(host) || host.includes('%')) throw failed(`endpoint ${name} has no host`);
   if (typeof port !== 'string' || !/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535) throw failed(`endpoint ${name} has no port`);
   if (group !== undefined && (typeof group !== 'string' || !/^[-a-zA-Z0-9_.]{1,253}$/.test(group))) {
-    throw failed(`endpoint ${name} has no proper group`);
+    throw failed(`endpoint ${name} has an invalid group`);
   }
   return { name, host, port, ...(group === undefined ? {} : { group }) };
 }

@@ -27,7 +27,7 @@ export function refusalOf(status: number, body: string, url: URL): TrustError {
   if (status === 404) {
     return new TrustError(
       'token-unknown-grant',
-      `${url.host} does not know ${url.pathname}: the grant was deleted, or something else answers there`,
+      `${url.host} does not serve ${url.pathname}: the grant was deleted, or another server answers there`,
     );
   }
   if (status >= 500) return new TrustError('server-failed', `${url.host} failed with status ${status}${said}`);

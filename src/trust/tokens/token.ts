@@ -24,11 +24,11 @@ export function readToken(text: string, where: string): Token {
   if (Buffer.byteLength(text) > MAX_BYTES) throw mangled(where, `it has more than ${MAX_BYTES} bytes`);
   const [document, ...more] = documentsOf(text, where);
   if (document === undefined) throw mangled(where, 'it is empty');
-  if (more.length > 0) throw mangled(where, 'it holds several resources, and a token is one');
+  if (more.length > 0) throw mangled(where, 'it contains several resources, and a token is one resource');
   const { apiVersion, kind, ...resource } = fieldsOf(document, where, 'the file');
   if (kind !== KIND) {
     const found = typeof kind === 'string' ? `a ${quoted(kind)}` : 'no resource';
-    throw mangled(where, `kind must be ${KIND}, and it is ${found}`);
+    throw mangled(where, `kind must be ${KIND}, not ${found}`);
   }
   if (apiVersion !== API_VERSION) throw mangled(where, `apiVersion must be ${API_VERSION}`);
   return parseToken(resource, where);
@@ -83,12 +83,12 @@ function checkUrl(url: unknown, field: string, where: string): string {
   if (typeof url !== 'string' || url.length > 2_048 || !URL.canParse(url)) throw mangled(where, `${field} must be a URL`);
   const { protocol, username, password, pathname } = new URL(url);
   if (protocol !== 'https:') throw mangled(where, `${field} must begin with "https://"`);
-  if (username !== '' || password !== '') throw mangled(where, `${field} must hold no user name and no password`);
+  if (username !== '' || password !== '') throw mangled(where, `${field} must not contain a user name or password`);
   if (pathname === '/') throw mangled(where, `${field} must end with the path of a grant`);
   try {
     decodeURIComponent(pathname);
   } catch (error) {
-    throw mangled(where, 'the path of spec.url holds a "%" that stands for nothing', error);
+    throw mangled(where, 'the path of spec.url contains an invalid "%"', error);
   }
   return url;
 }
@@ -105,14 +105,14 @@ function checkCa(ca: unknown, where: string): string {
 }
 
 function fieldsOf(value: unknown, where: string, what: string): Readonly<Record<string, unknown>> {
-  if (!isRecord(value)) throw mangled(where, `${what} must hold fields`);
+  if (!isRecord(value)) throw mangled(where, `${what} must contain fields`);
   return value;
 }
 
 function mangled(where: string, why: string, cause?: unknown): TrustError {
   return new TrustError(
     'token-mangled',
-    `${where} is not a token as it was issued: ${why}. Copy it again, whole, or ask for a new one`,
+    `${where} is not a valid token: ${why}. Copy the complete token again, or ask for a new one`,
     cause,
   );
 }

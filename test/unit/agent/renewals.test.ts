@@ -130,7 +130,7 @@ describe('a renewal that was asked for', () => {
     const wrong: readonly [(csr: string) => IssuedCertificate, RegExp][] = [
       [(csr) => issueCertificate(west.authority, { ...order, signing: true, csr }), /certificate authority/],
       [(csr) => issueCertificate(west.authority, { subject: 'west', server: true, csr }), /not for a TLS client/],
-      [(csr) => issueCertificate(west.authority, { ...order, csr }, () => Date.now() + DAY), /begins at/],
+      [(csr) => issueCertificate(west.authority, { ...order, csr }, () => Date.now() + DAY), /valid from/],
       [(csr) => ({ ...issueCertificate(west.authority, { ...order, csr }), ca: '' }), /ca\.crt/],
       [() => issueBundle(west.authority, 'other', order), /not the key/],
     ];

@@ -179,11 +179,11 @@ describe('checkBundle', () => {
     const late = checkBundle(old, { kind: 'server' }, () => clock() + 31 * DAY);
     assert.ok(!late.ok);
     assert.equal(late.problems[0].code, 'tls-expired');
-    assert.match(late.problems[0].message, /ended at 2027-01-31T00:00:00\.000Z, and the clock here says 2027-02-01/);
+    assert.match(late.problems[0].message, /expired at 2027-01-31T00:00:00\.000Z, and the clock here is at 2027-02-01/);
     const early = checkBundle(old, { kind: 'server' }, () => clock() - DAY);
     assert.ok(!early.ok);
     assert.equal(early.problems[0].code, 'tls-not-yet-valid');
-    assert.match(early.problems[0].message, /begins at 2026-12-31T23:55:00\.000Z, .*the clock here says 2026-12-31T00:00/);
+    assert.match(early.problems[0].message, /valid from 2026-12-31T23:55:00\.000Z .*the clock here is at 2026-12-31T00:00/);
   });
 
   it('refuses weak keys and weak signatures', async () => {

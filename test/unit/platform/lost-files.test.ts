@@ -103,7 +103,7 @@ async function damage(before: string, path: string, how: Damage): Promise<void> 
 /** What the Site says, or the resource. */
 const states: readonly (readonly [path: string, told: { readonly [D in Damage]?: RegExp }])[] = [
   ['issued.jsonl', { deleted: /was deleted/, older: /was deleted/, 'cut off': /was deleted/, unreadable: /was deleted/ }],
-  ['revoked.yaml', { deleted: /was put back/, older: /was put back/, unreadable: /revoked.yaml is damaged/ }],
+  ['revoked.yaml', { deleted: /was restored/, older: /was restored/, unreadable: /revoked.yaml is damaged/ }],
   [
     'site/identity.key',
     { deleted: /identity.key is missing/, 'cut off': /identity.key is damaged/, unreadable: /identity.key is damaged/ },

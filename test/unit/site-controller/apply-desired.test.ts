@@ -92,7 +92,7 @@ describe('what another manager has put into an object', () => {
     cluster.api.meets = ({ verb }) => (verb === 'apply' || verb === 'patch' ? refuse(422, 'Invalid', 'not so') : undefined);
     const { problems, failed } = await carry(cluster, service([['web', 80]]));
     assert.deepEqual([problems[0]?.resource, problems[0]?.code], ['Listener/web', 'object-refused']);
-    assert.match(problems[0]?.message ?? '', /^Service web cannot be made: "not so"/);
+    assert.match(problems[0]?.message ?? '', /^Service web cannot be written: "not so"/);
     assert.ok(failed instanceof Error);
     assert.equal(cluster.api.writes.length, 2);
   });

@@ -146,7 +146,7 @@ const attacks: readonly Attack[] = [
   {
     what: 'Certificates that sign each other',
     objects: [certificate('a', { ca: 'b', signing: true }), certificate('b', { ca: 'a', signing: true })],
-    says: { 'Certificate/a': /CA "west\/b" not found: a Secret/, 'Certificate/b': /CA "west\/a" not found/ },
+    says: { 'Certificate/a': /CA "west\/b" not found: create a Secret/, 'Certificate/b': /CA "west\/a" not found/ },
   },
   {
     what: 'a Certificate that signs itself by its own name',
@@ -224,7 +224,12 @@ const attacks: readonly Attack[] = [
       token('c', { url: 'https://user:password@kubernetes.default/x' }),
       token('d', { url: TOO_LONG }),
     ],
-    says: { 'AccessToken/a': /https/, 'AccessToken/b': /https/, 'AccessToken/c': /no user name/, 'AccessToken/d': /at most 2048/ },
+    says: {
+      'AccessToken/a': /https/,
+      'AccessToken/b': /https/,
+      'AccessToken/c': /not contain a user name/,
+      'AccessToken/d': /at most 2048/,
+    },
   },
   {
     what: 'settings that nobody knows, and too much of them',

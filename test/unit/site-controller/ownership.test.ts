@@ -86,7 +86,7 @@ describe('A Link', () => {
         ...link('east'),
         spec: { ...link('east').spec, endpoints: [{ name: 'inter-router', host: 'offered', port: '1' }] },
       };
-      if (isKept) await assert.rejects(store.putLink(offered), /Link east exists/);
+      if (isKept) await assert.rejects(store.putLink(offered), /Link east already exists/);
       else await store.putLink(offered);
       await store.removeLink('other');
       assert.equal(api.read(links, 'west/east')?.spec.endpoints[0]?.host, isKept ? 'mine' : 'offered');

@@ -279,7 +279,7 @@ test('where tools read words, reasons are Ready, Pending and Error, and messages
       `${status}: ${message}`,
     ]);
   assert.deepEqual(words([aListener('web')]).slice(0, 1), [
-    'Configured Error: No active site in namespace: this namespace has no Site, so nothing runs in it; create one.',
+    'Configured Error: No active site in namespace: this namespace has no Site, so no router runs in it; create one.',
   ]);
   const listening = { listeners: { 'Listener/web': { listening: true, reachableKeys: [] } } };
   assert.deepEqual(words([aSite(), aListener('web')], listening).slice(-4), [

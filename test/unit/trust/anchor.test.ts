@@ -33,6 +33,6 @@ test('a list that was put back says that an earlier version may have changed it,
   assert.equal(finding?.severity, 'warning');
   assert.match(
     finding.message,
-    /^the list of revoked sites was put back at 2026-01-01T12:00:00\.000Z: .*by an earlier version\..*site unrevoke/,
+    /^the list of revoked sites was restored at 2026-01-01T12:00:00\.000Z: .*by an earlier version\..*site unrevoke/,
   );
 });

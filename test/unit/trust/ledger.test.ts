@@ -90,7 +90,7 @@ describe('The ledger on disk', () => {
     await ledger.revoke('east');
     assert.equal(told.length, 2);
     for (const [index, damage] of told.entries()) {
-      refusal('state-damaged', new RegExp(`issued\\.jsonl is damaged in line ${index + 2}\\b`), /remove the line/)(damage);
+      refusal('state-damaged', new RegExp(`issued\\.jsonl is damaged in line ${index + 2}\\b`), /delete the line/)(damage);
     }
   });
 
@@ -195,6 +195,6 @@ describe('A name that only the network shows', () => {
     const { name, siteIds, serials } = await ledger.revoke('east');
     assert.deepEqual([name, siteIds.toSorted(), serials], ['east', [renamed, second], ['A1']]);
     assert.equal(await ledger.unrevoke('east'), true);
-    await assert.rejects(ledger.revoke('nobody'), /known are east, former, north|known are/);
+    await assert.rejects(ledger.revoke('nobody'), /known sites are east, former, north|known sites are/);
   });
 });

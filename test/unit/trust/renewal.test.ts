@@ -93,8 +93,8 @@ describe('A renewal', () => {
     const good = bundleOf();
     const foreign = issueBundle(makeAuthority({ clock }), 'x', { subject: 'east', siteId, client: true }, clock);
     const cases: readonly [string, Parameters<typeof renewFor>[1], string, () => number, ReturnType<typeof refusal>][] = [
-      ['another authority', peerOf(foreign), csr, clock, refusal('tls-foreign-ca', /is not of the authority west/)],
-      ['after its end', peerOf(good), csr, () => now + 31 * DAY, refusal('tls-expired', /too late/)],
+      ['another authority', peerOf(foreign), csr, clock, refusal('tls-foreign-ca', /was not issued by the authority west/)],
+      ['after its end', peerOf(good), csr, () => now + 31 * DAY, refusal('tls-expired', /no longer be renewed/)],
       ['before its beginning', peerOf(good), csr, () => now - DAY / 2, refusal('tls-not-yet-valid', /clock/)],
       ["a server's certificate", peerOf(bundleOf({ client: false, server: true })), csr, clock, refusal('tls-wrong-purpose')],
       [
@@ -102,7 +102,7 @@ describe('A renewal', () => {
         peerOf(bundleOf({ purpose: 'application' })),
         csr,
         () => now + 20 * DAY,
-        refusal('tls-wrong-purpose', /not a link's/),
+        refusal('tls-wrong-purpose', /not the certificate of a link/),
       ],
       ['an authority below', peerOf(bundleOf({ signing: true })), csr, clock, refusal('tls-wrong-purpose')],
       ['another site with it', peerOf(good, makeSite().siteId), csr, clock, refusal('request-malformed', /redeem a token of its own/)],

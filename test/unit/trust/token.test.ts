@@ -41,16 +41,16 @@ describe('A token file', () => {
   const mangled: readonly [string, string, RegExp][] = [
     ['an empty file', '', /is empty/],
     ['only a comment', '# nothing\n', /is empty/],
-    ['plain text', 'hello', /the file must hold fields/],
-    ['another kind', text.replace('AccessToken', 'Link'), /kind must be AccessToken, and it is a "Link"/],
+    ['plain text', 'hello', /the file must contain fields/],
+    ['another kind', text.replace('AccessToken', 'Link'), /kind must be AccessToken, not a "Link"/],
     ['another version', text.replace('v2alpha1', 'v1'), /apiVersion/],
     ['two tokens', `${text}---\n${text}`, /several resources/],
-    ['no spec', text.slice(0, text.indexOf('spec:')), /spec must hold fields/],
+    ['no spec', text.slice(0, text.indexOf('spec:')), /spec must contain fields/],
     ['no code', text.replace(/^ {2}code:.*\n/m, ''), /spec\.code/],
     ['a code that is a number', text.replace('the code 1234', '1234'), /spec\.code must be a text/],
     ['a url without https', text.replace('https:', 'http:'), /spec\.url must begin with "https:/],
-    ['a url that cannot be decoded', text.replace('redeem/g', 'redeem/%'), /holds a "%"/],
-    ['a url with a password', text.replace('https://', 'https://a:b@'), /no password/],
+    ['a url that cannot be decoded', text.replace('redeem/g', 'redeem/%'), /contains an invalid "%"/],
+    ['a url with a password', text.replace('https://', 'https://a:b@'), /user name or password/],
     ['a url without a path', text.replace('/v1/redeem/g', '/'), /path of a grant/],
     ['no url', text.replace('https://west.example.com:9090/v1/redeem/g', 'west'), /spec\.url must be a URL/],
     ['a cut certificate', text.slice(0, text.indexOf('-----END')), /spec\.ca is not PEM/],
@@ -75,7 +75,7 @@ describe('A token file', () => {
       assert.throws(
         () => readToken(content, '/home/me/token.yaml'),
         (error: unknown) => {
-          refusal('token-mangled', /^\/home\/me\/token\.yaml is not a token as it was issued: /, words)(error);
+          refusal('token-mangled', /^\/home\/me\/token\.yaml is not a valid token: /, words)(error);
           assert.doesNotMatch(String(error), /the code 1234/);
           return true;
         },

@@ -73,7 +73,7 @@ describe('certificates that end', () => {
     assert.deepEqual(server.state.incoming, []);
     await until(client, 'the link is cut', ({ links }) => links.server?.operational === false);
     await until(client, 'the reason', ({ links }) => links.server?.problem?.code === 'tls-expired');
-    assert.match(client.state.links.server?.problem?.message ?? '', /ended at \d{4}-.*the clock here says \d{4}-/);
+    assert.match(client.state.links.server?.problem?.message ?? '', /expired at \d{4}-.*the clock here is at \d{4}-/);
     assert.deepEqual(server.state.incoming, []);
   });
 
@@ -166,6 +166,6 @@ describe('certificates that end', () => {
     assert.equal(headers[':status'], 200);
     to(end + SECOND);
     const debug = await promise;
-    assert.match(String(debug), /tls-expired: The certificate of the peer at 127\.0\.0\.1:\d+ ended at/);
+    assert.match(String(debug), /tls-expired: The certificate of the peer at 127\.0\.0\.1:\d+ expired at/);
   });
 });

@@ -155,7 +155,7 @@ describe('a RouterAccess', () => {
     for (const key of ['SecuredAccess/skupper-router', 'RouterAccess/skupper-router', 'Site/west'] as const) {
       const { conditions, message } = statuses.get(key) ?? {};
       assert.equal(conditions?.find(({ type }) => type === 'Configured')?.reason, 'Error');
-      assert.match(message ?? '', /^unsupported access type: "pigeon" is none;[^;]*$/);
+      assert.match(message ?? '', /^unsupported access type: "pigeon" is unknown;[^;]*$/);
     }
   });
 

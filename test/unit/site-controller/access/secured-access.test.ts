@@ -267,12 +267,12 @@ describe('a SecuredAccess', () => {
 
   const long = 'x'.repeat(63);
   for (const [access, given, problem] of [
-    [anAccess('carrier-pigeon'), {}, 'access-type unsupported access type: "carrier-pigeon" is none;'],
+    [anAccess('carrier-pigeon'), {}, 'access-type unsupported access type: "carrier-pigeon" is unknown;'],
     [anAccess('nodeport'), { access: { enabledTypes: ['local'] } }, 'access-type unsupported access type: "nodeport" is not enabled here;'],
-    [anAccess('nodeport'), { access: { clusterHost: '' } }, 'access-type the host by which nodes are reached is not known;'],
-    [anAccess(''), { access: { enabledTypes: [] } }, 'access-type unsupported access type: the controller has none enabled;'],
-    [anAccess('', {}), { access: { defaultType: 'x\u0007' } }, 'access-type unsupported access type: "x\\u0007" is none;'],
-    [anAccess('listenerclass:'), {}, 'access-type unsupported access type: "listenerclass:" is none;'],
+    [anAccess('nodeport'), { access: { clusterHost: '' } }, 'access-type the host at which nodes are reachable is unknown;'],
+    [anAccess(''), { access: { enabledTypes: [] } }, 'access-type unsupported access type: the controller has no types enabled;'],
+    [anAccess('', {}), { access: { defaultType: 'x\u0007' } }, 'access-type unsupported access type: "x\\u0007" is unknown;'],
+    [anAccess('listenerclass:'), {}, 'access-type unsupported access type: "listenerclass:" is unknown;'],
     [
       anAccess('listenerclass:x'),
       { unserved: [listeners] },
@@ -288,8 +288,8 @@ describe('a SecuredAccess', () => {
       { unserved: [httpProxies] },
       'access-type unsupported access type: the cluster does not serve httpproxies',
     ],
-    [anAccess('contour-http-proxy'), {}, 'access-type the domain of HTTPProxies is not known;'],
-    [anAccess('gateway'), {}, 'access-type the class of the Gateway is not known;'],
+    [anAccess('contour-http-proxy'), {}, 'access-type the domain of HTTPProxies is unknown;'],
+    [anAccess('gateway'), {}, 'access-type the class of the Gateway is unknown;'],
     [anAccess('gateway'), { unserved: [gateways] }, 'access-type unsupported access type: the cluster does not serve gateways'],
     [anAccess('gateway'), { unserved: [tlsRoutes, earlyTlsRoutes] }, 'does not serve tlsroutes.gateway.networking.k8s.io/v1 or tlsroutes'],
     [anAccess('route', { settings: { domain: 'a.example/../b' } }), {}, 'host "a-inter-router.west.a.example/../b" cannot be a host name;'],
@@ -315,7 +315,7 @@ describe('a SecuredAccess', () => {
   test('tells what a Listener is refused for, and by which class its pods cannot be chosen', () => {
     const conditions = [{ type: 'Accepted', status: 'False', message: 'ListenerClass outside\u001b[2J does not exist.' }];
     const [refused] = problems(seen([anAccess('listenerclass:outside')], { there: [listener({ conditions })] }));
-    assert.match(refused ?? '', /refused: "ListenerClass outside\\u001b\[2J does not exist\."/);
+    assert.match(refused ?? '', /not accepted: "ListenerClass outside\\u001b\[2J does not exist\."/);
     const confinedService = {
       apiVersion: 'v1',
       kind: 'Service',

@@ -253,7 +253,7 @@ describe('an AttachedConnector whose binding has an error', () => {
     [
       'credentials that are missing',
       observed({ connectors: [connector({ tlsCredentials: 'gone' })] }),
-      /^AttachedConnectorBinding hub\/iperf3 has an error: its status says why$/,
+      /^AttachedConnectorBinding hub\/iperf3 has an error: see its status$/,
     ],
   ] as const) {
     test(`says so: ${what}`, () => {

@@ -71,7 +71,7 @@ describe('what a Site says of a pod that fails again and again', () => {
       { ...waiting('ContainerCreating'), ...last },
       { name: 'router', state: {}, ...last },
     );
-    assert.deepEqual([...said], ['containers with unready status: [router]: the container router has ended before (Error, exit code 1)']);
+    assert.deepEqual([...said], ['containers with unready status: [router]: the container router has exited before (Error, exit code 1)']);
     const unknown = [10, 20].map((pause) => waiting('CrashLoopBackOff', `back-off ${pause}s restarting failed container=router`));
     assert.equal(words(...unknown).size, 1, 'also where nothing is known of how it ended');
   });
@@ -128,7 +128,7 @@ test("a person's own ServiceAccount is named where no router is ready", () => {
     return running.kind === 'done' ? undefined : running.message;
   };
   assert.equal(messageOf(''), 'No router pod is ready');
-  assert.match(messageOf('mine') ?? '', /^No router pod is ready; see that the ServiceAccount "mine"/);
+  assert.match(messageOf('mine') ?? '', /^No router pod is ready; check that the ServiceAccount "mine"/);
 });
 
 function pod(status: Status, metadata: Pod['metadata'] = {}): Pod {

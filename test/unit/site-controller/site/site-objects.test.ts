@@ -340,7 +340,7 @@ describe("somebody else's object of a name that a site needs", () => {
       [
         [
           'Site/west',
-          'Service skupper-router-local exists, and somebody else has made it; rename that one, since the site needs the name.',
+          'Service skupper-router-local already exists, and another owner created it; rename it, because the site needs the name.',
         ],
       ],
     );

@@ -127,7 +127,7 @@ describe('what routers ask the controller to renew', () => {
     desk.certificates = [siteCa, localCa, localServer, server];
     const serials = [desk.world.leaf('link-west').serialNumber, new X509Certificate(cert).serialNumber];
     assert.deepEqual((await desk.step()).revoked?.serials.toSorted(), serials.toSorted());
-    assert.match((await desk.ask(new X509Certificate(cert), north, '10.77.0.11,10.77.0.11')).refused ?? '', /revoked|no longer there/);
+    assert.match((await desk.ask(new X509Certificate(cert), north, '10.77.0.11,10.77.0.11')).refused ?? '', /revoked|no longer exists/);
   });
 
   it('is given, and recorded again, for a link that names its site where its record was lost', async () => {
@@ -149,13 +149,13 @@ describe('what routers ask the controller to renew', () => {
     await desk.ledger.revoke('out');
     const cases: readonly (readonly [string, X509Certificate, RegExp])[] = [
       ['of its own server', desk.world.leaf('skupper-site-server'), /Certificate\/skupper-site-server/],
-      ['of its own routers', desk.world.leaf('skupper-local-server'), /no certificate authority of this site/],
-      ['of the authority', desk.world.leaf(SITE_CA), /not a link's|nothing says/],
+      ['of its own routers', desk.world.leaf('skupper-local-server'), /not signed by a certificate authority of this site/],
+      ['of the authority', desk.world.leaf(SITE_CA), /not the certificate of a link|not known as/],
       ['that names no site and that nobody has recorded', unknown, /not on record/],
-      ["that is another site's", known, /that of site 33333333/],
+      ["that is another site's", known, /belongs to site 33333333/],
       ['that is revoked', out, /revoked/],
       ['of an application', desk.issue({ subject: 'east', purpose: 'application', ...both }), /not on record/],
-      ['of another authority', desk.issue(link, 'skupper-local-ca'), /no certificate authority of this site/],
+      ['of another authority', desk.issue(link, 'skupper-local-ca'), /not signed by a certificate authority of this site/],
     ];
     for (const [what, shown, words] of cases) {
       const { refused, cert } = await desk.ask(shown, east);
@@ -171,7 +171,7 @@ describe('what routers ask the controller to renew', () => {
     const texts = { 'tls.crt': own.toString(), 'tls.key': key };
     const left = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, Buffer.from(text).toString('base64')]));
     desk.world.cluster.api.put(secrets, { ...secret, data: { ...data, ...left } });
-    assert.match((await desk.ask(own, east, 'skupper-site-server')).refused ?? '', /it is that of Certificate\/skupper-site-server/);
+    assert.match((await desk.ask(own, east, 'skupper-site-server')).refused ?? '', /it belongs to Certificate\/skupper-site-server/);
     assert.ok((await desk.ask(desk.issue({ subject: 'east', ...both }), east)).cert !== undefined);
     desk.site = site({ settings: { 'unmarked-certificates': 'refuse' } });
     assert.match((await desk.ask(desk.issue({ subject: 'east', ...both }), east)).refused ?? '', /not on record/);

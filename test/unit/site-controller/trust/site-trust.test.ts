@@ -122,7 +122,7 @@ describe('the trust of a site in a cluster', () => {
     assert.match(words['api'] ?? '', /so spec.ca must be skupper-local-ca/);
     assert.match(words['life'] ?? '', /settings.lifetime/);
     assert.match(words['host'] ?? '', /a b/);
-    assert.match(words['of-leaf'] ?? '', /no certificate authority/);
+    assert.match(words['of-leaf'] ?? '', /not a certificate authority/);
     assert.deepEqual([problems, failed], [[], undefined]);
     assert.ok(world.leaf('skupper-site-server'));
     assert.equal((await world.step([...all, ...Object.values(wrong)])).failed, undefined);
@@ -317,7 +317,7 @@ describe('the trust of a site in a cluster', () => {
     await world.step([site(), siteCa, again]);
     assert.notEqual(world.leaf('link-west').serialNumber, before);
     const { problems, revoked, failed } = await world.step([site({}, 'site-2'), siteCa]);
-    assert.match(problems[0]?.message ?? '', /is of another Site/);
+    assert.match(problems[0]?.message ?? '', /belongs to another Site/);
     assert.deepEqual([revoked, failed], [undefined, undefined]);
   });
 
@@ -363,7 +363,7 @@ describe('the trust of a site in a cluster', () => {
       if (api.calls.slice(calls).includes('patch secrets west/link-west')) {
         writes += 1;
         assert.equal(world.texts('link-west')['tls.crt'], issued);
-      } else assert.match(facts.certificates.get('link-west')?.problem?.message ?? '', /is changed back by something else/);
+      } else assert.match(facts.certificates.get('link-west')?.problem?.message ?? '', /is reverted by another writer/);
     }
     assert.equal(onRecord(world).length, recorded);
     assert.ok(writes >= 1 && writes <= 6, `${writes}`);
