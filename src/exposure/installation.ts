@@ -25,7 +25,7 @@ export async function install(
     if ((await client.find(listenerClasses, { name }, { signal })) !== undefined) continue;
     try {
       await client.create(listenerClasses, preset, { signal });
-      options.log.info({ listenerClass: name }, 'made the preset ListenerClass');
+      options.log.info({ listenerClass: name }, 'created the preset ListenerClass');
     } catch (error) {
       if (!isConflict(error)) throw error;
     }

@@ -100,7 +100,7 @@ export const realDisk: Disk = {
 async function readAll(file: FileHandle, path: string, maxBytes: number): Promise<Buffer> {
   const stats = await file.stat();
   if (!stats.isFile()) {
-    throw new FileError('file-kind', `${path} is ${stats.isDirectory() ? 'a directory' : 'no regular file'}; put a file there`);
+    throw new FileError('file-kind', `${path} is ${stats.isDirectory() ? 'a directory' : 'not a regular file'}; put a file there`);
   }
   // The file may have grown since, so the read itself is bounded.
   const buffer = Buffer.alloc(Math.min(maxBytes, stats.size + 4_096) + 1);
@@ -111,7 +111,7 @@ async function readAll(file: FileHandle, path: string, maxBytes: number): Promis
     length += bytesRead;
   }
   if (length > maxBytes) {
-    throw new FileError('file-too-big', `${path} has more than the ${maxBytes} bytes that it may have; make it smaller, or split it`);
+    throw new FileError('file-too-big', `${path} has more than the permitted ${maxBytes} bytes; make it smaller, or split it`);
   }
   return buffer.subarray(0, length);
 }

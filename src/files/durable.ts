@@ -85,7 +85,7 @@ export async function makeDirectory(path: string, mode: number): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode });
   } catch (error) {
-    throw new FileError('failed', `${path} cannot be made ${remedyOf(error, 'made')}`, error);
+    throw new FileError('failed', `${path} cannot be created ${remedyOf(error, 'created')}`, error);
   }
 }
 

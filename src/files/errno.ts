@@ -19,14 +19,14 @@ export function remedyOf(error: unknown, done: string): string {
 }
 
 const REMEDIES = new Map([
-  ['ENOSPC', 'the disk is full, free some space'],
-  ['EDQUOT', "the user's disk quota is used up, free some space"],
+  ['ENOSPC', 'the disk is full; free some space'],
+  ['EDQUOT', "the user's disk quota is used up; free some space"],
   ['EROFS', 'the file system is read-only'],
-  ['EISDIR', 'it is a directory, put a file there'],
-  ['ENOTDIR', 'a part of its path is a file, or a link to nothing'],
-  ['EEXIST', 'something else is in its place, remove it'],
-  ['ENOENT', 'a part of its path does not exist, or is a link to nothing'],
-  ['ELOOP', 'its links lead in a circle'],
-  ['ENXIO', 'it is a socket or a pipe, put a file there'],
+  ['EISDIR', 'it is a directory; put a file there'],
+  ['ENOTDIR', 'a part of its path is a file, or a link without a target'],
+  ['EEXIST', 'another kind of file is in its place; remove it'],
+  ['ENOENT', 'a part of its path does not exist, or is a link without a target'],
+  ['ELOOP', 'its symbolic links form a cycle'],
+  ['ENXIO', 'it is a socket or a pipe; put a file there'],
   ['EIO', 'the disk reports an error'],
 ]);

@@ -63,7 +63,7 @@ export async function lockWithin(path: string, milliseconds: number): Promise<Di
     if (performance.now() >= deadline) {
       const [pid] = /^\d{1,10}$/.exec(await readFile(holderOf(path), 'utf8').catch(() => '')) ?? [];
       const holder = pid === undefined ? 'another process' : `process ${pid}`;
-      throw new FileError('state-busy', `${path} is held by ${holder}: wait until it has ended, or end it`);
+      throw new FileError('state-busy', `${path} is held by ${holder}: wait until that process has exited, or stop it`);
     }
     await pause(5 + Math.random() * 20);
   }

@@ -26,7 +26,7 @@ export class HeaderBlockCollector {
     if (this.#open === undefined || (type === FrameType.CONTINUATION && streamId === this.#open.streamId)) return;
     throw new ConnectionError(
       ErrorCode.PROTOCOL_ERROR,
-      `a frame of type ${type} for stream ${streamId} stands within the header block of stream ${this.#open.streamId}`,
+      `a frame of type ${type} for stream ${streamId} is within the header block of stream ${this.#open.streamId}`,
     );
   }
 
@@ -56,7 +56,7 @@ export class HeaderBlockCollector {
     if (this.#open === undefined) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `CONTINUATION on stream ${streamId} without HEADERS`);
     // An empty CONTINUATION is useless to the sender and costs the receiver time (CVE-2024-27316 and related ones).
     if (payload.length === 0 && (flags & Flag.END_HEADERS) === 0)
-      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'an empty CONTINUATION that ends nothing');
+      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'an empty CONTINUATION without END_HEADERS');
     return this.#add(payload, flags);
   }
 

@@ -81,14 +81,14 @@ function split(lines: readonly FieldLine[], known: ReadonlySet<string>): Parts |
     if (name.startsWith(':')) {
       if (regular) return 'a pseudo-header field follows a regular field';
       if (!known.has(name)) return 'an unknown pseudo-header field';
-      if (pseudo[name] !== undefined) return `${name} is there twice`;
+      if (pseudo[name] !== undefined) return `${name} occurs twice`;
       pseudo[name] = value;
       continue;
     }
     regular = true;
     if (!NAME.test(name)) return 'the name of a field has forbidden characters';
     if (CONNECTION_FIELDS.has(name)) return `the field ${name} belongs to HTTP/1.1`;
-    if (name === 'te' && value !== 'trailers') return 'the field te says something other than trailers';
+    if (name === 'te' && value !== 'trailers') return 'the value of the field te is not trailers';
     const before = fields[name];
     // `te` has one allowed value, even if repeated.
     fields[name] = before === undefined || name === 'te' ? value : join(before, name === 'cookie' ? ';' : ',', value);
@@ -104,12 +104,12 @@ function join(before: string, separator: string, value: string): string {
 function append(lines: FieldLine[], fields: Fields): FieldLine[] {
   for (const name of Object.keys(fields)) {
     if (!NAME.test(name) || CONNECTION_FIELDS.has(name))
-      throw new EarshotError('http2-usage', `no HTTP/2 field can be named ${JSON.stringify(name)}`);
+      throw new EarshotError('http2-usage', `${JSON.stringify(name)} is not a valid name of an HTTP/2 field`);
     lines.push([name, fields[name] ?? '']);
   }
   for (const [name, value] of lines)
     if (BAD_VALUE.test(value) || /[^\0-\xff]/.test(value))
-      throw new EarshotError('http2-usage', `the value of ${name} cannot be said in HTTP/2: ${JSON.stringify(value)}`);
+      throw new EarshotError('http2-usage', `the value of ${name} is invalid in HTTP/2: ${JSON.stringify(value)}`);
   return lines;
 }
 

@@ -106,7 +106,7 @@ export class Inbound implements FrameSink {
       case FrameType.WINDOW_UPDATE:
         return this.#windowUpdate(streamId, payload);
       case FrameType.PUSH_PROMISE:
-        throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'PUSH_PROMISE, which we do not take');
+        throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'PUSH_PROMISE, which is disabled');
       default:
         // Section 5.5: unknown types are ignored.
         return undefined;
@@ -126,7 +126,7 @@ export class Inbound implements FrameSink {
   #expectReader(): void {
     const { outbox, limits } = this.#core;
     if (outbox.controlBytes > limits.controlQueued)
-      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'the peer goes on asking or sending, and does not read');
+      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'the peer continues to send, and does not read');
   }
 
   #worked(pieces: number): void {

@@ -281,7 +281,7 @@ class Http2Session implements Session, SessionCore {
   answer(frame: Buffer): void {
     this.outbox.answer(frame);
     if (this.outbox.answerBytes > this.limits.answersQueued)
-      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'the peer asks for answers and does not read them');
+      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'the peer sends requests and does not read the responses');
   }
 
   ready(): void {
@@ -305,7 +305,7 @@ class Http2Session implements Session, SessionCore {
     if (this.role === 'client' && lastStreamId < mostTaken) {
       this.#mostTaken = lastStreamId;
       const refused = [...this.streams.values()].filter(({ id }) => id > lastStreamId && id <= mostTaken);
-      const late = { code: ErrorCode.REFUSED_STREAM, reason: 'the peer takes no more streams' };
+      const late = { code: ErrorCode.REFUSED_STREAM, reason: 'the peer accepts no more streams' };
       this.#inTurns(refused, (stream) => this.#cutStream(stream, late));
     }
     this.#closeIfDone();
@@ -462,7 +462,10 @@ class Http2Session implements Session, SessionCore {
     const from = PREFACE.length - this.#preface;
     const length = Math.min(chunk.length, this.#preface);
     if (PREFACE.compare(chunk, 0, length, from, from + length) !== 0)
-      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'the peer does not speak HTTP/2: its first octets are no preface');
+      throw new ConnectionError(
+        ErrorCode.PROTOCOL_ERROR,
+        'the peer does not speak HTTP/2: its first octets are not the connection preface',
+      );
     this.#preface -= length;
     return chunk.subarray(length);
   }
@@ -502,7 +505,7 @@ class Http2Session implements Session, SessionCore {
 
   #refuseWaiting(): void {
     const refused = this.#takeWaiting();
-    const reason = { code: ErrorCode.REFUSED_STREAM, reason: 'the session takes no more streams' };
+    const reason = { code: ErrorCode.REFUSED_STREAM, reason: 'the session accepts no more streams' };
     this.#inTurns(refused, (stream) => this.#cutStream(stream, reason));
   }
 

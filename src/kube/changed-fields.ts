@@ -81,9 +81,9 @@ export function repairReportOf(
 
 /** @param what kind and name of the object */
 export function repairMessage(what: string, { fields, manager }: RepairReport): string {
-  const by = manager === undefined ? 'something else' : quoted(manager, 128);
+  const by = manager === undefined ? 'another writer' : quoted(manager, 128);
   const which = fields.length === 0 ? '' : ` (${fields.join(', ')})`;
-  return `${what} is changed back by ${by}${which}. It is repaired once a minute at most; stop the other writer, or change this resource.`;
+  return `${what} is reverted by ${by}${which}. It is repaired once a minute at most; stop the other writer, or change this resource.`;
 }
 
 function isNamed(value: unknown): value is { readonly name: string } {

@@ -30,10 +30,10 @@ export function refusalCauseOf({ status, statusMessage }: ApiError): RefusalCaus
 
 const ADVICE: Readonly<Record<RefusalCause, string>> = {
   credentials: 'The API server does not accept the token of the installation: restart the pod, or install Earshot again.',
-  rights: 'A right is missing (RBAC): install Earshot again as the chart does.',
+  rights: 'A permission is missing (RBAC): install Earshot again with its chart.',
   quota: 'Raise the ResourceQuota, or free some of it.',
-  policy: 'An admission policy of this cluster refuses it: change what it asks for, or exclude Earshot from that policy.',
-  webhook: 'An admission webhook of this cluster refuses it: change what it asks for, or exclude Earshot from that webhook.',
+  policy: 'An admission policy of this cluster refuses it: change the resource, or exclude Earshot from that policy.',
+  webhook: 'An admission webhook of this cluster refuses it: change the resource, or exclude Earshot from that webhook.',
   'pod-security': 'Pod Security refuses it: allow it with the labels of the namespace.',
   'own-policy': '',
   other: '',

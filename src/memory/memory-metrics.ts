@@ -18,30 +18,21 @@ export function showMemory(source: MemorySource): () => void {
 }
 
 export const memoryMetrics = {
-  refused: counter('earshot_router_memory_refused_total', 'Work that was refused since who asked for it has its share of memory.', [
-    'what',
-  ]),
-  ended: counter('earshot_router_memory_ended_total', 'Connections ended since all the memory for them was used up, by what they were.', [
-    'what',
-  ]),
+  refused: counter('earshot_router_memory_refused_total', 'Refused work of owners that have used up their memory quota.', ['what']),
+  ended: counter('earshot_router_memory_ended_total', 'Connections ended because their memory budget was used up, by kind.', ['what']),
 };
 
-gauge('earshot_router_memory_budget_bytes', 'Memory that peers and connections may hold together.', [], (made) => {
+gauge('earshot_router_memory_budget_bytes', 'Memory limit of all peers and connections together.', [], (made) => {
   made.set(sources.values().reduce((sum, { budget }) => sum + budget, 0));
 });
 
-gauge(
-  'earshot_router_memory_held_bytes',
-  'What they hold of it, as of the last look: all of them, and the one that holds most.',
-  ['by'],
-  (made) => {
-    made.set(
-      { by: 'all' },
-      sources.values().reduce((sum, { held }) => sum + held, 0),
-    );
-    made.set(
-      { by: 'greediest' },
-      sources.values().reduce((sum, { most }) => Math.max(sum, most), 0),
-    );
-  },
-);
+gauge('earshot_router_memory_held_bytes', 'Memory in use at the last scan: of all owners, and of the largest owner.', ['by'], (made) => {
+  made.set(
+    { by: 'all' },
+    sources.values().reduce((sum, { held }) => sum + held, 0),
+  );
+  made.set(
+    { by: 'greediest' },
+    sources.values().reduce((sum, { most }) => Math.max(sum, most), 0),
+  );
+});

@@ -91,8 +91,8 @@ export class Memory {
     const { owners, most } = this.#shares;
     const fields = { owner, key, held: owners.of(owner), all: owners.total, budget: most };
     memoryMetrics.refused.inc({ what: kind });
-    this.#log.warn(fields, `${kind} refused: ${owner} holds its share of this router's memory`);
-    return `${mebibytes(fields.held)} of this router's memory are in use for you, and the rest is kept for others. Take less at once, or give it more memory.`;
+    this.#log.warn(fields, `${kind} refused: ${owner} has used up its memory quota of this router`);
+    return `${mebibytes(fields.held)} of this router's memory are in use for you, which is your quota. Open fewer connections at once, or raise its memory limit.`;
   }
 
   /**
@@ -134,7 +134,7 @@ export class Memory {
     const time = this.#roomTime.of(owner, began);
     if (time.wait(began) > 0) return false;
     const connections = this.#holders.heaviestOf(owner).filter(([{ kind }]) => kind === 'connection');
-    runToEnd(this.#letGoOf(connections, owner, needed, `${owner} holds its share of this router's memory, and a link needs room`));
+    runToEnd(this.#letGoOf(connections, owner, needed, `${owner} has used up its memory quota, and a link needs memory`));
     const ended = this.#now();
     time.spend(ended - began, ended);
     return true;
@@ -170,8 +170,8 @@ export class Memory {
     const { held, most } = this.#peers;
     const fields = { owner, connections: held.of(owner), all: held.total, most };
     memoryMetrics.refused.inc({ what: 'peer' });
-    this.#log.warn(fields, `peer refused: ${owner} has its share of the connections that the limit of open files leaves to links`);
-    return `${fields.connections} connections are open with you, and the rest is kept for others.`;
+    this.#log.warn(fields, `peer refused: ${owner} has used up its quota of the connections that the limit of open files leaves to links`);
+    return `${fields.connections} connections are open with you, which is your quota.`;
   }
 
   [Symbol.dispose](): void {
@@ -222,7 +222,7 @@ export class Memory {
     const { owners, most } = this.#shares;
     if (owners.total <= most) return;
     for (const [owner, excess] of owners.excess(most * AFTER_EXCESS)) {
-      const reason = `this router's memory is used up, and most of it by ${owner}`;
+      const reason = `this router's memory is used up, mostly by ${owner}`;
       yield* this.#letGoOf(this.#holders.heaviestOf(owner), owner, excess, reason);
     }
   }

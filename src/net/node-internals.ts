@@ -11,9 +11,9 @@ import { gauge } from '../telemetry/metrics.ts';
 
 /** Each part, and the consequence if it is missing. */
 const LOSSES = {
-  'read-control': 'short TLS records and endless key updates of one peer can delay others',
+  'read-control': 'short TLS records and unlimited key updates of one peer can delay others',
   'tls-input': 'TLS handshakes have no limit of bytes, and one of them can delay others',
-  'tls-handshakes': 'a TLS server that renegotiates without end is not cut off',
+  'tls-handshakes': 'a TLS server that renegotiates without limit is not disconnected',
   'read-buffer': 'each read allocates memory, so traffic costs more CPU time',
 } as const;
 
@@ -156,9 +156,7 @@ const PARTS = Object.keys(LOSSES) as readonly NodeInternal[];
 /** Must be called once when a process that serves TLS starts. Sets the gauge, and logs the consequences of missing parts. */
 export function reportMissingInternals(log: Logger): void {
   const missing = findMissingInternals();
-  const metric = gauge('earshot_node_internals_missing', '1 for each internal part of Node.js that Earshot uses and that is missing.', [
-    'part',
-  ]);
+  const metric = gauge('earshot_node_internals_missing', '1 for each missing internal part of Node.js that Earshot uses.', ['part']);
   for (const part of PARTS) metric.set({ part }, missing.includes(part) ? 1 : 0);
   if (missing.length === 0) return;
   const lost = missing.map((part) => `${part} (${LOSSES[part]})`).join(', ');

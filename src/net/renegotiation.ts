@@ -35,7 +35,7 @@ export function limitRenegotiation(socket: TLSSocket): void {
   const handle = tlsHandshakesOf(socket);
   if (handle === undefined) return;
   const ended = (why: EndlessTlsError): void => endLater(socket, why);
-  handle.onhandshakestart = bounded('connection/handshake-asked', boundOf('asks for TLS handshakes', ended), () => endLater(socket));
+  handle.onhandshakestart = bounded('connection/handshake-asked', boundOf('requests TLS handshakes', ended), () => endLater(socket));
   // Node.js also reports a refused handshake here, and would repeat everything that followed the first one.
   handle.onhandshakedone = () => {};
 }

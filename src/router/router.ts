@@ -221,7 +221,7 @@ class JoinedRouter implements Router, LinkHost {
   async renew(link: string, request: string): Promise<IssuedCertificate> {
     const opened = this.#configured.opened(link);
     if (opened === undefined)
-      throw new EarshotError('renew-no-link', `The link ${link} is not up, so its certificate cannot be renewed over it now.`);
+      throw new EarshotError('renew-no-link', `The link ${link} is not up, so its certificate cannot be renewed now.`);
     return requestRenewal((head, handler) => opened.request(head, handler), request);
   }
 
@@ -264,7 +264,7 @@ class JoinedRouter implements Router, LinkHost {
 
   connect(stream: Stream, asked: RequestHead, from: Peer, owner: string): StreamHandler {
     if (!isVia(asked.fields))
-      return refuse(stream, 400, 'http_request_error', `${VIA_FIELD} is malformed: it holds ids of sites, separated by one space`);
+      return refuse(stream, 400, 'http_request_error', `${VIA_FIELD} is malformed: it must have site IDs, separated by one space`);
     const head = { ...asked, fields: writeVia(asked.fields, from, this.#config.site.id) };
     const step = nextStep(head.fields[ROUTE_FIELD], this.self, this.#config.edge, from.site);
     const revoked = hasRevocations(this.#revoked) ? revokedOf({ ...from, path: pathOf(head.fields) }, this.#revoked) : undefined;
@@ -275,7 +275,7 @@ class JoinedRouter implements Router, LinkHost {
     }
     if (from.confined === true && passedOthers(asked.fields, from)) {
       this.relayed.failed += 1;
-      return refuse(stream, 502, 'http_request_error', 'an edge site carries nothing between others');
+      return refuse(stream, 502, 'http_request_error', 'an edge site does not forward connections between other sites');
     }
     // An admitted peer can request any text as a key, up to the size limit of fields.
     const whose = { owner, key: printableAscii(head.authority, LONGEST_TEXT) };
@@ -351,7 +351,7 @@ class JoinedRouter implements Router, LinkHost {
     },
     onSilence: (link: Link): void => {
       const { isSilent, silentSince } = link;
-      this.#linkLog.of(link.owner).info({ ...linkFields(link), silentSince }, isSilent ? 'link silent' : 'link is silent no more');
+      this.#linkLog.of(link.owner).info({ ...linkFields(link), silentSince }, isSilent ? 'link silent' : 'link is no longer silent');
       this.#feed.up(link);
       this.#configured.linkSilence(link);
       this.changed();

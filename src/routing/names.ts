@@ -70,7 +70,7 @@ export function readRouterId(cursor: ByteCursor, what: string): RouterId {
   cursor.bytes.copy(written, SITE_ID_LENGTH + 1, name, name + size);
   const id = written.toString('latin1', 0, SITE_ID_LENGTH + 1 + size);
   if (isLabel(routerOf(id))) return id;
-  throw new RoutingError('routing-message', `A ${what} names a router ${quoted(routerOf(id))}, which no router can be named.`);
+  throw new RoutingError('routing-message', `A ${what} names a router ${quoted(routerOf(id))}, which is not a valid name of a router.`);
 }
 
 const SLASH = 0x2f;

@@ -94,7 +94,7 @@ export function readHead(bytes: Buffer): ReadHead {
   const publicKey = cursor.take(PUBLIC_KEY_BYTES);
   const router = cursor.take(cursor.number(1)).toString('latin1');
   if (!isLabel(router))
-    throw new RoutingError('routing-message', `A record names a router ${quoted(router)}, which no router can be named.`);
+    throw new RoutingError('routing-message', `A record names a router ${quoted(router)}, which is not a valid name of a router.`);
   const epoch = cursor.number(6);
   const counter = cursor.number(4);
   const part = cursor.number(2);
@@ -275,6 +275,6 @@ function readKey(value: ByteCursor): KeyCount {
 function checked(bytes: Buffer, allowed: (text: string) => boolean): string {
   const text = bytes.toString('utf8');
   if (!isUtf8(bytes) || !allowed(text))
-    throw new RoutingError('routing-message', 'A text in a record is too long, not UTF-8, or has characters that it may not have.');
+    throw new RoutingError('routing-message', 'A text in a record is too long, not UTF-8, or has invalid characters.');
   return text;
 }

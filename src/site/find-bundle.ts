@@ -24,7 +24,7 @@ export function findBundle(material: Material, name: string, use: BundleUse, res
     return { problems: [secretAwaited(resource, FIELD, name)] };
   }
   if (reason === undefined && bundle === undefined) {
-    const message = `there is no TLS bundle named ${quoted(name)}; ${advice ?? `put ${files[use]} into ${bundleLocation(name)}`}.`;
+    const message = `the TLS bundle ${quoted(name)} does not exist; ${advice ?? `put ${files[use]} into ${bundleLocation(name)}`}.`;
     return {
       problems: [{ ...errorIn(resource, FIELD, 'tls-missing', message), beginning: `TLS credentials secret ${quoted(name)} not found` }],
     };
@@ -50,7 +50,7 @@ export function secretAwaited(resource: ResourceKey, field: string, name: string
 function standingIn(problem: ResourceProblem, { until }: LastValid, use: BundleUse): ResourceProblem {
   const what = use === 'trust' ? 'ca.crt' : 'certificate';
   const day = new Date(until).toISOString().slice(0, 10);
-  const message = `${sentence(problem.message)} Until then the last valid ${what}, good until ${day}, is used.`;
+  const message = `${sentence(problem.message)} Until then the last valid ${what} is used, until ${day}.`;
   return { ...problem, severity: 'error', message, runs: true };
 }
 

@@ -31,7 +31,7 @@ export const SETTING = {
 
 /** Limits of a link's silence in milliseconds. Below the minimum, pings are too rare to distinguish silence from an idle link. */
 const [LEAST_SILENCE, MOST_SILENCE] = [500, 3_600_000];
-const SILENCE_WANTED = 'a length of time from 500ms to 1h, such as 10s or 1m30s';
+const SILENCE_WANTED = 'a duration from 500ms to 1h, such as 10s or 1m30s';
 
 const any: Setting = {};
 const onKubernetes: Setting = { on: 'kubernetes' };
@@ -42,7 +42,7 @@ const settingsOf: { readonly [K in Kind]?: Readonly<Record<string, Setting>> } =
   Site: {
     [SETTING.priorRevisions]: { wanted: 'a whole number of earlier certificates', isValid: isCount },
     [SETTING.unmarked]: oneOf('allow', 'refuse'),
-    [SETTING.linkLifetime]: { wanted: 'a length of time from 10s, such as 720h', isValid: isLifetime },
+    [SETTING.linkLifetime]: { wanted: 'a duration of at least 10s, such as 720h', isValid: isLifetime },
     [SETTING.suspectAfter]: { wanted: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
     [SETTING.deadAfter]: { wanted: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
     [SETTING.networks]: onMachines,
@@ -89,14 +89,14 @@ function whyWithoutEffect(
 ): string | undefined {
   if (setting === undefined) {
     const advice = didYouMean(name, known);
-    if (advice !== '') return `is not known here and has no effect${advice}`;
-    return `is not known here and has no effect; ${known.length === 0 ? 'this kind has no settings' : `known are ${known.join(', ')}`}`;
+    if (advice !== '') return `is unknown and has no effect${advice}`;
+    return `is unknown and has no effect; ${known.length === 0 ? 'this kind has no settings' : `known settings are ${known.join(', ')}`}`;
   }
   if (setting.on !== undefined && setting.on !== platform) {
     return `has no effect ${platform === 'machine' ? 'without a cluster' : 'on Kubernetes'}; remove it.`;
   }
   if (setting.isValid === undefined || setting.isValid(value)) return undefined;
-  return `${quoted(value)} is not ${setting.wanted ?? 'usable'}, so the default holds.`;
+  return `${quoted(value)} is not ${setting.wanted ?? 'usable'}, so the default applies.`;
 }
 
 function oneOf(...words: readonly string[]): Setting {

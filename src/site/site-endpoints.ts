@@ -83,6 +83,6 @@ function forwardedHosts(access: Access, { addresses }: Extract<Reach, { readonly
 
 /** Says that no other site reaches this one at the host, and at which hosts they do. */
 export function unreachableText(host: string, known: readonly string[] = []): string {
-  const others = known.length === 0 ? '' : `; there is ${known.map((each) => printable(each)).join(', ')}`;
-  return `Other sites do not reach this one by ${quoted(host)}${others}.`;
+  const others = known.length === 0 ? '' : `; it has ${known.map((each) => printable(each)).join(', ')}`;
+  return `This site has no address ${quoted(host)} for other sites${others}.`;
 }

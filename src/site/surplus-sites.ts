@@ -12,7 +12,7 @@ export function surplusSiteProblem(surplus: Site, active: Site): ResourceProblem
     resource: keyOf(surplus),
     severity: 'error',
     code: 'second-site',
-    message: `${BEGINNING} (${nameOf(active)}), and a namespace is one site; delete one of the two.`,
+    message: `${BEGINNING} (${nameOf(active)}), and a namespace can have one Site; delete one of the two.`,
   };
 }
 

@@ -13,7 +13,7 @@ export type HandlerName = `${Part}/${string}`;
 
 const internalErrors = counter(
   'earshot_internal_errors_total',
-  'Errors that nobody expected, by the part that each ended. Each is a fault of this program: please report it.',
+  'Unexpected errors, by the part that each ended. Each is a bug of this program: please report it.',
   ['part'],
 );
 
@@ -39,7 +39,7 @@ export function reportInternalError(name: HandlerName, error: unknown): void {
   const slash = name.indexOf('/');
   internalErrors.inc({ part: name.slice(0, slash) });
   log ??= new RateLimitedLog(createLogger({ level: 'error', component: 'earshot' }));
-  log.error({ part: name.slice(0, slash), handler: name.slice(slash + 1), error }, 'unexpected error: a fault of this program');
+  log.error({ part: name.slice(0, slash), handler: name.slice(slash + 1), error }, 'unexpected error: a bug of this program');
   seam.seen?.(error, name);
 }
 

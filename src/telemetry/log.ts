@@ -28,7 +28,7 @@ export function createLogger(options: { readonly level: LogLevel; readonly compo
     },
     { write: (line: string) => destination.write(formatLine(line, format)) },
   );
-  destination.onResumed = (lines) => log.warn({ lines }, `${lines} lines are missing here: standard output took none for a while`);
+  destination.onResumed = (lines) => log.warn({ lines }, `${lines} lines are missing here: standard output was blocked`);
   return log;
 }
 

@@ -51,7 +51,7 @@ export function duration<L extends string>(name: string, help: string, labelName
  * at each scrape, so that an idle process stays idle.
  */
 export function registerProcessMetrics(version: string): void {
-  gauge('earshot_build_info', 'Always 1: the versions of the program and of Node.js.', ['version', 'node'], (made) =>
+  gauge('earshot_build_info', 'Always 1: versions of the program and of Node.js.', ['version', 'node'], (made) =>
     made.set({ version, node: process.version }, 1),
   );
   const startTime = Date.now() / 1000 - process.uptime();
@@ -60,11 +60,11 @@ export function registerProcessMetrics(version: string): void {
   gauge('nodejs_heap_size_used_bytes', 'Process heap size used from Node.js in bytes.', [], (made) =>
     made.set(process.memoryUsage().heapUsed),
   );
-  gauge('earshot_log_bytes_waiting', 'Bytes of log lines that standard output does not take, or not yet.', [], (made) =>
+  gauge('earshot_log_bytes_waiting', 'Bytes of log lines that wait for standard output.', [], (made) =>
     made.set(destinationInUse()?.waiting ?? 0),
   );
   let dropped = 0;
-  counter('earshot_log_lines_dropped_total', 'Log lines that nobody will see, as standard output took none for too long.', [], (made) => {
+  counter('earshot_log_lines_dropped_total', 'Log lines dropped because standard output was blocked for too long.', [], (made) => {
     const now = destinationInUse()?.dropped ?? 0;
     made.inc(now - dropped);
     dropped = now;

@@ -3,13 +3,13 @@ import { messageOf, type Logger } from './log.ts';
 import { counter, duration, gauge } from './metrics.ts';
 
 const reconciles = counter('earshot_reconciles_total', 'Reconciles by queue and outcome.', ['queue', 'outcome']);
-const seconds = duration('earshot_reconcile_duration_seconds', 'How long a reconcile took.', ['queue']);
+const seconds = duration('earshot_reconcile_duration_seconds', 'Duration of reconciles.', ['queue']);
 const queues = new Map<string, QueueSize>();
 
-gauge('earshot_queue_depth', 'Keys that wait for a place in a work queue.', ['queue'], (made) => {
+gauge('earshot_queue_depth', 'Keys that wait for a free worker of a work queue.', ['queue'], (made) => {
   for (const [queue, { depth }] of queues) made.set({ queue }, depth);
 });
-gauge('earshot_queue_delayed', 'Keys that wait for their time: backoff, or a later look.', ['queue'], (made) => {
+gauge('earshot_queue_delayed', 'Keys that wait for a later reconcile: backoff, or a scheduled one.', ['queue'], (made) => {
   for (const [queue, { delayed }] of queues) made.set({ queue }, delayed);
 });
 

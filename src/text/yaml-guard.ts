@@ -86,8 +86,7 @@ class TokenCounts {
     if ((token === '---' || token === '...') && !this.#isScalar) this.#ofDocument = 0;
     this.#isScalar = token === SCALAR_FOLLOWS;
     this.#ofDocument += 1 + (token.length > 1 ? partsIn(token) : 0);
-    if (this.#ofDocument > this.#mostOfDocument)
-      return 'the resource has too many parts; leave out what it does not need, such as a status';
+    if (this.#ofDocument > this.#mostOfDocument) return 'the resource has too many parts; remove unneeded parts, such as a status';
     if (token[0] === '\n' || token[0] === '\r') {
       this.#inLine = 0;
       if (this.#flowDepth === 0) this.#keysInLine = 0;

@@ -95,7 +95,7 @@ function repeatedKey(root: ParsedNode): YamlTrouble | undefined {
       if ('value' in key) {
         const name = String(key.value);
         if (seen.has(name)) {
-          const message = `the key ${quoted(name)} stands there twice; remove one.`;
+          const message = `the key ${quoted(name)} occurs twice; remove one.`;
           return { offset: key.range[0], kind: 'duplicate key', message };
         }
         seen.add(name);

@@ -55,7 +55,10 @@ function isDnsName(name: string): boolean {
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
   if (address.includes('%')) {
-    throw new CertificateError('bad-argument', `host ${address} has a zone: it holds on one machine only, so a certificate cannot name it`);
+    throw new CertificateError(
+      'bad-argument',
+      `host ${address} has a zone: it is valid on one machine only, so a certificate cannot contain it`,
+    );
   }
   return Buffer.from(
     groupsOf(address)

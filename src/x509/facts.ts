@@ -38,8 +38,8 @@ export function readCertificates(pem: string, where: string): readonly [ReadCert
     .map(({ der, line }) => readCertificate(der, `${where}: the certificate that begins in line ${line}`));
   if (first !== undefined) return [first, ...rest];
   const others = [...new Set(blocks.map(({ label }) => label))].slice(0, 3);
-  const holds = others.length === 0 ? 'it has no line "-----BEGIN CERTIFICATE-----"' : `it holds a ${others.join(' and a ')}`;
-  throw new CertificateError('tls-no-cert', `${where} holds no certificate: ${holds}`);
+  const holds = others.length === 0 ? 'it has no line "-----BEGIN CERTIFICATE-----"' : `it contains a ${others.join(' and a ')}`;
+  throw new CertificateError('tls-no-cert', `${where} contains no certificate: ${holds}`);
 }
 
 function blocksOf(pem: string, where: string): ReturnType<typeof readPem> {

@@ -152,7 +152,7 @@ export function weaknessOf(key: KeyObject): string | undefined {
         ? `an RSA key whose public exponent has ${publicExponent.toString(2).length} bits (32 is the most)`
         : undefined;
     case 'ec':
-      return strongCurves.has(namedCurve) ? undefined : `a key on the curve ${namedCurve} (P-256, P-384 and P-521 will do)`;
+      return strongCurves.has(namedCurve) ? undefined : `a key on the curve ${namedCurve} (use P-256, P-384 or P-521)`;
     case 'ed25519':
     case 'ed448':
       return undefined;

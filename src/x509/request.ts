@@ -57,7 +57,7 @@ export function checkRequest(pem: string): CheckedRequest {
   const weakness = weaknessOf(publicKey);
   if (weakness !== undefined) throw new CertificateError('tls-weak', `the certificate request has ${weakness}`);
   if (!isSignedBy(parts, publicKey)) {
-    throw new CertificateError('request-malformed', 'the certificate request is not signed by its own key; make a new one');
+    throw new CertificateError('request-malformed', 'the certificate request is not signed by its own key; create a new one');
   }
   const commonName = readName(parts.subject);
   return { publicKey, ...(commonName === undefined ? {} : { commonName }) };
@@ -68,7 +68,7 @@ function isSignedBy(parts: RequestParts, publicKey: KeyObject): boolean {
   if (hash === undefined) {
     throw new CertificateError(
       'tls-weak',
-      `the certificate request is signed by the algorithm ${parts.signatureAlgorithm}, which is not taken (SHA-256 or better)`,
+      `the certificate request is signed by the algorithm ${parts.signatureAlgorithm}, which is not accepted (use SHA-256 or better)`,
     );
   }
   try {

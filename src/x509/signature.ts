@@ -33,7 +33,7 @@ export function algorithmFor(key: KeyObject): SignatureAlgorithm {
   }
   throw new CertificateError(
     'tls-weak',
-    `a key of the kind ${key.asymmetricKeyType ?? 'unknown'} cannot sign: take ECDSA P-256, P-384, P-521, Ed25519 or RSA`,
+    `a key of the kind ${key.asymmetricKeyType ?? 'unknown'} cannot sign: use ECDSA P-256, P-384, P-521, Ed25519 or RSA`,
   );
 }
 

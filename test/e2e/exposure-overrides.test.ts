@@ -10,17 +10,17 @@ const protectedFields: readonly { readonly name: string; readonly override: Read
   {
     name: 'name',
     override: { metadata: { name: 'another' } },
-    note: /serviceOverrides\.metadata\.name is what the Service is found by; it is left out/,
+    note: /serviceOverrides\.metadata\.name identifies the Service; it is ignored/,
   },
   {
     name: 'namespace',
     override: { metadata: { namespace: 'kube-system' } },
-    note: /serviceOverrides\.metadata\.namespace is what the Service is found by/,
+    note: /serviceOverrides\.metadata\.namespace identifies the Service/,
   },
   {
     name: 'owner',
     override: { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x' }] } },
-    note: /ownerReferences ties the Service to its Listener; it is left out/,
+    note: /ownerReferences ties the Service to its Listener; it is ignored/,
   },
   { name: 'no-owner', override: { metadata: { ownerReferences: null } }, note: /^The ListenerClass and the Listener fit together\.$/ },
   {
@@ -31,14 +31,14 @@ const protectedFields: readonly { readonly name: string; readonly override: Read
   {
     name: 'status',
     override: { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } },
-    note: /serviceOverrides\.status is written by whoever provides the addresses/,
+    note: /serviceOverrides\.status is written by the provider of the addresses/,
   },
   {
     name: 'shape',
     override: { spec: 'NodePort', metadata: { labels: ['a'] } },
-    note: /metadata\.labels must be an object, not a list; .*serviceOverrides\.spec must be an object, not a single value; it is left out/,
+    note: /metadata\.labels must be an object, not a list; .*serviceOverrides\.spec must be an object, not a single value; it is ignored/,
   },
-  { name: 'kind', override: { kind: 'Deployment' }, note: /serviceOverrides\.kind is what the Service is found by/ },
+  { name: 'kind', override: { kind: 'Deployment' }, note: /serviceOverrides\.kind identifies the Service/ },
 ];
 
 describe('overrides that go too far', { timeout: 400_000, concurrency: 4 }, () => {
@@ -75,7 +75,7 @@ describe('overrides that go too far', { timeout: 400_000, concurrency: 4 }, () =
       objectOverrides: [{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, spec: { replicas: 3 } }],
     });
     const { message } = await namespace.condition('stranger', 'Accepted', 'True', 'AcceptedWithNotes');
-    assert.match(message, /objectOverrides\[0\] names apps\/v1 Deployment web, which is not built for this Listener; it is left out/);
+    assert.match(message, /objectOverrides\[0\] names apps\/v1 Deployment web, which does not belong to this Listener; it is ignored/);
   });
 
   it('a class that is changed to WithinClass takes back what overrides of its Listeners did, and the Accepted condition says what', async () => {
@@ -95,7 +95,7 @@ describe('overrides that go too far', { timeout: 400_000, concurrency: 4 }, () =
     assert.equal(spec?.ports?.[0]?.nodePort, undefined);
     const { message } = await namespace.condition('shared', 'Accepted', 'True', 'AcceptedWithNotes');
     for (const field of ['metadata.annotations["lb.example/public"]', 'spec.type', 'spec.externalIPs']) {
-      assert.ok(message.includes(`objectOverrides[0].${field} is for the ListenerClass to decide`), message);
+      assert.ok(message.includes(`objectOverrides[0].${field} is decided by the ListenerClass`), message);
     }
   });
 });

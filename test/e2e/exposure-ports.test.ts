@@ -43,7 +43,7 @@ const rows: readonly {
       { name: 'http', port: 8080 },
     ],
     exposed: { http: '8080/TCP', 'port-80': '80/TCP' },
-    note: /two ports are called http; TCP 80 is exposed as port-80/,
+    note: /two ports have the name http; TCP 80 is exposed as port-80/,
   },
   {
     name: 'one-name-protocols',
@@ -53,7 +53,7 @@ const rows: readonly {
       { name: 'dns', port: 53, protocol: 'TCP' },
     ],
     exposed: { dns: '53/TCP', 'port-53': '53/UDP' },
-    note: /two ports are called dns; UDP 53 is exposed as port-53/,
+    note: /two ports have the name dns; UDP 53 is exposed as port-53/,
   },
   {
     name: 'no-name',

@@ -33,7 +33,7 @@ const refused: readonly {
     spec: { ports: PORTS },
     classSpec: { serviceType: 'OpenShiftRoute' },
     reason: 'UnsupportedServiceType',
-    message: /serviceType OpenShiftRoute, which this version does not serve; use NodePort, LoadBalancer or ClusterIP/,
+    message: /serviceType OpenShiftRoute, which this version does not support; use NodePort, LoadBalancer or ClusterIP/,
   },
   {
     name: 'dotted.name',
@@ -108,7 +108,7 @@ describe('bad input', { timeout: 400_000, concurrency: 4 }, () => {
     await namespace.patch(API, 'Listener', 'turns-bad', { spec: { ports: [{ name: 'HTTP', port: 80 }] } });
     await namespace.condition('turns-bad', 'Accepted', 'False', 'ServiceRejected');
     const { message } = await namespace.condition('turns-bad', 'Ready', 'False', 'NotAccepted');
-    assert.match(message, /The addresses are those of the Service as it was before/);
+    assert.match(message, /The addresses belong to the Service before its last change/);
     const bad = await namespace.untilListener(
       'turns-bad',
       'to be looked at',

@@ -24,10 +24,10 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
     assert.match(
       message,
       new RegExp(
-        `Service ${namespace.name}/foreign exists and was not made for this Listener.*Rename the Listener, or delete that Service`,
+        `Service ${namespace.name}/foreign exists and was not created for this Listener.*Rename the Listener, or delete that Service`,
       ),
     );
-    await namespace.event({ kind: 'Listener', name: 'foreign' }, /was not made for this Listener/);
+    await namespace.event({ kind: 'Listener', name: 'foreign' }, /was not created for this Listener/);
     // A change of the Listener makes the controller look again, and leave it alone again.
     await namespace.patch(API, 'Listener', 'foreign', { spec: { ports: [{ name: 'http', port: 8081 }] } });
     const listener = await namespace.untilListener(
@@ -58,7 +58,7 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
     });
     await namespace.exposed('adopted', { serviceType: 'ClusterIP' });
     const { message } = await namespace.condition('adopted', 'Ready', 'False', 'ServiceNotOwned');
-    assert.match(message, /belongs to ConfigMap parent, so it is left alone/);
+    assert.match(message, /belongs to ConfigMap parent, so it is not changed/);
     assert.equal((await namespace.service('adopted')).metadata.resourceVersion, theirs.metadata.resourceVersion);
   });
 
@@ -141,7 +141,7 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
     });
     await namespace.remove('v1', 'Service', 'finalized');
     const { message } = await namespace.condition('finalized', 'Ready', 'False', 'ServiceBeingReplaced');
-    assert.match(message, /is being deleted and is created again when it is gone\. It waits for the finalizer example\.com\/cleanup/);
+    assert.match(message, /is being deleted and is created again after that\. It waits for the finalizer example\.com\/cleanup/);
     await namespace.event({ kind: 'Listener', name: 'finalized' }, /the finalizer example\.com\/cleanup/);
     await namespace.patch('v1', 'Service', 'finalized', { metadata: { finalizers: null } });
     await namespace.untilService('finalized', 'to be another one', (service) => service.metadata.uid !== metadata.uid);

@@ -92,7 +92,7 @@ describe('a node that is deleted', { timeout: 580_000 }, () => {
     assert.notDeepEqual(now.addresses, released.addresses);
     assert.notEqual((await namespace.claim(listenerOf('released-0'))).metadata.uid, releasedClaim.metadata.uid);
     const about = { kind: 'PersistentVolumeClaim', name: listenerOf('released-0') };
-    await namespace.event(about, new RegExp(`Node ${lost} was deleted, so its address is given up`));
+    await namespace.event(about, new RegExp(`Node ${lost} was deleted, so its address is released`));
     await eventually(
       'the volume of the lost node to be gone',
       async () => (await cluster.api.find(`/api/v1/persistentvolumes/${releasedClaim.spec?.volumeName}`)) === undefined,

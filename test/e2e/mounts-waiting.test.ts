@@ -44,13 +44,10 @@ describe('a listener volume that cannot be mounted yet', { timeout: 400_000, con
     await assertRunsSoon('no-listener', 'appears');
   });
 
-  it('of a claim that does not say what to expose says so in an event, and is mounted soon after it does', async () => {
+  it('of a claim that names nothing to expose says so in an event, and is mounted soon after it does', async () => {
     const className = await namespace.class('said', { serviceType: 'ClusterIP' });
     await namespace.create(claim('unsaid', {}), pod('unsaid', { volumes: { listener: 'unsaid' }, ports: CONTAINER_PORTS }));
-    await namespace.event(
-      { kind: 'PersistentVolumeClaim', name: 'unsaid' },
-      /unsaid does not say what to expose: give it .* the annotation/,
-    );
+    await namespace.event({ kind: 'PersistentVolumeClaim', name: 'unsaid' }, /unsaid names nothing to expose: give it .* the annotation/);
     await namespace.patch('v1', 'PersistentVolumeClaim', 'unsaid', { metadata: { annotations: byClass(className) } });
     await assertRunsSoon('unsaid', 'unsaid');
   });
@@ -112,7 +109,7 @@ describe('a listener volume that cannot be mounted yet', { timeout: 400_000, con
     await namespace.create(pod('taken', { volumes: { listener: byClass(className) }, ports: CONTAINER_PORTS }));
     await namespace.event(
       { kind: 'Pod', name: 'taken' },
-      /taken-listener exists and was not made for this volume\. Rename the claim, or mount that Listener with the annotation/,
+      /taken-listener exists and was not created for this volume\. Rename the claim, or mount that Listener with the annotation/,
     );
     const { metadata, spec } = await namespace.ready('taken-listener');
     assert.equal(metadata.generation, theirs.metadata.generation);
@@ -151,7 +148,7 @@ describe('a listener volume that cannot be mounted yet', { timeout: 400_000, con
     await tight.create(pod('limited', { volumes, ports: CONTAINER_PORTS }));
     await tight.event(
       { kind: 'Pod', name: 'limited' },
-      /listener volume waits: The API server refuses what this volume needs: .*exceeded quota: none/,
+      /listener volume waits: The API server refuses an object that this volume needs: .*exceeded quota: none/,
     );
     const { metadata } = await tight.podListeners('limited');
     // The node may ask for one volume a moment after the other.
@@ -180,7 +177,7 @@ describe('a claim that can never be a listener volume', { timeout: 400_000 }, ()
     {
       name: 'neither',
       annotations: {},
-      message: /does not say what to expose: give it .*the annotation .*\/listener-class .*or .*\/listener-name/,
+      message: /names nothing to expose: give it .*the annotation .*\/listener-class .*or .*\/listener-name/,
     },
     { name: 'both', annotations: { ...byClass('a'), ...byListener('b') }, message: /has both annotations, .* remove one of them/ },
     { name: 'path', annotations: byListener('../x'), message: /listener-name.*"\.\.\/x"/ },
@@ -188,11 +185,7 @@ describe('a claim that can never be a listener volume', { timeout: 400_000 }, ()
     { name: 'capitals', annotations: byListener('Kafka'), message: /listener-name.*"Kafka"/ },
     { name: 'empty', annotations: byListener(''), message: /listener-name/ },
     { name: 'long', annotations: byListener('n'.repeat(253)), message: /Listener .*\/n{253} does not exist/ },
-    {
-      name: 'longer',
-      annotations: byListener('n'.repeat(300)),
-      message: /listener-name holds "n{79}…", which is not the name of an object/,
-    },
+    { name: 'longer', annotations: byListener('n'.repeat(300)), message: /listener-name is "n{79}…", which is not the name of an object/ },
     { name: 'control', annotations: byListener('a\nb'), message: /listener-name.*"a\\nb"/ },
   ];
 

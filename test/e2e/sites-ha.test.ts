@@ -48,7 +48,7 @@ describe('sites with two routers each', { timeout: 300_000 }, () => {
     await withoutLinks(east, pod, () =>
       eventually('what both Links say', async () => {
         const said = await messages();
-        return said.every((message) => message.startsWith(`True OK; the router ${name} does not have it: `));
+        return said.every((message) => message.startsWith(`True OK; the router ${name} does not have this link: `));
       }),
     );
     await eventually('both Links to be whole', async () => (await messages()).every((message) => message === 'True OK'));

@@ -87,7 +87,7 @@ function contestIn(said: ReadonlyMap<string, { readonly message: string }>): rea
   return CONTEST.exec(said.get('Accepted')?.message ?? '')?.slice(0, 1) ?? [];
 }
 
-export const CONTEST = /Service \S+ is changed back by .*/;
+export const CONTEST = /Service \S+ is reverted by .*/;
 
 /** As the played API server does (admission.ts). */
 function isRefused(service: Service): boolean {

@@ -73,7 +73,7 @@ test('what is no resource file is named in the problems and the log, and nothing
     large: /large\.yaml[^]*bytes/,
     bytes: /bytes\.yaml[^]*UTF-8/,
     directory: /directory\.yaml[^]*is a directory/,
-    pipe: /pipe\.yaml[^]*no regular file/,
+    pipe: /pipe\.yaml[^]*not a regular file/,
     zero: /zero\.yaml/,
     outside: /outside\.yaml[^]*outside/,
     circle: /circle\.yaml/,
@@ -180,7 +180,7 @@ test('bundles that are no files, or may not be read, are named at the resources 
   for (const bundle of bundles) {
     // A listener may be read before its bundle is, and say first that there is none.
     const isNamed = ({ status, message = '' }: Status): boolean =>
-      status === 'Error' && /tls\.(key|crt)|cannot be read/.test(message) && !/there is no TLS bundle/.test(message);
+      status === 'Error' && /tls\.(key|crt)|cannot be read/.test(message) && !/TLS bundle .* does not exist/.test(message);
     const { message = '' } = await site.waitFor('Listener', bundle, isNamed);
     assert.ok(message.length < 1_000);
   }

@@ -38,7 +38,7 @@ interface Attack {
 
 const attacks: readonly Attack[] = [
   { name: 'garbage-for-tls', ended: /^closed$/, reason: 'tls-failed' },
-  { name: 'garbage-for-http2', ended: /^goaway 1: .*no preface/, reason: 'protocol' },
+  { name: 'garbage-for-http2', ended: /^goaway 1: .*not the connection preface/, reason: 'protocol' },
   { name: 'truncated-frame', ended: /^goaway 4: |^goaway 2: .*silent|^closed$/, reason: 'silent' },
   { name: 'oversized-frame', ended: /^goaway 6: .*over our limit/, reason: 'protocol' },
   { name: 'continuation-flood', ended: /^goaway 11: .*header block/, reason: 'protocol' },
@@ -144,7 +144,7 @@ test('whatever a peer does at the access port, others are unharmed, and what it 
       }
     });
   }
-  const { refused, cut } = { refused: lines(east, 'peer refused'), cut: lines(east, 'connection of a peer cut off') };
+  const { refused, cut } = { refused: lines(east, 'peer refused'), cut: lines(east, 'connection of a peer closed') };
   assert.ok(
     refused.some((line) => line.includes('tls-no-cert')) && refused.some((line) => line.includes('tls-foreign-ca')),
     'refusals are in the log',

@@ -191,7 +191,7 @@ const siteSteps: readonly Step[] = [
       const lasts = async (seconds: number): Promise<boolean> =>
         (await host.attempt(['openssl', 'x509', '-noout', '-checkend', String(seconds), '-in', file])).code === 0;
       assert.deepEqual([await lasts(3300), await lasts(3700)], [true, false]);
-      await west.waitFor('AccessGrant', 'guest', ({ message = '' }) => /all its redemptions are used/.test(message), SOON);
+      await west.waitFor('AccessGrant', 'guest', ({ message = '' }) => /all its redemptions are used up/.test(message), SOON);
       await west.apply(manifest('AccessGrant', 'guest', { redemptionsAllowed: 3 }));
       await west.waitFor('AccessGrant', 'guest', ({ message = '' }) => message === 'OK', SOON);
       await east.remove('AccessToken', 'back');

@@ -90,7 +90,7 @@ async function greed(t: TestContext, limited: SiteOptions): Promise<void> {
   assert.deepEqual(failuresOf(requests.results), [], 'others are unharmed');
   assert.ok(most * 1e6 < LIMIT * MIB, `${most} MB`);
   assert.ok((await east.metric('earshot_router_memory_refused_total')) > 0, 'it was refused');
-  assert.match(east.process.output, new RegExp(`refused: site ${GREEDY_SITE} holds its share`));
+  assert.match(east.process.output, new RegExp(`refused: site ${GREEDY_SITE} has used up its memory quota`));
   assert.equal(await west.metric('earshot_router_links'), 1);
 }
 

@@ -14,7 +14,7 @@ test('a closed port shows at its connector and at the listener of another site w
   await east.waitFor('Connector', 'web', 'Pending');
   assert.match((await east.status('Connector', 'web'))?.message ?? '', /^Connection refused: nothing is listening at 127\.0\.0\.1:7100\./);
   const told = await west.waitFor('Listener', 'web', ({ status }) => status === 'Pending');
-  assert.match(told.message ?? '', /no server that it leads to takes connections: see `earshot connector status` at east/);
+  assert.match(told.message ?? '', /its servers refuse connections: see `earshot connector status` at east/);
   assert.deepEqual(
     told.conditions?.map(({ type, status }) => `${type} ${status}`),
     ['Configured True', 'Matched True', 'Ready False'],

@@ -76,7 +76,7 @@ describe('state', { concurrency: 2 }, () => {
     await east.remove('Connector', 'web');
     await eventually('a closed port', async () => (await page(8081)) === '');
     await eventually('word of it in the log', () =>
-      /cannot be written \(ENOSPC\): the disk is full, free some space; the write is retried/.test(west.process.output),
+      /cannot be written \(ENOSPC\): the disk is full; free some space; the write is retried/.test(west.process.output),
     );
     assert.equal(await west.metric('earshot_status_files_unwritable', { files: 'statuses' }), 1);
     await east.apply(connector('web', '127.0.0.1', 80));

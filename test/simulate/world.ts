@@ -348,7 +348,7 @@ export class World {
         const error = typeof fields === 'string' ? undefined : fields['error'];
         const told = error instanceof Error ? `${text}: ${error.message}` : text;
         this.#trace(`site-${index}`, `${level} ${told}`);
-        if (plan.slowPaths !== undefined && this.isPeaceful && /Nothing arrived from the peer/.test(JSON.stringify(fields)))
+        if (plan.slowPaths !== undefined && this.isPeaceful && /The peer sent nothing/.test(JSON.stringify(fields)))
           this.faults.push(`site-${index} gave a connection up that a slow path had kept: ${JSON.stringify(fields)}`);
         // Whatever its clients do, no honest router finds fault with another's frames.
         if (/ENHANCE_YOUR_CALM|(PROTOCOL|FLOW_CONTROL|FRAME_SIZE|COMPRESSION)_ERROR/.test(JSON.stringify(fields)))

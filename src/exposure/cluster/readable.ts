@@ -42,7 +42,7 @@ export function findUnreadable({ spec }: PodListeners): string | undefined {
 
 /** Message for users: which object is unreadable, why, and what to do. */
 export function unreadableText(what: string, reason: string): string {
-  return `${what} was written under other definitions and cannot be read: ${reason}. Correct the field.`;
+  return `${what} does not match the current definitions: ${reason}. Correct the field.`;
 }
 
 function problemIn(shape: Structural, value: unknown, path: string): string | undefined {

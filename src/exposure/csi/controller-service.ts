@@ -89,11 +89,11 @@ async function findClaim(
   if (name === '' || namespace === '') {
     throw new CsiError(
       'csi-request',
-      `The request does not say which claim the volume is for (${CLAIM_NAMESPACE_PARAMETER}, ${CLAIM_NAME_PARAMETER}): ` +
+      `The request does not name the claim of the volume (${CLAIM_NAMESPACE_PARAMETER}, ${CLAIM_NAME_PARAMETER}): ` +
         'run external-provisioner with --extra-create-metadata.',
     );
   }
-  if (!isResourceName(name) || !isResourceName(namespace)) throw new CsiError('csi-request', 'The name of the claim is not one.');
+  if (!isResourceName(name) || !isResourceName(namespace)) throw new CsiError('csi-request', 'The name of the claim is invalid.');
   const claim = await client.find(persistentVolumeClaims, { namespace, name }, { signal });
   if (claim === undefined) throw new CsiError('claim-not-found', `PersistentVolumeClaim ${namespace}/${name} does not exist.`);
   return claim;

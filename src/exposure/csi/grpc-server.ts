@@ -130,7 +130,7 @@ export class GrpcServer {
     try {
       const answer =
         method === undefined
-          ? { status: Status.UNIMPLEMENTED, message: `There is no method ${headers[':path']}.` }
+          ? { status: Status.UNIMPLEMENTED, message: `The method ${headers[':path']} does not exist.` }
           : await this.#answer(method, stream, { signal: ended.signal, deadline, id: (this.#lastId += 1) });
       if (answer instanceof Uint8Array) succeed(stream, answer);
       else refuse(stream, answer);
@@ -149,7 +149,7 @@ export class GrpcServer {
     try {
       request = method.decode(message.bytes);
     } catch {
-      return { status: Status.INTERNAL, message: `The request is no message of ${method.name}.` };
+      return { status: Status.INTERNAL, message: `The request is not a message of ${method.name}.` };
     }
     return this.#around({ ...context, method: method.name, request }, () => method.handle(request, context));
   }
@@ -166,7 +166,7 @@ function readAll(stream: ServerHttp2Stream, limit: number): Promise<Buffer | und
       else resolve(undefined);
     });
     stream.once('end', () => resolve(Buffer.concat(chunks)));
-    stream.once('close', () => reject(new Error('The request ended in its middle.')));
+    stream.once('close', () => reject(new Error('The request is incomplete.')));
   });
 }
 

@@ -14,8 +14,8 @@ export function frame(message: Uint8Array): Buffer {
 /** The single message of a unary request. Undefined stands for a request that is too long. */
 export function unframe(body: Buffer | undefined): { readonly bytes: Uint8Array } | Refusal {
   if (body === undefined) return { status: Status.RESOURCE_EXHAUSTED, message: 'The request is too long.' };
-  if (body.length < PREFIX) return { status: Status.INTERNAL, message: 'The request holds no message.' };
-  if (body[0] !== 0) return { status: Status.UNIMPLEMENTED, message: 'The request is compressed; only identity is understood.' };
+  if (body.length < PREFIX) return { status: Status.INTERNAL, message: 'The request contains no message.' };
+  if (body[0] !== 0) return { status: Status.UNIMPLEMENTED, message: 'The request is compressed; only identity is supported.' };
   if (body.readUInt32BE(1) !== body.length - PREFIX) return { status: Status.INTERNAL, message: 'The request is not exactly one message.' };
   return { bytes: body.subarray(PREFIX) };
 }

@@ -75,7 +75,7 @@ function checkNode(object: PodListeners | undefined, nodeName: string, name: str
   throw new CsiError(
     'not-on-this-node',
     `PodListeners ${name} belongs to node ${other}, but the pod is on ${nodeName}. A pod never moves, so that object is ` +
-      'wrong: delete it, and the mount goes on.',
+      'wrong: delete it, and the mount continues.',
   );
 }
 

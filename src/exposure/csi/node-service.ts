@@ -79,7 +79,10 @@ class Mounts {
   constructor(options: NodeServiceOptions) {
     this.#options = options;
     this.#uses = new VolumeUses(options.requests.view, options.published);
-    this.#stopping = reasoned(options.signal, new CsiError('csi-not-ready', 'The driver stops; the mount goes on with its successor.'));
+    this.#stopping = reasoned(
+      options.signal,
+      new CsiError('csi-not-ready', 'The driver is stopping; the next driver process continues the mount.'),
+    );
   }
 
   async publish(request: PublishRequest, caller: CallContext): Promise<void> {
@@ -118,7 +121,7 @@ class Mounts {
   }
 
   unpublish(target: Target): void {
-    for (const end of this.#waiting.get(target.path) ?? []) end.abort(new CsiError('csi-superseded', 'The volume is taken away again.'));
+    for (const end of this.#waiting.get(target.path) ?? []) end.abort(new CsiError('csi-superseded', 'The volume is being unmounted.'));
     this.#uses.unpublish(target);
   }
 
@@ -140,7 +143,7 @@ class Mounts {
     const yieldIfNeeded = (): void => {
       timer = undefined;
       const conflict = this.#uses.findConflict(request);
-      if (conflict !== undefined) end.abort(new CsiError('csi-superseded', `${conflict} This mount is tried again after that.`));
+      if (conflict !== undefined) end.abort(new CsiError('csi-superseded', `${conflict} This mount is retried after that.`));
     };
     try {
       return await cacheUntil(
@@ -213,10 +216,10 @@ function reachable(object: PodListeners | undefined, handle: string): PodListene
 /** The error when the wait times out. The kubelet shows it in an event of the pod. */
 function overdue(request: PublishRequest, cache: Cache<PodListeners>): CsiError {
   const { handle, pod } = request;
-  if (!cache.isSynced) return new CsiError('csi-not-ready', 'The driver has not reached the API server yet; its log says why.');
+  if (!cache.isSynced) return new CsiError('csi-not-ready', 'The driver has not reached the API server yet; see its log.');
   const object = cache.get(keyOf(request));
   const status = object === undefined ? undefined : mountStatusOf(object, handle);
-  const unanswered = 'The controller has not answered this mount: see whether its pods run, and their log.';
+  const unanswered = 'The controller has not answered this mount: check that its pods run, and see their log.';
   const why = status === undefined ? unanswered : `${status.reason}: ${status.message}`;
   return new CsiError('csi-waiting', `Volume ${handle} of pod ${pod.namespace}/${pod.name} has no address yet. ${why}`);
 }

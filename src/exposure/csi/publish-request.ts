@@ -40,8 +40,8 @@ export function parsePublish(request: NodePublishVolumeRequest, kubeletDir: stri
   if (pod.namespace === '' || pod.name === '' || pod.uid === '') {
     throw new CsiError(
       'csi-installation',
-      'The kubelet did not say which pod this volume is for: the CSIDriver object must have spec.podInfoOnMount: true. ' +
-        'Install it again as the chart does.',
+      'The kubelet did not name the pod of this volume: the CSIDriver object must have spec.podInfoOnMount: true. ' +
+        'Install it again with the chart.',
     );
   }
   const target = parseTarget(kubeletDir, targetPath);

@@ -16,8 +16,8 @@ import { pathsOf, treeOf } from './tree.ts';
 import { writeTree } from './tree-writer.ts';
 import { VolumeIndex } from './volume-index.ts';
 
-const publishedVolumes = gauge('earshot_csi_published_volumes', 'Listener volumes that pods on this node have.');
-const treeWrites = counter('earshot_csi_tree_writes_total', 'Volumes looked at after a mount or a change of addresses.', ['result']);
+const publishedVolumes = gauge('earshot_csi_published_volumes', 'Number of listener volumes of pods on this node.');
+const treeWrites = counter('earshot_csi_tree_writes_total', 'Volumes checked after a mount or a change of addresses.', ['result']);
 
 export interface PublishedOptions {
   /** The PodListeners of this node. */
@@ -147,11 +147,11 @@ export class PublishedVolumes {
     try {
       const result = await this.#turns.run(path, async () => (this.has(path) ? this.#write(volume) : 'unchanged'));
       treeWrites.inc({ result });
-      if (result === 'kept') this.#log.info(describe(volume), 'no address at the moment; the files in the pod stay as they are');
+      if (result === 'kept') this.#log.info(describe(volume), 'no address at the moment; the files in the pod stay unchanged');
       if (result === 'changed') await pause(REST_MILLISECONDS, stopping).catch(() => undefined);
     } catch (error) {
       treeWrites.inc({ result: 'error' });
-      this.#log.error({ ...describe(volume), error }, 'the files in the pod could not be brought up to date');
+      this.#log.error({ ...describe(volume), error }, 'the files in the pod could not be updated');
       // A name that cannot be a file name stays invalid, so only the next change of the entry triggers a retry.
       if (!(error instanceof CsiError)) throw error;
     }
@@ -164,7 +164,7 @@ export class PublishedVolumes {
     if (tree === undefined) return 'kept';
     await using folder = await openMount(volume.target);
     if (folder === undefined) {
-      this.#log.info(describe(volume), 'the volume is gone');
+      this.#log.info(describe(volume), 'the volume was removed');
       this.#forget(volume.target);
       return 'unchanged';
     }

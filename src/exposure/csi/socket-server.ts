@@ -25,7 +25,7 @@ export interface SocketServerOptions {
 }
 
 const calls = counter('earshot_csi_calls_total', 'CSI calls answered, by gRPC status.', ['method', 'status']);
-const callSeconds = duration('earshot_csi_call_duration_seconds', 'How long CSI calls took.', ['method']);
+const callSeconds = duration('earshot_csi_call_duration_seconds', 'Duration of CSI calls.', ['method']);
 
 const STOP_MILLISECONDS = 5_000;
 /** Maximum length of sun_path (unix(7)) without the terminating zero byte. */
@@ -68,7 +68,7 @@ export async function serveOnSocket(options: SocketServerOptions): Promise<Socke
 async function removeStaleSocket(socket: string): Promise<void> {
   try {
     if (!(await lstat(socket)).isSocket()) {
-      throw new CsiError('csi-socket', `${socket} exists and is no socket. Remove it, or choose another path.`);
+      throw new CsiError('csi-socket', `${socket} exists and is not a socket. Remove it, or choose another path.`);
     }
     await unlink(socket);
   } catch (error) {
@@ -87,7 +87,7 @@ function observeCalls(log: Logger): Around {
       answer = await next();
     } catch (error) {
       problem = error;
-      answer = signal.aborted ? { status: Status.CANCELLED, message: 'The caller went away.' } : refusalOf(error);
+      answer = signal.aborted ? { status: Status.CANCELLED, message: 'The caller disconnected.' } : refusalOf(error);
     }
     const status = nameOf(answer instanceof Uint8Array ? Status.OK : answer.status);
     const milliseconds = performance.now() - started;
@@ -126,5 +126,5 @@ export function refusalOf(error: unknown): Refusal {
     const isForbidden = error.status === 401 || error.status === 403;
     return { status: isForbidden ? Status.FAILED_PRECONDITION : Status.UNAVAILABLE, message: messageOf(error) + refusalAdvice(error) };
   }
-  return { status: Status.INTERNAL, message: `Unexpected: ${messageOf(error)}. The driver's log has more.` };
+  return { status: Status.INTERNAL, message: `Unexpected: ${messageOf(error)}. See the log of the driver.` };
 }

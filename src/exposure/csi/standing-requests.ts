@@ -127,7 +127,7 @@ export class StandingRequests {
     this.#unanswered.set(name, { count, next: performance.now() + backoffDelay(backoff, count, Math.random()) });
     log.info(
       { namespace: pod.namespace, pod: pod.name, volumes: volumes.length },
-      'the request for volumes of a pod is gone; asking again',
+      'the request for volumes of a pod was deleted; requesting again',
     );
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(LONGEST_ASK)]);
     try {
@@ -143,7 +143,7 @@ export class StandingRequests {
 
   #report(name: string, error: unknown): void {
     if (error !== undefined)
-      this.#options.log.warn({ podListeners: name, error }, 'could not ask again; the files in the pod stay as they are');
+      this.#options.log.warn({ podListeners: name, error }, 'could not request again; the files in the pod stay unchanged');
   }
 }
 

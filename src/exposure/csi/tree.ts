@@ -161,7 +161,7 @@ function checkSegment(value: string, where: string, maxBytes: number): void {
   const shown = quoted(value);
   throw new CsiError(
     'csi-address',
-    `${where} holds ${shown}, which cannot be a file name: it must have 1 to ${maxBytes} bytes, no slash, no line break and no control ` +
-      'character, and must not be "." nor begin with "..". The files in the pod stay as they are.',
+    `${where} is ${shown}, which cannot be a file name: it must have 1 to ${maxBytes} bytes, no slash, no line break and no control ` +
+      'character, and must not be "." nor begin with "..". The files in the pod stay unchanged.',
   );
 }

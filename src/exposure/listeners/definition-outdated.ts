@@ -6,6 +6,6 @@ import { EarshotError } from '../../errors/earshot-error.ts';
  */
 export function checkKept(kind: 'Listener' | 'PodListeners', field: string, isKept: boolean): void {
   if (isKept) return;
-  const remedy = 'If this goes on for longer than a minute, apply the definitions of this version (deploy/crds).';
+  const remedy = 'If this continues for more than a minute, apply the definitions of this version (deploy/crds).';
   throw new EarshotError('definition-outdated', `The API server dropped ${field} of a ${kind}: its definition is an older one. ${remedy}`);
 }

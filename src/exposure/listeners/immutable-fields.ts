@@ -80,7 +80,7 @@ function isExternalName(...services: readonly Service[]): boolean {
 function notice({ field, stays, desired }: Kept, { metadata }: Service): string {
   const service = `Service ${metadata.namespace}/${metadata.name}`;
   const change = `${service}: Kubernetes cannot change spec.${field} from ${named(stays)} to ${named(desired)}`;
-  return `${change}; all else is applied. Delete the Service: it is created again, and its address changes.`;
+  return `${change}; the other changes are applied. Delete the Service: it is created again, and its address changes.`;
 }
 
 function named(value: string | undefined): string {

@@ -53,7 +53,7 @@ export class ListenerEvents {
     const is = reachableText(status);
     // The first addresses are expected and shown in the status, so they need no event.
     if (was !== is && (was !== '' || hadAddresses(before))) {
-      const note = is === '' ? 'No address leads to this Listener any more.' : `Reachable at ${is}.`;
+      const note = is === '' ? 'This Listener has no address any more.' : `Reachable at ${is}.`;
       this.#notify(listener, 'Normal', is === '' ? 'AddressesLost' : 'AddressesAssigned', note);
     }
     const known = new Set((before.conditions ?? []).map(({ reason, message }) => `${reason} ${message}`));

@@ -168,7 +168,7 @@ function withAddresses(acceptance: Acceptance, service: Service | undefined, rea
   const { lostNodes } = reach;
   const list = reachableText({ ingressAddresses: ingressOf(reach) });
   if (!acceptance.accepted) {
-    return notReady('NotAccepted', `The addresses are those of the Service as it was before (${list}); see the Accepted condition.`);
+    return notReady('NotAccepted', `The addresses belong to the Service before its last change (${list}); see the Accepted condition.`);
   }
   const message = `Reachable at ${list}.${service === undefined ? '' : errorText(service)}`;
   if (lostNodes.length === 0) return { status: 'True', reason: 'AddressesAssigned', message };
@@ -187,7 +187,7 @@ function withoutAddresses(service: Service, { lostNodes, mutedNodes, isNodePort 
   if (service.spec?.type === 'LoadBalancer') {
     const { loadBalancerClass } = service.spec;
     const which = loadBalancerClass === undefined ? "the cluster's load balancer" : `load balancer class ${loadBalancerClass}`;
-    const remedy = "If none comes, see the Service's events, and whether the cluster has a load balancer at all.";
+    const remedy = "If this takes long, see the Service's events, and check that the cluster has a load balancer.";
     return ['LoadBalancerPending', `Service ${namespace}/${name} waits for ${which} to assign an address.${errorText(service)} ${remedy}`];
   }
   return ['ServicePending', `Service ${namespace}/${name} has no cluster IP yet.`];
@@ -214,7 +214,7 @@ function withoutNodes({ spec }: Listener, unreadyPods: readonly string[]): Cause
 
 function lostNodesMessage(names: readonly string[]): string {
   const remedy = 'A pod pinned there waits for the Node to come back, unless the class has nodeLossPolicy: Release.';
-  return `Node ${names.join(', ')} does not exist any more, so its address is left out. ${remedy}`;
+  return `Node ${names.join(', ')} does not exist any more, so its address is omitted. ${remedy}`;
 }
 
 /** Formats addresses and ports: `10.77.0.11, kafka 31095`. Empty if there are none. */

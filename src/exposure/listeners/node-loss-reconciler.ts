@@ -34,7 +34,7 @@ export function createNodeLossReconciler(options: {
     const found = await client.find(persistentVolumeClaims, { namespace, name }, { signal });
     if (uid === undefined || found?.metadata.uid !== uid) return undefined;
     await client.delete(persistentVolumeClaims, { namespace, name }, { signal, uid });
-    const lost = `Node ${pinned.join(', ')} was deleted, so its address is given up (nodeLossPolicy: Release).`;
+    const lost = `Node ${pinned.join(', ')} was deleted, so its address is released (nodeLossPolicy: Release).`;
     events.record({
       regarding: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid },
       type: 'Normal',

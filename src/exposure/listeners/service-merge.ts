@@ -72,7 +72,7 @@ function mergeFields(base: Fields, override: Fields, rule: Rule, path: string, r
   const merged = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(override)) {
     const at = fieldPath(path, key);
-    if (key === '__proto__') report(at, 'is no name of a field, label or annotation; it is left out.');
+    if (key === '__proto__') report(at, 'is not the name of a field, label or annotation; it is ignored.');
     else if (value === null) merged.delete(key);
     else if (value !== undefined) {
       const next = mergeValue(merged.get(key), value, (rule.kind === 'fields' ? rule.of.get(key) : undefined) ?? unruled, at, report);
@@ -87,7 +87,7 @@ function mergeValue(base: unknown, override: unknown, rule: Rule, path: string, 
   const expected = shapeOf(base) ?? ruledShape(rule);
   const given = shapeOf(override);
   if (expected !== undefined && given !== expected) {
-    report(path, `must be ${expected}, not ${given}; it is left out.`);
+    report(path, `must be ${expected}, not ${given}; it is ignored.`);
     return base;
   }
   if (rule.kind === 'keyed') return mergeList(Array.isArray(base) ? base : [], Array.isArray(override) ? override : [], rule, path, report);
@@ -113,7 +113,7 @@ function mergeList(
     const at = `${path}[${index}]`;
     const key = identify(item);
     if (key === undefined || !isRecord(item)) {
-      report(at, `needs ${rule.keys}, to tell which entry it is; it is left out.`);
+      report(at, `needs ${rule.keys}, which identifies the entry; it is ignored.`);
       continue;
     }
     const position = positions.get(key) ?? merged.length;

@@ -75,19 +75,19 @@ interface Applicable {
 function applicable(base: Service, { classOverrides, objectOverrides }: Overrides, report: Reporter): readonly Applicable[] {
   const found: Applicable[] = [];
   const take = (path: string, value: unknown, isOfClass: boolean) => {
-    if (!isRecord(value)) report({ kind: 'ignored', path, message: 'must be an object; it is left out.' });
+    if (!isRecord(value)) report({ kind: 'ignored', path, message: 'must be an object; it is ignored.' });
     else if (isDeeper(value, DEEPEST_NESTING)) {
-      report({ kind: 'ignored', path, message: `is nested more than ${DEEPEST_NESTING} deep; all of it is left out.` });
+      report({ kind: 'ignored', path, message: `is nested more than ${DEEPEST_NESTING} deep; it is ignored.` });
     } else if (isOfClass) found.push({ path, value, isOfClass });
     else if (!names(base, value)) report({ kind: 'ignored', path, message: strangerMessage(base, value) });
     else if (found.length >= MOST_OVERRIDES)
-      report({ kind: 'ignored', path, message: `comes after ${MOST_OVERRIDES} others; it is left out.` });
+      report({ kind: 'ignored', path, message: `comes after ${MOST_OVERRIDES} others; it is ignored.` });
     else found.push({ path, value, isOfClass });
   };
   if (isPresent(classOverrides)) take('serviceOverrides', classOverrides, true);
   if (Array.isArray(objectOverrides)) {
     for (const [index, entry] of objectOverrides.entries()) take(`objectOverrides[${index}]`, entry, false);
-  } else if (isPresent(objectOverrides)) report({ kind: 'ignored', path: 'objectOverrides', message: 'must be a list; it is left out.' });
+  } else if (isPresent(objectOverrides)) report({ kind: 'ignored', path: 'objectOverrides', message: 'must be a list; it is ignored.' });
   return found;
 }
 
@@ -107,13 +107,13 @@ function strangerMessage(base: Service, override: Fields): string {
   const given = [override['apiVersion'], override['kind'], metadata['namespace'], metadata['name']].filter(isPresent).map(shown);
   const named = given.length === 0 ? 'no object' : given.join(' ');
   const service = `apiVersion ${base.apiVersion}, kind ${base.kind}, metadata.name ${base.metadata.name}`;
-  return `names ${named}, which is not built for this Listener; it is left out. To mean the Service: ${service}.`;
+  return `names ${named}, which does not belong to this Listener; it is ignored. To change the Service, use ${service}.`;
 }
 
 function selectorNotice(path: string): OverrideProblem {
   const message =
-    'replaces the whole selector, so traffic goes to whatever pods it selects, whether they mount the Listener or not; ' +
-    'to narrow the pods down, use spec.extraPodSelectorLabels of the Listener.';
+    'replaces the whole selector, so traffic goes to all pods that it selects, even if they do not mount the Listener; ' +
+    'to select fewer pods, use spec.extraPodSelectorLabels of the Listener.';
   return { kind: 'notice', path: `${path}.spec.selector`, message };
 }
 
@@ -127,8 +127,8 @@ function selectorOf({ spec }: Fields): ReadonlyMap<string, unknown> {
   return new Map(isRecord(spec) && isRecord(spec['selector']) ? Object.entries(spec['selector']) : []);
 }
 
-const IDENTITY = 'is what the Service is found by; it is left out.';
-const SERVER_OWNED = 'is set by the API server; it is left out.';
+const IDENTITY = 'identifies the Service; it is ignored.';
+const SERVER_OWNED = 'is set by the API server; it is ignored.';
 
 /** Fields that may be repeated but not changed. */
 const fixedFields = new Map([
@@ -141,7 +141,7 @@ const fixedMetadata = new Map([
 ]);
 
 /** Fields that must not be set. */
-const foreignFields = new Map([['status', 'is written by whoever provides the addresses; it is left out.']]);
+const foreignFields = new Map([['status', 'is written by the provider of the addresses; it is ignored.']]);
 const setByServer = [
   'uid',
   'resourceVersion',
@@ -153,8 +153,8 @@ const setByServer = [
   'managedFields',
 ];
 const foreignMetadata = new Map([
-  ['ownerReferences', 'ties the Service to its Listener; it is left out.'],
-  ['finalizers', 'belongs to the program that will remove it, and would keep the Service from being deleted; it is left out.'],
+  ['ownerReferences', 'ties the Service to its Listener; it is ignored.'],
+  ['finalizers', 'belongs to the program that will remove it, and would block the deletion of the Service; it is ignored.'],
   ['generateName', IDENTITY],
   ...setByServer.map((field) => [field, SERVER_OWNED] as const),
 ]);

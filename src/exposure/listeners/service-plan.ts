@@ -64,7 +64,7 @@ export function planService(listener: Listener, listenerClass: ListenerClass | u
   const { serviceType, serviceOverrides, objectOverridesPolicy = 'Any' } = listenerClass.spec;
   if (!supportedTypes.has(serviceType)) {
     const what = `ListenerClass ${listenerClass.metadata.name} has serviceType ${serviceType}`;
-    return refuse('UnsupportedServiceType', `${what}, which this version does not serve; use NodePort, LoadBalancer or ClusterIP.`);
+    return refuse('UnsupportedServiceType', `${what}, which this version does not support; use NodePort, LoadBalancer or ClusterIP.`);
   }
   const refused = refuseName(listener.metadata.name ?? '');
   if (refused !== undefined) return { refused };
@@ -102,24 +102,24 @@ function withoutMarks(service: Service): { readonly service: Service; readonly n
   const unmarked = (map: StringMap): StringMap => Object.fromEntries(Object.entries(map).filter(([key]) => !isMark(key)));
   const metadata = { ...service.metadata, labels: unmarked(labels), annotations: unmarked(annotations) };
   const which = [...new Set(marks)].map((key) => printable(key, LONGEST_MARK)).join(', ');
-  return { service: { ...service, metadata }, notices: [`${which} marks objects of a site and is left out of the Service.`] };
+  return { service: { ...service, metadata }, notices: [`${which} marks objects of a site and is omitted from the Service.`] };
 }
 
 /** Settings of the class that have no effect. */
 function withoutEffect({ metadata, spec }: ListenerClass): readonly string[] {
   if (spec.pinnedNodePorts !== true || spec.serviceType === 'NodePort') return [];
-  return [`ListenerClass ${metadata.name} has pinnedNodePorts, which counts only with serviceType NodePort: nothing is pinned.`];
+  return [`ListenerClass ${metadata.name} has pinnedNodePorts, which has an effect only with serviceType NodePort: no volume is pinned.`];
 }
 
 /** Lists the classes, most similar name first. */
 function thereAre(classes: Iterable<string>, named = ''): string {
   const names = sortByDistance(named.trim(), classes);
-  if (names.length === 0) return 'There is none yet.';
+  if (names.length === 0) return 'No ListenerClass exists yet.';
   const shown = names.slice(0, MOST_CLASSES);
   const meant = nearest(named.trim(), shown);
   const guess = meant === undefined ? '' : `Did you mean ${meant}? `;
   const more = names.length > MOST_CLASSES ? ` and ${names.length - MOST_CLASSES} more` : '';
-  return `${guess}There are: ${shown.join(', ')}${more}.`;
+  return `${guess}ListenerClasses: ${shown.join(', ')}${more}.`;
 }
 
 function refuse(reason: Refusal['reason'], message: string): ServicePlan {
@@ -197,7 +197,7 @@ function planPorts(wanted: readonly ListenerPort[]): { ports: readonly ServicePo
   const ports = namePorts([...numbered.values()]).map(({ name, wanted: asked }): ServicePort => {
     const { name: before, port } = asked;
     const protocol = asked.protocol ?? 'TCP';
-    const why = before === '' ? 'a port has no name' : `two ports are called ${before}`;
+    const why = before === '' ? 'a port has no name' : `two ports have the name ${before}`;
     if (name !== before) notices.push(`spec.ports: ${why}; ${protocol} ${port} is exposed as ${name}.`);
     return { name, port, protocol };
   });
@@ -215,7 +215,7 @@ function repeatedPort(wanted: readonly ListenerPort[]): string | undefined {
     const first = seen.get(identity);
     if (first !== undefined && first.name !== name) {
       const which = printable(identity, LONGEST_PORT);
-      const remedy = 'A Service exposes each number of a protocol once: leave one of them out.';
+      const remedy = 'A Service exposes each number of a protocol once: remove one of them.';
       return `spec.ports[${index}] repeats ${which} of spec.ports[${first.index}]. ${remedy}`;
     }
     if (first === undefined) seen.set(identity, { index, name });

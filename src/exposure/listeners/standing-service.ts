@@ -16,17 +16,17 @@ export function obstacleOf(service: Service, listener: Listener): Obstacle | und
   const which = `Service ${namespace}/${name}`;
   if (isOwnedBy(service, listener)) {
     if (deletionTimestamp === undefined) return undefined;
-    return replaced(`${which} is being deleted and is created again when it is gone. ${waitsFor(service)}`);
+    return replaced(`${which} is being deleted and is created again after that. ${waitsFor(service)}`);
   }
   const owner = ownerReferences.find(({ controller }) => controller === true);
   if (owner === undefined || !isEarlierListener(owner, service)) {
-    return foreign(`${which} exists and ${owner === undefined ? 'was not made for this Listener' : `belongs to ${named(owner)}`}`);
+    return foreign(`${which} exists and ${owner === undefined ? 'was not created for this Listener' : `belongs to ${named(owner)}`}`);
   }
   const earlier = `${which} belongs to an earlier Listener of this name`;
   if (deletionTimestamp !== undefined) return replaced(`${earlier} and is being deleted. ${waitsFor(service)}`);
   // With another owner, the garbage collector only removes the reference to the deleted owner.
   const other = ownerReferences.find((each) => each !== owner);
-  if (other !== undefined) return foreign(`${earlier} and to ${named(other)}, for which Kubernetes keeps it`);
+  if (other !== undefined) return foreign(`${earlier} and to ${named(other)}, so Kubernetes keeps it`);
   return replaced(`${earlier}. Kubernetes' garbage collector is about to delete it.`);
 }
 
@@ -43,11 +43,11 @@ function replaced(message: string): Obstacle {
 }
 
 function foreign(what: string): Obstacle {
-  return { reason: 'ServiceNotOwned', message: `${what}, so it is left alone. Rename the Listener, or delete that Service.` };
+  return { reason: 'ServiceNotOwned', message: `${what}, so it is not changed. Rename the Listener, or delete that Service.` };
 }
 
 function waitsFor({ metadata: { finalizers = [] } }: Service): string {
-  if (finalizers.length === 0) return 'That takes a moment.';
+  if (finalizers.length === 0) return 'This takes a moment.';
   const which = finalizers.length === 1 ? `the finalizer ${finalizers[0]}` : `the finalizers ${finalizers.join(', ')}`;
   const remedy = 'If that program no longer runs, remove the finalizer from the Service.';
   return `It waits for ${which}, which the program that added it removes after its cleanup. ${remedy}`;

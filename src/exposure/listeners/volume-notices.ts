@@ -24,7 +24,7 @@ function pinNotices(listenerClass: ListenerClass, volumes: readonly PersistentVo
   if (others.length === 0) return [];
   // An index is unordered.
   const claims = some(others.map(({ spec }) => spec?.claimRef?.name ?? '').toSorted());
-  const what = pins ? 'pins new volumes to their nodes' : 'pins no new volumes to nodes';
+  const what = pins ? 'pins new volumes to their nodes' : 'does not pin new volumes to nodes';
   const stays = pins ? 'are not pinned' : 'stay pinned';
   const which = `volumes of these PersistentVolumeClaims were created before and ${stays}: ${claims}`;
   return [`ListenerClass ${listenerClass.metadata.name} ${what}; ${which}. Delete a claim and its pod: a new claim follows the class.`];
@@ -36,7 +36,7 @@ function classNotices({ metadata, spec }: Listener, volumes: readonly Persistent
     const target = targetOf(volume);
     const isOwner = (metadata.ownerReferences ?? []).some(({ uid }) => uid === volume.metadata.uid);
     if (target?.kind !== 'class' || !isOwner || target.className === spec.className) return [];
-    const what = `spec.className ${shownValue(spec.className ?? '')} holds only until a pod mounts the volume again`;
+    const what = `spec.className ${shownValue(spec.className ?? '')} applies only until a pod mounts the volume again`;
     const why = `PersistentVolume ${volume.metadata.name} was created for ListenerClass ${shownValue(target.className)}`;
     return [`${what}: ${why}. To change the class, give ${claimOf(volume)} another annotation by creating it again.`];
   });

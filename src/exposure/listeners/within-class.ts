@@ -36,7 +36,7 @@ const freeFields: ReadonlySet<string> = new Set([
 ]);
 const freePortFields: ReadonlySet<string> = new Set(['port', 'protocol', 'name', 'appProtocol', 'targetPort']);
 
-const REFUSED = 'is for the ListenerClass to decide (its objectOverridesPolicy is WithinClass); it is left out.';
+const REFUSED = 'is decided by the ListenerClass (its objectOverridesPolicy is WithinClass); it is ignored.';
 
 function metadataWithin(metadata: Fields, before: Fields, report: Report): Fields {
   const kept = only(metadata, 'metadata', before, (field) => isRecord(metadata[field]) && isRecord(before[field]), report);

@@ -98,7 +98,7 @@ export function checkClaim(claim: PersistentVolumeClaim | undefined, volume: Per
   const owners = claim.metadata.ownerReferences ?? [];
   const isOwn = owners.some((owner) => owner.kind === 'Pod' && owner.controller === true && owner.uid === pod.metadata.uid);
   if (isOwn || mounting.some(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined)) return undefined;
-  const message = `PersistentVolumeClaim ${namespace}/${name} was not made for pod ${podName}, whose ephemeral volume is called so.`;
+  const message = `PersistentVolumeClaim ${namespace}/${name} was not created for pod ${podName}, whose ephemeral volume has this name.`;
   return { reason: 'VolumeNotOfPod', message };
 }
 
@@ -207,12 +207,12 @@ export function planOwnership(
   const owner = ownerReferences.find(({ kind }) => kind === 'PersistentVolume');
   if (owner === undefined) {
     const remedy = 'Rename the claim, or mount that Listener with the annotation listener-name.';
-    return { waiting: { reason: 'ListenerNotOwned', message: `${which} exists and was not made for this volume. ${remedy}` } };
+    return { waiting: { reason: 'ListenerNotOwned', message: `${which} exists and was not created for this volume. ${remedy}` } };
   }
   const earlier = volumeNamed(owner.name);
   const belongs = `${which} belongs to PersistentVolume ${owner.name}`;
   if (earlier === undefined || earlier.metadata.uid !== owner.uid) {
-    return beingReplaced(`${belongs}, which does not exist any more, so Kubernetes' garbage collector deletes the Listener.`);
+    return beingReplaced(`${belongs}, which no longer exists, so Kubernetes' garbage collector deletes the Listener.`);
   }
   if (earlier.metadata.deletionTimestamp !== undefined) {
     return beingReplaced(`${belongs}, which is being deleted${waitingOn(earlier.metadata.finalizers ?? [])}.`);
@@ -235,7 +235,7 @@ export function planOwnership(
 }
 
 function beingReplaced(message: string): { readonly waiting: Waiting } {
-  return { waiting: { reason: 'ListenerBeingReplaced', message: `${message} The mount goes on after that.` } };
+  return { waiting: { reason: 'ListenerBeingReplaced', message: `${message} The mount continues after that.` } };
 }
 
 function waitingOn(finalizers: readonly string[]): string {
@@ -310,7 +310,7 @@ function unready(listener: Listener): Waiting {
     .map((type) => conditions.find((condition) => condition.type === type))
     .find((condition) => condition?.status === 'False');
   return failing === undefined
-    ? { reason: 'ListenerPending', message: `Listener ${namespace}/${name} has not been looked at yet.` }
+    ? { reason: 'ListenerPending', message: `Listener ${namespace}/${name} has not been reconciled yet.` }
     : {
         reason: isConditionReason(failing.reason) ? failing.reason : 'ListenerPending',
         message: `Listener ${namespace}/${name}: ${failing.message}`,

@@ -306,7 +306,7 @@ function volumesAnswered(request: PodListeners, handle: string, known: Listener 
 }
 
 function refusedMessage(error: ApiError): string {
-  return `The API server refuses what this volume needs: ${error.message}${refusalAdvice(error)}`;
+  return `The API server refuses an object that this volume needs: ${error.message}${refusalAdvice(error)}`;
 }
 
 function waitingFor(handle: string, reason: ConditionReason, message: string): { readonly handle: string; readonly waiting: Waiting } {

@@ -134,7 +134,7 @@ export class ClaimReconciler {
     if (selected !== undefined && node === undefined) {
       this.#warn(
         claim,
-        `Node ${printable(selected, LONGEST_NAME)}, which was selected for the pod, does not exist any more. Another one is asked for.`,
+        `Node ${printable(selected, LONGEST_NAME)}, which was selected for the pod, no longer exists. Another Node is requested.`,
       );
       await this.#askForAnotherNode(claim, key, signal);
       return undefined;
@@ -158,13 +158,13 @@ export class ClaimReconciler {
     const request = requestOf(claim, caches);
     if (!request.ok) return request.message;
     if (node !== undefined && !runsDriver(node)) {
-      return `The driver of listener volumes does not run on Node ${node.metadata.name}, which was selected for the pod. It is waited for.`;
+      return `The driver of listener volumes is not running on Node ${node.metadata.name}, which was selected for the pod. The claim waits for it.`;
     }
     const { selection } = request;
     if (!isPinned(request.listenerClass)) return { selection, node: undefined };
     const pinned = node?.metadata.name ?? spreadNode(claim.metadata.name ?? '', storageClass, caches.nodes.values());
     return pinned === undefined
-      ? 'The driver of listener volumes runs on no Node that the StorageClass allows.'
+      ? 'The driver of listener volumes does not run on any Node that the StorageClass allows.'
       : { selection, node: pinned };
   }
 

@@ -69,11 +69,11 @@ export function planVolume(
 export function whyUnsupported({ spec = {} }: PersistentVolumeClaim): string | undefined {
   if (spec.volumeMode === 'Block') return BLOCK;
   if (spec.dataSource != null || spec.dataSourceRef != null) {
-    return 'A listener volume has no content that it could begin with: remove dataSource and dataSourceRef.';
+    return 'A listener volume cannot start with existing content: remove dataSource and dataSourceRef.';
   }
-  if (spec.selector != null) return 'A listener volume is made for its claim and not selected among others: remove the selector.';
+  if (spec.selector != null) return 'A listener volume is created for its claim, not selected from existing volumes: remove the selector.';
   if (spec.volumeAttributesClassName != null && spec.volumeAttributesClassName !== '') {
-    return 'A listener volume has no attributes that could be modified: remove volumeAttributesClassName.';
+    return 'A listener volume has no modifiable attributes: remove volumeAttributesClassName.';
   }
   return undefined;
 }

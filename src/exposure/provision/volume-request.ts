@@ -19,7 +19,8 @@ export interface Selection {
   readonly name: string;
 }
 
-export const BLOCK = 'A listener volume is a folder of files: set volumeMode: Filesystem in the PersistentVolumeClaim, or leave it out.';
+export const BLOCK =
+  'A listener volume is a folder of files: set volumeMode: Filesystem in the PersistentVolumeClaim, or remove the field.';
 
 export interface Policy {
   readonly classes: Pick<Cache<ListenerClass>, 'get' | 'values'>;
@@ -64,7 +65,7 @@ function selectionOf(claim: PersistentVolumeClaim): { readonly selection: Select
   if (annotation === undefined) {
     return refuse(
       'csi-claim',
-      `${where} does not say what to expose: give it (or the claim template that it is made from) the annotation ` +
+      `${where} names nothing to expose: give it (or its claim template) the annotation ` +
         `${LISTENER_CLASS_ANNOTATION} with the name of a ListenerClass, or ${LISTENER_NAME_ANNOTATION} with that of a Listener.` +
         mistypedIn(Object.keys(annotations)),
     );
@@ -72,7 +73,7 @@ function selectionOf(claim: PersistentVolumeClaim): { readonly selection: Select
   if (found.length > 1) return refuse('csi-claim', `${where} has both annotations, ${found.join(' and ')}: remove one of them.`);
   const value = annotations[annotation] ?? '';
   if (isResourceName(value)) return { selection: { annotation, name: value } };
-  return refuse('csi-claim', `${where}: the annotation ${annotation} holds ${quoted(value)}, which is not the name of an object.`);
+  return refuse('csi-claim', `${where}: the annotation ${annotation} is ${quoted(value)}, which is not the name of an object.`);
 }
 
 /** Advice if the name of an annotation is similar to one of the two. */

@@ -39,7 +39,7 @@ export class HpackDecoder {
         fields++;
       } else if ((first & 0xe0) === 0x20) {
         // Section 4.2: a size update must come first in a block.
-        if (fields > 0) throw malformed('a change of the dynamic table size stands after a field');
+        if (fields > 0) throw malformed('a change of the dynamic table size follows a field');
         this.#resize(this.#integer(5));
       } else {
         const indexed = (first & 0x40) !== 0;
@@ -56,7 +56,7 @@ export class HpackDecoder {
 
   #resize(bytes: number): void {
     if (bytes > this.#mostTableBytes)
-      throw malformed(`the dynamic table is to have ${bytes} bytes, over our limit of ${this.#mostTableBytes}`);
+      throw malformed(`the requested dynamic table size of ${bytes} bytes is over our limit of ${this.#mostTableBytes}`);
     this.#table.resize(bytes);
   }
 

@@ -39,7 +39,7 @@ async function inClusterSource(environment: Readonly<Record<string, string | und
   if (host === undefined || host === '') {
     throw new EarshotError(
       'kube-config',
-      'KUBERNETES_SERVICE_HOST is not set, so this is no pod of a cluster; name a kubeconfig with --kubeconfig PATH.',
+      'KUBERNETES_SERVICE_HOST is not set, so this process is not in a pod; name a kubeconfig with --kubeconfig PATH.',
     );
   }
   const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;

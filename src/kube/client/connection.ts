@@ -46,7 +46,6 @@ export async function readSetting(path: string): Promise<string> {
 /** Checks a token, which is sent in a header: characters other than visible ASCII would be cut or refused. */
 export function checkToken(token: string, where: string): string {
   const trimmed = token.trim();
-  if (!/^[\x21-\x7e]+$/.test(trimmed))
-    throw new EarshotError('kube-config', `The token of ${where} is empty or holds characters that no token has.`);
+  if (!/^[\x21-\x7e]+$/.test(trimmed)) throw new EarshotError('kube-config', `The token of ${where} is empty or has invalid characters.`);
   return trimmed;
 }

@@ -19,7 +19,7 @@ import { quoted } from '../../text/printable.ts';
 export function decodeObject<T extends KubeObject>(call: string, body: Buffer): T {
   const object = parse(call, body.toString('utf8'));
   const metadata = isRecord(object) ? object['metadata'] : undefined;
-  if (!isRecord(metadata)) throw malformed(call, 'the answer is no object with metadata');
+  if (!isRecord(metadata)) throw malformed(call, 'the response is not an object with metadata');
   if (metadata['name'] !== undefined && !isKeyPart(metadata['name'])) throw malformed(call, 'the object has no usable metadata.name');
   // The server guarantees the rest of T, see above.
   return object as T;
@@ -30,7 +30,7 @@ export function decodePage<T extends KubeObject>(call: string, of: Resource<T>, 
   const list = parse(call, body.toString('utf8'));
   const metadata = isRecord(list) ? list['metadata'] : undefined;
   const items = isRecord(list) ? (list['items'] ?? []) : undefined;
-  if (!isRecord(metadata) || !Array.isArray(items)) throw malformed(call, 'the answer is no list');
+  if (!isRecord(metadata) || !Array.isArray(items)) throw malformed(call, 'the response is not a list');
   const resourceVersion = metadata['resourceVersion'];
   const token = metadata['continue'];
   if (typeof resourceVersion !== 'string') throw malformed(call, 'the list has no resourceVersion');
@@ -46,7 +46,7 @@ export function decodePage<T extends KubeObject>(call: string, of: Resource<T>, 
 /** @throws ApiError for an ERROR event, TransportError for anything that is not an event */
 export function decodeEvent<T extends KubeObject>(call: string, line: string): WatchEvent<T> {
   const event = parse(call, line);
-  if (!isRecord(event)) throw malformed(call, 'a line of the watch is no event');
+  if (!isRecord(event)) throw malformed(call, 'a line of the watch is not an event');
   const { type, object } = event;
   switch (type) {
     case 'ADDED':

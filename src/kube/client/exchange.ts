@@ -113,7 +113,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     }
     this.#bytes += chunk.length;
     const limit = this.#request.stream === undefined ? this.#request.maxBytes : ERROR_BODY_LIMIT;
-    if (this.#bytes > limit) this.#fail(this.#error('kube-too-large', `the answer is larger than ${limit} bytes`));
+    if (this.#bytes > limit) this.#fail(this.#error('kube-too-large', `the response is larger than ${limit} bytes`));
     else this.#chunks.push(chunk);
   }
 
@@ -129,7 +129,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (this.#settled) return;
     const why = `${cause.message === '' ? cause.name : cause.message}`;
     const error = this.#sent
-      ? this.#error('kube-cut', `the connection broke before the answer was whole: ${why}`, cause)
+      ? this.#error('kube-cut', `the connection broke before the response was complete: ${why}`, cause)
       : this.#error('kube-unreachable', `no connection to the API server: ${why}`, cause);
     this.#fail(error);
   }
@@ -144,7 +144,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   readonly #onDeadline = (): void => {
     const waited = Math.round(performance.now() - this.#startedAt);
-    const what = this.#sent ? 'no whole answer' : 'no connection was free or could be made';
+    const what = this.#sent ? 'no complete response' : 'no connection was free, and none could be opened';
     this.#fail(this.#error('kube-timeout', `${what} within ${waited} ms`));
   };
 

@@ -69,7 +69,7 @@ async function outputOf(command: string, exec: Fields, user: Entry, info: string
   } catch (cause) {
     const hint = optionalText(exec, 'installHint', user.path);
     const code: unknown = isRecord(cause) ? cause['code'] : undefined;
-    const why = typeof code === 'number' ? `it ended with ${code}` : code === 'ENOENT' ? 'there is no such program' : 'it did not end well';
+    const why = typeof code === 'number' ? `it exited with ${code}` : code === 'ENOENT' ? 'the program does not exist' : 'it failed';
     const advice = hint === undefined ? '' : ` ${printable(hint, 300)}`;
     throw new EarshotError('kube-config', `${user.path}: ${command} gave no credentials: ${why}.${advice}`, cause);
   }
@@ -84,7 +84,7 @@ function credentialsIn(output: string, command: string): Credentials {
   if (Object.keys(all).length > 0) return all;
   throw new EarshotError(
     'kube-config',
-    `${command} answered without a token and without a certificate with its key; it is to print an ExecCredential.`,
+    `${command} printed neither a token nor a certificate with its key; it must print an ExecCredential.`,
   );
 }
 

@@ -72,7 +72,8 @@ export function besideEntry({ path }: Entry, file: string): string {
 async function readDocument(path: string): Promise<Fields> {
   const text = await readSetting(path);
   const [parsed = {}, ...more] = parse(text, path);
-  if (!isRecord(parsed) || more.length > 0) throw new EarshotError('kube-config', `${path} is not a kubeconfig: it must hold one mapping.`);
+  if (!isRecord(parsed) || more.length > 0)
+    throw new EarshotError('kube-config', `${path} is not a kubeconfig: it must contain one mapping.`);
   return parsed;
 }
 

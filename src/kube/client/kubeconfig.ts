@@ -38,7 +38,7 @@ async function connectionOf(config: Kubeconfig, wanted: string | undefined, plug
   const server = optionalText(cluster.fields, 'server', cluster.path);
   if (server === undefined || !/^https?:\/\//.test(server) || !URL.canParse(server)) {
     const is = JSON.stringify(server);
-    throw new EarshotError('kube-config', `${cluster.path}: the cluster's server must be an http or https URL, and is ${is}.`);
+    throw new EarshotError('kube-config', `${cluster.path}: the cluster's server must be an http or https URL, not ${is}.`);
   }
   const ca = await pem(cluster, 'certificate-authority');
   const serverName = optionalText(cluster.fields, 'tls-server-name', cluster.path);
@@ -58,7 +58,7 @@ async function credentialsIn(user: Entry): Promise<Credentials> {
   const cert = await pem(user, 'client-certificate');
   const key = await pem(user, 'client-key');
   if ((cert === undefined) !== (key === undefined)) {
-    throw new EarshotError('kube-config', `${user.path}: client-certificate and client-key go together, and one is missing.`);
+    throw new EarshotError('kube-config', `${user.path}: client-certificate and client-key must both be set; one is missing.`);
   }
   const token = await tokenOf(user);
   return { ...(cert === undefined || key === undefined ? {} : { cert, key }), ...(token === undefined ? {} : { token }) };
@@ -99,5 +99,5 @@ async function pem(entry: Entry, field: string): Promise<string | undefined> {
 function find(config: Kubeconfig, list: 'contexts' | 'clusters' | 'users', inner: string, name: string | undefined): Entry {
   const found = name === undefined ? undefined : config[list].get(name);
   if (found !== undefined) return found;
-  throw new EarshotError('kube-config', `${config.name}: ${list} holds no entry ${JSON.stringify(name)} with a ${inner}.`);
+  throw new EarshotError('kube-config', `${config.name}: ${list} has no entry ${JSON.stringify(name)} with a ${inner}.`);
 }

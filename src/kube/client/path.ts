@@ -43,7 +43,7 @@ export function selectionQuery(selection: Selection): Query {
  */
 function segment(what: string, value: string): string {
   if (value === '' || value === '.' || value === '..' || value.includes('/')) {
-    throw new EarshotError('kube-name', `${quoted(value, 253)} cannot be the ${what}: it must not be empty, ".", ".." or hold a "/".`);
+    throw new EarshotError('kube-name', `${quoted(value, 253)} cannot be the ${what}: it must not be empty, ".", ".." or contain a "/".`);
   }
   return encode(value, what);
 }

@@ -25,7 +25,7 @@ export async function bringUpToDate<T extends Convertible>(
     const found = versionOf(await client.find(of, { name: definition.metadata.name ?? '' }, { signal }));
     const own = versionOf(definition);
     if (found !== undefined && own !== undefined && isNewer(found, own)) {
-      const message = 'left a CustomResourceDefinition of a newer version as it is; run that version of Earshot';
+      const message = 'CustomResourceDefinition of a newer version not changed; run that version of Earshot';
       log.warn({ definition: definition.metadata.name, found: printable(found, 40), own }, message);
       continue;
     }
@@ -36,7 +36,7 @@ export async function bringUpToDate<T extends Convertible>(
     const name = metadata.name ?? '';
     const patch = { spec: { conversion: { strategy: 'None', webhook: null } } };
     await client.patch(of, { name }, patch, { type: 'merge', signal });
-    log.info({ definition: name }, 'took away the conversion webhook that an earlier system left in this CustomResourceDefinition');
+    log.info({ definition: name }, 'removed the conversion webhook that an earlier system left in this CustomResourceDefinition');
   }
 }
 

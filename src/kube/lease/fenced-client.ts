@@ -68,7 +68,7 @@ export class FencedClient implements KubeClient {
   async [Symbol.asyncDispose](): Promise<void> {}
 
   async #write<R>(of: Resource, send: () => Promise<R>): Promise<R> {
-    if (!this.#stillLeading()) throw new LeaseLostError(`Nothing is written to ${of.plural}: the lease has not been renewed in time.`);
+    if (!this.#stillLeading()) throw new LeaseLostError(`Write to ${of.plural} refused: the Lease was not renewed in time.`);
     return send();
   }
 }

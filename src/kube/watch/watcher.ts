@@ -217,11 +217,11 @@ class Watcher<T extends KubeObject> {
 }
 
 function endedEarly(of: Resource): TransportError {
-  const message = `watch ${of.plural}: the server ended it early, as it does with a watch that it finds slow.`;
+  const message = `watch ${of.plural}: the server ended it early, as it does with slow watches.`;
   return new TransportError('kube-cut', message, { sent: true, answered: true });
 }
 
 function neverListed(of: Resource): TransportError {
-  const message = `watch ${of.plural}: the initial objects were not whole after ${STREAMING_TIMEOUT} ms; going on with pages.`;
+  const message = `watch ${of.plural}: the initial objects were incomplete after ${STREAMING_TIMEOUT} ms; continuing with pages.`;
   return new TransportError('kube-timeout', message, { sent: true, answered: true });
 }

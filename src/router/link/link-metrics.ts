@@ -36,19 +36,19 @@ export function showMetrics(source: MetricsSource): () => void {
 }
 
 export const linkMetrics = {
-  refused: counter('earshot_router_peers_refused_total', 'Peers that were refused or cut off, by reason.', ['reason']),
+  refused: counter('earshot_router_peers_refused_total', 'Refused and disconnected peers, by reason.', ['reason']),
   attempts: counter('earshot_router_link_attempts_total', 'Attempts to open a link, by outcome.', ['outcome']),
 };
 
 const PEER = ['site', 'router'] as const;
 
-gauge('earshot_router_links', 'Links that are up, by who opened them.', ['direction'], (made) => {
+gauge('earshot_router_links', 'Links that are up, by direction of their opening.', ['direction'], (made) => {
   made.set({ direction: 'outgoing' }, 0);
   made.set({ direction: 'incoming' }, 0);
   for (const link of links()) if (link.state === 'up') made.inc({ direction: link.dialed ? 'outgoing' : 'incoming' });
 });
 
-gauge('earshot_router_link_round_trip_seconds', 'Round trip to an adjacent router, as of the last ping.', PEER, (made) => {
+gauge('earshot_router_link_round_trip_seconds', 'Round-trip time to an adjacent router at the last ping.', PEER, (made) => {
   made.reset();
   for (const [labels, between] of peers()) {
     const times = between.map(({ roundTrip }) => roundTrip).filter((time) => time !== undefined);
@@ -56,17 +56,17 @@ gauge('earshot_router_link_round_trip_seconds', 'Round trip to an adjacent route
   }
 });
 
-gauge('earshot_router_link_open_streams', 'Streams that are open on the links to an adjacent router.', PEER, (made) => {
+gauge('earshot_router_link_open_streams', 'Open streams on the links to an adjacent router.', PEER, (made) => {
   made.reset();
   for (const [labels, between] of peers()) made.set(labels, sum(between, 'openStreams'));
 });
 
-gauge('earshot_router_link_queued_bytes', 'Bytes that wait to be sent to an adjacent router.', PEER, (made) => {
+gauge('earshot_router_link_queued_bytes', 'Bytes waiting to be sent to an adjacent router.', PEER, (made) => {
   made.reset();
   for (const [labels, between] of peers()) made.set(labels, sum(between, 'queued'));
 });
 
-gauge('earshot_router_routers', 'Routers that can be reached, this one included.', [], (made) => {
+gauge('earshot_router_routers', 'Number of reachable routers, including this one.', [], (made) => {
   let most = 0;
   for (const source of sources) most = Math.max(most, source.network().length);
   made.set(most);
@@ -82,39 +82,38 @@ gauge('earshot_router_link_up', '1 while a Link of the site is up, else 0, by it
 /** Sites beyond this number get no series, since the network decides how many there are. */
 const MOST_SITES = limitTable.siteSeries.value;
 
-gauge(
-  'earshot_router_site_info',
-  'Always 1: what a site that can be reached calls itself, by its id.',
-  ['site', 'name', 'version'],
-  (made) => {
-    made.reset();
-    const told = new Set<string>();
-    for (const source of sources)
-      for (const { site } of source.network()) {
-        if (told.has(site.id) || told.size >= MOST_SITES) continue;
-        told.add(site.id);
-        made.set({ site: site.id, name: printable(site.name, 253), version: printable(site.version, 64) }, 1);
-      }
-  },
-);
+gauge('earshot_router_site_info', 'Always 1: names of the reachable sites, by site ID.', ['site', 'name', 'version'], (made) => {
+  made.reset();
+  const told = new Set<string>();
+  for (const source of sources)
+    for (const { site } of source.network()) {
+      if (told.has(site.id) || told.size >= MOST_SITES) continue;
+      told.add(site.id);
+      made.set({ site: site.id, name: printable(site.name, 253), version: printable(site.version, 64) }, 1);
+    }
+});
 
-gauge('earshot_router_transit_open', 'Connections that pass through this router between others.', [], (made) => {
+gauge('earshot_router_transit_open', 'Open connections through this router between other routers.', [], (made) => {
   let open = 0;
   for (const { relayed } of sources) open += relayed.open;
   made.set(open);
 });
 
-rising('earshot_router_transit_connections_total', 'Connections that passed through this router.', ({ relayed }) => relayed.total);
-rising('earshot_router_transit_failed_total', 'Connections that could not pass through.', ({ relayed }) => relayed.failed);
-rising('earshot_router_transit_bytes_total', 'Bytes that passed through this router, both ways.', ({ relayed }) => relayed.bytes);
+rising(
+  'earshot_router_transit_connections_total',
+  'Connections through this router between other routers.',
+  ({ relayed }) => relayed.total,
+);
+rising('earshot_router_transit_failed_total', 'Connections through this router that failed.', ({ relayed }) => relayed.failed);
+rising('earshot_router_transit_bytes_total', 'Bytes forwarded by this router, in both directions.', ({ relayed }) => relayed.bytes);
 
-gauge('earshot_router_certificate_days_left', 'Days until the certificate of a TLS bundle ends.', ['bundle'], (made) => {
+gauge('earshot_router_certificate_days_left', 'Days until the certificate of a TLS bundle expires.', ['bundle'], (made) => {
   made.reset();
   const now = Date.now();
   for (const source of sources) for (const { bundle, days } of source.certificates(now)) made.set({ bundle }, days);
 });
 
-gauge('earshot_router_event_loop_delay_seconds', 'How late the event loop was since the last scrape.', ['quantile'], (made) => {
+gauge('earshot_router_event_loop_delay_seconds', 'Event-loop delay since the last scrape.', ['quantile'], (made) => {
   if (delay === undefined) return;
   for (const quantile of [50, 99, 100]) made.set({ quantile: String(quantile / 100) }, lateness(delay.percentile(quantile)));
   delay.reset();

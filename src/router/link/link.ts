@@ -165,12 +165,9 @@ export class Link {
       isOpen = true;
       if ((best === undefined || lessBusy(sender, best)) && sender.session.hasRoom(whose)) best = sender;
     }
-    if (!isOpen || this.#state !== 'up') throw new LinkError('closed', `The link to ${this.router} takes no more connections.`);
+    if (!isOpen || this.#state !== 'up') throw new LinkError('closed', `The link to ${this.router} accepts no more connections.`);
     if (best === undefined)
-      throw new LinkError(
-        'busy',
-        `The link to ${this.router} carries as many connections of ${whose.key ?? whose.owner} as leave room for others.`,
-      );
+      throw new LinkError('busy', `Connection limit for ${whose.key ?? whose.owner} on the link to ${this.router} reached.`);
     return best.session.request(head, handler, { whose });
   }
 

@@ -74,5 +74,5 @@ function openFirst(links: readonly (Link | undefined)[], head: RequestHead, hand
 }
 
 function notUp(next: RouterId, which = ''): never {
-  throw new LinkError('closed', `No link to ${next} is up${which}.`);
+  throw new LinkError('closed', `There is no open link to ${next}${which}.`);
 }

@@ -52,18 +52,18 @@ export function refusalOf(status: number, fields: Fields, peer: string, self: st
 
 /** Remedy for a link to a site that is revoked here. @param site its ID, if known */
 export function waysOn(site: string | undefined): string {
-  return `Delete the link, or take that back with \`earshot site unrevoke ${site ?? 'NAME'}\`.`;
+  return `Delete the link, or lift the revocation with \`earshot site unrevoke ${site ?? 'NAME'}\`.`;
 }
 
 const UNREVOKED_BY = '`earshot site unrevoke';
 
 /** No mention of a new token, which would be refused too. */
 function revokedBy(peer: string, self: string): string {
-  return `The site at ${peer} has revoked this site. Only \`earshot site unrevoke ${self}\`, there, takes it back.`;
+  return `The site at ${peer} has revoked this site. To lift the revocation, use \`earshot site unrevoke ${self}\` there.`;
 }
 
 /** Sent to the other end, which replaces it by `revokedBy` if it has this version. Short, since a GOAWAY holds 120 characters. */
-export const UNREVOKE = 'Only `earshot site unrevoke NAME` here helps.';
+export const UNREVOKE = 'Lift it with `earshot site unrevoke NAME`.';
 
 const SAID: readonly (LinkCode & ShownAs<'answer'>)[] = [
   'tls-expired',

@@ -22,7 +22,7 @@ export class Revisions {
   /** Why a connection of that revision has to end; undefined if it may continue. */
   endOf(revision: number, prior: number | undefined): LinkError | undefined {
     if (prior === undefined || revision >= this.#now - prior) return undefined;
-    const kept = prior === 0 ? 'none of an earlier one stays' : `those of the last ${prior} before it stay`;
+    const kept = prior === 0 ? 'connections with earlier certificates end' : `only connections with the last ${prior} before it continue`;
     return new LinkError('closed', `The certificate has been replaced since this connection was opened, and ${kept}.`);
   }
 }

@@ -34,7 +34,7 @@ export function nextStep(route: string | undefined, self: RouterId, edge: boolea
   const own = siteOf(self);
   // Routers of an edge site carry the site's own connections for each other.
   if (edge && from !== own && !routers.every((router) => siteOf(router) === own))
-    return refuse(502, 'an edge site carries nothing between others');
+    return refuse(502, 'an edge site does not forward connections between other sites');
   return { kind: 'forward', next, rest: route.slice(self.length + 1) };
 }
 

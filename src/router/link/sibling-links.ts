@@ -22,7 +22,7 @@ function saidOf({ operational, remoteSiteId, remoteSiteName, problem }: LinkStat
 export function readSiblingLink(message: Buffer): { readonly name: string; readonly state: SiblingLinkState | undefined } {
   const value = parseReport(message);
   const name = isRecord(value) ? textIn(value['link'], MOST_REPORTED_NAME) : undefined;
-  if (!isRecord(value) || name === undefined) throw new LinkError('protocol', 'The peer sent what tells of no link.');
+  if (!isRecord(value) || name === undefined) throw new LinkError('protocol', 'The peer sent an invalid report about links.');
   const { operational } = value;
   if (typeof operational !== 'boolean') return { name, state: undefined };
   const remoteSiteId = textIn(value['remoteSiteId'], MOST_REPORTED_NAME);

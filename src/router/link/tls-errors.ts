@@ -33,13 +33,13 @@ export function certificateError(rejected: RejectedCertificate): LinkError {
     case 'tls-foreign-ca':
       return new LinkError(
         code,
-        `The certificate of ${peer} comes from ${issuerOf(certificate)}, not from the authority in ca.crt. Get a new token from that site.`,
+        `The certificate of ${peer} was issued by ${issuerOf(certificate)}, not by the authority in ca.crt. Get a new token from that site.`,
       );
     case 'tls-host-mismatch':
       return new LinkError(
         code,
         `The certificate of ${peer} is for ${printableAscii(certificate?.subjectAltName ?? 'no host')}, not for that host. ` +
-          `Link to one of these, or add the host to the access there.`,
+          `Link to one of these hosts, or add this host to the access there.`,
       );
     case 'tls-weak':
       return new LinkError(code, `The certificate of ${peer} is weak (${rejected.code}). Issue a new one there.`);
@@ -69,7 +69,11 @@ export function connectError(error: unknown, peer: string): LinkError {
   const said = error instanceof Error ? printableAscii(error.message) : '';
   switch (code) {
     case 'ECONNREFUSED':
-      return new LinkError('refused', `Nothing accepts connections at ${peer}. Is the site there running, and is this its port?`, error);
+      return new LinkError(
+        'refused',
+        `Connection refused: nothing is listening at ${peer}. Is the site there running, and is this its port?`,
+        error,
+      );
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'EAI_NODATA':
@@ -78,9 +82,9 @@ export function connectError(error: unknown, peer: string): LinkError {
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
     case 'EADDRNOTAVAIL':
-      return new LinkError('unreachable', `There is no way to ${peer} (${code}).`, error);
+      return new LinkError('unreachable', `Unreachable: there is no route to ${peer} (${code}).`, error);
     case 'ETIMEDOUT':
-      return new LinkError('timeout', `No answer from ${peer}. Does a firewall drop it?`, error);
+      return new LinkError('timeout', `No answer from ${peer}. Does a firewall drop packets?`, error);
     case 'ECONNRESET':
     case 'EPIPE':
       return new LinkError('lost', `The connection to ${peer} broke (${code}).`, error);
@@ -127,21 +131,25 @@ function codeOfVerification(code: string): LinkCode {
 /** Converts alerts of RFC 8446 section 6.2, as OpenSSL names them. */
 function alertError(code: string, peer: string, error: unknown): LinkError | undefined {
   if (/ALERT_NO_APPLICATION_PROTOCOL|NO_APPLICATION_PROTOCOL/.test(code)) {
-    return new LinkError('not-earshot', `What answers at ${peer} speaks TLS, but not the link protocol. Is this the right port?`, error);
+    return new LinkError('not-earshot', `The peer at ${peer} speaks TLS, but not the link protocol. Is this the right port?`, error);
   }
   if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|UNEXPECTED_MESSAGE|RECORD_LAYER_FAILURE/.test(code) || code === 'EPROTO') {
-    return new LinkError('not-earshot', `What answers at ${peer} does not speak TLS. Is this the right port?`, error);
+    return new LinkError('not-earshot', `The peer at ${peer} does not speak TLS. Is this the right port?`, error);
   }
   if (/UNSUPPORTED_PROTOCOL|ALERT_PROTOCOL_VERSION/.test(code)) {
     return new LinkError('tls-weak', `${peer} does not speak TLS 1.3, which links need.`, error);
   }
   if (/ALERT_CERTIFICATE_EXPIRED/.test(code)) {
-    return new LinkError('tls-expired', `Our certificate has ended, says ${peer}. Renew it, or look at the clocks of both sides.`, error);
+    return new LinkError(
+      'tls-expired',
+      `${peer} reports that our certificate has expired. Renew it, or check the clocks of both sides.`,
+      error,
+    );
   }
   if (/ALERT_UNKNOWN_CA|ALERT_BAD_CERTIFICATE|ALERT_CERTIFICATE_UNKNOWN/.test(code)) {
     return new LinkError(
       'tls-foreign-ca',
-      `Our certificate does not come from the authority of ${peer}. Get a new token from that site.`,
+      `The authority of ${peer} did not issue our certificate. Get a new token from that site.`,
       error,
     );
   }

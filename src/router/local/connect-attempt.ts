@@ -99,7 +99,7 @@ export class ConnectAttempt implements HalfObserver {
   /** The time for all candidates is over. */
   #late(): void {
     this.#giveUp?.();
-    this.#fail(failure('timeout', `No server took the connection within ${this.#context.limits.establish / 1000} s.`));
+    this.#fail(failure('timeout', `No server accepted the connection within ${this.#context.limits.establish / 1000} s.`));
   }
 
   /** Ends the attempt after an unexpected error. */
@@ -145,14 +145,14 @@ export class ConnectAttempt implements HalfObserver {
   #scanAgain(): void {
     const pause = this.#pathBroke && this.#source.lookAgain !== undefined ? PAUSES[this.#scans] : undefined;
     if (pause === undefined) {
-      this.#fail(this.#last ?? failure('no-connector', 'No connector of its routing keys can be reached.'));
+      this.#fail(this.#last ?? failure('no-connector', 'No connector of its routing keys is reachable.'));
       return;
     }
     this.#scans += 1;
     // A stream ends before its link is known to be down, so even the shortest pause is a timer.
     const look = (): void => {
       if (this.#client.gone) {
-        this.#fail(failure('client-gone', 'The connection was ended before a server took it.'));
+        this.#fail(failure('client-gone', 'The connection ended before a server accepted it.'));
         return;
       }
       this.#candidates = this.#source.lookAgain?.().slice(0, 1) ?? [];
@@ -216,7 +216,7 @@ export class ConnectAttempt implements HalfObserver {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       const isBusy = error instanceof EarshotError && error.code === 'busy';
-      const why = isBusy ? failure('busy', reason) : failure('no-link', `There is no way to ${candidate.to.router}: ${reason}`);
+      const why = isBusy ? failure('busy', reason) : failure('no-link', `There is no route to ${candidate.to.router}: ${reason}`);
       // Deferred, so that a candidate that fails at once behaves like any other.
       const noWay = (): void => refuse(why, !isBusy, isBusy);
       const soon = setImmediate(bounded('connection/no-way', noWay, () => this.broken()));
@@ -249,7 +249,7 @@ export class ConnectAttempt implements HalfObserver {
   onGone({ reason }: StreamReset): void {
     if (this.#over) return;
     this.#giveUp?.();
-    this.#fail(failure('client-gone', `The client went away before a server took the connection: ${reason}.`));
+    this.#fail(failure('client-gone', `The client disconnected before a server accepted the connection: ${reason}.`));
   }
 
   #fail(why: Failure): void {

@@ -199,7 +199,7 @@ export class Connections {
   }
 
   #refusal(share: string, sockets: number): Failure | undefined {
-    if (this.#stopped) return failure('draining', 'This router takes no new connections: it is stopping.');
+    if (this.#stopped) return failure('draining', 'This router accepts no new connections: it is stopping.');
     const full = this.#fullness(share, sockets);
     if (full === undefined) return undefined;
     this.#ration.warn({ connections: this.#live.size, sockets: this.#live.sockets }, `connection refused: ${full}`);
@@ -215,7 +215,7 @@ export class Connections {
     const most = this.#options.limits.sockets;
     if (this.#live.sockets + sockets <= most) {
       if (this.#live.hasRoom(share, sockets, this.#options.shares())) return undefined;
-      return `Connections of ${share} have ${this.#live.socketsOf(share)} of the ${most} sockets that there may be (ulimit -n, LimitNOFILE=): the rest is kept for others.`;
+      return `Connections of ${share} have ${this.#live.socketsOf(share)} of the ${most} permitted sockets, which is their quota; raise the limit of open files (ulimit -n, LimitNOFILE=).`;
     }
     const has = `Connections have ${this.#live.sockets} of the ${most} sockets`;
     return `${has} that this process's limit of open files leaves them; raise it (ulimit -n, LimitNOFILE=).`;
@@ -283,7 +283,7 @@ export class Connections {
   }
 }
 
-const REVOKED = { code: ErrorCode.CANCEL, reason: 'a site that it passes through has been revoked here' } as const;
+const REVOKED = { code: ErrorCode.CANCEL, reason: 'a site on its path was revoked here' } as const;
 
 interface OpenRequest {
   readonly client: ConnectionHalf;

@@ -148,7 +148,7 @@ class Listener {
     if (conflict !== undefined) {
       this.#conflict = {
         code: 'port-in-use',
-        message: `${taken.get(conflict)} has ${conflict} already. Choose another host or port for ${this.config.name}.`,
+        message: `${taken.get(conflict)} already has ${conflict}. Choose another host or port for ${this.config.name}.`,
       };
       this.#closeSockets();
       return [];
@@ -204,7 +204,7 @@ class Listener {
         this.#nameProblem = undefined;
       } else {
         const reason = error ?? 'it has none';
-        const message = `The host ${JSON.stringify(host)} has no address (${reason}). Use an address of this machine or a name of one.`;
+        const message = `The host ${JSON.stringify(host)} has no address (${reason}). Use an address of this machine, or a name with such an address.`;
         this.#nameProblem = { code: 'name-unknown', message };
         const again = (): void => {
           this.#timer = undefined;

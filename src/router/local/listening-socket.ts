@@ -133,9 +133,9 @@ export class ListeningSocket {
       holds: 'handshake',
       side: () => (requestCert ? 'incoming' : handshakes.size >= FEW_HANDSHAKES ? 'unknown' : undefined),
       only13: false,
-      onEvicted: () => onRefused('busy', new Error('too many TLS handshakes are under way')),
+      onEvicted: () => onRefused('busy', new Error('too many TLS handshakes are in progress')),
       onEndless: (why) => onRefused('handshake', why),
-      onRenegotiation: () => onRefused('handshake', new Error('the client asks for another TLS handshake')),
+      onRenegotiation: () => onRefused('handshake', new Error('the client requests another TLS handshake')),
     });
     acceptor.protect(server);
     const onSecure = (socket: TLSSocket): void => {
@@ -217,16 +217,16 @@ export class ListeningSocket {
       case 'EACCES':
         return {
           code: 'port-not-permitted',
-          message: `This user may not listen on ${where}. Choose a port from 1024 on, or allow it (net.ipv4.ip_unprivileged_port_start).`,
+          message: `This user may not listen on ${where}. Choose a port from 1024, or permit it (net.ipv4.ip_unprivileged_port_start).`,
         };
       case 'EADDRNOTAVAIL':
       case 'EAFNOSUPPORT':
         return {
           code: 'host-not-local',
-          message: `${JSON.stringify(host)} is not an address of this machine. Choose one that is, or 0.0.0.0 for all.`,
+          message: `${JSON.stringify(host)} is not an address of this machine. Choose one of its addresses, or 0.0.0.0 for all.`,
         };
       default:
-        return { code: 'listen-failed', message: `Listening on ${where} failed (${code}). It is tried again.` };
+        return { code: 'listen-failed', message: `Listening on ${where} failed (${code}). The attempt is repeated.` };
     }
   }
 }

@@ -22,22 +22,24 @@ export function showLocalSide(source: LocalSource): () => void {
 }
 
 export const localMetrics = {
-  clientsRefused: counter('earshot_router_clients_refused_total', 'Clients closed before a server was looked for, by reason.', ['reason']),
+  clientsRefused: counter('earshot_router_clients_refused_total', 'Clients disconnected before a server was chosen, by reason.', [
+    'reason',
+  ]),
 };
 
 const BY_KEY = ['routing_key', 'role'] as const;
 
-counter('earshot_router_connections_opened_total', 'Connections that reached a server.', BY_KEY, (made) => {
+counter('earshot_router_connections_opened_total', 'Connections accepted by a server.', BY_KEY, (made) => {
   made.reset();
   for (const { labels, counted } of keys()) made.inc(labels, counted.opened);
 });
 
-gauge('earshot_router_connections_open', 'Connections that are open.', BY_KEY, (made) => {
+gauge('earshot_router_connections_open', 'Open connections.', BY_KEY, (made) => {
   made.reset();
   for (const { labels, counted } of keys()) made.inc(labels, counted.open);
 });
 
-counter('earshot_router_connections_failed_total', 'Connections that reached no server, by reason.', [...BY_KEY, 'reason'], (made) => {
+counter('earshot_router_connections_failed_total', 'Connections that no server accepted, by reason.', [...BY_KEY, 'reason'], (made) => {
   made.reset();
   for (const { labels, counted } of keys()) for (const [reason, count] of counted.failed) made.inc({ ...labels, reason }, count);
 });
@@ -50,7 +52,7 @@ counter('earshot_router_bytes_total', 'Bytes of connections, by direction.', [..
   }
 });
 
-gauge('earshot_router_targets_set_aside', 'Servers of connectors that are set aside because they refuse.', [], (made) => {
+gauge('earshot_router_targets_set_aside', 'Servers of connectors that are avoided because they refuse connections.', [], (made) => {
   made.set(sources.values().reduce((sum, source) => sum + source.targetsSetAside(), 0));
 });
 
@@ -135,7 +137,7 @@ class FoldedCounter<L extends string> extends Counter<L> {
 metrics.registerMetric(
   new FoldedCounter(
     'earshot_router_requests_total',
-    'Requests that observers saw answered.',
+    'Requests with a response, as seen by observers.',
     [...BY_PAIR, 'method', 'status'],
     function* () {
       for (const { labels, counted } of pairs()) {
@@ -149,15 +151,25 @@ metrics.registerMetric(
 );
 
 metrics.registerMetric(
-  new FoldedHistogram('earshot_router_connect_seconds', 'From a connection to the server that took it.', BY_KEY, function* () {
-    for (const { labels, counted } of keys()) yield { labels, buckets: counted.connectTime };
-  }),
+  new FoldedHistogram(
+    'earshot_router_connect_seconds',
+    "Time from a client's connection to its acceptance by a server.",
+    BY_KEY,
+    function* () {
+      for (const { labels, counted } of keys()) yield { labels, buckets: counted.connectTime };
+    },
+  ),
 );
 
 metrics.registerMetric(
-  new FoldedHistogram('earshot_router_request_seconds', 'From the head of a request to the head of its answer.', BY_PAIR, function* () {
-    for (const { labels, counted } of pairs()) yield { labels, buckets: counted.latency };
-  }),
+  new FoldedHistogram(
+    'earshot_router_request_seconds',
+    'Time from the head of a request to the head of its response.',
+    BY_PAIR,
+    function* () {
+      for (const { labels, counted } of pairs()) yield { labels, buckets: counted.latency };
+    },
+  ),
 );
 
 function* keys(): Iterable<{ readonly labels: { readonly routing_key: string; readonly role: string }; readonly counted: KeyMetrics }> {

@@ -104,7 +104,7 @@ export class LocalSide implements AsyncDisposable {
         localMetrics.clientsRefused.inc({ reason });
         options.log.debug(
           { listener: name, error },
-          reason === 'busy' ? 'a client was given up for another' : 'a client failed the TLS handshake',
+          reason === 'busy' ? 'a client was evicted for another' : 'a client failed the TLS handshake',
         );
       },
       onNotAccepted: (address, code) => {

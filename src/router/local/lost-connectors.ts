@@ -75,6 +75,6 @@ export class LostConnectors {
     const siteName = site?.name ?? siteId;
     if (site?.isReachable === true) return { siteName, reason: 'The site no longer has a connector of this routing key.' };
     const end = this.#view.linkEnd(siteId);
-    return { siteName, reason: end === undefined ? 'No path leads to the site any more.' : `The link with the site ended: ${end}` };
+    return { siteName, reason: end === undefined ? 'The site is no longer reachable.' : `The link with the site ended: ${end}` };
   }
 }

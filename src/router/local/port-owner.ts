@@ -33,7 +33,7 @@ export function portOwner(port: number, proc = '/proc', mostTime = MOST_TIME): s
     return holds ? `${nameOf(readText(join(proc, `${pid}/comm`)))} (pid ${pid})` : undefined;
   }
   resumeAt = 0;
-  return `a process of the user with id ${first.uid}`;
+  return `a process of the user with ID ${first.uid}`;
 }
 
 /**

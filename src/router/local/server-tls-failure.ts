@@ -17,36 +17,36 @@ const certificateFaults: Readonly<Record<string, readonly [what: string, remedy:
     'comes from an authority that ca.crt does not contain, or the server does not send its intermediates',
     `Put that authority into ca.crt of ${BUNDLE}, or complete the server's chain.`,
   ],
-  CERT_SIGNATURE_FAILURE: ['is not signed by the authority that it names', 'Have the server show a certificate of that authority.'],
-  CERT_UNTRUSTED: ['comes from an authority that is not trusted for this', `Put another one into ca.crt of ${BUNDLE}.`],
-  CERT_REJECTED: ['comes from an authority that rejects this use', 'Have a certificate issued for servers.'],
+  CERT_SIGNATURE_FAILURE: ['is not signed by the authority that it names', 'Install a certificate of that authority at the server.'],
+  CERT_UNTRUSTED: ['comes from an authority that is not trusted for this use', `Put another authority into ca.crt of ${BUNDLE}.`],
+  CERT_REJECTED: ['comes from an authority that rejects this use', 'Issue a certificate for servers.'],
   INVALID_CA: ['comes from a certificate that is not a CA certificate', `Put the CA certificate into ca.crt of ${BUNDLE}.`],
-  INVALID_PURPOSE: ['is not for servers', 'Have a certificate issued for server authentication.'],
-  PATH_LENGTH_EXCEEDED: ['comes from an authority that may not have authorities below it', 'Have it issued by another authority.'],
-  CERT_CHAIN_TOO_LONG: ['has too long a chain', 'Have it issued nearer to the root.'],
+  INVALID_PURPOSE: ['is not for servers', 'Issue a certificate for server authentication.'],
+  PATH_LENGTH_EXCEEDED: ['comes from an authority that its own authority does not permit', 'Issue it by another authority.'],
+  CERT_CHAIN_TOO_LONG: ['has too long a chain', 'Issue it with a shorter chain.'],
   CERT_HAS_EXPIRED: ['has expired', 'Renew it at the server, or set the clock of this machine.'],
-  CERT_NOT_YET_VALID: ['is not valid yet', 'Set the clock that is wrong, here or at the authority.'],
-  CERT_REVOKED: ['has been revoked by its authority', 'Have a new one issued.'],
-  CA_MD_TOO_WEAK: ['is signed with a weak algorithm', 'Have a new one issued.'],
-  CA_KEY_TOO_SMALL: ['comes from an authority with a short key', 'Have a new one issued by another authority.'],
-  EE_KEY_TOO_SMALL: ['has a short key', 'Have a new one issued.'],
-  HOSTNAME_MISMATCH: ['is not for this host', 'Name the server as its certificate does, or set verifyHostname to false.'],
+  CERT_NOT_YET_VALID: ['is not valid yet', 'Set the wrong clock, here or at the authority.'],
+  CERT_REVOKED: ['has been revoked by its authority', 'Issue a new one.'],
+  CA_MD_TOO_WEAK: ['is signed with a weak algorithm', 'Issue a new one.'],
+  CA_KEY_TOO_SMALL: ['comes from an authority with a short key', 'Issue a new one by another authority.'],
+  EE_KEY_TOO_SMALL: ['has a short key', 'Issue a new one.'],
+  HOSTNAME_MISMATCH: ['is not for this host', 'Use a host name of the certificate, or set verifyHostname to false.'],
 };
 
 /** Handshake failures that the other end or OpenSSL reports, by error code. */
 const handshakeFaults: readonly (readonly [pattern: RegExp, words: string])[] = [
   [
     /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|UNEXPECTED_MESSAGE|RECORD_LAYER_FAILURE/,
-    'it does not speak TLS. Correct the port, or leave out tlsCredentials',
+    'it does not speak TLS. Correct the port, or remove tlsCredentials',
   ],
   [/UNSUPPORTED_PROTOCOL|ALERT_PROTOCOL_VERSION/, 'it does not speak TLS 1.2 or later. Update the server'],
   [/ALERT_CERTIFICATE_REQUIRED/, 'it requires a client certificate. Set useClientCert, and put tls.crt and tls.key into the bundle'],
   [
     /ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_UNKNOWN|CERTIFICATE_EXPIRED|CERTIFICATE_REVOKED|UNSUPPORTED_CERTIFICATE)/,
-    'it does not accept the client certificate. Put one of an authority that the server trusts into the bundle',
+    'it does not accept the client certificate. Put a certificate of an authority that the server trusts into the bundle',
   ],
-  [/ALERT_UNRECOGNIZED_NAME/, 'it has no certificate for this host. Name the server as its certificate does'],
-  [/NO_SHARED_CIPHER|ALERT_HANDSHAKE_FAILURE/, 'it shares no cipher with this router. Allow current ones at the server'],
+  [/ALERT_UNRECOGNIZED_NAME/, 'it has no certificate for this host. Use a host name of its certificate'],
+  [/NO_SHARED_CIPHER|ALERT_HANDSHAKE_FAILURE/, 'it has no cipher in common with this router. Enable current ciphers at the server'],
   [/ECONNRESET|EPIPE/, 'it closed the connection during the handshake. Does it speak TLS on this port?'],
 ];
 
@@ -55,7 +55,7 @@ export function tlsFailureOf(error: NodeJS.ErrnoException, server: HostPort): Se
   const code = error.code ?? '';
   const at = hostPort(server);
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const advice = 'Name the server as its certificate does, or set verifyHostname to false.';
+    const advice = 'Use a host name of the certificate, or set verifyHostname to false.';
     return failure('tls-certificate', `The certificate of ${at} is for ${namesIn(error)}, not for ${server.host}. ${advice}`);
   }
   const fault = Object.hasOwn(certificateFaults, code) ? certificateFaults[code] : undefined;

@@ -124,7 +124,7 @@ export class Target {
   /** Probes a new server. Only some are probed at the same time, since a site may have thousands. */
   async #probeFirst(): Promise<void> {
     const { signal } = this.#end;
-    const turn = this.#firstProbes.take({ signal, deadline: LONGEST_WAIT }).catch(() => 'given up');
+    const turn = this.#firstProbes.take({ signal, deadline: LONGEST_WAIT }).catch(() => 'aborted');
     if ((await turn) !== 'granted') return;
     if (this.#tried || signal.aborted) this.#firstProbes.giveBack();
     else this.#probe(() => this.#firstProbes.giveBack());

@@ -28,7 +28,7 @@ export function networkData(seen: NetworkSeen, exposed: readonly string[], kept:
 }
 
 const CUT =
-  "The network is larger than this object may be, so of farther sites some or all is left out. The routers' /metrics count all of it.";
+  "The network exceeds the size limit of this object, so farther sites are shortened or omitted. The routers' /metrics count the whole network.";
 
 interface Fitting<T> {
   readonly kept: readonly T[];

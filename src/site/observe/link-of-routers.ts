@@ -31,7 +31,7 @@ export function linkOfRouters(
   if (holder === undefined) return own;
   const self = { name: router?.network[0]?.router ?? '', why: own.operational ? undefined : own.problem?.message };
   const lacking = [self, ...others.map(({ name, state }) => ({ name, why: serving.includes(name) ? whyNot(state) : undefined }))].flatMap(
-    ({ name, why }) => (why === undefined ? [] : [`the router ${name} does not have it: ${why.replace(/\.$/, '')}`]),
+    ({ name, why }) => (why === undefined ? [] : [`the router ${name} does not have this link: ${why.replace(/\.$/, '')}`]),
   );
   const { remoteSiteId, remoteSiteName } = holder;
   const notes = [...silence(own), ...lacking.slice(0, MOST_NAMED).sort()];

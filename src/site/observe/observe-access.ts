@@ -90,7 +90,7 @@ function opened(access: Access, { router, routers }: View): Progress {
 }
 
 function opening({ bindHost }: Access): Progress {
-  const what = bindHost === undefined || isIP(bindHost) !== 0 ? '' : `; the name ${quoted(bindHost)} has to be looked up for that`;
+  const what = bindHost === undefined || isIP(bindHost) !== 0 ? '' : `; the name ${quoted(bindHost)} must be resolved first`;
   return waiting('opening', `its port is being opened${what}`);
 }
 
@@ -98,7 +98,7 @@ function resolved(endpoints: readonly Endpoint[], { routers }: View): Progress {
   if (endpoints.length > 0) return done;
   return waiting(
     'no-endpoints',
-    routers === undefined ? 'nothing listens for links yet' : 'no address by which others reach it is known yet',
+    routers === undefined ? 'the site does not listen for links yet' : 'its addresses for other sites are not known yet',
   );
 }
 

@@ -88,7 +88,7 @@ function served(state: ListenerState | undefined, { router }: View): Progress {
   if (sites.length === 0) return done;
   const names = sites.slice(0, 4).map((id) => router?.network.find(({ site }) => site.id === id)?.site.name ?? id);
   const where = names.join(', ');
-  return waiting('servers-failing', `no server that it leads to takes connections: see \`earshot connector status\` at ${where}`);
+  return waiting('servers-failing', `its servers refuse connections: see \`earshot connector status\` at ${where}`);
 }
 
 /** A matched listener that is not listening is not ready: a connection would be refused. */

@@ -20,7 +20,7 @@ export function observeGrant(grant: AccessGrant, view: View): AccessGrantStatus 
   const expires = facts?.expires === undefined ? grant.status?.expirationTime : timeText(facts.expires);
   const conditions = {
     Processed: firstOf(configured(view), processed(facts)),
-    Resolved: url === undefined || ca === undefined ? waiting('no-address', 'the server where tokens are redeemed is being opened') : done,
+    Resolved: url === undefined || ca === undefined ? waiting('no-address', 'the grant server is being opened') : done,
   };
   return {
     ...statusOf(conditions, view, { notes: [...spentNotes(facts), ...weakNotes(grant)] }),
@@ -35,7 +35,7 @@ export function observeGrant(grant: AccessGrant, view: View): AccessGrantStatus 
 
 function spentNotes(facts: GrantFacts | undefined): readonly string[] {
   if (facts?.expired === true) return ['it has expired, so no more tokens can be redeemed'];
-  return facts !== undefined && facts.redemptions >= facts.redemptionsAllowed ? ['all its redemptions are used'] : [];
+  return facts !== undefined && facts.redemptions >= facts.redemptionsAllowed ? ['all its redemptions are used up'] : [];
 }
 
 /** A custom code with fewer characters can be guessed; Earshot's own codes have 27. */
@@ -43,7 +43,7 @@ const SHORTEST_CODE = 16;
 
 function weakNotes({ spec: { code = '' } }: AccessGrant): readonly string[] {
   if (code === '' || code.length >= SHORTEST_CODE) return [];
-  return [`its code has ${code.length} characters and can be guessed: use at least ${SHORTEST_CODE}, or leave spec.code out`];
+  return [`its code has ${code.length} characters and can be guessed: use at least ${SHORTEST_CODE}, or remove spec.code`];
 }
 
 export function observeToken(token: AccessToken, view: View): AccessTokenStatus {
@@ -67,7 +67,7 @@ function redeeming(facts: TokenFacts | undefined): Progress {
   const { problem, retrying = 'never' } = facts ?? {};
   if (problem === undefined) return waiting('redeeming', 'it is being redeemed');
   if (retrying === 'never') return failed(problem);
-  const message = `${problem.message}. It is tried again.`;
+  const message = `${problem.message}. The redemption is retried.`;
   return retrying === 'soon' ? waiting(problem.code, message) : failed({ ...problem, message });
 }
 

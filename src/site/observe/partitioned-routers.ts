@@ -24,4 +24,4 @@ export function partitionedRouters(
 }
 
 /** Only the router that opens the link knows the cause. */
-const ADVICE = 'see that their pods reach each other at port 5671';
+const ADVICE = 'check that their pods can reach each other at port 5671';

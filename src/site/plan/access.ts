@@ -81,7 +81,7 @@ function accessesIn(resources: AccessSources, site: Site, rules: AccessRules): A
         continue;
       }
       if (name !== INTER_ROUTER && name !== EDGE) {
-        const message = `${quoted(name)} is no role, so it is left out; use inter-router or edge.`;
+        const message = `${quoted(name)} is not a role, so it is ignored; use inter-router or edge.`;
         problems.push(warningIn(resource, `spec.roles[${index}].name`, 'role', message));
         continue;
       }
@@ -90,7 +90,7 @@ function accessesIn(resources: AccessSources, site: Site, rules: AccessRules): A
         rules.reserved === undefined ? undefined : holderOf(number, spec.bindHost, [...accesses, { name: '', roles }], rules.reserved);
       if (holder !== undefined) {
         problems.push(
-          errorIn(resource, `spec.roles[${index}].port`, 'port-taken-twice', `${holder} has port ${number}; choose another one.`),
+          errorIn(resource, `spec.roles[${index}].port`, 'port-taken-twice', `${holder} has port ${number}; choose another port.`),
         );
         continue;
       }
@@ -99,7 +99,7 @@ function accessesIn(resources: AccessSources, site: Site, rules: AccessRules): A
     if (isForLocalProgramsOnly(routerAccess)) continue;
     if (roles.length === 0 && hasErrors(problems.filter((problem) => problem.resource === resource))) continue;
     if (roles.length === 0) {
-      const message = 'there is no inter-router and no edge among them, so no site can link here; add one.';
+      const message = 'they contain neither inter-router nor edge, so no site can link here; add one.';
       problems.push(errorIn(resource, 'spec.roles', 'no-role', message));
       continue;
     }
@@ -135,11 +135,11 @@ function byAge(one: RouterAccess, other: RouterAccess): number {
 
 /** An edge site forwards nothing between other sites, so it does not accept their links. */
 function refusedAtEdge({ RouterAccess }: AccessSources, site: Site): readonly ResourceProblem[] {
-  const message = 'an edge site lets no other site in, so no port is opened for links';
+  const message = 'an edge site does not accept links, so no port is opened for links';
   return [
-    ...(letsIn(site) ? [errorIn(keyOf(site), 'spec.linkAccess', 'edge-access', `${message}; use none, or leave out edge.`)] : []),
+    ...(letsIn(site) ? [errorIn(keyOf(site), 'spec.linkAccess', 'edge-access', `${message}; use none, or remove edge.`)] : []),
     ...RouterAccess.filter((access) => !isForLocalProgramsOnly(access)).map((access) =>
-      errorIn(keyOf(access), 'spec.roles', 'edge-access', `${message}; remove this, or edge in the Site.`),
+      errorIn(keyOf(access), 'spec.roles', 'edge-access', `${message}; delete this resource, or remove edge from the Site.`),
     ),
   ];
 }
@@ -212,9 +212,9 @@ export function planAccesses(resources: SiteResources, site: Site, material: Mat
 export function uselessGrants({ AccessGrant }: Pick<SiteResources, 'AccessGrant'>, site: Site): readonly ResourceProblem[] {
   const remedy =
     site.spec.edge === true
-      ? 'it is an edge site, which lets none in.'
+      ? 'this is an edge site, which does not accept links.'
       : 'set spec.linkAccess: default in the Site, or create a RouterAccess.';
-  const message = `no other site can link to this one, so its tokens would be of no use; ${remedy}`;
+  const message = `its tokens would be useless, because no other site can link to this one; ${remedy}`;
   return AccessGrant.map((grant) => ({ resource: keyOf(grant), severity: 'error', code: 'no-access', message }));
 }
 

@@ -10,7 +10,7 @@ import { quoted } from '../../text/printable.ts';
  */
 export function badKey(resource: ResourceKey, field: string, key: string): readonly ResourceProblem[] {
   if (isReservedKey(key)) {
-    const message = `${quoted(key)} begins with ${RESERVED_KEYS}, and such keys are kept for the system; use another routing key.`;
+    const message = `${quoted(key)} begins with ${RESERVED_KEYS}, which is reserved for the system; use another routing key.`;
     return [errorIn(resource, field, 'routing-key-reserved', message)];
   }
   if (/^[!-~]{1,253}$/.test(key)) return [];

@@ -57,7 +57,8 @@ class Reader {
   #requirement(): Requirement {
     const isNegated = this.#takes('!');
     const key = this.#word();
-    if (!KEY.test(key)) throw new SyntaxError(key === '' ? 'lacks the key of a label' : `has ${quoted(key)}, which is no key of a label`);
+    if (!KEY.test(key))
+      throw new SyntaxError(key === '' ? 'lacks the key of a label' : `has ${quoted(key)}, which is not a valid label key`);
     if (isNegated) return { key, holds: (value) => value === undefined };
     return { key, holds: this.#condition() };
   }
@@ -96,13 +97,13 @@ class Reader {
 
   #integer(): bigint {
     const value = this.#value();
-    if (!INTEGER.test(value)) throw new SyntaxError(`compares with ${quoted(value)}, which is no whole number`);
+    if (!INTEGER.test(value)) throw new SyntaxError(`compares with ${quoted(value)}, which is not a whole number`);
     return BigInt(value);
   }
 
   #value(): string {
     const value = this.#word();
-    if (!VALUE.test(value)) throw new SyntaxError(`has ${quoted(value)}, which is no value of a label`);
+    if (!VALUE.test(value)) throw new SyntaxError(`has ${quoted(value)}, which is not a valid label value`);
     return value;
   }
 

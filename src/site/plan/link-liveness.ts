@@ -20,7 +20,7 @@ export function livenessConflict(site: Site): readonly ResourceProblem[] {
   const warn = (setting: string, message: string): readonly ResourceProblem[] => [
     warningIn(keyOf(site), `spec.settings.${setting}`, 'setting', message),
   ];
-  const effect = 'so a link is given up as soon as it is suspect';
+  const effect = 'so a silent link ends as soon as it is suspect';
   if (given.deadAfter === undefined) {
     return warn(SETTING.suspectAfter, `is longer than ${SETTING.deadAfter} (default: ${deadAfter / 1_000}s), ${effect}; set that one too.`);
   }

@@ -31,14 +31,15 @@ function strategyOf(listener: MultiKeyListener): ListenerFields {
   const { priority, weighted } = listener.spec.strategy;
   const wrong = (field: string, message: string): ListenerFields => ({ problems: [errorIn(resource, field, 'strategy', message)] });
   if ((priority === undefined) === (weighted === undefined)) {
-    return wrong('spec.strategy', 'exactly one of priority and weighted must be there.');
+    return wrong('spec.strategy', 'exactly one of priority and weighted must be set.');
   }
   const field = `spec.strategy.${priority === undefined ? 'weighted' : 'priority'}.routingKeys`;
   const weights = Object.entries(weighted?.routingKeys ?? {});
   const routingKeys = [...new Set(priority?.routingKeys ?? weights.map(([key]) => key))];
   if (routingKeys.length === 0) return wrong(field, 'it is empty; name at least one routing key.');
   const negative = weights.find(([, weight]) => !(Number.isInteger(weight) && weight >= 0));
-  if (negative !== undefined) return wrong(field, `the weight of ${quoted(negative[0])} is ${negative[1]}; give a whole number from 0.`);
+  if (negative !== undefined)
+    return wrong(field, `the weight of ${quoted(negative[0])} is ${negative[1]}; use a whole number, at least 0.`);
   return {
     destination:
       priority === undefined ? { kind: 'weighted', routingKeys: Object.fromEntries(weights) } : { kind: 'priority', routingKeys },

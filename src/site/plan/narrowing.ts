@@ -23,14 +23,14 @@ export function narrowingProblems(object: SiteObject): readonly ResourceProblem[
       const index = object.spec.endpoints.findIndex(({ name }) => name === INTER_NETWORK);
       return [
         ...(object.spec.routingKeys === undefined ? [] : wrong('routingKeys', 'cannot restrict a link to routing keys')),
-        ...(index === -1 ? [] : wrong(`endpoints[${index}].name`, 'has no links between networks')),
+        ...(index === -1 ? [] : wrong(`endpoints[${index}].name`, 'does not support links between networks')),
       ];
     }
     case 'RouterAccess': {
       const index = object.spec.roles.findIndex(({ name }) => name === INTER_NETWORK);
       return [
         ...(object.spec.routingKeys === undefined ? [] : wrong('routingKeys', 'cannot restrict links to routing keys')),
-        ...(index === -1 ? [] : wrong(`roles[${index}].name`, 'has no links between networks')),
+        ...(index === -1 ? [] : wrong(`roles[${index}].name`, 'does not support links between networks')),
       ];
     }
     default:

@@ -86,12 +86,12 @@ function podProblems({ spec }: Connector, resource: ResourceKey): readonly Resou
   }
   for (const field of ['exposePodsByName', 'includeNotReadyPods'] as const) {
     if (spec[field] !== true) continue;
-    problems.push(warningIn(resource, `spec.${field}`, 'not-on-platform', 'there are pods on Kubernetes only; remove the field.'));
+    problems.push(warningIn(resource, `spec.${field}`, 'not-on-platform', 'pods exist only on Kubernetes; remove the field.'));
   }
   return problems;
 }
 
-const SELECTED = 'pods can be selected on Kubernetes only';
+const SELECTED = 'pods can be selected only on Kubernetes';
 
 interface Servers {
   readonly hosts: readonly string[];
@@ -121,7 +121,7 @@ function serversOf(connector: Connector, { pods, capabilities }: Material): Serv
   // Pods on the host network share the address of their node.
   if (found.length > 0) return { hosts: [...new Set(found.map(({ ip }) => ip))], pods: found, problems: [] };
   return {
-    ...wrong('spec.selector', 'no-pods', `No matches for selector: no pod that runs and is ready has ${quoted(selector)}.`),
+    ...wrong('spec.selector', 'no-pods', `No matches for selector: no pod that is running and ready has ${quoted(selector)}.`),
     pods: [],
   };
 }
@@ -133,7 +133,7 @@ export function tlsOf(
 ): { readonly tls?: NonNullable<ConnectorConfig['tls']>; readonly problems: readonly ResourceProblem[] } {
   if (!isGiven(tlsCredentials)) {
     if (useClientCert !== true) return { problems: [] };
-    const message = 'a certificate can be shown only over TLS; name a bundle in spec.tlsCredentials.';
+    const message = 'a certificate can be presented only over TLS; name a bundle in spec.tlsCredentials.';
     return { problems: [errorIn(resource, 'spec.useClientCert', 'tls-missing', message)] };
   }
   const { bundle, problems } = findBundle(material, tlsCredentials, useClientCert === true ? 'client' : 'trust', resource);

@@ -65,11 +65,11 @@ function groupOf({ spec: { endpoints } }: Link): Pick<LinkConfig, 'group'> {
 
 function badCost(resource: ResourceKey, cost: number): readonly ResourceProblem[] {
   if (Number.isInteger(cost) && cost >= 1 && cost <= HIGHEST_COST) return [];
-  return [errorIn(resource, 'spec.cost', 'cost', `${cost} is no cost; use a whole number from 1 to ${HIGHEST_COST}.`)];
+  return [errorIn(resource, 'spec.cost', 'cost', `${cost} is not a valid cost; use a whole number from 1 to ${HIGHEST_COST}.`)];
 }
 
 /** The private key was created for the token, so no file of a user can replace the bundle. */
-const NEW_TOKEN = 'it came with a token: delete this Link and redeem a new token';
+const NEW_TOKEN = 'a token created it: delete this Link and redeem a new token';
 
 function tlsOf(link: Link, material: Material): FoundBundle {
   const { tlsCredentials } = link.spec;
@@ -88,7 +88,7 @@ function proxyOf(
   const proxy = proxies?.get(name);
   if (proxy !== undefined) return { proxy, problems: [] };
   if (awaitedSecrets?.has(name) === true) return { problems: [secretAwaited(keyOf(link), `spec.settings.${SETTING.proxy}`, name)] };
-  const message = `there is no Secret ${quoted(name)} of type kubernetes.io/basic-auth with host and port of a proxy; make it, or remove the setting.`;
+  const message = `the Secret ${quoted(name)} with host and port of a proxy, of type kubernetes.io/basic-auth, does not exist; create it, or remove the setting.`;
   return { problems: [errorIn(keyOf(link), `spec.settings.${SETTING.proxy}`, 'proxy-missing', message)] };
 }
 
@@ -106,17 +106,17 @@ function linkEndpoints(
     const field = `spec.endpoints[${index}]`;
     const number = parsePort(port);
     if (number === undefined) {
-      const message = `${quoted(port)} is not a port, so this endpoint is left out; use 1 to 65535.`;
+      const message = `${quoted(port)} is not a port, so this endpoint is ignored; use 1 to 65535.`;
       problems.push(warningIn(resource, `${field}.port`, 'port', message));
     } else if (!isHost(host)) {
-      const message = `${notAHost(host ?? '')}. This endpoint is left out.`;
+      const message = `${notAHost(host ?? '')}. This endpoint is ignored.`;
       problems.push(warningIn(resource, `${field}.host`, 'host', message));
     } else {
       endpoints.push({ host, port: number });
     }
   }
   if (endpoints.length === 0) {
-    const message = `none of its endpoints can be used: ${edge ? 'an edge site needs one named edge' : 'this site needs one named inter-router'}, with host and port.`;
+    const message = `its endpoints cannot be used: ${edge ? 'an edge site needs one named edge' : 'this site needs one named inter-router'}, with host and port.`;
     problems.push(errorIn(resource, 'spec.endpoints', 'no-endpoint', message));
   }
   return { endpoints, problems };

@@ -66,14 +66,14 @@ function platformProblems(
   const problems: ResourceProblem[] = [];
   // The plan of Services checks the names of Services.
   if (!capabilities.has('services') && !isHost(host)) {
-    const message = `${notAHost(host)}. Use one of this machine, such as 127.0.0.1, or 0.0.0.0 for all.`;
+    const message = `${notAHost(host)}. Use an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all.`;
     problems.push(errorIn(resource, 'spec.host', 'host', message));
   } else if (network !== undefined && !isWildcard(host) && !isNetworkAlias(host)) {
     const message = `${quoted(host)} cannot be a name of the router in the network ${network}; use a name such as backend, or 0.0.0.0.`;
     problems.push(errorIn(resource, 'spec.host', 'host', message));
   }
   if (!capabilities.has('pods') && listener.kind === 'Listener' && listener.spec.exposePodsByName === true) {
-    const message = 'pods can be exposed by name on Kubernetes only; the listener itself works. Remove the field.';
+    const message = 'pods can be exposed by name only on Kubernetes; the listener itself works. Remove the field.';
     problems.push(warningIn(resource, 'spec.exposePodsByName', 'not-on-platform', message));
   }
   return problems;
@@ -83,7 +83,7 @@ function clientCertProblems(listener: Listener | MultiKeyListener, bundle: TlsBu
   const { tlsCredentials } = listener.spec;
   const wrong = (code: ResourceProblem['code'], message: string) => [errorIn(keyOf(listener), 'spec.requireClientCert', code, message)];
   if (!isGiven(tlsCredentials))
-    return wrong('tls-missing', 'clients can show a certificate only over TLS; name a bundle in spec.tlsCredentials.');
+    return wrong('tls-missing', 'clients can present a certificate only over TLS; name a bundle in spec.tlsCredentials.');
   if (bundle === undefined || bundle.ca !== undefined) return [];
   return wrong('tls-no-ca', `the bundle ${quoted(tlsCredentials)} has no ca.crt to verify clients by; add it.`);
 }

@@ -129,7 +129,7 @@ export function chooseSite(
 function unusedOf(site: Site, capabilities: Capabilities): readonly ResourceProblem[] {
   const { serviceAccount } = site.spec;
   if (!isGiven(serviceAccount) || capabilities.has('service-accounts')) return [];
-  const message = 'there are service accounts on Kubernetes only; remove the field.';
+  const message = 'service accounts exist only on Kubernetes; remove the field.';
   return [warningIn(keyOf(site), 'spec.serviceAccount', 'not-on-platform', message)];
 }
 

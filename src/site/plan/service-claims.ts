@@ -60,6 +60,6 @@ function podClaims(listeners: readonly Listener[], podKeys: readonly string[]): 
 }
 
 function tooMany(listener: Listener, count: number): ResourceProblem {
-  const message = `there are ${count} pods; ${MOST_PODS} of them can be reached by their names.`;
+  const message = `only ${MOST_PODS} of its ${count} pods can be reached by their names.`;
   return warningIn(keyOf(listener), 'spec.exposePodsByName', 'too-many-pods', message);
 }

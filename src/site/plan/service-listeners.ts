@@ -26,6 +26,6 @@ function at(wanted: LocalListener, { podKey, service, routerPort }: ListenerPort
 }
 
 function noServiceYet({ listener, service, port, held }: ListenerPort): ResourceProblem {
-  const message = `Service ${service} does not lead to it at port ${port} yet. The controller of sites sees to that; if it stays so, see the events of the listener, and whether that controller runs.`;
+  const message = `Service ${service} does not lead to it at port ${port} yet. The controller of sites updates the Service. If this persists, see the events of the listener, and check that the controller runs.`;
   return { ...errorIn(listener, 'spec.host', 'service-awaited', message), ...(held ? { runs: true } : {}) };
 }

@@ -105,7 +105,7 @@ function refusals(
       return problemOf(
         claim,
         'service-exists',
-        `Service ${service} already exists in namespace: it is the router's own; use another host.`,
+        `Service ${service} already exists in namespace: it belongs to the router; use another host.`,
       );
     }
     if (there === undefined || isOurs) return undefined;
@@ -163,9 +163,7 @@ function assign(
       const held = kept.has(claim);
       return [{ ...claim, routerPort, held, told: held && portBefore(claim, before)?.port === claim.port }];
     }
-    problems.push(
-      problemOf(claim, 'no-router-port', 'no port of the routers is left for it; remove listeners, or divide them among sites.'),
-    );
+    problems.push(problemOf(claim, 'no-router-port', 'all ports of the routers are in use; remove listeners, or divide them among sites.'));
     return [];
   });
   return { ports, problems };

@@ -112,7 +112,7 @@ describe('a cluster that', () => {
     await using cluster = await Cluster.start();
     const { code, err } = await cluster.earshot(['--context', 'nowhere', 'status']);
     assert.equal(code, 1);
-    assert.match(err, /contexts holds no entry "nowhere"/);
+    assert.match(err, /contexts has no entry "nowhere"/);
     assert.match((await cluster.earshot(['--context', 'nowhere', 'version'])).out, /cluster: +.*no entry "nowhere"/);
   });
 });

@@ -128,7 +128,7 @@ describe('whatever changes back each write to', () => {
       const notes = controller.events.filter((event) => event.startsWith('ObjectContested: '));
       for (const key of contested)
         assert.ok(
-          notes.some((note) => note.includes(` ${key} is changed back by `)),
+          notes.some((note) => note.includes(` ${key} is reverted by `)),
           `${key}: ${notes.join('; ')}`,
         );
     });
@@ -177,7 +177,7 @@ describe('whatever changes back each write to', () => {
     api.put(services, wrong);
     await time.pass(MINUTE, controller);
     const messageOf = (): string => api.read(listeners, 'shop/web')?.status?.conditions?.[0]?.message ?? '';
-    assert.match(messageOf(), /^Service shop\/web is changed back by "other-operator" \(spec\.type\)\./);
+    assert.match(messageOf(), /^Service shop\/web is reverted by "other-operator" \(spec\.type\)\./);
     await time.pass(6 * MINUTE, controller);
     assert.equal(api.read(services, 'shop/web')?.spec?.type, 'NodePort');
     assert.equal(messageOf(), 'The ListenerClass and the Listener fit together.');

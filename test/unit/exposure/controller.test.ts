@@ -155,12 +155,12 @@ describe('what a change wakes, without a timer', () => {
       return api.read(listeners, 'shop/web')?.status?.conditions?.find(({ type }) => type === 'Accepted')?.message;
     };
     const known = 'some-class';
-    assert.match((await said()) ?? '', new RegExp(`There are: ${known}\\.$`));
+    assert.match((await said()) ?? '', new RegExp(`ListenerClasses: ${known}\\.$`));
     const another = { ...aClass({ serviceType: 'ClusterIP' }), metadata: { name: 'zz-another', uid: 'zz-another' } };
     api.put(listenerClasses, another);
-    assert.match((await said()) ?? '', new RegExp(`There are: ${known}, zz-another\\.$`));
+    assert.match((await said()) ?? '', new RegExp(`ListenerClasses: ${known}, zz-another\\.$`));
     api.remove(listenerClasses, 'zz-another');
-    assert.match((await said()) ?? '', new RegExp(`There are: ${known}\\.$`));
+    assert.match((await said()) ?? '', new RegExp(`ListenerClasses: ${known}\\.$`));
   });
 
   test('a mount is answered while the Service that was made for it has not come back by the watch', async () => {

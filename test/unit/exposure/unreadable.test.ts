@@ -107,7 +107,10 @@ describe('objects that cannot be read', () => {
           const accepted = api.read(listeners, key)?.status?.conditions?.find(({ type }) => type === 'Accepted');
           if (spec === null && listenerClass === null) continue;
           assert.equal(accepted?.reason, 'Invalid');
-          assert.match(accepted.message, /^(The Listener|ListenerClass some-class) .*cannot be read: spec\b.* must be/);
+          assert.match(
+            accepted.message,
+            /^(The Listener|ListenerClass some-class) .*does not match the current definitions: spec\b.* must be/,
+          );
         }
       }),
       { numRuns: 60 },

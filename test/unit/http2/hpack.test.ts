@@ -115,7 +115,7 @@ describe('HPACK', () => {
     ['a string that ends after its block', '0003 6162', /ends after its block/],
     ['a block that ends within a field', '41', /ends within a field/],
     ['a table larger than ours', '3fe2 1f', /over our limit/],
-    ['a change of size after a field', '8220', /after a field/],
+    ['a change of size after a field', '8220', /follows a field/],
     ['Huffman padding with zeros', '0083 f1e3 c0 00', /not well-formed/],
     ['Huffman padding of a whole octet', '0082 1fff 00', /not well-formed/],
     ['EOS within a Huffman code', '0084 ffff ffff 00', /not well-formed/],

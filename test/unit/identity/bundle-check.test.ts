@@ -95,7 +95,7 @@ const cases: readonly {
     what: 'a key where the certificate should be',
     bundle: { ...server, cert: server.key },
     purpose: { kind: 'server' },
-    problems: [['tls-no-cert', /it holds a PRIVATE KEY/]],
+    problems: [['tls-no-cert', /it contains a PRIVATE KEY/]],
   },
   {
     what: 'a certificate where the key should be',
@@ -155,7 +155,7 @@ const cases: readonly {
     what: 'a mangled ca.crt',
     bundle: { ...server, ca: 'no certificate' },
     purpose: { kind: 'server' },
-    problems: [['tls-no-cert', /ca\.crt holds no certificate/]],
+    problems: [['tls-no-cert', /ca\.crt contains no certificate/]],
   },
 ];
 

@@ -85,14 +85,11 @@ describe('A report of an object that is changed back', () => {
     const report = repairReportOf(current, wanted, isOurs, (one, other) => isSame(one, other));
     assert.match(
       repairMessage('Service web', report),
-      /^Service web is changed back by "other" \(metadata\.annotations\["example\.com\/team"\]/,
+      /^Service web is reverted by "other" \(metadata\.annotations\["example\.com\/team"\]/,
     );
   });
 
   test('says so where the object was deleted', () => {
-    assert.match(
-      repairMessage('Service web', repairReportOf(undefined, wanted, isOurs)),
-      /^Service web is changed back by something else\./,
-    );
+    assert.match(repairMessage('Service web', repairReportOf(undefined, wanted, isOurs)), /^Service web is reverted by another writer\./);
   });
 });

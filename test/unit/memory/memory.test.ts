@@ -70,7 +70,7 @@ describe('the memory of a router', () => {
     assert.equal(memory.refusal('connection', { owner: 'site honest' }), undefined);
     assert.equal(memory.refusal('connection', { owner: 'key web' }), undefined);
     assert.equal(await refused(), before + 1);
-    assert.match(lines.join(''), /connection refused: site greedy holds its share/);
+    assert.match(lines.join(''), /connection refused: site greedy has used up its memory quota/);
   });
 
   it('looks again before it refuses, since what was held may be gone', () => {
@@ -96,8 +96,8 @@ describe('the memory of a router', () => {
       [...honest, link, ...greedy.slice(0, 7)].map(({ ended }) => ended),
       Array.from({ length: 10 }),
     );
-    assert.match(greedy[9]?.ended ?? '', /most of it by site greedy/);
-    assert.match(lines.join(''), /connections ended: .* most of it by site greedy/);
+    assert.match(greedy[9]?.ended ?? '', /mostly by site greedy/);
+    assert.match(lines.join(''), /connections ended: .* mostly by site greedy/);
   });
 
   it('ends thousands in many turns, and none that have ended by themselves', async () => {
@@ -148,9 +148,9 @@ describe('the memory of a router', () => {
     const [small, large] = [Held.add(memory, 'site greedy', 4 * MIB), Held.add(memory, 'site greedy', 7 * MIB)];
     assert.notEqual(memory.refusal('connection', { owner: 'site greedy' }), undefined);
     assert.equal(memory.refusal('peer', { owner: 'site greedy' }, 2), undefined);
-    assert.match(large.ended ?? '', /a link needs room/);
+    assert.match(large.ended ?? '', /a link needs memory/);
     for (const other of [honest, link, idle, small]) assert.equal(other.ended, undefined);
-    assert.match(lines.join(''), /"ended":1,.*connections ended: site greedy holds its share/);
+    assert.match(lines.join(''), /"ended":1,.*connections ended: site greedy has used up its memory quota/);
     Held.add(memory, 'site greedy', 6 * MIB, 'peer');
     Held.add(memory, 'site honest', 2 * MIB);
     assert.match(memory.refusal('peer', { owner: 'site greedy' }, 60) ?? '', /are in use for you/);
@@ -195,7 +195,7 @@ describe('the memory of a router', () => {
     assert.equal(memory.refusal('peer', { owner: 'site busy' }, 2), undefined);
     Held.add(memory, 'site busy', 6 * MIB);
     assert.equal(memory.refusal('peer', { owner: 'site honest' }, 2), undefined);
-    assert.match(honest.ended ?? '', /a link needs room/);
+    assert.match(honest.ended ?? '', /a link needs memory/);
   });
 
   it('counts time against whoever spent it, also when all that it had has ended meanwhile', () => {

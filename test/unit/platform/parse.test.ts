@@ -47,7 +47,7 @@ test('a field that does not exist is a warning at its place, and the resource is
 for (const [name, text, line, message] of [
   ['an open bracket', 'a: [1,\n', 2, /not YAML/],
   ['a tab for indentation', 'a:\n\tb: 1\n', 2, /not YAML/],
-  ['a key twice', `${listener('a')}  port: 1\n`, 9, /"port" stands there twice/],
+  ['a key twice', `${listener('a')}  port: 1\n`, 9, /"port" occurs twice/],
   ['text alone', 'hello\n', 1, /a resource is an object/],
   ['an unknown kind', 'apiVersion: skupper.io/v2alpha1\nkind: Router\nmetadata: {name: a}\nspec: {}\n', 2, /must be one of/],
   [
@@ -169,7 +169,7 @@ for (const [name, text, line] of [
     assert.deepEqual(objects, []);
     assert.deepEqual(
       problems.map((problem) => [problem.line, problem.message]),
-      [[9 + line, 'the resource has too many parts; leave out what it does not need, such as a status.']],
+      [[9 + line, 'the resource has too many parts; remove unneeded parts, such as a status.']],
     );
   });
 }

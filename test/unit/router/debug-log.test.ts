@@ -65,7 +65,7 @@ test('each state of a link is logged at both ends, with the same ID', async () =
   way.hold(true);
   await logged('link silent');
   way.hold(false);
-  await logged('link is silent no more');
+  await logged('link is no longer silent');
   west.router.leave();
   await eventually('the notice', () => storyOf(east, 'link', id).some((line) => line.includes('shutting down')));
   await west.router.drain(0);
@@ -73,7 +73,7 @@ test('each state of a link is logged at both ends, with the same ID', async () =
   // A busy machine may be silent more often.
   const [atWest = [], atEast = []] = ends.map((end) => [...new Set(storyOf(end, 'link', id, 'linkName', 'remoteSite'))].sort());
   const common = ['adjacency ended', 'adjacent router', 'link attached', 'link closed', 'link connected'];
-  const silence = ['link is silent no more', 'link silent'];
+  const silence = ['link is no longer silent', 'link silent'];
   assert.deepEqual(
     atWest,
     [...common, ...silence].map((line) => `${line} remoteSite=east`),

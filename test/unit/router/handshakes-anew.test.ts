@@ -1,4 +1,4 @@
-/** Whoever asks for TLS handshakes anew (before TLS 1.3) without end, which takes time and brings nothing. */
+/** Whoever requests TLS handshakes anew (before TLS 1.3) without end, which takes time and brings nothing. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';

@@ -71,13 +71,13 @@ describe('Whatever else reverts writes of the controller', () => {
     const router = api.read(deployments, 'west/skupper-router') ?? assert.fail();
     api.put(deployments, { ...edited(router), metadata: { ...router.metadata, managedFields } });
     await run(30);
-    const message = /Deployment skupper-router is changed back by "other" \(.*spec/;
+    const message = /Deployment skupper-router is reverted by "other" \(.*spec/;
     assert.match([...notes].join('\n'), message);
     const site = (): string => api.read(sites, 'west/west')?.status?.message ?? '';
     assert.match(site(), message);
     api.reverts = undefined;
     await run(180);
-    assert.doesNotMatch(site(), /changed back/);
+    assert.doesNotMatch(site(), /is reverted/);
     assert.equal(api.read<Deployment>(deployments, 'west/skupper-router')?.spec?.replicas, 1);
   });
 });

@@ -7,7 +7,11 @@ import { aConnector, aLink, aListener, aMultiKeyListener, aRouterAccess, aSite }
 const machine = { capabilities: new Set<never>(), defaults: { verifyHostname: true } };
 
 for (const [what, object, expected] of [
-  ['an address in brackets', aListener('a', { host: '[::1]' }), /^spec\.host "\[::1\]" is neither .*; write ::1\. Use one of this machine/],
+  [
+    'an address in brackets',
+    aListener('a', { host: '[::1]' }),
+    /^spec\.host "\[::1\]" is neither .*; write ::1\. Use an address of this machine/,
+  ],
   ['an address with a port', aListener('a', { host: '127.0.0.1:6379' }), /; write 127\.0\.0\.1, and the port in its own field\./],
   ['an address in brackets with a port', aConnector('a', { host: '[::1]:80' }), /; write ::1, and the port in its own field\.$/],
   ['a URL', aConnector('a', { host: 'http://db' }), /^spec\.host "http:\/\/db" is neither a host name nor an address; write db\.$/],

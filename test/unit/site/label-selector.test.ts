@@ -39,9 +39,9 @@ for (const [text, wrong] of [
   ['app=db tier=a', 'has "tier" where a comma is expected'],
   ['tier in a', 'lacks a ( after in or notin'],
   ['tier in (a', 'lacks a ) behind its values'],
-  ['size > x', 'compares with "x", which is no whole number'],
-  ['-app=db', 'has "-app", which is no key of a label'],
-  [`app=${'x'.repeat(64)}`, `has "${'x'.repeat(64)}", which is no value of a label`],
+  ['size > x', 'compares with "x", which is not a whole number'],
+  ['-app=db', 'has "-app", which is not a valid label key'],
+  [`app=${'x'.repeat(64)}`, `has "${'x'.repeat(64)}", which is not a valid label value`],
   ['!app=db', 'has "=" where a comma is expected'],
 ] as const) {
   test(`${JSON.stringify(text)} is no selector, and it is said where`, () => {

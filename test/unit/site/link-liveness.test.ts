@@ -39,7 +39,7 @@ describe('how long a link may be silent', () => {
         const [problem, ...others] = problemsOf(given);
         assert.deepEqual(others, []);
         assert.equal(problem?.field, `spec.settings.${name}`);
-        assert.match(problem.message, /is not a length of time from 500ms to 1h, .*so the default holds/);
+        assert.match(problem.message, /is not a duration from 500ms to 1h, .*so the default applies/);
       }
     });
 

@@ -25,14 +25,14 @@ function routerState(own: LinkState | undefined, siblings: Readonly<Record<strin
   };
 }
 
-const notTwo = 'the router two does not have it: It is refused';
+const notTwo = 'the router two does not have this link: It is refused';
 
 for (const [what, own, siblings, serving, expected] of [
   ['that only this router has', up, { two: refused }, ['two'], [true, notTwo]],
   ['that both have', up, { two: held }, ['two'], [true, undefined]],
-  ['that only the other has', lost, { two: held }, ['two'], [true, 'the router one does not have it: It ended']],
+  ['that only the other has', lost, { two: held }, ['two'], [true, 'the router one does not have this link: It ended']],
   ['that the other has while this one begins', connecting, { two: held }, ['two'], [true, undefined]],
-  ['that the other has, which is about to end', lost, { two: held }, [], [true, 'the router one does not have it: It ended']],
+  ['that the other has, which is about to end', lost, { two: held }, [], [true, 'the router one does not have this link: It ended']],
   ['that nobody has', lost, { two: refused }, ['two'], [false, undefined]],
   ['that the other lacks, which does not serve yet or any more', up, { two: refused }, [], [true, undefined]],
   ['that the other is still opening', up, { two: undefined }, ['two'], [true, undefined]],
@@ -42,7 +42,7 @@ for (const [what, own, siblings, serving, expected] of [
     up,
     { two: refused, three: refused },
     ['two', 'three'],
-    [true, `the router three does not have it: It is refused; ${notTwo}`],
+    [true, `the router three does not have this link: It is refused; ${notTwo}`],
   ],
   [
     'over which nothing has come for a while',

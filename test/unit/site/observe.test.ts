@@ -65,7 +65,7 @@ for (const [name, state, expected] of [
   [
     'with servers that took no connection',
     { listening: true, reachableKeys: ['web'], refusedBy: ['of-nobody-known'] },
-    'Pending: no server that it leads to takes connections: see `earshot connector status` at of-nobody-known',
+    'Pending: its servers refuse connections: see `earshot connector status` at of-nobody-known',
   ],
   ['with a connector and an open socket', { listening: true, reachableKeys: ['web'] }, 'Ready: OK'],
   [
@@ -223,7 +223,7 @@ test('a resource that cannot be planned is an error with the field and the remed
   const status = observe([aSite(), aListener('web', { tlsCredentials: 'absent' })]).get('Listener/web');
   assert.match(
     short(status),
-    /^Error: spec\.tlsCredentials: there is no TLS bundle named "absent"; put tls\.crt and tls\.key into input\/certs\/absent\/\.$/,
+    /^Error: spec\.tlsCredentials: the TLS bundle "absent" does not exist; put tls\.crt and tls\.key into input\/certs\/absent\/\.$/,
   );
   assert.equal(status?.conditions?.[0]?.reason, 'TlsMissing');
 });
@@ -404,7 +404,7 @@ test('a grant reports its redemptions, and says when there are none left', () =>
   const status = observe([aSite({ linkAccess: 'default' }), grant], {}, { trust: { ...noTrust, grants: new Map([['g', facts]]) } }).get(
     'AccessGrant/g',
   );
-  assert.equal(short(status), 'Ready: OK; all its redemptions are used');
+  assert.equal(short(status), 'Ready: OK; all its redemptions are used up');
   assert.deepEqual(status, { ...status, url: 'https://x', code: 'c', ca: 'CA', redemptions: 1, expirationTime: '2026-01-01T00:00:00Z' });
 });
 
@@ -441,7 +441,7 @@ test('where tools read words, a Secret that is missing, servers that are missing
     const condition = status?.conditions?.find((each) => each.type === type);
     return `${condition?.reason}: ${condition?.message}`;
   };
-  const missing = /^Error: TLS credentials secret "none" not found: there is no TLS bundle named "none"; put .+ \(spec.tlsCredentials\)$/;
+  const missing = /^Error: TLS credentials secret "none" not found: the TLS bundle "none" does not exist; put .+ \(spec.tlsCredentials\)$/;
   for (const object of [aListener('a', { tlsCredentials: 'none' }), aConnector('a', { tlsCredentials: 'none' })]) {
     assert.match(first(object, 'Configured'), missing);
   }
@@ -480,7 +480,7 @@ test('a link that only one router of its site has is ready, and says which has n
   const siblingLinks = { two: { 'Link/a': { operational: false, problem: 'Nobody answers.' } } };
   const router = { links: { 'Link/a': { operational: true } }, siblingLinks };
   const status = observe([aSite(), aLink('a')], router, { wording: 'words', serving: ['two'] }).get('Link/a');
-  const said = 'OK; the router two does not have it: Nobody answers';
+  const said = 'OK; the router two does not have this link: Nobody answers';
   assert.equal(short(status), `Ready: ${said}`);
   assert.deepEqual(
     status?.conditions?.map(({ type, status: holds, reason, message }) => [type, holds, reason, message]),
@@ -513,7 +513,7 @@ test('a token that was redeemed stays so, also when its Site is gone and there i
 
 for (const [bindHost, expected] of [
   ['192.0.2.7', 'Pending: its port is being opened'],
-  ['slow.example', 'Pending: its port is being opened; the name "slow.example" has to be looked up for that'],
+  ['slow.example', 'Pending: its port is being opened; the name "slow.example" must be resolved first'],
 ] as const) {
   test(`an access at ${bindHost} that does not listen yet is not ready`, () => {
     const access = aRouterAccess('more', { roles: [{ name: 'edge', port: 7000 }], bindHost, tlsCredentials: 'whole' });

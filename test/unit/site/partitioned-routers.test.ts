@@ -16,7 +16,7 @@ describe('routers of a site that are not linked to each other', () => {
       'are told of by the one that is linked to',
       {},
       ['one'],
-      [/^the routers one and two .*see that their pods reach each other at port 5671$/],
+      [/^the routers one and two .*check that their pods can reach each other at port 5671$/],
     ],
     [
       'are told of by the one that opens the link',

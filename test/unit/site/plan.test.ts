@@ -38,7 +38,7 @@ test("a bundle of a token's Link that is missing or damaged asks for a new token
   const damaged = { bundles, check: () => [{ code: 'tls-mangled', message: 'it is damaged', passing: false }] } as const;
   const unreadable = { unreadable: new Map([['east', 'it cannot be read.']]) };
   for (const changed of [{}, damaged, unreadable]) {
-    assert.match(of(token, changed), /; it came with a token: delete this Link and redeem a new token\.$/);
+    assert.match(of(token, changed), /; a token created it: delete this Link and redeem a new token\.$/);
     assert.doesNotMatch(of(undefined, changed), /token/);
   }
   assert.doesNotMatch(of(token), /put tls\.crt/);

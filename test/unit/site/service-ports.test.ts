@@ -214,7 +214,7 @@ describe('pods by name', () => {
       Array.from({ length: 1_001 }, (_, index) => `key.p${index}`),
     );
     assert.equal(planned.services.length, 1_001);
-    assert.match(told(planned)[0] ?? '', /there are 1001 pods; 1000 of them/);
+    assert.match(told(planned)[0] ?? '', /only 1000 of its 1001 pods/);
   });
 });
 

@@ -22,10 +22,16 @@ describe('readBundle', () => {
   it('names a directory, an endless or a huge file in the place of one', async () => {
     await using place = await makePlace();
     await mkdir(join(place.path, 'a/tls.key'), { recursive: true });
-    await assert.rejects(readBundle(join(place.path, 'a'), 'a'), refusal('state-unavailable', /tls\.key is (a directory|no regular file)/));
+    await assert.rejects(
+      readBundle(join(place.path, 'a'), 'a'),
+      refusal('state-unavailable', /tls\.key is (a directory|not a regular file)/),
+    );
     await mkdir(join(place.path, 'b'));
     await symlink('/dev/zero', join(place.path, 'b/tls.crt'));
-    await assert.rejects(readBundle(join(place.path, 'b'), 'b'), refusal('state-unavailable', /tls\.crt is (a directory|no regular file)/));
+    await assert.rejects(
+      readBundle(join(place.path, 'b'), 'b'),
+      refusal('state-unavailable', /tls\.crt is (a directory|not a regular file)/),
+    );
     await mkdir(join(place.path, 'c'));
     await writeFile(join(place.path, 'c/ca.crt'), 'x'.repeat(1_048_577));
     await assert.rejects(readBundle(join(place.path, 'c'), 'c'), refusal('state-unavailable', /ca\.crt has more than the 1048576 bytes/));

@@ -134,7 +134,10 @@ export class Access {
       const error = this.#revisions.endOf(incoming.revision, this.#config.priorRevisions);
       if (error === undefined) continue;
       const { name } = this.#config;
-      this.#host.log.info({ access: name, address: incoming.address, siteId: incoming.siteId }, 'peer of an earlier certificate cut off');
+      this.#host.log.info(
+        { access: name, address: incoming.address, siteId: incoming.siteId },
+        'peer with an earlier certificate disconnected',
+      );
       incoming.cut(error);
     }
   }
@@ -144,7 +147,7 @@ export class Access {
     for (const incoming of this.#incoming) {
       if (!this.#host.isRevoked(incoming.peer)) continue;
       linkMetrics.refused.inc({ reason: 'revoked' });
-      this.#host.log.warn({ address: incoming.address, serial: incoming.serial, siteId: incoming.siteId }, 'revoked peer cut off');
+      this.#host.log.warn({ address: incoming.address, serial: incoming.serial, siteId: incoming.siteId }, 'revoked peer disconnected');
       incoming.cut(new LinkError('revoked', `This site or its certificate has been revoked here. ${UNREVOKE}`));
     }
   }
@@ -155,7 +158,7 @@ export class Access {
       if (incoming.expires > now || this.#host.links.vouchFor(incoming.siteId, false, now)) continue;
       linkMetrics.refused.inc({ reason: 'tls-expired' });
       const error = expiredError(`the peer at ${incoming.address}`, new Date(incoming.expires), now);
-      this.#host.log.warn({ address: incoming.address, serial: incoming.serial, siteId: incoming.siteId, error }, 'peer cut off');
+      this.#host.log.warn({ address: incoming.address, serial: incoming.serial, siteId: incoming.siteId, error }, 'peer disconnected');
       incoming.cut(error);
     }
   }
@@ -372,14 +375,14 @@ export class Access {
     const { memory } = this.#host;
     // The connection itself is counted already.
     const ending = givingWay(open, needed, memory.missingPeers(peer, 1));
-    if (ending === undefined) return memory.tooManyPeers(peer, 1) ?? 'As many connections of this site are open as there may be.';
+    if (ending === undefined) return memory.tooManyPeers(peer, 1) ?? 'Connection limit of this site reached.';
     const full = memory.refusal('peer', { owner: peer }, 1);
     if (full !== undefined) return full;
     for (const incoming of ending) {
       const { address } = incoming;
       this.#unauthenticated.warn(
         { access: this.#config.name, address, siteId },
-        'connection of an earlier link ended: its site makes a new one',
+        'connection of an earlier link closed: its site opens a new link',
       );
       incoming.giveWay();
     }
@@ -393,7 +396,7 @@ export class Access {
   #enough(peer: string, protocol: string): string | undefined {
     const unsaid = this.#openWith(peer, undefined).length;
     if (!this.#siblingsOnly && unsaid >= CONNECTIONS_OF_PEER)
-      return `${CONNECTIONS_OF_PEER} connections are open with this certificate, or others of its name.`;
+      return `${CONNECTIONS_OF_PEER} connections are open with this certificate or others of the same name.`;
     const needed = protocol === REVERSE ? 1 : PLACES_OF_LINK;
     // Only a hello shows that a connection is part of a link, for which others end: see `#noRoom`. Until then both connections of one link
     // may count on them.
@@ -409,7 +412,7 @@ export class Access {
     linkMetrics.refused.inc({ reason: 'busy' });
     this.#unauthenticated.warn(
       { access: this.#config.name, address, code: 'busy' },
-      'connection closed: too many TLS handshakes are under way',
+      'connection closed: too many TLS handshakes are in progress',
     );
   }
 
@@ -444,7 +447,7 @@ export class Access {
       this.#revisions.endOf(revision, this.#config.priorRevisions) ??
       refusalOfPeer(socket, address, this.#host, demands, certificate, () => this.#enough(owner, protocol));
     if (refusal !== undefined || certificate === undefined) {
-      const error = refusal ?? new LinkError('tls-no-cert', 'No certificate was shown.');
+      const error = refusal ?? new LinkError('tls-no-cert', 'The client presented no certificate.');
       linkMetrics.refused.inc({ reason: error.code });
       const { code, message } = error;
       this.#unauthenticated.warn(

@@ -169,12 +169,12 @@ export class Incoming implements Placed {
    * other connection continues.
    */
   giveWay(): void {
-    this.#connection.destroy(new Error('a new link of the site takes its place'));
+    this.#connection.destroy(new Error('a new link of the site replaces it'));
   }
 
   #request(stream: Stream, head: RequestHead): StreamHandler {
     if (this.#options.siblingsOnly && this.#hello === undefined && head.path !== ROUTING_PATH) {
-      return refuse(stream, 403, 'http_request_denied', 'only routers of this site are served here');
+      return refuse(stream, 403, 'http_request_denied', 'this access accepts only routers of this site');
     }
     if (head.method === 'CONNECT') return this.#options.host.connect(stream, head, this.peer, this.owner);
     if (head.method !== 'POST') return refuse(stream, 405, 'http_request_error');
@@ -251,7 +251,7 @@ export class Incoming implements Placed {
       throw new LinkError('self', 'This is a router of the site itself. Link to another site.');
     this.#checkCertified(id);
     if (edgeOnly && !hello.edge) throw new LinkError('edge-only', 'This access is for edge sites. Link to the inter-router endpoint.');
-    if (host.links.get(hello.link.id) !== undefined) throw new LinkError('protocol', 'The id of the link is in use.');
+    if (host.links.get(hello.link.id) !== undefined) throw new LinkError('protocol', 'The ID of the link is in use.');
     this.#checkRoom(id);
   }
 
@@ -267,10 +267,7 @@ export class Incoming implements Placed {
     if (siblingsOnly && site !== siteOf(host.self)) throw new LinkError('wrong-site', 'Only routers of this site may link here.');
     const certified = certificate?.sites ?? [];
     if (certified.length > 0 && !certified.includes(site)) {
-      throw new LinkError(
-        'wrong-site',
-        `The certificate was issued to site ${certified.join(', ')}, not to ${site}. That takes a new token.`,
-      );
+      throw new LinkError('wrong-site', `The certificate was issued to site ${certified.join(', ')}, not to ${site}. Redeem a new token.`);
     }
     if (host.isRevoked({ site, certificate })) throw new LinkError('revoked', `This site has been revoked here. ${UNREVOKE}`);
   }
@@ -295,12 +292,12 @@ export class Incoming implements Placed {
     const { host, certificate, siblingsOnly } = this.#options;
     const siteId = this.siteId;
     if (siblingsOnly || siteId === undefined || certificate === undefined || host.hooks.renew === undefined) {
-      return refuse(stream, 403, 'http_request_denied', 'this site renews no certificates here');
+      return refuse(stream, 403, 'http_request_denied', 'this access does not renew certificates');
     }
     if (host.isRevoked(this.peer))
       return refuse(stream, 403, 'http_request_denied', 'revoked: this site or its certificate has been revoked here');
     // One at a time, since its memory is not accounted for.
-    if (this.#isRenewing) return refuse(stream, 429, 'http_request_denied', 'another renewal is under way', { [RETRY_AFTER]: '60' });
+    if (this.#isRenewing) return refuse(stream, 429, 'http_request_denied', 'another renewal is in progress', { [RETRY_AFTER]: '60' });
     this.#isRenewing = true;
     return serveRenewal({
       stream,
@@ -327,7 +324,7 @@ export class Incoming implements Placed {
       const hello = readHello(await answer.message, this.#connection.theirs);
       const link = host.links.get(hello.link.id);
       if (link === undefined || link.dialed || link.router !== routerOf(hello) || link.state === 'down') {
-        throw new LinkError('protocol', `The peer attached to a link that it does not have.`);
+        throw new LinkError('protocol', `The peer attached to a link that does not exist.`);
       }
       if (!this.#closed) this.#join(link, hello, stream);
     } catch (error) {
@@ -364,7 +361,7 @@ export class Incoming implements Placed {
 
   /** Disconnects the peer, with the reason if it can still receive one. */
   #fault(stream: Stream, error: unknown): void {
-    const reason = error instanceof LinkError ? error : new LinkError('routing', 'The peer breaks the routing protocol.', error);
+    const reason = error instanceof LinkError ? error : new LinkError('routing', 'The peer violates the routing protocol.', error);
     if (this.#closed || this.#refused || this.#link?.state === 'down') return;
     if (this.#link === undefined) {
       this.#refuse(stream, reason);
@@ -372,7 +369,7 @@ export class Incoming implements Placed {
     }
     if (reason.code !== 'lost') {
       linkMetrics.refused.inc({ reason: reason.code });
-      this.#options.ration.warn({ ...linkFields(this.#link), address: this.address, error: reason }, 'peer cut off');
+      this.#options.ration.warn({ ...linkFields(this.#link), address: this.address, error: reason }, 'peer disconnected');
     }
     this.#link.cut(reason);
   }
@@ -395,7 +392,7 @@ export class Incoming implements Placed {
     if (code !== undefined) {
       linkMetrics.refused.inc({ reason: code });
       const { address, serial, siteId } = this;
-      this.#options.ration.warn({ address, serial, siteId, code, reason: error?.message ?? reason.reason }, 'connection of a peer cut off');
+      this.#options.ration.warn({ address, serial, siteId, code, reason: error?.message ?? reason.reason }, 'connection of a peer closed');
     }
     this.#link?.gone(this.#connection, error?.message ?? reason.reason);
     this.#options.onClose();

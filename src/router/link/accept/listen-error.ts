@@ -11,14 +11,14 @@ export function listenError(error: unknown, host: string | undefined, port: numb
     case 'EADDRINUSE':
       return new LinkError(
         'port-in-use',
-        `Other sites cannot link here: ${where} is in use, perhaps by another namespace's site. End what uses it, or give this site other ports with a RouterAccess in place of its linkAccess.`,
+        `Other sites cannot link here: ${where} is in use, perhaps by the site of another namespace. Stop that program, or use a RouterAccess with other ports instead of linkAccess.`,
         error,
       );
     case 'EACCES':
-      return new LinkError('port-not-permitted', `This user may not listen on ${where}. Take a port from 1024 on, or allow it.`, error);
+      return new LinkError('port-not-permitted', `This user may not listen on ${where}. Choose a port from 1024, or permit it.`, error);
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return new LinkError('host-not-local', `${where} is no address of this machine.`, error);
+      return new LinkError('host-not-local', `${where} is not an address of this machine.`, error);
     default:
       return new LinkError('listen-failed', `Cannot listen on ${where}: ${printableAscii(messageOf(error))}.`, error);
   }

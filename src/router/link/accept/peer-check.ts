@@ -29,11 +29,11 @@ export function refusalOfPeer(
 ): LinkError | undefined {
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined)
-    return new LinkError('tls-no-cert', `No certificate was shown from ${address}. Links need one of this site's authority.`);
+    return new LinkError('tls-no-cert', `The client at ${address} presented no certificate. Links need one of this site's authority.`);
   if (!socket.authorized)
     return certificateError({ code: authorizationCode(socket), certificate, peer: `the peer at ${address}`, now: Date.now() });
   const weakness = weaknessOf(certificate.publicKey);
-  if (weakness !== undefined) return new LinkError('tls-weak', `The certificate shown from ${address} has ${weakness}.`);
+  if (weakness !== undefined) return new LinkError('tls-weak', `The certificate of the client at ${address} has ${weakness}.`);
   const misused = demands === undefined ? undefined : misuseOf(certificate, demands);
   if (misused !== undefined) return misused;
   if (socket.alpnProtocol !== FORWARD && socket.alpnProtocol !== REVERSE) {
@@ -49,10 +49,10 @@ export function refusalOfPeer(
 /** Messages are short, since a GOAWAY holds 120 characters. */
 function misuseOf(certificate: X509Certificate, { unmarked }: Demands): LinkError | undefined {
   const purpose = purposeOf(certificate);
-  if (purpose === 'application') return new LinkError('tls-wrong-purpose', 'This certificate is for applications, and opens no link.');
-  if (purpose === 'api') return new LinkError('tls-wrong-purpose', 'This certificate is for the API of routers, and opens no link.');
+  if (purpose === 'application') return new LinkError('tls-wrong-purpose', 'This certificate is for applications, not for links.');
+  if (purpose === 'api') return new LinkError('tls-wrong-purpose', 'This certificate is for the router API, not for links.');
   if (purpose === undefined && unmarked === 'refused') {
-    return new LinkError('tls-wrong-purpose', 'Only certificates that are marked for links are let in here. Get a new token.');
+    return new LinkError('tls-wrong-purpose', 'This access accepts only certificates that are marked for links. Get a new token.');
   }
   return undefined;
 }

@@ -110,7 +110,7 @@ class Race {
   }
 
   start(): Promise<Opened> {
-    if (this.#waiting.length === 0) throw new LinkError('no-endpoint', 'The link has no endpoint that this site can use. Give it one.');
+    if (this.#waiting.length === 0) throw new LinkError('no-endpoint', 'The link has no endpoint that this site can use. Add one.');
     this.#next();
     return this.#result.promise;
   }

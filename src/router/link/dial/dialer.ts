@@ -283,7 +283,7 @@ export class Dialer {
     for (const { link } of this.#opened()) {
       if (link.expires > now || this.#host.links.vouchFor(link.peer.site.id, true, now)) continue;
       const error = expiredError(this.#current?.peer ?? link.router, new Date(link.expires), now);
-      this.#host.log.warn({ linkName: this.name, link: link.id, error }, 'link cut off');
+      this.#host.log.warn({ linkName: this.name, link: link.id, error }, 'link closed');
       link.cut(error);
       this.#problem = problemOf(error);
     }
@@ -314,7 +314,7 @@ export class Dialer {
   /** Stops making attempts; what the links carry may finish. */
   drain(deadline = CLOSE_DEADLINE): void {
     this.stop();
-    for (const { link } of this.#opened()) link.retire('the link has been taken away');
+    for (const { link } of this.#opened()) link.retire('the link was removed');
     if (this.#carriesAny)
       setTimeout(
         bounded('link/drain-deadline', () => this.destroy()),
@@ -390,7 +390,7 @@ export class Dialer {
       const onSlow = (peer: string, hasTcp: boolean): void => this.#reportSlow(peer, hasTcp);
       const { opened, peer } = await openFirst({ host, name: this.name, target, last, learned, onLearned, onSlow, signal });
       if (attempt.signal.aborted) {
-        opened.link.cut(new LinkError('closed', 'The link was given up.'));
+        opened.link.cut(new LinkError('closed', 'The link attempt was aborted.'));
         return;
       }
       if (opened.link.state !== 'up')
@@ -400,7 +400,8 @@ export class Dialer {
     } catch (error) {
       if (attempt.signal.aborted) return;
       const reason = error instanceof LinkError ? error : new LinkError('tls-failed', `The link cannot be opened.`, error);
-      if (!(error instanceof LinkError)) this.#host.log.error({ linkName: this.name, error }, 'link attempt failed unexpectedly');
+      if (!(error instanceof LinkError))
+        this.#host.log.error({ linkName: this.name, error }, 'link attempt failed with an unexpected error');
       linkMetrics.attempts.inc({ outcome: reason.code });
       this.#failures += 1;
       this.#nextAt = performance.now() + retryDelay(reason.code, this.#failures, Math.random());
@@ -466,14 +467,14 @@ export class Dialer {
     this.#standby = undefined;
     clearTimeout(this.#settling);
     if (standby === undefined) return;
-    standby.opened.link.retire('another link has taken its place');
+    standby.opened.link.retire('another link has replaced it');
     this.#keep(standby);
   }
 
   /** Another router's routes arrive a moment after its link. Until then the old link stays up. */
   #retire(retired: Current, next: Link): void {
     const old = retired.opened;
-    const retire = (): void => old.link.retire('a newer connection has taken its place');
+    const retire = (): void => old.link.retire('a newer connection has replaced it');
     if (old.link.router === next.router) retire();
     // A peer that shuts down closes the link itself, in time.
     else setTimeout(bounded('link/handover', retire, retire), old.link.leaving ? FAREWELL : handoverOf(next)).unref();
@@ -494,8 +495,8 @@ export class Dialer {
       if (excess <= 0) return;
       if (size === 0) continue;
       excess -= size;
-      this.#host.log.warn({ linkName: this.name, link: link.id, connections: size }, 'earlier link cut off: newer ones carry too much');
-      link.cut(new LinkError('closed', 'Too many links have taken the place of this one, and carry something still.'));
+      this.#host.log.warn({ linkName: this.name, link: link.id, connections: size }, 'earlier link closed: newer ones carry too much');
+      link.cut(new LinkError('closed', 'Too many links replaced this one and still have connections.'));
     }
   }
 
@@ -506,7 +507,7 @@ export class Dialer {
       if (error === undefined) continue;
       this.#host.log.info(
         { linkName: this.name, link: link.id, connections: link.connections.size },
-        'link of an earlier certificate cut off',
+        'link with an earlier certificate closed',
       );
       link.cut(error);
     }

@@ -169,7 +169,7 @@ class Outgoing implements OpenedLink {
 
   #reason(): LinkError {
     const { reason } = this.#signal;
-    return reason instanceof LinkError ? reason : new LinkError('closed', `The link to ${this.#options.peer} was given up.`);
+    return reason instanceof LinkError ? reason : new LinkError('closed', `The attempt to link to ${this.#options.peer} was aborted.`);
   }
 
   async #exchangeHellos(forward: Connection): Promise<void> {
@@ -196,7 +196,7 @@ class Outgoing implements OpenedLink {
       events,
       host.messageTime.of(this.#certificate === undefined ? this.#owner : ownerOf(this.#certificate)),
     );
-    const late = (): void => answered.reject(new LinkError('timeout', `${peer} said no hello within ${deadlines.step / 1_000} s.`));
+    const late = (): void => answered.reject(new LinkError('timeout', `${peer} sent no hello within ${deadlines.step / 1_000} s.`));
     const timer = setTimeout(bounded('link/hello-deadline', late, late), deadlines.step);
     try {
       const stream = forward.session.request({ method: 'POST', authority: AUTHORITY, path: ROUTING_PATH, fields: {} }, routing);
@@ -238,13 +238,10 @@ class Outgoing implements OpenedLink {
       throw new LinkError('self', `${peer} is this router itself. Link to another site.`);
     }
     if (expected !== undefined && routerOf(hello) !== expected) {
-      throw new LinkError('wrong-router', `What answers at ${peer} is router ${routerOf(hello)}, not ${expected}.`);
+      throw new LinkError('wrong-router', `The peer at ${peer} is router ${routerOf(hello)}, not ${expected}.`);
     }
     if (site !== undefined && hello.site.id !== site) {
-      throw new LinkError(
-        'wrong-site',
-        `What answers at ${peer} is site ${hello.site.id}, not ${site}, which says that it is reached there.`,
-      );
+      throw new LinkError('wrong-site', `The peer at ${peer} is site ${hello.site.id}, not ${site}, which announced this address.`);
     }
     const certified = this.#certificate?.sites ?? [];
     if (certified.length > 0 && !certified.includes(hello.site.id)) {
@@ -257,7 +254,7 @@ class Outgoing implements OpenedLink {
   #refuseRevoked(party: Party): void {
     const { host, peer } = this.#options;
     if (!host.isRevoked(party)) return;
-    throw new LinkError('revoked', `This site has revoked the one at ${peer}, or the certificate that it shows. ${waysOn(party.site)}`);
+    throw new LinkError('revoked', `This site has revoked the site at ${peer}, or its certificate. ${waysOn(party.site)}`);
   }
 
   get #ownName(): string {
@@ -270,7 +267,7 @@ class Outgoing implements OpenedLink {
     for (let attempt = 0; attempt < REVERSE_ATTEMPTS; attempt += 1) if (await this.#attach(link, await this.#dial(REVERSE))) return;
     throw new LinkError(
       'wrong-router',
-      `${peer} is shared by several routers, and none of ${REVERSE_ATTEMPTS} attempts met ${link.router} again.`,
+      `Several routers share ${peer}, and ${REVERSE_ATTEMPTS} attempts did not reach ${link.router} again.`,
     );
   }
 
@@ -392,9 +389,9 @@ class Outgoing implements OpenedLink {
 
   #cutOff(error: unknown): void {
     const { host, peer } = this.#options;
-    const reason = error instanceof LinkError ? error : new LinkError('routing', `${peer} breaks the routing protocol.`, error);
+    const reason = error instanceof LinkError ? error : new LinkError('routing', `${peer} violates the routing protocol.`, error);
     if (this.#link === undefined) return;
-    if (this.#link.state !== 'down') host.log.warn({ ...linkFields(this.#link), error: reason }, 'peer cut off');
+    if (this.#link.state !== 'down') host.log.warn({ ...linkFields(this.#link), error: reason }, 'peer disconnected');
     this.#link.cut(reason);
   }
 }

@@ -33,7 +33,7 @@ function dialUnix(path: string, protocol: string, deadline: number, signal: Abor
   const faulty = (error: unknown): void => fail(connectError(error, path));
   const onAbort = bounded(
     'connection/sibling-given-up',
-    () => fail(new LinkError('closed', `The attempt to reach ${path} was given up.`)),
+    () => fail(new LinkError('closed', `The attempt to reach ${path} was aborted.`)),
     faulty,
   );
   const late = (): void => fail(new LinkError('timeout', `No answer at ${path} within ${deadline / 1_000} s.`));
@@ -43,7 +43,9 @@ function dialUnix(path: string, protocol: string, deadline: number, signal: Abor
   const onError = bounded(
     'connection/sibling-error',
     (error: Error) =>
-      fail(codeOf(error) === 'ENOENT' ? new LinkError('refused', `The router at ${path} does not run.`, error) : connectError(error, path)),
+      fail(
+        codeOf(error) === 'ENOENT' ? new LinkError('refused', `The router at ${path} is not running.`, error) : connectError(error, path),
+      ),
     faulty,
   );
   // Only after the write: the other end may have gone, and nothing else would report that.

@@ -72,7 +72,7 @@ function handshake(options: DialOptions, tunnel?: Socket): Promise<TLSSocket> {
   const faulty = (error: unknown): void => fail(connectError(error, peer));
   const onAbort = bounded(
     'connection/dial-given-up',
-    () => fail(new LinkError('closed', `The attempt to reach ${peer} was given up.`)),
+    () => fail(new LinkError('closed', `The attempt to reach ${peer} was aborted.`)),
     faulty,
   );
   const late = (): void =>
@@ -80,7 +80,7 @@ function handshake(options: DialOptions, tunnel?: Socket): Promise<TLSSocket> {
   const timer = setTimeout(bounded('connection/dial-deadline', late, faulty), options.deadline);
   const connectDeadline = Math.min(deadlines.connect, options.deadline);
   const unanswered = (): void =>
-    fail(new LinkError('timeout', `No answer from ${peer} within ${connectDeadline / 1_000} s. Does a firewall drop it?`));
+    fail(new LinkError('timeout', `No answer from ${peer} within ${connectDeadline / 1_000} s. Does a firewall drop packets?`));
   // A tunnel has completed TCP already.
   const connectTimer =
     tunnel === undefined ? setTimeout(bounded('connection/dial-unanswered', unanswered, faulty), connectDeadline) : undefined;
@@ -119,20 +119,17 @@ function troubleWith(socket: TLSSocket, { endpoint, protocol, sibling = false }:
     const code = authorizationCode(socket);
     return certificateError({ code, certificate, peer, now: Date.now() });
   }
-  if (certificate === undefined) return new LinkError('tls-failed', `${peer} showed no certificate.`);
+  if (certificate === undefined) return new LinkError('tls-failed', `${peer} presented no certificate.`);
   // Node.js checked this for `authorized`. It is repeated to be explicit, since nothing else authenticates the peer.
   const host = sibling ? undefined : checkServerIdentity(endpoint.host, socket.getPeerCertificate());
   if (host !== undefined) return certificateError({ code: 'ERR_TLS_CERT_ALTNAME_INVALID', certificate, peer, now: Date.now() });
   const weakness = weaknessOf(certificate.publicKey);
   if (weakness !== undefined) return new LinkError('tls-weak', `The certificate of ${peer} has ${weakness}. Issue a new one there.`);
   if (!sibling && foreignToLinks(certificate) !== undefined) {
-    return new LinkError('tls-wrong-purpose', `The certificate of ${peer} is for applications, and not for a site's access.`);
+    return new LinkError('tls-wrong-purpose', `The certificate of ${peer} is for applications, not for the access of a site.`);
   }
   if (socket.alpnProtocol !== protocol) {
-    return new LinkError(
-      'not-earshot',
-      `What answers at ${hostPort(endpoint)} speaks TLS, but not the link protocol. Is this the right port?`,
-    );
+    return new LinkError('not-earshot', `The peer at ${hostPort(endpoint)} speaks TLS, but not the link protocol. Is this the right port?`);
   }
   return undefined;
 }

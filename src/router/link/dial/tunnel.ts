@@ -35,7 +35,7 @@ export function openTunnel({ proxy, endpoint, deadline, signal }: TunnelOptions)
   const faulty = (error: unknown): void => fail(proxyError(error, at));
   const onAbort = bounded(
     'connection/tunnel-given-up',
-    () => fail(new LinkError('closed', `The attempt to reach ${at} was given up.`)),
+    () => fail(new LinkError('closed', `The attempt to reach ${at} was aborted.`)),
     faulty,
   );
   const late = (): void => fail(new LinkError('timeout', `No answer from the proxy at ${at} within ${deadline / 1_000} s.`));
@@ -56,7 +56,7 @@ export function openTunnel({ proxy, endpoint, deadline, signal }: TunnelOptions)
     }
   };
   const onClose = (): void =>
-    fail(head === '' ? new LinkError('lost', `The proxy at ${at} closed the connection without an answer.`) : notProxy(at));
+    fail(head === '' ? new LinkError('lost', `The proxy at ${at} closed the connection without a response.`) : notProxy(at));
   const onReadable = bounded('connection/tunnel-readable', readHead, faulty);
   const onError = bounded('connection/tunnel-error', faulty, faulty);
   const onEnd = bounded('connection/tunnel-end', onClose, faulty);
@@ -90,26 +90,33 @@ function refusalIn(head: string, proxy: ProxyConfig, endpoint: LinkEndpoint): Li
   if (status >= 200 && status < 300) return undefined;
   if (status === 407) {
     const what =
-      proxy.username === undefined ? 'wants username and password; put them' : 'does not take the username and password; correct them';
+      proxy.username === undefined ? 'requires username and password; put them' : 'rejects the username and password; correct them';
     return new LinkError('proxy-refused', `The proxy at ${at} ${what} in the Secret that the link names (status 407).`);
   }
   const to = hostPort(endpoint);
   if (status >= 500 && status < 600) return new LinkError('unreachable', `The proxy at ${at} cannot reach ${to} (status ${status}).`);
   if (status >= 300 && status < 500) {
-    return new LinkError('proxy-refused', `The proxy at ${at} does not open connections to ${to} (status ${status}). Ask whoever runs it.`);
+    return new LinkError(
+      'proxy-refused',
+      `The proxy at ${at} does not permit connections to ${to} (status ${status}). Ask its administrator.`,
+    );
   }
   return notProxy(at);
 }
 
 const notProxy = (at: string): LinkError =>
-  new LinkError('not-a-proxy', `What answers at ${at} is no HTTP proxy. Correct host and port in the Secret that the link names.`);
+  new LinkError('not-a-proxy', `The server at ${at} is not an HTTP proxy. Correct host and port in the Secret that the link names.`);
 
 function proxyError(error: unknown, at: string): LinkError {
   if (error instanceof LinkError) return error;
   const code = codeOf(error);
   switch (code) {
     case 'ECONNREFUSED':
-      return new LinkError('refused', `Nothing accepts connections at the proxy ${at}. Does it run, and is this its port?`, error);
+      return new LinkError(
+        'refused',
+        `Connection refused: nothing is listening at the proxy ${at}. Is it running, and is this its port?`,
+        error,
+      );
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'EAI_NODATA':
@@ -119,7 +126,7 @@ function proxyError(error: unknown, at: string): LinkError {
     case 'ENETUNREACH':
     case 'EADDRNOTAVAIL':
     case 'ETIMEDOUT':
-      return new LinkError('unreachable', `There is no way to the proxy ${at} (${code}).`, error);
+      return new LinkError('unreachable', `Unreachable: there is no route to the proxy ${at} (${code}).`, error);
     default:
       return new LinkError('lost', `The connection to the proxy ${at} broke (${code}).`, error);
   }

@@ -159,7 +159,7 @@ export class Connection implements Watched, MemoryUser {
 
   giveUp(milliseconds: number): void {
     this.fellSilent = true;
-    this.destroy(new LinkError('silent', `Nothing arrived from the peer for ${milliseconds} ms, though it was pinged.`));
+    this.destroy(new LinkError('silent', `The peer sent nothing for ${milliseconds} ms, although it was pinged.`));
   }
 
   destroy(error?: Error): void {

@@ -22,7 +22,7 @@ export function writeEndpoints(endpoints: readonly GroupEndpoint[]): Buffer {
 export function readEndpoints(message: Buffer): readonly GroupEndpoint[] {
   const value = parsed(message.subarray(1));
   const endpoints: unknown = isRecord(value) ? value['endpoints'] : undefined;
-  if (!Array.isArray(endpoints)) throw new LinkError('protocol', 'The peer sent what are no endpoints.');
+  if (!Array.isArray(endpoints)) throw new LinkError('protocol', 'The peer sent invalid endpoints.');
   return endpoints.slice(0, MOST_ENDPOINTS).flatMap((endpoint: unknown) => endpointIn(endpoint) ?? []);
 }
 

@@ -57,12 +57,12 @@ export function readHello(message: Buffer, binding: Binding): Hello {
   const json = message.subarray(1 + SIGNATURE_BYTES);
   const { hello, publicKey } = parse(json);
   if (siteIdOf(publicKey) !== hello.site.id || !verifySignature(publicKey, signedBytes(json, binding), signature)) {
-    throw new LinkError('wrong-proof', `The peer says that it is site ${hello.site.id}, and cannot prove it.`);
+    throw new LinkError('wrong-proof', `The peer claims to be site ${hello.site.id}, but cannot prove it.`);
   }
   if (!hello.versions.some((version) => VERSIONS.includes(version))) {
     throw new LinkError(
       'version',
-      `The peer speaks versions ${shown(hello.versions)} of the link protocol, this router ${VERSIONS.join(', ')}. Update the older.`,
+      `The peer supports versions ${shown(hello.versions)} of the link protocol, this router ${VERSIONS.join(', ')}. Update the older one.`,
     );
   }
   return hello;
@@ -126,7 +126,7 @@ function jsonObject(bytes: Buffer): Readonly<Record<string, unknown>> {
   try {
     value = JSON.parse(bytes.toString());
   } catch (error) {
-    throw new LinkError('protocol', 'The peer sent JSON that cannot be read.', error);
+    throw new LinkError('protocol', 'The peer sent invalid JSON.', error);
   }
   return objectOf(value, 'message');
 }

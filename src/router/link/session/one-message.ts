@@ -17,7 +17,7 @@ export class OneMessage implements StreamHandler {
   /** @param refused converts a response other than 200 to an error */
   constructor(deadline: number, refused: (head: ResponseHead) => LinkError) {
     this.#refused = refused;
-    const late = (): void => this.#answer.reject(new LinkError('timeout', `The peer said nothing within ${deadline / 1_000} s.`));
+    const late = (): void => this.#answer.reject(new LinkError('timeout', `The peer sent nothing within ${deadline / 1_000} s.`));
     const timer = setTimeout(bounded('stream/message-deadline', late, late), deadline);
     const stop = (): void => clearTimeout(timer);
     this.message.then(stop, stop);
@@ -39,7 +39,7 @@ export class OneMessage implements StreamHandler {
       const [message] = this.#reader.push(chunk);
       if (message !== undefined) this.#answer.resolve(message);
     } catch (error) {
-      this.#answer.reject(error instanceof LinkError ? error : new LinkError('protocol', 'The peer sent what is no message.', error));
+      this.#answer.reject(error instanceof LinkError ? error : new LinkError('protocol', 'The peer sent an invalid message.', error));
     }
   }
 

@@ -30,7 +30,7 @@ class Body implements StreamHandler {
 
   constructor(most: number) {
     this.#most = most;
-    const late = (): void => this.fail(`no whole message within ${DEADLINE / 1_000} s`);
+    const late = (): void => this.fail(`no complete message within ${DEADLINE / 1_000} s`);
     const timer = setTimeout(bounded('stream/renewal-deadline', late, late), DEADLINE);
     const stop = (): void => {
       clearTimeout(timer);
@@ -103,9 +103,9 @@ export async function requestRenewal(
     const { cert, ca } = isRecord(value) ? value : {};
     if (typeof cert === 'string' && typeof ca === 'string') return { cert, ca };
   } catch (error) {
-    throw new EarshotError('renew-failed', 'The peer answered with what is no JSON.', error);
+    throw new EarshotError('renew-failed', "The peer's response is not JSON.", error);
   }
-  throw new EarshotError('renew-failed', 'The peer answered without a certificate.');
+  throw new EarshotError('renew-failed', "The peer's response has no certificate.");
 }
 
 /** Handles a request at the end that issues certificates. */
@@ -129,7 +129,7 @@ export function serveRenewal(options: {
     } catch (error) {
       ration.warn({ siteId: peer.siteId, error }, 'certificate not renewed for a peer');
       // If the peer is gone, the session drops the response. The cause of an error is logged here, and not sent to the peer.
-      const said = error instanceof Error ? error.message : 'it cannot be renewed';
+      const said = error instanceof Error ? error.message : 'the certificate cannot be renewed';
       if (error instanceof EarlyRenewalError) {
         refuse(stream, 429, 'http_request_denied', said, { [RETRY_AFTER]: String(Math.ceil(error.retryAfter / 1_000)) });
       } else refuse(stream, 403, 'http_request_denied', said);

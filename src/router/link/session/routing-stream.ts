@@ -91,7 +91,7 @@ export class RoutingStream implements StreamHandler {
     if (this.#stream === undefined || this.#state === 'done') return;
     this.#stream.write(frameMessage(message));
     if (this.#stream.queued > this.#limits.queued) {
-      this.#fail(new LinkError('too-slow', `The peer does not read its routing messages: ${this.#stream.queued} bytes wait for it.`));
+      this.#fail(new LinkError('too-slow', `The peer does not read its routing messages: ${this.#stream.queued} bytes are queued.`));
     }
   }
 

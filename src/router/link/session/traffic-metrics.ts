@@ -18,7 +18,7 @@ for (const [direction, of] of [
   ['sent', 'bytesWritten'],
 ] as const) {
   let counted = 0;
-  counter(`earshot_router_links_${direction}_bytes_total`, `Bytes that were ${direction} on links, within TLS.`, [], (made) => {
+  counter(`earshot_router_links_${direction}_bytes_total`, `Bytes ${direction} on links, within TLS.`, [], (made) => {
     let total = ended[of];
     for (const connection of connections) total += connection[of];
     // A closing connection may finally report less than was counted before.

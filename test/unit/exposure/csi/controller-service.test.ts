@@ -189,12 +189,7 @@ describe('CreateVolume', () => {
   }
 
   const claims: readonly (readonly [string, Readonly<Record<string, string>> | undefined, Status, string])[] = [
-    [
-      'neither annotation',
-      { other: 'x' },
-      Status.FAILED_PRECONDITION,
-      'PersistentVolumeClaim default/data-web-0 does not say what to expose',
-    ],
+    ['neither annotation', { other: 'x' }, Status.FAILED_PRECONDITION, 'PersistentVolumeClaim default/data-web-0 names nothing to expose'],
     ['no annotation at all', undefined, Status.FAILED_PRECONDITION, CLASS],
     ['both annotations', { [NAME]: 'web', [CLASS]: 'pinned' }, Status.FAILED_PRECONDITION, 'remove one of them'],
     ['both annotations, one of them empty', { [NAME]: '', [CLASS]: 'pinned' }, Status.FAILED_PRECONDITION, 'remove one of them'],
@@ -234,7 +229,7 @@ describe('CreateVolume', () => {
         ]),
       },
       Status.INVALID_ARGUMENT,
-      'not one',
+      'is invalid',
     ],
     [
       'a claim that is not there',

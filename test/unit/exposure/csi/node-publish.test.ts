@@ -200,7 +200,7 @@ describe('NodePublishVolume', () => {
     using fixture = new NodeFixture();
     const driver = await startDriver(fixture);
     const call = driver.node.nodePublishVolume(fixture.request());
-    const refusal = rejects(call, Status.UNAVAILABLE, 'The driver stops');
+    const refusal = rejects(call, Status.UNAVAILABLE, 'The driver is stopping');
     await until(() => fixture.api.calls.length === 1);
     await driver.stop();
     await refusal;

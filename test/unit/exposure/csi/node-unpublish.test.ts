@@ -72,7 +72,7 @@ describe('NodeUnpublishVolume', () => {
   it('takes back a mount that still waits', async () => {
     using fixture = new NodeFixture();
     await using driver = await startDriver(fixture);
-    const refusal = rejects(driver.node.nodePublishVolume(fixture.request()), Status.ABORTED, 'taken away');
+    const refusal = rejects(driver.node.nodePublishVolume(fixture.request()), Status.ABORTED, 'being unmounted');
     await until(() => fixture.api.calls.length === 1);
     await driver.node.nodeUnpublishVolume({ volumeId: 'pvc-1', targetPath: fixture.target() });
     await refusal;

@@ -50,9 +50,9 @@ describe('a socket server', () => {
   it('removes nothing but a socket', async () => {
     using folder = temporaryFolder();
     writeFileSync(join(folder.path, 'file'), 'x');
-    await assert.rejects(serve(join(folder.path, 'file')), { code: 'csi-socket', message: /is no socket/ });
+    await assert.rejects(serve(join(folder.path, 'file')), { code: 'csi-socket', message: /is not a socket/ });
     mkdirSync(join(folder.path, 'folder'));
-    await assert.rejects(serve(join(folder.path, 'folder')), { code: 'csi-socket', message: /is no socket/ });
+    await assert.rejects(serve(join(folder.path, 'folder')), { code: 'csi-socket', message: /is not a socket/ });
     assert.ok(existsSync(join(folder.path, 'file')));
   });
 

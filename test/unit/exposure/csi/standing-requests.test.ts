@@ -133,7 +133,7 @@ describe('the request of a volume that a pod has', () => {
     await until(() => address(fixture.target()) === '10.0.0.2');
   });
 
-  it('is not made for ever where it is collected each time, and not at all once the volume is gone', async () => {
+  it('is not made for ever where it is collected each time, and not at all once the volume was removed', async () => {
     using fixture = new NodeFixture();
     const stop = new AbortController();
     const { requests, volume } = await standing(fixture, stop.signal, 600_000);

@@ -147,12 +147,12 @@ describe('the tree of an entry', () => {
   ]) {
     it(`is refused for the address ${JSON.stringify(address.slice(0, 20))}, by the name of its field`, () => {
       const entry = { ingressAddresses: [ingress('ok', {}), ingress(address, {})] };
-      assert.throws(() => treeOf(entry), { code: 'csi-address', message: /^ingressAddresses\[1\]\.address holds "/ });
+      assert.throws(() => treeOf(entry), { code: 'csi-address', message: /^ingressAddresses\[1\]\.address is "/ });
     });
     it(`is refused for the port name ${JSON.stringify(address.slice(0, 20))}`, () => {
       const tooLong = address.length > 100 ? address + address : address;
       const entry = { ingressAddresses: [ingress('ok', { [tooLong]: 80 })] };
-      assert.throws(() => treeOf(entry), { code: 'csi-address', message: /^ingressAddresses\[0\]\.ports holds "/ });
+      assert.throws(() => treeOf(entry), { code: 'csi-address', message: /^ingressAddresses\[0\]\.ports is "/ });
     });
   }
 

@@ -43,7 +43,7 @@ describe('the addresses of a Listener', () => {
       ['AddressesAssigned: Reachable at 10.77.0.12, kafka 31095.'],
     ],
     ['are one when a port changes', status(['a']), status(['a'], 31334), ['AddressesAssigned: Reachable at a, kafka 31334.']],
-    ['are one when they go', status(['a']), status([]), ['AddressesLost: No address leads to this Listener any more.']],
+    ['are one when they go', status(['a']), status([]), ['AddressesLost: This Listener has no address any more.']],
     ['are one when they are back', status([], 0, [3, 0]), status(['a']), ['AddressesAssigned: Reachable at a, kafka 31095.']],
     ['are none while they stay', status(['a']), status(['a']), []],
   ] as const) {

@@ -120,23 +120,23 @@ describe('a Service merges as Kubernetes merges it', () => {
 
 describe('a part of another shape is left out and reported', () => {
   const base = { metadata: { labels: { a: '1' } }, spec: { type: 'NodePort', ports: [http] } };
-  const unidentified = 'spec.ports[0] needs a port, a whole number, to tell which entry it is; it is left out.';
+  const unidentified = 'spec.ports[0] needs a port, a whole number, which identifies the entry; it is ignored.';
   const cases: readonly { override: object; report: string }[] = [
-    { override: { spec: { ports: 'x' } }, report: 'spec.ports must be a list, not a single value; it is left out.' },
-    { override: { spec: { ports: { port: 80 } } }, report: 'spec.ports must be a list, not an object; it is left out.' },
+    { override: { spec: { ports: 'x' } }, report: 'spec.ports must be a list, not a single value; it is ignored.' },
+    { override: { spec: { ports: { port: 80 } } }, report: 'spec.ports must be a list, not an object; it is ignored.' },
     { override: { spec: { ports: ['x'] } }, report: unidentified },
     { override: { spec: { ports: [{ port: '80' }] } }, report: unidentified },
-    { override: { spec: { selector: 'app=x' } }, report: 'spec.selector must be an object, not a single value; it is left out.' },
-    { override: { spec: 5 }, report: 'spec must be an object, not a single value; it is left out.' },
-    { override: { spec: { type: ['LoadBalancer'] } }, report: 'spec.type must be a single value, not a list; it is left out.' },
-    { override: { metadata: { labels: ['a'] } }, report: 'metadata.labels must be an object, not a list; it is left out.' },
+    { override: { spec: { selector: 'app=x' } }, report: 'spec.selector must be an object, not a single value; it is ignored.' },
+    { override: { spec: 5 }, report: 'spec must be an object, not a single value; it is ignored.' },
+    { override: { spec: { type: ['LoadBalancer'] } }, report: 'spec.type must be a single value, not a list; it is ignored.' },
+    { override: { metadata: { labels: ['a'] } }, report: 'metadata.labels must be an object, not a list; it is ignored.' },
     {
       override: JSON.parse('{"metadata": {"labels": {"__proto__": {"polluted": "yes"}}}}') as object,
-      report: 'metadata.labels.__proto__ is no name of a field, label or annotation; it is left out.',
+      report: 'metadata.labels.__proto__ is not the name of a field, label or annotation; it is ignored.',
     },
     {
       override: { metadata: { labels: { 'a\nb': ['x'], a: {} } } },
-      report: 'metadata.labels.a must be a single value, not an object; it is left out.',
+      report: 'metadata.labels.a must be a single value, not an object; it is ignored.',
     },
   ];
   for (const { override, report } of cases) {

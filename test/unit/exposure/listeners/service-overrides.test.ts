@@ -105,7 +105,7 @@ describe('the selector', () => {
 
 describe('an entry of objectOverrides that is not for the Service is left out, and a problem says so', () => {
   const cases: readonly [entry: unknown, message: RegExp][] = [
-    [{ ...thisService, metadata: { name: 'other' } }, /^names v1 Service other, which is not built/],
+    [{ ...thisService, metadata: { name: 'other' } }, /^names v1 Service other, which does not belong/],
     [{ ...thisService, apiVersion: 'apps/v1', kind: 'StatefulSet' }, /^names apps\/v1 StatefulSet web, /],
     [{ ...thisService, metadata: { name: 'web', namespace: 'elsewhere' } }, /^names v1 Service elsewhere web, /],
     [{ spec: { type: 'ClusterIP' } }, /^names no object, .* metadata\.name web\.$/],

@@ -80,12 +80,12 @@ test('who names no class, or one that is not there, reads which there are: few o
   const saidOf = (listener: Listener, classes: readonly string[]): string =>
     planService(listener, undefined, classes).refused?.message ?? '';
   const unnamed = aListener({ className: null });
-  assert.match(saidOf(aListener(), ['stable', 'inside']), /^ListenerClass \S+ does not exist\. .* There are: stable, inside\.$/);
-  assert.match(saidOf(unnamed, ['stable', 'inside']), /^spec\.className is empty: .* There are: inside, stable\.$/);
-  assert.match(saidOf(unnamed, []), /There is none yet\.$/);
+  assert.match(saidOf(aListener(), ['stable', 'inside']), /^ListenerClass \S+ does not exist\. .* ListenerClasses: stable, inside\.$/);
+  assert.match(saidOf(unnamed, ['stable', 'inside']), /^spec\.className is empty: .* ListenerClasses: inside, stable\.$/);
+  assert.match(saidOf(unnamed, []), /No ListenerClass exists yet\.$/);
   const many = Array.from({ length: 5_000 }, (_, index) => `class-${index}`);
   const message = saidOf(unnamed, many);
-  assert.match(message, /There are: class-0, class-1, .* and 4990 more\.$/);
+  assert.match(message, /ListenerClasses: class-0, class-1, .* and 4990 more\.$/);
   assert.ok(message.length < 300);
 });
 
@@ -120,7 +120,7 @@ test('a mistyped class is shown as it is written, with the one that was probably
     planService(aListener({ className }), undefined, [...many, 'some-class']).refused?.message ?? '';
   assert.match(
     saidOf(' some-class'),
-    /^ListenerClass " some-class" does not exist\. .* Did you mean some-class\? There are: some-class, aa-0/,
+    /^ListenerClass " some-class" does not exist\. .* Did you mean some-class\? ListenerClasses: some-class, aa-0/,
   );
   assert.match(saidOf('sme-class'), /Did you mean some-class\?/);
   assert.doesNotMatch(saidOf('unlike-any'), /Did you mean/);
@@ -211,7 +211,7 @@ test('of two ports with one name the last keeps it, the first is called after it
       ['http', 81],
     ],
   );
-  assert.match(notices.join(), /two ports are called http; TCP 80 is exposed as port-80/);
+  assert.match(notices.join(), /two ports have the name http; TCP 80 is exposed as port-80/);
 });
 
 test('a port without a name is called after its number, and the notice says so', () => {
@@ -308,7 +308,7 @@ test('overrides of class and Listener apply in this order, and cannot take the S
   assert.ok(isOwnedBy(service, listener));
   assert.equal(service.metadata.annotations?.['who'], 'listener');
   assert.equal(service.metadata.annotations?.['only'], 'class');
-  assert.match(notices.join('\n'), /serviceOverrides\.metadata\.name is what the Service is found by/);
+  assert.match(notices.join('\n'), /serviceOverrides\.metadata\.name identifies the Service/);
 });
 
 test("a Service of an earlier Listener of the same name is not this Listener's", () => {
@@ -388,5 +388,5 @@ test('marks of the connection half reach no Service, from wherever they come, an
     [],
   );
   assert.equal(labels['app'], 'web');
-  assert.match(plan.notices.join(), /internal\.skupper\.io\/listener.* is left out of the Service/);
+  assert.match(plan.notices.join(), /internal\.skupper\.io\/listener.* is omitted from the Service/);
 });

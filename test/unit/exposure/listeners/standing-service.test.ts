@@ -31,7 +31,7 @@ describe('a Service of the name of a Listener', () => {
     [
       'is marked as its own, by anybody',
       { labels: { 'listeners.stackable.tech/listener-name': 'web' } },
-      /^ServiceNotOwned: .* was not made for/,
+      /^ServiceNotOwned: .* was not created for/,
     ],
     [
       'is its own and being deleted',
@@ -51,12 +51,12 @@ describe('a Service of the name of a Listener', () => {
     [
       'is kept by another owner',
       { ownerReferences: [owner('other'), owner('set', 'StatefulSet', false)] },
-      /^ServiceNotOwned: .* and to StatefulSet shop, for which Kubernetes keeps it/,
+      /^ServiceNotOwned: .* and to StatefulSet shop, so Kubernetes keeps it/,
     ],
     [
       "is another controller's",
       { ownerReferences: [owner('set', 'StatefulSet')] },
-      /^ServiceNotOwned: .* belongs to StatefulSet shop, so it is left alone/,
+      /^ServiceNotOwned: .* belongs to StatefulSet shop, so it is not changed/,
     ],
   ] as const) {
     test(what, () => assert.match(said(metadata), expected));

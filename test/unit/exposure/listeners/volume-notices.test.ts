@@ -21,9 +21,14 @@ describe('volumes that were created under another class', () => {
       'pinned, while the class no longer does',
       { serviceType: 'NodePort' },
       [pinned],
-      [/pins no new volumes.*created before and stay pinned: data-web-0\./],
+      [/does not pin new volumes.*created before and stay pinned: data-web-0\./],
     ],
-    ['pinned, while the class is another type', { serviceType: 'LoadBalancer', pinnedNodePorts: true }, [pinned], [/pins no new volumes/]],
+    [
+      'pinned, while the class is another type',
+      { serviceType: 'LoadBalancer', pinnedNodePorts: true },
+      [pinned],
+      [/does not pin new volumes/],
+    ],
     ['as the class has it', pins, [pinned], []],
     ['as the class has it, unpinned', { serviceType: 'NodePort' }, [loose], []],
     ['released', pins, [{ ...loose, status: { phase: 'Released' } }], []],
@@ -42,7 +47,10 @@ describe('volumes that were created under another class', () => {
     const ownerReferences = [{ apiVersion: 'v1', kind: 'PersistentVolume', name: 'pvc-1', uid: 'volume-uid' }];
     const listener = (className: string) => aListener({ className }, { name: 'data-web-0', ownerReferences });
     const [notice, ...more] = volumeNotices(listener('other'), aClass({ serviceType: 'NodePort' }), [volume]);
-    assert.match(notice ?? '', /spec\.className other holds only until .*PersistentVolume pvc-1 was created for ListenerClass some-class/);
+    assert.match(
+      notice ?? '',
+      /spec\.className other applies only until .*PersistentVolume pvc-1 was created for ListenerClass some-class/,
+    );
     assert.deepEqual(more, []);
     assert.deepEqual(volumeNotices(listener('some-class'), aClass({ serviceType: 'NodePort' }), [volume]), []);
     // One that a person made is his own.

@@ -58,7 +58,7 @@ describe('within its class, an override of a Listener', () => {
         problems.map(({ kind, path: at }) => [kind, at]),
         [['ignored', `objectOverrides[0].${path}`]],
       );
-      assert.match(problems[0]?.message ?? '', /ListenerClass to decide \(its objectOverridesPolicy is WithinClass\)/);
+      assert.match(problems[0]?.message ?? '', /decided by the ListenerClass \(its objectOverridesPolicy is WithinClass\)/);
     });
   }
 

@@ -36,11 +36,11 @@ describe('a Listener that has the name of a claim and is not owned by the volume
       earlier('Retain', 'Released', { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['example.com/keep'] }),
       ['ListenerBeingReplaced', /pv-old, which is being deleted \(its finalizers: example\.com\/keep\)/],
     ],
-    ['waits for the garbage collector', undefined, ['ListenerBeingReplaced', /pv-old, which does not exist any more/]],
+    ['waits for the garbage collector', undefined, ['ListenerBeingReplaced', /pv-old, which no longer exists/]],
     [
       'waits for the garbage collector where another volume took the name',
       earlier('Retain', 'Released', { uid: 'other' }),
-      ['ListenerBeingReplaced', /pv-old, which does not exist any more/],
+      ['ListenerBeingReplaced', /pv-old, which no longer exists/],
     ],
     [
       'is left to a volume of another claim, with both ways out',

@@ -122,7 +122,7 @@ describe('a claim', () => {
       'has no annotation',
       () => withoutClass(aClaim()),
       (api: PlayedApi) => api.put(persistentVolumeClaims, aClaim()),
-      /does not say what to expose/,
+      /names nothing to expose/,
     ],
     [
       'names a class that is not there',
@@ -152,7 +152,7 @@ describe('a claim', () => {
         return aClaim({ [SELECTED]: 'n2' });
       },
       (api: PlayedApi) => api.put(nodes, aDriverNode('n2')),
-      /does not run on Node n2/,
+      /is not running on Node n2/,
     ],
   ] satisfies readonly (readonly [string, (api: PlayedApi) => PersistentVolumeClaim, (api: PlayedApi) => unknown, RegExp])[]) {
     it(`that ${what} is told so, and gets its volume as soon as that is mended`, async () => {
@@ -214,7 +214,7 @@ describe('a claim', () => {
     await controller.settle();
     assert.deepEqual(api.writes, ['patch persistentvolumeclaims shop/data-web-0']);
     assert.equal(api.read(persistentVolumeClaims, 'shop/data-web-0')?.metadata.annotations?.[SELECTED], undefined);
-    assert.match(controller.events[0] ?? '', /Node lost, .*does not exist any more/);
+    assert.match(controller.events[0] ?? '', /Node lost, .*no longer exists/);
   });
 
   it('is given another node where what was selected cannot be the name of one, and nobody is asked for that', async () => {
@@ -223,7 +223,7 @@ describe('a claim', () => {
     api.put(persistentVolumeClaims, aClaim({ [SELECTED]: `n1/../${'n'.repeat(10_000)}` }));
     await controller.settle();
     assert.deepEqual(api.calls, ['patch persistentvolumeclaims shop/data-web-0']);
-    assert.match(controller.events[0] ?? '', /^.{1,400}does not exist any more\. Another one is asked for\.$/);
+    assert.match(controller.events[0] ?? '', /^.{1,400}no longer exists\. Another Node is requested\.$/);
   });
 
   it('is told what the API server refuses of its volume', async () => {

@@ -69,9 +69,9 @@ test('what ends a connection of a peer is counted each time, and logged as often
     await once(socket, 'close');
   }
   await eventually('all are counted', async () => (await router.counted('protocol')) === 30);
-  const cut = router.lines.filter((line) => line.includes('cut off'));
+  const cut = router.lines.filter((line) => line.includes('connection of a peer closed'));
   assert.ok(cut.length >= 20 && cut.length < 30, `${cut.length} lines`);
-  assert.match(cut[0] ?? '', /"code":"protocol","reason":"PROTOCOL_ERROR: .*no preface/);
+  assert.match(cut[0] ?? '', /"code":"protocol","reason":"PROTOCOL_ERROR: .*not the connection preface/);
 });
 
 test('keys that nobody serves fill no log', async (t) => {

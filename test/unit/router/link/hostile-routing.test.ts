@@ -82,7 +82,7 @@ test('messages of a newer peer are let go by', async () => {
 test("nobody can take a link's id that is in use", async () => {
   await using net = await pair(authority);
   using first = await liar(siteConfig('first'), net.access, 'same'.padEnd(16, '0'));
-  await assert.rejects(liar(siteConfig('second'), net.access, first.link.id), { code: 'protocol', message: /id of the link is in use/ });
+  await assert.rejects(liar(siteConfig('second'), net.access, first.link.id), { code: 'protocol', message: /ID of the link is in use/ });
   assert.equal(first.link.state, 'up');
   await net.service();
 });

@@ -18,7 +18,7 @@ test('a stranger whose certificate has no issuer is refused, and told', async ()
   for await (const chunk of socket) chunks.push(chunk as Buffer);
   assert.match(
     Buffer.concat(chunks).toString('latin1'),
-    /tls-foreign-ca: The certificate of the peer at 127\.0\.0\.1:\d+ comes from an authority without a name/,
+    /tls-foreign-ca: The certificate of the peer at 127\.0\.0\.1:\d+ was issued by an authority without a name/,
   );
   assert.equal(server.state.accesses['access']?.listening, true);
 });
@@ -34,7 +34,7 @@ test('whoever answers at an endpoint with a certificate that has no issuer is re
   await until(client, 'the problem', (state) => state.links['stranger']?.problem !== undefined);
   const { code, message } = client.state.links['stranger']?.problem ?? {};
   assert.equal(code, 'tls-foreign-ca');
-  assert.match(message ?? '', /comes from an authority without a name, not from the authority in ca\.crt/);
+  assert.match(message ?? '', /was issued by an authority without a name, not by the authority in ca\.crt/);
   stranger.close();
 });
 

@@ -93,13 +93,13 @@ test('a link goes through its proxy, which resolves the name and is told the cre
 
 const answers: readonly [string, string, string, RegExp][] = [
   ['407', 'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n', 'proxy-refused', /username and password.*407/],
-  ['403', 'HTTP/1.1 403 Forbidden\r\n\r\n', 'proxy-refused', /does not open connections to 192\.0\.2\.1:55671 \(status 403\)/],
+  ['403', 'HTTP/1.1 403 Forbidden\r\n\r\n', 'proxy-refused', /does not permit connections to 192\.0\.2\.1:55671 \(status 403\)/],
   ['502', 'HTTP/1.0 502 Bad Gateway\r\n\r\n', 'unreachable', /cannot reach 192\.0\.2\.1:55671 \(status 502\)/],
-  ['an interim answer', 'HTTP/1.1 100 Continue\r\n\r\n', 'not-a-proxy', /is no HTTP proxy/],
-  ['something else', 'SSH-2.0-OpenSSH\r\n\r\n', 'not-a-proxy', /is no HTTP proxy/],
-  ['something without an end', 'x'.repeat(20_000), 'not-a-proxy', /is no HTTP proxy/],
-  ['half an answer', 'HTTP/1.1 200 OK\r\n', 'not-a-proxy', /is no HTTP proxy/],
-  ['nothing', '', 'lost', /without an answer/],
+  ['an interim answer', 'HTTP/1.1 100 Continue\r\n\r\n', 'not-a-proxy', /is not an HTTP proxy/],
+  ['something else', 'SSH-2.0-OpenSSH\r\n\r\n', 'not-a-proxy', /is not an HTTP proxy/],
+  ['something without an end', 'x'.repeat(20_000), 'not-a-proxy', /is not an HTTP proxy/],
+  ['half an answer', 'HTTP/1.1 200 OK\r\n', 'not-a-proxy', /is not an HTTP proxy/],
+  ['nothing', '', 'lost', /without a response/],
   ['a tunnel to something that speaks no TLS', 'HTTP/1.1 200 OK\r\n\r\nhello there, this is no TLS', 'not-earshot', /does not speak TLS/],
 ];
 

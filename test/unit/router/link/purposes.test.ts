@@ -35,14 +35,11 @@ async function refusal({ cert = '', key = '', ca = '' }: TlsBundle, more: Partia
 }
 
 test('a certificate for applications reaches no key, and is told why', async () => {
-  assert.match(
-    await refusal(bundle({ purpose: 'application' })),
-    /tls-wrong-purpose: This certificate is for applications, and opens no link/,
-  );
+  assert.match(await refusal(bundle({ purpose: 'application' })), /tls-wrong-purpose: This certificate is for applications, not for links/);
 });
 
 test('one for the API of routers opens no link, reaches no key, and poses as no access', async () => {
-  assert.match(await refusal(bundle({ purpose: 'api' })), /tls-wrong-purpose: This certificate is for the API of routers/);
+  assert.match(await refusal(bundle({ purpose: 'api' })), /tls-wrong-purpose: This certificate is for the router API/);
   await using west = await start({ ...siteConfig('west'), accesses: [access(server({ purpose: 'api' }))] });
   await using east = await start({ ...siteConfig('east'), links: [link('peer', await accessPort(west), bundle({ purpose: 'link' }))] });
   await until(east, 'the problem', (state) => state.links.peer?.problem?.code === 'tls-wrong-purpose');
@@ -54,7 +51,10 @@ test("a link's certificate reaches keys, and so does one without a mark", async 
 
 test('one without a mark is refused where only marked ones are let in', async () => {
   assert.equal(await reach(bundle({ purpose: 'link' }), { unmarked: 'refused' }), 200);
-  assert.match(await refusal(bundle(), { unmarked: 'refused' }), /tls-wrong-purpose: Only certificates that are marked/);
+  assert.match(
+    await refusal(bundle(), { unmarked: 'refused' }),
+    /tls-wrong-purpose: This access accepts only certificates that are marked/,
+  );
 });
 
 test('whoever answers with a certificate for applications is no access', async () => {

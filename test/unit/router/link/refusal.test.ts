@@ -51,13 +51,13 @@ test('each code of the protocol is said and read, so that routers of other versi
 
 test('a site that is revoked reads who can take that back, and how, also from a peer of an earlier version', () => {
   for (const said of [
-    'Certificate 12 is revoked here. Only `earshot site unrevoke NAME` here helps.',
-    'This site has been revoked here. Only `earshot site unrevoke` here helps.',
+    'Certificate 12 is revoked here. Lift it with `earshot site unrevoke NAME`.',
+    'This site has been revoked here. Lift it with `earshot site unrevoke`.',
   ]) {
     const error = refusalIn(`revoked: ${said}`, 'west.example:55671', 'east');
     assert.equal(
       error?.message,
-      'The site at west.example:55671 has revoked this site. Only `earshot site unrevoke east`, there, takes it back.',
+      'The site at west.example:55671 has revoked this site. To lift the revocation, use `earshot site unrevoke east` there.',
     );
   }
   assert.match(refusalIn('revoked: for other reasons', 'west:1', 'east')?.message ?? '', /west:1 refuses this link: for other reasons/);

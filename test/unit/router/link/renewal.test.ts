@@ -26,7 +26,7 @@ function asking(t: TestContext) {
 
 test('a renewal that is not answered in time leaves nothing open on its link', async (t) => {
   const { renewed, asked } = asking(t);
-  const failed = assert.rejects(renewed, { code: 'renew-failed', message: /no whole message within 30 s/ });
+  const failed = assert.rejects(renewed, { code: 'renew-failed', message: /no complete message within 30 s/ });
   t.mock.timers.tick(29_999);
   assert.deepEqual(asked.resets, []);
   t.mock.timers.tick(1);

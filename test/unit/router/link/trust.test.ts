@@ -123,7 +123,7 @@ test('a server that shows a certificate of another site is not that site', async
 
 test('a certificate that was issued to another site is refused', async () => {
   await using pair = await attempt(await authority.issue(), await authority.issue({ siteId: siteConfig('another').site.id }));
-  assert.match(await problem(pair.client, 'wrong-site'), /issued to site .* takes a new token/);
+  assert.match(await problem(pair.client, 'wrong-site'), /issued to site .* Redeem a new token/);
 });
 
 /** What else can be wrong, the check's own tests say. */
@@ -253,7 +253,7 @@ test('a site that renews later says when', async () => {
 test('a site that renews nothing refuses with its reason', async () => {
   await using pair = await attempt(await authority.issue(), await authority.issue());
   await until(pair.client, 'the link', (state) => state.links.peer?.operational === true);
-  await assert.rejects(pair.client.renew('peer', 'request'), { code: 'renew-refused', message: /renews no certificates/ });
+  await assert.rejects(pair.client.renew('peer', 'request'), { code: 'renew-refused', message: /does not renew certificates/ });
 });
 
 test('a site that was revoked reads who alone can let it in again', async () => {
@@ -265,7 +265,7 @@ test('a site that was revoked reads who alone can let it in again', async () => 
   const message = await problem(here, 'revoked');
   assert.match(
     message,
-    /^The site at 127\.0\.0\.1:\d+ has revoked this site\. Only `earshot site unrevoke client`, there, takes it back\.$/,
+    /^The site at 127\.0\.0\.1:\d+ has revoked this site\. To lift the revocation, use `earshot site unrevoke client` there\.$/,
   );
   // A GOAWAY holds 120 characters, and a serial number of Earshot's own 32.
   assert.ok(`revoked: Certificate ${'0'.repeat(32)} is revoked here. ${UNREVOKE}`.length <= 120);

@@ -261,7 +261,7 @@ describe('a listener', () => {
     for (const key of ['one', 'two']) routing.byKey.set(key, [here(WEST_ROUTER)]);
     local.apply([listener(port, 'one'), listener(port, 'two')], []);
     await listening(local, 'one');
-    assert.match((await problem(local, 'port-in-use', 'two')).message, /Listener\/one has 127\.0\.0\.1:\d+ already/);
+    assert.match((await problem(local, 'port-in-use', 'two')).message, /Listener\/one already has 127\.0\.0\.1:\d+/);
     assert.equal(stateOf(local, 'one')?.problem, undefined);
     local.apply([listener(port, 'two')], []);
     await listening(local, 'two');

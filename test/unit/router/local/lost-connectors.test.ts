@@ -33,7 +33,7 @@ for (const [what, facts, reason] of [
     { ends: { east: 'its router stopped.' } },
     'The link with the site ended: its router stopped.',
   ],
-  ['that cannot be reached is lost for want of a path', {}, 'No path leads to the site any more.'],
+  ['that cannot be reached is lost for want of a path', {}, 'The site is no longer reachable.'],
   ['that can be reached has taken its connector away', { reachable: ['east'] }, 'The site no longer has a connector of this routing key.'],
 ] as const)
   test(`a site ${what}`, () => {

@@ -67,7 +67,7 @@ describe('the owner of a port', () => {
     try {
       mkdirSync(join(proc, 'net'));
       writeFileSync(join(proc, 'net/tcp'), TABLE);
-      assert.equal(portOwner(8080, proc), 'a process of the user with id 1000');
+      assert.equal(portOwner(8080, proc), 'a process of the user with ID 1000');
     } finally {
       rmSync(proc, { recursive: true });
     }

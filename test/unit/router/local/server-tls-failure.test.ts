@@ -72,13 +72,13 @@ describe('why TLS with a server fails', () => {
     ['DEPTH_ZERO_SELF_SIGNED_CERT', /is self-signed, and ca\.crt does not contain it\. Put it into ca\.crt/],
     ['SELF_SIGNED_CERT_IN_CHAIN', /authority that ca\.crt does not contain\. Put that authority into ca\.crt/],
     ['CERT_HAS_EXPIRED', /has expired\. Renew it at the server/],
-    ['ERR_SSL_WRONG_VERSION_NUMBER', /does not speak TLS\. Correct the port, or leave out tlsCredentials/],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', /does not speak TLS\. Correct the port, or remove tlsCredentials/],
     ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', /requires a client certificate\. Set useClientCert/],
   ] as const)
     test(`names what helps for ${code}`, () => assert.match(tlsFailureOf(said(code), server).message, remedy));
 
   test('names the hosts of a certificate that is for others', () => {
     const error = Object.assign(said('ERR_TLS_CERT_ALTNAME_INVALID'), { cert: { subjectaltname: 'DNS:other.example' } });
-    assert.match(tlsFailureOf(error, server).message, /is for DNS:other\.example, not for db\.example\. Name the server/);
+    assert.match(tlsFailureOf(error, server).message, /is for DNS:other\.example, not for db\.example\. Use a host name/);
   });
 });

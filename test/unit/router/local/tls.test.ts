@@ -362,7 +362,7 @@ describe('a connector with TLS', () => {
     const elsewhere = await authority.issue({ hosts: ['elsewhere.example'] });
     const refused = await reach(elsewhere, { tls: { bundle: trusting, verifyHostname: true } });
     assert.deepEqual([refused.text, refused.problem], ['', 'target-tls-certificate']);
-    assert.match(refused.words ?? '', /is for DNS:elsewhere\.example, not for 127\.0\.0\.1\. Name the server/);
+    assert.match(refused.words ?? '', /is for DNS:elsewhere\.example, not for 127\.0\.0\.1\. Use a host name/);
     const taken = await reach(elsewhere, { tls: { bundle: trusting, verifyHostname: false } });
     assert.equal(taken.text, 'hello');
   });

@@ -208,7 +208,7 @@ export class PlayedController implements AsyncDisposable {
       await this.#keeper.pass(namespace, this.#stop.signal);
     } catch (error) {
       if (!this.isDead) this.failures.push(error);
-      // It is tried again.
+      // The redemption is retried.
       this.#due.add(namespace);
     }
     return true;
