@@ -8,41 +8,41 @@ READY := scripts/setup/ready.sh
 
 .PHONY: help demo demo-connection demo-containers test test-quick test-net cluster cluster-stop image dist check
 
-help: ## this list
+help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r target text; do printf '  make %-16s %s\n' "$$target" "$$text"; done
 
-demo: ## both: demo-connection; on a two-node Kubernetes here, a Redis Cluster whose pods know their outside addresses, and sites
+demo: ## run demo-connection, then on a two-node Kubernetes a Redis Cluster whose pods know their outside addresses, and sites
 	@$(READY) connection && node scripts/demo-connection.ts
 	@printf '\nThat was the connection half. Now a Kubernetes, the exposure half in it, and then both together; the first time, Kubernetes is built from source.\n'
 	@$(READY) demo && exec node scripts/demo.ts
 
-demo-connection: ## two sites on this machine, a token, and a web server of one that clients reach in the other; half a minute, no root
+demo-connection: ## link two sites on this machine, and reach a web server of one site from the other; half a minute, no root
 	@$(READY) connection && exec node scripts/demo-connection.ts
 
-demo-containers: ## a site in containers of Podman: containers reach a server of another site by name; skipped without Podman
+demo-containers: ## run a site in containers of Podman, which reach a server of another site by name; skipped without Podman
 	@$(READY) connection && exec node scripts/demo-containers.ts
 
-test: ## checks, unit tests, tests of connections and cluster tests; the last line counts them
+test: ## run checks, unit tests, tests of connections and cluster tests; the last line counts them
 	@$(READY) node && exec node test/run.ts
 
-test-quick: ## for everyday work, about five minutes: checks, unit tests, and some tests of connections and of a cluster
+test-quick: ## run checks, unit tests, and some tests of connections and of a cluster, in about five minutes
 	@$(READY) node && exec node test/run.ts quick
 
-test-net: ## only the tests of connections between network namespaces: all, or FILES=test/net/harness.test.ts; YES=1 installs packages unasked
+test-net: ## run the tests of connections between network namespaces: all, or FILES=test/net/harness.test.ts; YES=1 installs packages without a question
 	@$(READY) net && trap 'node test/net/harness/bin/sweep.ts' EXIT && trap 'exit 130' INT TERM HUP \
 	  && node --test --test-concurrency=1 --test-reporter=spec $(if $(FILES),$(FILES),'test/net/*.test.ts')
 
-cluster: ## a two-node Kubernetes with Earshot installed, left running; the last line is KUBECONFIG=PATH
+cluster: ## start a two-node Kubernetes with Earshot, and leave it running; the last line is KUBECONFIG=PATH
 	@$(READY) cluster && exec node test/harness/bin/cluster.ts --name $(NAME)
 
-cluster-stop: ## end it and leave nothing behind
+cluster-stop: ## stop that cluster and remove all its files
 	@$(READY) node && exec node test/harness/bin/cluster-stop.ts --name $(NAME)
 
-image: ## dist/earshot.tar, an OCI archive, without a container engine; FORMAT=docker-archive for Docker before 25
+image: ## build dist/earshot.tar, an OCI archive, without a container engine; FORMAT=docker-archive for Docker before 25
 	@$(READY) node && exec node scripts/image.ts $(if $(FORMAT),--format $(FORMAT))
 
-dist: ## dist/release: packages for machines, image, chart, manifests and their sums; KEY=FILE signs them
+dist: ## build dist/release: packages for machines, image, chart, manifests and their sums; KEY=FILE signs them
 	@$(READY) dist && exec node scripts/dist.ts $(if $(KEY),--key $(KEY))
 
-check: ## types, lint and format
+check: ## check types, lint and format
 	@$(READY) node && exec npm run --silent check

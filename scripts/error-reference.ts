@@ -1,10 +1,10 @@
 /** docs/reference/errors.md, from the catalogue of codes. */
-import { rooms, type CatalogueEntry } from '../src/errors/catalogue.ts';
+import { modules, type CatalogueEntry } from '../src/errors/catalogue.ts';
 import { conditionReason, type ConditionCode } from '../src/errors/condition-reason.ts';
 
 export function errorReference(): string {
-  const sections = Object.entries(TITLES).map(([room, title]) => {
-    const rows = Object.entries<CatalogueEntry>(rooms[room as keyof typeof rooms]).map(([code, [shown, meaning, whatToDo]]) => {
+  const sections = Object.entries(TITLES).map(([module, title]) => {
+    const rows = Object.entries<CatalogueEntry>(modules[module as keyof typeof modules]).map(([code, [shown, meaning, whatToDo]]) => {
       return `| \`${code}\` | ${meaning} | ${whatToDo} | ${shown
         .split(' ')
         .map((place) => placeOf(place, code))
@@ -20,7 +20,7 @@ function placeOf(place: string, code: string): string {
   return place === 'condition' || place === 'event' ? `${place} \`${conditionReason(code as ConditionCode)}\`` : place;
 }
 
-const TITLES: Readonly<Record<keyof typeof rooms, string>> = {
+const TITLES: Readonly<Record<keyof typeof modules, string>> = {
   tls: 'TLS bundles and certificates',
   links: 'Links to other sites',
   ports: 'Ports and names of this machine',

@@ -1,15 +1,14 @@
 /**
  * `make test`: the static checks, the unit tests, the tests of connections between network namespaces, then the cluster tests on one shared
- * cluster; the last line counts all tests. `node test/run.ts [unit] [FILE...]` (`npm test`) runs only those.
+ * cluster. The last line counts all tests. `node test/run.ts [unit] [FILE...]` (`npm test`) runs only those.
  *
- * The unit tests of a room run in one process, file by file, and those of some small ones together; `ALONE` names the files that have a process
- * each.
+ * The unit tests of a module share one process, and small modules share one together. Each file of `ALONE` has its own process.
  *
- * `make test-quick` (`node test/run.ts quick`) runs the checks, the unit tests, and of the other tests those that `QUICK` names.
+ * `make test-quick` (`node test/run.ts quick`) runs the checks, the unit tests and the tests of `QUICK`.
  *
- * A file that fails runs once more, alone, after the others of its tier. If it passes then, the run passes, and its last lines name the file as
- * flaky, with where its first failure is kept: that is a fault to be found, and more than three of them fail the run. Where namespaces or a
- * cluster cannot be made, those tests are skipped by name and reason; with CI=true that is a failure.
+ * A file that fails runs again, alone, after the others of its tier. If it then passes, the run passes, and its last lines call the file
+ * flaky, with the path of its first failure. A flaky file is a bug, and more than three fail the run. If namespaces or a cluster cannot be
+ * created, those tests are skipped by name and reason; with CI=true that is a failure.
  */
 import { spawn } from 'node:child_process';
 import { accessSync, constants, existsSync, globSync, mkdtempSync, writeFileSync } from 'node:fs';
@@ -28,21 +27,21 @@ interface Tally extends Counts {
 }
 
 const MINUTE = 60_000;
-/** Milliseconds after which what still runs has failed: a test that never ends would otherwise keep everything from being told. */
+/** Timeouts in milliseconds. A test that never ends would otherwise hide all results. */
 const LIMITS = { checks: 5 * MINUTE, setup: 60 * MINUTE } as const;
 const UNIT = { concurrency: 5, testLimit: 2 * MINUTE, fileLimit: 5 * MINUTE, limit: 10 * MINUTE } as const;
-/** Far beyond what any of them takes. */
+/** Limits far above the usual durations. */
 const ONE_BY_ONE = { concurrency: 1, testLimit: 10 * MINUTE, fileLimit: 15 * MINUTE } as const;
 const NET = { ...ONE_BY_ONE, limit: 35 * MINUTE } as const;
 const E2E = { ...ONE_BY_ONE, limit: 45 * MINUTE } as const;
-/** The tests of connections and of a cluster that `make test-quick` runs: what most changes would break, in about two minutes. */
+/** Tests of connections and of a cluster that `make test-quick` runs. They fail for most bugs, and take about two minutes. */
 const QUICK: readonly string[] = [
   ...['two-sites', 'h2spec', 'hostile-files'].map((name) => `test/net/${name}.test.ts`),
   ...['exposure-service', 'exposure-addresses', 'mounts-tree', 'mounts-volumes', 'node-token', 'sites-hello'].map(
     (name) => `test/e2e/${name}.test.ts`,
   ),
 ];
-/** Files with a process of their own: they look at all of it (memory, uncaught errors), take long, or race with their peer (handshakes-anew). */
+/** Files with their own process: they check the whole process (memory, uncaught errors), take long, or race with their peer (renegotiation). */
 const ALONE: ReadonlySet<string> = new Set([
   'fuzz',
   'played',
@@ -53,10 +52,10 @@ const ALONE: ReadonlySet<string> = new Set([
   'router/edge-access',
   'router/fair-memory',
   'router/fault-injection',
-  'router/handshakes-anew',
+  'router/renegotiation',
   'runner/tier',
 ]);
-/** Begun first, in this order, with what shares a process with them: they work or wait for longest, and nobody is to wait for them in the end. */
+/** Files that start first, in this order, with the files that share their process. They take longest. */
 const LONGEST: readonly string[] = [
   'simulate',
   'router/link/hostile',
@@ -67,12 +66,12 @@ const LONGEST: readonly string[] = [
   'router/fair-memory',
   'played',
 ];
-/** Parts of a room that are as large as others, and rooms that are small. */
+/** Parts of a module that are as large as a module, and small modules. */
 const LARGE: ReadonlySet<string> = new Set(['exposure/csi', 'router/link']);
 const SMALL: ReadonlySet<string> = new Set(
   'api bench deploy docs errors files harness identity limits memory site telemetry text work x509'.split(' '),
 );
-/** Most of what some tests take is waiting for a disk. */
+/** Some tests mostly wait for the disk. */
 const MEMORY_DISK = '/dev/shm';
 /** Files of a run that may fail and then pass. */
 const MOST_FLAKY = 3;
@@ -80,7 +79,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const NONE: Tally = { passed: 0, failed: 0, skipped: 0, flaky: [], failures: [] };
 const isQuick = process.argv[2] === 'quick';
 const chosen = isQuick ? ['unit', ...QUICK] : process.argv.slice(2);
-/** Not only files from the command line: then the checks run too, and Helm is built for the tests of the chart. */
+/** All tests instead of named files. Then the checks run too, and Helm is built for the tests of the chart. */
 const isWhole = isQuick || chosen.length === 0;
 const unknown = chosen.filter((name) => name !== 'unit' && !(/^test\/(unit|net|e2e)\//.test(name) && existsSync(join(ROOT, name))));
 if (unknown.length > 0) {
@@ -90,7 +89,7 @@ if (unknown.length > 0) {
 
 let all = NONE;
 for (const tier of [checkTier, unitTier, connectionTier, clusterTier]) all = add(all, await tier());
-// Once more, where nobody has to look for them.
+// Repeated at the end, where they are easy to find.
 for (const failure of all.failures) console.log(`\n${failure}`);
 if (all.flaky.length > 0) tellFlaky(all.flaky);
 console.log(`\n${all.passed} passed, ${all.failed} failed, ${all.skipped} skipped`);
@@ -113,7 +112,7 @@ function filesOf(folder: string, pattern: string): readonly string[] {
 async function unitTier(): Promise<Tally> {
   const files = filesOf('unit', '**/*.test.ts');
   if (files.length > 0) console.log('— Unit tests');
-  // Where it cannot be built, the tests of the chart say so.
+  // If it cannot be built, the tests of the chart report it.
   if (isWhole) await tee('tools/build.sh', ['helm'], LIMITS.setup);
   const env = { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node`, ...(isWritable(MEMORY_DISK) ? { TMPDIR: MEMORY_DISK } : {}) };
   return testTier(files, { ...UNIT, together, first: LONGEST.map((name) => `test/unit/${name}.test.ts`) }, env);
@@ -122,10 +121,10 @@ async function unitTier(): Promise<Tally> {
 /** Starting takes longer than most files do, so many share a process. */
 function together(file: string): string | undefined {
   const path = file.replace('test/unit/', '').replace('.test.ts', '');
-  const [room = '', part = ''] = path.split('/');
+  const [module = '', part = ''] = path.split('/');
   if (ALONE.has(path)) return undefined;
-  if (SMALL.has(room)) return 'small';
-  return LARGE.has(`${room}/${part}`) ? `${room}/${part}` : room;
+  if (SMALL.has(module)) return 'small';
+  return LARGE.has(`${module}/${part}`) ? `${module}/${part}` : module;
 }
 
 function isWritable(folder: string): boolean {
@@ -142,7 +141,7 @@ async function connectionTier(): Promise<Tally> {
   if (files.length === 0) return NONE;
   console.log('— Connections between network namespaces');
   const { code, output } = await tee('scripts/setup/ready.sh', ['net'], LIMITS.setup);
-  if (code !== 0) return skipAll(files, 'no network namespaces can be had here', output);
+  if (code !== 0) return skipAll(files, 'network namespaces cannot be created here', output);
   return testTier(files, NET);
 }
 
@@ -151,7 +150,7 @@ async function clusterTier(): Promise<Tally> {
   if (files.length === 0) return NONE;
   console.log('— Cluster tests');
   const { code, output } = await tee('scripts/setup/ready.sh', ['e2e'], LIMITS.setup);
-  if (code !== 0) return skipAll(files, 'no cluster can run here', output);
+  if (code !== 0) return skipAll(files, 'a cluster cannot run here', output);
   try {
     const cluster = await startCluster({ name: 'e2e', log: (line) => console.log(`  ${line}`) });
     let tally: Tally = { ...NONE, failed: 1 };
@@ -170,7 +169,7 @@ async function clusterTier(): Promise<Tally> {
   }
 }
 
-/** In CI, where everything should run, what cannot run has failed. */
+/** In CI, all tests must run, so skipped tests are failures. */
 function skipAll(files: readonly string[], why: string, output: string): Tally {
   const reason = output.trim().split('\n').at(-1) ?? '';
   for (const file of files) console.log(`skipped: ${file}: ${why} (${reason})`);
@@ -182,7 +181,7 @@ type Limits = Pick<TierOptions, 'concurrency' | 'testLimit' | 'fileLimit' | 'lim
 async function testTier(names: readonly string[], limits: Limits, env: Readonly<Record<string, string>> = {}): Promise<Tally> {
   const chances = MOST_FLAKY - all.flaky.length;
   const { files, flaky } = await runTier(names, { ...limits, env, chances, cwd: ROOT, show: (line) => console.log(line) });
-  // Files that ran together tell of each other's failures.
+  // The output of files in one process contains the failures of all of them.
   const failures = [...new Set(files.filter(({ failed }) => failed > 0).flatMap(failuresIn))];
   return files.reduce<Tally>((sum, { passed, failed, skipped }) => add(sum, { ...NONE, passed, failed, skipped }), {
     ...NONE,
@@ -191,7 +190,7 @@ async function testTier(names: readonly string[], limits: Limits, env: Readonly<
   });
 }
 
-/** The last lines before the count: whoever reads only those hears of it. */
+/** Prints the flaky files in the last lines before the count. */
 function tellFlaky(flaky: readonly FileResult[]): void {
   const folder = mkdtempSync(join(tmpdir(), 'earshot-flaky-'));
   console.log('');
@@ -199,18 +198,18 @@ function tellFlaky(flaky: readonly FileResult[]): void {
     const kept = join(folder, `${result.file.replaceAll('/', '-')}.log`);
     writeFileSync(kept, result.output);
     for (const failure of failuresIn(result)) console.log(failure);
-    console.log(`flaky: ${result.file} failed, and passed when it ran again alone; all that it said first is in ${kept}`);
+    console.log(`flaky: ${result.file} failed, and passed when it ran again alone; its first output is in ${kept}`);
   }
 }
 
-/** Runs a program whose output is shown and kept, and ends it when the time is up. */
+/** Runs a program, shows and returns its output, and kills it after the timeout. */
 function tee(program: string, args: readonly string[], milliseconds: number): Promise<{ code: number | null; output: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ code: number | null; output: string }>();
   const child = spawn(program, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
   const limit = setTimeout(() => {
-    console.log(`✖ ${[program, ...args].join(' ')} still ran after ${milliseconds / MINUTE} minutes, and is ended`);
+    console.log(`✖ ${[program, ...args].join(' ')} still ran after ${milliseconds / MINUTE} minutes, and was killed`);
     child.kill();
-    // What it started may hold its outputs open for ever.
+    // Its child processes may hold its outputs open forever.
     child.once('exit', () => {
       child.stdout.destroy();
       child.stderr.destroy();

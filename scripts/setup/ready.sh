@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Makes this machine ready for a target, or says what is missing and what to do about it.
+# Prepares this machine for a target, or reports what is missing and how to install it.
 #
 #   scripts/setup/ready.sh node       the pinned Node.js and the packages of package-lock.json
-#   scripts/setup/ready.sh connection that, curl and a web server: root only where a Debian package is missing
-#   scripts/setup/ready.sh net        node's part, and what the tests of connections and their figures use: Debian packages
+#   scripts/setup/ready.sh connection node's part, curl and a web server: root only if a Debian package is missing
+#   scripts/setup/ready.sh net        node's part, and the Debian packages of the tests and benchmarks of connections
 #   scripts/setup/ready.sh cluster    node's part, and a test cluster with Earshot: Debian packages, Go tools
 #   scripts/setup/ready.sh demo       the same
-#   scripts/setup/ready.sh e2e        the same, and what only the cluster tests use
+#   scripts/setup/ready.sh e2e        the same, and the tools of the cluster tests
 #   scripts/setup/ready.sh dist       node's part, and nFPM, which packs a release
 #
-# Everything is done once: Debian packages are installed by name, what is built or fetched otherwise is kept outside the
-# checkout. The last line of a failure is a short reason.
+# Each step runs once. Debian packages are installed by name; other builds and downloads are stored outside of the checkout.
+# The last line of a failure is a short reason.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 target=${1:?usage: scripts/setup/ready.sh node|connection|net|demo|cluster|e2e|dist}
 
-# What a cluster needs, and a Redis outside of it, client and server. Nothing of it starts a service here.
+# Packages for a cluster, and Redis outside of it, client and server. None of them starts a service here.
 cluster_packages=(ca-certificates containerd containernetworking-plugins curl iproute2 iptables libatomic1 openssl procps redis-server redis-tools runc tar util-linux busybox-static)
 # Clients and servers at the two ends of a connection, and what cuts the way between them. The tests start them by hand.
 net_packages=(aardvark-dns busybox-static curl debootstrap docker.io faketime haproxy iperf3 iproute2 iptables libatomic1 netavark nghttp2-client nghttp2-proxy nginx-light openssh-client openssh-server
@@ -29,7 +29,7 @@ case $target in
   connection)
     tools=() packages=()
     command -v curl >/dev/null || packages+=(curl)
-    # Not grep -q: it would end before busybox has said all, and that counts as a failure here.
+    # Not grep -q: it would exit before busybox has printed its output, which counts as a failure here.
     busybox --list 2>/dev/null | grep -x httpd >/dev/null || packages+=(busybox-static)
     ;;
   net) tools=(nfpm) packages=("${net_packages[@]}") ;;
@@ -41,7 +41,7 @@ esac
 missing=()
 at_least() { [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]; }
 
-# --- What only the person can do something about: all of it at once. ---
+# --- Everything that needs the user, reported at once. ---
 if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
   missing+=("Node.js 18 or later with npm (Debian 12 or later: apt-get install nodejs npm); the project's own Node.js comes with npm ci")
 elif ! at_least 18.0.0 "$(node --version | tr -d v)"; then
@@ -77,13 +77,13 @@ fi
 if [ ${#missing[@]} -gt 0 ]; then
   echo "Missing here:" >&2
   printf '  - %s\n' "${missing[@]}" >&2
-  # One line for whoever quotes it.
+  # One line, for quoting.
   echo "missing: $(printf '%s; ' "${missing[@]%%[:(]*}" | sed 's/; $//')" >&2
   exit 3
 fi
 
 # --- Debian packages ---
-# They are the machine's, not the checkout's: a person is asked. YES=1, and a machine without a person, as in CI, mean yes.
+# They change the machine, so the user is asked. YES=1, or no terminal (as in CI), means yes.
 may_install() {
   [ "${YES:-}" != 1 ] && [ -t 0 ] && [ -t 2 ] || return 0
   local answer
@@ -99,7 +99,7 @@ may_install() {
 install_packages() {
   local wanted=("$@") policy=/usr/sbin/policy-rc.d
   may_install "${wanted[@]}"
-  # Mirrors hiccup, and a fresh machine may be updating itself. An index that cannot be had is an error at once, not a missing package later.
+  # Mirrors hiccup, and a fresh machine may be updating itself. A failed download of an index is an error immediately, instead of a missing package later.
   local patient=(apt-get -o Acquire::Retries=5 -o DPkg::Lock::Timeout=300 -o APT::Update::Error-Mode=any)
   echo "Installing Debian packages: ${wanted[*]}" >&2
   if [ ! -e $policy ]; then
@@ -111,7 +111,7 @@ install_packages() {
   log=$(mktemp)
   export DEBIAN_FRONTEND=noninteractive
   if ! "${patient[@]}" install -y --no-install-recommends "${wanted[@]}" >"$log" 2>&1; then
-    # A list of packages that is missing or old is the usual reason.
+    # The usual reason is a missing or old package list.
     if ! { "${patient[@]}" update && "${patient[@]}" install -y --no-install-recommends "${wanted[@]}"; } >"$log" 2>&1; then
       tail -n 20 "$log" >&2
       echo "apt-get could not install: ${wanted[*]}" >&2
@@ -139,7 +139,7 @@ if ! node scripts/setup/installed.mjs; then
   echo "Installing Node.js packages (npm ci)" >&2
   npm ci --no-audit --no-fund --loglevel=error --fetch-retries=5 >&2
 fi
-# There is a package for each processor. npm before version 11 takes the program's link away together with those that do not fit.
+# There is a package for each processor. npm before version 11 removes the program's link with the packages of other processors.
 if [ ! -e node_modules/.bin/node ]; then
   for package in node_modules/node-linux-*/bin/node; do
     [ ! -x "$package" ] || ln -sf "../${package#node_modules/}" node_modules/.bin/node

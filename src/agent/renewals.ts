@@ -50,7 +50,7 @@ export class Renewals implements Disposable {
   /**
    * Results of requested renewals that could not be written yet, by the Links' own names. A failed write does not cause another renewal.
    */
-  readonly #untold = new Map<string, RenewalAnswer>();
+  readonly #unreported = new Map<string, RenewalAnswer>();
   /** Renewed bundles that could not be stored yet, by link. Another request to the remote site would run into its rate limit. */
   readonly #unwritten = new Map<string, { readonly of: string | undefined; readonly renewed: IssuedBundle }>();
   /** Parsed certificates, cached for each bundle because scans run every few seconds. */
@@ -72,7 +72,7 @@ export class Renewals implements Disposable {
     // Renewals that run now may answer their requests before `open` resolves.
     const busy = new Set(this.#running);
     const asked = await this.#options.stores.renewalRequests.open();
-    for (const link of this.#untold.keys()) if (!asked.has(link)) this.#untold.delete(link);
+    for (const link of this.#unreported.keys()) if (!asked.has(link)) this.#unreported.delete(link);
     const answered = await this.#answerNow(asked, links, ours);
     const states = links.length === 0 ? {} : router.state.links;
     const now = this.#options.clock();
@@ -123,7 +123,7 @@ export class Renewals implements Disposable {
     for (const name of asked) {
       const link = links.find((one) => linkOf(one) === name);
       const hindrance = this.#hindranceOf(link, ours);
-      const answer = this.#untold.get(name) ?? (hindrance === undefined ? undefined : { refused: hindrance });
+      const answer = this.#unreported.get(name) ?? (hindrance === undefined ? undefined : { refused: hindrance });
       if (answer === undefined) continue;
       answered.add(name);
       await this.#notify(name, answer);
@@ -135,9 +135,9 @@ export class Renewals implements Disposable {
   async #notify(link: string, answer: RenewalAnswer): Promise<void> {
     try {
       await this.#options.stores.renewalRequests.answer(link, answer);
-      this.#untold.delete(link);
+      this.#unreported.delete(link);
     } catch (error) {
-      this.#untold.set(link, answer);
+      this.#unreported.set(link, answer);
       this.#options.log.error({ link, error }, `the result of a renewal cannot be reported: ${messageOf(error)}`);
     }
   }
@@ -235,10 +235,10 @@ export class Renewals implements Disposable {
     const failures = (this.#triesOf(link)?.failures ?? 0) + 1;
     const left = (this.#factsOf(tls)?.notAfter ?? Infinity) - now;
     // Wait as long as the remote site asks for, but not beyond the expiry.
-    const told = error instanceof EarlyRenewalError ? error.retryAfter : 0;
+    const requested = error instanceof EarlyRenewalError ? error.retryAfter : 0;
     const pause = backoffDelay(RETRY, failures, Math.random());
     // After the expiry nothing is urgent: the link may stay up by another certificate of the site, and its end is not reported again.
-    const wait = left > 0 ? Math.max(SHORTEST_PAUSE, Math.min(told, left / 2), Math.min(pause, left / 8)) : Math.max(told, pause);
+    const wait = left > 0 ? Math.max(SHORTEST_PAUSE, Math.min(requested, left / 2), Math.min(pause, left / 8)) : Math.max(requested, pause);
     const isShown = this.#isDue(tls, now) && !(error instanceof EarlyRenewalError);
     this.#tries.set(name, { certs: [tls.cert], next: now + wait, failures, ...(isShown ? { reason: messageOf(error) } : {}) });
     const words = `the certificate of the link could not be renewed, next try in ${Math.round(wait / 1000)} s: ${messageOf(error)}`;

@@ -164,7 +164,7 @@ export class Tokens implements Disposable {
     try {
       await this.#redeem(attempt, token);
     } catch (error) {
-      if (signal.aborted || this.#failed(attempt, token, error) === 'as before') return;
+      if (signal.aborted || this.#failed(attempt, token, error) === 'unchanged') return;
     } finally {
       this.#turns.giveBack();
     }
@@ -219,7 +219,7 @@ export class Tokens implements Disposable {
   }
 
   /** A user waits for the token: report the first failure at once, and later ones only if they differ. */
-  #failed(attempt: Attempt, token: Token, error: unknown): 'told' | 'as before' {
+  #failed(attempt: Attempt, token: Token, error: unknown): 'changed' | 'unchanged' {
     const code = error instanceof TrustError || error instanceof CertificateError ? error.code : undefined;
     const asked = error instanceof ServerBusyError ? error.asked : 0;
     attempt.failures += 1;
@@ -236,7 +236,7 @@ export class Tokens implements Disposable {
     if (retrying !== 'soon') {
       this.#options.log.warn({ token: attempt.name, code: problem.code, retrying }, `token not redeemed: ${problem.message}`);
     }
-    return isDeepStrictEqual(before, attempt.facts) ? 'as before' : 'told';
+    return isDeepStrictEqual(before, attempt.facts) ? 'unchanged' : 'changed';
   }
 }
 

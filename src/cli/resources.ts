@@ -48,7 +48,7 @@ export async function platformFor(words: PlaceWords): Promise<Choice> {
 /** Defaults on the selected platform, without opening it. */
 export async function conventionsFor(words: PlaceWords): Promise<PlatformConventions> {
   if (isMachine((await platformFor(words)).platform)) return machineWays;
-  return (await import('../platform/kubernetes/ways.ts')).ways;
+  return (await import('../platform/kubernetes/kubernetes-conventions.ts')).ways;
 }
 
 /** @returns the machine platform that is selected; linux if a cluster is */

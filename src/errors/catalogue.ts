@@ -2,7 +2,7 @@
  * Catalogue of all error codes: where each is shown, what it means, what to do. A fault has the same code in every module.
  * `npm run generate` writes docs/reference/errors.md from it.
  */
-export type ErrorCode = CodeOf<keyof Rooms>;
+export type ErrorCode = CodeOf<keyof Modules>;
 
 /**
  * Place at which a code is shown: reason of a condition or an event, label of a metric, answer to another site or to the kubelet, or exit
@@ -12,19 +12,19 @@ export type Place = 'condition' | 'metric' | 'answer' | 'event' | 'exit' | 'log'
 
 /** Codes that may be shown at a place. */
 export type ShownAs<P extends Place> = {
-  [R in keyof Rooms]: {
-    [C in keyof Rooms[R]]: Rooms[R][C] extends readonly [`${string}${P}${string}`, string, string] ? C : never;
-  }[keyof Rooms[R]];
-}[keyof Rooms];
+  [R in keyof Modules]: {
+    [C in keyof Modules[R]]: Modules[R][C] extends readonly [`${string}${P}${string}`, string, string] ? C : never;
+  }[keyof Modules[R]];
+}[keyof Modules];
 
 /** Codes of one or several modules. */
-export type CodeOf<R extends keyof Rooms> = { [K in R]: keyof Rooms[K] }[R];
+export type CodeOf<R extends keyof Modules> = { [K in R]: keyof Modules[K] }[R];
 
 export type CatalogueEntry = readonly [shown: string, meaning: string, whatToDo: string];
-type Rooms = typeof rooms;
+type Modules = typeof modules;
 
 // prettier-ignore
-export const rooms = {
+export const modules = {
   tls: {
     'tls-no-cert': ['condition metric answer', 'The certificate is missing: `tls.crt` does not exist or contains none, or the other side presented none.',
       'Put the certificate into the bundle (PEM, its intermediates behind it).'],
@@ -339,5 +339,5 @@ export const rooms = {
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, CatalogueEntry>>>>;
 
-/** All rooms' codes in one. */
-export const catalogue: ReadonlyMap<string, CatalogueEntry> = new Map(Object.values(rooms).flatMap((codes) => Object.entries(codes)));
+/** All modules' codes in one. */
+export const catalogue: ReadonlyMap<string, CatalogueEntry> = new Map(Object.values(modules).flatMap((codes) => Object.entries(codes)));

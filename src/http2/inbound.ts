@@ -74,7 +74,7 @@ export class Inbound implements FrameSink {
       }
       stream.promised -= chunk.length;
     }
-    stream.tellData(chunk);
+    stream.reportData(chunk);
   }
 
   onDataEnd(padding: number, endStream: boolean): void {
@@ -286,7 +286,7 @@ export class Inbound implements FrameSink {
       return whole.endStream ? this.#resetStream(stream, ErrorCode.PROTOCOL_ERROR, 'an interim response ends the stream') : undefined;
     }
     stream.headReceived = true;
-    stream.tellResponse(parsed.head);
+    stream.reportResponse(parsed.head);
     if (whole.endStream && !stream.gone) stream.endedRemotely();
     return undefined;
   }
@@ -429,7 +429,7 @@ export class Inbound implements FrameSink {
     this.#spendReset(stream);
     this.#worked(1);
     this.#core.streamReset(stream, code);
-    stream.tellReset({ code, reason: `${nameOfErrorCode(code)}: ${reason}` });
+    stream.reportReset({ code, reason: `${nameOfErrorCode(code)}: ${reason}` });
   }
 
   /** Opening and resetting streams costs this end more than the peer, whichever end resets them (CVE-2023-44487, CVE-2025-8671). */

@@ -255,7 +255,7 @@ class Http2Session implements Session, SessionCore {
     this.windows.released(stream);
     this.#forget(stream, 'reset-there');
     // A request that has not begun has no handler to notify.
-    if (waiting === undefined) this.#later.do(stream.key, () => stream.tellReset(reason));
+    if (waiting === undefined) this.#later.do(stream.key, () => stream.reportReset(reason));
   }
 
   beginInTurn(stream: SessionStream, size: number, begin: () => void): boolean {
@@ -267,7 +267,7 @@ class Http2Session implements Session, SessionCore {
     stream.discard();
     this.windows.released(stream);
     this.#forget(stream, 'reset-there');
-    stream.tellReset(reason);
+    stream.reportReset(reason);
   }
 
   handlerFailed(error: unknown): void {

@@ -37,7 +37,7 @@ export interface StreamOwner {
  * Both halves of a stream, with their queue and windows. Methods of `Stream` are for the user; the others are for the session. Calls by the
  * user after the stream is gone are ignored, since the user may not know yet.
  *
- * Only `tellResponse`, `tellData`, `tellReset` and `#notify` call the handler, in the middle of reading and writing all streams. What the
+ * Only `reportResponse`, `reportData`, `reportReset` and `#notify` call the handler, in the middle of reading and writing all streams. What the
  * handler throws ends its own stream only.
  */
 export class SessionStream implements Stream, SendSide, ReceiveSide {
@@ -208,16 +208,16 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   /** Resets the stream and notifies both the peer and the handler. */
   giveUp(reason: StreamReset): void {
     this.reset(reason.code);
-    this.tellReset(reason);
+    this.reportReset(reason);
   }
 
   /** Ends the stream and notifies the handler. */
   cut(reason: StreamReset): void {
     this.discard();
-    this.tellReset(reason);
+    this.reportReset(reason);
   }
 
-  tellResponse(head: ResponseHead): void {
+  reportResponse(head: ResponseHead): void {
     try {
       this.handler.onResponse(head);
     } catch (error) {
@@ -225,7 +225,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     }
   }
 
-  tellData(chunk: Buffer): void {
+  reportData(chunk: Buffer): void {
     try {
       this.handler.onData(chunk);
     } catch (error) {
@@ -234,7 +234,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   }
 
   /** The stream is gone already, so there is nothing to end if the handler throws. */
-  tellReset(reason: StreamReset): void {
+  reportReset(reason: StreamReset): void {
     try {
       this.handler.onReset(reason);
     } catch (error) {
@@ -254,7 +254,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     this.#owner.handlerFailed(error);
     const wasGone = this.gone;
     this.reset(ErrorCode.INTERNAL_ERROR);
-    if (!wasGone) this.tellReset({ code: ErrorCode.INTERNAL_ERROR, reason: 'an unexpected error at this end' });
+    if (!wasGone) this.reportReset({ code: ErrorCode.INTERNAL_ERROR, reason: 'an unexpected error at this end' });
   }
 }
 

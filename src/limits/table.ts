@@ -345,7 +345,7 @@ const routing = {
     of: 'a router',
     beyond: 'a second later',
   },
-  strangersOfLink: {
+  unknownRoutersOfLink: {
     name: 'requests for records of routers that would evict others',
     unit: 'rate',
     value: { burst: 32, perSecond: 0.5 },

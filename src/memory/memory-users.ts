@@ -10,7 +10,7 @@ export interface MemoryUser extends ShareOwner {
   /** Approximate number of bytes held now. */
   readonly held: number;
   /** Ends the user. Its memory is released now or soon. */
-  letGo(reason: string): void;
+  evict(reason: string): void;
 }
 
 /** A user, and the bytes that it held at the last scan. */

@@ -134,14 +134,14 @@ export class Memory {
     const time = this.#roomTime.of(owner, began);
     if (time.wait(began) > 0) return false;
     const connections = this.#holders.heaviestOf(owner).filter(([{ kind }]) => kind === 'connection');
-    runToEnd(this.#letGoOf(connections, owner, needed, `${owner} has used up its memory quota, and a link needs memory`));
+    runToEnd(this.#evict(connections, owner, needed, `${owner} has used up its memory quota, and a link needs memory`));
     const ended = this.#now();
     time.spend(ended - began, ended);
     return true;
   }
 
   /** Ends users in that order until enough bytes are released. */
-  *#letGoOf(holders: readonly ChargedUser[], owner: string, bytes: number, reason: string): Sliced<void> {
+  *#evict(holders: readonly ChargedUser[], owner: string, bytes: number, reason: string): Sliced<void> {
     const { owners, most } = this.#shares;
     const all = owners.total;
     let left = bytes;
@@ -153,7 +153,7 @@ export class Memory {
       if (!this.#holders.has(holder)) continue;
       ended += 1;
       memoryMetrics.ended.inc({ what: holder.kind });
-      guard('look/memory-holder', holder, (one) => one.letGo(reason));
+      guard('look/memory-holder', holder, (one) => one.evict(reason));
       yield;
     }
     this.#log.warn({ owner, ended, freed: bytes - left, all, budget: most }, `connections ended: ${reason}`);
@@ -223,7 +223,7 @@ export class Memory {
     if (owners.total <= most) return;
     for (const [owner, excess] of owners.excess(most * AFTER_EXCESS)) {
       const reason = `this router's memory is used up, mostly by ${owner}`;
-      yield* this.#letGoOf(this.#holders.heaviestOf(owner), owner, excess, reason);
+      yield* this.#evict(this.#holders.heaviestOf(owner), owner, excess, reason);
     }
   }
 }

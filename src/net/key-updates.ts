@@ -33,7 +33,7 @@ const LABEL_BYTES = 24;
 export function limitKeyUpdates(server: Server, onExcess: (why: EndlessTlsError, socket: TLSSocket) => void): void {
   const bounds = new WeakMap<TLSSocket, () => void>();
   const onLine = (line: Buffer, socket: TLSSocket): void => {
-    if (!tellsOfChange(line)) return;
+    if (!reportsChange(line)) return;
     const ended = (why: EndlessTlsError): void => {
       endLater(socket);
       onExcess(why, socket);
@@ -57,7 +57,7 @@ export function limitKeyUpdatesOf(socket: TLSSocket): void {
   const broken = (): void => endLater(socket);
   const onChange = boundOf(CHANGES_KEYS, ended);
   const onLine = (line: Buffer): void => {
-    if (tellsOfChange(line)) onChange();
+    if (reportsChange(line)) onChange();
   };
   socket.on('keylog', bounded('connection/key-changed-there', onLine, broken));
   socket.on('session', bounded('connection/session-offered', boundOf('offers to resume its TLS session', ended), broken));
@@ -65,7 +65,7 @@ export function limitKeyUpdatesOf(socket: TLSSocket): void {
 
 const CHANGES_KEYS = 'changes the keys of its TLS connection';
 
-const tellsOfChange = (line: Buffer): boolean => CHANGED.test(line.toString('latin1', 0, LABEL_BYTES));
+const reportsChange = (line: Buffer): boolean => CHANGED.test(line.toString('latin1', 0, LABEL_BYTES));
 
 /** @returns a function to call for each message */
 export function boundOf(what: string, onExcess: (why: EndlessTlsError) => void): () => void {

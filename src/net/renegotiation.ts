@@ -23,7 +23,7 @@ export function rejectRenegotiation(socket: TLSSocket, onEnd: () => void): void 
     endLater(socket);
     onEnd();
   };
-  handle.onhandshakestart = bounded('connection/handshake-anew', begun, () => endLater(socket));
+  handle.onhandshakestart = bounded('connection/renegotiation', begun, () => endLater(socket));
 }
 
 /**

@@ -169,7 +169,7 @@ export class ConnectionHalf implements StreamHandler, MemoryUser {
     return COST.connection + this.#waiting() + (peer === undefined ? 0 : peer.#waiting());
   }
 
-  letGo(reason: string): void {
+  evict(reason: string): void {
     if (this.gone) return;
     const why = { code: ErrorCode.ENHANCE_YOUR_CALM, reason };
     this.end?.reset(why.code);

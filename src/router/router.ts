@@ -186,7 +186,7 @@ class JoinedRouter implements Router, LinkHost {
   }
 
   get #siblingState(): Pick<RouterState, 'siblingLinks' | 'siblingParts'> {
-    const [siblingLinks, siblingParts] = [this.#siblingLinks.heard, this.#siblingParts.heard];
+    const [siblingLinks, siblingParts] = [this.#siblingLinks.received, this.#siblingParts.received];
     return siblingLinks === undefined || siblingParts === undefined ? {} : { siblingLinks, siblingParts };
   }
 
@@ -307,7 +307,7 @@ class JoinedRouter implements Router, LinkHost {
 
   siblingMessage(link: Link, message: Buffer): void {
     const reports = message[0] === SIBLING_PART ? this.#siblingParts : this.#siblingLinks;
-    if (reports.hear(link, message)) this.changed();
+    if (reports.receive(link, message)) this.changed();
   }
 
   #reportToSiblings(): void {

@@ -22,7 +22,7 @@ export interface Held {
  *   so that routers with the same records evict the same ones.
  * - An adjacent router is evicted only for its bytes, neighbours or keys.
  */
-export function* givesWay(held: Held): Sliced<readonly RouterId[]> {
+export function* chooseEvictions(held: Held): Sliced<readonly RouterId[]> {
   const { self, adjacent, limits, paths } = held;
   const stride = new SliceCounter();
   const all = nearestFirst(held);

@@ -4,7 +4,7 @@ import { LONGEST_REQUEST, writeDigest, writeDone, writeRecords, writeRequest, wr
 import type { AgedRecord, Message, PartsOf, VersionsOf } from './codec.ts';
 import type { RouterId } from './contract.ts';
 import { RoutingError } from './errors.ts';
-import { answersOfLink, COMPARE_AT_LAST, COMPARE_EVERY, digestsOfLink, strangersOfLink } from './limits.ts';
+import { answersOfLink, COMPARE_AT_LAST, COMPARE_EVERY, digestsOfLink, unknownRoutersOfLink } from './limits.ts';
 import { RateLimiter } from '../limits/rate-limiter.ts';
 import type { RecordVersion } from './record.ts';
 
@@ -51,7 +51,7 @@ export class Exchange {
       compared: this.#context.clock(),
       overflowed: false,
       deferred: undefined,
-      strangers: new RateLimiter(strangersOfLink),
+      unknownRouters: new RateLimiter(unknownRoutersOfLink),
       digests: new RateLimiter(digestsOfLink),
       answers: new RateLimiter(answersOfLink),
     });
@@ -104,12 +104,12 @@ export class Exchange {
     const clock = this.#context.clock();
     // Unreachable routers are evicted before reachable ones, so they take no capacity from others.
     const isFull = database.isFull && this.#context.reachable().length >= database.routers.size;
-    const isStranger = ({ router }: VersionsOf): boolean => !database.routers.has(router) && (isFull || database.isSiteFull(router));
-    const strangers = versions.filter(isStranger);
-    const first = strangers.length === 0 ? 0 : Math.floor(clock / 1000) % strangers.length;
-    const some = new Set([...strangers.slice(first), ...strangers.slice(0, first)].slice(0, state.strangers.left(clock)));
-    for (let left = some.size; left > 0; left -= 1) state.strangers.take(clock);
-    return versions.filter((entry) => !isStranger(entry) || some.has(entry));
+    const isUnknown = ({ router }: VersionsOf): boolean => !database.routers.has(router) && (isFull || database.isSiteFull(router));
+    const unknownRouters = versions.filter(isUnknown);
+    const first = unknownRouters.length === 0 ? 0 : Math.floor(clock / 1000) % unknownRouters.length;
+    const some = new Set([...unknownRouters.slice(first), ...unknownRouters.slice(0, first)].slice(0, state.unknownRouters.left(clock)));
+    for (let left = some.size; left > 0; left -= 1) state.unknownRouters.take(clock);
+    return versions.filter((entry) => !isUnknown(entry) || some.has(entry));
   }
 
   /** @throws RoutingError if the peer did not wait for the answer to its last request */
@@ -268,7 +268,7 @@ interface LinkExchange {
   readonly every: number;
   /** Request beyond the rate limit, to be answered later. */
   deferred: Extract<Message, { kind: 'request' }> | undefined;
-  readonly strangers: RateLimiter;
+  readonly unknownRouters: RateLimiter;
   readonly digests: RateLimiter;
   readonly answers: RateLimiter;
   /** Whether the peer had more records than `wanted` can hold. */

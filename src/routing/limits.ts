@@ -89,7 +89,7 @@ export const MOST_RETURNING = limitTable.returningRouters.value;
 export const looksForPlace: Rate = limitTable.evictionSearches.value;
 
 /** Rate of requesting records, over one link, of routers that would evict others. They may be evicted soon, and then come again. */
-export const strangersOfLink: Rate = limitTable.strangersOfLink.value;
+export const unknownRoutersOfLink: Rate = limitTable.unknownRoutersOfLink.value;
 
 /** Rate of digests sent over one link. */
 export const digestsOfLink: Rate = limitTable.digestsOfLink.value;

@@ -30,7 +30,7 @@ export interface IntakeContext {
   clock(): number;
   isAdjacent(router: RouterId): boolean;
   /** Chooses the routers to evict so that the limits hold again, among those known now. */
-  givesWay(): Sliced<readonly RouterId[]>;
+  chooseEvictions(): Sliced<readonly RouterId[]>;
   /** Reports changed records. */
   changed(change: Change): void;
   /** Reports that a provisional router may stay: its records are now forwarded. */
@@ -120,9 +120,9 @@ export class RecordIntake {
       return undefined;
     }
     this.counters.accepted += 1;
-    const isStranger = !database.routers.has(head.id);
+    const isUnknown = !database.routers.has(head.id);
     this.#context.changed(database.take(record, made));
-    if (isStranger && database.crowded) this.#provisional.add(head.id);
+    if (isUnknown && database.crowded) this.#provisional.add(head.id);
     return this.#provisional.has(head.id) || this.#scan?.onTrial.has(head.id) === true ? undefined : record;
   }
 
@@ -185,7 +185,7 @@ export class RecordIntake {
   /** Runs once for a whole flood of records: the slack above the limits lets one scan handle all that arrived. */
   #makeRoom(): void {
     if (this.#scan === undefined) {
-      this.#scan = { steps: this.#context.givesWay(), onTrial: this.#provisional };
+      this.#scan = { steps: this.#context.chooseEvictions(), onTrial: this.#provisional };
       // Routers that arrive during the scan are not part of it.
       this.#provisional = new Set();
       this.#context.database.settled();

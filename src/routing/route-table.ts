@@ -7,7 +7,7 @@ import { KeyIndex } from './key-index.ts';
 import { AT_A_TIME, choiceTime, DESTINATIONS_OF_KEY, pathTime } from './limits.ts';
 import { siteOf } from './names.ts';
 import { eachKey, type KeyCount, type Neighbour, type RouteRecord } from './record.ts';
-import { givesWay } from './eviction.ts';
+import { chooseEvictions } from './eviction.ts';
 import { runToEnd, runSlice, type Sliced } from '../limits/sliced.ts';
 import { CpuBudget } from '../limits/cpu-budget.ts';
 
@@ -126,12 +126,12 @@ export class RouteTable {
   }
 
   /** Chooses the routers to evict so that the limits hold, among those known now. */
-  *givesWay(limits: RoutingLimits): Sliced<readonly RouterId[]> {
+  *chooseEvictions(limits: RoutingLimits): Sliced<readonly RouterId[]> {
     const routers = new Map(this.#routers);
     const adjacent = this.#adjacent();
     // Old paths would make new routers look unreachable.
     const paths = this.#paths === undefined || this.isBehind ? yield* this.#find() : this.#paths;
-    const gone = yield* givesWay({ self: this.#self, routers, adjacent, paths, limits });
+    const gone = yield* chooseEvictions({ self: this.#self, routers, adjacent, paths, limits });
     // A router that became adjacent meanwhile was ranked as a distant one.
     const now = this.#adjacent();
     return gone.filter((router) => adjacent.has(router) || !now.has(router));

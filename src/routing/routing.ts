@@ -99,7 +99,7 @@ class LinkState implements Routing {
       read,
       clock: () => this.#clock.reading,
       isAdjacent: (id) => this.#isAdjacent(id),
-      givesWay: () => this.#answers.givesWay(this.#limits),
+      chooseEvictions: () => this.#answers.chooseEvictions(this.#limits),
       changed: (change) => this.#answers.apply(change),
       admitted: (id) => this.#flood(this.#database.routers.get(id)?.parts ?? [], undefined),
       contested: (epoch) => {

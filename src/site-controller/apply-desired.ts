@@ -80,7 +80,7 @@ export async function applyDesired(
   const making = (some: readonly DesiredObject[]): readonly (() => Promise<void>)[] =>
     some.map((wish) => () => attempt(nameOf(wish), wish.for, () => make(wish, options)));
   const { first = [], later = [] } = Object.groupBy(wishes, ({ of }) => (NEEDING_OTHERS.has(of.kind) ? 'later' : 'first'));
-  const removing = unwanted.map((each) => () => attempt(nameOf(each), undefined, () => removeUnwanted({ ...each, for: site }, options)));
+  const removing = unwanted.map((each) => () => attempt(nameOf(each), undefined, () => removeObsolete({ ...each, for: site }, options)));
   await mapConcurrent(CONCURRENCY, [...making(first), ...removing]);
   await mapConcurrent(CONCURRENCY, making(later));
   await slices.rest();
@@ -150,7 +150,7 @@ function changedByAdmission({ of, object, for: resource }: DesiredObject, { sett
   return [{ resource, severity: 'warning', code: 'changed-by-admission', message }];
 }
 
-async function removeUnwanted(
+async function removeObsolete(
   unwanted: ObsoleteObject & { readonly for: DesiredObject['for'] | undefined },
   { client, repairs, settled, signal }: ApplyOptions,
 ): Promise<number> {

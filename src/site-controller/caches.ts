@@ -75,7 +75,7 @@ export class SiteCaches {
     await listed(started);
     if ('unserved' in started) throw started.unserved;
     this.#keep(of, started);
-    for (const told of this.#ofKinds) told();
+    for (const notify of this.#ofKinds) notify();
   }
 
   /** Calls the handler when a kind is added or no longer served. Returns a function that unsubscribes it. */
@@ -106,7 +106,7 @@ export class SiteCaches {
 
   #drop(of: Resource): void {
     this.#kept.get(nameOf(of))?.end.abort();
-    if (this.#kept.delete(nameOf(of))) for (const told of this.#ofKinds) told();
+    if (this.#kept.delete(nameOf(of))) for (const notify of this.#ofKinds) notify();
   }
 
   /** Replaces the cache of that kind. */

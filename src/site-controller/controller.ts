@@ -51,7 +51,7 @@ export async function startSiteController({
     if (rest > 0) queue.addAfter(namespace, rest);
     else queue.add(namespace);
   };
-  const keeper = new NamespaceReconciler({ client, caches, settings, events, log, now, wake });
+  const reconciler = new NamespaceReconciler({ client, caches, settings, events, log, now, wake });
   const queue = new WorkQueue({
     name: 'sites',
     log,
@@ -62,7 +62,7 @@ export async function startSiteController({
       const many = caches.count(namespace);
       if (many === 0) rests.delete(namespace);
       else rests.set(namespace, performance.now() + PACE * many);
-      const requeueAfter = await keeper.pass(namespace, signal);
+      const requeueAfter = await reconciler.pass(namespace, signal);
       return requeueAfter === undefined ? undefined : { requeueAfter };
     },
     onResult: reportResults('sites', log),
@@ -98,7 +98,7 @@ export async function startSiteController({
       stopPods();
       stopKinds();
       await queue.stop(deadlineMilliseconds);
-      await keeper[Symbol.asyncDispose]();
+      await reconciler[Symbol.asyncDispose]();
       shown[Symbol.dispose]();
     },
   };

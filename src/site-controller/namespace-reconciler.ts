@@ -62,7 +62,7 @@ export class NamespaceReconciler implements AsyncDisposable {
   readonly #options: NamespaceReconcilerOptions;
   /** By namespace, while it has a Site. */
   readonly #trust = new Map<string, SiteTrust>();
-  readonly #desk: GrantService;
+  readonly #grantService: GrantService;
   readonly #repairs: Repairs;
   /** By namespace, while it has a Site. */
   readonly #settled = new Map<string, SettledObjects>();
@@ -78,7 +78,7 @@ export class NamespaceReconciler implements AsyncDisposable {
     this.#repairs = new Repairs({ client, ...(clock === undefined ? {} : { clock }) });
     const onChange = (): void => caches.namespacesWith(accessGrants).forEach(wake);
     const load: GrantServiceOptions['load'] = (secret) => loadSecret(client, secret);
-    this.#desk = new GrantService({ settings: settings.grants, log, load, onChange });
+    this.#grantService = new GrantService({ settings: settings.grants, log, load, onChange });
   }
 
   /** @returns milliseconds until the next reconcile is due; undefined if nothing is due */
@@ -92,7 +92,7 @@ export class NamespaceReconciler implements AsyncDisposable {
       await this.#forget(namespace);
       return undefined;
     }
-    await this.#followDesk(seen);
+    await this.#followGrantService(seen);
     if (!(await this.#reportInvalid(seen, slices, signal))) return undefined;
     const { facts, problems: ofTrust, revoked, anchor, again, failed: failedTrust } = await this.#stepTrust(seen, slices, signal);
     await slices.rest();
@@ -137,11 +137,11 @@ export class NamespaceReconciler implements AsyncDisposable {
    * Opens the grant server before the first grant is read. Otherwise each new leader would remove the address from the statuses of grants
    * for a moment.
    */
-  async #followDesk(seen: NamespaceView): Promise<void> {
+  async #followGrantService(seen: NamespaceView): Promise<void> {
     const { namespace, settings } = seen;
-    this.#opened ??= this.#desk.follow(namespace === settings.namespace ? seen : this.#viewOf(settings.namespace));
+    this.#opened ??= this.#grantService.follow(namespace === settings.namespace ? seen : this.#viewOf(settings.namespace));
     await this.#opened;
-    if (namespace === settings.namespace) await this.#desk.follow(seen);
+    if (namespace === settings.namespace) await this.#grantService.follow(seen);
   }
 
   /** Validates all resources. Each is validated once for each version, so only the first reconcile after many changes takes long. */
@@ -209,13 +209,16 @@ export class NamespaceReconciler implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#desk[Symbol.asyncDispose]();
+    await this.#grantService[Symbol.asyncDispose]();
     await Promise.all([...this.#trust.values()].map((trust) => trust[Symbol.asyncDispose]()));
   }
 
   async #stepTrust(view: NamespaceView, slices: TimeSlices, signal: AbortSignal): ReturnType<SiteTrust['step']> {
     const { namespace, site } = view;
-    const trust = this.#trust.getOrInsertComputed(namespace, () => new SiteTrust({ ...this.#options, desk: this.#desk, namespace }));
+    const trust = this.#trust.getOrInsertComputed(
+      namespace,
+      () => new SiteTrust({ ...this.#options, grantService: this.#grantService, namespace }),
+    );
     const step = await trust.step(view, signal, slices);
     if (site === undefined) await this.#forget(namespace);
     return step;

@@ -29,10 +29,10 @@ export function reachableHosts(access: Access | undefined, reach: Reach): readon
 
 /** Names in the certificate: the hosts that other sites receive, and the machine's own names. */
 export function certificateHosts(access: Access | undefined, reach: Reach): readonly string[] {
-  const told = access?.hosts ?? [];
-  if (reach.kind === 'forwarded') return [...new Set([...told, ...reachableHosts(access, reach)])];
+  const given = access?.hosts ?? [];
+  if (reach.kind === 'forwarded') return [...new Set([...given, ...reachableHosts(access, reach)])];
   const own = access?.bindHost === undefined ? [...reach.hosts, 'localhost', '127.0.0.1', '::1'] : [access.bindHost];
-  return [...new Set([...told, ...own])];
+  return [...new Set([...given, ...own])];
 }
 
 /**

@@ -40,7 +40,7 @@ export class LogDestination {
   #lines: string[] = [];
   #bytes = 0;
   #writing: Buffer | undefined;
-  #untold = 0;
+  #unreported = 0;
   #closed = false;
   #timer: NodeJS.Timeout | undefined;
   #flushed: (() => void) | undefined;
@@ -112,9 +112,9 @@ export class LogDestination {
       return;
     }
     this.#writing = undefined;
-    const untold = this.#untold;
-    this.#untold = 0;
-    if (untold > 0) this.onResumed(untold);
+    const unreported = this.#unreported;
+    this.#unreported = 0;
+    if (unreported > 0) this.onResumed(unreported);
     if (this.#writing === undefined) this.#next();
   }
 
@@ -137,7 +137,7 @@ export class LogDestination {
 
   #drop(lines: number): void {
     this.dropped += lines;
-    this.#untold += lines;
+    this.#unreported += lines;
   }
 }
 

@@ -29,14 +29,14 @@ export function socketsWithin(openFiles: number | undefined): number {
 /** Divides the rest, so that clients with many open sockets cannot take all of it. The remainder is for listeners and files. */
 export function reserveWithin(openFiles: number | undefined): Reserve {
   const reserve = openFiles === undefined ? Infinity : reserveOf(openFiles);
-  return { peers: reserve / limitTable.filesOfLinks.value, strangers: Math.ceil(reserve / limitTable.filesOfUnauthenticated.value) };
+  return { peers: reserve / limitTable.filesOfLinks.value, unauthenticated: Math.ceil(reserve / limitTable.filesOfUnauthenticated.value) };
 }
 
 export interface Reserve {
   /** Number of connections for links. */
   readonly peers: number;
   /** Number of unauthenticated connections at one port. */
-  readonly strangers: number;
+  readonly unauthenticated: number;
 }
 
 const reserveOf = (openFiles: number): number =>

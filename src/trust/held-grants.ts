@@ -13,13 +13,13 @@ export interface HeldGrantsOptions {
   readonly records?: Iterable<GrantRecord>;
   /** Errors of damaged records, by grant name. */
   readonly damaged?: Iterable<readonly [string, TrustError]>;
-  readonly keeper?: GrantKeeper;
+  readonly store?: GrantRecords;
   /** Grants by name, for specs without `GrantSpec.known`. */
   readonly known?: ReadonlyMap<string, KnownGrant>;
 }
 
 /** Storage of grants beyond the life of the process. */
-export interface GrantKeeper {
+export interface GrantRecords {
   save(record: GrantRecord): Promise<void>;
   remove(name: string): Promise<void>;
   close(): Promise<void>;
@@ -32,7 +32,7 @@ export interface GrantKeeper {
 export class HeldGrants implements GrantStore {
   readonly #ledger: Ledger;
   readonly #clock: Clock;
-  readonly #keeper: GrantKeeper | undefined;
+  readonly #store: GrantRecords | undefined;
   readonly #known: Map<string, KnownGrant>;
   readonly #records: Map<string, GrantRecord>;
   readonly #damaged: Map<string, TrustError>;
@@ -40,10 +40,10 @@ export class HeldGrants implements GrantStore {
   readonly #turns = new KeyedMutex();
   #isClosed = false;
 
-  constructor({ ledger, clock = Date.now, records = [], damaged = [], keeper, known }: HeldGrantsOptions) {
+  constructor({ ledger, clock = Date.now, records = [], damaged = [], store, known }: HeldGrantsOptions) {
     this.#ledger = ledger;
     this.#clock = clock;
-    this.#keeper = keeper;
+    this.#store = store;
     this.#known = new Map(known);
     this.#records = new Map([...records].map((record) => [record.name, record]));
     this.#damaged = new Map(damaged);
@@ -78,7 +78,7 @@ export class HeldGrants implements GrantStore {
   remove(name: string): Promise<void> {
     return this.#turns.run('', async () => {
       if (!isGrantName(name)) return;
-      await this.#keeper?.remove(name);
+      await this.#store?.remove(name);
       this.#records.delete(name);
       this.#known.delete(name);
       this.#damaged.delete(name);
@@ -111,7 +111,7 @@ export class HeldGrants implements GrantStore {
     return this.#turns.run('', async () => {
       if (this.#isClosed) return;
       this.#isClosed = true;
-      await this.#keeper?.close();
+      await this.#store?.close();
     });
   }
 
@@ -123,7 +123,7 @@ export class HeldGrants implements GrantStore {
   /** A change that could not be stored has no effect. */
   async #save(record: GrantRecord): Promise<void> {
     if (this.#isClosed) throw new TrustError('state-busy', "this process no longer serves the site's grants: it is about to stop");
-    await this.#keeper?.save(record);
+    await this.#store?.save(record);
     this.#records.set(record.name, record);
   }
 

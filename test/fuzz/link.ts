@@ -169,7 +169,7 @@ class Case {
       edgeOnly: random.below(20) === 0,
       owner: 'fuzz',
       siblingsOnly: false,
-      ration: new RateLimitedLog(this.host.log),
+      limitedLog: new RateLimitedLog(this.host.log),
       onClose: () => {
         this.#closed += 1;
       },

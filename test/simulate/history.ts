@@ -3,7 +3,7 @@ import type { DiskTrouble } from './disk.ts';
 import type { SlowPaths, WorldPlan } from './plan.ts';
 import type { Random } from './random.ts';
 import type { Manner } from './shaker.ts';
-import { PRETENCES, type Pretence } from './stranger.ts';
+import { PRETENCES, type Pretence } from './unauthenticated-client.ts';
 import { HEADER_BYTES, type Part, type Reading, type Talk } from './traffic.ts';
 
 export type Happening =

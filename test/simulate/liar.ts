@@ -1,7 +1,7 @@
 import { siteIdOf } from '../../src/identity/site-id.ts';
 import type { Router } from '../../src/router/contract.ts';
 import type { Link } from '../../src/router/link/link.ts';
-import { writeEndpoints } from '../../src/router/link/session/endpoints-told.ts';
+import { writeEndpoints } from '../../src/router/link/session/announced-endpoints.ts';
 import { readMessage, writeRecords, writeSummary, type AgedRecord } from '../../src/routing/codec.ts';
 import { bodyOf, readRecord, writeAbout, writeKey, writeNeighbour, writeRecord } from '../../src/routing/record.ts';
 import { LINK_MESSAGES_FROM } from '../../src/router/wire.ts';

@@ -4,7 +4,7 @@ import { createSecureContext, type SecureContext } from './node/secure-context.t
 import { beRude } from './rude.ts';
 import { PROMPT, Shaker } from './shaker.ts';
 import type { Site } from './site.ts';
-import { intrude } from './stranger.ts';
+import { intrude } from './unauthenticated-client.ts';
 import type { Conversation, World } from './world.ts';
 
 /** Milliseconds that a router may take to drain. */

@@ -44,13 +44,13 @@ export interface ApiServerLimits {
   readonly connectionsOfClient: number;
 }
 
-const { strangers } = reserveWithin(openFilesLimit());
+const { unauthenticated } = reserveWithin(openFilesLimit());
 const usual: ApiServerLimits = {
   milliseconds: 10_000,
-  handshakes: Math.min(64, strangers),
-  handshakesOfAddress: Math.min(16, strangers),
-  connections: Math.min(32, strangers),
-  connectionsOfClient: Math.min(8, strangers),
+  handshakes: Math.min(64, unauthenticated),
+  handshakesOfAddress: Math.min(16, unauthenticated),
+  connections: Math.min(32, unauthenticated),
+  connectionsOfClient: Math.min(8, unauthenticated),
 };
 
 /**
@@ -72,20 +72,21 @@ export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOpti
     keepAliveTimeout: limits.milliseconds / 2,
     maxHeaderSize: 8_192,
   });
-  const ration = new RateLimitedLog(options.log);
+  const limitedLog = new RateLimitedLog(options.log);
   const acceptor = new TlsAcceptor({
     slots: new AdmissionSlots({ most: limits.handshakes, mostOfGroup: limits.handshakesOfAddress }, hasSentData),
     holds: 'handshake',
     side: () => 'incoming',
     only13: false,
-    onEndless: ({ message }, { remoteAddress }) => ration.warn({ address: remoteAddress, reason: message }, 'connection closed'),
+    onEndless: ({ message }, { remoteAddress }) => limitedLog.warn({ address: remoteAddress, reason: message }, 'connection closed'),
   });
   acceptor.protect(server);
   server.timeout = limits.milliseconds;
   server.maxRequestsPerSocket = 256;
   const serve: RequestListener = (request, response) => {
     const refusal = refusalOfClient(certificateOf(request), options.revoked());
-    if (refusal !== undefined) ration.warn({ address: request.socket.remoteAddress, refusal: refusal.body }, 'client of the API refused');
+    if (refusal !== undefined)
+      limitedLog.warn({ address: request.socket.remoteAddress, refusal: refusal.body }, 'client of the API refused');
     // Close the connection instead of waiting for a body, or for more requests of a client without permission.
     if (refusal !== undefined || hasBody(request)) response.setHeader('connection', 'close');
     answerWith(refusal ?? api.answer({ method: request.method ?? '', target: request.url ?? '' }), response);

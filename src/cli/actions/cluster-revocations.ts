@@ -8,7 +8,7 @@ import type { Ledger, RevokedSite } from '../../trust/stores.ts';
 import { pause } from '../../work/pause.ts';
 import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { notRevoked, revokedWords } from './revocation-words.ts';
+import { notRevoked, formatRevocation } from './revocation-format.ts';
 
 export interface SiteInCluster {
   readonly client: KubeClient;
@@ -27,9 +27,9 @@ export async function revokeInCluster(
   within = IN_FORCE,
 ): Promise<void> {
   const revoked = await (await ledgerOf(client, namespace)).revoke(site);
-  terminal.out(revokedWords(revoked));
+  terminal.out(formatRevocation(revoked));
   const end = performance.now() + within;
-  while (!isTold((await client.find(configMaps, { namespace, name: ROUTER }))?.data?.[ROUTER_DATA.revoked], revoked)) {
+  while (!isReceived((await client.find(configMaps, { namespace, name: ROUTER }))?.data?.[ROUTER_DATA.revoked], revoked)) {
     if (performance.now() >= end) {
       const advice = 'Check that the controller of sites runs; open connections continue until then.';
       throw new CliError('not-ready', `Timed out after ${within / 1000} s: the site's routers have not received the revocation. ${advice}`);
@@ -44,9 +44,9 @@ export async function unrevokeInCluster({ client, namespace }: SiteInCluster, si
   terminal.out(`Site "${printable(site)}" may link again. Its existing links reconnect automatically.\n`);
 }
 
-function isTold(text: string | undefined, { siteIds, serials }: RevokedSite): boolean {
-  const told: unknown = text === undefined ? undefined : JSON.parse(text);
-  if (!isRecord(told)) return false;
+function isReceived(text: string | undefined, { siteIds, serials }: RevokedSite): boolean {
+  const received: unknown = text === undefined ? undefined : JSON.parse(text);
+  if (!isRecord(received)) return false;
   const has = (list: unknown, wanted: readonly string[]): boolean => Array.isArray(list) && wanted.every((one) => list.includes(one));
-  return has(told['sites'], siteIds) && has(told['serials'], serials);
+  return has(received['sites'], siteIds) && has(received['serials'], serials);
 }

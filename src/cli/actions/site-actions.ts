@@ -21,7 +21,7 @@ import {
   type SpecChange,
   type Target,
 } from './resource-actions.ts';
-import { notRevoked, revokedWords } from './revocation-words.ts';
+import { notRevoked, formatRevocation } from './revocation-format.ts';
 import type { Wait, WaitOptions } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
 
@@ -105,7 +105,7 @@ export async function revokeSite(namespace: string, site: string, terminal: Term
   const layout = layoutOf(namespace);
   const [own] = await listRuntime(layout, 'Site');
   const ledger = await openLedger(layout.internal.root, { onDamage, network: own === undefined ? [] : otherSites(own) });
-  terminal.out(revokedWords(await ledger.revoke(site)));
+  terminal.out(formatRevocation(await ledger.revoke(site)));
   const end = performance.now() + within;
   for (;;) {
     const behind = await routersBehind(layout, revocationsOf(await ledger.revoked()));

@@ -22,7 +22,7 @@ import { followMemory } from './gc-policy.ts';
 import { connect, logTrouble } from './connect.ts';
 import { widenFileTable } from './file-table.ts';
 import { createCrashHandler, type CrashHandler } from './crash-handler.ts';
-import { tellFewFiles } from './open-files.ts';
+import { warnAboutFewFiles } from './open-files.ts';
 
 export interface RouterCommand {
   readonly namespace: string;
@@ -111,7 +111,7 @@ async function serve({
   if (agent.unready !== undefined) log.info(`not ready: ${agent.unready}`);
   const openFiles = openFilesLimit();
   log.info({ httpPort, openFiles, memory: memoryLimit(memory), version: VERSION }, 'running');
-  tellFewFiles(log, openFiles);
+  warnAboutFewFiles(log, openFiles);
   await aborted(resort.stopped);
   unready = () => 'draining';
   const deadline = resort.drain(drainSeconds * 1000);

@@ -27,7 +27,7 @@ import { aborted } from '../../work/pause.ts';
 import { followMemory } from './gc-policy.ts';
 import { widenFileTable } from './file-table.ts';
 import { createCrashHandler } from './crash-handler.ts';
-import { tellFewFiles } from './open-files.ts';
+import { warnAboutFewFiles } from './open-files.ts';
 
 export interface RunCommand {
   readonly namespace: string;
@@ -113,7 +113,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     site = started;
     unready = () => started.unready;
     process.on('SIGHUP', reload);
-    tellRunning(log, layout, router, telemetry.port, memoryLimit(memory));
+    reportRunning(log, layout, router, telemetry.port, memoryLimit(memory));
     await aborted(resort.stopped);
     unready = () => 'draining';
     const deadline = resort.drain((options.drainSeconds ?? 30) * 1000);
@@ -142,9 +142,9 @@ function announcedAliases(text: string | undefined): { readonly aliases?: readon
   return { aliases: text.split(',').filter((alias) => isNetworkAlias(alias)) };
 }
 
-function tellRunning(log: Logger, layout: NamespaceLayout, router: string, httpPort: number, memory: number): void {
+function reportRunning(log: Logger, layout: NamespaceLayout, router: string, httpPort: number, memory: number): void {
   const openFiles = openFilesLimit();
   const { state } = routerFiles(layout, router);
   log.info({ directory: layout.root, httpPort, state, openFiles, memory, version: VERSION }, 'running');
-  tellFewFiles(log, openFiles);
+  warnAboutFewFiles(log, openFiles);
 }

@@ -23,7 +23,7 @@ export interface TelemetryServer extends AsyncDisposable {
  * Maximum number of connections in total and for one address. Clients need no certificate here, so they must not exhaust the
  * files of others.
  */
-const MOST = Math.min(limitTable.telemetryConnections.value, Math.ceil(reserveWithin(openFilesLimit()).strangers / 2));
+const MOST = Math.min(limitTable.telemetryConnections.value, Math.ceil(reserveWithin(openFilesLimit()).unauthenticated / 2));
 const MOST_OF_ADDRESS = Math.min(limitTable.telemetryConnectionsOfAddress.value, MOST);
 /** Maximum number of requests on one connection, which is then closed. Pipelined requests cost others their event-loop time. */
 const MOST_REQUESTS = limitTable.telemetryRequests.value;

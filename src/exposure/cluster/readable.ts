@@ -20,9 +20,9 @@ const podListenersShape = structural(podListenersSpec);
 export function readableListener(listener: Listener): Listener {
   const { status, ...rest } = listener;
   const isGood = status === undefined || status === null || problemIn(statusShape, status, 'status') === undefined;
-  const told = isGood ? listener : rest;
+  const parsed = isGood ? listener : rest;
   const unreadable = problemIn(listenerShape, listener.spec, 'spec');
-  return unreadable === undefined ? told : { ...told, spec: {}, unreadable };
+  return unreadable === undefined ? parsed : { ...parsed, spec: {}, unreadable };
 }
 
 /** Replaces an unreadable spec by a minimal one and a reason. */

@@ -118,7 +118,7 @@ function mergeList(
     }
     const position = positions.get(key) ?? merged.length;
     if (position >= MOST_PORTS) {
-      report(at, `comes after ${MOST_PORTS} others; it is left out.`);
+      report(at, `comes after ${MOST_PORTS} others; it is ignored.`);
       continue;
     }
     positions.set(key, position);

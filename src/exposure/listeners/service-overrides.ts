@@ -79,7 +79,7 @@ function applicable(base: Service, { classOverrides, objectOverrides }: Override
     else if (isDeeper(value, DEEPEST_NESTING)) {
       report({ kind: 'ignored', path, message: `is nested more than ${DEEPEST_NESTING} deep; it is ignored.` });
     } else if (isOfClass) found.push({ path, value, isOfClass });
-    else if (!names(base, value)) report({ kind: 'ignored', path, message: strangerMessage(base, value) });
+    else if (!names(base, value)) report({ kind: 'ignored', path, message: foreignObjectMessage(base, value) });
     else if (found.length >= MOST_OVERRIDES)
       report({ kind: 'ignored', path, message: `comes after ${MOST_OVERRIDES} others; it is ignored.` });
     else found.push({ path, value, isOfClass });
@@ -102,7 +102,7 @@ function names(base: Service, override: Fields): boolean {
   );
 }
 
-function strangerMessage(base: Service, override: Fields): string {
+function foreignObjectMessage(base: Service, override: Fields): string {
   const metadata = isRecord(override['metadata']) ? override['metadata'] : {};
   const given = [override['apiVersion'], override['kind'], metadata['namespace'], metadata['name']].filter(isPresent).map(shown);
   const named = given.length === 0 ? 'no object' : given.join(' ');

@@ -84,9 +84,9 @@ export function planService(listener: Listener, listenerClass: ListenerClass | u
     objectOverrides: listener.spec.objectOverrides ?? [],
     objectOverridesPolicy,
   });
-  const told = problems.map((problem) => `${problem.path} ${problem.message}`);
+  const overrideNotices = problems.map((problem) => `${problem.path} ${problem.message}`);
   const unmarked = withoutMarks(service);
-  const all = [...notices, ...told, ...unmarked.notices, ...withoutEffect(listenerClass)];
+  const all = [...notices, ...overrideNotices, ...unmarked.notices, ...withoutEffect(listenerClass)];
   return { service: seal(unmarked.service, listener.metadata.name ?? ''), notices: all };
 }
 

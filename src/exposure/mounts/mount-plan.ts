@@ -247,10 +247,10 @@ function waitingOn(finalizers: readonly string[]): string {
  * only its own addresses, which pods with node ports do not get.
  */
 export function concernsMounts({ object, previous }: Change<Listener>): boolean {
-  return previous === undefined || !isDeepStrictEqual(toldOf(previous), toldOf(object));
+  return previous === undefined || !isDeepStrictEqual(relevantPartsOf(previous), relevantPartsOf(object));
 }
 
-function toldOf({ metadata, spec, status }: Listener): unknown {
+function relevantPartsOf({ metadata, spec, status }: Listener): unknown {
   const addresses = status?.ingressAddresses ?? [];
   const nodePorts = status?.nodePorts ?? undefined;
   const failing = (status?.conditions ?? []).filter((condition) => condition.status === 'False');

@@ -68,11 +68,11 @@ class Recorder implements EventRecorder {
     this.#options = options;
   }
 
-  record(told: EventInput): void {
+  record(event: EventInput): void {
     if (this.#closing) return;
     const now = performance.now();
     // Truncated because up to a thousand are kept, and a note may quote untrusted text of any length.
-    const input = { ...told, note: shownNote(told.note) };
+    const input = { ...event, note: shownNote(event.note) };
     const key = eventKey(input);
     const known = this.#known.get(key);
     if (known !== undefined && now - known.lastAt < SERIES_ENDS) {

@@ -20,7 +20,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { SiteEndpoint } from '../../router/contract.ts';
 import { renewalQuestions } from './renewal-requests.ts';
 import { endpointsIn } from './site-endpoints.ts';
-import { siteUidIn } from './told-by-controller.ts';
+import { siteUidIn } from './router-config-map.ts';
 import { watchedPod, type WatchedPod } from './watched-pod.ts';
 
 /** Kinds that a site's router applies, or needs in order to do so. */

@@ -18,7 +18,7 @@ export class PartitionDetector {
    * @param apart message by router
    * @returns the messages to show now, and the milliseconds after which there may be more
    */
-  told(apart: ReadonlyMap<string, string>): { readonly told: readonly string[]; readonly again?: number } {
+  report(apart: ReadonlyMap<string, string>): { readonly messages: readonly string[]; readonly again?: number } {
     const now = this.#clock();
     for (const router of this.#apart.keys()) if (!apart.has(router)) this.#apart.delete(router);
     for (const [router, words] of apart) {
@@ -27,6 +27,6 @@ export class PartitionDetector {
     }
     const all = [...this.#apart.values()];
     const waits = all.flatMap(({ since, words }) => (words === undefined ? [PATIENCE - (now - since)] : []));
-    return { told: all.flatMap(({ words = [] }) => words).sort(), ...(waits.length === 0 ? {} : { again: Math.min(...waits) }) };
+    return { messages: all.flatMap(({ words = [] }) => words).sort(), ...(waits.length === 0 ? {} : { again: Math.min(...waits) }) };
   }
 }

@@ -19,7 +19,7 @@ import { ClusterSource } from './source.ts';
 import { ClusterStatuses } from './statuses.ts';
 import { clusterStores } from './stores.ts';
 import { StoredResources } from './stored-resources.ts';
-import { siteIdIn, siteUidIn } from './told-by-controller.ts';
+import { siteIdIn, siteUidIn } from './router-config-map.ts';
 import { WatchedSecrets } from './watched-secrets.ts';
 
 export interface ClusterPlatformOptions {
@@ -93,7 +93,7 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
         siteId: () => siteIdIn(watches.router),
         renewalRequests: new RenewalEntries({ client, namespace, seen: () => watches.renewals }),
       }),
-      signing: new ControllerSigning({ client, start, namespace, told: () => watches.router, bundles }),
+      signing: new ControllerSigning({ client, start, namespace, configMap: () => watches.router, bundles }),
       statuses,
       // The controller creates and reports everything in front of the routers.
       reach: () => nowhere,

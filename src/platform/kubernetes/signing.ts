@@ -11,7 +11,7 @@ import { isRecord } from '../../text/is-record.ts';
 import { printable } from '../../text/printable.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { TrustError } from '../../trust/errors.ts';
-import { revocationsIn, sequenceIn } from './told-by-controller.ts';
+import { revocationsIn, sequenceIn } from './router-config-map.ts';
 import type { RouterSecretBundles } from './router-secret-bundles.ts';
 
 type Elsewhere = Extract<Signing, { readonly kind: 'elsewhere' }>;
@@ -21,7 +21,7 @@ export interface ControllerSigningOptions {
   readonly start: StartInformer;
   readonly namespace: string;
   /** Returns the ConfigMap from the site's controller to its routers. */
-  readonly told: () => ConfigMap | undefined;
+  readonly configMap: () => ConfigMap | undefined;
   readonly bundles: Pick<RouterSecretBundles, 'get'>;
   /** Milliseconds within which the controller must answer. */
   readonly patience?: number;
@@ -48,11 +48,11 @@ export class ControllerSigning implements Elsewhere {
 
   /** Returns the last known revocations even if the ConfigMap is missing or damaged, so that this never lifts a revocation. */
   async revocations(): Promise<Revocations> {
-    const told = this.#options.told();
-    if (this.#revoked === undefined && told === undefined) {
+    const configMap = this.#options.configMap();
+    if (this.#revoked === undefined && configMap === undefined) {
       throw new EarshotError('state-unavailable', "the list of revoked sites is missing: the site's controller has not written it yet");
     }
-    if (told !== undefined && this.#revoked?.from !== told) this.#revoked = { from: told, ...this.#read(told) };
+    if (configMap !== undefined && this.#revoked?.from !== configMap) this.#revoked = { from: configMap, ...this.#read(configMap) };
     return this.#revoked?.revoked ?? { sites: [], serials: [] };
   }
 
@@ -79,12 +79,12 @@ export class ControllerSigning implements Elsewhere {
   }
 
   /** An older copy of the list, or a missing one, never lifts a revocation: the controller writes the newest list again. */
-  #read(told: ConfigMap): { readonly revoked: Revocations; readonly sequence: number | undefined } {
+  #read(configMap: ConfigMap): { readonly revoked: Revocations; readonly sequence: number | undefined } {
     const before = this.#revoked;
-    const sequence = sequenceIn(told);
+    const sequence = sequenceIn(configMap);
     if (before?.sequence !== undefined && sequence !== undefined && sequence < before.sequence) return before;
     try {
-      return { revoked: revocationsIn(told), sequence };
+      return { revoked: revocationsIn(configMap), sequence };
     } catch (error) {
       if (before === undefined) throw error;
       return before;

@@ -17,7 +17,7 @@ import { FirstStatusDelay } from './first-status-delay.ts';
 import type { NamespaceWatches, StoredResource } from './namespace-watches.ts';
 import { PartitionDetector } from './partition-detector.ts';
 import { writeNetworkStatus } from './network-writer.ts';
-import { wantedStatuses, withStandingTimes } from './wanted-statuses.ts';
+import { desiredStatuses, withStandingTimes } from './desired-statuses.ts';
 import { limitTable } from '../../limits/table.ts';
 
 export interface ClusterStatusesOptions {
@@ -129,7 +129,7 @@ export class ClusterStatuses implements StatusSink {
 
   #round(): void {
     if (this.#report === undefined) return;
-    this.#wanted = wantedStatuses(this.#report, (kind) => this.#options.watches.resources(kind).values(), this.#options.now());
+    this.#wanted = desiredStatuses(this.#report, (kind) => this.#options.watches.resources(kind).values(), this.#options.now());
     const there = [...this.#wanted].filter(([key]) => this.#standing(key) !== undefined);
     const waiting = there.filter(([key, { status }]) => status === 'Pending' && this.#standing(key)?.status === undefined);
     this.#heldBack.see(new Set(waiting.map(([key]) => key)), awaitingService(this.#report));
@@ -159,9 +159,9 @@ export class ClusterStatuses implements StatusSink {
 
   #partitionReported({ router }: Report): readonly string[] {
     const apart = router === undefined ? new Map<string, string>() : partitionedRouters(router, this.#options.siblings.serving());
-    const { told, again } = this.#apart.told(apart);
+    const { messages, again } = this.#apart.report(apart);
     if (again !== undefined) this.#queue.addAfter(NETWORK, again);
-    return told;
+    return messages;
   }
 
   #standing(key: ResourceKey): StoredResource | undefined {

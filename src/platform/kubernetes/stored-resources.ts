@@ -65,12 +65,12 @@ export class StoredResources {
 function withLastReadable(now: ReadResource, before: ReadResource | undefined): ReadResource {
   const isSameObject = before?.from.metadata.uid === now.from.metadata.uid;
   if (now.resource !== undefined || before?.resource === undefined || !isSameObject) return now;
-  const told = ({ message, ...problem }: ResourceProblem): ResourceProblem => ({
+  const withNote = ({ message, ...problem }: ResourceProblem): ResourceProblem => ({
     ...problem,
     message: `${message}. Until then the last valid version runs.`,
     runs: true,
   });
-  return { ...now, resource: before.resource, problems: now.problems.map(told) };
+  return { ...now, resource: before.resource, problems: now.problems.map(withNote) };
 }
 
 function contentOf({ metadata: { uid, generation }, spec }: StoredResource): unknown {

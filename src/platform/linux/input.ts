@@ -225,7 +225,7 @@ function keepLastValid(fresh: ParsedFile, before: ParsedFile): ParsedFile {
   const kept = before.objects.filter(({ value }) => !defined.has(keyOf(value)) && (unnamed || named.has(keyOf(value))));
   if (kept.length === 0) return fresh;
   const keys = new Set<string>(kept.map(({ value }) => keyOf(value)));
-  const told = fresh.problems.map((problem): FileProblem => {
+  const reported = fresh.problems.map((problem): FileProblem => {
     if (problem.severity !== 'error') return problem;
     const message = `${problem.message} Until then the last valid version runs.`;
     if (problem.resource !== undefined) return keys.has(problem.resource) ? { ...problem, message } : problem;
@@ -235,7 +235,7 @@ function keepLastValid(fresh: ParsedFile, before: ParsedFile): ParsedFile {
     objects: [...fresh.objects, ...kept],
     bundles: fresh.bundles.length > 0 ? fresh.bundles : before.bundles,
     proxies: fresh.proxies.length > 0 ? fresh.proxies : before.proxies,
-    problems: told,
+    problems: reported,
   };
 }
 

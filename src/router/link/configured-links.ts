@@ -12,7 +12,7 @@ import { dialedFrom, SiblingTarget } from './dial/sibling-target.ts';
 import { tlsTargets } from './dial/tls-sibling-target.ts';
 import type { LinkHost } from './host.ts';
 import type { Link } from './link.ts';
-import { writeEndpoints } from './session/endpoints-told.ts';
+import { writeEndpoints } from './session/announced-endpoints.ts';
 import { routerOf, siteOf } from '../../routing/names.ts';
 
 /** Most ended links that are remembered, since peers decide how many there are. */

@@ -84,11 +84,11 @@ const MOST_SITES = limitTable.siteSeries.value;
 
 gauge('earshot_router_site_info', 'Always 1: names of the reachable sites, by site ID.', ['site', 'name', 'version'], (made) => {
   made.reset();
-  const told = new Set<string>();
+  const seen = new Set<string>();
   for (const source of sources)
     for (const { site } of source.network()) {
-      if (told.has(site.id) || told.size >= MOST_SITES) continue;
-      told.add(site.id);
+      if (seen.has(site.id) || seen.size >= MOST_SITES) continue;
+      seen.add(site.id);
       made.set({ site: site.id, name: printable(site.name, 253), version: printable(site.version, 64) }, 1);
     }
 });

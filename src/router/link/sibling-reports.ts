@@ -33,13 +33,13 @@ export class SiblingReports<Own, Heard> {
   }
 
   /** Received states by router and name, for each router with a link; undefined without any. */
-  get heard(): Readonly<Record<string, Readonly<Record<string, Heard>>>> | undefined {
+  get received(): Readonly<Record<string, Readonly<Record<string, Heard>>>> | undefined {
     if (this.#siblings.size === 0) return undefined;
-    return Object.fromEntries([...this.#siblings].map(([{ peer }, { heard }]) => [peer.router, Object.fromEntries(heard)] as const));
+    return Object.fromEntries([...this.#siblings].map(([{ peer }, { received }]) => [peer.router, Object.fromEntries(received)] as const));
   }
 
   up(link: Link): void {
-    if (link.peer.site.id === this.#site) this.#siblings.set(link, { told: new Map(), heard: new Map() });
+    if (link.peer.site.id === this.#site) this.#siblings.set(link, { sent: new Map(), received: new Map() });
   }
 
   down(link: Link): void {
@@ -52,34 +52,34 @@ export class SiblingReports<Own, Heard> {
     const { type } = this.#format;
     const nothing = (name: string): string => this.#format.write(name, undefined);
     const now = new Map(Object.entries(own()).map(([name, state]) => [name, this.#format.write(name, state)]));
-    for (const [{ routing }, { told }] of this.#siblings) {
-      const gone = [...told.keys()].filter((name) => !now.has(name)).map((name) => [name, nothing(name)] as const);
+    for (const [{ routing }, { sent }] of this.#siblings) {
+      const gone = [...sent.keys()].filter((name) => !now.has(name)).map((name) => [name, nothing(name)] as const);
       for (const [name, text] of [...now, ...gone]) {
-        if (text === (told.get(name) ?? nothing(name))) continue;
-        if (now.has(name)) told.set(name, text);
-        else told.delete(name);
+        if (text === (sent.get(name) ?? nothing(name))) continue;
+        if (now.has(name)) sent.set(name, text);
+        else sent.delete(name);
         routing.send(messageOfType(type, Buffer.from(text)));
       }
     }
   }
 
   /** @returns whether anything changed. @throws LinkError if the message is invalid */
-  hear(link: Link, message: Buffer): boolean {
+  receive(link: Link, message: Buffer): boolean {
     const sibling = this.#siblings.get(link);
     // Other sites may not send this type; it is ignored.
     if (sibling === undefined) return false;
     const { name, state } = this.#format.read(message);
-    if (state === undefined) return sibling.heard.delete(name);
-    if (!sibling.heard.has(name) && sibling.heard.size >= MOST_SIBLING_REPORTS) return false;
-    sibling.heard.set(name, state);
+    if (state === undefined) return sibling.received.delete(name);
+    if (!sibling.received.has(name) && sibling.received.size >= MOST_SIBLING_REPORTS) return false;
+    sibling.received.set(name, state);
     return true;
   }
 }
 
 interface Sibling<Heard> {
   /** Last message sent, by name. */
-  readonly told: Map<string, string>;
-  readonly heard: Map<string, Heard>;
+  readonly sent: Map<string, string>;
+  readonly received: Map<string, Heard>;
 }
 
 /** @returns the JSON value behind the message's type; undefined if it is invalid */

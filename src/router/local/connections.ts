@@ -44,7 +44,7 @@ export interface ConnectionsOptions extends Pick<LocalSideOptions, 'log' | 'site
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #context: ConnectAttemptContext;
-  readonly #ration: RateLimitedLog;
+  readonly #limitedLog: RateLimitedLog;
   readonly #ids = new ConnectionIds();
   readonly #live: LiveConnections;
   readonly #openings = new Set<ConnectAttempt>();
@@ -53,7 +53,7 @@ export class Connections {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    this.#ration = new RateLimitedLog(options.log);
+    this.#limitedLog = new RateLimitedLog(options.log);
     const { limits, connectors, memory, open, view } = options;
     this.#live = new LiveConnections(options.budget, limits.sockets);
     this.#context = {
@@ -202,7 +202,7 @@ export class Connections {
     if (this.#stopped) return failure('draining', 'This router accepts no new connections: it is stopping.');
     const full = this.#fullness(share, sockets);
     if (full === undefined) return undefined;
-    this.#ration.warn({ connections: this.#live.size, sockets: this.#live.sockets }, `connection refused: ${full}`);
+    this.#limitedLog.warn({ connections: this.#live.size, sockets: this.#live.sockets }, `connection refused: ${full}`);
     return failure('busy', full);
   }
 
@@ -267,7 +267,7 @@ export class Connections {
         const text = `connection refused: ${why.message}`;
         // Rate-limited: peers and clients can cause these lines as often as they like.
         if (why.code === 'client-gone') log.debug(entry, text);
-        else this.#ration.info(entry, text);
+        else this.#limitedLog.info(entry, text);
         request.failed(why);
       },
     });

@@ -32,7 +32,7 @@ export const LOCAL_LIMITS: LocalLimits = {
   setAsideFirst: 500,
   setAsideMost: 30_000,
   handshake: 30_000,
-  handshakes: Math.min(limitTable.listenerHandshakes.value, reserveWithin(openFilesLimit()).strangers),
+  handshakes: Math.min(limitTable.listenerHandshakes.value, reserveWithin(openFilesLimit()).unauthenticated),
   listenFirst: 200,
   listenMost: 5_000,
   sockets: socketsWithin(openFilesLimit()),
@@ -90,7 +90,7 @@ export class LocalSide implements AsyncDisposable {
       linkEnd: (siteId) => options.linkEnd?.(siteId),
     });
     const handshakes = Math.min(limits.handshakes, options.budget.handshakes);
-    const ration = new RateLimitedLog(options.log);
+    const limitedLog = new RateLimitedLog(options.log);
     this.#listeners = new Listeners({
       handshake: limits.handshake,
       handshakes: new AdmissionSlots({ most: handshakes, mostOfGroup: handshakes }, hasSentData),
@@ -109,7 +109,7 @@ export class LocalSide implements AsyncDisposable {
       },
       onNotAccepted: (address, code) => {
         localMetrics.clientsRefused.inc({ reason: 'busy' });
-        ration.warn({ address: hostPort(address), code }, `a client could not be accepted (${code})`);
+        limitedLog.warn({ address: hostPort(address), code }, `a client could not be accepted (${code})`);
       },
       onChange: changed,
     });

@@ -21,13 +21,13 @@ export function accessObjects(view: NamespaceView): DesiredState {
     ...certificates.flatMap((each) => each.objects),
   ];
   const ofAccesses = [...made.flatMap(({ problems }) => problems), ...certificates.flatMap((each) => each.problems)];
-  return { objects, unwanted: unwantedIn(view, objects), problems: [...ofRouters, ...ofAccesses] };
+  return { objects, unwanted: obsoleteIn(view, objects), problems: [...ofRouters, ...ofAccesses] };
 }
 
 const kinds: readonly Resource[] = [services, ingresses, routes, httpProxies, tlsRoutes, earlyTlsRoutes, listeners];
 
 /** Objects that this or an earlier controller created for a resource that is gone or now needs other objects. */
-function unwantedIn(view: NamespaceView, objects: readonly DesiredObject[]): readonly ObsoleteObject[] {
+function obsoleteIn(view: NamespaceView, objects: readonly DesiredObject[]): readonly ObsoleteObject[] {
   const wanted = new Set(objects.map(({ of, object }) => idOf(of, object)));
   const isHeld = heldIn(view);
   const left = (of: Resource, isOurs: (object: KubeObject) => boolean): readonly ObsoleteObject[] =>

@@ -47,8 +47,8 @@ export function endpoint({ name }: Port, host: string, port: number | string): E
 
 /** Drops invalid and repeated endpoints: other controllers may write anything into a status. */
 export function reachable(endpoints: readonly Endpoint[]): readonly Endpoint[] {
-  const told = endpoints.filter(({ host, port }) => isHost(host) && isPort(port));
-  return [...new Map(told.map((each) => [JSON.stringify(each), each])).values()];
+  const valid = endpoints.filter(({ host, port }) => isHost(host) && isPort(port));
+  return [...new Map(valid.map((each) => [JSON.stringify(each), each])).values()];
 }
 
 function isPort(text: string | undefined): boolean {

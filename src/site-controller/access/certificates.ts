@@ -4,7 +4,7 @@ import { annotation } from '../../api/skupper/cluster-names.ts';
 import type { Certificate, Endpoint, SecuredAccess } from '../../api/skupper/index.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
 import type { NamespaceView } from '../namespace-view.ts';
-import { certificateNamed, certificateWish, type WantedCertificate } from '../trust/certificate-object.ts';
+import { certificateNamed, desiredCertificate, type WantedCertificate } from '../trust/certificate-object.ts';
 import type { DesiredState } from '../desired-state.ts';
 
 /** A Certificate has at most 256 hosts, and two routers may share one. */
@@ -36,7 +36,7 @@ export function certificatesOf(
     ];
     const { access } = first;
     const [subject = nameOf(access)] = owners.map(({ owner }) => owner.metadata.name ?? '').sort();
-    return [certificateWish(view, { name, ca: access.spec.issuer ?? '', subject, server: true, owners, for: keyOf(access) })];
+    return [desiredCertificate(view, { name, ca: access.spec.issuer ?? '', subject, server: true, owners, for: keyOf(access) })];
   });
 }
 

@@ -24,8 +24,8 @@ export function* planServiceObjects(view: NamespaceView): Sliced<DesiredState> {
   if (view.site === undefined) return emptyDesiredState;
   const site = ownerOf(view.site);
   const there = view.list(serviceResource);
-  const told = view.find(configMaps, NETWORK_STATUS);
-  const podKeys = podKeysIn(told?.data?.[NETWORK_DATA.podKeys]);
+  const networkStatus = view.find(configMaps, NETWORK_STATUS);
+  const podKeys = podKeysIn(networkStatus?.data?.[NETWORK_DATA.podKeys]);
   const material = { services: there.map(readService), podKeys: podKeys ?? [] };
   yield;
   const { services } = yield* planServicePorts(view.resources, material);
@@ -42,7 +42,7 @@ export function* planServiceObjects(view: NamespaceView): Sliced<DesiredState> {
     return value !== undefined && controlled;
   };
   return {
-    objects: services.filter(({ name }) => !held.has(name)).map((service) => wishFor(service, site)),
+    objects: services.filter(({ name }) => !held.has(name)).map((service) => desiredFor(service, site)),
     unwanted: there
       .filter((service) => isOurs(service) && !wanted.has(service.metadata.name ?? ''))
       .map((object) => ({ of: serviceResource, object })),
@@ -71,7 +71,7 @@ function podServices(there: readonly Service[], { Listener }: SiteResources): re
 }
 
 /** A foreign Service keeps its owners, and deleting the listeners does not delete it. */
-function wishFor({ name, label: value, controlled, ports }: WantedService, site: ReturnType<typeof ownerOf>): DesiredObject<Service> {
+function desiredFor({ name, label: value, controlled, ports }: WantedService, site: ReturnType<typeof ownerOf>): DesiredObject<Service> {
   const metadata = controlled ? { annotations: { [annotation.controlled]: 'true' }, ownerReferences: [site] } : {};
   return {
     of: serviceResource,

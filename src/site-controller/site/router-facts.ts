@@ -8,13 +8,13 @@ import { printable, quoted } from '../../text/printable.ts';
 import { accessEndpoints } from '../access/access-endpoints.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import { readIncomingLinks, readNetwork } from './network-record.ts';
-import { podTrouble } from './pod-trouble.ts';
+import { podProblem } from './pod-problem.ts';
 import { SITE_UID } from './router-deployment.ts';
 
 /** State of the site's router pods in the cluster, and what they report about the network. */
 export function routerFacts(view: NamespaceView): RouterFacts {
-  const told = view.find(configMaps, NETWORK_STATUS);
-  const { data = {} } = told ?? {};
+  const networkStatus = view.find(configMaps, NETWORK_STATUS);
+  const { data = {} } = networkStatus ?? {};
   const running = runningOf(
     view.list(pods).filter((pod) => isOfSite(pod, view.site)),
     [ROUTER, SECOND_ROUTER].flatMap((name) => view.find(deployments, name) ?? []),
@@ -22,14 +22,14 @@ export function routerFacts(view: NamespaceView): RouterFacts {
   return {
     running: withApart(withAccount(view.site, running), data[NETWORK_DATA.apart]),
     endpoints: accessEndpoints(view),
-    ...(told === undefined ? readTold({}) : read.getOrInsertComputed(told, () => readTold(data))),
+    ...(networkStatus === undefined ? readNetworkStatus({}) : read.getOrInsertComputed(networkStatus, () => readNetworkStatus(data))),
   };
 }
 
 /** Caches the parsed form of each version: every change in the namespace triggers a reconcile. */
-const read = new WeakMap<ConfigMap, ReturnType<typeof readTold>>();
+const read = new WeakMap<ConfigMap, ReturnType<typeof readNetworkStatus>>();
 
-function readTold(data: StringMap) {
+function readNetworkStatus(data: StringMap) {
   return { ...readNetwork(data[NETWORK_DATA.sites]), incomingLinks: readIncomingLinks(data[NETWORK_DATA.incoming]) };
 }
 
@@ -61,7 +61,7 @@ const NONE_READY = 'No router pod is ready';
 export function runningOf(ofRouters: readonly Pod[], ofSite: readonly Deployment[]): RouterFacts['running'] {
   const alive = ofRouters.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (alive.some((pod) => pod.status?.phase === 'Running' && isTrue(pod, 'Ready'))) return done;
-  const [unready] = alive.flatMap((pod) => podTrouble(pod) ?? []);
+  const [unready] = alive.flatMap((pod) => podProblem(pod) ?? []);
   if (unready !== undefined) return waiting('starting', unready);
   const [refused] = ofSite.flatMap(({ status }) => status?.conditions?.find(({ type }) => type === 'ReplicaFailure')?.message ?? []);
   return waiting('starting', refused === undefined ? NONE_READY : `${NONE_READY}: ${refused}`);

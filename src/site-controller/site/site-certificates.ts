@@ -2,7 +2,7 @@ import type { Site } from '../../api/skupper/index.ts';
 import { LOCAL_CA, LOCAL_SERVER, ROUTER_LOCAL, SITE_CA } from '../../api/skupper/cluster-names.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
 import type { NamespaceView } from '../namespace-view.ts';
-import { certificateWish, type WantedCertificate } from '../trust/certificate-object.ts';
+import { desiredCertificate, type WantedCertificate } from '../trust/certificate-object.ts';
 import { mergeDesiredStates, type DesiredState } from '../desired-state.ts';
 
 /** CAs of a site, and the certificate that its routers use between each other. */
@@ -13,7 +13,7 @@ export function siteCertificates(view: NamespaceView, site: Site): DesiredState 
   const wanted = (
     hosts: readonly string[],
     what: Pick<WantedCertificate, 'name' | 'ca' | 'subject' | 'signing' | 'server'>,
-  ): DesiredState => certificateWish(view, { ...what, owners: [{ owner: site, hosts }], for: keyOf(site) });
+  ): DesiredState => desiredCertificate(view, { ...what, owners: [{ owner: site, hosts }], for: keyOf(site) });
   return mergeDesiredStates([
     wanted([], { name: SITE_CA, ca: '', subject: `${name} site CA`, signing: true }),
     wanted([], { name: LOCAL_CA, ca: '', subject: `${name} local CA`, signing: true }),

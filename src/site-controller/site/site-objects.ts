@@ -95,9 +95,9 @@ function accounts(view: NamespaceView, site: Site): DesiredState {
 
 function configs(view: NamespaceView, site: Site): DesiredState {
   const labels = { [label.routerConfig]: '' };
-  const told = view.find(configMaps, ROUTER)?.data;
-  const revoked = view.revoked === undefined ? told?.[ROUTER_DATA.revoked] : JSON.stringify(view.revoked);
-  const anchor = view.anchor === undefined ? told?.[ROUTER_DATA.anchor] : formatAnchor(view.anchor);
+  const routerData = view.find(configMaps, ROUTER)?.data;
+  const revoked = view.revoked === undefined ? routerData?.[ROUTER_DATA.revoked] : JSON.stringify(view.revoked);
+  const anchor = view.anchor === undefined ? routerData?.[ROUTER_DATA.anchor] : formatAnchor(view.anchor);
   const data = {
     [ROUTER_DATA.site]: JSON.stringify({ name: nameOf(site), uid: site.metadata.uid }),
     ...(revoked === undefined ? {} : { [ROUTER_DATA.revoked]: revoked }),

@@ -28,7 +28,7 @@ export function openSecretGrants(secrets: SiteSecrets, options: { readonly ledge
   const remove = async (name: string): Promise<void> => {
     await secrets.changeState(GRANTS, ({ [name]: gone, ...others } = {}) => (gone === undefined ? undefined : others));
   };
-  return new HeldGrants({ ...options, records, damaged, keeper: { save, remove, close: () => Promise.resolve() } });
+  return new HeldGrants({ ...options, records, damaged, store: { save, remove, close: () => Promise.resolve() } });
 }
 
 /** Another process has counted redemptions since this one read the record. Its count must not be lost. */

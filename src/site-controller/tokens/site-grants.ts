@@ -10,7 +10,7 @@ import type { NamespaceView } from '../namespace-view.ts';
 import type { GrantService } from './grant-service.ts';
 
 export interface SiteGrantsOptions {
-  readonly desk: GrantService;
+  readonly grantService: GrantService;
   readonly store: GrantStore;
   readonly ledger: Ledger;
   readonly siteId: string;
@@ -27,22 +27,23 @@ export class SiteGrants implements AsyncDisposable {
   }
 
   async step({ namespace, resources, unreadable, site }: NamespaceView, now: number): Promise<ReadonlyMap<string, GrantFacts>> {
-    const { desk, store } = this.#options;
+    const { grantService, store } = this.#options;
     this.#namespace = namespace;
-    const grants = site === undefined || !desk.enabled ? [] : resources.AccessGrant;
+    const grants = site === undefined || !grantService.enabled ? [] : resources.AccessGrant;
     const wanted = new Set(grants.map(uidOf));
     // Only a deleted grant is removed: one that is unreadable or not served now must not start again from zero.
     const kept = new Set([...resources.AccessGrant.map(uidOf), ...unreadable.filter(({ kind }) => kind === 'AccessGrant').map(uidOf)]);
     for (const { name } of store.list()) if (!kept.has(name)) await store.remove(name);
     const facts = new Map<string, GrantFacts>();
-    for (const grant of resources.AccessGrant) facts.set(nameOf(grant), desk.enabled ? await this.#factsOf(grant, now) : notEnabled);
-    if (site !== undefined) desk.serve(namespace, wanted, this.#realmOf(site));
-    else desk.close(namespace);
+    for (const grant of resources.AccessGrant)
+      facts.set(nameOf(grant), grantService.enabled ? await this.#factsOf(grant, now) : notEnabled);
+    if (site !== undefined) grantService.serve(namespace, wanted, this.#realmOf(site));
+    else grantService.close(namespace);
     return facts;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#namespace !== undefined) this.#options.desk.close(this.#namespace);
+    if (this.#namespace !== undefined) this.#options.grantService.close(this.#namespace);
     await this.#options.store[Symbol.asyncDispose]();
   }
 
@@ -52,11 +53,11 @@ export class SiteGrants implements AsyncDisposable {
   }
 
   async #factsOf(grant: AccessGrant, now: number): Promise<GrantFacts> {
-    const { desk, store } = this.#options;
+    const { grantService, store } = this.#options;
     const uid = uidOf(grant);
     try {
       const { code, redemptions, redemptionsAllowed, expires } = await store.ensure(grantSpecOf(grant, uid));
-      const { address } = desk;
+      const { address } = grantService;
       const where = 'problem' in address ? {} : { url: address.url(uid), ca: address.ca };
       return { code, redemptions, redemptionsAllowed, expires, expired: expires <= now, ...where };
     } catch (error) {

@@ -22,7 +22,7 @@ import { isOfTokens, TokenLinks } from './token-links.ts';
 export interface SiteTokensOptions {
   readonly client: KubeClient;
   readonly caches: SiteCaches;
-  readonly desk: GrantService;
+  readonly grantService: GrantService;
   readonly namespace: string;
   readonly identity: Identity;
   readonly ledger: Ledger;
@@ -52,7 +52,7 @@ export class SiteTokens implements AsyncDisposable {
   constructor({
     client,
     caches,
-    desk,
+    grantService,
     namespace,
     identity,
     ledger,
@@ -70,7 +70,7 @@ export class SiteTokens implements AsyncDisposable {
     this.#tokens = new Tokens({ stores: { bundles, pendingKeys: kept, tokens }, identity, log: log.child({ namespace }), onChange });
     this.#pendingKeys = pendingKeys;
     grants.onChange(onChange);
-    this.#grants = new SiteGrants({ desk, store: grants, ledger, siteId: identity.id, authority });
+    this.#grants = new SiteGrants({ grantService, store: grants, ledger, siteId: identity.id, authority });
   }
 
   async step(view: NamespaceView, now: number): Promise<TokensStep> {

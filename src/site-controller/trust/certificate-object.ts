@@ -22,7 +22,7 @@ export interface WantedCertificate {
 }
 
 /** A Certificate that the site needs itself. A user's Certificate of that name stays, and is reported as a problem. */
-export function certificateWish(view: Pick<NamespaceView, 'resources' | 'unreadable'>, wanted: WantedCertificate): DesiredState {
+export function desiredCertificate(view: Pick<NamespaceView, 'resources' | 'unreadable'>, wanted: WantedCertificate): DesiredState {
   const there = certificateNamed(view, wanted.name);
   if (there !== undefined && !isControlled(there)) {
     const message = `certificate ${quoted(wanted.name)} exists but is not controlled by skupper: rename it, because the site needs the name`;

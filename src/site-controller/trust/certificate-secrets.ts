@@ -21,7 +21,7 @@ import { Issuers, makeRoot, renewedRoot } from './issuers.ts';
 import { ANCHOR_LOCATION } from './router-anchor.ts';
 import { isOurs, refuseRecord, SiteSecretBundles, type BundleMarks } from './site-secret-bundles.ts';
 import { isOwned, type SiteSecrets } from './site-secrets.ts';
-import { isMadeAnew, refuseSettings, serves, type Standing, type WantedSecret } from './desired-secrets.ts';
+import { isReissued, refuseSettings, serves, type Standing, type WantedSecret } from './desired-secrets.ts';
 
 export interface SecretState {
   /** Undefined while unknown. */
@@ -115,7 +115,7 @@ export class CertificateSecrets {
     const standing = this.#standingOf(bundle);
     if (wanted.signing && wanted.ca === undefined) return this.#ensureRoot(bundle, standing, wanted, now);
     const isRead = standing !== undefined && !(standing instanceof CertificateError);
-    if (isRead && !isMadeAnew(standing, wanted, revoked, now) && !(await this.#hasOtherAuthority(bundle, wanted))) return stateOf(standing);
+    if (isRead && !isReissued(standing, wanted, revoked, now) && !(await this.#hasOtherAuthority(bundle, wanted))) return stateOf(standing);
     if (isRead && !wanted.keepsPurpose && takesBack(standing.purpose, wanted.purpose)) await this.#refuse(wanted, standing, revoked);
     return this.#issue(
       bundle,
@@ -178,7 +178,7 @@ export class CertificateSecrets {
     const mayStand = last?.authority === authority && (isOverwritten || last.isWritten === false);
     const standing = mayStand ? this.#standingOf(last.bundle) : undefined;
     const isGood =
-      standing !== undefined && !(standing instanceof CertificateError) && !isMadeAnew(standing, wanted, revoked, this.#clock());
+      standing !== undefined && !(standing instanceof CertificateError) && !isReissued(standing, wanted, revoked, this.#clock());
     const repair = { key: wanted.name, desired: uid, isOverwritten };
     const wait = isOverwritten && isGood ? this.#repairs.delay(repair, performance.now()) : 0;
     if (wait > 0) return { state: { problem: this.#contested(wanted) }, due: this.#clock() + wait };

@@ -164,7 +164,7 @@ export function serves(
  * Whether one of our certificates must be replaced, whatever CA signed it. Earlier controllers set no mark, so a missing mark does not
  * count.
  */
-export function isMadeAnew(
+export function isReissued(
   { facts, purpose, isWhole }: Standing,
   wanted: WantedSecret,
   revoked: ReadonlySet<string>,

@@ -10,7 +10,7 @@ export const ANCHOR_LOCATION = `the ConfigMap ${ROUTER}`;
 const read = new WeakMap<ConfigMap, Anchor>();
 
 /** @param site UID of the Site; the anchor of a former Site does not count */
-export function anchorIn(told: ConfigMap | undefined, site: string | undefined): Anchor {
-  if (told === undefined || isOfAnotherSite(told, site)) return noAnchor;
-  return read.getOrInsertComputed(told, () => parseAnchor(told.data?.[ROUTER_DATA.anchor]));
+export function anchorIn(configMap: ConfigMap | undefined, site: string | undefined): Anchor {
+  if (configMap === undefined || isOfAnotherSite(configMap, site)) return noAnchor;
+  return read.getOrInsertComputed(configMap, () => parseAnchor(configMap.data?.[ROUTER_DATA.anchor]));
 }

@@ -38,7 +38,7 @@ export interface SiteTrustOptions {
   readonly client: KubeClient;
   readonly caches: SiteCaches;
   readonly log: Logger;
-  readonly desk: GrantService;
+  readonly grantService: GrantService;
   /** Enqueues a namespace. */
   readonly wake: (namespace: string) => void;
   readonly clock?: Clock;
@@ -169,11 +169,11 @@ export class SiteTrust implements AsyncDisposable {
   }
 
   #openTokens({ secrets, ledger, certificates }: Kept, identity: Identity): SiteTokens {
-    const { namespace, client, caches, desk, log, wake, clock = Date.now } = this.#options;
+    const { namespace, client, caches, grantService, log, wake, clock = Date.now } = this.#options;
     return new SiteTokens({
       client,
       caches,
-      desk,
+      grantService,
       namespace,
       identity,
       ledger,

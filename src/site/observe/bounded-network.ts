@@ -15,12 +15,12 @@ export function networkData(seen: NetworkSeen, exposed: readonly string[], kept:
   const sites = fitting(siteRecords(seen), (site): SiteRecord => ({ ...site, links: [], services: [] }));
   const tools = toolsStatus(seen);
   const { addresses, siteStatus } = tools;
-  const toldSites = fitting(siteStatus, ({ site }) => ({ site, routerStatus: [] }));
-  const toldAddresses = fitting(addresses, () => undefined, MOST_CHARACTERS - toldSites.characters);
+  const boundedSites = fitting(siteStatus, ({ site }) => ({ site, routerStatus: [] }));
+  const boundedAddresses = fitting(addresses, () => undefined, MOST_CHARACTERS - boundedSites.characters);
   const keys = fitting(podKeys(seen.router.network, exposed, kept), () => undefined);
-  const isCut = [sites, toldSites, toldAddresses, keys].some(({ cut }) => cut);
+  const isCut = [sites, boundedSites, boundedAddresses, keys].some(({ cut }) => cut);
   return {
-    [NETWORK_DATA.tools]: JSON.stringify({ addresses: toldAddresses.kept, siteStatus: toldSites.kept } satisfies ToolsStatus),
+    [NETWORK_DATA.tools]: JSON.stringify({ addresses: boundedAddresses.kept, siteStatus: boundedSites.kept } satisfies ToolsStatus),
     [NETWORK_DATA.sites]: JSON.stringify(sites.kept),
     [NETWORK_DATA.podKeys]: JSON.stringify(keys.kept),
     [NETWORK_DATA.cut]: isCut ? CUT : '',
@@ -49,10 +49,10 @@ function fitting<T>(all: readonly T[], shorter: (one: T) => T | undefined, most 
     reserved -= sizeOf(brief);
     const isWhole = characters + sizeOf(one) + reserved <= most;
     cut ||= !isWhole;
-    const told = isWhole ? one : brief;
-    if (told === undefined || characters + sizeOf(told) > most) continue;
-    kept.push(told);
-    characters += sizeOf(told);
+    const chosen = isWhole ? one : brief;
+    if (chosen === undefined || characters + sizeOf(chosen) > most) continue;
+    kept.push(chosen);
+    characters += sizeOf(chosen);
   }
   return { kept, characters, cut };
 }

@@ -12,7 +12,7 @@ export function atServices(wanted: readonly LocalListener[], { ports, problems }
     // Names of planned listeners are keys of their resources.
     const resource = config.name as ResourceKey;
     const own = byListener.get(resource) ?? [];
-    const late = own.find(({ podKey, told }) => podKey === undefined && !told);
+    const late = own.find(({ podKey, applied }) => podKey === undefined && !applied);
     if (late !== undefined) waiting.push(noServiceYet(late));
     return own.filter(({ held }) => held).map((port) => at(config, port));
   });

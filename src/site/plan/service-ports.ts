@@ -24,7 +24,7 @@ export interface ListenerPort extends ServiceClaim {
   /** Whether the Service already targets the router port, possibly from another port than the desired one. */
   readonly held: boolean;
   /** Whether the Service needs no change. */
-  readonly told: boolean;
+  readonly applied: boolean;
 }
 
 export interface WantedService {
@@ -161,7 +161,7 @@ function assign(
     const routerPort = kept.get(claim) ?? free.takeNext();
     if (routerPort !== undefined) {
       const held = kept.has(claim);
-      return [{ ...claim, routerPort, held, told: held && portBefore(claim, before)?.port === claim.port }];
+      return [{ ...claim, routerPort, held, applied: held && portBefore(claim, before)?.port === claim.port }];
     }
     problems.push(problemOf(claim, 'no-router-port', 'all ports of the routers are in use; remove listeners, or divide them among sites.'));
     return [];

@@ -35,7 +35,7 @@ export async function openGrantStore(directory: string, { disk = realDisk, ...op
     return new HeldGrants({
       ...options,
       ...(await readGrants(disk, directory)),
-      keeper: {
+      store: {
         save: (record) => writeDurably(pathOf(record.name), formatGrant(record), 0o600, disk),
         remove: async (name) => {
           await disk.remove(pathOf(name));

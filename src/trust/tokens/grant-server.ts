@@ -14,7 +14,7 @@ import { listenForTls } from '../../net/tls-port.ts';
 import { limitTable } from '../../limits/table.ts';
 
 /** Above the limit of open files, every further connection would fail. */
-const CONNECTIONS = Math.min(limitTable.grantConnections.value, reserveWithin(openFilesLimit()).strangers);
+const CONNECTIONS = Math.min(limitTable.grantConnections.value, reserveWithin(openFilesLimit()).unauthenticated);
 const defaultLimits: GrantServerLimits = {
   bodyBytes: limitTable.grantBodyBytes.value,
   requestMilliseconds: 30_000,

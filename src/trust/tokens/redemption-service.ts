@@ -243,7 +243,7 @@ function refusalOf(error: unknown): Answer {
   if (error instanceof HttpRefusal) {
     return { status: error.status, code: error.code, message: error.message, retryAfter: error.retryAfter, isOurs: false };
   }
-  if (error instanceof EarshotError && isTold(error.code)) {
+  if (error instanceof EarshotError && isShown(error.code)) {
     return { status: statuses[error.code], code: error.code, message: error.message, isOurs: false };
   }
   // Internal details such as paths are not for unauthenticated clients.
@@ -267,7 +267,7 @@ const statuses = {
   'token-used-up': 410,
 } as const satisfies Partial<Record<AnswerCode, number>>;
 
-const isTold = (code: ErrorCode): code is keyof typeof statuses => Object.hasOwn(statuses, code);
+const isShown = (code: ErrorCode): code is keyof typeof statuses => Object.hasOwn(statuses, code);
 
 function send(response: ServerResponse, status: number, body: object, headers: Readonly<Record<string, string>> = {}): void {
   if (response.headersSent || response.destroyed) return;

@@ -143,7 +143,7 @@ export const faults: PlantedFaults = {
       },
     ],
   },
-  'untold-newcomer': {
+  'unnotified-link': {
     description: 'Links that come up after a site has moved are not notified.',
     firstSeed: 14,
     changes: [

@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { exitCodeOf, exitCodes } from '../../../src/cli/errors.ts';
-import { catalogue, rooms, type ShownAs } from '../../../src/errors/catalogue.ts';
+import { catalogue, modules, type ShownAs } from '../../../src/errors/catalogue.ts';
 import { conditionReason, isConditionReason, type ConditionCode } from '../../../src/errors/condition-reason.ts';
 import { EarshotError } from '../../../src/errors/earshot-error.ts';
 import { problemOf } from '../../../src/errors/problem.ts';
@@ -22,7 +22,7 @@ const isShown = (code: string, place: string): boolean => catalogue.get(code)?.[
 
 describe('the catalogue of codes', () => {
   it('has each code once, in kebab case, with its meaning, what to do and where it is shown', () => {
-    assert.equal(catalogue.size, Object.values(rooms).flatMap((codes) => Object.keys(codes)).length);
+    assert.equal(catalogue.size, Object.values(modules).flatMap((codes) => Object.keys(codes)).length);
     for (const [code, [shown, ...sentences]] of catalogue) {
       assert.match(code, /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/);
       for (const sentence of sentences) assert.match(sentence, /^[A-Z`].*\.$/, code);

@@ -30,7 +30,7 @@ class Held implements MemoryUser {
     this.kind = kind;
   }
 
-  letGo(reason: string): void {
+  evict(reason: string): void {
     this.ended = reason;
     this.#memory.delete(this);
   }
@@ -43,10 +43,10 @@ async function eased(lines: readonly string[]): Promise<void> {
 
 /** Half a millisecond of it. */
 class Slow extends Held {
-  override letGo(reason: string): void {
+  override evict(reason: string): void {
     const until = performance.now() + 0.5;
     while (performance.now() < until);
-    super.letGo(reason);
+    super.evict(reason);
   }
 }
 

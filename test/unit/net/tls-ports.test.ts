@@ -13,7 +13,7 @@ import { connector, here, listener, oneSide, WEST_ROUTER } from '../router/local
 import { keyChanger } from '../router/support/key-updates.ts';
 import { access, accessPort, siteConfig, start } from '../router/support/site.ts';
 import { freePort } from '../support/free-port.ts';
-import { comeAndGo, openSockets } from '../support/gone-strangers.ts';
+import { comeAndGo, openSockets } from '../support/disconnected-clients.ts';
 import { quietApi } from '../support/router-api.ts';
 import { startGranting } from '../trust/support/grant-server.ts';
 import { makeAuthority } from '../trust/support/site.ts';

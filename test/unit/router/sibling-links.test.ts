@@ -41,11 +41,11 @@ test('routers of a site tell each other of each link once for each change, and n
 
 test('what was heard of a router is kept as long as there is a link to it', () => {
   const links = new SiblingReports('own', siblingLinkFormat);
-  const heard = (): typeof links.heard => links.heard;
+  const heard = (): typeof links.received => links.received;
   assert.equal(heard(), undefined);
   const [{ link: two }, { link: east }] = [linkTo('two'), linkTo('main', 'east')];
   for (const one of [two, east]) links.up(one);
-  const say = (from: Link, said: object): boolean => links.hear(from, message(said));
+  const say = (from: Link, said: object): boolean => links.receive(from, message(said));
   assert.deepEqual([say(two, { link: 'Link/a', operational: true }), say(east, { link: 'Link/a', operational: true })], [true, false]);
   assert.deepEqual(heard(), { two: { 'Link/a': { operational: true } } });
   assert.deepEqual([say(two, { link: 'Link/a' }), say(two, { link: 'Link/a' })], [true, false]);

@@ -47,7 +47,7 @@ describe('Tokens of a cluster', () => {
     const { cert, key, ca } = issueBundle(authority, 'x', { subject: 'x', hosts: ['127.0.0.1'], server: true });
     let changes = 0;
     const grants = { ...settings.grants, port };
-    await using desk = new GrantService({ settings: grants, log, load: async () => secret, onChange: () => void changes++ });
+    await using grantService = new GrantService({ settings: grants, log, load: async () => secret, onChange: () => void changes++ });
     const secret = {
       apiVersion: 'v1',
       kind: 'Secret',
@@ -62,15 +62,21 @@ describe('Tokens of a cluster', () => {
       status: { endpoints: [{ name: 'https', host: '127.0.0.1', port: String(port) }] },
     };
     const own = viewOf([secret, access], { namespace: 'skupper', settings: { grants } });
-    await desk.follow(own);
-    await desk.follow(own);
+    await grantService.follow(own);
+    await grantService.follow(own);
     assert.equal(changes, 1, 'nothing has changed the second time');
 
     const serve = async (name: keyof typeof uids) => {
       const ledger = new MemoryLedger();
       const signer = makeAuthority({ name });
       const store = new MemoryGrantStore({ ledger });
-      const siteGrants = new SiteGrants({ desk, store, ledger, siteId: makeSite(name).siteId, authority: () => Promise.resolve(signer) });
+      const siteGrants = new SiteGrants({
+        grantService,
+        store,
+        ledger,
+        siteId: makeSite(name).siteId,
+        authority: () => Promise.resolve(signer),
+      });
       const step = () => siteGrants.step(viewOf([site(name), grant(name)], { namespace: name }), Date.now());
       const facts = (await step()).get('for-all');
       assert.ok(facts?.url !== undefined && facts.code !== undefined && facts.ca !== undefined);
@@ -91,7 +97,7 @@ describe('Tokens of a cluster', () => {
   });
 
   it('cannot be had where grants are not enabled', async () => {
-    const desk = new GrantService({
+    const grantService = new GrantService({
       settings: { ...settings.grants, enabled: false },
       log,
       load: async (secret) => secret,
@@ -99,7 +105,7 @@ describe('Tokens of a cluster', () => {
     });
     const ledger = new MemoryLedger();
     const store = new MemoryGrantStore({ ledger });
-    const grants = new SiteGrants({ desk, store, ledger, siteId: '', authority: () => Promise.reject(new Error('none')) });
+    const grants = new SiteGrants({ grantService, store, ledger, siteId: '', authority: () => Promise.reject(new Error('none')) });
     const facts = await grants.step(viewOf([site('west'), grant('west')]), 0);
     assert.equal(facts.get('for-all')?.problem?.message, 'AccessGrants are not enabled');
   });

@@ -45,16 +45,16 @@ describe('routers of a site that are not linked to each other', () => {
       ]),
     ];
     const none = new Map();
-    assert.deepEqual(lasting.told(one), { told: [], again: 10_000 });
+    assert.deepEqual(lasting.report(one), { messages: [], again: 10_000 });
     now = 4_000;
-    assert.deepEqual(lasting.told(both), { told: [], again: 6_000 });
+    assert.deepEqual(lasting.report(both), { messages: [], again: 6_000 });
     now = 10_000;
-    assert.deepEqual(lasting.told(both), { told: ['A'], again: 4_000 });
+    assert.deepEqual(lasting.report(both), { messages: ['A'], again: 4_000 });
     now = 14_000;
-    assert.deepEqual(lasting.told(both), { told: ['A', 'B'] });
+    assert.deepEqual(lasting.report(both), { messages: ['A', 'B'] });
     const otherwise = new Map([...both, ['one', 'C']]);
-    assert.deepEqual(lasting.told(otherwise), { told: ['A', 'B'] });
-    assert.deepEqual(lasting.told(none), { told: [] });
-    assert.deepEqual(lasting.told(one), { told: [], again: 10_000 });
+    assert.deepEqual(lasting.report(otherwise), { messages: ['A', 'B'] });
+    assert.deepEqual(lasting.report(none), { messages: [] });
+    assert.deepEqual(lasting.report(one), { messages: [], again: 10_000 });
   });
 });

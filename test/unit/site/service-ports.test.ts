@@ -60,7 +60,7 @@ describe('ports of routers', () => {
     );
     assert.deepEqual(ports(planned), ['new/aaa 1>1024', 'other/admin 80>1025', 'backend/web 8081>1030']);
     assert.deepEqual(
-      planned.ports.map(({ held, told: isTold }) => [held, isTold]),
+      planned.ports.map(({ held, applied }) => [held, applied]),
       [
         [false, false],
         [true, true],
@@ -298,7 +298,7 @@ test('what was carried out is wanted again as it is, in whatever order it is rea
 function carriedOutAgain({ services }: ServicePlan): ServicePlan['services'] {
   return services.map((service) => {
     const [first, ...others] = service.ports;
-    const there = { held: true, told: true };
+    const there = { held: true, applied: true };
     return { ...service, ports: [{ ...first, ...there }, ...others.map((each) => ({ ...each, ...there }))] };
   });
 }

@@ -32,9 +32,9 @@ describe('the limit of open files', () => {
     assert.equal(socketsWithin(undefined), Infinity);
   });
 
-  it('leaves the rest to links and strangers, so that none of them takes all of it', () => {
-    assert.deepEqual(reserveWithin(1_048_576), { peers: 13_107.25, strangers: 6_554 });
-    assert.deepEqual(reserveWithin(300), { peers: 32, strangers: 16 });
-    assert.deepEqual(reserveWithin(undefined), { peers: Infinity, strangers: Infinity });
+  it('leaves the rest to links and unauthenticated, so that none of them takes all of it', () => {
+    assert.deepEqual(reserveWithin(1_048_576), { peers: 13_107.25, unauthenticated: 6_554 });
+    assert.deepEqual(reserveWithin(300), { peers: 32, unauthenticated: 16 });
+    assert.deepEqual(reserveWithin(undefined), { peers: Infinity, unauthenticated: Infinity });
   });
 });

@@ -316,11 +316,11 @@ export class Access {
 
   /** Retries, since no event reports that a certificate becomes valid or a clock is corrected. */
   #renewLater(server: Listening): void {
-    const told = this.#problem;
+    const reported = this.#problem;
     const renew = (): void => {
       this.#renew(server);
       // The same problem with a later time is no change: it would update a status every few seconds.
-      if (this.#problem?.code === told?.code) this.#problem = told;
+      if (this.#problem?.code === reported?.code) this.#problem = reported;
     };
     this.#retry = setTimeout(
       bounded('listener/access-renew', renew, () => this.#renewLater(server)),
@@ -468,7 +468,7 @@ export class Access {
       revision,
       edgeOnly: this.#config.role === 'edge',
       siblingsOnly,
-      ration: this.#unauthenticated,
+      limitedLog: this.#unauthenticated,
       onProved: () => this.#acceptor.release(socket),
       onClose: () => this.#incoming.delete(incoming),
     });

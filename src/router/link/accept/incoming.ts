@@ -53,7 +53,7 @@ export interface IncomingOptions {
   /** Whether only routers of this site may link here; nothing else is served before the proof. */
   readonly siblingsOnly: boolean;
   /** Rate-limited log for events that a peer can cause without limit. */
-  readonly ration: RateLimitedLog;
+  readonly limitedLog: RateLimitedLog;
   /** The peer has proved its identity. */
   readonly onProved?: () => void;
   readonly onClose: () => void;
@@ -307,7 +307,7 @@ export class Incoming implements Placed {
       peer: { certificate: certificate.der, siteId },
       renew: host.hooks.renew,
       host,
-      ration: this.#options.ration,
+      limitedLog: this.#options.limitedLog,
     });
   }
 
@@ -355,7 +355,7 @@ export class Incoming implements Placed {
   #refuseToJoin(error: unknown): void {
     if (!(error instanceof LinkError)) throw error;
     linkMetrics.refused.inc({ reason: error.code });
-    this.#options.ration.warn({ address: this.address, serial: this.serial, error }, 'connection of a peer refused');
+    this.#options.limitedLog.warn({ address: this.address, serial: this.serial, error }, 'connection of a peer refused');
     this.#connection.destroy(error);
   }
 
@@ -369,7 +369,7 @@ export class Incoming implements Placed {
     }
     if (reason.code !== 'lost') {
       linkMetrics.refused.inc({ reason: reason.code });
-      this.#options.ration.warn({ ...linkFields(this.#link), address: this.address, error: reason }, 'peer disconnected');
+      this.#options.limitedLog.warn({ ...linkFields(this.#link), address: this.address, error: reason }, 'peer disconnected');
     }
     this.#link.cut(reason);
   }
@@ -377,7 +377,7 @@ export class Incoming implements Placed {
   #refuse(stream: Stream, reason: LinkError): void {
     this.#refused = true;
     linkMetrics.refused.inc({ reason: reason.code });
-    this.#options.ration.warn({ address: this.address, serial: this.serial, error: reason }, 'peer refused');
+    this.#options.limitedLog.warn({ address: this.address, serial: this.serial, error: reason }, 'peer refused');
     if (reason.code === 'lost') return;
     const destroy = (): void => this.#connection.destroy();
     setTimeout(bounded('connection/refusal-deadline', destroy, destroy), REFUSAL_READ_DEADLINE).unref();
@@ -392,7 +392,10 @@ export class Incoming implements Placed {
     if (code !== undefined) {
       linkMetrics.refused.inc({ reason: code });
       const { address, serial, siteId } = this;
-      this.#options.ration.warn({ address, serial, siteId, code, reason: error?.message ?? reason.reason }, 'connection of a peer closed');
+      this.#options.limitedLog.warn(
+        { address, serial, siteId, code, reason: error?.message ?? reason.reason },
+        'connection of a peer closed',
+      );
     }
     this.#link?.gone(this.#connection, error?.message ?? reason.reason);
     this.#options.onClose();

@@ -6,7 +6,7 @@ import { TlsAcceptor, type TlsAcceptorOptions } from '../../../net/tls-acceptor.
 import { hasSentData } from '../../../net/tls-feed.ts';
 
 /** Most concurrent TLS handshakes, in total and for one address. */
-const MOST = Math.min(limitTable.accessHandshakes.value, reserveWithin(openFilesLimit()).strangers);
+const MOST = Math.min(limitTable.accessHandshakes.value, reserveWithin(openFilesLimit()).unauthenticated);
 const MOST_OF_ADDRESS = limitTable.accessHandshakesOfAddress.value;
 
 type Options = Pick<TlsAcceptorOptions, 'holds' | 'onEvicted' | 'onEndless'> & {

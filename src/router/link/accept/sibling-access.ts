@@ -19,7 +19,7 @@ const RETRY: Backoff = { first: 200, max: 5_000 };
 export class SiblingAccess {
   readonly path: string;
   readonly #host: LinkHost;
-  readonly #ration: RateLimitedLog;
+  readonly #limitedLog: RateLimitedLog;
   readonly #incoming = new Set<Incoming>();
   readonly #greeting = new Set<Socket>();
   #server: Server | undefined;
@@ -30,7 +30,7 @@ export class SiblingAccess {
   constructor(host: LinkHost, path: string) {
     this.#host = host;
     this.path = path;
-    this.#ration = new RateLimitedLog(host.log);
+    this.#limitedLog = new RateLimitedLog(host.log);
     this.#listen();
   }
 
@@ -147,7 +147,7 @@ export class SiblingAccess {
       edgeOnly: false,
       owner: `site ${siteOf(this.#host.self)}`,
       siblingsOnly: true,
-      ration: this.#ration,
+      limitedLog: this.#limitedLog,
       onClose: () => this.#incoming.delete(incoming),
     });
     this.#incoming.add(incoming);

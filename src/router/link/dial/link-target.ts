@@ -37,17 +37,17 @@ export class LinkTarget implements DialTarget {
   endpoints(learned?: Learned): readonly DialEndpoint[] {
     const bundle = openBundle(this.#config.tls, 'client');
     const { proxy, endpoints } = this.#config;
-    const told = learned === undefined ? [] : this.ofLearned(learned);
-    const [toldPeers, ownPeers] = [peersOf(told), peersOf(endpoints)];
+    const announced = learned === undefined ? [] : this.ofLearned(learned);
+    const [announcedPeers, ownPeers] = [peersOf(announced), peersOf(endpoints)];
     const dialed = (endpoint: LinkEndpoint, site?: string): DialEndpoint => ({
       peer: hostPort(endpoint),
       ...(site === undefined ? {} : { site }),
       dial: (protocol, deadline, signal, onTcp) => dialTls({ endpoint, proxy, bundle, protocol, deadline, signal, onTcp }),
     });
     return [
-      ...endpoints.filter((endpoint) => toldPeers.has(hostPort(endpoint))).map((endpoint) => dialed(endpoint)),
-      ...told.filter((endpoint) => !ownPeers.has(hostPort(endpoint))).map((endpoint) => dialed(endpoint, learned?.site)),
-      ...endpoints.filter((endpoint) => !toldPeers.has(hostPort(endpoint))).map((endpoint) => dialed(endpoint)),
+      ...endpoints.filter((endpoint) => announcedPeers.has(hostPort(endpoint))).map((endpoint) => dialed(endpoint)),
+      ...announced.filter((endpoint) => !ownPeers.has(hostPort(endpoint))).map((endpoint) => dialed(endpoint, learned?.site)),
+      ...endpoints.filter((endpoint) => !announcedPeers.has(hostPort(endpoint))).map((endpoint) => dialed(endpoint)),
     ];
   }
 

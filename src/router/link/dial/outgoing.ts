@@ -5,7 +5,7 @@ import { LinkError } from '../link-errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../../http2/contract.ts';
 import { deadlines } from '../../deadlines.ts';
 import { Connection } from '../session/connection.ts';
-import { readEndpoints } from '../session/endpoints-told.ts';
+import { readEndpoints } from '../session/announced-endpoints.ts';
 import { frameMessage } from '../session/framing.ts';
 import { readHello, routerOf, writeHello, type Hello } from '../session/hello.ts';
 import type { LinkHost } from '../host.ts';

@@ -125,7 +125,7 @@ export class Connection implements Watched, MemoryUser {
     return COST.peer + this.session.held + this.#socket.writableLength + (this.routing?.held ?? 0);
   }
 
-  letGo(reason: string): void {
+  evict(reason: string): void {
     this.destroy(new LinkError('busy', reason));
   }
 

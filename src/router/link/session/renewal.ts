@@ -113,12 +113,12 @@ export function serveRenewal(options: {
   readonly stream: Stream;
   readonly peer: { readonly certificate: Buffer; readonly siteId: string };
   readonly renew: NonNullable<RouterHooks['renew']>;
-  readonly ration: RateLimitedLog;
+  readonly limitedLog: RateLimitedLog;
   readonly host: { readonly log: Logger };
   /** Called when the request has been answered or has failed. */
   onOver(): void;
 }): StreamHandler {
-  const { stream, peer, renew, ration, onOver } = options;
+  const { stream, peer, renew, limitedLog, onOver } = options;
   const { log } = options.host;
   const body = new Body(MOST_REQUEST_BYTES);
   body.use(stream);
@@ -127,7 +127,7 @@ export function serveRenewal(options: {
     try {
       issued = await renew(peer, (await body.whole).toString());
     } catch (error) {
-      ration.warn({ siteId: peer.siteId, error }, 'certificate not renewed for a peer');
+      limitedLog.warn({ siteId: peer.siteId, error }, 'certificate not renewed for a peer');
       // If the peer is gone, the session drops the response. The cause of an error is logged here, and not sent to the peer.
       const said = error instanceof Error ? error.message : 'the certificate cannot be renewed';
       if (error instanceof EarlyRenewalError) {

@@ -154,12 +154,12 @@ describe('hostile overrides', () => {
     }));
     const most = applyOverrides(base, { objectOverrides: labelled });
     assert.equal(most.service.metadata.labels?.['last'], '63');
-    assert.deepEqual(most.problems, [{ kind: 'ignored', path: 'objectOverrides[64]', message: 'comes after 64 others; it is left out.' }]);
+    assert.deepEqual(most.problems, [{ kind: 'ignored', path: 'objectOverrides[64]', message: 'comes after 64 others; it is ignored.' }]);
     const ports = Array.from({ length: 1_024 }, (_, index) => ({ name: `p-${index}`, port: 1_000 + index }));
     const full = applyOverrides(base, { objectOverrides: [{ ...thisService, spec: { ports } }] });
     assert.equal(full.service.spec?.ports?.length, 1_024);
     assert.deepEqual(full.problems, [
-      { kind: 'ignored', path: 'objectOverrides[0].spec.ports[1023]', message: 'comes after 1024 others; it is left out.' },
+      { kind: 'ignored', path: 'objectOverrides[0].spec.ports[1023]', message: 'comes after 1024 others; it is ignored.' },
     ]);
   });
 

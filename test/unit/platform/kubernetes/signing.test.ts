@@ -17,7 +17,7 @@ function aSigning(api: PlayedApi, patience?: number): ControllerSigning {
     client: api,
     start: startInformer,
     namespace,
-    told,
+    configMap: told,
     bundles,
     ...(patience === undefined ? {} : { patience }),
   });

@@ -48,13 +48,13 @@ export async function trustWorld({
   const played = cluster ?? (await playedCluster());
   const { api, caches } = played;
   const log = createLogger({ level: 'silent', component: 'test' });
-  const desk = new GrantService({
+  const grantService = new GrantService({
     settings: { ...settings.grants, enabled: grants },
     log,
     load: async (secret) => secret,
     onChange: () => {},
   });
-  const options = { client: client ?? api, caches, log, desk, wake: () => {}, clock };
+  const options = { client: client ?? api, caches, log, grantService, wake: () => {}, clock };
   const trusts = new Map<string, SiteTrust>();
   const texts = (name: string): Readonly<Record<string, string>> =>
     Object.fromEntries(Object.entries(secret(name).data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));

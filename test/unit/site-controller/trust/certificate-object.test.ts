@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { annotation, label } from '../../../../src/api/skupper/cluster-names.ts';
-import { certificateWish, type WantedCertificate } from '../../../../src/site-controller/trust/certificate-object.ts';
+import { desiredCertificate, type WantedCertificate } from '../../../../src/site-controller/trust/certificate-object.ts';
 import { certificate, site } from '../support/trust-world.ts';
 import { viewOf } from '../support/view.ts';
 
@@ -19,7 +19,7 @@ const wanted: WantedCertificate = {
 };
 
 test("a Certificate of the controller's own has the hosts of all its owners, each in an annotation of its own", () => {
-  const { objects, problems } = certificateWish(viewOf([one]), wanted);
+  const { objects, problems } = desiredCertificate(viewOf([one]), wanted);
   const [wish] = objects;
   assert.deepEqual(problems, []);
   assert.deepEqual(wish?.object.metadata.annotations, {
@@ -47,10 +47,10 @@ test("a Certificate of the controller's own has the hosts of all its owners, eac
 });
 
 test("a person's Certificate of the name is left alone, and told; one of an earlier controller is taken over", () => {
-  const { objects, problems } = certificateWish(viewOf([one, certificate('skupper-site-server')]), wanted);
+  const { objects, problems } = desiredCertificate(viewOf([one, certificate('skupper-site-server')]), wanted);
   assert.deepEqual(objects, []);
   assert.match(problems[0]?.message ?? '', /^certificate "skupper-site-server" exists but is not controlled by skupper/);
   assert.equal(problems[0]?.resource, 'Site/west');
   const left = certificate('skupper-site-server', {}, { annotations: { [annotation.controlled]: 'true' } });
-  assert.equal(certificateWish(viewOf([one, left]), wanted).objects.length, 1);
+  assert.equal(desiredCertificate(viewOf([one, left]), wanted).objects.length, 1);
 });

@@ -12,10 +12,10 @@ import { limitTable } from '../../../limits/table.ts';
 export const MOST_ENDPOINTS = limitTable.announcedEndpoints.value;
 
 export function writeEndpoints(endpoints: readonly GroupEndpoint[]): Buffer {
-  const told = endpoints
+  const announced = endpoints
     .slice(0, MOST_ENDPOINTS)
     .map(({ host, port, group }) => ({ host, port, ...(group === undefined ? {} : { group }) }));
-  return messageOfType(ENDPOINTS, Buffer.from(JSON.stringify({ endpoints: told })));
+  return messageOfType(ENDPOINTS, Buffer.from(JSON.stringify({ endpoints: announced })));
 }
 
 /** Skips invalid endpoints. @throws LinkError if the message is invalid */

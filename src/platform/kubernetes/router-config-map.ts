@@ -7,14 +7,14 @@ import { isRecord } from '../../text/is-record.ts';
 import { parseAnchor } from '../../trust/anchor.ts';
 
 /** Returns the UID of the namespace's active Site; undefined if the ConfigMap does not name it. */
-export function siteUidIn(told: ConfigMap | undefined): string | undefined {
-  const site = parsed(told?.data?.[ROUTER_DATA.site]);
+export function siteUidIn(configMap: ConfigMap | undefined): string | undefined {
+  const site = parsed(configMap?.data?.[ROUTER_DATA.site]);
   return isRecord(site) && typeof site['uid'] === 'string' ? site['uid'] : undefined;
 }
 
 /** Returns the site ID; undefined until the controller has written it. */
-export function siteIdIn(told: ConfigMap | undefined): string | undefined {
-  return parseAnchor(told?.data?.[ROUTER_DATA.anchor]).siteId;
+export function siteIdIn(configMap: ConfigMap | undefined): string | undefined {
+  return parseAnchor(configMap?.data?.[ROUTER_DATA.anchor]).siteId;
 }
 
 /** Returns the sequence number of the list of revoked sites; undefined if an earlier controller wrote it. */

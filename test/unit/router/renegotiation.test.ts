@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { eventually } from '../../harness/wait.ts';
 import { freePort } from '../support/free-port.ts';
 import { testAuthority } from './support/certificates.ts';
-import { askingClient, askingServer } from './support/handshakes-anew.ts';
+import { askingClient, askingServer } from './support/renegotiation.ts';
 import { connector, echoServer, listener, siteConfig, start, until } from './support/site.ts';
 
 const authority = await testAuthority();

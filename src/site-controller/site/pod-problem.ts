@@ -6,14 +6,14 @@ type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses
  * Why a pod is not ready: the message of its condition, and the state of its container. The text stays the same as long as the cause does.
  * The kubelet's own text counts the seconds until the next attempt, and changes during one.
  */
-export function podTrouble({ status }: Pod): string | undefined {
+export function podProblem({ status }: Pod): string | undefined {
   const message = status?.conditions?.find((condition) => condition.status === 'False')?.message;
   if (message === undefined || message === '') return undefined;
-  const [trouble] = (status?.containerStatuses ?? []).flatMap((container) => containerTrouble(container) ?? []);
+  const [trouble] = (status?.containerStatuses ?? []).flatMap((container) => containerProblem(container) ?? []);
   return lasting(trouble === undefined ? message : `${message}: ${trouble}`);
 }
 
-function containerTrouble({ name, state, lastState }: ContainerStatus): string | undefined {
+function containerProblem({ name, state, lastState }: ContainerStatus): string | undefined {
   const { waiting } = state ?? {};
   const ended = state?.terminated ?? lastState?.terminated;
   if (ended !== undefined && (waiting === undefined || ofRestart.has(waiting.reason ?? ''))) {

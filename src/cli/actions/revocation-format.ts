@@ -3,7 +3,7 @@ import { printable } from '../../text/printable.ts';
 import { CliError } from '../errors.ts';
 
 /** Formats the result of a revocation. */
-export function revokedWords({ name, serials, siteIds }: RevokedSite): string {
+export function formatRevocation({ name, serials, siteIds }: RevokedSite): string {
   const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
   const refused = `${count(serials.length, 'certificate')} and ${count(siteIds.length, 'site id')}`;
   const what = name.startsWith('Certificate/') || (siteIds.length === 0 && serials[0] === name) ? 'Certificate' : 'Site';

@@ -14,7 +14,7 @@ export const routerKinds = ['Listener', 'MultiKeyListener', 'Connector', 'Link']
  * @param stored returns the stored objects of a kind. An unreadable object has a status as well
  * @param now RFC 3339, in seconds
  */
-export function wantedStatuses(
+export function desiredStatuses(
   { resources, statuses, problems }: Pick<Report, 'resources' | 'statuses' | 'problems'>,
   stored: (kind: Kind) => Iterable<KubeObject>,
   now: string,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Router, RouterConfig, SiteEndpoint } from '../../../../src/router/contract.ts';
 import { LinkTarget } from '../../../../src/router/link/dial/link-target.ts';
 import { LinkError } from '../../../../src/router/link/link-errors.ts';
-import { MOST_ENDPOINTS, readEndpoints, writeEndpoints } from '../../../../src/router/link/session/endpoints-told.ts';
+import { MOST_ENDPOINTS, readEndpoints, writeEndpoints } from '../../../../src/router/link/session/announced-endpoints.ts';
 import { freePort } from '../../support/free-port.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { access, accessPort, link, siteConfig, start, until } from '../support/site.ts';
