@@ -62,8 +62,8 @@ test('containers of a network are servers and clients of the site by their names
 
   await t.test('a new name needs a new container, which system start creates', async () => {
     await west.apply(listener('more', 'more', 8082, { routingKey: 'web', ...inNetwork }));
-    const { message } = await west.waitFor('Listener', 'more', 'Pending');
-    assert.match(message ?? '', /does not have the name more there yet; run `earshot system start`/);
+    const advice = /does not have the name more there yet; run `earshot -n west system start`/;
+    await west.waitFor('Listener', 'more', ({ status, message }) => status === 'Pending' && advice.test(message ?? ''));
     const before = await engine.run(['inspect', '--format', '{{.Id}}', 'west-skupper-router']);
     await west.earshot(['system', 'start']);
     await west.waitFor('Listener', 'more');
