@@ -494,7 +494,7 @@ const clusters = {
 
 const machines = {
   bundles: { name: 'TLS bundles', unit: 'count', value: 2_000, of: 'one folder of a site on a machine', beyond: 'left out' },
-  manifestBytes: { name: 'manifests from a URL', unit: 'bytes', value: 16_777_216, of: 'one `earshot apply`', beyond: 'refused' },
+  manifestBytes: { name: 'manifests from a URL', unit: 'bytes', value: 16_777_216, of: 'one `earshot apply -f URL`', beyond: 'refused' },
 } satisfies Readonly<Record<string, Limit>>;
 
 const metrics = {

@@ -92,7 +92,7 @@ describe('token issue', () => {
     assert.equal(unknown.code, 1);
     assert.match(
       unknown.err,
-      /by "198\.51\.100\.1"; there is 192\.0\.2\.2, 2001:db8::2, west\.example\.com, west\. .*subjectAlternativeNames/,
+      /no address "198\.51\.100\.1" for other sites; it has 192\.0\.2\.2, 2001:db8::2, west\.example\.com, west\. .*subjectAlternativeNames/,
     );
   });
 
@@ -237,7 +237,7 @@ spec: {cost: 1, tlsCredentials: link-west, endpoints: [{name: inter-router, host
     await west.answer('Site', 'west', { linkAccess: 'default' }, { status: 'Ready', endpoints });
     const { code, err } = await west.earshot(['link', 'generate', '--host', 'nowhere']);
     assert.equal(code, 4);
-    assert.match(err, /do not reach this one by "nowhere"; there is west\.example\.com/);
+    assert.match(err, /no address "nowhere" for other sites; it has west\.example\.com/);
   });
 
   it('generate waits for a site that has just been started, and is refused where nobody is let in', async () => {
