@@ -160,8 +160,8 @@ export const faults: PlantedFaults = {
     changes: [
       {
         file: 'router/link/dial/link-target.ts',
-        from: 'const told = learned === undefined ? [] : this.ofLearned(learned);',
-        to: 'const told: readonly LinkEndpoint[] = [];',
+        from: 'const announced = learned === undefined ? [] : this.ofLearned(learned);',
+        to: 'const announced: readonly LinkEndpoint[] = [];',
       },
     ],
   },
@@ -169,7 +169,7 @@ export const faults: PlantedFaults = {
     description: 'A new router is announced before the router to evict is known. `comes-again`, which limits the damage, is planted too.',
     firstSeed: 27,
     changes: [
-      { file: 'routing/record-intake.ts', from: 'if (isStranger && database.crowded) this.#provisional.add(head.id);', to: '' },
+      { file: 'routing/record-intake.ts', from: 'if (isUnknown && database.crowded) this.#provisional.add(head.id);', to: '' },
       COMES_AGAIN,
     ],
   },
@@ -314,8 +314,8 @@ export const faults: PlantedFaults = {
     changes: [
       {
         file: 'router/router.ts',
-        from: 'const revoked = revokedOf({ ...from, path: pathOf(head.fields) }, this.#revoked);',
-        to: 'const revoked = revokedOf(from, this.#revoked);',
+        from: 'revokedOf({ ...from, path: pathOf(head.fields) }, this.#revoked) : undefined;',
+        to: 'revokedOf(from, this.#revoked) : undefined;',
       },
     ],
   },

@@ -148,6 +148,6 @@ test('no status of a healthy start or restart is Error, whatever the kind', asyn
   await isReady();
   assert.deepEqual([west.warnings, east.warnings], [[], []], 'the next start');
 
-  await east.write('broken.yaml', ['Connector', 'broken', { routingKey: 'x', host: 'localhost', port: 1, tlsCredentials: 'missing' }]);
-  await eventually('an Error is logged', () => east.warnings.some((line) => line.startsWith('Connector/broken has the status Error')));
+  await east.write('broken.yaml', ['Certificate', 'broken', { subject: 'broken', server: true, ca: 'missing' }]);
+  await eventually('an Error is logged', () => east.warnings.some((line) => line.startsWith('Certificate/broken has the status Error')));
 });

@@ -34,7 +34,10 @@ describe('readBundle', () => {
     );
     await mkdir(join(place.path, 'c'));
     await writeFile(join(place.path, 'c/ca.crt'), 'x'.repeat(1_048_577));
-    await assert.rejects(readBundle(join(place.path, 'c'), 'c'), refusal('state-unavailable', /ca\.crt has more than the 1048576 bytes/));
+    await assert.rejects(
+      readBundle(join(place.path, 'c'), 'c'),
+      refusal('state-unavailable', /ca\.crt has more than the permitted 1048576 bytes/),
+    );
   });
 
   it('finds nothing where no directory is', async () => {
