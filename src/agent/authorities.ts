@@ -17,12 +17,12 @@ type AuthorityStores = Pick<Stores, 'siteAuthority' | 'userIssuers' | 'createdIs
 const OWN = 'ca';
 
 interface Stored {
-  /** Of each store of the user's CAs. */
+  /** CAs of the user, store by store. */
   readonly user: readonly BundleSet[];
   readonly issued: BundleSet;
 }
 
-/** What `find` may do if no CA has the name. */
+/** Action of `find` if no CA has the name. */
 export type IfAbsent = 'fail' | 'create';
 
 /**

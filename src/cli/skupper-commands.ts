@@ -1,4 +1,4 @@
-/** What each command and option of Skupper's command line (main at 80b1ba6, and two since) does here. Help, notes and refusals follow it. */
+/** Effect of each command and option of Skupper's command line (main at 80b1ba6, and two since). Help, notes and refusals follow it. */
 
 export type Answer =
   /** Works. `note` is a difference. */

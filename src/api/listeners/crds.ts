@@ -52,7 +52,7 @@ const definitions: readonly Definition[] = [
       column('Address', '.status.ingressAddresses[0].address', 'The preferred address.'),
       column('Ready', `${READY}.status`, 'Whether it has an address.'),
       column('Reason', `${READY}.reason`, 'Why, or why not.'),
-      { ...column('Message', `${READY}.message`, 'What is the case and what to do.'), priority: 1 },
+      { ...column('Message', `${READY}.message`, 'Explanation and advice.'), priority: 1 },
       age,
     ],
   },

@@ -16,7 +16,7 @@ export const listenerClassSpec = object('The policy.', {
   ),
   loadBalancerClass: nullable(
     text(
-      'Which load balancer implementation to use, as in `spec.loadBalancerClass` of a Service. Left out: the ' +
+      'Load balancer implementation, as in `spec.loadBalancerClass` of a Service. Default: the ' +
         "cluster's default one. Only for `LoadBalancer`. Kubernetes does not let it change on an existing Service.",
     ),
   ),
@@ -26,7 +26,7 @@ export const listenerClassSpec = object('The policy.', {
   serviceExternalTrafficPolicy: nullableChoice(
     ['Cluster', 'Local'],
     'Routing of outside traffic that arrives at a node. `Local` gives it only to pods on that node and ' +
-      "keeps the client's address. `Cluster` gives it to any of the pods. Left out: Kubernetes decides. " +
+      "keeps the client's address. `Cluster` gives it to any of the pods. Default: Kubernetes decides. " +
       'Ignored for `ClusterIP`.',
   ),
   preferredAddressType: optional(

@@ -9,10 +9,10 @@ import { ingressAddresses } from './address.ts';
 export const listenerPort = object('One port.', {
   name: text('The name of the port, unique within the Listener; pods read the public number by it.'),
   port: integer('int32', 'The port number, at which the pods listen as well.'),
-  protocol: nullable(text('`TCP`, `UDP` or `SCTP`. Left out: `TCP`.')),
+  protocol: nullable(text('`TCP`, `UDP` or `SCTP`. Default: `TCP`.')),
 });
 
-export const listenerSpec = object('What to expose, and by which policy.', {
+export const listenerSpec = object('Pods to expose, and the policy for it.', {
   className: nullable(text('The ListenerClass that says how the pods are exposed.')),
   extraPodSelectorLabels: optional(
     mapOf(
@@ -49,6 +49,6 @@ export const listenerStatus = object('How clients reach the pods.', {
       'For each port, by its name, the number at which every node answers. Only where the Service has node ports.',
     ),
   ),
-  conditions: optional(conditions('What is known about the Listener: `Accepted` (it is possible) and `Ready` (it has an address).')),
+  conditions: optional(conditions('Conditions: `Accepted` (the Listener is valid) and `Ready` (it has an address).')),
   observedGeneration: optional(integer('int64', '`metadata.generation` of the Listener to which this status belongs.')),
 });

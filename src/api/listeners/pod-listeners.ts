@@ -19,7 +19,7 @@ const mountStatus = object('A mount that waits.', {
 });
 
 export const podListenersSpec = object(
-  'What the pod mounts.',
+  'Volumes that the pod mounts.',
   {
     listeners: mapOf(podListener, "The Listeners that the pod mounts, by the name of the volume in the pod's spec.", { default: {} }),
     nodeName: optional(text('The node on which the pod runs.')),
@@ -33,6 +33,6 @@ export const podListenersSpec = object(
   ],
 );
 
-export const podListenersStatus = object('What is still to be done.', {
-  mounts: optional(mapOf(mountStatus, 'What each mount that is not complete waits for, by volume handle.')),
+export const podListenersStatus = object('Mounts that are not complete.', {
+  mounts: optional(mapOf(mountStatus, 'Reason for which each incomplete mount waits, by volume handle.')),
 });

@@ -2,11 +2,11 @@ import { flag, mapOf, object, optional, text } from '../schema.ts';
 import { cost } from './link.ts';
 import { statusWith } from './parts.ts';
 
-export const accessTokenSpec = object('What is needed to get a link to another site.', {
-  url: text('Where the token is redeemed: an `https:` URL at the other site.', { minLength: 1, maxLength: 2048 }),
+export const accessTokenSpec = object('Credentials for a link to another site.', {
+  url: text('`https:` URL at the other site, at which the token is redeemed.', { minLength: 1, maxLength: 2048 }),
   code: text('The secret of the grant.', { minLength: 1, maxLength: 1024, format: 'password' }),
-  ca: text('The certificate authority that the server at `url` must come from, PEM.', { minLength: 1, maxLength: 65_536 }),
-  linkCost: optional(cost('The cost of the link that comes of it.')),
+  ca: text('Certificate authority that signed the certificate of the server at `url`, PEM.', { minLength: 1, maxLength: 65_536 }),
+  linkCost: optional(cost('Cost of the resulting link.')),
   settings: optional(
     mapOf(
       text('The value of the setting.'),
@@ -16,5 +16,5 @@ export const accessTokenSpec = object('What is needed to get a link to another s
 });
 
 export const accessTokenStatus = statusWith('`Redeemed`: the token has become a Link.', {
-  redeemed: optional(flag('Whether the token has become a Link. It is of no use any more then.')),
+  redeemed: optional(flag('Whether the token has become a Link. It cannot be used again then.')),
 });

@@ -1,29 +1,29 @@
 import { flag, listOf, mapOf, object, optional, text } from '../schema.ts';
 import { statusWith } from './parts.ts';
 
-export const certificateSpec = object("What the certificate is to say. It is kept as a TLS bundle of this object's name, and renewed.", {
-  ca: text('The certificate authority that signs: a TLS bundle of this namespace. Empty: it signs itself, which a `signing` one may.'),
-  subject: text('The common name. Of a longer one the certificate has the first 64 characters, which is the most that there may be.', {
+export const certificateSpec = object('Content of a certificate. It is stored as a TLS bundle with the name of this object, and renewed.', {
+  ca: text('The certificate authority that signs: a TLS bundle of this namespace. Empty: self-signed, which requires `signing`.'),
+  subject: text('The common name. The certificate contains its first 64 characters, the maximum length.', {
     minLength: 1,
     maxLength: 65_536,
   }),
   hosts: optional(
-    listOf(text('A host name or an address.', { minLength: 1, maxLength: 253 }), 'The names for which a server shows it.', {
+    listOf(text('A host name or an address.', { minLength: 1, maxLength: 253 }), 'Names and addresses of the servers that present it.', {
       maxItems: 256,
     }),
   ),
-  client: optional(flag('Whether clients can show it.', { default: false })),
-  server: optional(flag('Whether servers can show it.', { default: false })),
+  client: optional(flag('Whether clients can present it.', { default: false })),
+  server: optional(flag('Whether servers can present it.', { default: false })),
   signing: optional(flag('Whether it is a certificate authority.', { default: false })),
   settings: optional(
     mapOf(
       text('The value of the setting.'),
-      'Further settings by name. `purpose`: `link` or `application`, where that does not follow from the rest; on Kubernetes also `api`, with `ca: ' +
-        'skupper-local-ca`, for who asks routers about themselves. `lifetime`: on Kubernetes, for how long it is issued, such as `720h`; left out: a year.',
+      'Further settings by name. `purpose`: `link` or `application`, if the other fields do not decide it; on Kubernetes also `api`, with `ca: ' +
+        'skupper-local-ca`, for clients of the router API. `lifetime`: on Kubernetes, its validity, such as `720h`. Default: a year.',
     ),
   ),
 });
 
-export const certificateStatus = statusWith('`Ready`: the TLS bundle is there.', {
-  expiration: optional(text('Until when the certificate is valid.', { format: 'date-time' })),
+export const certificateStatus = statusWith('`Ready`: the TLS bundle exists.', {
+  expiration: optional(text('End of the validity of the certificate.', { format: 'date-time' })),
 });

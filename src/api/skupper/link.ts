@@ -8,15 +8,15 @@ export function cost(description: string) {
   return integer('int32', `${description} 0 counts as 1.`, { default: 1, minimum: 0, maximum: MAXIMUM_COST });
 }
 
-export const linkSpec = object('The way to another site.', {
+export const linkSpec = object('A link to another site.', {
   endpoints: listOf(
     endpoint,
-    'Where the other site accepts links. Those named `inter-router` are tried in their order until one can be reached; an edge ' +
+    'Endpoints at which the other site accepts links. Those named `inter-router` are tried in order until one is reachable; an edge ' +
       'site uses those named `edge`.',
     { maxItems: 64 },
   ),
-  tlsCredentials: optional(tlsCredentials('by which the two sites know each other. It must hold all three parts.')),
-  cost: optional(cost('What the path over this link costs. Connections take the path that costs least.')),
+  tlsCredentials: optional(tlsCredentials('by which the two sites authenticate each other. It must contain all three parts.')),
+  cost: optional(cost('Cost of the path over this link. Connections take the path with the least cost.')),
   routingKeys,
   settings: optional(
     mapOf(

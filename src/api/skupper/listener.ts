@@ -12,15 +12,15 @@ import {
   type,
 } from './parts.ts';
 
-export const listenerSpec = object('What clients connect to, and where that leads.', {
+export const listenerSpec = object('A host and port for clients, connected to a routing key.', {
   routingKey: routingKey('Connections go to connectors with this routing key, in this site or any other.'),
   host: host(
-    'Where clients connect. On Kubernetes the name of a Service that is made; without a cluster a name or an address of this ' +
+    'Host for clients. On Kubernetes the name of a Service, which is created; without a cluster a name or an address of this ' +
       'machine. Several listeners may share one host.',
   ),
   port: port('The port that clients connect to.'),
-  tlsCredentials: optional(tlsCredentials('that clients are shown.')),
-  requireClientCert: optional(flag(`${requireClientCert} Left out: they need not.`)),
+  tlsCredentials: optional(tlsCredentials('that is presented to clients.')),
+  requireClientCert: optional(flag(`${requireClientCert} Default: false.`)),
   type,
   observer,
   exposePodsByName,

@@ -1,10 +1,10 @@
 import { flag, integer, listOf, mapOf, object, optional, text } from '../schema.ts';
 import { exactlyOne, host, listenerSettings, observer, port, requireClientCert, routingKey, statusWith, tlsCredentials } from './parts.ts';
 
-const priority = object('One key takes all, the next one only where it cannot be reached.', {
+const priority = object('The first reachable key gets all connections.', {
   routingKeys: listOf(
     routingKey('A routing key.'),
-    'The routing keys, the most wanted first. The first that can be reached gets every new connection.',
+    'Routing keys in order of priority. The first reachable one gets every new connection.',
     { minItems: 1, maxItems: 256, 'x-kubernetes-list-type': 'set' },
   ),
 });
@@ -13,7 +13,7 @@ const weighted = object('Keys share connections by weight.', {
   routingKeys: mapOf(
     integer('int32', 'The share of the key.', { minimum: 0, maximum: 1_000_000 }),
     'Weights by routing key. Reachable keys share new connections in these proportions. A key of weight 0 ' +
-      'gets some only while no other can be reached.',
+      'gets some only while no other is reachable.',
     { minProperties: 1, maxProperties: 256 },
   ),
 });
@@ -30,31 +30,31 @@ const strategy = object(
   ],
 );
 
-export const multiKeyListenerSpec = object('What clients connect to, and where that leads.', {
-  host: host('Where clients connect, as in a Listener.'),
+export const multiKeyListenerSpec = object('A host and port for clients, connected to a routing key.', {
+  host: host('Host for clients, as in a Listener.'),
   port: port('The port that clients connect to.'),
   strategy,
-  tlsCredentials: optional(tlsCredentials('that clients are shown.')),
+  tlsCredentials: optional(tlsCredentials('that is presented to clients.')),
   requireClientCert: optional(flag(requireClientCert, { default: false })),
   observer,
   settings: listenerSettings,
 });
 
 const byPriority = {
-  routingKeysReachable: optional(listOf(text('A routing key.'), 'The routing keys that can be reached now, in the order of the spec.')),
+  routingKeysReachable: optional(listOf(text('A routing key.'), 'Routing keys that are reachable now, in the order of the spec.')),
 };
 
 const byWeight = {
-  routingKeysReachable: optional(mapOf(integer('int32', 'The weight of the key.'), 'The routing keys that can be reached now.')),
+  routingKeysReachable: optional(mapOf(integer('int32', 'The weight of the key.'), 'Routing keys that are reachable now.')),
 };
 
 export const multiKeyListenerStatus = statusWith(
-  '`Configured`: the router has the listener. `Operational`: at least one of its routing keys can be reached. `Ready`: a connection ' +
+  '`Configured`: the router has the listener. `Operational`: at least one of its routing keys is reachable. `Ready`: a connection ' +
     'would get through to a server, as far as is known.',
   {
-    hasDestination: optional(flag('Whether at least one of the routing keys can be reached.')),
+    hasDestination: optional(flag('Whether at least one of the routing keys is reachable.')),
     strategy: optional(
-      object('How the strategy stands.', {
+      object('Status of the strategy.', {
         priority: optional(object('Status of the strategy by priority.', byPriority)),
         weighted: optional(object('Status of the strategy by weight.', byWeight)),
       }),

@@ -44,7 +44,7 @@ export const NETWORK_SETTING =
 
 export const listenerSettings = optional(mapOf(text('The value of the setting.'), `Further settings by name. ${NETWORK_SETTING}`));
 
-export const settings = optional(mapOf(text('The value of the setting.'), 'Further settings by name, for what has no field of its own.'));
+export const settings = optional(mapOf(text('The value of the setting.'), 'Further settings by name.'));
 
 /** Only `tcp` is supported. Other values are admitted and then reported in the resource's status. */
 export const type = optional(text('The protocol that is carried: `tcp`.', { default: 'tcp' }));
@@ -52,8 +52,8 @@ export const type = optional(text('The protocol that is carried: `tcp`.', { defa
 export const observer = optional(
   choice(
     ['auto', 'none', 'http1', 'http2'],
-    'Which protocol to look for in the passing bytes, for metrics of requests. `auto` finds out by itself, `none` does not look. ' +
-      'Left out: what `settings.observer` says, or else `auto`. The bytes are never changed.',
+    'Protocol to detect in the traffic, for metrics of requests. `auto` detects it, `none` turns this off. ' +
+      'Default: `settings.observer`, otherwise `auto`. The traffic is never changed.',
   ),
 );
 
@@ -65,23 +65,23 @@ export const exposePodsByName = optional(
 
 export const includeNotReadyPods = optional(flag('Whether pods get traffic before they are ready.', { default: false }));
 
-export const requireClientCert = 'Whether clients must show a certificate signed by the `ca.crt` of the TLS bundle.';
+export const requireClientCert = 'Whether clients must present a certificate signed by the `ca.crt` of the TLS bundle.';
 
-export const useClientCert = optional(flag('Whether to show the certificate of the TLS bundle to the server.', { default: false }));
+export const useClientCert = optional(flag('Whether to present the certificate of the TLS bundle to the server.', { default: false }));
 
-export const endpoint = object('A place where links are accepted.', {
+export const endpoint = object('An address that accepts links.', {
   name: optional(text('`inter-router`, or `edge` for links from edge sites.')),
   host: optional(text('The host name or address to connect to.', { maxLength: 253 })),
   port: optional(text('The port number to connect to, as text.', { maxLength: 5 })),
   group: optional(text('Endpoints of one group reach the same router or set of routers.')),
 });
 
-export const endpoints = optional(listOf(endpoint, 'Where links from other sites are accepted.'));
+export const endpoints = optional(listOf(endpoint, 'Ports that accept links from other sites.'));
 
 export const selectedPods = optional(
   listOf(
     object('One pod.', { name: optional(text('The name of the pod.')), ip: optional(text('The address of the pod.')) }),
-    'The pods that `selector` matches now, and that get traffic.',
+    'Pods that `selector` matches now and that get traffic.',
   ),
 );
 
@@ -97,15 +97,15 @@ export const routingKeys = optional(
 
 /** A status with the common fields of all kinds. `conditionTypes` describes the conditions. */
 export function statusWith<P extends TProperties>(conditionTypes: string, properties: P) {
-  return object('What has become of it.', {
+  return object('Current state of the object.', {
     status: optional(
       choice(
         ['Pending', 'Error', 'Ready'],
-        '`Ready`: it works now. `Pending`: something is still missing. `Error`: something has to be changed; `message` says what.',
+        '`Ready`: it works now. `Pending`: it waits for something. `Error`: a change is necessary. `message` says which.',
       ),
     ),
-    message: optional(text('For people: what is the case, and what to do about it.')),
-    conditions: optional(conditions(`What is known, piece by piece. ${conditionTypes}`)),
+    message: optional(text('Explanation for people, with advice.')),
+    conditions: optional(conditions(`Conditions. ${conditionTypes}`)),
     ...properties,
   });
 }

@@ -272,7 +272,7 @@ export async function stop(namespace: string, terminal: Terminal): Promise<void>
     const left = await runningRouters(layout);
     return left.length === 0 ? { done: undefined } : { waitingFor: 'open connections have their time' };
   });
-  terminal.out(`Nothing runs the namespace ${namespace} any more.\n`);
+  terminal.out(`The namespace ${namespace} is stopped.\n`);
 }
 
 /** @returns whether containers ran */
@@ -315,7 +315,7 @@ export async function showSystem(namespace: string, output: OutputFormat | undef
       ]),
     );
   }
-  if (routers.length === 0) throw new CliError('not-running', `Nothing runs the namespace ${namespace}.`);
+  if (routers.length === 0) throw new CliError('not-running', `No process runs the namespace ${namespace}.`);
 }
 
 async function shownContainers(namespace: string): Promise<readonly ContainerState[] | undefined> {
@@ -344,7 +344,7 @@ export async function untilRunning(layout: NamespaceLayout, timeout: number, log
 async function tellRouters(layout: NamespaceLayout, what: 'reload' | 'stop'): Promise<void> {
   await directoryResources(layout).notRunning();
   const routers = await runningRouters(layout);
-  if (routers.length === 0) throw new CliError('not-running', `Nothing runs the namespace ${layout.namespace}.`);
+  if (routers.length === 0) throw new CliError('not-running', `No process runs the namespace ${layout.namespace}.`);
   for (const running of routers) {
     try {
       await tellRouter(layout, running, what);

@@ -119,8 +119,8 @@ export function baseDirectory({ env, uid, home }: Surroundings = surroundings())
 }
 
 /**
- * Where the container of a playbook has the data directory of the machine, whose path there is in SKUPPER_OUTPUT_PATH. Outside of such a
- * container it is that path itself.
+ * Returns the data directory in the container of a playbook. SKUPPER_OUTPUT_PATH is its path on the machine, and outside of such a
+ * container it is the data directory itself.
  */
 function mountedDirectory(env: Surroundings['env']): string | undefined {
   const there = env['SKUPPER_OUTPUT_PATH'];
