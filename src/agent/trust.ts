@@ -262,8 +262,7 @@ function bundlesOfTokens({ Link }: SiteResources): ReadonlySet<string> {
 
 function wantedBundles(input: TrustInput): readonly WantedBundle[] {
   const { resources, site, reach } = input;
-  const wanted = planCertificates(resources, site, reach);
-  return resources.AccessGrant.length === 0 ? wanted : [...wanted, grantServerBundle(input)];
+  return planCertificates(resources, site, reach, resources.AccessGrant.length === 0 ? [] : [grantServerBundle(input)]);
 }
 
 function grantServerBundle({ resources, site, reach }: TrustInput): WantedBundle {

@@ -53,8 +53,16 @@ const APPLICATION_DAYS = 365;
 /** Key in `settings` of a Certificate: `link` or `application`. The default is `application`, unless an access presents the certificate. */
 export const PURPOSE = 'purpose';
 
-/** CAs come first, since they may sign the others. */
-export function planCertificates(resources: SiteResources, site: Site, reach: Reach): readonly WantedBundle[] {
+/**
+ * CAs come first, since they may sign the others.
+ * @param servers bundles of the site's other servers. A resource may name them too
+ */
+export function planCertificates(
+  resources: SiteResources,
+  site: Site,
+  reach: Reach,
+  servers: readonly WantedBundle[] = [],
+): readonly WantedBundle[] {
   const { accesses } = listAccesses(resources, site);
   const wanted = new Map(ofCertificates(resources, accesses).map((bundle) => [bundle.name, bundle]));
   const add = (bundle: WantedBundle): void => {
@@ -67,6 +75,8 @@ export function planCertificates(resources: SiteResources, site: Site, reach: Re
   const others = [...accesses.map(ofStaticLinks), ...ofTraffic(resources, reach)];
   // The bundle of a Link came with it, so its name is not free.
   for (const bundle of others) if (isResourceName(bundle.name) && !ofLinks.has(bundle.name)) add(bundle);
+  // Two plans for one name would replace each other's certificate in each reconcile.
+  servers.forEach(add);
   return [...wanted.values()].sort((one, other) => Number(other.order.signing) - Number(one.order.signing));
 }
 
