@@ -99,7 +99,7 @@ export class Trust implements AsyncDisposable {
   async step(input: TrustInput): Promise<TrustOutcome> {
     this.#latest = input;
     const { resources, site, now } = input;
-    this.#options.authorities.refresh(input.attached);
+    this.#options.authorities.refresh(possibleAuthorities(input));
     const wanted = wantedBundles(input);
     const restless = await this.#withdraw(input);
     const { certificates, problems, issued } = await this.#issue(input, wanted);
@@ -232,6 +232,12 @@ export class Trust implements AsyncDisposable {
 function bundlesInUse({ userBundles, attached }: TrustInput, issued: BundleSet | undefined): Pick<ReadonlyMap<string, TlsBundle>, 'get'> {
   const given = new Map([...attached.map((bundle) => [bundle.name, bundle] as const), ...userBundles.bundles]);
   return { get: (name) => given.get(name) ?? issued?.bundles.get(name) };
+}
+
+/** Another site writes the bundle of a Link, and its file may name it as it likes: it is never a CA of this site. */
+function possibleAuthorities({ attached, resources: { Link } }: TrustInput): readonly TlsBundle[] {
+  const ofLinks = new Set(Link.map(({ spec }) => spec.tlsCredentials));
+  return attached.filter(({ name }) => !ofLinks.has(name));
 }
 
 function isOfUser({ bundles, unreadable }: BundleSet, name: string): boolean {

@@ -311,6 +311,19 @@ test("a CA of the user takes the place of a created one, and of the site's own, 
   assert.equal(ca.match(/BEGIN CERTIFICATE/g)?.length, 2, "clients of the access's CA and of the site's");
 });
 
+test('the bundle of a Link is not a CA of this site, whatever its name', async (t) => {
+  const { site, pass, read } = await run(t);
+  site.put(aSite(), aRouterAccess('far', { tlsCredentials: 'far' }));
+  await pass();
+  const { serialNumber } = await read('far');
+  const { certificate, key, ca } = anAuthority('east');
+  const file = { cert: certificate.toString(), key: key.export({ type: 'pkcs8', format: 'pem' }).toString(), ca };
+  site.attached.set('skupper-site-ca', { name: 'skupper-site-ca', ...file });
+  site.put(aLink('east', { tlsCredentials: 'skupper-site-ca' }));
+  await pass();
+  assert.equal((await read('far')).serialNumber, serialNumber);
+});
+
 test('a bundle that may belong to an unreadable Certificate is not replaced', async (t) => {
   const platform = new MemoryPlatform();
   const { site, pass, read } = await run(t, platform);
