@@ -149,7 +149,7 @@ class Race {
 
   /** An attempt has connected. */
   connected(attempt: Attempt): void {
-    const { socket } = attempt;
+    const socket: AttemptSocket = attempt.socket;
     if (this.#over) {
       socket.destroy();
       return;
@@ -157,8 +157,10 @@ class Race {
     this.#remember(attempt);
     this.#running = this.#running.filter((one) => one !== attempt);
     this.cancel();
-    endAttempt(socket);
+    stopListening(socket);
     this.#done({ kind: 'connected', socket });
+    // Only now: if `done` throws, the attempt still has to end the socket, which may have no handler of errors.
+    socket[ATTEMPT] = undefined;
   }
 
   /** Attempts that started before the winner had at least 250 ms more than it. */
@@ -194,6 +196,10 @@ function winAttempt(this: AttemptSocket): void {
 /** Whatever follows on the socket is not the attempt's. */
 function endAttempt(socket: AttemptSocket): void {
   socket[ATTEMPT] = undefined;
+  stopListening(socket);
+}
+
+function stopListening(socket: AttemptSocket): void {
   socket.off('error', onAddressError);
   socket.off('connect', onAddressConnect);
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
-import { commonFailure, interleaved } from '../../../../src/router/local/connect.ts';
+import { commonFailure, connectAny, interleaved } from '../../../../src/router/local/connect.ts';
 
 const of = (...addresses: readonly string[]) => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 
@@ -47,4 +49,20 @@ describe('the failure of a server with several addresses', () => {
   it('of one address is its own', () => {
     assert.equal(commonFailure([noRoute]), noRoute.failure);
   });
+});
+
+it('ends the socket of a connection whose handler throws', async (t) => {
+  const server = createServer((socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  // `listen` with a port gives an address of IP.
+  const { port } = server.address() as AddressInfo;
+  const connected = Promise.withResolvers<Socket>();
+  connectAny({ host: '127.0.0.1', port }, (result) => {
+    if (result.kind === 'connected') connected.resolve(result.socket);
+    throw new Error('unexpected');
+  });
+  const socket = await connected.promise;
+  t.after(() => socket.destroy());
+  assert.ok(socket.destroyed);
 });
