@@ -131,9 +131,14 @@ SystemCallArchitectures=native
 `;
 }
 
-/** In arguments `$` begins a variable; in arguments and settings `%` begins a specifier. */
+/** In arguments `$` begins a variable; in arguments and settings `%` begins a specifier. A carriage return ends a line too. */
 function quoted(word: string, where: 'word' | 'setting'): string {
-  const escaped = word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n').replaceAll('%', '%%');
+  const escaped = word
+    .replaceAll('\\', '\\\\')
+    .replaceAll('"', '\\"')
+    .replaceAll('\n', '\\n')
+    .replaceAll('\r', '\\r')
+    .replaceAll('%', '%%');
   const text = where === 'word' ? escaped.replaceAll('$', '$$$$') : escaped;
   return /^[\w./=:@,+-]+$/.test(text) ? text : `"${text}"`;
 }

@@ -138,3 +138,9 @@ test('a unit has the command lines of its container, and that of a network follo
   ]);
   assert.deepEqual(unitsOf('west', units), ['earshot-west.service', 'earshot-west_app_net.service']);
 });
+
+test('a home with line ends adds no line to the unit', () => {
+  const text = containerUnitText({ ...base, home: '/srv/a\rExecStartPre=/b\nExecStartPre=/c' }, false);
+  assert.doesNotMatch(text, /\r|^ExecStartPre=\/[bc]/m);
+  assert.match(text, /"earshot\.directory=\/srv\/a\\rExecStartPre=\/b\\nExecStartPre=\/c\//);
+});
