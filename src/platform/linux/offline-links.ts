@@ -12,6 +12,8 @@ import { realDisk } from '../../files/disk.ts';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
 
 const MOST_BYTES = 1024 * 1024;
+/** A file name has at most 255 bytes. Of a longer one, the beginning stays and a hash follows. */
+const [MOST_CHARACTERS, HEAD] = [240, 200];
 
 /** Also used by commands. */
 export class OfflineLinkFiles implements OfflineLinks {
@@ -43,7 +45,8 @@ export class OfflineLinkFiles implements OfflineLinks {
   }
 
   #pathOf(name: string, host: string): string {
-    return join(this.#directory, `${name}-${fileWord(host)}.yaml`);
+    const file = `${name}-${fileWord(host)}`;
+    return join(this.#directory, `${file.length <= MOST_CHARACTERS ? file : `${file.slice(0, HEAD)}-${hashOf(file)}`}.yaml`);
   }
 }
 
@@ -67,5 +70,9 @@ function linkFile({ name, endpoints, bundle: { cert, key, ca } }: OfflineLink): 
 
 /** Returns a host as part of a file name, or a hash if it contains other characters. */
 function fileWord(host: string): string {
-  return /^[\w.:-]{1,200}$/.test(host) ? host : createHash('sha256').update(host).digest('hex').slice(0, 16);
+  return /^[\w.:-]{1,200}$/.test(host) ? host : hashOf(host);
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }

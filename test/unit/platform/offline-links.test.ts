@@ -47,6 +47,17 @@ test('a static link is a Secret and a Link that names it, in a file that only it
   ]);
 });
 
+test('a long name does not keep other links from being written', async (t) => {
+  const { files, list } = await aDirectory(t);
+  const long = { ...aLink('192.0.2.1'), name: `link-${'a'.repeat(250)}` };
+  await writeStaticLinks([long, { ...long, host: '192.0.2.2' }, aLink('192.0.2.1')], files);
+  const names = await list();
+  assert.equal(names.length, 3);
+  assert.ok(names.includes('link-far-192.0.2.1.yaml'));
+  await files.keepOnly([]);
+  assert.deepEqual(await list(), []);
+});
+
 test('files of hosts and accesses that are gone are removed; one whose port is closed stays as it is', async (t) => {
   const { directory, files, list } = await aDirectory(t);
   await writeFile(join(directory, 'link-old-192.0.2.1.yaml'), '');
