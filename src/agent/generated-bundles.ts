@@ -32,7 +32,11 @@ export class GeneratedBundleKeeper {
     const obsolete = names.difference(kept);
     if (obsolete.size === 0) return;
     // Such a name belongs to another kind of bundle by now.
-    const passedOn = new Set([...Link.flatMap(({ spec }) => spec.tlsCredentials ?? []), ...Certificate.map(nameOf)]);
+    const passedOn = new Set([
+      ...Link.flatMap(({ spec }) => spec.tlsCredentials ?? []),
+      ...Certificate.map(nameOf),
+      ...wanted.map(({ name }) => name),
+    ]);
     const removed = new Set<string>();
     for (const name of obsolete) {
       try {

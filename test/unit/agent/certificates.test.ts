@@ -244,7 +244,7 @@ test('bundles that resources name are issued, and removed once none names them; 
 });
 
 test('a Listener that names the bundle of the server for tokens shares its certificate, which is issued once', async (t) => {
-  const { platform, site, pass, read } = await run(t);
+  const { platform, site, pass, read, remove } = await run(t);
   const grant: SiteObject = { apiVersion: 'skupper.io/v2alpha1', kind: 'AccessGrant', metadata: { name: 'g' }, spec: {} };
   site.put(aSite(), aRouterAccess('far'), grant, aListener('web', { tlsCredentials: 'earshot-grant-server', host: 'web.example' }));
   await pass();
@@ -254,6 +254,11 @@ test('a Listener that names the bundle of the server for tokens shares its certi
   assert.equal(platform.count('writeBundle'), before);
   const certificate = await read('earshot-grant-server');
   assert.ok(certificate.checkHost('web.example') !== undefined && certificate.checkIP('127.0.0.1') !== undefined);
+  remove('Listener/web');
+  await pass();
+  await pass();
+  assert.equal(platform.count('writeBundle'), before + 1, 'it stays for the server, without the name');
+  assert.equal((await read('earshot-grant-server')).checkHost('web.example'), undefined);
 });
 
 test('a generated certificate follows the hosts of its resource, and is issued again before it ends', async (t) => {
