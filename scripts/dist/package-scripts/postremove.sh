@@ -4,7 +4,10 @@ set -e
 [ "${1:-}" = purge ] || exit 0
 for file in /etc/systemd/system/earshot-*.service; do
   [ -e "$file" ] || continue
-  if grep -q /usr/lib/earshot/ "$file"; then rm -f "$file"; fi
+  # Units of containers run no file of the package, but they serve the directory that is deleted here.
+  grep -q -e /usr/lib/earshot/ -e '--volume /var/lib/earshot/' "$file" || continue
+  if [ -d /run/systemd/system ]; then systemctl disable --now "$(basename "$file")" || true; fi
+  rm -f "$file"
 done
 rm -rf /var/lib/earshot
 if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'node:test';
@@ -7,6 +7,31 @@ import { chartArchive, chartArtifact } from '../../../scripts/dist/chart-archive
 import { manualPage } from '../../../scripts/dist/manual-page.ts';
 import { billOfMaterials } from '../../../scripts/dist/sbom.ts';
 import { run } from '../../harness/command.ts';
+
+const packageScript = (name: string): string => path.join(import.meta.dirname, '../../../scripts/dist/package-scripts', name);
+
+it('a purge of the package ends and removes the units whose data it deletes, also those of containers', async (t) => {
+  const root = await mkdtemp(path.join(tmpdir(), 'earshot-purge-'));
+  t.after(() => rm(root, { recursive: true, force: true }));
+  const units = path.join(root, 'etc/systemd/system');
+  for (const folder of [units, path.join(root, 'run/systemd/system'), path.join(root, 'bin')]) await mkdir(folder, { recursive: true });
+  const commands = {
+    'earshot-process.service': '/usr/lib/earshot/node /usr/lib/earshot/earshot.mjs run',
+    'earshot-container.service': '/usr/bin/podman run --volume /var/lib/earshot/namespaces/west:/var/lib/earshot/namespaces/west:z i',
+    'earshot-other.service': '/usr/bin/podman run --volume /srv/namespaces/west:/var/lib/earshot/namespaces/west:z i',
+  };
+  for (const [name, command] of Object.entries(commands)) await writeFile(path.join(units, name), `ExecStart=${command}\n`);
+  const calls = path.join(root, 'calls');
+  await writeFile(path.join(root, 'bin/systemctl'), `#!/bin/sh\necho "$*" >> ${calls}\n`);
+  await chmod(path.join(root, 'bin/systemctl'), 0o755);
+  const script = (await readFile(packageScript('postremove.sh'), 'utf8'))
+    .replaceAll(/(?<= )\/(?=(?:etc|run)\/)/g, `${root}/`)
+    .replace('rm -rf /', `rm -rf ${root}/`);
+  assert.doesNotMatch(script, /\brm\b.* \/(?:var|etc)\b/, 'nothing of this machine is removed');
+  await run('sh', ['-c', `PATH=${root}/bin:$PATH; set -- purge\n${script}`]);
+  assert.deepEqual(await readdir(units), ['earshot-other.service']);
+  assert.match(await readFile(calls, 'utf8'), /^disable --now earshot-container\.service$/m);
+});
 
 describe('the files of a release', () => {
   it('have a chart as an OCI artifact with the media types of Helm', async () => {
