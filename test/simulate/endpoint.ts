@@ -211,10 +211,12 @@ export class Endpoint {
     }
   }
 
+  /** Not lost while the path is held: TCP sends unacknowledged bytes again, and each time they are answered. */
   #answerRst(): void {
+    if (this.#flying.some(({ what }) => what === 'rst')) return;
     this.#flying = [];
     this.#bytesFlying = 0;
-    if (!this.#path.isHeldFor(this.peer.machine, this.peer)) this.#send('rst', 0);
+    this.#send('rst', 0);
   }
 
   /** The peer may write again. */

@@ -78,6 +78,8 @@ const overlaps = (one: Listener, other: Listener): boolean => one.host === undef
 
 /** Milliseconds between two tries to reach somebody who does not answer, and until that is given up (tcp_syn_retries). */
 const KNOCK = 1_000;
+/** Delays of a slow path: there and back, with the jitter of both. */
+const LONGEST_ROUND_TRIP = 2.2;
 const MOST_KNOCKS = 6;
 
 export class Network {
@@ -103,6 +105,11 @@ export class Network {
 
   trace(where: string, what: Uint8Array | string): void {
     this.#trace(where, what);
+  }
+
+  /** @returns milliseconds that a connection takes for so many bytes over a slow path: what it holds, in each round trip */
+  timeFor(bytes: number): number {
+    return (bytes / this.#capacity) * LONGEST_ROUND_TRIP * (this.#slow ?? 0);
   }
 
   add(name: string, host: string): Machine {

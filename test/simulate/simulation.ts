@@ -27,7 +27,7 @@ import { drawPlan, type WorldPlan } from './plan.ts';
 import { Random } from './random.ts';
 import { overdueRenewals, revokedCertificates, unansweredQuestions, watchRenewals } from './renewals.ts';
 import type { Site } from './site.ts';
-import type { Talker } from './traffic.ts';
+import type { Part, Talker } from './traffic.ts';
 import { World } from './world.ts';
 
 export interface Outcome {
@@ -200,10 +200,28 @@ const LONGEST_PATIENCE = 40_000;
 /** Where a link takes eight round trips of 3 s to come up, and is given up after 30 s: to find that, and another way. */
 const SLOW_PATIENCE = 90_000;
 
-function patienceFor(world: World, invariant: Invariant): number {
+/** All connections may share one of a link, and a small buffer of the kernel makes that slow. */
+function slowPatience(world: World): number {
+  return SLOW_PATIENCE + world.network.timeFor(unreceived(world));
+}
+
+/** Bytes that are still to be sent or received. */
+function unreceived(world: World): number {
+  let bytes = 0;
+  for (const { talk, client, server } of world.conversations.values()) {
+    if (client === undefined || client.gone || server?.gone === true) continue;
+    const sends = (one: Part, other: Part): number => (one.sends !== 'echo' ? one.sends : other.sends === 'echo' ? 0 : other.sends);
+    bytes += Math.max(0, sends(talk.client, talk.server) - (server?.received ?? 0));
+    bytes += Math.max(0, sends(talk.server, talk.client) - client.received);
+  }
+  return bytes;
+}
+
+/** @param slow patience with a world whose paths are slow */
+function patienceFor(world: World, invariant: Invariant, slow: number): number {
   // A link that can be renewed no more may just have been.
   const renewed = invariant === endingCertificates ? (world.plan.renewal?.lifetime ?? 0) * 1_000 : 0;
-  if (world.plan.slowPaths !== undefined) return SLOW_PATIENCE;
+  if (world.plan.slowPaths !== undefined) return slow;
   const patience = world.hasLiar ? LONGEST_PATIENCE : renewed + (PATIENCE.get(invariant) ?? LONGEST_PATIENCE);
   return world.hasHurried ? Math.max(patience, PATIENCE_WITH_CLOCKS) : patience;
 }
@@ -214,7 +232,8 @@ async function settled(world: World, invariants: readonly Invariant[]): Promise<
   /** When it held last: now and then somebody comes and is refused. */
   const held = new Map<Invariant, number>();
   let left = LOOKS;
-  const longest = world.plan.slowPaths === undefined ? LONGEST_PATIENCE : SLOW_PATIENCE;
+  const slow = slowPatience(world);
+  const longest = world.plan.slowPaths === undefined ? LONGEST_PATIENCE : slow;
   for (;;) {
     await world.loop.run(world.loop.now + LOOK, () => world.loop.thrown.length > 0);
     const lost = broken(world);
@@ -225,7 +244,7 @@ async function settled(world: World, invariants: readonly Invariant[]): Promise<
     left = wrong.length === 0 ? left - 1 : LOOKS;
     if (left === 0) return [];
     const isLate = (invariant: Invariant): boolean =>
-      now - (held.get(invariant) ?? start) >= patienceFor(world, invariant) || now - start >= longest;
+      now - (held.get(invariant) ?? start) >= patienceFor(world, invariant, slow) || now - start >= longest;
     const late = wrong.flatMap(({ invariant, what }) => (isLate(invariant) ? what : []));
     if (late.length > 0) return late;
   }
