@@ -133,7 +133,7 @@ describe('tokens', { concurrency: 3 }, () => {
       'cut-code': [{ ...good, code: good.code.slice(0, -3) }, /the code does not match grant good: the token was edited/],
       'cut-authority': [{ ...good, ca: good.ca.slice(0, 120) }, /is not a valid token: .*Copy the complete token again/],
       'other-grant': [{ ...good, url: good.url.replace('/good', '/gone') }, /grant gone does not exist: it was deleted/],
-      'other-port': [{ ...good, url: good.url.replace(/:\d+\//, ':9/') }, /cannot be reached: the connection was refused.*tried again/],
+      'other-port': [{ ...good, url: good.url.replace(/:\d+\//, ':9/') }, /is unreachable: connection refused.*retried/],
       'no-url': [{ ...good, url: 'east' }, /spec\.url must be a URL/],
     };
     for (const [name, [token]] of Object.entries(table)) await other.apply(manifest('AccessToken', name, { ...token }));

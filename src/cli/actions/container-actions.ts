@@ -15,7 +15,7 @@ import { openStores } from '../../platform/linux/stores.ts';
 import { writtenResources } from '../../platform/linux/written-resources.ts';
 import { networkAliases, siteNetworks } from '../../site/networks.ts';
 import { isRecord } from '../../text/is-record.ts';
-import { printable } from '../../text/printable.ts';
+import { printable, quoted } from '../../text/printable.ts';
 import { DirectoryBundles } from '../../trust/disk/bundles.ts';
 import { VERSION } from '../../version.ts';
 import { CliError } from '../errors.ts';
@@ -66,6 +66,8 @@ export async function plannedContainers(
   // The option -v separates its parts by colons, and neither engine can quote them.
   if (home.includes(':'))
     throw new CliError('failed', `Containers cannot use ${printable(home)}: its path has a colon. Set EARSHOT_HOME to another directory.`);
+  if (image?.startsWith('-') === true)
+    throw new CliError('usage', `The image ${quoted(image)} is not a valid name: it begins with a hyphen. Give another with --image.`);
   const program = machine?.program ?? (await findProgram(engine));
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   const isRootless = engine === 'podman' ? uid !== 0 : machine === undefined && (await isDockerRootless(program));

@@ -7,6 +7,8 @@ import type { TlsBundle } from '../../router/contract.ts';
 import { kindNotOnPlatform, supportsKind, type Platform } from '../../site/capabilities.ts';
 import type { SiteObject } from '../../site/resources.ts';
 import { linux } from './machine.ts';
+import { SITE_SERVER_BUNDLE } from '../../site/plan/access.ts';
+import { SERVICE_ISSUER, SITE_ISSUERS } from '../../site/plan/certificates.ts';
 import { isSecret, readSecret, type NamedProxy } from './secret.ts';
 import { YamlGuard, type YamlTrouble } from '../../text/yaml-guard.ts';
 import { isRecord } from '../../text/is-record.ts';
@@ -168,6 +170,10 @@ function readValue(value: unknown, root: string, document: Document.Parsed, sour
     const secret = readSecret(value);
     if ('field' in secret)
       return { line, problems: [{ file, line, field: secret.field, severity: 'error', message: `${secret.message}.` }] };
+    if ('bundle' in secret && isOwnBundle(secret.bundle.name) && !platform.capabilities.has('services')) {
+      const message = `a Secret ${quoted(secret.bundle.name)} is ignored: the site's own certificates have this name. Put yours into input/issuers, or input/certs.`;
+      return { line, problems: [{ file, ...at('metadata.name'), field: 'metadata.name', severity: 'warning', message }] };
+    }
     return { line, ...secret, problems: [] };
   }
   if (isForeign(value) && !platform.capabilities.has('services')) {
@@ -193,6 +199,11 @@ function readValue(value: unknown, root: string, document: Document.Parsed, sour
 }
 
 /** Whether it is an object of another API, such as a ConfigMap. Skupper keeps some beside its resources. */
+/** Another site writes the file of a Link. A Secret in it must not decide which certificates this site trusts. */
+function isOwnBundle(name: string): boolean {
+  return name === SITE_SERVER_BUNDLE || name === SERVICE_ISSUER || SITE_ISSUERS.has(name);
+}
+
 function isForeign(value: unknown): value is { readonly apiVersion: string; readonly kind: string } {
   if (!isRecord(value) || isList(value) || value['kind'] === 'List') return false;
   const { apiVersion, kind, metadata } = value;

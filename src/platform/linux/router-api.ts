@@ -7,8 +7,8 @@ import { serveRouterApi } from '../../agent/api/serve.ts';
 import { hasCode } from '../../files/errno.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import { routerFiles, type NamespaceLayout, type RunningRouter } from './layout.ts';
-import { LONGEST_SOCKET_PATH } from './routers.ts';
-import { pidHere } from './running-process.ts';
+import { LONGEST_SOCKET_PATH, lockOf } from './routers.ts';
+import { hasOpen, pidHere } from './running-process.ts';
 
 /** A failure to open the socket does not affect the router. */
 export async function serveApi(
@@ -35,7 +35,9 @@ export async function tellRouter(layout: NamespaceLayout, running: RunningRouter
   } catch (error) {
     // An earlier version has no socket. A path may be too long for a socket.
     const pid = pidHere(running);
-    if (pid === undefined || !hasCode(error, 'ENOENT', 'EINVAL')) throw error;
+    // Its container may write any PID into the state file.
+    const isRouter = pid !== undefined && hasOpen(pid, lockOf(layout, running.router));
+    if (!isRouter || !hasCode(error, 'ENOENT', 'EINVAL')) throw error;
     process.kill(pid, what === 'stop' ? 'SIGTERM' : 'SIGHUP');
   }
 }

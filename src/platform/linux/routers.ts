@@ -131,7 +131,8 @@ async function announced(layout: NamespaceLayout): Promise<readonly RunningRoute
   return states.filter((state) => state !== undefined);
 }
 
-function lockOf({ runtime }: NamespaceLayout, router: string): string {
+/** File that the router's process keeps open and locked. */
+export function lockOf({ runtime }: NamespaceLayout, router: string): string {
   return join(runtime.run, `.router-${router}.lock`);
 }
 

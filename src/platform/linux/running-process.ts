@@ -1,5 +1,5 @@
 /** Names the process of a running router for users of this machine, which may see it under another PID than the process itself. */
-import { readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync, statSync } from 'node:fs';
 import { printable } from '../../text/printable.ts';
 import type { RunningRouter } from './layout.ts';
 
@@ -22,6 +22,19 @@ export function ownProcess(): Pick<RunningRouter, 'pid' | 'pidNamespace' | 'cont
 /** PID of the router's process here; undefined if it runs in another PID namespace, where its PID means another process. */
 export function pidHere({ pid, pidNamespace }: RunningRouter, own: string | undefined = ownPidNamespace()): number | undefined {
   return pidNamespace === undefined || own === undefined || pidNamespace === own ? pid : undefined;
+}
+
+/** Whether a process of this machine has a file open (proc_pid_fd(5)). */
+export function hasOpen(pid: number, file: string): boolean {
+  try {
+    const { dev, ino } = statSync(file);
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => {
+      const open = statSync(`/proc/${pid}/fd/${fd}`, { throwIfNoEntry: false });
+      return open?.dev === dev && open.ino === ino;
+    });
+  } catch {
+    return false;
+  }
 }
 
 /** `process 4711`, or `container west-skupper-router`. */

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, stat } from 'node:fs/promises';
+import { access, mkdir, open, stat } from 'node:fs/promises';
 import { test } from 'node:test';
 import { routerFiles } from '../../../src/platform/linux/layout.ts';
 import { askRouter, tellRouter } from '../../../src/platform/linux/router-api.ts';
-import { runningRouters } from '../../../src/platform/linux/routers.ts';
+import { lockOf, runningRouters } from '../../../src/platform/linux/routers.ts';
 import { RunningSite } from './running-site.ts';
 
 test("a router that runs answers on a socket that is its user's alone, and ends in order when it is told to", async () => {
@@ -32,10 +32,26 @@ test("a router that runs answers on a socket that is its user's alone, and ends 
 
 test('a router that has no such socket is told by a signal', async () => {
   await using site = await RunningSite.make();
-  const older = spawn('sleep', ['60'], { stdio: 'ignore' });
+  await mkdir(site.layout.runtime.run, { recursive: true });
+  const lock = await open(lockOf(site.layout, 'router'), 'w');
+  const older = spawn('sleep', ['60'], { stdio: ['ignore', 'ignore', 'ignore', lock.fd] });
+  await lock.close();
   const { pid } = older;
   assert.ok(pid !== undefined);
   await tellRouter(site.layout, { pid, router: 'router', httpPort: 1, startedAt: '', version: '0' }, 'stop');
   const [, signal] = (await once(older, 'exit')) as readonly unknown[];
   assert.equal(signal, 'SIGTERM');
+});
+
+test('a process that does not hold the lock of the router gets no signal, whatever the state file says', async () => {
+  await using site = await RunningSite.make();
+  const other = spawn('sleep', ['60'], { stdio: 'ignore' });
+  const { pid } = other;
+  assert.ok(pid !== undefined);
+  const running = { pid, router: 'router', httpPort: 1, startedAt: '', version: '0' };
+  await assert.rejects(tellRouter(site.layout, running, 'reload'), { code: 'ENOENT' });
+  await assert.rejects(tellRouter(site.layout, running, 'stop'), { code: 'ENOENT' });
+  assert.equal(other.exitCode ?? other.signalCode, null);
+  other.kill();
+  await once(other, 'exit');
 });

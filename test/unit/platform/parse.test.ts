@@ -78,6 +78,23 @@ test('a Secret is a TLS bundle, as links for other sites hold them', async () =>
   );
 });
 
+test("a Secret does not take the place of the site's own certificates, since the file of a link comes from another site", async () => {
+  for (const name of ['earshot-site-server', 'skupper-site-ca', 'earshot-site-ca', 'skupper-service-ca']) {
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { 'tls.crt': 'CERT', 'tls.key': 'KEY' } };
+    const { bundles, problems } = await parse(JSON.stringify(secret));
+    assert.deepEqual(bundles, [], name);
+    assert.deepEqual(
+      problems.map(({ field, severity, message }) => [
+        field,
+        severity,
+        /is ignored: the site's own certificates have this name/.test(message),
+      ]),
+      [['metadata.name', 'warning', true]],
+      name,
+    );
+  }
+});
+
 test('a Secret of type basic-auth with host and port is the proxy of links', async () => {
   const read = async (stringData: Record<string, string>, type = 'kubernetes.io/basic-auth') => {
     const secret = { apiVersion: 'v1', kind: 'Secret', type, metadata: { name: 'proxy' }, stringData };
