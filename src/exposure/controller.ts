@@ -1,7 +1,7 @@
 /** The exposure controller: its work queues and their reconcilers. */
 import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { Controller } from '../kube/controller/leadership.ts';
-import { WorkQueue } from '../work/queue.ts';
+import { WorkQueue, type WorkQueueOptions } from '../work/queue.ts';
 import type { Reconcile } from '../work/reconcile.ts';
 import { askedToWait } from '../kube/errors.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -38,6 +38,11 @@ export interface ControllerOptions {
 const BACKOFF = { first: 100, max: 60_000 };
 
 /**
+ * Listeners of one namespace that are reconciled at the same time. More of them would keep the API server busy while another namespace waits.
+ */
+const MOST_OF_NAMESPACE = 4;
+
+/**
  * Starts once every cache is synced: a decision based on partial data could remove an address. Rejects if a cache is stopped
  * earlier.
  */
@@ -45,13 +50,14 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const { caches, client, events, log, provision } = options;
   await Promise.all(Object.values({ ...caches, ...provision }).map((cache) => cache.synced));
 
-  const queue = (name: string, reconcile: Reconcile, groupOf: (key: string) => string = namespaceOf): WorkQueue =>
+  const queue = (name: string, reconcile: Reconcile, groups: Pick<WorkQueueOptions, 'groupOf' | 'mostOfGroup'> = {}): WorkQueue =>
     new WorkQueue({
       name,
       log,
       reconcile,
       concurrency: options.concurrency,
-      groupOf,
+      groupOf: namespaceOf,
+      ...groups,
       backoff: BACKOFF,
       askedToWait: (error) => (error instanceof RepairDelayed ? error.delay : askedToWait(error)),
       onResult: resultsOf(name),
@@ -71,15 +77,15 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const claims =
     provision === undefined ? undefined : new ClaimReconciler({ client: damped, caches: { ...caches, ...provision }, events, clock });
   const queues = {
-    listeners: queue('listeners', (key, signal) => listeners.reconcile(key, signal)),
+    listeners: queue('listeners', (key, signal) => listeners.reconcile(key, signal), { mostOfGroup: MOST_OF_NAMESPACE }),
     mounts: queue('mounts', (key, signal) => mounts.reconcile(key, signal)),
     'ending-pods': queue('ending-pods', createEndingPodsReconciler({ client, caches, events })),
     'pod-labels': queue('pod-labels', createPodLabelsReconciler({ client: damped, caches })),
-    'lost-nodes': queue('lost-nodes', createNodeLossReconciler({ client: damped, caches, events }), namespaceOfVolume),
+    'lost-nodes': queue('lost-nodes', createNodeLossReconciler({ client: damped, caches, events }), { groupOf: namespaceOfVolume }),
     ...(claims === undefined ? {} : { claims: queue('claims', (key, signal) => claims.reconcile(key, signal)) }),
     ...(claims === undefined
       ? {}
-      : { released: queue('released', createReclaimReconciler({ client: damped, caches }), namespaceOfVolume) }),
+      : { released: queue('released', createReclaimReconciler({ client: damped, caches }), { groupOf: namespaceOfVolume }) }),
   };
   const stopWatching = watchHandlers(caches, provision, {
     listener: (key) => queues.listeners.add(key),

@@ -16,6 +16,8 @@ export interface WorkQueueOptions {
   readonly concurrency: number;
   /** Group of a key, such as its namespace. Groups are served round-robin, so many keys of one delay no other. */
   readonly groupOf?: (key: string) => string;
+  /** Maximum number of keys of one group that run concurrently, so that one group does not keep a shared server busy. */
+  readonly mostOfGroup?: number;
   /** Backoff of a key whose reconcile rejects, or a function that returns it for an error. */
   readonly backoff?: Backoff | ((error: unknown) => Backoff);
   /** Random number in [0, 1) for the jitter of the backoff. */
@@ -40,10 +42,13 @@ const ABORT_GRACE = 1_000;
 export class WorkQueue implements AsyncDisposable {
   readonly #options: WorkQueueOptions;
   readonly #waiting = new Set<string>();
-  /** Waiting keys by group. No list is empty, and each group is in `#groups` once. */
+  /** Waiting keys by group. No list is empty. */
   readonly #order = new Map<string, Fifo<string>>();
+  /** Each group with waiting keys that may start one, once. */
   readonly #groups = new Fifo<string>();
-  readonly #running = new Map<string, { again: boolean; readonly ended: Promise<void> }>();
+  readonly #running = new Map<string, { again: boolean; readonly group: string; readonly ended: Promise<void> }>();
+  /** Number of running keys by group; absent if none. */
+  readonly #runningOf = new Map<string, number>();
   /** Keys delayed by `addAfter`. */
   readonly #later = new Map<string, Delayed>();
   /** Keys delayed by the result of their last run; cancelled when the key runs again. */
@@ -127,7 +132,11 @@ export class WorkQueue implements AsyncDisposable {
     if (this.#stopped || this.#running.size >= this.#options.concurrency) return;
     const pump = (): void => {
       this.#pump = undefined;
-      while (this.#waiting.size > 0 && this.#running.size < this.#options.concurrency) this.#start(this.#next());
+      while (this.#running.size < this.#options.concurrency) {
+        const group = this.#groups.shift();
+        if (group === undefined) return;
+        this.#startOf(group);
+      }
     };
     this.#pump ??= setImmediate(bounded('pass/queue-pump', pump, pump));
   }
@@ -135,34 +144,50 @@ export class WorkQueue implements AsyncDisposable {
   #enqueue(key: string): void {
     const group = this.#options.groupOf?.(key) ?? '';
     const keys = this.#order.get(group) ?? new Fifo();
-    if (keys.size === 0) this.#groups.push(group);
     this.#order.set(group, keys);
     keys.push(key);
+    if (keys.size === 1 && this.#mayStart(group)) this.#groups.push(group);
   }
 
-  #next(): string {
-    const group = this.#groups.shift() ?? '';
+  #mayStart(group: string): boolean {
+    return (this.#runningOf.get(group) ?? 0) < (this.#options.mostOfGroup ?? Infinity);
+  }
+
+  #startOf(group: string): void {
     const keys = this.#order.get(group);
     const key = keys?.shift();
     if (keys === undefined || key === undefined) throw new RangeError('The queue holds no key.');
-    if (keys.size > 0) this.#groups.push(group);
-    else this.#order.delete(group);
+    this.#runningOf.set(group, (this.#runningOf.get(group) ?? 0) + 1);
+    if (keys.size === 0) this.#order.delete(group);
+    else if (this.#mayStart(group)) this.#groups.push(group);
     this.#waiting.delete(key);
-    return key;
+    this.#start(key, group);
   }
 
-  #start(key: string): void {
+  #ended(key: string): void {
+    const group = this.#running.get(key)?.group;
+    this.#running.delete(key);
+    if (group === undefined) return;
+    const couldStart = this.#mayStart(group);
+    const left = (this.#runningOf.get(group) ?? 0) - 1;
+    if (left > 0) this.#runningOf.set(group, left);
+    else this.#runningOf.delete(group);
+    if (!couldStart && this.#order.has(group)) this.#groups.push(group);
+  }
+
+  #start(key: string, group: string): void {
     this.#cancel(this.#retries, key);
     const { promise: ended, resolve } = Promise.withResolvers<void>();
-    this.#running.set(key, { again: false, ended });
+    this.#running.set(key, { again: false, group, ended });
     const run = async (): Promise<void> => {
       await this.#run(key);
       resolve();
     };
     detached('pass/queue-run', run, () => {
-      this.#running.delete(key);
+      this.#ended(key);
       resolve();
       this.addAfter(key, BACKOFF.first);
+      this.#schedule();
     });
   }
 
@@ -173,7 +198,7 @@ export class WorkQueue implements AsyncDisposable {
     const result = await this.#reconcile(key);
     logEnd?.(result);
     const again = this.#running.get(key)?.again === true;
-    this.#running.delete(key);
+    this.#ended(key);
     if (result.retryAfter !== undefined) this.#delay(this.#retries, key, result.retryAfter);
     if (again) this.add(key);
     this.#schedule();

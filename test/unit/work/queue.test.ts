@@ -77,6 +77,24 @@ describe('a work queue', () => {
     assert.deepEqual(held.keys, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
   });
 
+  it('runs no more keys of a group at once than it may, and goes on with others meanwhile', async () => {
+    const held = new Held({ concurrency: 4, groupOf: (key) => key.slice(0, 1), mostOfGroup: 2 });
+    for (const key of ['a1', 'a2', 'a3', 'a4', 'b1']) held.queue.add(key);
+    await held.run(2);
+    assert.deepEqual([held.keys, held.queue.running, held.queue.depth], [['a1', 'b1', 'a2'], 3, 2]);
+    (await held.run(1)).end();
+    held.queue.add('b2');
+    await held.run(3);
+    assert.deepEqual(held.keys, ['a1', 'b1', 'a2', 'b2']);
+    (await held.run(0)).end();
+    await held.run(4);
+    assert.deepEqual(held.keys, ['a1', 'b1', 'a2', 'b2', 'a3']);
+    for (const run of [2, 3, 4]) (await held.run(run)).end();
+    (await held.run(5)).end();
+    await held.idle();
+    assert.deepEqual(held.keys, ['a1', 'b1', 'a2', 'b2', 'a3', 'a4']);
+  });
+
   it('runs keys in their order, no more at once than it may', async () => {
     const held = new Held();
     for (const key of ['a', 'b', 'c', 'd']) held.queue.add(key);
