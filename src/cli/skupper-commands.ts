@@ -81,7 +81,10 @@ export const skupperCommands: Readonly<Record<string, SkupperCommand>> = {
       },
     },
   },
-  'system uninstall': { answer: differs('ends one namespace'), options: { '-f, --force': same } },
+  'system uninstall': {
+    answer: differs('ends one namespace and keeps its files; `--purge` deletes them'),
+    options: { '-f, --force': same },
+  },
   'system start': {
     answer: differs('needs the unit that `system install` writes; with `--platform podman` or `docker` it installs the site if necessary'),
   },
