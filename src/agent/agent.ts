@@ -236,11 +236,11 @@ export class Agent implements AsyncDisposable {
     return this.#planner.plan({ snapshot, issued, siteAuthority, platform, reach, bundleLocation }, now);
   }
 
-  async #siteAuthority({ resources }: Snapshot): Promise<string | undefined> {
-    const site = this.#planner.siteOf(resources);
+  async #siteAuthority(snapshot: Snapshot): Promise<string | undefined> {
+    const site = this.#planner.siteOf(snapshot.resources);
     if (site === undefined) return undefined;
     try {
-      return await this.#signing.siteAuthority(site, this.#leads);
+      return await this.#signing.siteAuthority(site, this.#leads, snapshot);
     } catch (error) {
       this.#sayOnce('authority', error, `the site's certificate authority cannot be used: ${messageOf(error)}`);
       return undefined;

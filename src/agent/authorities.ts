@@ -9,7 +9,7 @@ import { authorityOf, readAuthority, siteAuthority } from '../trust/authority.ts
 import { isResourceName } from '../text/names.ts';
 import { quoted } from '../text/printable.ts';
 import type { BundleSet } from '../trust/stores.ts';
-import type { Stores } from './ports.ts';
+import type { Snapshot, Stores } from './ports.ts';
 
 type AuthorityStores = Pick<Stores, 'siteAuthority' | 'userIssuers' | 'createdIssuers' | 'bundles' | 'anchor'>;
 
@@ -202,4 +202,10 @@ function isAuthority({ cert }: TlsBundle): boolean {
   } catch {
     return false;
   }
+}
+
+/** Another site writes the bundle of a Link, and its file may name it as it likes: it is never a CA of this site. */
+export function possibleAuthorities({ attached, resources: { Link } }: Pick<Snapshot, 'attached' | 'resources'>): readonly TlsBundle[] {
+  const ofLinks = new Set(Link.map(({ spec }) => spec.tlsCredentials));
+  return attached.filter(({ name }) => !ofLinks.has(name));
 }

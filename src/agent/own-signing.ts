@@ -7,8 +7,8 @@ import { problemOf } from '../errors/problem.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { keyOf } from '../site/resources.ts';
 import type { AnchoredLedger } from '../trust/stores.ts';
-import { Authorities } from './authorities.ts';
-import type { Identity, Signing } from './ports.ts';
+import { Authorities, possibleAuthorities } from './authorities.ts';
+import type { Identity, Signing, Snapshot } from './ports.ts';
 import { readSettings } from './settings.ts';
 import type { SiteSigning } from './signing.ts';
 import { Trust, type TrustInput, type TrustOptions, type TrustOutcome } from './trust.ts';
@@ -34,7 +34,9 @@ export class OwnSigning implements SiteSigning {
     return revocationsOf(await (await this.#records()).revoked());
   }
 
-  async siteAuthority(site: Site, leads: boolean): Promise<string | undefined> {
+  async siteAuthority(site: Site, leads: boolean, snapshot: Pick<Snapshot, 'attached' | 'resources'>): Promise<string | undefined> {
+    // `step` does it for the leader.
+    if (!leads) this.#authorities.refresh(possibleAuthorities(snapshot));
     return (await this.#authorities.default(site, leads))?.ca;
   }
 

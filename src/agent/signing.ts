@@ -2,12 +2,12 @@
 import type { Site } from '../api/skupper/index.ts';
 import type { LinkConfig, Revocations, Router, RouterHooks } from '../router/contract.ts';
 import type { TrustInput, TrustOutcome } from './trust.ts';
-import type { Identity } from './ports.ts';
+import type { Identity, Snapshot } from './ports.ts';
 
 export interface SiteSigning {
   revocations(): Promise<Revocations>;
   /** PEM certificate that verifies the site's own CA; undefined if it does not exist. */
-  siteAuthority(site: Site, leads: boolean): Promise<string | undefined>;
+  siteAuthority(site: Site, leads: boolean, snapshot: Pick<Snapshot, 'attached' | 'resources'>): Promise<string | undefined>;
   /** For the leader only, while there is a Site. */
   step(input: TrustInput, identity: Identity): Promise<TrustOutcome>;
   /** Does work that depends on the router's state: links for other sites, and renewals. */

@@ -14,7 +14,7 @@ import { messageOf, type Logger } from '../telemetry/log.ts';
 import { revocationsOf } from '../trust/revocation.ts';
 import type { BundleSet, Ledger } from '../trust/stores.ts';
 import type { LinkOffer } from '../trust/tokens/contract.ts';
-import { defaultIssuerOf, type Authorities } from './authorities.ts';
+import { defaultIssuerOf, possibleAuthorities, type Authorities } from './authorities.ts';
 import { Certificates } from './certificates.ts';
 import { GeneratedBundleKeeper } from './generated-bundles.ts';
 import { GRANT_SERVER_BUNDLE, Grants, type GrantSettings } from './grants.ts';
@@ -232,12 +232,6 @@ export class Trust implements AsyncDisposable {
 function bundlesInUse({ userBundles, attached }: TrustInput, issued: BundleSet | undefined): Pick<ReadonlyMap<string, TlsBundle>, 'get'> {
   const given = new Map([...attached.map((bundle) => [bundle.name, bundle] as const), ...userBundles.bundles]);
   return { get: (name) => given.get(name) ?? issued?.bundles.get(name) };
-}
-
-/** Another site writes the bundle of a Link, and its file may name it as it likes: it is never a CA of this site. */
-function possibleAuthorities({ attached, resources: { Link } }: TrustInput): readonly TlsBundle[] {
-  const ofLinks = new Set(Link.map(({ spec }) => spec.tlsCredentials));
-  return attached.filter(({ name }) => !ofLinks.has(name));
 }
 
 function isOfUser({ bundles, unreadable }: BundleSet, name: string): boolean {

@@ -316,6 +316,21 @@ test("a CA of the user takes the place of a created one, and of the site's own, 
   assert.equal(ca.match(/BEGIN CERTIFICATE/g)?.length, 2, "clients of the access's CA and of the site's");
 });
 
+test('a router that does not lead trusts the CA that a Secret holds, as the leader does', async (t) => {
+  const leader = await run(t);
+  const { site } = leader;
+  const { certificate, key, ca } = anAuthority('corp');
+  const file = { cert: certificate.toString(), key: key.export({ type: 'pkcs8', format: 'pem' }).toString(), ca };
+  site.attached.set('corp', { name: 'corp', ...file });
+  site.put(aSite({ linkAccess: 'default', defaultIssuer: 'corp' }));
+  await leader.pass();
+  const follower = await run(t, new MemoryPlatform(site, 'second'));
+  await follower.pass();
+  const trusted = ({ router }: typeof leader): string | undefined => router.config.accesses[0]?.tls.ca;
+  assert.ok(trusted(leader)?.includes(ca.trim()));
+  assert.equal(trusted(follower), trusted(leader));
+});
+
 test('the bundle of a Link is not a CA of this site, whatever its name', async (t) => {
   const { site, pass, read } = await run(t);
   site.put(aSite(), aRouterAccess('far', { tlsCredentials: 'far' }));
