@@ -52,6 +52,7 @@ const ALONE: ReadonlySet<string> = new Set([
   'router/edge-access',
   'router/fair-memory',
   'router/fault-injection',
+  'router/local/stalled-sockets',
   'router/renegotiation',
   'runner/tier',
 ]);
