@@ -1,4 +1,4 @@
-/** CycloneDX 1.6 (https://cyclonedx.org/docs/1.6/json/): what is in a file of the release. */
+/** CycloneDX 1.6 (https://cyclonedx.org/docs/1.6/json/): contents of a file of the release. */
 import type { BundledPackage } from '../bundle.ts';
 
 export interface Contents {

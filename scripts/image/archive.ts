@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { tarOf, type TarEntry } from './tar.ts';
 
-/** What a container of the image runs, and as whom. */
+/** Program, user and environment of a container of the image. */
 export interface ImageConfig {
   readonly architecture: 'amd64' | 'arm64';
   readonly entrypoint: readonly string[];
@@ -13,7 +13,7 @@ export interface ImageConfig {
 
 export interface ImageArchive {
   readonly bytes: Buffer;
-  /** `sha256:…` of the manifest: what a registry would call the image. */
+  /** `sha256:…` of the manifest, by which a registry names the image. */
   readonly digest: string;
 }
 

@@ -70,7 +70,7 @@ export function imageConfig(entrypoint: readonly string[]): ImageConfig {
 function thisArchitecture(): 'x64' | 'arm64' {
   const { arch } = process;
   if (arch === 'x64' || arch === 'arm64') return arch;
-  throw new Error(`there is no image for ${arch}; build it on x64 or arm64`);
+  throw new Error(`the image is not built for ${arch}: build it on x64 or arm64`);
 }
 
 /** The status file of a Debian package, which `programFiles` adds. */

@@ -8,7 +8,7 @@ import type { GeneratedBundles } from './ports.ts';
  * Removes bundles that the site has issued because a resource named them, once no resource does or the user has given its own. Their names
  * are stored before the bundles are, so that no other bundle is ever removed.
  */
-export class GeneratedBundleKeeper {
+export class GeneratedBundleReconciler {
   readonly #store: GeneratedBundles;
   readonly #log: Logger;
   #names: ReadonlySet<string> | undefined;
@@ -40,9 +40,11 @@ export class GeneratedBundleKeeper {
     const removed = new Set<string>();
     for (const name of obsolete) {
       try {
-        if (!passedOn.has(name)) await this.#store.remove(name);
+        if (!passedOn.has(name)) {
+          await this.#store.remove(name);
+          this.#log.info({ bundle: name }, 'generated bundle removed');
+        }
         removed.add(name);
-        this.#log.info({ bundle: name }, 'generated bundle removed');
       } catch (error) {
         this.#log.warn({ bundle: name, error }, `a generated bundle cannot be removed: ${messageOf(error)}`);
       }

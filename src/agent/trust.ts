@@ -16,7 +16,7 @@ import type { BundleSet, Ledger } from '../trust/stores.ts';
 import type { LinkOffer } from '../trust/tokens/contract.ts';
 import { defaultIssuerOf, possibleAuthorities, type Authorities } from './authorities.ts';
 import { Certificates } from './certificates.ts';
-import { GeneratedBundleKeeper } from './generated-bundles.ts';
+import { GeneratedBundleReconciler } from './generated-bundles.ts';
 import { GRANT_SERVER_BUNDLE, Grants, type GrantSettings } from './grants.ts';
 import { OnceLog } from './once-log.ts';
 import { planStaticLinks, writeStaticLinks } from './offline-links.ts';
@@ -74,7 +74,7 @@ export class Trust implements AsyncDisposable {
   readonly #grants: Grants;
   readonly #tokens: Tokens;
   readonly #renewals: Renewals;
-  readonly #generated: GeneratedBundleKeeper;
+  readonly #generated: GeneratedBundleReconciler;
   readonly #once = new OnceLog();
   #latest: TrustInput | undefined;
 
@@ -82,7 +82,7 @@ export class Trust implements AsyncDisposable {
     const { stores, source, identity, ledger, authorities, log, onChange, clock } = options;
     this.#options = options;
     this.#certificates = new Certificates(stores.bundles, authorities, ledger, stores.anchor);
-    this.#generated = new GeneratedBundleKeeper(stores.generated, log);
+    this.#generated = new GeneratedBundleReconciler(stores.generated, log);
     this.#withdrawals = new RevokeOnDelete(ledger);
     this.#tokens = new Tokens({ stores, identity, log, onChange });
     this.#renewals = new Renewals({ stores, bundleLocation: (name) => source.bundleLocation(name), log, onChange, clock });

@@ -1,6 +1,7 @@
 /** The exposure controller: its work queues and their reconcilers. */
 import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { Controller } from '../kube/controller/leadership.ts';
+import { limitTable } from '../limits/table.ts';
 import { WorkQueue, type WorkQueueOptions } from '../work/queue.ts';
 import type { Reconcile } from '../work/reconcile.ts';
 import { askedToWait } from '../kube/errors.ts';
@@ -38,11 +39,6 @@ export interface ControllerOptions {
 const BACKOFF = { first: 100, max: 60_000 };
 
 /**
- * Listeners of one namespace that are reconciled at the same time. More of them would keep the API server busy while another namespace waits.
- */
-const MOST_OF_NAMESPACE = 4;
-
-/**
  * Starts once every cache is synced: a decision based on partial data could remove an address. Rejects if a cache is stopped
  * earlier.
  */
@@ -77,7 +73,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const claims =
     provision === undefined ? undefined : new ClaimReconciler({ client: damped, caches: { ...caches, ...provision }, events, clock });
   const queues = {
-    listeners: queue('listeners', (key, signal) => listeners.reconcile(key, signal), { mostOfGroup: MOST_OF_NAMESPACE }),
+    listeners: queue('listeners', (key, signal) => listeners.reconcile(key, signal), { mostOfGroup: limitTable.listenersAtOnce.value }),
     mounts: queue('mounts', (key, signal) => mounts.reconcile(key, signal)),
     'ending-pods': queue('ending-pods', createEndingPodsReconciler({ client, caches, events })),
     'pod-labels': queue('pod-labels', createPodLabelsReconciler({ client: damped, caches })),

@@ -464,6 +464,13 @@ const clusters = {
   listeners: { name: 'Listeners (skupper.io)', unit: 'count', value: 4_096, of: 'one namespace', beyond: 'the same' },
   connectors: { name: 'Connectors', unit: 'count', value: 4_096, of: 'one namespace', beyond: 'the same' },
   labelTemplates: { name: 'label templates', unit: 'count', value: 64, of: 'one namespace', beyond: 'the first by name have effect' },
+  listenersAtOnce: {
+    name: 'Listeners (listeners.stackable.tech) that are reconciled at the same time',
+    unit: 'count',
+    value: 4,
+    of: 'one namespace',
+    beyond: WAIT,
+  },
   certificateHosts: { name: 'hosts', unit: 'count', value: 128, of: 'one SecuredAccess in its Certificate', beyond: 'left out' },
   namedSecrets: {
     name: 'Secrets that resources name',

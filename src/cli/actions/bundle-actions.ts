@@ -91,7 +91,7 @@ function refusal(path: string, cause: string, advice: string): CliError {
   return new CliError('usage', `${printable(path)} cannot be put into a bundle: ${cause}. ${advice}.`);
 }
 
-/** @throws CliError usage if a resource is invalid or there is no Site */
+/** @throws CliError usage if a resource is invalid or the Site is missing */
 async function requireSite(files: readonly ArchiveFile[], namespace: string, root: string, terminal: Terminal): Promise<void> {
   const errors: string[] = [];
   let hasSite = false;
@@ -108,5 +108,5 @@ async function requireSite(files: readonly ArchiveFile[], namespace: string, roo
   if (errors.length > 0) throw new CliError('usage', `No bundle is written:\n${errors.map((error) => `  ${error}`).join('\n')}`);
   if (hasSite) return;
   const create = commandIn(namespace, 'site create NAME');
-  throw new CliError('usage', `No bundle is written: there is no Site in ${printable(root)}. Create one with ${create}, or give --input.`);
+  throw new CliError('usage', `No bundle is written: ${printable(root)} has no Site. Create one with ${create}, or give --input.`);
 }

@@ -55,13 +55,13 @@ while getopts p:n:d:xh option; do
 done
 case $platform in
   linux | podman | docker) ;;
-  *) fail "Nothing was changed: there is no platform $platform. Give linux, podman or docker." ;;
+  *) fail "Nothing was changed: the platform $platform is not supported. Give linux, podman or docker." ;;
 esac
 if [ -n "$links" ] && { [ ! -d "$links" ] || [ ! -w "$links" ]; }; then
   fail "Nothing was changed: $links is not a directory that you can write to. Create it first."
 fi
 command -v earshot >/dev/null 2>&1 ||
-  fail 'Nothing was changed: there is no program earshot on PATH. Install Earshot on this machine, then run this again.'
+  fail 'Nothing was changed: the program earshot is not on PATH. Install Earshot on this machine, then run this again.'
 if [ -n "$remove" ]; then
   site system uninstall --purge
   exit

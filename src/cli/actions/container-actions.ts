@@ -226,7 +226,7 @@ async function removeContainer(container: RouterContainer): Promise<void> {
 /** A container, for status and reports. */
 export interface ContainerState {
   readonly name: string;
-  /** State as the engine names it, such as `running` or `exited`. `absent` if there is no such container. */
+  /** State as the engine names it, such as `running` or `exited`. `absent` if the container does not exist. */
   readonly state: string;
   readonly exitCode?: number;
   readonly error?: string;

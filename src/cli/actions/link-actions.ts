@@ -56,7 +56,7 @@ function onlyAccess(site: Site, name: string): Site {
   const endpoints = all.filter(({ group }) => group === name);
   if (all.length === 0 || endpoints.length > 0) return { ...site, status: { ...site.status, endpoints } };
   const others = [...new Set(all.map(({ group }) => group ?? ''))].map((group) => quoted(group)).join(', ');
-  throw new CliError('not-found', `Links cannot lead to ${quoted(name)}: there is no such RouterAccess. Give one of ${others}.`);
+  throw new CliError('not-found', `Links cannot lead to ${quoted(name)}: this RouterAccess does not exist. Give one of ${others}.`);
 }
 
 const isLink = (document: object): boolean => new Map(Object.entries(document)).get('kind') === 'Link';

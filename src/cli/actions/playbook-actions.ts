@@ -28,7 +28,7 @@ export async function prepareUnit({ namespace, platform, home }: Playbook, termi
   const layout = layoutOf(namespace);
   const written = await writtenResources(layout);
   if (!written.some(({ manifest }) => manifest.kind === 'Site'))
-    throw new CliError('not-found', `Nothing was prepared: there is no Site in ${layout.input.resources}. Write one there first.`);
+    throw new CliError('not-found', `Nothing was prepared: ${layout.input.resources} has no Site. Write one there first.`);
   await makeNamespace(layout);
   const isUser = process.getuid?.() !== 0;
   const scripts = join(layout.internal.root, 'scripts');

@@ -12,7 +12,7 @@ import { realDisk } from '../../files/disk.ts';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
 
 const MOST_BYTES = 1024 * 1024;
-/** A file name has at most 255 bytes. Of a longer one, the beginning stays and a hash follows. */
+/** A file name has at most 255 bytes. A longer one is cut, and a hash is appended. */
 const [MOST_CHARACTERS, HEAD] = [240, 200];
 
 /** Also used by commands. */

@@ -13,7 +13,7 @@ import { untar } from './untar.ts';
 
 const run = promisify(execFile);
 const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
-const NO_EARSHOT = /there is no program earshot on PATH\. Install Earshot/;
+const NO_EARSHOT = /the program earshot is not on PATH\. Install Earshot/;
 
 /** Another machine: an empty EARSHOT_HOME and a PATH of its own. */
 class Target implements AsyncDisposable {
@@ -126,7 +126,7 @@ case "$*" in *' system status '*) echo '${state}' | cat; exit 6 ;; *'link genera
     assert.deepEqual((await target.files('east')).slice(0, 2), INPUT.slice(0, 2));
     assert.equal((await target.sh(file, '-x', '-p', 'docker')).err, 'earshot -p docker -n west system uninstall --purge\n');
     for (const [words, pattern] of [
-      [['-p', 'lxc'], /there is no platform lxc/],
+      [['-p', 'lxc'], /the platform lxc is not supported/],
       [['-d', '/none'], /\/none is not a directory/],
       [['-q'], /Usage: sh FILE/],
     ] as const)
@@ -155,7 +155,7 @@ case "$*" in *' system status '*) echo '${state}' | cat; exit 6 ;; *'link genera
     await refuse(['../west'], 2, /it is not a plain file name/);
     await refuse(['west', '--type', 'zip'], 2, /Allowed choices are tarball, shell-script/);
     await refuse(['west', '--input', '/none'], 4, /\/none is not a directory that can be read/);
-    await refuse(['west', '--input', west.layout.input.certs], 2, /there is no Site in/);
+    await refuse(['west', '--input', west.layout.input.certs], 2, /No bundle is written: .* has no Site\./);
     const link = join(west.layout.input.resources, 'passwd.yaml');
     await symlink('/etc/passwd', link);
     await refuse(['west'], 2, /passwd\.yaml cannot be put into a bundle: it is not a plain file/);

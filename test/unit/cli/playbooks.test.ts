@@ -78,7 +78,10 @@ describe('a playbook of Skupper', { skip: existsSync('/output') && '/output exis
     await using west = await Namespace.make();
     const terminal = { out: () => {}, note: () => {}, input: async () => '' };
     const prepared = inPlaybook(west, 'linux', () => prepareUnit({ namespace: 'west', platform: 'linux', home: west.home }, terminal));
-    await assert.rejects(prepared, { code: 'not-found', message: /there is no Site in .*input\/resources\. Write one there first/ });
+    await assert.rejects(prepared, {
+      code: 'not-found',
+      message: /Nothing was prepared: .*input\/resources has no Site\. Write one there first/,
+    });
   });
 
   it('is recognised by its mount and its variable', () => {

@@ -115,7 +115,7 @@ describe('scripts of Skupper on a machine', () => {
       ['link-west-b'],
     );
     const other = await west.earshot([...words, '--tls-credentials', 'corp', '--name', 'c']);
-    assert.deepEqual([other.code, /there is no such RouterAccess\. Give one of "a", "b"/.test(other.err)], [4, true]);
+    assert.deepEqual([other.code, /this RouterAccess does not exist\. Give one of "a", "b"/.test(other.err)], [4, true]);
     const elsewhere = await west.earshot([...words, '--tls-credentials', 'corp', '--host', 'gone']);
     assert.deepEqual([elsewhere.code, /no address "gone" for other sites/.test(elsewhere.err)], [4, true]);
   });
