@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Playground } from './demo/connection/playground.ts';
 import { freePorts } from './demo/connection/ports.ts';
 import { GREETING, PORTS, startSite } from './demo/connection/tour.ts';
+import { accessOf } from './demo/connection/two-sites.ts';
 import { Narrator } from './demo/narrator.ts';
 import { wordsOf } from './arguments.ts';
 
@@ -120,14 +121,4 @@ async function removeAll(): Promise<void> {
   await playground.attempt(`podman image rm --force ${IMAGE}`);
   // Files of a Podman without root belong to other users outside of its user namespace.
   if (process.getuid?.() !== 0) await playground.attempt('podman unshare rm -rf .local');
-}
-
-function accessOf(port: number): string {
-  return `apiVersion: skupper.io/v2alpha1
-kind: RouterAccess
-metadata: { name: links }
-spec:
-  roles: [{ name: inter-router, port: ${port} }]
-  bindHost: 127.0.0.1
-`;
 }

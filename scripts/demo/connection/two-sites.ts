@@ -50,7 +50,8 @@ export async function addServer({ narrator, playground, ports, curl }: Tour): Pr
   narrator.claim('no way from west to the server yet: the client is refused', code === REFUSED, `exit code ${code}: ${output}`);
 }
 
-function accessOf(port: number): string {
+/** A RouterAccess that accepts links on a loopback port. */
+export function accessOf(port: number): string {
   return `apiVersion: skupper.io/v2alpha1
 kind: RouterAccess
 metadata: { name: links }
