@@ -66,8 +66,9 @@ export async function plannedContainers(
   // The option -v separates its parts by colons, and neither engine can quote them.
   if (home.includes(':'))
     throw new CliError('failed', `Containers cannot use ${printable(home)}: its path has a colon. Set EARSHOT_HOME to another directory.`);
-  if (image?.startsWith('-') === true)
-    throw new CliError('usage', `The image ${quoted(image)} is not a valid name: it begins with a hyphen. Give another with --image.`);
+  const chosen = image ?? defaultImage();
+  if (chosen.startsWith('-'))
+    throw new CliError('usage', `The image ${quoted(chosen)} is not a valid name: it begins with a hyphen. Give another with --image.`);
   const program = machine?.program ?? (await findProgram(engine));
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   const isRootless = engine === 'podman' ? uid !== 0 : machine === undefined && (await isDockerRootless(program));
@@ -77,7 +78,7 @@ export async function plannedContainers(
     program,
     namespace,
     home,
-    image: image ?? defaultImage(),
+    image: chosen,
     siteId: await siteIdOf(layout),
     aliases: [],
     user: { uid, gid },

@@ -6,6 +6,8 @@ import { writeYaml } from '../../text/write-yaml.ts';
 import { parseYaml } from '../../text/yaml.ts';
 import type { NamespaceLayout } from './layout.ts';
 
+const LIMIT = { bytes: 65_536 };
+
 export interface PlatformFile {
   readonly platform: 'linux' | 'podman' | 'docker';
   /** Image of the routers' containers. */
@@ -16,7 +18,7 @@ export interface PlatformFile {
 
 /** @returns undefined if the file does not exist or names no platform of a machine */
 export async function readPlatformFile(layout: NamespaceLayout): Promise<PlatformFile | undefined> {
-  const text = await readText(pathOf(layout), { bytes: 65_536 });
+  const text = await readText(pathOf(layout), LIMIT);
   const value = text === undefined ? undefined : valueOf(text);
   if (!isRecord(value)) return undefined;
   const { platform, image, drainSeconds } = value;
@@ -41,9 +43,9 @@ export async function writePlatformFile(layout: NamespaceLayout, file: PlatformF
   await writeDurably(pathOf(layout), writeYaml(file), 0o644);
 }
 
-/** Notes that routers run on the machine itself, unless the file says anything else. */
+/** Notes that routers run on the machine itself. An existing file stays, even a damaged one: it may have the image of a container. */
 export async function ensurePlatformFile(layout: NamespaceLayout): Promise<void> {
-  if ((await readPlatformFile(layout)) === undefined) await writePlatformFile(layout, { platform: 'linux' });
+  if ((await readText(pathOf(layout), LIMIT)) === undefined) await writePlatformFile(layout, { platform: 'linux' });
 }
 
 /** No-op if absent. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -29,7 +29,9 @@ test('the platform of a namespace is read as it was written, and is unknown with
     ];
     for (const [text, expected] of rows) {
       await writeFile(path, text);
+      await ensurePlatformFile(layout);
       assert.deepEqual(await readPlatformFile(layout), expected, text);
+      assert.equal(await readFile(path, 'utf8'), text, 'an existing file stays');
     }
     await removePlatformFile(layout);
     await removePlatformFile(layout);
