@@ -16,7 +16,7 @@ const runs = [
   },
   {
     name: 'trust',
-    holds: 'bodies, tokens, requests, certificates and state of strangers are taken or refused',
+    holds: 'untrusted bodies, tokens, requests, certificates and state are accepted or refused',
     cases: 1_400,
     least: [50, 500],
   },

@@ -55,11 +55,11 @@ function aBundle(authority: Authority, days?: number): TlsBundle {
   return issueBundle(authority, 'mine', { subject: 'web', hosts: ['web'], server: true, ...(days === undefined ? {} : { days }) });
 }
 
-test('a pass in which nothing has changed tells nobody anything, and reads nothing but what has changed', async (t) => {
+test('a reconcile without changes reports nothing and reads only what changed', async (t) => {
   const platform = new MemoryPlatform();
   platform.site.put(aSite(), aListener('web'), aRouterAccess('far', { tlsCredentials: 'far', generateTlsCredentials: true }));
   const { router, pass } = await run(t, platform);
-  // What listens now is told to other sites, and is a change.
+  // A new listening port is announced to other sites, which is a change.
   await pass();
   await pass();
   const [applied, written, bundlesWritten] = [router.configs.length, platform.count('write'), platform.count('writeBundle')];
@@ -69,7 +69,7 @@ test('a pass in which nothing has changed tells nobody anything, and reads nothi
   assert.equal(platform.count('writeBundle'), bundlesWritten);
 });
 
-test('a certificate that ends between two passes of which neither saw a change is told all the same', async (t) => {
+test('a certificate that expires between two reconciles that saw no change is reported', async (t) => {
   const platform = new MemoryPlatform();
   platform.site.userBundles.set('mine', aBundle(anAuthority('my'), 30));
   platform.site.put(aSite(), aListener('web', { tlsCredentials: 'mine' }));
@@ -79,7 +79,7 @@ test('a certificate that ends between two passes of which neither saw a change i
   running.ahead = 31 * DAY;
   await pass();
   assert.match(platform.status('Listener/web')?.message ?? '', /tls\.crt expired/);
-  assert.equal(router.config.listeners.length, 1, 'whoever connects decides');
+  assert.equal(router.config.listeners.length, 1, 'clients decide whether they accept the expired certificate');
   running.ahead = 0;
   await pass();
   assert.doesNotMatch(platform.status('Listener/web')?.message ?? '', /tls\.crt expired/, 'the clock was wrong');
@@ -150,7 +150,7 @@ for (const [where, Platform] of [
     await until(async () => {
       await running.pass();
       return message().includes('cannot be renewed');
-    }, 'it is told');
+    }, 'it is reported');
     assert.match(
       message(),
       /^Ready: OK; its certificate ends on [-0-9]{10} and cannot be renewed: the certificate is not on record; redeem/,
@@ -267,7 +267,7 @@ test('a store that fails once costs one pass, and what runs goes on', async (t) 
   assert.equal(agent.unready, undefined);
 });
 
-test('a certificate that cannot be written is told, and is there with the next pass', async (t) => {
+test('a certificate that cannot be written is reported, and written by the next reconcile', async (t) => {
   const platform = new MemoryPlatform();
   platform.site.put(aSite(), aRouterAccess('far', { tlsCredentials: 'far', generateTlsCredentials: true }));
   platform.onCall = (what) => {
@@ -281,7 +281,7 @@ test('a certificate that cannot be written is told, and is there with the next p
   assert.equal(router.config.accesses.length, 1);
 });
 
-test('who has lost the lead goes on running, writes nothing, and reports anew once it leads again', async (t) => {
+test('a router that has lost the lease keeps running, writes nothing, and reports again once it leads again', async (t) => {
   const platform = new MemoryPlatform();
   platform.site.put(aSite(), aListener('web'));
   const { router, site, pass } = await run(t, platform);
@@ -316,7 +316,7 @@ test('the second router of a site waits for the key that the first one makes, an
   assert.ok(second.platform.report);
 });
 
-test('a bundle that no longer fits together counts as it was, and after a moment that is told', async (t) => {
+test('a bundle that stops being consistent keeps its last good state, and is reported a moment later', async (t) => {
   const platform = new MemoryPlatform();
   const authority = anAuthority('my');
   const [first, second] = [aBundle(authority), aBundle(authority)];
@@ -434,7 +434,7 @@ test('a token of a site that is taken away makes no link', async (t) => {
   assert.deepEqual((await site.issued.list()).bundles.get('to-west'), undefined);
 });
 
-test('a config that the router could not take in whole is told again', async (t) => {
+test('a configuration that the router could not apply completely is sent to it again', async (t) => {
   const { agent, router, platform, pass } = await run(t);
   platform.site.put(aSite());
   await pass();

@@ -51,7 +51,7 @@ for (const [who, bundle, code] of [
   ['that names no purpose', issue(local, undefined), 'tls-wrong-purpose'],
   ['that is revoked', revoked, 'revoked'],
 ] as const) {
-  test(`a certificate ${who} is not let in, and its bearer is told why`, async () => {
+  test(`a certificate ${who} is refused, and the client receives the reason`, async () => {
     const { status, body } = await ask('/v1/self', bundle);
     assert.deepEqual([status, body.code], [403, code]);
     assert.match(String(body.do), /settings\.purpose: api/);
@@ -59,11 +59,11 @@ for (const [who, bundle, code] of [
 }
 
 for (const [who, bundle] of [
-  ['nobody who shows no certificate', undefined],
-  ['no site that is linked here', issue(ofSite, 'link')],
-  ["nobody with another authority's word that he may", issue(authority('local CA'), 'api')],
+  ['a client without a certificate', undefined],
+  ['a linked site', issue(ofSite, 'link')],
+  ['a client with the API purpose from another authority', issue(authority('local CA'), 'api')],
 ] as const) {
-  test(`${who} gets as far as a request`, async () => {
+  test(`${who} is refused before it can send a request`, async () => {
     await assert.rejects(ask('/v1/self', bundle));
     assert.equal((await ask('/v1/self', good)).status, 200);
   });
@@ -73,7 +73,7 @@ test('older TLS is refused', async () => {
   await assert.rejects(ask('/v1/self', good, { maxVersion: 'TLSv1.2' }));
 });
 
-test('who changes the keys of his connection without end is ended, and the log says so', async () => {
+test('a client that keeps changing the keys of its connection is disconnected and logged', async () => {
   const lines: string[] = [];
   await using own = await serve({}, pino({}, { write: (line: string) => void lines.push(line) }));
   const { cert, key } = good;
@@ -85,7 +85,7 @@ test('who changes the keys of his connection without end is ended, and the log s
   assert.match(String(reason), /changes the keys of its TLS connection without end/);
 });
 
-test('a thousand connections that say nothing keep nobody of another address out, and are ended', async () => {
+test('a thousand silent connections do not keep out clients of other addresses, and are ended', async () => {
   await using own = await serve({ handshakes: 32, handshakesOfAddress: 16 });
   const ends: Promise<unknown>[] = [];
   // No more at once than the system keeps until they are accepted.

@@ -88,7 +88,7 @@ test('a token cannot bring the TLS bundle that a Listener or an access of this s
   }
 });
 
-test('a purpose that there is not is told, and the certificate stays', async (t) => {
+test('an unknown purpose is reported, and the certificate stays', async (t) => {
   const { platform, site, pass, read } = await run(t);
   site.put(aSite(), aCertificate('app'));
   await pass();
@@ -99,7 +99,7 @@ test('a purpose that there is not is told, and the certificate stays', async (t)
   assert.equal((await read('app')).serialNumber, serialNumber);
 });
 
-test('a Certificate from before there were marks is made anew with one, and what it gave is refused', async (t) => {
+test('a Certificate from before marks existed is created again with a mark, and its earlier bundle is refused', async (t) => {
   const platform = new MemoryPlatform();
   const { site, pass, read, revoked, recorded } = await run(t, platform);
   site.put(aSite(), aCertificate('app'), aCertificate('chosen', { settings: { purpose: 'link' } }));

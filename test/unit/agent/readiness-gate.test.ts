@@ -37,7 +37,7 @@ test('a router waits until it reaches the sites that the others are linked to', 
   const arrival = new ReadinessGate(() => 0);
   assert.match(arrival.waitsFor(alone, heard, ['old']) ?? '', new RegExp(`site ${east.id}`));
   assert.equal(arrival.waitsFor(alone, whole, ['old']), undefined);
-  // Nobody reaches a site that is revoked, and one that only a router about to end is linked to is not worth waiting for.
+  // A revoked site is unreachable, and a site linked only to a router that is about to stop is not worth waiting for.
   const revoked = { sites: [east.id], serials: [] };
   assert.equal(new ReadinessGate(() => 0).waitsFor({ ...alone, revoked }, heard, ['old']), undefined);
   const ending = linked('new', 'ending');
@@ -84,7 +84,7 @@ test('a network is looked through once, however often it is asked what it waits 
   assert.equal(arrival.waitsFor(here, open, ['old']), undefined);
 });
 
-test('a router waits until it listens where somebody serves', () => {
+test('a router waits until it listens where a Connector serves', () => {
   const listener = { name: 'Listener/web', port: 1, destination: { kind: 'key', routingKey: 'web' }, observer: 'none' } as const;
   const here = { ...config, links: [], listeners: [listener] };
   const seen = state(['new', 'old'], true);
@@ -97,7 +97,7 @@ test('a router waits until it listens where somebody serves', () => {
   const waitsFor = (now: RouterState): string | undefined => new ReadinessGate(() => 0).waitsFor(here, now, ['old']);
   assert.match(waitsFor(told(1, shut)) ?? '', /Listener\/web does not listen yet/);
   assert.equal(waitsFor(told(1, { ...shut, listening: true })), undefined);
-  // Nobody serves it, or its port is taken: nobody is better off elsewhere.
+  // Without a Connector, or with its port taken, a client fares no better at another router.
   assert.equal(waitsFor(told(0, shut)), undefined);
   assert.equal(waitsFor(told(1, { ...shut, problem: { code: 'port-in-use', message: 'taken' } })), undefined);
 });

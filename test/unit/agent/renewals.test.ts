@@ -26,7 +26,7 @@ interface Linked {
   readonly layout: NamespaceLayout;
   readonly authority: Authority;
   readonly link: LinkConfig;
-  /** Looks once, with the link up unless told, and waits until what was begun has ended. @returns how many renewals that were */
+  /** Scans once, with the link up by default, and waits until started renewals have ended. @returns how many renewals that were */
   look(options?: {
     readonly up?: boolean;
     readonly ours?: boolean;
@@ -41,8 +41,8 @@ interface Linked {
 }
 
 /**
- * Nobody is told that a renewal is due before the next look, which comes half a second later: whoever counts what he is told takes that for the
- * end of one.
+ * The next scan, half a second later, reports that a renewal is due. Code that counts reports would take that for
+ * the end of a renewal.
  * @returns waits without a timer
  */
 function withoutTimers(t: TestContext): (holds: () => boolean) => Promise<void> {
@@ -91,7 +91,7 @@ async function linked(t: TestContext): Promise<Linked> {
 }
 
 describe('a renewal that was asked for', () => {
-  it('replaces a certificate that has long to go, once, and tells both serial numbers', async (t) => {
+  it('replaces a certificate far from its expiry once, and reports both serial numbers', async (t) => {
     const west = await linked(t);
     assert.equal(await west.look(), 0, 'nothing is due by itself');
     const before = await west.serial();
@@ -113,7 +113,7 @@ describe('a renewal that was asked for', () => {
     assert.equal(await west.look(), 1);
   });
 
-  it('tells the reason of the site that refuses, and changes nothing', async (t) => {
+  it('reports the reason of the site that refuses, and changes nothing', async (t) => {
     const west = await linked(t);
     const before = await west.serial();
     await west.requests.ask('to-east');
@@ -162,7 +162,7 @@ describe('a renewal that was asked for', () => {
   });
 });
 
-describe('a renewal of which nothing can be written for a while', () => {
+describe('a renewal that temporarily cannot be written', () => {
   const log = createLogger({ level: 'silent', component: 'test' });
 
   /** Two links that are up, in memory, with a certificate of 30 days each. */
@@ -225,7 +225,7 @@ describe('a renewal of which nothing can be written for a while', () => {
     assert.ok(answer !== undefined && 'serial' in answer, JSON.stringify(answer));
     const { cert = '' } = (await bundles.get('to-one')) ?? {};
     assert.equal(new X509Certificate(cert).serialNumber, answer.serial);
-    assert.equal(await ask(), 2, 'another is asked for anew');
+    assert.equal(await ask(), 2, 'another one is requested');
   });
 
   it('takes no place of a certificate that is there, but not known of yet', async () => {
@@ -253,7 +253,7 @@ describe('a renewal of which nothing can be written for a while', () => {
     assert.notEqual((await bundles.get('to-one'))?.cert, newer.cert);
   });
 
-  it('is not repeated where only the answer to whoever asked is not written, and that answer is told later', async () => {
+  it('is not repeated if only its answer cannot be written, and that answer is reported later', async () => {
     const { questions, look } = twoLinks();
     questions.open.add('one');
     assert.deepEqual([await look(), await look(), await look()], [1, 1, 1], 'its site is asked once');
@@ -261,7 +261,7 @@ describe('a renewal of which nothing can be written for a while', () => {
     assert.equal(await look(), 1);
     assert.ok(questions.answers.length === 1 && questions.answers[0]?.[0] === 'one' && 'serial' in questions.answers[0][1]);
     questions.open.add('one');
-    assert.equal(await look(), 2, 'whoever asks again is heeded');
+    assert.equal(await look(), 2, 'a repeated request is processed');
   });
 
   it('takes no other link with it whose question cannot be answered', async () => {
@@ -315,7 +315,7 @@ describe('a certificate that has ended while its link is up', () => {
 });
 
 describe('a certificate that is due and cannot be renewed', () => {
-  it('is told with its end, the reason and the remedy from the second failure until another takes its place', async (t) => {
+  it('is reported with its expiry, reason and remedy from the second failure until another replaces it', async (t) => {
     const layout = await aNamespace(t);
     const meets = withoutTimers(t);
     const now = Date.now();
@@ -397,7 +397,7 @@ describe('a certificate that comes after one that was renewed, or could not be',
       const tls = issueBundle(west.authority, 'to-east', { subject: 'west', client: true }, () => Date.now() - 25 * DAY);
       return { ...west.link, tls };
     };
-    // For longer than until the next look: what is due before that tells of it, which this would take for the end of a renewal.
+    // Longer than until the next scan: an earlier one would report that it is due, which this test would take for the end of a renewal.
     const answer = (): never => {
       throw new EarlyRenewalError('not now', 3_600_000);
     };
@@ -416,7 +416,7 @@ describe('a certificate that comes after one that was renewed, or could not be',
 });
 
 describe('a certificate that takes the place of one that is being renewed', () => {
-  it('stays there: whoever put it there may have done so because the other is revoked', async (t) => {
+  it('stays, since the replacement may have been made because the other is revoked', async (t) => {
     const west = await linked(t);
     const other = issueBundle(west.authority, 'to-east', { subject: 'west', client: true });
     const answer = (csr: string): IssuedCertificate => {

@@ -1,4 +1,4 @@
-/** What somebody revokes, by whatever means, becomes ids and serial numbers, which the router refuses: see `revocation-table.test.ts`. */
+/** All ways to revoke end in IDs and serial numbers that the router refuses: see `revocation-table.test.ts`. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Agent } from '../../../src/agent/agent.ts';
@@ -15,7 +15,7 @@ const [EAST, OTHER] = ['873f7632-3838-8275-8aad-abfcf2526e25', 'b2b69931-5078-86
 interface Running {
   readonly platform: MemoryPlatform;
   readonly router: FakeRouter;
-  /** Revokes, and waits until the platform was told that the router refuses it. @returns what it refuses then */
+  /** Revokes, and waits until the platform was notified that the router refuses it. @returns what it refuses then */
   revoke(what: string): Promise<RouterConfig['revoked']>;
 }
 
@@ -46,7 +46,7 @@ for (const [what, given, sites, serials] of [
   ['a name: all ids and certificates under it', 'east', [EAST, OTHER], ['A1', 'A2', 'B1']],
   ['an id: what that site got', EAST, [EAST], ['A1', 'A2']],
   ['an id to which nothing was issued', '11111111-1111-8111-8111-111111111111', ['11111111-1111-8111-8111-111111111111'], []],
-  ['a link for everybody, whose certificate names nobody', 'link-west', [], ['C1']],
+  ['a link for all sites, whose certificate names no site', 'link-west', [], ['C1']],
 ] as const) {
   test(`by ${what}`, async (t) => {
     const { platform, revoke } = await run(t);
@@ -69,7 +69,7 @@ test('whatever keeps the rest of a pass from its end', async (t) => {
   assert.equal(router.config.listeners, listeners, 'the rest is as it was');
 });
 
-test('and nobody is told so before it is', async (t) => {
+test('and is not reported earlier', async (t) => {
   const { platform, router, revoke } = await run(t);
   let refused: readonly string[] = [];
   platform.onCall = (what) => {

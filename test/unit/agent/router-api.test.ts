@@ -87,7 +87,7 @@ test('keys are counted by site, and one of them can be asked for by its name', (
   assert.deepEqual([get('/v1/keys/gone').status, get('/v1/keys/%').status], [404, 404]);
 });
 
-test('who has a version already is told only whether it is still that', () => {
+test('a client that sends a known version learns only whether it is current', () => {
   const asked = anApi();
   const { version } = asked.get('/v1/keys').body as { readonly version: string };
   const again = asked.get(`/v1/keys?since=${version}`).body;

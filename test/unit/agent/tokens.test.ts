@@ -91,7 +91,7 @@ test('a token that is taken away while it is being redeemed is not tried again',
   assert.equal(counted.keys, 1);
 });
 
-test('a token with the name of a bundle of the site itself is told to take another, and is redeemed once the name is free', async () => {
+test('a token named like a bundle of its own site is reported with advice, and is redeemed once the name is free', async () => {
   await using west = await startGranting();
   const { tokens, links } = aSiteOf();
   const token = aToken(await west.issue());
@@ -145,7 +145,7 @@ test('what a token gave and could not be kept is kept at the next try, and not a
   const token = aToken(await west.issue());
   const facts = async () => (await tokens.ensure([token], site)).get('west');
   await facts();
-  await until(async () => (await facts())?.problem?.message.includes('exceeded quota') === true, 'it is told');
+  await until(async () => (await facts())?.problem?.message.includes('exceeded quota') === true, 'it is reported');
   await until(async () => {
     t.mock.timers.tick(60_000);
     return (await facts())?.redeemed === true;
@@ -171,11 +171,11 @@ test('what replaces a token that is just being kept has the last word', async ()
   assert.deepEqual([...links.values()], [endpoints]);
 });
 
-test('the first failure is told at once, and the next of the same kind not again', async () => {
+test('the first failure is reported at once, and later ones of the same kind are not', async () => {
   const { tokens, counted } = aSiteOf();
   const token = aToken({ url: 'https://127.0.0.1:1/v1/redeem/west', code: 'code', ca: makeAuthority().ca });
   await tokens.ensure([token], site);
-  await until(() => counted.changes === 1, 'the failure is told');
+  await until(() => counted.changes === 1, 'the failure is reported');
   const facts = (await tokens.ensure([token], site)).get('west');
   assert.equal(facts?.problem?.code, 'unreachable');
   assert.equal(facts.retrying, 'soon');
@@ -184,7 +184,7 @@ test('the first failure is told at once, and the next of the same kind not again
   tokens[Symbol.dispose]();
 });
 
-test('tokens that lead to nobody are tried a few at once, and all of them in the end', async () => {
+test('tokens of unreachable sites are tried a few at a time, and all of them eventually', async () => {
   const hanging = gate();
   const { tokens, counted } = aSiteOf({ onKey: () => hanging.pass().then(() => Promise.reject(new Error('no key'))) });
   using _tokens = tokens;

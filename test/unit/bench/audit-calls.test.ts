@@ -53,7 +53,7 @@ it('counts a watch once, when it begins, and as a list where it begins with one'
   assert.equal(countsOf({ verb: 'watch', stage: 'ResponseComplete', uri: listing }), undefined);
 });
 
-it('keeps leases apart, whoever asks for them and however', () => {
+it('counts leases apart from other calls, for any client and any verb', () => {
   for (const verb of ['get', 'update', 'patch']) {
     assert.deepEqual(countsOf({ verb, resource: 'leases', agent: 'earshot-lease' }), { leases: 1 });
   }

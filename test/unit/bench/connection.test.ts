@@ -65,7 +65,7 @@ describe('an outage', () => {
     assert.deepEqual(outageOf(probes, 1_000), { milliseconds: 30, lost: 60 });
   });
 
-  it('is none where no connection failed, and knows nothing of failures long before', () => {
+  it('is zero if no connection failed, and ignores failures from long before', () => {
     assert.deepEqual(outageOf(readProbes('900.0 0\n1005.0 1\n'), 1_000), { milliseconds: 0, lost: 0 });
   });
 });

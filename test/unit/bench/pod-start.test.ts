@@ -24,7 +24,7 @@ function moment({ verb, resource, name = 'web-0', agent = 'x', code = 200, names
 }
 
 describe('a line of the audit log', () => {
-  it('tells of each stage of a pod that somebody writes down', () => {
+  it('yields each stage of a pod that the log records', () => {
     const told = [
       moment({ verb: 'create', resource: 'pods' }),
       moment({ verb: 'create', resource: 'pods/binding' }),
@@ -44,7 +44,7 @@ describe('a line of the audit log', () => {
     );
   });
 
-  it('tells nothing where it failed, only read, or was of another namespace', () => {
+  it('yields nothing for failed calls, reads and other namespaces', () => {
     assert.equal(moment({ verb: 'create', resource: 'pods', code: 409 }), undefined);
     assert.equal(moment({ verb: 'get', resource: 'persistentvolumeclaims/status' }), undefined);
     assert.equal(moment({ verb: 'create', resource: 'pods', namespace: 'default' }), undefined);

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 
 test('a reader that has seen enough ends a command without a word', async (t) => {
-  // It begins when it is told to, and then nobody reads.
+  // It starts only after the reading end of its output was closed.
   const command = spawn('sh', ['-c', 'read begin && exec "$0" "$@"', process.execPath, main, 'version'], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });

@@ -18,7 +18,7 @@ class Cluster extends PlayedApi {
   }
 }
 
-test('a revocation in a cluster is in the record of its Site, and returns once the routers are told', async () => {
+test('a revocation in a cluster is recorded in its Site, and returns once the routers have received it', async () => {
   const api = new Cluster();
   api.put(sites, site());
   const words: string[] = [];

@@ -99,7 +99,7 @@ describe('a cluster that', () => {
     );
   });
 
-  it('shows a certificate of somebody else', async () => {
+  it('shows a certificate issued by another authority', async () => {
     await using cluster = await Cluster.start();
     await using server = await RawServer.start(() => {}, await freshCertificate());
     await writeFile(cluster.kubeconfig, kubeconfig({ server: server.url }));

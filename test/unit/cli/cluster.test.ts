@@ -47,7 +47,7 @@ describe('site create in a cluster', () => {
     );
   });
 
-  it('says which cluster it is where nobody did, and how to choose this machine', async () => {
+  it('names its cluster if no option chose one, and says how to choose this machine', async () => {
     await using cluster = await Cluster.start();
     cluster.control = ({ metadata }) => void setImmediate(() => cluster.status(`sites/${metadata.name}`, ready()));
     process.env['KUBECONFIG'] = cluster.kubeconfig;
@@ -95,7 +95,7 @@ describe('a change in a cluster', () => {
     assert.deepEqual(patches, [{ spec: { port: 81 } }], 'nothing else is touched');
   });
 
-  it('that is none is not written', async () => {
+  it('is not written if it changes nothing', async () => {
     await using cluster = await withSite();
     cluster.store('listeners/web', { spec: { routingKey: 'web', host: 'web', port: 80 }, status: ready() });
     const { out } = await cluster.earshot(['listener', 'update', 'web', '--port', '80', '--wait', 'none']);
@@ -270,7 +270,7 @@ describe('link generate in a cluster', () => {
     assert.match((await other.earshot(['apply', '-f', '-'], out)).out, /Secret "to-west" is unchanged\.\nLink "to-west" is unchanged\./);
   });
 
-  it('names the Secret as it is told', async () => {
+  it('uses the given name for the Secret', async () => {
     await using cluster = await withSite();
     issuing(cluster);
     const { out, err } = await cluster.earshot(['link', 'generate', '--tls-credentials', 'corp']);
@@ -358,7 +358,7 @@ describe('what is shown of a site in a cluster', () => {
     assert.match((await cluster.earshot(['site', 'status'])).out, /NAME +STATUS.*\nwest +Ready/);
   });
 
-  it('has those that it has revoked, for whoever may see the record', async () => {
+  it('includes revoked certificates for a user who may read the record', async () => {
     await using cluster = await withSite();
     const text = formatRevoked({
       revoked: [{ name: 'east', siteIds: ['a'.repeat(64)], serials: [], at: Date.parse('2030-01-02T00:00:00Z') }],
@@ -372,7 +372,7 @@ describe('what is shown of a site in a cluster', () => {
     assert.doesNotMatch(out, /Revoked/);
   });
 
-  it('tells which controller and which router there are', async () => {
+  it('includes the version of the controller and of the router', async () => {
     await using cluster = await withSite({ controller: { name: 'skupper-controller', namespace: 'elsewhere', version: '9' } });
     const template = (name: string, image: string): object => ({ spec: { template: { spec: { containers: [{ name, image }] } } } });
     cluster.store('deployments/skupper-controller', template('controller', 'earshot:9'));
@@ -392,7 +392,7 @@ describe('where nothing looks after a site in a cluster', () => {
     assert.match(err, /The controller of sites \(skupper\/skupper-controller\) does not run in the cluster of context "here"/);
   });
 
-  it('a site is asked for where there is none', async () => {
+  it('a missing site is reported with the command that creates one', async () => {
     await using cluster = await Cluster.start();
     const { code, err } = await cluster.earshot(['token', 'issue', '-']);
     assert.equal(code, 6);
@@ -425,7 +425,7 @@ describe('link renew in a cluster', () => {
     assert.deepEqual(cluster.get(map)?.data, {});
   });
 
-  it('fails with the reason of whoever refuses, and where there are no routers', async () => {
+  it('fails with the reason of the refusing site, and without routers', async () => {
     await using cluster = await withLink({ refused: 'site west is revoked' });
     assert.match((await cluster.earshot(['link', 'renew', 'to-east'])).err, /keeps its certificate: site west is revoked\n/);
     await using other = await withSite();

@@ -117,7 +117,7 @@ export class Cluster implements AsyncDisposable {
     const metadata = { ...given.metadata, name, namespace: NAMESPACE, uid, resourceVersion, generation, managedFields: [{ manager: 'x' }] };
     const stored: Stored = defaulted({ ...given, ...spec, kind, apiVersion, metadata });
     this.#objects.set(what, stored);
-    this.#tell(before === undefined ? 'ADDED' : 'MODIFIED', what, stored);
+    this.#notify(before === undefined ? 'ADDED' : 'MODIFIED', what, stored);
   }
 
   /** A condition of this type is true, and of that status. */
@@ -172,7 +172,7 @@ export class Cluster implements AsyncDisposable {
     if (found === undefined) return send(response, 404, failure(404, 'NotFound', `${collection} "${name}" not found`));
     if (method === 'DELETE') {
       this.#objects.delete(what);
-      this.#tell('DELETED', what, found);
+      this.#notify('DELETED', what, found);
       return send(response, 200, { kind: 'Status', status: 'Success' });
     }
     if (method === 'PATCH') this.store(what, merged(found, body) as Stored);
@@ -192,7 +192,7 @@ export class Cluster implements AsyncDisposable {
     response.on('close', () => this.#watchers.delete(watcher));
   }
 
-  #tell(type: string, key: string, object: Stored): void {
+  #notify(type: string, key: string, object: Stored): void {
     for (const watcher of this.#watchers) if (isFor(watcher, key)) line(watcher.response, type, object);
   }
 }

@@ -35,7 +35,7 @@ describe('the table of open files', () => {
     assert.ok(after.open <= before.open, `${after.open} are open, where ${before.open} were`);
   });
 
-  it('is as large as the limit asks for, of which half is left to others meanwhile', () => {
+  it('grows to the size that the limit requires, and leaves half of it to others meanwhile', () => {
     const { before, after } = widenedUnder(1_024);
     assert.equal(after.room, 1_024);
     assert.ok(after.open <= before.open, `${after.open} are open, where ${before.open} were`);

@@ -58,7 +58,7 @@ test('a process that is not busy collects what others have left over, once', () 
   assert.equal(looks(200, 100, 0.01), 0, 'of a large heap it would take too long');
 });
 
-test('V8 still has what it is told', () => {
+test('V8 still has the flags that are set', () => {
   const options = execFileSync(process.execPath, ['--v8-options'], { encoding: 'utf8' });
   for (const flag of ['--optimize-for-size', '--heap-growing-percent', '--max-semi-space-size', '--parallel-scavenge', '--expose-gc'])
     assert.match(options, new RegExp(`^ {2}${flag} \\(`, 'm'));

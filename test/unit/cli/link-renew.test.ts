@@ -15,7 +15,7 @@ async function withLink(status: object = { status: 'Ready' }): Promise<Namespace
 }
 
 describe('link renew', () => {
-  it('asks the running process, and tells the new serial number and the one before', async () => {
+  it('asks the running process, and prints the new serial number and the one before', async () => {
     await using west = await withLink();
     const requests = new RenewalRequestFiles(west.layout);
     const done = west.earshot(['link', 'renew', 'to-east']);
@@ -29,7 +29,7 @@ describe('link renew', () => {
     assert.deepEqual(await readdir(west.layout.internal.root), ['made'], 'nothing of the request stays');
   });
 
-  it('fails with the reason of whoever refuses', async () => {
+  it('fails with the reason of the refusing site', async () => {
     await using west = await withLink();
     const requests = new RenewalRequestFiles(west.layout);
     const done = west.earshot(['link', 'renew', 'to-east']);

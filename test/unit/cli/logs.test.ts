@@ -77,7 +77,7 @@ describe('earshot logs', () => {
     assert.equal((await west.earshot(['logs', '--tail', '1'])).out.split('\n').length, 2);
   });
 
-  it('says why there is none', async () => {
+  it('explains why there are none', async () => {
     await using west = await Namespace.make();
     const { code, err } = await west.earshot(['logs']);
     assert.deepEqual([code, /The namespace west has no log: no process runs it, and systemd has no unit for it/.test(err)], [6, true]);

@@ -13,7 +13,7 @@ describe('another user who may have the namespace', () => {
     assert.match(found.advice, /sudo/);
   });
 
-  it('is whoever typed sudo, for root', () => {
+  it('is the user who ran sudo, for root', () => {
     const found = otherUser('west', { env: { SUDO_USER: 'alice', XDG_DATA_HOME: '/root/data' }, uid: 0, home: '/root' }, homeOf);
     assert.deepEqual(
       [found?.name, found?.signs, found?.advice],

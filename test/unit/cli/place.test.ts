@@ -44,7 +44,7 @@ describe('which platform a command works on', () => {
     });
   }
 
-  it('is told with how to choose the other, where nobody said it and both are there', () => {
+  it('is printed with advice for the other one if neither was named and both exist', () => {
     const told = (words: PlaceWords, found: Partial<Findings>): string | undefined =>
       placeAdvice(choosePlatform(words, {}, { ...nothing, ...found }), 'the namespace x');
     assert.equal(
@@ -56,7 +56,7 @@ describe('which platform a command works on', () => {
     assert.equal(told({ platform: 'kubernetes' }, { kubeconfigs }), undefined);
   });
 
-  it('is none that there is not', () => {
+  it('cannot be one that does not exist', () => {
     assert.throws(() => choosePlatform({}, { SKUPPER_PLATFORM: 'lxc' }, nothing), {
       code: 'usage',
       message: /SKUPPER_PLATFORM is "lxc", which is not a platform; use one of kubernetes, linux, podman, docker/,

@@ -55,14 +55,14 @@ describe('every command', () => {
 });
 
 describe('the program', () => {
-  it('tells no version where it does not know what else is asked for', async () => {
+  it('prints no version next to unknown arguments', async () => {
     await using west = await Namespace.make();
     const { code, out, err } = await west.earshot(['--version', '--nonsense']);
     assert.deepEqual([code, out], [2, '']);
     assert.match(err, /unknown option '--nonsense'/);
   });
 
-  it('tells its version by the option that people try first', async () => {
+  it('prints its version for the option that people try first', async () => {
     await using west = await Namespace.make();
     const { code, out } = await west.earshot(['--version']);
     assert.deepEqual([code, out], [0, `${VERSION}\n`]);
@@ -90,7 +90,7 @@ describe('the program', () => {
     );
   });
 
-  it('takes no size of memory that is none, or too small', async () => {
+  it('refuses a memory size that is invalid or too small', async () => {
     await using west = await Namespace.make();
     for (const size of ['lots', '64Mi', '256MiB']) {
       const { code, err } = await west.earshot(['run', '--memory', size]);

@@ -141,7 +141,7 @@ const scenes: readonly Scene[] = [
   { given: 'no site', until: (west) => west.earshot(['status']), proposes: ['site create NAME'] },
   { given: 'no network', until: (west) => west.earshot(['network']), proposes: ['status'] },
   {
-    given: 'a token that nobody answers',
+    given: 'a token whose site does not answer',
     until: async (west) => {
       await west.run();
       return west.earshot(['token', 'redeem', '-', ...soon], token('one'));
@@ -158,7 +158,7 @@ const scenes: readonly Scene[] = [
     proposes: ['link delete to-east'],
   },
   {
-    given: 'a site that lets nobody in',
+    given: 'a site without link access',
     until: async (west) => {
       await west.run();
       await west.earshot(['site', 'create', 'west', '--wait', 'none']);
@@ -183,9 +183,9 @@ describe('what is proposed', () => {
     it(`works when it is typed, given ${given}`, async () => {
       await using west = await Namespace.make();
       const { out, err } = await until(west);
-      const told = [...`${out}${err}`.matchAll(/`earshot -n west ([^`]+)`/g)].map(([, command = '']) => command);
+      const shown = [...`${out}${err}`.matchAll(/`earshot -n west ([^`]+)`/g)].map(([, command = '']) => command);
       for (const command of proposes) {
-        assert.ok(told.includes(command), `it proposes ${told.join(', ') || 'nothing'}, not ${command}`);
+        assert.ok(shown.includes(command), `it proposes ${shown.join(', ') || 'nothing'}, not ${command}`);
         const typed = await west.earshot(command.replace('NAME', 'west').split(' '));
         assert.equal(typed.code, 0, `${command}: ${typed.err}`);
       }

@@ -51,7 +51,7 @@ test('others have their turns while it is made', async () => {
   }
 });
 
-test('of sites that others invent so many are told apart, of each key and of all together', () => {
+test('sites with invented names are counted separately up to a limit per key and one for all keys', () => {
   const counted = new MetricsByKey();
   for (let site = 0; site < SITES; site += 1) counted.requests('key', 'west', `site-${site}`, 'http1');
   assert.equal([...counted.allRequests()].length, 101);

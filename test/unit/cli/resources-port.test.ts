@@ -9,7 +9,7 @@ import type { About, Manifest, OfferedLink, OfKind, Resources, Written } from '.
 
 const configured = { type: 'Configured', status: 'True', lastTransitionTime: '2030-01-01T00:00:00Z', reason: 'Ok', message: '' };
 
-/** A namespace in memory. What is written is taken up while somebody waits. */
+/** A namespace in memory. Writes are processed while a command waits. */
 class MemoryResources implements Resources {
   readonly namespace = 'west';
   readonly where = 'memory';
@@ -86,7 +86,7 @@ class MemoryResources implements Resources {
   }
 }
 
-test('commands work on any resources: they make, change, show and remove them, and wait for what becomes of them', async () => {
+test('commands create, change, show and delete resources on any platform, and wait for the result', async () => {
   let out = '';
   const terminal = { out: (text: string) => void (out += text), note: () => {}, input: async () => '' };
   const resources = new MemoryResources();

@@ -45,7 +45,7 @@ describe('without a running process', () => {
     assert.match(err, /^No process runs/);
   });
 
-  it('waits all the same where it is told to, and says how it ended', async () => {
+  it('waits if an option asks for it, and says how it ended', async () => {
     await using west = await Namespace.make();
     const waited = await west.earshot([...create, '--wait', 'configured', '--timeout', '200ms']);
     assert.equal(waited.code, 3);
@@ -221,18 +221,18 @@ spec:
 
 describe('what cannot be done ends with a code and says what to do', () => {
   const cases: readonly (readonly [name: string, args: readonly string[], code: number, err: RegExp])[] = [
-    ['a name that is none', ['listener', 'create', 'A', '80'], 2, /metadata\.name: must be lower-case letters/],
+    ['an invalid name', ['listener', 'create', 'A', '80'], 2, /metadata\.name: must be lower-case letters/],
     ['a path for a name', ['connector', 'create', '../x', '80'], 2, /metadata\.name: must be/],
     ['port 0', ['listener', 'create', 'a', '0'], 2, /It must be a port number from 1 to 65535/],
     ['two ports', ['connector', 'create', 'a', '80,81'], 2, /It must be a port number from 1 to 65535/],
     ['an unknown option', ['listener', 'create', 'a', '80', '--colour', 'red'], 2, /unknown option '--colour'/],
     ['an unknown command', ['listen'], 2, /unknown command 'listen'.*Did you mean listener\?/s],
     ['pods without a cluster', ['connector', 'create', 'a', '80', '--selector', 'a=b'], 2, /Give the server with --host/],
-    ['a time that is none', ['listener', 'delete', 'a', '--timeout', 'soon'], 2, /It must be a duration such as 30s/],
+    ['an invalid time', ['listener', 'delete', 'a', '--timeout', 'soon'], 2, /It must be a duration such as 30s/],
     ['what exists', ['listener', 'create', 'there', '80'], 5, /Listener "there" already exists, in input\/resources\/there\.yaml/],
     ['a second site', ['site', 'create', 'other'], 5, /already has a site: "west"/],
     ['a listener that is not there', ['listener', 'update', 'gone', '--port', '80'], 4, /Listener "gone" does not exist .*it has there\./],
-    ['a connector where there is none', ['connector', 'delete', 'gone'], 4, /it has no Connector\./],
+    ['a connector that does not exist', ['connector', 'delete', 'gone'], 4, /it has no Connector\./],
     ['a status of nothing', ['link', 'status', 'gone'], 4, /Link "gone" does not exist/],
     ['a token of a site that does not run', ['token', 'issue', 'x.yaml'], 6, /^No process runs the namespace west/],
     ['a link of a site that does not run', ['link', 'generate'], 6, /^No process runs the namespace west/],
@@ -376,7 +376,7 @@ db            west            ea\\u{1b}[2Jst
     assert.match(out, /^Settings: +size small$/m);
   });
 
-  it('tell what is wrong in files', async () => {
+  it('report errors in files', async () => {
     await using west = await Namespace.make();
     await west.run();
     await west.answer('Site', 'west', {}, { status: 'Ready', sitesInNetwork: 1 });
@@ -447,7 +447,7 @@ describe('what create takes for granted', () => {
     [['listener', 'create', 'db', '5432'], /accepts clients at 0\.0\.0\.0.*--host 127\.0\.0\.1/],
     [['connector', 'create', 'db', '5432'], /Its server is the host "localhost"\. .*--host/],
   ] as const) {
-    it(`is told: ${words.join(' ')}`, async () => {
+    it(`is printed: ${words.join(' ')}`, async () => {
       await using west = await Namespace.make();
       assert.match((await west.earshot(words)).err, expected);
       const given = await west.earshot([words[0], 'create', 'other', '5432', '--host', '127.0.0.1']);

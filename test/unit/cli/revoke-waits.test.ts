@@ -26,7 +26,7 @@ test('a revocation returns once the router that runs refuses what was revoked, a
   await waiting;
 });
 
-test('a revocation does not wait where nothing runs, nor for a router that tells nobody what it refuses', async () => {
+test('a revocation waits neither without a running router nor for one that does not report what it refuses', async () => {
   await using west = await Namespace.make();
   await makeNamespace(west.layout);
   await new ConfirmedRevocations(west.layout, DEFAULT_ROUTER).confirm({ sites: [], serials: [] });

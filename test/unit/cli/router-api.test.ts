@@ -9,7 +9,7 @@ import { askRouter, tellRouter } from '../../../src/platform/linux/router-api.ts
 import { lockOf, runningRouters } from '../../../src/platform/linux/routers.ts';
 import { RunningSite } from './running-site.ts';
 
-test("a router that runs answers on a socket that is its user's alone, and ends in order when it is told to", async () => {
+test('a running router answers on a socket that only its user can open, and stops gracefully on request', async () => {
   await using site = await RunningSite.make();
   await site.start();
   const { layout } = site;
@@ -30,7 +30,7 @@ test("a router that runs answers on a socket that is its user's alone, and ends 
   await assert.rejects(access(api), { code: 'ENOENT' });
 });
 
-test('a router that has no such socket is told by a signal', async () => {
+test('a router without such a socket is stopped by a signal', async () => {
   await using site = await RunningSite.make();
   await mkdir(site.layout.runtime.run, { recursive: true });
   const lock = await open(lockOf(site.layout, 'router'), 'w');

@@ -134,7 +134,7 @@ describe('earshot site-controller', () => {
     await assert.rejects(start([], { HOSTNAME: '' }), /Name this replica/);
   });
 
-  it('listens for metrics where it is told', async () => {
+  it('serves metrics at the given address', async () => {
     const listens = async (address: string) => {
       const { httpPort, httpHost } = await start(['--metrics-address', address]);
       return [httpHost, httpPort];

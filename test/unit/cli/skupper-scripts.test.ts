@@ -23,7 +23,7 @@ describe('scripts of Skupper on a machine', () => {
     assert.equal((await west.earshot(['system', 'delete', 'listener', 'web'])).code, 0);
   });
 
-  it('are told that `system apply` is for machines', async () => {
+  it('receive an error that `system apply` is for machines', async () => {
     await using west = await Namespace.make();
     const { code, err } = await west.earshot(['--platform', 'kubernetes', 'system', 'apply', '-f', '-'], site);
     assert.equal(code, 2);

@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
-/** It is told to end when it is about to start itself once more, with other flags. */
+/** Receives SIGTERM just before it restarts itself with other flags. */
 const TOLD_TO_END = `
   const { execve } = process;
   process.execve = (...given) => {
@@ -16,7 +16,7 @@ const TOLD_TO_END = `
     return execve.apply(process, given);
   };`;
 
-/** It is told to read its files again, and then to end, as soon as it heeds the latter. */
+/** Receives SIGHUP, and SIGTERM as soon as it handles that signal. */
 const TOLD_TO_READ = `
   const { once } = process;
   process.once = (name, ...rest) => {
@@ -28,7 +28,7 @@ const TOLD_TO_READ = `
   };`;
 
 describe('a router that is started', () => {
-  it('takes no harm where it is told to read its files again before it has', async () => {
+  it('survives a request to read its files again before it has read them', async () => {
     const home = await mkdtemp(join(tmpdir(), 'earshot-starting-'));
     const env = { ...process.env, EARSHOT_HOME: home, EARSHOT_TUNED: '1' };
     const args = ['--import', `data:text/javascript,${encodeURIComponent(TOLD_TO_READ)}`, MAIN, '-n', 'west', 'run', '--http-port=0'];

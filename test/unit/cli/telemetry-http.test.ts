@@ -1,4 +1,4 @@
-/** Metrics and probes, at a port that asks nobody who he is. */
+/** Metrics and probes, on a port without authentication. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -12,7 +12,7 @@ import { openSockets } from '../router/support/open-files.ts';
 
 const serve = (): Promise<TelemetryServer> => serveTelemetry({ port: 0, host: '127.0.0.1', live: () => undefined, ready: () => 'not yet' });
 
-test('whoever holds connections open at it has few of them, and keeps nobody out', async () => {
+test('a client that holds connections open gets few of them, and keeps no other client out', async () => {
   await using server = await serve();
   const before = openSockets();
   const held = await Promise.all(Array.from({ length: 100 }, () => open(server.port)));
@@ -84,7 +84,7 @@ test('metrics are rendered once for all who ask meanwhile, and who asks without 
   assert.equal(await renderings.latest(), `text ${before + 1}`);
 });
 
-test('where metrics cannot be rendered, whoever asks next has another try', async () => {
+test('a failure to render metrics does not fail the next request', async () => {
   let fails = true;
   const renderings = new Renderings(() => (fails ? Promise.reject(new Error('no')) : Promise.resolve('text')));
   await assert.rejects(renderings.latest());

@@ -231,7 +231,7 @@ spec: {cost: 1, tlsCredentials: link-west, endpoints: [{name: inter-router, host
     assert.match(chosen.out, /^---\napiVersion: v1\n.*host: "127\.0\.0\.1"$/ms);
   });
 
-  it('generate does not wait for a host by which nobody reaches the site', async () => {
+  it('generate does not wait for a host at which the site is unreachable', async () => {
     await using west = await running();
     const endpoints = [{ name: 'inter-router', host: 'west.example.com', port: '55671', group: 'west' }];
     await west.answer('Site', 'west', { linkAccess: 'default' }, { status: 'Ready', endpoints });
@@ -240,7 +240,7 @@ spec: {cost: 1, tlsCredentials: link-west, endpoints: [{name: inter-router, host
     assert.match(err, /no address "nowhere" for other sites; it has west\.example\.com/);
   });
 
-  it('generate waits for a site that has just been started, and is refused where nobody is let in', async () => {
+  it('generate waits for a site that has just started, and is refused without link access', async () => {
     await using west = await Namespace.make();
     await west.run();
     await west.earshot(['site', 'create', 'west', '--enable-link-access', '--wait', 'none']);

@@ -38,7 +38,7 @@ process.on('message', (trouble: Trouble) => {
       ...Object.fromEntries(['mkdir', 'rename', 'rm', 'unlink', 'chmod'].map((call) => [call, async () => readOnly()])),
     });
   else if (trouble === 'disk-free') Object.assign(promises, { open, mkdir, rename, rm, unlink, chmod });
-  // A thread stands in the system as long as nobody writes to the pipe.
+  // A thread stays in its system call until another process writes to the pipe.
   else if ('waits' in trouble) void open(trouble.waits).catch(() => {});
   else Date.now = () => now() + trouble.clock;
   syncBuiltinESMExports();

@@ -45,7 +45,7 @@ const DAY = 86_400_000;
 
 // Each process takes a second of a core, so one lives through as much as it can. A busy machine would start three at once too slowly.
 describe('a router', () => {
-  it('goes on, tells of it and recovers, whatever is taken from it, and ends when it is told to', async () => {
+  it('survives, reports and recovers from the loss of any resource, and stops on request', async () => {
     await using site = await RunningSite.make();
     const pipe = new FullPipe(site.layout.input.resources);
     await site.start(pipe.writer);
@@ -65,7 +65,7 @@ describe('a router', () => {
 
     await site.brings('disk-full');
     await site.adds('one');
-    await metric('it is told', /^earshot_status_files_unwritable\{files="statuses"\} 1/m);
+    await metric('it is reported', /^earshot_status_files_unwritable\{files="statuses"\} 1/m);
     assert.match(pipe.said, /cannot be written \(ENOSPC\)/);
     assert.ok(await site.serves());
     await site.brings('disk-free');
@@ -73,23 +73,23 @@ describe('a router', () => {
 
     const giveBack = site.takeOpenFiles();
     await site.adds('two');
-    await site.until('it is told', async () => /\(EMFILE\)/.test(pipe.said));
+    await site.until('it is reported', async () => /\(EMFILE\)/.test(pipe.said));
     assert.equal(await site.serves(), false, 'no connection can be accepted');
     assert.equal(await steady.says('still here'), 'still here');
     giveBack();
     await site.until('it serves again', () => site.serves());
     await site.until('the status is there', async () => (await site.status('Listener-two.yaml')) !== '');
-    await metric('that is told, too', /^earshot_status_files_unwritable\{files="statuses"\} 0/m);
+    await metric('that is reported, too', /^earshot_status_files_unwritable\{files="statuses"\} 0/m);
 
     await site.brings('read-only');
     await site.adds('three');
-    await metric('it is told', /^earshot_status_files_unwritable\{files="statuses"\} 1/m);
+    await metric('it is reported', /^earshot_status_files_unwritable\{files="statuses"\} 1/m);
     assert.match(pipe.said, /cannot be written \(EROFS\)/);
     assert.ok(await site.serves());
 
     pipe.close();
     site.signal('SIGHUP');
-    await metric('a line that nobody reads is counted', /^earshot_log_lines_dropped_total [1-9]/m);
+    await metric('an unread line is counted', /^earshot_log_lines_dropped_total [1-9]/m);
     assert.equal(await steady.says('still here'), 'still here');
     steady.end();
     assert.equal(await site.ends('SIGTERM'), 0);
@@ -104,7 +104,7 @@ describe('a router', () => {
     assert.equal(await site.ends('SIGTERM'), 'SIGTERM');
   });
 
-  it('ends as failed, within seconds, where something gets by every boundary, also on a full disk, and starts anew', async () => {
+  it('fails within seconds on an error that passes every boundary, even with a full disk, and starts again', async () => {
     await using site = await RunningSite.make();
     const full = openSync('/dev/full', 'w');
     await site.start(full);

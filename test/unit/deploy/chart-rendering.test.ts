@@ -141,7 +141,7 @@ describeChart('the chart', () => {
     assert.equal(only(rendered, 'DaemonSet')['spec'].selector.matchLabels.team, undefined, 'a selector cannot change, labels may');
   });
 
-  it('keeps two accounts apart, whatever they are called and whoever makes them', async () => {
+  it('separates the two accounts, for all names and for all creators', async () => {
     const accountsOf = (rendered: readonly Rendered[]) => ({
       made: rendered.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata.name),
       used: [podOf(rendered, 'Deployment').serviceAccountName, podOf(rendered, 'DaemonSet').serviceAccountName],
@@ -258,7 +258,7 @@ describeChart('the chart', () => {
     );
   });
 
-  it('says that its driver may write below the kubelet’s folder where SELinux is enforced, unless told otherwise', async () => {
+  it('lets its driver write below the kubelet’s folder where SELinux is enforced, by default', async () => {
     assert.deepEqual(podOf(await render(), 'DaemonSet').securityContext.seLinuxOptions, { type: 'spc_t' });
     assert.equal(podOf(await render({ node: { seLinuxOptions: null } }), 'DaemonSet').securityContext.seLinuxOptions, undefined);
   });

@@ -96,7 +96,7 @@ describe('an error that is not ours', () => {
     assert.deepEqual(problemOf('thrown'), { code: 'failed', message: 'thrown' });
   });
 
-  it('is told for what it is where that is known', () => {
+  it('has its own code if that is known', () => {
     const codeOf = (code: string, syscall: string): string => problemOf(Object.assign(new Error(code), { code, syscall })).code;
     assert.equal(codeOf('EADDRINUSE', 'listen'), 'port-in-use');
     assert.equal(codeOf('EACCES', 'listen'), 'port-not-permitted');

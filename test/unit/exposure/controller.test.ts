@@ -111,7 +111,7 @@ describe('what a reconcile wrote is no reason to reconcile', () => {
     assert.ok(refusals > 3 && refusals <= MOST_TRIES, `${refusals} tries`);
   });
 
-  test('a status that somebody else wrote is put right at once', async () => {
+  test('a status that another client wrote is corrected at once', async () => {
     const api = world();
     await using controller = await playController(api);
     await controller.settle();
@@ -226,7 +226,7 @@ describe('a Listener that cannot have its Service', () => {
     assert.equal(api.read(services, 'shop/web')?.spec?.type, 'NodePort');
   });
 
-  test('notices a Service that came before the watch told of it', async () => {
+  test('adopts a Service that exists before the watch reports it', async () => {
     const api = world();
     await using controller = await playController(api);
     await controller.settle();
@@ -243,7 +243,7 @@ describe('a Listener that cannot have its Service', () => {
   });
 
   for (const serviceType of ['NodePort', 'ClusterIP'] as const) {
-    test(`makes no ${serviceType} Service for a Listener that was made anew, as long as the watch has not told of it`, async () => {
+    test(`creates no ${serviceType} Service for a recreated Listener until the watch has reported it`, async () => {
       const api = world({ serviceType });
       await using controller = await playController(api);
       await controller.settle();
@@ -272,7 +272,7 @@ describe('a Listener that cannot have its Service', () => {
     assert.equal(api.read(services, 'shop/web')?.metadata.labels?.['listeners.stackable.tech/listener-name'], 'web');
   });
 
-  test('tells the addresses of a Service of its own that lacks the label, also where it must stay as it is', async () => {
+  test('a Service of its own without the label still yields its addresses, even if it must stay unchanged', async () => {
     const api = world({ serviceType: 'OpenShiftRoute' as 'NodePort' });
     const owner = { apiVersion: 'listeners.stackable.tech/v1alpha1', kind: 'Listener', name: 'web', uid: LISTENER_UID, controller: true };
     const spec = {
@@ -314,7 +314,7 @@ describe('a Listener that cannot have its Service', () => {
   }
 
   for (const asks of ['a node asks for the mount', 'a pod gets its node', 'an earlier request names one more volume'] as const) {
-    test(`is tried again when ${asks}, which is told no refusal of the past`, async (t) => {
+    test(`is tried again when ${asks}, which receives no earlier refusal`, async (t) => {
       const time = playTime(t);
       const api = world();
       api.meets = ({ verb, plural }) => {
@@ -416,7 +416,7 @@ describe('a Listener whose endpoints come and go', () => {
   });
 });
 
-test('nothing is told of a Listener that went before the answer to the write of its status', async () => {
+test('a Listener deleted before the answer to its status write is not reported', async () => {
   const api = world({ serviceType: 'OpenShiftRoute' as 'NodePort' });
   api.prunes = (_of, object) => {
     queueMicrotask(() => api.remove(listeners, 'shop/web'));

@@ -1,6 +1,6 @@
 /**
  * Manifests as operators of products write them, in the shapes that their client library gives them: every optional field of a
- * Listener is there, null where nobody set it; labels are the recommended ones; claims ask for one byte that many may write.
+ * Listener is there, null if unset; labels are the recommended ones; claims ask for one byte that many may write.
  */
 import type { Listener, ListenerPort } from '../../../src/api/listeners/index.ts';
 import type { Container, StringMap } from '../../../src/kube/objects.ts';

@@ -40,7 +40,7 @@ for (const role of productRoles) {
         assert.deepEqual([typeof listener.status?.serviceName, Array.isArray(listener.status?.ingressAddresses)], ['string', true]);
       }
       assert.deepEqual(misread(podListenersSchema, { spec: { listeners: told } }), []);
-      // Whoever issues certificates reads all of them, and wants an address of each, whichever it was asked for.
+      // An issuer of certificates reads all of them, and needs an address of each, for any kind of request.
       assert.deepEqual(Object.keys(told).toSorted(), role.volumes.map(({ name }) => name).toSorted());
       for (const { ingressAddresses } of Object.values(told)) assert.ok((ingressAddresses ?? []).length > 0);
     });

@@ -40,7 +40,7 @@ async function settledWorld(): Promise<PlayedApi> {
   return api;
 }
 
-/** A value of another type than the field has, or a spec that is none. */
+/** A value of another type than the field has, or an invalid spec. */
 const wrongClass = fc.oneof(
   fc.constantFrom(undefined, null, 'text', 7, []),
   fc
@@ -137,7 +137,7 @@ describe('objects that cannot be read', () => {
     });
   }
 
-  test('a pod that starts with one is told which object and field', async () => {
+  test('a starting pod with one receives the object and field', async () => {
     const api = await settledWorld();
     const listener = api.read(listeners, 'shop/web');
     assert.ok(listener !== undefined);

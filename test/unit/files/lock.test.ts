@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { isLocked, lockWithin, tryLock } from '../../../src/files/lock.ts';
 import { aDirectory } from '../platform/support.ts';
 
-test('a lock is held by one at a time, and can be taken again when it is let go', async (t) => {
+test('a lock is held by one process at a time, and can be taken again after its release', async (t) => {
   const path = join(await aDirectory(t), 'it.lock');
   const first = tryLock(path);
   assert.ok(first);
@@ -18,7 +18,7 @@ test('a lock is held by one at a time, and can be taken again when it is let go'
   assert.ok(second);
 });
 
-test('whoever looks whether a lock is held does not hold it', async (t) => {
+test('a check of whether a lock is held does not take it', async (t) => {
   const path = join(await aDirectory(t), 'it.lock');
   assert.equal(isLocked(path), false);
   tryLock(path)?.[Symbol.dispose]();
@@ -30,7 +30,7 @@ test('whoever looks whether a lock is held does not hold it', async (t) => {
   assert.equal(isLocked(path), true);
 });
 
-test('a lock is had in turn, however many wait for it', async (t) => {
+test('a lock has one holder at a time, and each of many waiting ones gets it', async (t) => {
   const path = join(await aDirectory(t), 'it.lock');
   let inside = 0;
   let most = 0;

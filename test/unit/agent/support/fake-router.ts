@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IssuedCertificate, Router, RouterConfig, RouterHooks, RouterState } from '../../../../src/router/contract.ts';
 
-/** A router that does what it is told to and reports that all of it works; what can be reached and linked is for a test to say. */
+/** A router that applies each configuration and reports success; the test sets what is reachable and linked. */
 export class FakeRouter implements Router {
   readonly configs: RouterConfig[] = [];
   hooks: RouterHooks | undefined;
@@ -17,7 +17,7 @@ export class FakeRouter implements Router {
   #reachable: ReadonlySet<string> = new Set();
   readonly #listeners = new Set<() => void>();
 
-  /** For whoever starts a router. */
+  /** Passed to code that starts routers. */
   readonly start = (config: RouterConfig, hooks: RouterHooks): Promise<Router> => {
     this.hooks = hooks;
     this.apply(config);

@@ -4,7 +4,7 @@ import { keyOf, keyString } from '../../../../src/kube/key.ts';
 import type { KubeObject } from '../../../../src/kube/objects.ts';
 import type { Resource } from '../../../../src/kube/resource.ts';
 
-/** An API server that keeps objects of any kind, and tells of each write to whoever plays the watch. */
+/** An API server that keeps objects of any kind, and passes each write to the simulated watch. */
 export class FakeApi implements Pick<KubeClient, 'create' | 'find' | 'patch'> {
   readonly #objects = new Map<string, KubeObject>();
   readonly #kinds = new Map<string, (object: KubeObject) => void>();
@@ -27,7 +27,7 @@ export class FakeApi implements Pick<KubeClient, 'create' | 'find' | 'patch'> {
     return stored;
   }
 
-  /** As somebody else does; whoever plays the watch tells of it. */
+  /** Deletes as another client would; the simulated watch receives it. */
   remove(of: Resource, key: string): void {
     this.#objects.delete(`${of.plural} ${key}`);
   }

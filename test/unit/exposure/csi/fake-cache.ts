@@ -60,16 +60,16 @@ export class FakeCache<T extends KubeObject> implements Cache<T> {
   set(object: T): void {
     const previous = this.#objects.get(keyOf(object));
     this.#objects.set(keyOf(object), object);
-    this.#tell(previous === undefined ? { type: 'added', object } : { type: 'modified', object, previous });
+    this.#notify(previous === undefined ? { type: 'added', object } : { type: 'modified', object, previous });
   }
 
   delete(key: string): void {
     const object = this.#objects.get(key);
     this.#objects.delete(key);
-    if (object !== undefined) this.#tell({ type: 'deleted', object });
+    if (object !== undefined) this.#notify({ type: 'deleted', object });
   }
 
-  #tell(change: Change<T>): void {
+  #notify(change: Change<T>): void {
     for (const handler of this.#handlers) handler(change);
   }
 }

@@ -88,7 +88,7 @@ describe('the gRPC server', () => {
     assert.ok(body.length > 20_000);
   });
 
-  it('tells why it refuses, in any script, with the headers', async () => {
+  it('sends the reason of a refusal, in any script, with the headers', async () => {
     await using served = await serve();
     const { headers } = await send(served.socket, frame(new Uint8Array()), { ':path': '/csi.v1.Identity/GetPluginCapabilities' });
     assert.equal(headers['grpc-status'], '10');
@@ -99,7 +99,7 @@ describe('the gRPC server', () => {
 
   const wrong: readonly (readonly [string, Buffer, Readonly<Record<string, string>>, Status])[] = [
     ['a method that is not there', frame(new Uint8Array()), { ':path': '/csi.v1.Identity/None' }, Status.UNIMPLEMENTED],
-    ['a path that is none', frame(new Uint8Array()), { ':path': '/__proto__' }, Status.UNIMPLEMENTED],
+    ['an unknown path', frame(new Uint8Array()), { ':path': '/__proto__' }, Status.UNIMPLEMENTED],
     ['nothing', Buffer.alloc(0), {}, Status.INTERNAL],
     ['half a prefix', Buffer.alloc(4), {}, Status.INTERNAL],
     ['a message that is shorter than it says', Buffer.from([0, 0, 0, 0, 2, 1]), {}, Status.INTERNAL],
@@ -135,7 +135,7 @@ describe('the gRPC server', () => {
     await until(() => served.contexts[0]?.signal.aborted === true);
   });
 
-  it('tells the handler that the caller went away', async () => {
+  it('notifies the handler when the caller disconnects', async () => {
     await using served = await serve();
     const session = open(served.socket);
     session.on('error', () => undefined);

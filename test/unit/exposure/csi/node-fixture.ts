@@ -85,7 +85,7 @@ export class NodeFixture implements Disposable {
     this.put({ ...object, spec: { ...object.spec, listeners: { ...object.spec.listeners, [handle]: entry(handle, addresses) } } });
   }
 
-  /** Takes the pod's object away, and tells of it. */
+  /** Deletes the pod's object, and notifies the watch. */
   lose(key = POD_KEY): void {
     this.api.remove(podListeners, key);
     this.cache.delete(key);

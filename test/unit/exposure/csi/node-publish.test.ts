@@ -71,7 +71,7 @@ describe('NodePublishVolume', () => {
     for (const volume of volumes) assert.equal(file(fixture.target(volume), 'default-address/address'), `address-of-${volume}`);
   });
 
-  it('answers at once and without a write where the volume is there, also in a driver that was started anew', async () => {
+  it('answers at once and without a write if the volume is there, even in a restarted driver', async () => {
     using fixture = new NodeFixture();
     fixture.answerWith(() => [ip('10.0.0.1')]);
     for (let round = 0; round < 2; round += 1) {
@@ -196,7 +196,7 @@ describe('NodePublishVolume', () => {
     assert.ok(!existsSync(fixture.target()));
   });
 
-  it('tells the kubelet to come again when the driver stops', async () => {
+  it('asks the kubelet to retry when the driver stops', async () => {
     using fixture = new NodeFixture();
     const driver = await startDriver(fixture);
     const call = driver.node.nodePublishVolume(fixture.request());

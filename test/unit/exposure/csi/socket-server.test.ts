@@ -74,7 +74,7 @@ describe('a socket server', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  it('answers UNIMPLEMENTED for what it does not have, and the reason for what nobody expected', async () => {
+  it('answers UNIMPLEMENTED for unknown methods, and INTERNAL with its message for an unexpected error', async () => {
     using folder = temporaryFolder();
     const socket = join(folder.path, 's');
     await using _server = await serve(socket, async () => {
@@ -124,7 +124,7 @@ describe('the node driver', () => {
     await ended;
   });
 
-  it('ends where a socket of its was removed, so that it is started anew', async () => {
+  it('stops if one of its sockets was removed, so that it is restarted', async () => {
     using fixture = new NodeFixture();
     await using driver = await startDriver(fixture, { watchMilliseconds: 20 });
     rmSync(driver.sockets.registry);

@@ -87,7 +87,7 @@ describe('a request', () => {
 });
 
 describe('the request of a volume that a pod has', () => {
-  it('is made anew when its object is deleted, and the file goes on following', async () => {
+  it('is created again when its object is deleted, and the file keeps following it', async () => {
     using fixture = new NodeFixture();
     let shown = '10.0.0.1';
     fixture.answerWith(() => [ip(shown)]);
@@ -101,7 +101,7 @@ describe('the request of a volume that a pod has', () => {
     assert.deepEqual(fixture.api.calls, [created, created]);
   });
 
-  it('is made anew by the next driver, where it went while none ran', async () => {
+  it('is created again by the next driver, if it was deleted while none ran', async () => {
     using fixture = new NodeFixture();
     let shown = '10.0.0.1';
     fixture.answerWith(() => [ip(shown)]);
@@ -116,7 +116,7 @@ describe('the request of a volume that a pod has', () => {
     await until(() => address(fixture.target()) === '10.0.0.2');
   });
 
-  it('is made anew where a driver had mounted it that kept no record of pods', async () => {
+  it('is created again if the driver that mounted it kept no record of pods', async () => {
     using fixture = new NodeFixture();
     let shown = '10.0.0.1';
     fixture.answerWith(() => [ip(shown)]);

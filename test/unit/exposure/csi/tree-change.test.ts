@@ -74,7 +74,7 @@ function assertWhole(mount: string, states: readonly Tree[], message: string): v
   );
   const shown = JSON.stringify([address, ports.toSorted()]);
   const possible = states.map(({ primary, addresses }) => JSON.stringify([primary, [...(addresses.get(primary) ?? [])].toSorted()]));
-  assert.ok(possible.includes(shown), `${message}: ${shown} is none of ${possible.join(' and ')}`);
+  assert.ok(possible.includes(shown), `${message}: ${shown} is not one of ${possible.join(' and ')}`);
 }
 
 describe('a driver that dies while it writes', () => {

@@ -223,7 +223,7 @@ test('addresses that an override adds are announced last, at the ports of the Se
   assert.deepEqual(observeListener(aListener(), accepted, nodes, now).ingressAddresses?.at(-1)?.ports, { http: 8080 });
 });
 
-test('an error that the load balancer reports of a port is told, and an address whose ports all have one is none', () => {
+test('a port error of the load balancer is reported, and an address whose ports all have one is omitted', () => {
   const failed = { port: 53, protocol: 'UDP', error: 'MixedProtocolNotSupported' };
   const one = observed(lb({}, [{ ip: '192.0.2.1', ports: [{ port: 80, protocol: 'TCP' }, failed] }]));
   assert.deepEqual(

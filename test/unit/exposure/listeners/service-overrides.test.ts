@@ -39,7 +39,7 @@ describe('overrides are merged', () => {
     }
   });
 
-  it('with what serializers write for fields that nobody set', () => {
+  it('with the values that serializers write for unset fields', () => {
     const written = {
       apiVersion: 'v1',
       kind: 'Service',

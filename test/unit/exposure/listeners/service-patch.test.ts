@@ -124,7 +124,7 @@ test('a node port keeps its number when another port comes or goes', () => {
   );
 });
 
-test('ports keep their places in a Service that somebody else wrote, and new ones follow', () => {
+test('ports keep their positions in a Service that another client wrote, and new ones follow', () => {
   const ports = [
     { name: 'metrics', port: 9606, protocol: 'TCP' },
     { name: 'https', port: 8443, protocol: 'TCP' },

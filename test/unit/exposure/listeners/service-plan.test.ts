@@ -52,14 +52,14 @@ test("the Service is labelled as a Listener's over the labels of its product, an
   });
 });
 
-for (const [serviceType, told] of [
+for (const [serviceType, notes] of [
   ['NodePort', 0],
   ['ClusterIP', 1],
   ['LoadBalancer', 1],
 ] as const) {
-  test(`pinnedNodePorts of a ${serviceType} class is ${told === 0 ? 'no reason for a note' : 'noted as without effect'}`, () => {
+  test(`pinnedNodePorts of a ${serviceType} class is ${notes === 0 ? 'no reason for a note' : 'noted as without effect'}`, () => {
     const { notices } = planned(aListener(), aClass({ serviceType, pinnedNodePorts: true }));
-    assert.equal(notices.filter((notice) => notice.startsWith('ListenerClass some-class has pinnedNodePorts')).length, told);
+    assert.equal(notices.filter((notice) => notice.startsWith('ListenerClass some-class has pinnedNodePorts')).length, notes);
   });
 }
 
@@ -132,7 +132,7 @@ test('a number under two protocols is no repetition, nor is a port that is there
   assert.equal(service.spec?.ports?.length, 2);
 });
 
-test('a repeated port is told in few words, whatever its protocol says', () => {
+test('a repeated port is reported in few words, for any protocol text', () => {
   const protocol = `${'U'.repeat(5_000)}\u202e`;
   const ports = ['a', 'b'].map((name) => ({ name, port: 53, protocol }));
   const { refused } = planService(aListener({ ports }), aClass({ serviceType: 'ClusterIP' }));

@@ -53,7 +53,7 @@ describe('volumes that were created under another class', () => {
     );
     assert.deepEqual(more, []);
     assert.deepEqual(volumeNotices(listener('some-class'), aClass({ serviceType: 'NodePort' }), [volume]), []);
-    // One that a person made is his own.
+    // A volume that a person created is not managed here.
     assert.deepEqual(volumeNotices(aListener({ className: 'other' }), aClass({ serviceType: 'NodePort' }), [volume]), []);
   });
 });

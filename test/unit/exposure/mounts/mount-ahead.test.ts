@@ -91,7 +91,7 @@ describe('a pod that mounts a volume is made ready before its node asks', () => 
     });
   }
 
-  test('or when its node asks, where the watch has not told of the pod yet', async () => {
+  test('or when its node asks before the watch has reported the pod', async () => {
     const api = cluster();
     const { claim, volume, placed, request } = classMount();
     await using controller = await playController(api);
@@ -241,7 +241,7 @@ describe('a pod that mounts a volume is made ready before its node asks', () => 
   });
 });
 
-test('an event tells the pod when what it was told changes, and to what', async () => {
+test('an event on the pod reports when its addresses change, and the new ones', async () => {
   const api = cluster();
   const { claim, volume, placed } = classMount();
   await using controller = await playController(api);

@@ -140,7 +140,7 @@ const place = {
   volumeHandle: 'pvc-1',
 } as const;
 
-test("with node ports a pod is told its own node's address, before it has an endpoint", () => {
+test("with node ports a pod receives its own node's address, before it has an endpoint", () => {
   const listener = { ...aListener(), status: { nodePorts: { http: 30080 }, ingressAddresses: [] } };
   assert.deepEqual(planEntry(listener, place), {
     entry: {
@@ -152,7 +152,7 @@ test("with node ports a pod is told its own node's address, before it has an end
   });
 });
 
-test("without node ports a pod is told the Listener's addresses", () => {
+test("without node ports a pod receives the Listener's addresses", () => {
   const ingressAddresses = [{ address: 'lb.example', addressType: 'Hostname' as const, ports: { http: 80 } }];
   const planned = planEntry({ ...aListener(), status: { ingressAddresses } }, place);
   assert.deepEqual('entry' in planned && planned.entry.scope, 'Cluster');

@@ -30,7 +30,7 @@ test('a stage on the way is shown after ten seconds only', () => {
   assert.deepEqual(progress.update(request, stage), { shown: new Map(), next: 8_500 });
 });
 
-test('what was prepared is known until the mount is complete or its request is gone; then the wait begins anew', () => {
+test('a prepared volume is known until its mount is complete or its request is gone; then the wait restarts', () => {
   const { progress, at } = begun();
   const prepared = { listenerUid: 'listener', volumes: ['data'], isLabelled: true };
   progress.setPrepared(request, 'one', prepared);

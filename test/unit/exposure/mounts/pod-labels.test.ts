@@ -68,7 +68,7 @@ describe('a running pod whose label was removed', () => {
       api.put(endpointSlices, slice('uid-of-web-0', 'uid-of-other'));
       await using controller = await playController(api);
       await controller.settle();
-      assert.equal(labelsOf(api)[LABEL], undefined, 'nothing told of it');
+      assert.equal(labelsOf(api)[LABEL], undefined, 'no event reported it');
       leave(api);
       await controller.settle();
       assert.deepEqual(labelsOf(api), { app: 'web', [LABEL]: 'web' });

@@ -50,7 +50,7 @@ describe('what comes next for a claim', () => {
     ['whose class is of another driver', aClaim(), { storageClass: ofAnother }, 'nothing'],
     ['that another driver was asked for', aClaim({ [PROVISIONER]: 'example.com/disk' }), {}, 'nothing'],
     ['that names its volume', aClaim({}, { volumeName: 'mine' }), {}, 'nothing'],
-    ['of a class of another name, while nobody said who provisions', aClaim({}, { storageClassName: 'other' }), {}, 'nothing'],
+    ['of a class of another name, before a provisioner is set', aClaim({}, { storageClassName: 'other' }), {}, 'nothing'],
     ['of a class of another name', aClaim({ [PROVISIONER]: DRIVER }, { storageClassName: 'other' }), {}, 'provision'],
     ['that waits for no pod, while a volume may be found', unscheduled(), { storageClass: immediate }, 'nothing'],
     ['that waits for no pod', aClaim({ [SELECTED]: '', [PROVISIONER]: DRIVER }), { storageClass: immediate }, 'provision'],
@@ -96,7 +96,7 @@ describe('what comes next for a claim', () => {
   });
 });
 
-describe('the node of a pinned volume that nobody waits for', () => {
+describe('the node of a pinned volume that no claim waits for', () => {
   const nodes = [aDriverNode('a'), aDriverNode('b'), aDriverNode('c'), { metadata: { name: 'd' } }];
 
   it('is another one for each replica, of those where the driver runs', () => {

@@ -90,7 +90,7 @@ describe('a claim', () => {
     ],
     ['the same class', { [LISTENER_CLASS_ANNOTATION]: 'some-class', more: 'x' }, undefined],
   ] as const) {
-    it(`that is bound and then names ${what} is ${expected === undefined ? 'left alone' : 'told that this has no effect'}`, async () => {
+    it(`that is bound and then names ${what} is ${expected === undefined ? 'left alone' : 'reported to have no effect'}`, async () => {
       const api = world();
       await using controller = await play(api);
       api.put(persistentVolumeClaims, aClaim());
@@ -155,7 +155,7 @@ describe('a claim', () => {
       /is not running on Node n2/,
     ],
   ] satisfies readonly (readonly [string, (api: PlayedApi) => PersistentVolumeClaim, (api: PlayedApi) => unknown, RegExp])[]) {
-    it(`that ${what} is told so, and gets its volume as soon as that is mended`, async () => {
+    it(`that ${what} is reported, and gets its volume as soon as that is fixed`, async () => {
       const api = world();
       await using controller = await play(api);
       api.put(persistentVolumeClaims, claim(api));
@@ -170,7 +170,7 @@ describe('a claim', () => {
     });
   }
 
-  it('that is refused is told so on the pod that waits for it too, whichever comes first, with what was meant', async () => {
+  it('that is refused is reported on the waiting pod too, in either order, with what was meant', async () => {
     for (const isPodFirst of [true, false]) {
       const api = world();
       await using controller = await play(api);
@@ -188,7 +188,7 @@ describe('a claim', () => {
     }
   });
 
-  it('that names a class with a typo is told which one is meant', async () => {
+  it('that names a class with a typo is reported with the class that was meant', async () => {
     const api = world();
     await using controller = await play(api);
     api.put(persistentVolumeClaims, aClaim({ [LISTENER_CLASS_ANNOTATION]: 'some-clas' }));
@@ -217,7 +217,7 @@ describe('a claim', () => {
     assert.match(controller.events[0] ?? '', /Node lost, .*no longer exists/);
   });
 
-  it('is given another node where what was selected cannot be the name of one, and nobody is asked for that', async () => {
+  it("is given another node without a request if the selected name cannot be a node's", async () => {
     const api = world();
     await using controller = await play(api);
     api.put(persistentVolumeClaims, aClaim({ [SELECTED]: `n1/../${'n'.repeat(10_000)}` }));
@@ -226,7 +226,7 @@ describe('a claim', () => {
     assert.match(controller.events[0] ?? '', /^.{1,400}no longer exists\. Another Node is requested\.$/);
   });
 
-  it('is told what the API server refuses of its volume', async () => {
+  it('reports what the API server refuses of its volume', async () => {
     const api = world();
     api.meets = ({ verb, plural }) => {
       if (verb === 'create' && plural === 'persistentvolumes') refuse(422, 'Invalid', 'mountOptions are not allowed');
@@ -237,7 +237,7 @@ describe('a claim', () => {
     assert.match(controller.events[0] ?? '', /^ProvisioningFailed: The API server refuses the PersistentVolume: mountOptions/);
   });
 
-  it('that is made anew under its name is another claim: nothing of the former is written to it', async () => {
+  it('that is recreated under its name is another claim: nothing of the former is written to it', async () => {
     const api = world();
     let replaced = false;
     api.meets = ({ verb, plural }) => {

@@ -26,7 +26,7 @@ export class PlayedBinder {
     this.#api = api;
   }
 
-  /** As its watch tells of every change. */
+  /** Called for each change that a watch reports. */
   notice(keys: { readonly claims: readonly string[]; readonly volumes: readonly string[] }): void {
     for (const key of keys.claims) this.#queues.claims.add(key);
     for (const key of keys.volumes) this.#queues.volumes.add(key);
@@ -69,7 +69,7 @@ export class PlayedBinder {
     const ours = [...this.#volumes.values()].find(({ spec }) => spec?.claimRef?.uid === claim.metadata.uid);
     const volume = volumeName === '' ? ours : this.#volumes.get(volumeName);
     if (volume !== undefined) yield* this.#bind(key, claim, volume);
-    else if (Object.hasOwn(annotations, COMPLETED)) this.mishaps.push(`${key} is told to have lost its volume`);
+    else if (Object.hasOwn(annotations, COMPLETED)) this.mishaps.push(`${key} is marked as having lost its volume`);
     else if (volumeName !== '' && claim.status?.phase !== 'Pending') this.mishaps.push(`${key} is set back to Pending`);
     else if (volumeName === '' && Object.hasOwn(annotations, SELECTED) && !Object.hasOwn(annotations, PROVISIONER)) {
       yield* this.#write(() => this.#change(claim, { annotations: { [PROVISIONER]: 'listeners.stackable.tech' } }), key, 'claims');

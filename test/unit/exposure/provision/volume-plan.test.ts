@@ -51,7 +51,7 @@ describe('the volume of a claim', () => {
     assert.equal(spec?.nodeAffinity, undefined);
   });
 
-  it('has no labels where the name is too long for one, which its mount tells of', () => {
+  it('has no labels if the name is too long for one, which its mount reports', () => {
     const claim = aClaim({}, {}, { name: 'a'.repeat(64) });
     assert.equal(planVolume(claim, { storageClass: aStorageClass(), selection, node: undefined }).metadata.labels, undefined);
   });

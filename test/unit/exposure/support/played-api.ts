@@ -18,7 +18,7 @@ interface Watching {
 }
 
 /**
- * An API server in memory: objects, patches, labels of a selection (that there is one, or none: `!`, or which), and watches of which each kind can be
+ * An API server in memory: objects, patches, selection by label value, presence or absence (`!`), and watches. Each kind of watch can be
  * held back. Objects get a uid and a resourceVersion, Services a cluster IP and node ports.
  */
 export class PlayedApi implements KubeClient {
@@ -30,7 +30,7 @@ export class PlayedApi implements KubeClient {
   /** `verb plural namespace/name`, also of what was refused. */
   readonly calls: string[] = [];
   meets: Meets = () => undefined;
-  /** What becomes of an object that the controller writes, before it is stored. */
+  /** Changes an object that the controller writes, before it is stored. */
   prunes: <T extends KubeObject>(of: Resource<T>, object: T) => T = (_of, object) => object;
 
   /** Everything but reads. */
@@ -59,14 +59,14 @@ export class PlayedApi implements KubeClient {
     for (const send of events) send();
   }
 
-  /** As somebody else would write it. */
+  /** Writes as another client would. */
   put<T extends KubeObject>(of: Resource<T>, object: T): T {
     const known = this.#objects.get(idOf(of, keyOf(object)));
     const version = { resourceVersion: `${++this.#version}`, uid: object.metadata.uid ?? known?.metadata.uid ?? `uid-${this.#version}` };
     const stored = { ...object, metadata: { ...object.metadata, ...version } };
     const complete = of.plural === 'services' ? withAddresses(stored, this.#version) : stored;
     this.#objects.set(idOf(of, keyOf(object)), complete);
-    this.#tell(of, complete, known);
+    this.#notify(of, complete, known);
     return complete as T; // What is added to a Service is of its type.
   }
 
@@ -75,7 +75,7 @@ export class PlayedApi implements KubeClient {
     this.#objects.delete(idOf(of, key));
     if (known === undefined) return;
     const last = { ...known, metadata: { ...known.metadata, resourceVersion: `${++this.#version}` } };
-    this.#tell(of, undefined, last);
+    this.#notify(of, undefined, last);
   }
 
   read<T extends KubeObject>(of: Resource<T>, key: string): T | undefined {
@@ -90,7 +90,7 @@ export class PlayedApi implements KubeClient {
     of: Resource<T>,
     { signal, namespace, labelSelector = '', fieldSelector, onEvent }: WatchOptions<T>,
   ): Promise<void> {
-    const send = onEvent as (event: WatchEvent<KubeObject>) => void; // Only told of its own kind.
+    const send = onEvent as (event: WatchEvent<KubeObject>) => void; // It receives only its own kind.
     const labels = labelSelector.split(',').filter((label) => label !== '');
     const watching: Watching = { plural: of.plural, labels, name: /^metadata\.name=(.+)$/.exec(fieldSelector ?? '')?.[1], namespace, send };
     for (const [id, object] of this.#objects) {
@@ -128,7 +128,7 @@ export class PlayedApi implements KubeClient {
   apply<T extends KubeObject>(of: Resource<T>, object: T): Promise<T> {
     return this.#serve('apply', of, keyOf(object), object, () => {
       const known = this.read(of, keyOf(object));
-      // One with a uid makes nothing anew, one with a version does.
+      // An object with a uid is not created again, one with only a resourceVersion is.
       if (known !== undefined) check(known, object.metadata);
       else if (object.metadata.uid !== undefined) refuse(409, 'Conflict', 'another uid');
       return this.put(of, this.prunes(of, merge(known, object) as T));
@@ -163,7 +163,7 @@ export class PlayedApi implements KubeClient {
   }
 
   /** What comes into a selection is new to its watch, and what leaves it is gone. */
-  #tell(of: Resource, after: KubeObject | undefined, before: KubeObject | undefined): void {
+  #notify(of: Resource, after: KubeObject | undefined, before: KubeObject | undefined): void {
     const send = (): void => {
       for (const watching of this.#watching) {
         if (watching.plural !== of.plural) continue;
