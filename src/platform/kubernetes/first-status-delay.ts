@@ -4,6 +4,20 @@ import { performance } from 'node:perf_hooks';
 const GRACE = 3_000;
 const FOR_EACH = 10;
 const AT_MOST = 30_000;
+/** Added for each object that progressed meanwhile. So a status waits longer while at least five a second progress. */
+const FOR_EACH_PROGRESS = 200;
+/** Not even steady progress of others delays a status longer. */
+const LONGEST = 300_000;
+
+/** Objects of a namespace at one time, by their keys. */
+export interface WaitingObjects {
+  /** Objects that wait and have no status yet. */
+  readonly waiting: ReadonlySet<string>;
+  /** Those whose Service does not exist. */
+  readonly awaitingService: ReadonlySet<string>;
+  /** Whether an object waits for nothing any more. */
+  readonly isDone: (key: string) => boolean;
+}
 
 /**
  * Delays first statuses that only report waiting for a Service or for the remote site. If hundreds of objects are created at once, the
@@ -12,26 +26,26 @@ const AT_MOST = 30_000;
  */
 export class FirstStatusDelay {
   readonly #grace: number;
-  #since: ReadonlyMap<string, number> = new Map();
+  #since: ReadonlyMap<string, { readonly at: number; readonly progress: number }> = new Map();
   #awaiting: ReadonlySet<string> = new Set();
   /** performance.now() of the last change. */
   #moved = 0;
+  /** Number of times that a waiting object got its Service or was done. */
+  #progress = 0;
 
   /** @param grace minimum delay in milliseconds while a Service is missing */
   constructor(grace = GRACE) {
     this.#grace = grace;
   }
 
-  /**
-   * @param waiting keys of all objects that wait and have no status yet
-   * @param awaitingService keys of those whose Service does not exist
-   */
-  see(waiting: ReadonlySet<string>, awaitingService: ReadonlySet<string>): void {
+  see({ waiting, awaitingService, isDone }: WaitingObjects): void {
     const now = performance.now();
     const before = this.#since;
-    const isMoving = waiting.size !== before.size || !waiting.isSubsetOf(before) || awaitingService.size !== this.#awaiting.size;
+    const isMoving = waiting.size !== before.size || awaitingService.size !== this.#awaiting.size || !waiting.isSubsetOf(before);
     if (isMoving) this.#moved = now;
-    this.#since = new Map(Array.from(waiting, (key) => [key, before.get(key) ?? now]));
+    for (const key of this.#awaiting) if (waiting.has(key) && !awaitingService.has(key)) this.#progress++;
+    for (const key of before.keys()) if (!waiting.has(key) && isDone(key)) this.#progress++;
+    this.#since = new Map(Array.from(waiting, (key) => [key, before.get(key) ?? { at: now, progress: this.#progress }]));
     this.#awaiting = awaitingService;
   }
 
@@ -39,8 +53,9 @@ export class FirstStatusDelay {
   left(key: string): number {
     const since = this.#since.get(key);
     if (since === undefined) return 0;
-    const crowd = Math.min(this.#moved + Math.min(this.#since.size * FOR_EACH, GRACE), since + AT_MOST);
-    const service = this.#awaiting.has(key) ? since + this.#grace : 0;
+    const most = Math.min(AT_MOST + FOR_EACH_PROGRESS * (this.#progress - since.progress), LONGEST);
+    const crowd = Math.min(this.#moved + Math.min(this.#since.size * FOR_EACH, GRACE), since.at + most);
+    const service = this.#awaiting.has(key) ? since.at + this.#grace : 0;
     return Math.max(0, Math.max(crowd, service) - performance.now());
   }
 }

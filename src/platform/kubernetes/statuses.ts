@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Report, Siblings, StatusSink } from '../../agent/ports.ts';
 import { skupperResources } from '../../api/skupper/index.ts';
 import type { KubeClient } from '../../kube/contract.ts';
@@ -132,8 +133,17 @@ export class ClusterStatuses implements StatusSink {
     this.#wanted = desiredStatuses(this.#report, (kind) => this.#options.watches.resources(kind).values(), this.#options.now());
     const there = [...this.#wanted].filter(([key]) => this.#standing(key) !== undefined);
     const waiting = there.filter(([key, { status }]) => status === 'Pending' && this.#standing(key)?.status === undefined);
-    this.#heldBack.see(new Set(waiting.map(([key]) => key)), awaitingService(this.#report));
-    for (const [key] of there) this.#queue.add(key);
+    this.#heldBack.see({
+      waiting: new Set(waiting.map(([key]) => key)),
+      awaitingService: awaitingService(this.#report),
+      isDone: (key) => (this.#wanted.get(key as ResourceKey)?.status ?? 'Pending') !== 'Pending',
+    });
+    for (const [key, status] of there) {
+      if (isWritten(status, this.#standing(key)?.status)) continue;
+      const left = this.#heldBack.left(key);
+      if (left > 0) this.#queue.addAfter(key, left);
+      else this.#queue.add(key);
+    }
     this.#networkPace.request();
   }
 
@@ -168,6 +178,11 @@ export class ClusterStatuses implements StatusSink {
     const name = key.slice(key.indexOf('/') + 1);
     return this.#options.watches.resources(kindOf(key)).get(`${this.#options.namespace}/${name}`);
   }
+}
+
+/** A round visits every resource, so unchanged statuses are skipped before they are queued. */
+function isWritten(status: AnyStatus, standing: unknown): boolean {
+  return standing !== undefined && isDeepStrictEqual(withStandingTimes(status, standing), standing);
 }
 
 function awaitingService({ plan }: Report): ReadonlySet<ResourceKey> {
