@@ -60,7 +60,7 @@ describe('the catalogue of codes', () => {
   });
 
   it('has every code and reason that the program spells', () => {
-    const strangers = sources.flatMap(({ path, text }) => {
+    const unlisted = sources.flatMap(({ path, text }) => {
       const codes = text.matchAll(/(?:\bcode: |new \w+Error\(\s*|\b(?:waiting|failure|problem|missing)\(\s*)'([a-z0-9-]+)'/g);
       const reasons = text.matchAll(/\breason: '([A-Z][A-Za-z]+)'|\b(?:refuse|wait|notAccepted)\(\s*'([A-Z][A-Za-z]+)'/g);
       return [
@@ -68,7 +68,7 @@ describe('the catalogue of codes', () => {
         ...[...reasons].filter(([, one, other]) => !isConditionReason(one ?? other ?? '')),
       ].map(([found]) => `${path}: ${found}`);
     });
-    assert.deepEqual(strangers, []);
+    assert.deepEqual(unlisted, []);
   });
 
   it('holds for all errors: each class of ours extends the one base', () => {

@@ -11,7 +11,7 @@ import { SlowLine } from './support/slow-line.ts';
 /** So little that a few stopped readers make it short. */
 const LIMITS = { unconsumed: 320 << 10, streamWindowMost: 256 << 10, growth: 256 << 10 };
 
-/** One end of a stream, whose reader takes only what it is told to. */
+/** One end of a stream, whose reader consumes data only on request. */
 class StreamEnd {
   readonly stream: Stream;
   readonly recorder: Recorder;
@@ -91,7 +91,7 @@ class Talk {
   }
 }
 
-/** Streams of which nobody takes anything, so many that they hold more than half of what may be held. */
+/** Opens streams that consume nothing, enough to hold more than half of what may be held. */
 function stop(talk: Talk): void {
   for (let stopped = 0; stopped < 4; stopped += 1) talk.open().write(65_535);
 }
@@ -174,7 +174,7 @@ describe('flow control', () => {
     });
   }
 
-  it('leaves nobody without a window who has taken all, and holds nothing for nobody, whatever happens in whatever order', async () => {
+  it('leaves a window to every stream that consumed all, and holds nothing at the end, for any order of events', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { maxLength: 80, size: 'max' }),

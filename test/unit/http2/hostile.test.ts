@@ -194,7 +194,7 @@ test('streams that the peer makes us reset count like those that it resets itsel
     assert.ok(seen.accepted.length <= 22, `${seen.accepted.length} requests were taken`);
     assert.ok(
       seen.accepted.every(({ recorder }) => recorder.resets.length === 1),
-      'each was told once',
+      'each received one reset',
     );
     wire.destroy();
   }
@@ -223,7 +223,7 @@ test('answers that cross the resets of very many streams are dropped', () => {
   for (const stream of streams) stream.reset(ErrorCode.CANCEL);
   for (const { id } of streams) wire.feed(headers(id, [[':status', '200']], false));
   assert.equal(session.state, 'open');
-  // Of a stream that there never was is none.
+  // A stream that never existed has no answer.
   wire.feed(headers(2_001, [[':status', '200']], false));
   assert.deepEqual(
     seen.closes.map(({ code }) => code),
@@ -309,7 +309,7 @@ test('a malformed PRIORITY of a stream that is not yet open ends the connection:
   wire.destroy();
 });
 
-test('bytes one by one, which nobody takes, end neither their streams nor those of others, also where they have ended', () => {
+test('single bytes that are never consumed end no streams, even after the end of their own', () => {
   const held: number[] = [];
   const { wire, session, seen } = victim(true, {}, ({ stream }) => {
     stream.respond({ status: 200, fields: {} });
@@ -439,8 +439,8 @@ test('the streams of a connection that ends are ended in many turns, each once, 
   await setImmediate();
   session.destroy();
   assert.equal(session.state, 'closed');
-  const told = (): number => seen.accepted.filter(({ recorder }) => recorder.resets.length > 0).length;
-  assert.ok(told() <= 10, `${told()} in one turn`);
+  const notified = (): number => seen.accepted.filter(({ recorder }) => recorder.resets.length > 0).length;
+  assert.ok(notified() <= 10, `${notified()} in one iteration`);
   // As if nothing were wrong, since none of them knows.
   for (const { stream } of seen.accepted) {
     stream.respond({ status: 200, fields: {} });
@@ -448,10 +448,10 @@ test('the streams of a connection that ends are ended in many turns, each once, 
     stream.end();
   }
   let turns = 0;
-  for (let before = told(); told() < ids.length && turns < 1_000; turns += 1) {
+  for (let before = notified(); notified() < ids.length && turns < 1_000; turns += 1) {
     await setImmediate();
-    assert.ok(told() - before <= 10, `${told() - before} in one turn`);
-    before = told();
+    assert.ok(notified() - before <= 10, `${notified() - before} in one iteration`);
+    before = notified();
   }
   assert.ok(turns < 1_000);
   assert.ok(seen.accepted.every(({ recorder, stream }) => recorder.resets.length === 1 && stream.queued === 0));
@@ -503,7 +503,7 @@ test('requests that the peer ends at once are ended some tens in a turn', async 
   await inManyTurns(all, ends, () => all.seen.accepted.filter(({ recorder }) => recorder.ended).length, 72);
 });
 
-test('large blocks of fields, which nobody is to see, are decoded a few in a turn', async () => {
+test('large field blocks that are rejected are decoded a few in an event-loop iteration', async () => {
   const all = await withStreams(1);
   // Each octet is a field of its own, far more than anybody may send.
   const blocks = Array.from({ length: 40 }, (_, index) =>
@@ -529,11 +529,11 @@ test('requests that a peer will not take any more are ended in many turns', asyn
   for (const recorder of recorders) session.request({ method: 'CONNECT', authority: 'key', fields: {} }, recorder);
   await setImmediate();
   wire.feed(frame(FrameType.GOAWAY, 0, 0, Buffer.alloc(8)));
-  const told = (): number => recorders.filter(({ resets }) => resets.length > 0).length;
+  const notified = (): number => recorders.filter(({ resets }) => resets.length > 0).length;
   let turns = 0;
-  for (let before = 0; told() < 200 && turns < 1_000; turns += 1) {
-    assert.ok(told() - before <= 10, `${told() - before} in one turn`);
-    before = told();
+  for (let before = 0; notified() < 200 && turns < 1_000; turns += 1) {
+    assert.ok(notified() - before <= 10, `${notified() - before} in one iteration`);
+    before = notified();
     await setImmediate();
     wire.take();
   }
@@ -569,7 +569,7 @@ test('requests that a peer does not end after their answers are given up in many
   session.destroy();
 });
 
-test('a request that is answered once its connection has ended is told of its end once', async (t) => {
+test('a request that is answered after its connection ended receives one reset', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let now = 0;
   const wire = new Wire(true);

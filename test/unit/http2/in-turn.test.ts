@@ -1,4 +1,4 @@
-/** What a peer asks for on behalf of many: each routing key's requests in their order, and the keys in turn. */
+/** Requests that a peer sends for many clients: FIFO for each routing key, round-robin among the keys. */
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { describe, it } from 'node:test';
@@ -86,7 +86,7 @@ describe('requests that come faster than they can begin', () => {
     wire.destroy();
   });
 
-  it('begin out of turn where somebody sends who has no answer, with all that he sends in its order', async () => {
+  it('begin early for a peer that sends data before its answer, with all its data in order', async () => {
     const { wire, session, seen } = await server();
     const data = frame(FrameType.DATA, Flag.END_STREAM, 199, Buffer.from('hello'));
     wire.feed(Buffer.concat([many(100, 'greedy'), data]));

@@ -45,7 +45,7 @@ test('thousands of streams that wait for the window of the connection are forgot
   assert.ok(user + system < 150_000, `${(user + system) / 1_000} ms`);
 });
 
-test('thousands of streams of which each may send an octet send it in little time', async () => {
+test('thousands of streams that may send one octet each send it in little time', async () => {
   const { outbox: box, socket } = outbox();
   box.sendWindow = 1_000_000;
   const streams = Array.from({ length: 100_000 }, (_, index) => new Sender(2 * index + 1, 100));

@@ -149,7 +149,7 @@ describe('two sessions', () => {
     assert.equal(late.recorder.text, 'early');
   });
 
-  it('tell the other end of a reset, and drop what was queued', async () => {
+  it('report a reset to the other end, and drop queued data', async () => {
     await using ends = await pair(ok);
     const { stream } = connectStream(ends.clientSession);
     const { recorder: far } = await eventually('the request', () => ends.server.accepted[0]);
@@ -208,7 +208,7 @@ describe('two sessions', () => {
     assert.ok(stream.queued >= 131_072 && stream.queued < 140_000, `${stream.queued} bytes are queued`);
   });
 
-  it('tell whoever wrote more than may wait once it has left, also where he has ended it meanwhile', async () => {
+  it('notify a writer that exceeded its buffer once that has drained, even if it has ended its stream meanwhile', async () => {
     await using ends = await pair(({ stream, recorder }) => {
       recorder.holding = true;
       stream.respond({ status: 200, fields: {} });
@@ -308,13 +308,13 @@ describe('two sessions', () => {
     assert.equal(recorder.text, 'in time');
   });
 
-  it('tell every stream when the connection breaks, once', async () => {
+  it('notify every stream once when the connection breaks', async () => {
     await using ends = await pair(ok);
     const { recorder } = connectStream(ends.clientSession);
     const { recorder: far } = await eventually('the request', () => ends.server.accepted[0]);
     ends.wire.near.destroy();
     await eventually(
-      'all to be told',
+      'all to be notified',
       () => recorder.resets.length > 0 && far.resets.length > 0 && ends.client.closes.length > 0 && ends.server.closes.length > 0,
     );
     assert.deepEqual([recorder.resets.length, far.resets.length, ends.client.closes.length, ends.server.closes.length], [1, 1, 1, 1]);

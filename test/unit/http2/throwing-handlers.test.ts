@@ -51,7 +51,7 @@ class Throwing extends Recorder {
   }
 }
 
-/** Two sessions; the far one echoes, unless it is told otherwise. */
+/** Two sessions; the far one echoes by default. */
 async function pair(accept: ConstructorParameters<typeof SessionRecorder>[0] = ({ stream }) => new Echo(stream)) {
   const wire = await loopback();
   const [server, client] = [new SessionRecorder(accept), new SessionRecorder()];
@@ -74,7 +74,7 @@ async function others(ends: Pair): Promise<() => Promise<void>> {
 }
 
 for (const at of HANDLERS) {
-  test(`what a handler throws at ${at} ends its stream only, by a reset, and is told`, async () => {
+  test(`an error thrown in ${at} is reported, and resets only its own stream`, async () => {
     await using ends = await pair();
     const goesOn = await others(ends);
     const { stream, recorder } = connectStream(ends.clientSession, 'victim', new Throwing(at));
@@ -87,7 +87,7 @@ for (const at of HANDLERS) {
       stream.write(Buffer.alloc(at === 'onDrain' ? 1_000_000 : 10));
       stream.end();
     }
-    await eventually('the error to be told', () => ends.client.unexpected.length > 0);
+    await eventually('the error to be reported', () => ends.client.unexpected.length > 0);
     assert.deepEqual(ends.client.unexpected, [{ part: 'stream', error: fault }]);
     assert.deepEqual(
       recorder.resets.map(({ code }) => code),

@@ -66,7 +66,7 @@ const cases: readonly {
     purpose: { kind: 'server', clientCa: true },
     problems: [['tls-no-ca', /ca\.crt/]],
   },
-  { what: 'no ca.crt where nobody needs it', bundle: without(server, 'ca'), purpose: { kind: 'server' }, problems: [] },
+  { what: 'no ca.crt where none is needed', bundle: without(server, 'ca'), purpose: { kind: 'server' }, problems: [] },
   {
     what: "another certificate's key",
     bundle: { ...server, key: createKey() },

@@ -9,7 +9,7 @@ const certificate = (serials: readonly string[], sites: readonly string[] = []):
 });
 
 const rows: readonly [string, Party, string | undefined][] = [
-  ['nobody in particular', {}, undefined],
+  ['a party without names', {}, undefined],
   ['a site by its hello', { site: OUT }, OUT],
   ['another by its hello', { site: IN }, undefined],
   ['a site that only the certificate names', certificate(['01'], [OUT]), OUT],

@@ -12,7 +12,7 @@ interface Thing extends KubeObject {
   readonly colour: string;
 }
 
-/** What a server could do, and an informer then tells its cache. */
+/** An event that a server can cause, and that an informer then applies to its cache. */
 type Step =
   | { readonly do: 'put'; readonly name: string; readonly colour: string }
   | { readonly do: 'remove'; readonly name: string }
@@ -117,10 +117,10 @@ function follow(mirror: Map<string, Thing>, { type, object, previous }: Change<T
   }
   if (type === 'deleted') {
     mirror.delete(key);
-    assert.notEqual(cache.get(key)?.metadata.uid, object.metadata.uid, 'told of a deletion before the cache held it');
+    assert.notEqual(cache.get(key)?.metadata.uid, object.metadata.uid, 'reported a deletion before the cache held it');
   } else {
     mirror.set(key, object);
-    assert.equal(cache.get(key), object, 'told of a change before the cache held it');
+    assert.equal(cache.get(key), object, 'reported a change before the cache held it');
   }
 }
 
@@ -156,7 +156,7 @@ describe('a watch cache', () => {
         writer.ready('1');
         play(steps, world, writer);
         const before = [...cache.values()];
-        cache.onChange((change) => assert.fail(`told of ${change.type}`));
+        cache.onChange((change) => assert.fail(`reported ${change.type}`));
         play([{ do: 'relist', missed: [], unfinished: true }], world, writer);
         assert.deepEqual([...cache.values()], before);
       }),

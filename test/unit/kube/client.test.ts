@@ -19,7 +19,7 @@ const nodes = resource('v1', 'Node', 'nodes', 'cluster');
 const key = { namespace: 'default', name: 'a' };
 const ok: RawHandler = (_request, socket) => answer(socket, 200, configMap('a', '1'));
 
-/** Answers in turn; the last answer goes on. */
+/** Answers with one handler after the other; the last one repeats. */
 function inTurn(...handlers: readonly RawHandler[]): RawHandler {
   let next = 0;
   return (request, socket) => handlers[Math.min(next++, handlers.length - 1)]?.(request, socket);
@@ -146,7 +146,7 @@ describe('the client: what it sends', () => {
 });
 
 describe('the client: answers that are no success', () => {
-  it('tells an object that is not there from a kind that is not there', async () => {
+  it('distinguishes a missing object from a missing kind', async () => {
     await using server = await RawServer.start(
       inTurn(
         (_request, socket) => answer(socket, 404, failure(404, 'NotFound', 'configmaps "a" not found')),
@@ -249,7 +249,7 @@ describe('the client: tries again', () => {
 });
 
 describe('the client: connections', () => {
-  it('says that a request was not sent where nobody listens', async () => {
+  it('reports a request as not sent if the connection is refused', async () => {
     const server = await RawServer.start(ok, undefined, await freePort());
     await using client = server.client();
     await server[Symbol.asyncDispose]();
@@ -258,7 +258,7 @@ describe('the client: connections', () => {
     assert.deepEqual([error.code, error.sent], ['kube-unreachable', false]);
   });
 
-  it('keeps connections for requests in turn', async () => {
+  it('reuses connections for consecutive requests', async () => {
     await using server = await RawServer.start(ok);
     await using client = server.client();
     for (let i = 0; i < 6; i++) await client.get(configMaps, key);

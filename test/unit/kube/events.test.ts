@@ -75,7 +75,7 @@ function timers(t: TestContext): (milliseconds: number) => Promise<void> {
 const apiError = (status: number, reason = ''): ApiError => new ApiError('event', { status, reason, message: reason });
 
 describe('an event', () => {
-  it('is written with who reports what of which object', async () => {
+  it('is written with its reporter, its reason and its object', async () => {
     const office = new Office();
     office.recorder.record(input());
     await office.outcome(1);
@@ -146,7 +146,7 @@ describe('an event recorder', () => {
     assert.deepEqual(office.outcomes, ['created', 'counted']);
   });
 
-  it('writes events where nobody wants to hear of it', async () => {
+  it('writes events without a result listener', async () => {
     const office = new Office(false);
     office.recorder.record(input());
     office.recorder.record(input());
@@ -173,7 +173,7 @@ describe('an event recorder', () => {
     assert.deepEqual([office.created.length, office.patched.length], [2, 0]);
   });
 
-  it('makes the event anew where the counted one is gone', async (t) => {
+  it('creates the event again if the counted one is gone', async (t) => {
     const pass = timers(t);
     const office = new Office();
     office.recorder.record(input());

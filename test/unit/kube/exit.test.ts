@@ -8,7 +8,7 @@ import { answer, configMap, RawServer, startChunks } from './raw-server.ts';
 
 const program = fileURLToPath(new URL('everything-started.ts', import.meta.url));
 
-it('nothing keeps a process alive once all of it was told to end', async () => {
+it('a process exits once all parts were stopped', async () => {
   await using server = await RawServer.start((request, socket) => {
     if (request.query.has('watch')) startChunks(socket);
     else if (request.path.includes('/leases')) answer(socket, 200, configMap('lease', '1'));

@@ -122,7 +122,7 @@ describe('an informer: the first list', () => {
     assert.deepEqual(informer.names, ['a', 'b']);
   });
 
-  it('begins anew, with nothing of the half list, when the stream is cut', async () => {
+  it('restarts, without the partial list, when the stream is cut', async () => {
     using informer = new Running();
     const half = await informer.server.nextWatch();
     half.send('ADDED', object('a', 1));
@@ -184,7 +184,7 @@ describe('an informer: the first list', () => {
 });
 
 describe('an informer: watching', () => {
-  it('tells of each change after the cache holds it', async () => {
+  it('reports each change after the cache holds it', async () => {
     using informer = new Running();
     const watch = await informer.synced(object('a', 1));
     const seen: unknown[] = [];
@@ -227,7 +227,7 @@ describe('an informer: watching', () => {
     ['is gone (410)', gone],
     ['lies beyond what the server holds', apiError(504, 'Timeout', { causes: ['ResourceVersionTooLarge'] })],
   ] as const) {
-    it(`lists again where its point ${what}, and tells only of what differs`, async () => {
+    it(`lists again if its resource version ${what}, and reports only differences`, async () => {
       using informer = new Running();
       (await informer.synced(object('same', 1), object('changed', 2), object('gone', 3), object('remade', 4))).fail(error);
       informer.take();
@@ -328,7 +328,7 @@ describe('an informer: watching', () => {
 });
 
 describe('an informer: what is kept', () => {
-  it('leaves out managedFields where it is not told what to keep', async () => {
+  it('drops managedFields by default', async () => {
     using informer = new Running();
     await informer.synced({ metadata: { ...object('a', 1).metadata, managedFields: [{}] } });
     assert.deepEqual(informer.cache.get('a')?.metadata, { name: 'a', uid: 'uid-a', resourceVersion: '1' });
@@ -374,7 +374,7 @@ describe('an informer: what is kept', () => {
     );
   });
 
-  it('tells nobody who no longer listens', async () => {
+  it('does not notify a removed listener', async () => {
     using informer = new Running();
     let heard = 0;
     const stop = informer.cache.onChange(() => heard++);

@@ -38,7 +38,7 @@ export class LeaseWorld {
     return this.lease?.spec?.holderIdentity;
   }
 
-  /** A write by somebody else: no candidate of the test. */
+  /** A write by another client: no candidate of the test. */
   edit(spec: Lease['spec']): void {
     this.#store({ ...this.lease, metadata: this.lease?.metadata ?? {}, spec: { ...this.lease?.spec, ...spec } });
   }
@@ -87,7 +87,7 @@ export class Contender {
   stillLeading: () => boolean = () => false;
   /** Ends the work. */
   finish: (error?: unknown) => void = () => undefined;
-  /** Whether the work ends as soon as it is told to. */
+  /** Whether the work ends as soon as its signal aborts. */
   obedient = true;
   readonly done: Promise<unknown>;
   readonly #world: LeaseWorld;
@@ -127,7 +127,7 @@ export class Contender {
   #client(): Pick<KubeClient, 'find' | 'create' | 'patch'> {
     const send = <T>(act: () => T, options: { readonly signal?: AbortSignal } = {}): Promise<T> =>
       new Promise((resolve, reject) => {
-        // Whoever gives up a request stops waiting; the request arrives all the same.
+        // A caller that gives up a request stops waiting; the request arrives all the same.
         options.signal?.addEventListener('abort', () => reject(options.signal?.reason), { once: true });
         if (this.closed) reject(new TransportError('kube-closed', 'closed', { sent: false }));
         if (this.closed || this.lost === 'requests') return;

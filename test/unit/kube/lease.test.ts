@@ -172,7 +172,7 @@ describe('leader election', () => {
     assert.equal(world.holder, undefined);
   });
 
-  it('goes on where somebody edits the object', async (t) => {
+  it('continues after another client edits the object', async (t) => {
     const world = new LeaseWorld(t);
     const a = new Contender(world, 'a');
     for (let i = 0; i < 10; i++) {
@@ -229,7 +229,7 @@ describe('leader election', () => {
     });
   }
 
-  it('tells a leader that was frozen that it leads no more, before any timer does', async (t) => {
+  it('notifies a frozen leader that it lost the lease, before any timer does', async (t) => {
     const world = new LeaseWorld(t);
     const a = new Contender(world, 'a');
     await world.pass(1_000);
@@ -240,7 +240,7 @@ describe('leader election', () => {
     assert((await a.done) instanceof LeaseLostError);
   });
 
-  it('leads on while work that was told to stop ends what it was doing', async (t) => {
+  it('keeps the lease while stopping work finishes', async (t) => {
     const world = new LeaseWorld(t);
     const a = new Contender(world, 'a');
     a.obedient = false;

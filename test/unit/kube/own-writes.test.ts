@@ -35,7 +35,7 @@ describe('the echo of an own write', () => {
     assert.equal(sees(modified(thing('before'), thing({ said: 'a' }))), true);
   });
 
-  test('is told once: whoever writes the same later is somebody else', () => {
+  test("is recognised once: a later equal write is another client's", () => {
     const { expect, sees } = echoes();
     expect(thing('a'));
     assert.equal(sees(modified(thing('before'), thing('a'))), true);
@@ -51,20 +51,20 @@ describe('the echo of an own write', () => {
     assert.equal(sees(modified(thing('c'), thing('d'))), true);
   });
 
-  test('is none where something else changed with it', () => {
+  test('is not recognised if something else changed with it', () => {
     const { expect, sees } = echoes();
     expect(thing('a'));
     assert.equal(sees(modified(thing('before'), thing('a', 'another spec'))), false);
   });
 
-  test('is none where somebody else wrote', () => {
+  test('is not recognised if another client wrote', () => {
     const { expect, sees } = echoes();
     expect(thing('a'));
     assert.equal(sees(modified(thing('before'), thing('theirs'))), false);
     assert.equal(sees(modified(thing('theirs'), thing('a'))), true);
   });
 
-  test('is none of a successor of the same name, nor of an object that is new or gone', () => {
+  test('is not recognised for a successor of the same name, nor for an added or deleted object', () => {
     const { expect, sees } = echoes();
     expect(thing('a'));
     assert.equal(sees({ type: 'added', object: thing('a', 'as it is', 'second') }), false);

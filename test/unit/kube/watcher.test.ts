@@ -34,7 +34,7 @@ async function delaysAfter(errors: readonly Error[]): Promise<readonly number[]>
   return delays;
 }
 
-it('lists anew at once when the server is back and no longer knows the point, however long it was away', async () => {
+it('lists again at once when the server returns and has lost the resource version, after any outage', async () => {
   assert.deepEqual(await delaysAfter([refused(), refused(), refused(), refused(), gone()]), [1, 2, 4, 8, 1]);
 });
 
@@ -59,7 +59,7 @@ it('moves from a streamed list to watching by the closing bookmark only, and the
   assert.deepEqual(afterEvent(watching, { type: 'DELETED', object }), { next: moved, effects: [{ kind: 'remove', object }] });
 });
 
-it('begins anew with the first page of a list, and is ready with the last', () => {
+it('restarts with the first page of a list, and is ready with the last', () => {
   const page = { items: [object], resourceVersion: '9' };
   const [restart, put, ready] = [{ kind: 'restart' }, { kind: 'put', object }, { kind: 'ready', resourceVersion: '9' }];
   const listing = { phase: 'listing', continue: 'token' };
@@ -67,7 +67,7 @@ it('begins anew with the first page of a list, and is ready with the last', () =
   assert.deepEqual(afterPage(false, page), { next: { phase: 'watching', resourceVersion: '9' }, effects: [put, ready] });
 });
 
-it('goes on with pages where a streamed list is not offered, and anew where a point has expired', () => {
+it('continues with pages if streaming lists are unsupported, and restarts if a resource version has expired', () => {
   const pages = { next: { phase: 'listing', continue: undefined }, strategy: 'pages' };
   assert.deepEqual(afterEnd(streaming, 'watch-list', undefined), pages);
   assert.deepEqual(afterEnd(streaming, 'watch-list', refused()), { next: streaming, strategy: 'watch-list' });

@@ -102,7 +102,7 @@ test('what was made and went while the watch was cut is forgotten with the next 
   assert.equal(view.get('shop/web'), undefined, 'an answer that comes after the list');
 });
 
-test('of a write that failed no echo is expected: whoever writes the same later is somebody else', async () => {
+test("a failed write expects no echo: a later equal write is another client's", async () => {
   const { cache, happens } = played();
   const view = new WriteThroughCache(cache, ({ metadata: { labels, ...others } }) => ({ own: labels, others }));
   const echoes: boolean[] = [];

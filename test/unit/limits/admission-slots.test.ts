@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { AdmissionSlots } from '../../../src/limits/admission-slots.ts';
 
 describe('fair places', () => {
-  it('take a newcomer without anybody losing a place while there is room', () => {
+  it('admit a new member without an eviction while slots are free', () => {
     const places = new AdmissionSlots<string>({ most: 3, mostOfGroup: 2 });
     assert.deepEqual([places.enter('a1', 'a'), places.enter('a2', 'a'), places.enter('b1', 'b')], [undefined, undefined, undefined]);
     assert.equal(places.size, 3);
@@ -49,12 +49,12 @@ describe('fair places', () => {
       const places = full(['a', 'b', 'c', 'd']);
       heard.add('a').add('c');
       assert.deepEqual(
-        ['e', 'f', 'g'].map((newcomer) => places.enter(newcomer, newcomer)),
+        ['e', 'f', 'g'].map((member) => places.enter(member, member)),
         ['b', 'd', 'e'],
       );
     });
 
-    it('let go who has said something where those are more than half of all', () => {
+    it('evict a member that has sent data if such members hold more than half of all slots', () => {
       const places = full(['a', 'b', 'c', 'd']);
       for (const member of ['a', 'b', 'c']) heard.add(member);
       assert.equal(places.enter('e', 'e'), 'a');

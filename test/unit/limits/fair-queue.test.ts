@@ -5,14 +5,14 @@ import { FairQueue } from '../../../src/limits/fair-queue.ts';
 const all = (queue: FairQueue<string>): readonly string[] => Array.from({ length: queue.size }, () => queue.take() ?? '');
 
 describe('a fair queue', () => {
-  it('gives each its things in order, and one of each in turn', () => {
+  it("serves owners round-robin, and each owner's items in order", () => {
     const queue = new FairQueue<string>();
     for (const item of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) queue.add(item.slice(0, 1), item);
     assert.deepEqual(all(queue), ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
     assert.equal(queue.take(), undefined);
   });
 
-  it('has a newcomer wait for one thing of each that is there', () => {
+  it('lets a new owner wait for one item of each present owner', () => {
     const queue = new FairQueue<string>();
     for (const item of ['a1', 'a2', 'b1', 'b2']) queue.add(item.slice(0, 1), item);
     assert.equal(queue.take(), 'a1');

@@ -34,16 +34,16 @@ describe('shares', () => {
     { what: 'one that is alone for good has all', held: {}, taken: 1_280, mayCome: false },
     { what: 'one beside many that have little has half of that', held: { a: 1, b: 1, c: 1, d: 1, e: 1, f: 1 }, taken: 594 },
     { what: 'two have as much as each other', held: { other: 450 }, taken: 450 },
-    { what: 'whoever comes when one has all that it may has three fifths of the rest', held: { other: 900 }, taken: 180 },
+    { what: 'an owner after one at its limit has three fifths of the rest', held: { other: 900 }, taken: 180 },
     { what: 'the next has half of what is left then', held: { a: 900, b: 180 }, taken: 60 },
-    { what: 'whoever comes when all of that is taken has a little', held: { other: 1_200 }, taken: 2 },
-    { what: 'whoever comes when all is taken has nothing', held: { other: 1_280 }, taken: 0 },
+    { what: 'an owner that comes when all of that is taken has a little', held: { other: 1_200 }, taken: 2 },
+    { what: 'an owner that comes when all is taken has nothing', held: { other: 1_280 }, taken: 0 },
   ];
   for (const { what, held, taken, mayCome } of cases) {
     it(what, () => assert.equal(takenBy(sharesOf(most, held), 'own', mayCome), taken));
   }
 
-  it('of what can be taken back: whoever comes has an equal part of one half, whatever others have', () => {
+  it('of revocable capacity give a new owner an equal part of one half, for any holdings of others', () => {
     assert.equal(takenBy(sharesOf(1_200, { other: 1_500 }, true), 'own'), 200);
     assert.equal(takenBy(sharesOf(1_200, { a: 900, b: 300, c: 0 }, true), 'own'), 150);
   });
@@ -55,7 +55,7 @@ describe('shares', () => {
     assert.ok(shares.held.total > 1_100 && shares.held.total <= 1_200, `${shares.held.total} are taken`);
   });
 
-  it('are nearly all that there is, too, where nobody else may come', () => {
+  it('are nearly all of the capacity, too, if no other owner may come', () => {
     const shares = sharesOf(1_200, {});
     const owners = Array.from({ length: 20 }, (_, number) => `owner ${number}`);
     for (let round = 0; round < 100; round += 1) for (const owner of owners) takenBy(shares, owner, round === 0, 1);
@@ -102,7 +102,7 @@ describe('shares', () => {
   });
 
   it('are never more than there is, and each has a little while there are as many owners as that is set aside for, or fewer', () => {
-    // Ten are set aside: for five, of which each has two.
+    // Ten are set aside: for five owners with two each.
     const few = 160;
     inAnyOrder(few, (shares) => {
       const { held } = shares;

@@ -6,7 +6,7 @@ import { READ_BUFFER_BYTES } from '../../../src/net/shared-read-buffer.ts';
 describe('chunks of the pool', () => {
   const filled = (byte: number, length: number): Buffer => Buffer.alloc(length, byte);
 
-  it('are used again only when nobody holds them', () => {
+  it('are reused only once they have no holder', () => {
     let held = 70_000;
     const chunks = new PooledChunks(() => held);
     const first = chunks.copy(filled(1, 40_000));

@@ -6,7 +6,7 @@ import { budgetWithin, memoryLimit } from '../../../src/memory/limit.ts';
 const MIB = 1 << 20;
 
 describe('the memory that a process may use', () => {
-  it('is what somebody said, and never more than the machine has', () => {
+  it('is the configured value, and never more than the machine has', () => {
     assert.equal(memoryLimit(128 * MIB), 128 * MIB);
     assert.ok(memoryLimit(2 ** 60) <= totalmem());
     assert.ok(memoryLimit() <= totalmem());

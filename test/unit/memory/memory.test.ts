@@ -61,7 +61,7 @@ function memoryOf(
 }
 
 describe('the memory of a router', () => {
-  it('refuses who has its share, with a reason, a count and a line, and nobody else', async () => {
+  it('refuses only an owner that has its share, with a reason, a count and a line', async () => {
     const { memory, lines } = memoryOf(16 * MIB);
     using _ = memory;
     const before = await refused();
@@ -83,7 +83,7 @@ describe('the memory of a router', () => {
     assert.equal(memory.refusal('connection', { owner: 'key web' }), undefined);
   });
 
-  it('ends what holds most of whoever has most, once too much is held, and lets the others be', async () => {
+  it('ends the largest holdings of the largest owner once too much is held, and nothing else', async () => {
     const { memory, lines } = memoryOf(16 * MIB);
     using _ = memory;
     const honest = [Held.add(memory, 'site honest'), Held.add(memory, 'site honest', COST.peer, 'peer')];
@@ -118,7 +118,7 @@ describe('the memory of a router', () => {
     assert.equal(gone.ended, undefined);
   });
 
-  it('ends them, too, where nothing was read and only somebody who is refused makes it look', async () => {
+  it('ends them, too, if nothing was read and only a refused request triggers a scan', async () => {
     const { memory, lines } = memoryOf(16 * MIB);
     using _ = memory;
     const greedy = Array.from({ length: 10 }, () => Held.add(memory, 'site greedy', MIB));
@@ -186,7 +186,7 @@ describe('the memory of a router', () => {
 
   it('finds room for the links of one site whatever another asks for that has nothing to end, or ends what it has', () => {
     let now = 0;
-    // To look for whom to end takes long.
+    // A scan for what to end takes long.
     using memory = new Memory({ bytes: 16 * MIB, peers: Infinity }, pino({ level: 'silent' }), () => (now += 100));
     const honest = Held.add(memory, 'site honest', 5 * MIB);
     Held.add(memory, 'site full', 6 * MIB, 'peer');
@@ -198,7 +198,7 @@ describe('the memory of a router', () => {
     assert.match(honest.ended ?? '', /a link needs memory/);
   });
 
-  it('counts time against whoever spent it, also when all that it had has ended meanwhile', () => {
+  it('charges time to the owner that spent it, even after all its holdings ended', () => {
     let now = 0;
     using memory = new Memory({ bytes: 16 * MIB, peers: Infinity }, pino({ level: 'silent' }), () => (now += 100));
     Held.add(memory, 'site honest', 5 * MIB);

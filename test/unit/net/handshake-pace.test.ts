@@ -46,7 +46,7 @@ test('who has not asked for many does not wait behind those who do', (t) => {
   assert.equal(started.at(-1), 'b0');
 });
 
-test('one that has ended meanwhile does not begin, and takes nobody his turn', (t) => {
+test('a connection that ended while it waited does not begin, and costs no other connection its start', (t) => {
   const { enter, leave, started, pass } = paced(t);
   const all = names('a', 34);
   for (const name of all) enter(name, 'a');

@@ -34,7 +34,7 @@ class Raw extends Socket {
       },
     };
     Reflect.set(this, '_handle', handle);
-    // A socket tells of its end itself, once its handle is closed.
+    // A socket emits its end itself, once its handle is closed.
     this._destroy = (error, done) => {
       done(error);
       this.emit('close', false);
@@ -73,7 +73,7 @@ async function turns(count: number): Promise<void> {
   for (let left = count; left > 0; left -= 1) await setImmediate();
 }
 
-test('of many one is read at a time, and of each group in turn', async () => {
+test('one of many connections is read at a time, and groups are read round-robin', async () => {
   const { reads: all } = reads();
   const [first, second, other] = [new Raw(), new Raw(), new Raw()];
   for (const [raw, group] of [
@@ -121,7 +121,7 @@ test('who takes long is not read again for ten times as long, nor are others of 
   for (const raw of [beside, other]) raw.destroy();
 });
 
-test('of whom no certificate is wanted waits for nobody who shows one, nor for what the handshakes of others take', async (t) => {
+test('a connection without a required certificate waits neither for those with one nor for costly handshakes', async (t) => {
   const { reads: all } = reads();
   const [costly, own, beside] = [new Raw(105), new Raw(105), new Raw()];
   t.after(() => [costly, own, beside].forEach((raw) => raw.destroy()));
@@ -133,39 +133,39 @@ test('of whom no certificate is wanted waits for nobody who shows one, nor for w
   assert.deepEqual([order.filter((raw) => raw === costly).length, order.includes(beside)], [1, true]);
 });
 
-test('strangers who say nothing, each of another address, keep a newcomer waiting for a moment', async (t) => {
+test('silent connections, each of another address, delay a new connection for a moment only', async (t) => {
   const { reads: all, paused } = reads();
   const silent = Array.from({ length: 500 }, () => new Raw(0, 0));
-  const newcomer = new Raw();
+  const late = new Raw();
   t.after(() => {
-    for (const raw of [...silent, newcomer]) raw.destroy();
+    for (const raw of [...silent, late]) raw.destroy();
   });
-  for (const [number, raw] of silent.entries()) all.begin(raw, `stranger-${number}`, 'incoming', raw.brought);
+  for (const [number, raw] of silent.entries()) all.begin(raw, `peer-${number}`, 'incoming', raw.brought);
   await turns(3_000);
   assert.equal(new Set(order).size, silent.length);
   const before = paused();
-  all.begin(newcomer, 'newcomer', 'incoming', newcomer.brought);
+  all.begin(late, 'late', 'incoming', late.brought);
   let left = 5_000;
   // Once more when it has had its answer.
-  const timesRead = (): number => order.filter((raw) => raw === newcomer).length;
+  const timesRead = (): number => order.filter((raw) => raw === late).length;
   for (; timesRead() < 2 && left > 0; left -= 1) await setImmediate();
   assert.ok(left > 0 && paused() - before < 500, `${paused() - before} ms`);
 });
 
-test('a newcomer waits for a few turns, however many of other addresses have stopped in the midst of it', async (t) => {
+test('a new connection waits a few iterations, for any number of others that stopped during their handshake', async (t) => {
   const { reads: all } = reads();
   const stopped = Array.from({ length: 320 }, () => new Raw(0, 0));
-  const newcomer = new Raw();
-  t.after(() => [...stopped, newcomer].forEach((raw) => raw.destroy()));
-  for (const [number, raw] of stopped.entries()) all.begin(raw, `stranger-${number}`, 'incoming', raw.brought);
+  const late = new Raw();
+  t.after(() => [...stopped, late].forEach((raw) => raw.destroy()));
+  for (const [number, raw] of stopped.entries()) all.begin(raw, `peer-${number}`, 'incoming', raw.brought);
   await turns(100);
-  all.begin(newcomer, 'newcomer', 'incoming', newcomer.brought);
+  all.begin(late, 'late', 'incoming', late.brought);
   let waited = 0;
-  for (; !order.includes(newcomer) && waited < 1_000; waited += 1) await setImmediate();
+  for (; !order.includes(late) && waited < 1_000; waited += 1) await setImmediate();
   assert.ok(waited < 100, `${waited} turns`);
 });
 
-test('of those whom the system is to read first one is looked at in each turn, while they say nothing', async (t) => {
+test('of silent connections that the kernel reads first, one is scanned in each iteration', async (t) => {
   const { reads: all } = reads();
   let looks = 0;
   const server = createServer();
@@ -196,7 +196,7 @@ test('of those whom the system is to read first one is looked at in each turn, w
       looks += 1;
       return readStart.call(handle);
     };
-    all.begin(raw, `stranger-${number}`);
+    all.begin(raw, `peer-${number}`);
   }
   await turns(2);
   const before = looks;
@@ -204,20 +204,20 @@ test('of those whom the system is to read first one is looked at in each turn, w
   assert.ok(looks - before > 30, `${looks - before} looks in 40 turns`);
 });
 
-test('strangers who have said nothing for a while keep a newcomer of their address waiting for a look or two', async (t) => {
+test('long silent connections delay a new connection of their address by a scan or two', async (t) => {
   const { reads: all, pass } = reads();
   const silent = Array.from({ length: 100 }, () => new Raw(0, 0));
-  const newcomer = new Raw();
-  t.after(() => [...silent, newcomer].forEach((raw) => raw.destroy()));
+  const late = new Raw();
+  t.after(() => [...silent, late].forEach((raw) => raw.destroy()));
   for (const raw of silent) all.begin(raw, 'a', 'incoming', raw.brought);
   await turns(300);
   pass(1_000);
   // Each is looked at once more.
   await turns(300);
   const before = order.length;
-  all.begin(newcomer, 'a', 'incoming', newcomer.brought);
-  for (let left = 1_000; !order.includes(newcomer) && left > 0; left -= 1) await setImmediate();
-  assert.ok(order.indexOf(newcomer) - before < 4, `${order.indexOf(newcomer) - before} were looked at before`);
+  all.begin(late, 'a', 'incoming', late.brought);
+  for (let left = 1_000; !order.includes(late) && left > 0; left -= 1) await setImmediate();
+  assert.ok(order.indexOf(late) - before < 4, `${order.indexOf(late) - before} were read before`);
 });
 
 test('who brings more than certificates that people use is ended, and nothing of it is read beyond that', async () => {
@@ -238,7 +238,7 @@ test('who brings more than certificates that people use is ended, and nothing of
   assert.ok(taken >= 8_192 && taken <= 32_768, `${taken} bytes`);
 });
 
-test('what is the matter with a connection that has broken TLS is told as usual', async () => {
+test('an error of a connection that has broken TLS is reported as usual', async () => {
   const { reads: all } = reads();
   const broken = new Raw();
   all.begin(broken, 'a', 'incoming', () => undefined);
@@ -254,7 +254,7 @@ test('however many others come, one that this end has opened has every other tur
   t.after(() => {
     for (const raw of [...others, own]) raw.destroy();
   });
-  for (const [number, raw] of others.entries()) all.begin(raw, `stranger-${number}`, number % 2 === 0 ? 'incoming' : 'asking', raw.brought);
+  for (const [number, raw] of others.entries()) all.begin(raw, `peer-${number}`, number % 2 === 0 ? 'incoming' : 'asking', raw.brought);
   await turns(20);
   const before = order.length;
   all.begin(own, 'server', 'outgoing', own.brought);

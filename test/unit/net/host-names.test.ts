@@ -60,7 +60,7 @@ class Held {
 }
 
 describe('the addresses of a name', () => {
-  it('are looked up once for all who ask meanwhile, and not told to who has given up', (t) => {
+  it('are looked up once for all concurrent requests, and not delivered to cancelled ones', (t) => {
     const held = new Held(t);
     held.ask();
     held.ask()();
@@ -109,7 +109,7 @@ describe('the addresses of a name', () => {
     held.answer(['10.0.0.2']);
     assert.deepEqual(held.names.stale, {});
     held.pass(AGAIN);
-    assert.equal(held.asked.length, 6, 'nobody asks for a name that is known');
+    assert.equal(held.asked.length, 6, 'a known name is not looked up');
   });
 
   it('are none where the resolver says so, whatever they were', (t) => {
@@ -183,7 +183,7 @@ describe('the addresses of a name', () => {
   });
 });
 
-it('a router without a resolver connects to its servers and opens its links as before, and tells of it', async (t) => {
+it('a router without a resolver connects to its servers and opens its links as before, and reports it', async (t) => {
   let fails = false;
   const { lookup } = dns;
   const answer = (host: string, options: LookupAllOptions, done: Done): void => {

@@ -1,4 +1,4 @@
-/** Whoever changes the keys of a TLS connection without end, or offers to resume it, which takes time and brings nothing. */
+/** Peers that change the keys of a TLS connection or offer to resume it without end, which takes time and yields nothing. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:tls';
@@ -67,7 +67,7 @@ test('a connection to a server that does so is ended', async (t) => {
   const address = server.address();
   assert.ok(address !== null && typeof address === 'object');
   using client = await keyChanger(address.port);
-  // What it would be told of a server's keys, it is told of its own.
+  // The client's own key changes stand for those of a server.
   limitKeyUpdatesOf(client.tls);
   const line = Buffer.from('SERVER_TRAFFIC_SECRET_N 00 00\n');
   for (let times = 0; times < 200; times += 1) client.tls.emit('keylog', line);

@@ -107,7 +107,7 @@ describe('a read within a read', () => {
     Reflect.get(socket, callback ?? '')(text.length);
   }
 
-  it('brings its bytes, and wrong ones to nobody: the outer one loses its socket, and no further socket shares', async (t) => {
+  it('delivers its bytes to the right socket: the outer one is destroyed, and no further socket shares', async (t) => {
     // Of its own, since from then on it shares nothing.
     const { href } = new URL('../../../src/net/shared-read-buffer.ts?nested', import.meta.url);
     const fresh: { readonly canShareReads: typeof canShareReads; readonly receive: typeof receive } = await import(href);

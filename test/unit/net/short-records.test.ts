@@ -87,8 +87,8 @@ class Heard {
 
 describe('short records of TLS', () => {
   it('come in several turns where many connections have brought many, and all of them come', async () => {
-    await using made = await connections(16);
-    const { clients, accepted } = made;
+    await using opened = await connections(16);
+    const { clients, accepted } = opened;
     await Promise.all(clients.map((client) => sayInRecords(client, text)));
     for (const client of clients) client.end();
     const heard = new Heard();
@@ -99,8 +99,8 @@ describe('short records of TLS', () => {
   });
 
   it('are not read on for one whose user has it wait', async () => {
-    await using made = await connections(8);
-    const { clients, accepted } = made;
+    await using opened = await connections(8);
+    const { clients, accepted } = opened;
     await Promise.all(clients.map((client) => sayInRecords(client, text)));
     const heard = new Heard();
     for (const socket of accepted) heard.hear(socket);
@@ -117,7 +117,7 @@ describe('short records of TLS', () => {
     assert.equal(heard.texts.get(first), text + text);
   });
 
-  it('come also where whoever had it wait when its turn came reads otherwise than into one buffer', async () => {
+  it('arrive even if a reader that paused its socket then reads without a shared buffer', async () => {
     await using all = await connections(1);
     const [[client], [socket]] = [all.clients, all.accepted];
     assert.ok(client !== undefined && socket !== undefined);
@@ -140,8 +140,8 @@ describe('short records of TLS', () => {
   });
 
   it('come in several turns, too, of those that have brought much otherwise', async () => {
-    await using made = await connections(16);
-    const { clients, accepted } = made;
+    await using opened = await connections(16);
+    const { clients, accepted } = opened;
     const heard = new Heard();
     for (const socket of accepted) heard.hear(socket);
     const much = 'A'.repeat(80_000);
@@ -159,8 +159,8 @@ describe('short records of TLS', () => {
 
   it('come in several turns where very many connections have brought some each', async () => {
     const [count, some] = [96, text.slice(0, 60)];
-    await using made = await connections(count);
-    const { clients, accepted } = made;
+    await using opened = await connections(count);
+    const { clients, accepted } = opened;
     await Promise.all(clients.map((client) => sayInRecords(client, some)));
     const heard = new Heard();
     for (const socket of accepted) heard.hear(socket);
@@ -169,10 +169,10 @@ describe('short records of TLS', () => {
     assert.ok(heard.most < 4_000, `${heard.most} records in one turn`);
   });
 
-  it('wait for their turn also where those whom they are for pause them and go on', async () => {
+  it('stay within the limit of an iteration even if readers pause and resume', async () => {
     const [length, long] = [12_000, text.repeat(12)];
-    await using made = await connections(2);
-    const { clients, accepted } = made;
+    await using opened = await connections(2);
+    const { clients, accepted } = opened;
     await Promise.all(clients.map((client) => sayInRecords(client, long)));
     const heard = new Heard();
     // As one does whose own end takes what it is given, but a little later.
@@ -186,10 +186,10 @@ describe('short records of TLS', () => {
     assert.ok(heard.most < 8_000, `${heard.most} records in one turn`);
   });
 
-  it('keep nobody of another address waiting for more than a few turns, however many connections have them', async () => {
+  it('delay no connection of another address by more than a few iterations, for any number of connections', async () => {
     const greedy = 14;
-    await using made = await connections(greedy + 1, (index) => (index < greedy ? '127.0.0.1' : '127.0.0.2'));
-    const { clients, accepted } = made;
+    await using opened = await connections(greedy + 1, (index) => (index < greedy ? '127.0.0.1' : '127.0.0.2'));
+    const { clients, accepted } = opened;
     await Promise.all(clients.slice(0, greedy).map((client) => sayInRecords(client, text.repeat(3))));
     const patient = accepted.find(({ remoteAddress }) => remoteAddress === '127.0.0.2');
     assert.ok(patient !== undefined);

@@ -149,7 +149,7 @@ test('a file that is far too large is named, and keeps no other from being read'
   );
 });
 
-test('a file that is being written anew counts as it was until it is done', async (t) => {
+test('a file that is being rewritten keeps its last state until it is complete', async (t) => {
   const { layout, read, put } = await prepare(t);
   const path = join(layout.input.resources, 'web.yaml');
   const writeAt = async (text: string, milliseconds: number): Promise<void> => {

@@ -110,19 +110,19 @@ test('what others reach a machine by: IPv4, then IPv6, then its name; nothing th
   assert.deepEqual(machineHosts({ lo: interfaces.lo }, 'localhost'), ['127.0.0.1']);
 });
 
-test('a change is told soon, several close together once', async (t) => {
+test('a change is reported soon, and several close together once', async (t) => {
   const directory = await aDirectory(t);
   let calls = 0;
   using watcher = new DirectoryWatch({ onChange: () => (calls += 1), quiet: 30, poll: 3_600_000 });
   watcher.follow([directory]);
   // Within one turn: however slow the disk, they are close together.
   for (let file = 0; file < 20; file++) writeFileSync(join(directory, `${file}.yaml`), 'x');
-  await until(() => calls > 0, 'the change is told');
+  await until(() => calls > 0, 'the change is reported');
   assert.equal(calls, 1);
   writeFileSync(join(directory, 'draft'), 'x');
-  await until(() => calls > 1, 'a new file is told');
+  await until(() => calls > 1, 'a new file is reported');
   renameSync(join(directory, 'draft'), join(directory, '0.yaml'));
-  await until(() => calls > 2, 'a rename over a file is told');
+  await until(() => calls > 2, 'a rename over a file is reported');
 });
 
 test('a directory that comes later, or again, is found by the poll', async (t) => {
@@ -138,7 +138,7 @@ test('a directory that comes later, or again, is found by the poll', async (t) =
   await until(() => calls > before, 'it is looked at again');
 });
 
-test('a directory that never rests is told all the same', async (t) => {
+test('changes of a directory are reported even if they never stop', async (t) => {
   const directory = await aDirectory(t);
   let told = false;
   using watcher = new DirectoryWatch({ onChange: () => (told = true), quiet: 200, longest: 300, poll: 3_600_000 });
@@ -146,5 +146,5 @@ test('a directory that never rests is told all the same', async (t) => {
   await until(async () => {
     await writeFile(join(directory, 'busy'), String(Math.random()));
     return told;
-  }, 'the change is told though writing goes on');
+  }, 'the change is reported while writing continues');
 });

@@ -140,7 +140,7 @@ test('A file that is lost', async (t) => {
           const { message = '' } = await statusOf(after, 'Site-west.yaml');
           const unready = site.unready ?? '';
           return expected === undefined ? message.startsWith('OK') || unready !== '' : expected.test(message) || expected.test(unready);
-        }, `${path} ${how} is told`);
+        }, `${path} ${how} is reported`);
         for (const { revoked } of router.configs) assert.deepEqual(revoked.sites, [EAST]);
         if (site.unready === undefined) {
           const ofTokens = async (): Promise<readonly Status[]> =>

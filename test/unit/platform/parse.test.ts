@@ -26,7 +26,7 @@ test('JSON is read as well', async () => {
   assert.deepEqual(keys(parsed), ['Site/west']);
 });
 
-test('a wrong field is told with its line and column, and the other documents are read', async () => {
+test('an invalid field is reported with its line and column, and the other documents are read', async () => {
   const { problems, objects } = await parse(`${listener('a', 'eighty')}---\n${listener('b')}`);
   assert.equal(objects.length, 1);
   assert.deepEqual(
@@ -181,7 +181,7 @@ for (const [name, text, line] of [
   ['lines of a text without end', `a: |\n${'  b\n'.repeat(40_000)}`, 2],
   ['escapes without end', `a: "${'\\q'.repeat(40_000)}"\n`, 1],
 ] as const) {
-  test(`${name}: more than one resource may have, and where that ends is told`, async () => {
+  test(`${name}: a resource over the size limit is reported with the line where the limit is reached`, async () => {
     const { objects, problems } = await parse(`${listener('a')}---\n${text}`);
     assert.deepEqual(objects, []);
     assert.deepEqual(

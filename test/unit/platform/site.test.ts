@@ -117,7 +117,7 @@ test('a mistake is in the status with its place, and the last valid version runs
   await put('web.yaml', listenerFile(99_999));
   await until(
     async () => String((await status('Listener-web.yaml'))?.['message']).startsWith('input/resources/web.yaml:1:'),
-    'the status tells the place',
+    'the status gives the line',
   );
   assert.deepEqual(
     router.config.listeners.map(({ port }) => port),
@@ -202,7 +202,7 @@ test('a site that has ended says so in its statuses', async (t) => {
   assert.match(String((await status('Site-west.yaml'))?.['message']), /^no process runs the namespace west; start it/);
 });
 
-test('a new name of the site is told to the router', async (t) => {
+test('a new site name is passed to the router', async (t) => {
   const { router, put, start } = await prepare(t);
   await put('site.yaml', siteFile);
   await start();
@@ -270,7 +270,7 @@ async function accepts(host: string, port: number): Promise<boolean> {
   return answer;
 }
 
-test('a certificate that was made while the clock was ahead is made anew once it is right', async (t) => {
+test('a certificate issued while the clock was ahead is issued again once the clock is right', async (t) => {
   const { layout, router, put, start } = await prepare(t);
   const authority = await openSiteAuthority(layout.internal.ca, { siteName: 'west' });
   const order = { subject: 'far', hosts: ['127.0.0.1'], server: true };
@@ -293,7 +293,7 @@ test('a certificate that was made while the clock was ahead is made anew once it
   assert.ok(certificateFacts(access?.tls.cert ?? '', 'far').notBefore <= Date.now());
 });
 
-test('a Certificate that is to be shown by clients too is made anew', async (t) => {
+test('a Certificate that gains use by clients is issued again', async (t) => {
   const { layout, put, start } = await prepare(t);
   const certificate = (more: object): string =>
     document('Certificate', 'api', { ca: 'earshot-site-ca', subject: 'api', hosts: ['api'], server: true, ...more });

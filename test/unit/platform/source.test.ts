@@ -10,7 +10,7 @@ import { aNamespace } from './support.ts';
 const certificate = (subject: string): string =>
   JSON.stringify({ apiVersion: 'skupper.io/v2alpha1', kind: 'Certificate', metadata: { name: 'app' }, spec: { ca: 'ca', subject } });
 
-test('what earlier processes were told of a Link is read from what they wrote, as long as the Link has the same endpoints', async (t) => {
+test("a Link's cached endpoints are read from the status of an earlier process while its own endpoints are unchanged", async (t) => {
   const layout = await aNamespace(t);
   const [site, told] = ['0b6b1f3c-5f0a-8c11-9d2e-3a4b5c6d7e8f', { host: '192.0.2.7', port: '55671' }];
   for (const [name, host] of [
@@ -31,7 +31,7 @@ test('what earlier processes were told of a Link is read from what they wrote, a
   assert.deepEqual(remembered, new Map([['same', { site, endpoints: [{ host: '192.0.2.7', port: 55_671 }] }]]));
 });
 
-test('what is missing may be wanted only where a file cannot be read of which nobody knows what it held', async (t) => {
+test('missing resources may be desired only if an unreadable file was never read before', async (t) => {
   const layout = await aNamespace(t);
   const log = createLogger({ level: 'silent', component: 'test' });
   const source = new FileSource({ layout, log, watched: [] });

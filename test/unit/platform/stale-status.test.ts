@@ -73,7 +73,7 @@ test('what is no resource is left alone, and what cannot be read is removed', as
   assert.match(await readFile(join(directory, 'Listener-web.yaml'), 'utf8'), /the router starts/);
 });
 
-test('a status that cannot be written anew is removed, so that it does not go on saying Ready', async (t) => {
+test('a status that cannot be rewritten is deleted, so that it does not keep saying Ready', async (t) => {
   const directory = await aDirectory(t);
   const file = join(directory, 'Listener-web.yaml');
   await writeFile(file, ready);

@@ -41,7 +41,7 @@ describe('a process that is about to run a namespace', () => {
         writeFileSync(join(proc, pid, 'cmdline'), words.replaceAll(' ', '\0'));
         writeFileSync(join(proc, pid, 'environ'), environment.replaceAll(' ', '\0'));
       }
-      // A process of which nothing may be read.
+      // A process that cannot be inspected.
       mkdirSync(join(proc, '8'));
       const found = await Promise.all(['west', 'east'].map((namespace) => isStarting(layoutOf(namespace, '/h'), proc)));
       assert.deepEqual(found, [true, false]);

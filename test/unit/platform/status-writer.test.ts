@@ -32,7 +32,7 @@ test('only what changed is written, and what is no longer wanted goes', async (t
   assert.equal(await readFile(join(directory, 'b.yaml'), 'utf8'), '2');
 });
 
-test('a full disk is told once, tried again, and over when it is', async (t) => {
+test('a full disk is reported once, retried, and its end is reported', async (t) => {
   const directory = await aDirectory(t);
   let full = true;
   let attempts = 0;
@@ -77,7 +77,7 @@ test('of many states in a row the last is on disk', async (t) => {
   assert.equal(await readFile(join(directory, 'a.yaml'), 'utf8'), '200');
 });
 
-test('a text of many parts keeps nobody waiting, unless the writer is closed', async (t) => {
+test('a text of many parts does not block other work, unless the writer is closed', async (t) => {
   const directory = await aDirectory(t);
   using writer = new StatusWriter({ directory, onTrouble: () => {} });
   let turns = 0;
@@ -102,7 +102,7 @@ test('a text of many parts keeps nobody waiting, unless the writer is closed', a
   assert.ok(first < second && second < third, 'others have their turn between parts');
   writer.write(new Map([['b.yaml', { parts: slowly, mode: 0o644 }]]));
   await writer.close();
-  assert.equal(seen[1], seen[2], 'nobody is spared any more');
+  assert.equal(seen[1], seen[2], 'parts no longer yield');
   assert.equal(await readFile(join(directory, 'b.yaml'), 'utf8'), '0\n1\n2\n');
 });
 

@@ -11,19 +11,19 @@ import { pair } from './support/networks.ts';
 
 const authority = await testAuthority();
 logInternalErrors(quiet);
-const fault = new TypeError('what nobody thought of');
+const fault = new TypeError('an unexpected fault');
 
-test("whatever a look at a stranger's certificate throws ends that connection, and the router goes on", async (t) => {
+test("an error while reading a client's certificate ends that connection only, and the router continues", async (t) => {
   await using net = await pair(authority);
   const before = await internalErrors();
-  // Stands for whatever Node.js will make of a certificate that nobody has thought of yet.
+  // Stands for an error of Node.js on a certificate of an unexpected kind.
   const look = t.mock.method(TLSSocket.prototype, 'getPeerX509Certificate', () => {
     throw fault;
   });
   const { cert = '', key = '', ca = '' } = await authority.issue();
-  const stranger = connect({ host: '127.0.0.1', port: net.access, cert, key, ca, ALPNProtocols: ['h2'] });
-  stranger.on('error', () => {}).resume();
-  await once(stranger, 'close');
+  const peer = connect({ host: '127.0.0.1', port: net.access, cert, key, ca, ALPNProtocols: ['h2'] });
+  peer.on('error', () => {}).resume();
+  await once(peer, 'close');
   look.mock.restore();
   assert.equal((await internalErrors()) - before, 1);
   await net.service();
@@ -43,7 +43,7 @@ test('and what a look at the certificate of a dialed endpoint throws ends that a
   });
   await using client = await start({ ...siteConfig('client'), links: [link('server', port, await authority.issue())] });
   await until(client, 'the problem', (state) => state.links['server']?.problem !== undefined);
-  assert.match(client.state.links['server']?.problem?.message ?? '', /what nobody thought of/);
+  assert.match(client.state.links['server']?.problem?.message ?? '', /an unexpected fault/);
   assert.ok((await internalErrors()) > before);
   answering.close();
 });

@@ -12,7 +12,7 @@ const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const echo = stack.use(await echoServer('hello'));
 
-/** A guest that came in by the edge port of the middle, as edge sites do, and has another link to the far site; since then it says that it is none. */
+/** Accepts a guest on its edge port, as edge sites connect. The guest also has a link to the far site, and later says it is no edge site. */
 const middleConfig = {
   ...siteConfig('middle'),
   accesses: [access(await authority.issue()), access(await authority.issue(), { name: 'edge', role: 'edge' })],

@@ -120,28 +120,28 @@ test('a site that reads nothing has its share of memory, whatever certificates i
   assert.equal(await echoed(back), 'still served');
 });
 
-test('a link is refused with its first connection where its second would find no room, and told why', async () => {
+test('a link whose second connection would find no memory is refused with its first, and receives the reason', async () => {
   const tight = { ...siteConfig('tight'), accesses: [access(await authority.issue())] };
   await using full = await startRouter(tight, {}, { log: quiet, memory: ROOM_FOR_ONE });
   const tls = await authority.issue();
   await using other = await start({ ...siteConfig('other'), links: [link('to-tight', await accessPort(full), tls)] });
   const words: string[] = [];
   other.onChange(() => words.push(other.state.links['to-tight']?.problem?.message ?? ''));
-  await until(other, 'to be told', ({ links }) => /of this router's memory/.test(links['to-tight']?.problem?.message ?? ''));
+  await until(other, 'the refusal', ({ links }) => /of this router's memory/.test(links['to-tight']?.problem?.message ?? ''));
   assert.deepEqual(
     words.filter((said) => said !== '' && !said.includes("of this router's memory")),
     [],
   );
 });
 
-test('connections of a site that has its share end for a link of it, and for nothing that is none', async () => {
+test('connections of a site at its limit end for a link of that site, and for nothing else', async () => {
   await using small = await site(ROOM_FOR_FEW);
   const greedy = siteConfig('greedy');
   const issue = () => authority.issue({ siteId: greedy.site.id });
   using client = await standardClient(small.port, await issue());
   const open: ClientHttp2Stream[] = [];
   for (const key of KEYS) assert.equal((await fill(client, key, open)).status, 503);
-  // Node.js tells of the end of a stream only once all of it has been read.
+  // Node.js reports the end of a stream only once all of it has been read.
   const ended = (): number => open.filter(({ closed }) => closed).length;
 
   using another = await standardClient(small.port, await issue());

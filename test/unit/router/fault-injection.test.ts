@@ -18,7 +18,7 @@ import { access, accessPort, connector, echoServer, greeted, link, listener, qui
 logInternalErrors(quiet);
 
 const authority = await testAuthority();
-const [bundle, foreign] = [await authority.issue(), await (await testAuthority('strangers')).issue()];
+const [bundle, foreign] = [await authority.issue(), await (await testAuthority('another authority')).issue()];
 const later = await authority.issue({ from: new Date(Date.now() + 1_800_000) });
 const stack = new AsyncDisposableStack();
 const ROUTER = join(import.meta.dirname, '../../../src/router');
@@ -104,7 +104,7 @@ async function life(within = 1_000): Promise<boolean> {
       ...[key, named, securely, dead, local, tls].map((port) => talk(connectTcp(port, 'localhost'))),
       talk(connectTcp(local, '127.0.0.1'), 'reset'),
       talk(connectTls({ port: tls, host: '127.0.0.1', rejectUnauthorized: false, cert: bundle.cert, key: bundle.key })),
-      ...(own === undefined ? [] : [talk(connectTcp(own, '127.0.0.1')), talk(stranger(own))]),
+      ...(own === undefined ? [] : [talk(connectTcp(own, '127.0.0.1')), talk(foreignClient(own))]),
       router.renew('hub', 'a request').catch(() => {}),
     ]);
     // What carries something is drained; a router that links to itself is refused; a certificate that does not hold yet is waited for.
@@ -117,7 +117,7 @@ async function life(within = 1_000): Promise<boolean> {
   return isWhole;
 }
 
-const stranger = (port: number): Socket =>
+const foreignClient = (port: number): Socket =>
   connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false, cert: foreign.cert, key: foreign.key, ALPNProtocols: ['h2'] });
 
 /** Sends something and half-closes; resolves when nothing of it is left, however it ended. */
@@ -136,7 +136,7 @@ async function ended(socket: Socket): Promise<void> {
   assert.ok(await met(() => socket.closed), 'a connection neither ends nor breaks');
 }
 
-/** Polls: what would tell of the change may be what has thrown. */
+/** Polls: the handler that would report the change may be the one that threw. */
 async function met(holds: () => boolean, within = 10_000): Promise<boolean> {
   for (const end = Date.now() + within; !holds(); await wait(5)) if (Date.now() > end) return false;
   return true;
@@ -151,7 +151,7 @@ const names = readdirSync(ROUTER, { recursive: true, encoding: 'utf8' })
   ])
   .map(([, name]) => name as HandlerName);
 
-/** Nothing here brings them about: what breaks at one moment only, readers that stand still, a want of memory, names with several addresses, a resolver that does not answer, floods of routing messages, more TLS handshakes than begin at once, a link that gives way to one elsewhere. */
+/** No test here reaches these: faults at one moment only, stalled readers, lack of memory, names with several addresses, a resolver that does not answer, floods of routing messages, more TLS handshakes than begin at once, a link that is evicted for one elsewhere. */
 const UNREACHED: ReadonlySet<string> = new Set([
   'connection/stalled-look',
   'look/stalled-rest',
@@ -217,7 +217,7 @@ async function withFaults(armed: Set<HandlerName>, action: () => Promise<unknown
   };
   seam.made = (name, call) => {
     if (!armed.has(name) || (natural.has(name) && !isLate)) return call;
-    // What it is given nobody looks at, as it throws.
+    // Its arguments are never read, as it throws.
     setImmediate(call as () => void);
     // In place of the time when it would have been called; but whatever waits for what comes by itself is not to wait in vain.
     return natural.has(name) ? call : () => {};

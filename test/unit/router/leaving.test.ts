@@ -18,7 +18,7 @@ const part = async (router: string, port: number): Promise<RouterConfig> => ({
   connectors: [connector('key', port)],
 });
 
-test('before a router goes its links are opened elsewhere, and nobody misses them', async () => {
+test('a stopping router has its links opened elsewhere first, and no client notices', async () => {
   await using echo = await echoServer('hello');
   await using one = await start(await part('one', echo.port));
   await using two = await start(await part('two', echo.port));

@@ -25,7 +25,7 @@ function servers(t: TestContext): readonly Server[] {
 
 describe('a router', () => {
   for (const code of ['EMFILE', 'ENOBUFS']) {
-    it(`goes on listening where connections cannot be accepted (${code}), and for whom it can`, async (t) => {
+    it(`keeps listening while accepts fail (${code}), and serves the connections it can accept`, async (t) => {
       const authority = await testAuthority();
       const bundle = await authority.issue();
       await using echo = await echoServer();
@@ -76,7 +76,7 @@ describe('a router', () => {
     assert.equal(await ask(port, 'hello').catch(() => 'reset'), 'reset');
     const health = () => router.state.connectors['Connector/key']?.servers;
     const problem = (): string => (health()?.kind === 'failing' ? JSON.stringify(health()) : '');
-    await until(router, 'it is told', () => /127\.0\.0\.1:\d+ failed \(ENOBUFS\)/.test(problem()));
+    await until(router, 'the error', () => /127\.0\.0\.1:\d+ failed \(ENOBUFS\)/.test(problem()));
     none.mock.restore();
     assert.equal(await ask(port, 'hello'), 'hello');
   });
@@ -98,7 +98,7 @@ describe('a router', () => {
       return this.destroy(failed('EMFILE', 'connect'));
     });
     west.apply({ ...config, links: [...config.links, link('again', accessAt, bundle)] });
-    await until(west, 'it is told', ({ links }) => /EMFILE/.test(links['again']?.problem?.message ?? ''));
+    await until(west, 'the error', ({ links }) => /EMFILE/.test(links['again']?.problem?.message ?? ''));
     assert.equal(await ask(port, 'hello'), 'hello');
     none.mock.restore();
     await until(west, 'the other link', ({ links }) => links['again']?.operational === true);

@@ -1,4 +1,4 @@
-/** Whoever requests TLS handshakes anew (before TLS 1.3) without end, which takes time and brings nothing. */
+/** Peers that request TLS renegotiation (before TLS 1.3) without end, which takes time and yields nothing. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
@@ -45,7 +45,7 @@ test('a server behind a Connector with TLS that does so now and then is served',
   await using west = await served(server);
   await eventually('it to be there', () => server.raws.size === 1);
   west.client.write('a');
-  await eventually('it to be told', () => server.said === 'a');
+  await eventually('the server to receive it', () => server.said === 'a');
 });
 
 test('one that does so without end is ended', async () => {

@@ -1,4 +1,4 @@
-/** Each way in, and each way to revoke: what is open ends at both its ends, and nobody comes in again. */
+/** Each way in, and each way to revoke: open connections close at both ends, and new ones are refused. */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
@@ -43,7 +43,7 @@ await until(third, 'its neighbour', (state) => state.network.length === 2);
 
 type Fate = 'served' | 'refused';
 
-/** Somebody who is in, with one connection open. */
+/** A revocable party with one open connection. */
 interface Guest {
   readonly siteId: string;
   readonly serials: readonly string[];
@@ -63,7 +63,7 @@ function closed(end: Socket | ClientHttp2Stream): Promise<void> {
   return new Promise((resolve) => end.on('error', () => {}).once('close', resolve));
 }
 
-/** Whether somebody who connects there is greeted. */
+/** Whether a client that connects there is greeted. */
 async function fate(at: number): Promise<Fate> {
   const socket = connect({ host: '127.0.0.1', port: at });
   const { promise, resolve } = Promise.withResolvers<Fate>();
@@ -148,7 +148,7 @@ async function request(session: ClientHttp2Session): Promise<Fate> {
 const ways: readonly [name: string, way: Way, by: { readonly id: Fate; readonly serial: Fate }][] = [
   ['with a hello, on its own link', site(port), { id: 'refused', serial: 'refused' }],
   [
-    'with a hello and a certificate that names nobody, as of a static link',
+    'with a hello and a certificate without a name, as of a static link',
     site(port, authority, false),
     { id: 'refused', serial: 'refused' },
   ],
@@ -157,8 +157,8 @@ const ways: readonly [name: string, way: Way, by: { readonly id: Fate; readonly 
   ['with a certificate that was renewed', renewed, { id: 'refused', serial: 'refused' }],
   ['without a hello', client(port), { id: 'refused', serial: 'refused' }],
   ["without a hello, with a certificate of the user's own authority", client(ownPort, own), { id: 'refused', serial: 'refused' }],
-  // What names nobody can be known by its serial number only.
-  ['without a hello, with a certificate that names nobody', client(port, authority, false), { id: 'served', serial: 'refused' }],
+  // A certificate without a name is known by its serial number only.
+  ['without a hello, with a certificate without a name', client(port, authority, false), { id: 'served', serial: 'refused' }],
   // The third site's certificate is what is shown here.
   ['by way of a third site, with a route', site(thirdPort), { id: 'refused', serial: 'served' }],
   ['by way of a third site, without a route', client(thirdPort), { id: 'refused', serial: 'served' }],
@@ -230,7 +230,7 @@ test('a certificate is revoked with the one that it comes from', async () => {
   here.apply({ ...chained, revoked: { sites: [], serials: [signer.serial] } });
   assert.equal(await ask(), 'refused');
   here.apply(chained);
-  // Whoever knows it need not be shown it.
+  // A router that knows the certificate between needs not receive it.
   const [leaf = '', between = ''] = bundle.cert.split(/(?<=END CERTIFICATE-----\n)/);
   const known = { ...base, accesses: [...base.accesses, access({ ...tls, ca: tls.ca + between }, { name: 'chained' })] };
   here.apply(known);
@@ -242,7 +242,7 @@ test('a certificate is revoked with the one that it comes from', async () => {
 });
 
 /** Its own neighbours' routes are as ever. */
-test('whoever is not revoked goes on', async () => {
+test('a party that is not revoked is still served', async () => {
   await using owned = new AsyncDisposableStack();
   const { again } = await site(thirdPort)(owned);
   here.apply({ ...base, revoked: { sites: [siteConfig('somebody').site.id], serials: ['4F'] } });

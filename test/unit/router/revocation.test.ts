@@ -67,7 +67,7 @@ test('a revoked site is no destination, and transit for it ends', async () => {
   };
   await using farthest = await start(far);
   const atFar = await accessPort(farthest);
-  // Between the middle and the far one there is one more, so that the revoked site is nobody's neighbour here.
+  // One more site between the middle and the far one, so that the revoked site has no neighbour here.
   await using _between = await start({
     ...siteConfig('between'),
     links: [link('middle', at, await authority.issue()), link('far', atFar, await authority.issue())],

@@ -68,7 +68,7 @@ test('a router that closes ends what passes through it, over links too that new 
   assert.equal(error.code, 'ECONNRESET');
 });
 
-test('a revoked certificate ends its links at once, and is told why it stays out', async () => {
+test('a revoked certificate ends its links at once, and receives the reason of its refusal', async () => {
   await using net = await pair(await testAuthority(), 'hello');
   const { server, client, serverConfig } = net;
   const held = await greeted(net.port);

@@ -21,7 +21,7 @@ const up: LinkState = { operational: true, remoteSiteId: 'e', remoteSiteName: 'e
 const lost: LinkState = { operational: false, problem: { code: 'lost', message: 'It ended.\nHere.' } };
 const texts = (sent: readonly Buffer[]): readonly unknown[] => sent.map((one) => JSON.parse(one.subarray(1).toString()));
 
-test('routers of a site tell each other of each link once for each change, and nobody else', () => {
+test('routers of a site report each link once for each change, only to each other', () => {
   const links = new SiblingReports('own', siblingLinkFormat);
   const [two, east] = [linkTo('two'), linkTo('two', 'east')];
   for (const { link: one } of [two, east]) links.up(one);

@@ -27,7 +27,7 @@ const both = siteConfig('both');
 const site: RouterConfig = { ...both, site: { ...both.site, id: siteIdOf(key.publicKey) }, siteKey: key };
 const bundle = await local.issue({ hosts: ['skupper-router-local'] });
 
-/** A router of the site, which is told of the others that they are here. */
+/** A router of the site that knows its siblings. */
 const sibling = (
   router: string,
   ports: Readonly<Record<string, number>>,
@@ -46,7 +46,7 @@ const othersOf = (router: string, ports: Readonly<Record<string, number>>): read
 /** Links that this router says that it has with routers of its own site. */
 const linksWithin = ({ state }: Router): number => state.network[0]?.links.filter(({ siteId }) => siteId === site.site.id).length ?? 0;
 
-test('two routers that are told of each other have one link, over which each reaches what the other has', async () => {
+test("two routers that know each other have one link, over which each reaches the other's keys", async () => {
   const ports = { one: await freePort(), two: await freePort() };
   const [here, there] = [await freePort(), await freePort()];
   await using echo = await echoServer();
@@ -90,7 +90,7 @@ test('others come and go, and a new certificate is taken up', async () => {
   await until(late, 'the others, by the new authority alone', ({ network }) => network.length === 3);
 });
 
-test('whoever is not linked to another of its site says why, as long as that is so', async () => {
+test('a router that is not linked to a sibling reports the reason until that changes', async () => {
   const ports = { one: await freePort(), two: await freePort() };
   const other = createServer((socket) => void socket.destroy()).listen(ports.two);
   await once(other, 'listening');
@@ -154,7 +154,7 @@ interface Attempt {
   readonly bundles: readonly [TlsBundle, TlsBundle];
 }
 
-/** Opens a link as somebody with that identity and certificate. @returns what ends it */
+/** Opens a link with that identity and certificate. @returns what ends it */
 async function attempt({ who, ports, bundles }: Attempt, opened: (link: Link) => void): Promise<string> {
   const ended = Promise.withResolvers<void>();
   using host = linkHost(
@@ -226,8 +226,8 @@ test('one that may not link there may not connect there either', async () => {
 });
 
 test("what answers at an address that was a sibling's is not linked to, whatever certificate it has", async () => {
-  // It lets in whoever has a certificate of the authority, and has one itself.
-  await using stranger = await start({ ...siteConfig('other'), router: 'two', accesses: [access(await local.issue())] });
+  // It admits any certificate of the authority, and has one itself.
+  await using impostor = await start({ ...siteConfig('other'), router: 'two', accesses: [access(await local.issue())] });
   const siblingPort = await freePort();
   await using _ = await start({
     ...site,
@@ -235,7 +235,7 @@ test("what answers at an address that was a sibling's is not linked to, whatever
     siblings: { kind: 'tls', port: siblingPort, tls: await local.issue(), others: [] },
   });
   using host = linkHost({ ...site, router: 'one' });
-  for (const port of [await accessPort(stranger), siblingPort]) {
+  for (const port of [await accessPort(impostor), siblingPort]) {
     const target = new TlsSiblingTarget(site.site.id, { router: 'two', host: '127.0.0.1', port }, bundle);
     await assert.rejects(openFirst({ host, target, last: undefined, signal: new AbortController().signal }), { code: 'wrong-router' });
   }

@@ -146,7 +146,7 @@ test('a router of the version before says nothing of how its servers are', () =>
   assert.deepEqual(findKey(record, Buffer.from('k')), { connectors: 1, listeners: 1 });
 });
 
-test('a record with a body that breaks the rules is none', () => {
+test('a record with an invalid body is refused', () => {
   const good = writeAbout(about);
   const text = (value: Buffer): Buffer => Buffer.concat([Buffer.of(1, value.length >> 8, value.length & 0xff), value]);
   const bad = [

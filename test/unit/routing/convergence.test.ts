@@ -8,7 +8,7 @@ import { differences, impossiblePaths } from './support/reference.ts';
 
 const keys = ['red', 'green', 'blue'];
 const names = ['a/1', 'a/2', 'b', 'c', 'd/1', 'd/2', 'e'];
-/** Says again what others said before, and claims edges that it has not. It is an edge site, so nobody depends on it. */
+/** Repeats what others said before, and claims edges that it has not. It is an edge site, so no route depends on it. */
 const liar = 'liar';
 const all = [...names, liar];
 const pairs = all.flatMap((left, index) => all.slice(index + 1).map((right) => [left, right] as const));

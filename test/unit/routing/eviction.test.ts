@@ -15,7 +15,7 @@ class View {
   readonly routing: Routing;
   now = 1_700_000_000_000;
   readonly #adjacent: readonly string[];
-  #told = 100;
+  #counter = 100;
 
   constructor(adjacent: readonly string[], limits: Partial<RoutingLimits>) {
     this.#adjacent = adjacent;
@@ -27,7 +27,7 @@ class View {
 
   /** All these say who is next to them; both ends of each pair, with cost 1. */
   hear(pairs: readonly (readonly [string, string])[], names: readonly string[], padding = 0): void {
-    this.#told += 1;
+    this.#counter += 1;
     for (const name of names) {
       const others = pairs.flatMap(([left, right]) => (left === name ? [right] : right === name ? [left] : []));
       if (this.#adjacent.includes(name)) others.push('me/r');
@@ -38,7 +38,7 @@ class View {
         ...(padding === 0 ? [] : [Buffer.concat([Buffer.of(99, padding >> 8, padding & 0xff), Buffer.alloc(padding)])]),
       ];
       const bytes = writeRecord(
-        { router: name.slice(siteOf(name).length + 1), epoch: 1, counter: this.#told, part: 0 },
+        { router: name.slice(siteOf(name).length + 1), epoch: 1, counter: this.#counter, part: 0 },
         fields,
         testKey(siteOf(name)),
       );
@@ -78,7 +78,7 @@ after(() => mock.restoreAll());
 test('of one site as many routers are held as it may have, nearest first, and others find room', () => {
   const view = new View(['near/r'], { routersOfSite: 4 });
   const chain = ['near/r', ...named(10, (index) => `many/r${index}`)];
-  // Whom there was no room for before those between came is told of again, as summaries see to.
+  // Routers without a slot before those between came are announced again, as summaries do.
   for (let told = 0; told < 3; told += 1) view.hear(chainOf(chain), chain.toReversed());
   assert.deepEqual(
     chain.map((name) => view.knows(name)),
@@ -92,7 +92,7 @@ test('routers of a site whose names change with each start push out those that a
   const view = new View(['near/r'], { routersOfSite: 2 });
   for (let start = 0; start < 10; start += 1) {
     const name = `pods/r${start}`;
-    // Near tells of the new one only; its record is newer each time.
+    // Near announces only the new one; its record is newer each time.
     view.now += 1000;
     const pairs = [['near/r', name]] as const;
     const neighbours = [name, 'me/r'].map((other) => writeNeighbour({ router: idOf(other), cost: 1, link: other }));
@@ -116,7 +116,7 @@ test('adjacent routers find room, however many others there are', () => {
   assert.ok(view.routing.network().length <= 20);
 });
 
-test('nobody has to go for what another site brings about, however near that is', () => {
+test('the inventions of another site evict no router, however near that site is', () => {
   // The farthest is five routers away; much that is invented is only two away.
   const chain = named(5, (index) => `good-${index}/r`);
   const honest = chainOf(chain);
@@ -138,7 +138,7 @@ test('nobody has to go for what another site brings about, however near that is'
   }
 });
 
-test('bytes count too: whoever has most of them gives way, an adjacent router as well', () => {
+test('bytes count too: the largest holder is evicted, even if it is adjacent', () => {
   const view = new View(['good/r', 'bad/r'], { databaseBytes: 40_000 });
   const flood = named(20, (index) => `sybil-${index}/r`);
   view.hear([['good/r', 'far/r']], ['good/r', 'far/r']);
@@ -151,7 +151,7 @@ test('bytes count too: whoever has most of them gives way, an adjacent router as
   assert.ok(view.routing.network().length < 24);
 });
 
-test('where nobody has more than another the farthest give way', () => {
+test('among equal holders the farthest is evicted', () => {
   const ring = named(30, (index) => `s${index}/r`);
   const view = new View(['s0/r', 's29/r'], { routers: 11 });
   for (let told = 0; told < 6; told += 1) view.hear([...chainOf(ring), ['s29/r', 's0/r']], ring);
@@ -159,7 +159,7 @@ test('where nobody has more than another the farthest give way', () => {
   assert.deepEqual(known, [...ring.slice(0, 5), ...ring.slice(25)]);
 });
 
-test('what all ways to a site pass is found as by leaving out each site in turn', () => {
+test('the sites on every path to a site are found as by leaving out each site in sequence', () => {
   const edge = fc.tuple(fc.nat({ max: 9 }), fc.nat({ max: 9 }));
   fc.assert(
     fc.property(fc.array(edge, { maxLength: 18 }), (edges) => {

@@ -34,10 +34,10 @@ function besideALiar(): TestNetwork {
   return network;
 }
 
-test('what a neighbour says of the age of others makes nobody forget whom he can reach', () => {
+test('false ages from a neighbour do not remove a reachable router', () => {
   for (const lie of [1799, 1800, 65_535, 0]) {
     const network = besideALiar();
-    // Its links come first, so it is always the first to tell.
+    // Its links come first, so it is always the first to announce.
     network.tamper = (from, _link, message) => (from === 'liar' ? withAges(message, () => lie) : [message]);
     network.converge();
     for (let passed = 0; passed < 45; passed += 1) {
@@ -47,14 +47,14 @@ test('what a neighbour says of the age of others makes nobody forget whom he can
   }
 });
 
-test('whoever is reached only now and then is not forgotten for what others say of his age', () => {
+test('a router that is reachable only now and then is not removed for the age that others announce', () => {
   const network = besideALiar();
   network.tamper = (from, _link, message) => (from === 'liar' ? withAges(message, () => 1799) : [message]);
   network.converge();
   network.cut('liar-x');
   network.cut('b-x');
   network.pass(5 * minute);
-  // Nobody says anything of its keys again: what a has held of them is still there.
+  // No router announces its keys again: a still has what it cached of them.
   network.tamper = (from, _link, message) =>
     from === 'x' || from === 'b' ? withAges(message, (age, bytes) => (bytes.includes('backend') ? undefined : age)) : [message];
   network.link('b', 'x', 1);
@@ -62,7 +62,7 @@ test('whoever is reached only now and then is not forgotten for what others say 
   assert.equal(network.routing('a').destinations('backend').length, 1);
 });
 
-test('whoever cannot be reached is forgotten half an hour later, whatever age others told before', () => {
+test('an unreachable router is removed half an hour later, for any age announced before', () => {
   const network = besideALiar();
   network.tamper = (from, _link, message) => (from === 'liar' ? withAges(message, () => 0) : [message]);
   network.converge();
@@ -74,7 +74,7 @@ test('whoever cannot be reached is forgotten half an hour later, whatever age ot
   assert.ok(network.routing('b').version > version);
 });
 
-test('what was lost on its way is noticed within a minute, and whoever is asked first and does not answer delays it little', () => {
+test('a lost record is noticed within a minute, and a silent first peer delays that little', () => {
   const network = besideALiar();
   network.converge();
   let mute = false;

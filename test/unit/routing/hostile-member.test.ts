@@ -95,8 +95,8 @@ class Liar {
   #twist(message: Buffer): readonly Buffer[] {
     const read = readMessage(message);
     if (read.kind !== 'records') return this.#choose(4) === 0 ? [] : [message];
-    const told = read.records.flatMap(({ bytes }) => (this.#choose(3) === 0 ? [] : [{ age: this.#age(), bytes: this.#own(bytes) }]));
-    return writeRecords(told, 60_000);
+    const sent = read.records.flatMap(({ bytes }) => (this.#choose(3) === 0 ? [] : [{ age: this.#age(), bytes: this.#own(bytes) }]));
+    return writeRecords(sent, 60_000);
   }
 
   /** Its own record, next to all that it invents. */
@@ -123,30 +123,30 @@ function siteOf(number: number): string {
   return number % 2 === 0 ? 'sybils' : `sybil-${number}`;
 }
 
-function take(network: TestNetwork, lies: Liar, made: Step, choose: (count: number) => number): void {
-  switch (made.kind) {
+function take(network: TestNetwork, lies: Liar, action: Step, choose: (count: number) => number): void {
+  switch (action.kind) {
     case 'link': {
-      const [left, right] = pairs[made.pair % pairs.length] ?? ['a', 'b'];
-      network.link(left, right, made.cost);
+      const [left, right] = pairs[action.pair % pairs.length] ?? ['a', 'b'];
+      network.link(left, right, action.cost);
       break;
     }
     case 'cut':
-      network.cut(network.links[made.link % Math.max(1, network.links.length)]?.name ?? '');
+      network.cut(network.links[action.link % Math.max(1, network.links.length)]?.name ?? '');
       break;
     case 'facts':
-      network.facts(honest[made.router % honest.length] ?? 'a', {
+      network.facts(honest[action.router % honest.length] ?? 'a', {
         edge: false,
-        keys: keys.map((routingKey, index) => ({ routingKey, connectors: made.connectors[index] ?? 0, listeners: index })),
+        keys: keys.map((routingKey, index) => ({ routingKey, connectors: action.connectors[index] ?? 0, listeners: index })),
       });
       break;
     case 'restart':
-      network.start(honest[made.router % honest.length] ?? 'a');
+      network.start(honest[action.router % honest.length] ?? 'a');
       break;
     case 'lose':
-      lies.losing = made.count;
+      lies.losing = action.count;
       break;
     case 'pass':
-      for (let second = 0; second < made.seconds; second += 1) {
+      for (let second = 0; second < action.seconds; second += 1) {
         if (second < 10) lies.act();
         network.pass(1000, choose);
       }
@@ -160,7 +160,7 @@ test('whatever one member says, all others agree on each other within a minute o
       const choose = (count: number): number => Number(dice.next().value) % count;
       const network = new TestNetwork(all, limits, { remember: 200 });
       const lies = new Liar(network, choose);
-      for (const made of story) take(network, lies, made, choose);
+      for (const action of story) take(network, lies, action, choose);
       lies.losing = 0;
       for (let second = 0; second < 60; second += 1) {
         lies.act();
@@ -178,7 +178,7 @@ test('whatever one member says, all others agree on each other within a minute o
   );
 });
 
-test('whoever says again and again that he has something newer of a third site, and does not bring it, keeps nobody from hearing of that site', () => {
+test('a peer that repeatedly announces newer records of a third site without sending them does not hide that site', () => {
   const network = new TestNetwork(['near', 'far', 'victim', `${liar}/1`, `${liar}/2`]);
   const liars = [`${liar}/1`, `${liar}/2`];
   // None of them answers anything.
@@ -203,7 +203,7 @@ test('whoever says again and again that he has something newer of a third site, 
   assert.equal(network.routing('victim').destinations('red').length, 1);
 });
 
-test('routers of whom each gives way to the next do not go round', () => {
+test('routers that evict each other in a circle are not announced endlessly', () => {
   const others = ['a', 'b', 'c'];
   // The far one is known by way of the middle one only, which is known by way of the near one. Of the lost the one with the greater id goes.
   const network = new TestNetwork([...others, liar], { ...limits, routers: 6 });
@@ -212,14 +212,14 @@ test('routers of whom each gives way to the next do not go round', () => {
   network.tamper = (from, _, message) => {
     const read = readMessage(message);
     if (from !== liar || read.kind !== 'records') return [message];
-    const told = read.records.map(({ age, bytes }) => {
+    const sent = read.records.map(({ age, bytes }) => {
       const record = readRecord(bytes);
       if (record?.router !== network.id(liar)) return { age, bytes };
       const { epoch, counter } = record;
       const fields = [bodyOf(record), writeNeighbour({ router: near, cost: 1, link: 'near' })];
       return { age, bytes: writeRecord({ router: 'r', epoch, counter, part: 0 }, fields, testKey(liar)) };
     });
-    return writeRecords(told, 60_000);
+    return writeRecords(sent, 60_000);
   };
   for (const [left = '', right = ''] of ['ab', 'bc', 'ca'].map((ends) => [...ends])) network.link(left, right, 1);
   network.link('a', liar, 1);
@@ -240,11 +240,11 @@ test('routers of whom each gives way to the next do not go round', () => {
   // It has given way by now.
   tell('t/main', [near, far]);
   network.pass(60_000);
-  const told = network.delivered - before;
-  assert.ok(told < 250, `${told} messages about three routers`);
+  const sent = network.delivered - before;
+  assert.ok(sent < 250, `${sent} messages about three routers`);
 });
 
-test('of routers for whom there is no room each is told of once, and not round and round', () => {
+test('each of the routers beyond the limit is announced once, and not in circles', () => {
   for (const [what, idOf] of [
     ['sites', (index: number) => ({ site: `sybil-${index}`, router: 'r' })],
     ['routers of one site', (index: number) => ({ site: 'sybil', router: `r${index}` })],
@@ -261,16 +261,16 @@ test('of routers for whom there is no room each is told of once, and not round a
       const about = writeAbout({ name: 'sybil', namespace: '', platform: '', version: '', edge: false });
       const bytes = writeRecord({ router, epoch: 1, counter: 1, part: 0 }, [about], testKey(site));
       for (const message of writeRecords([{ age: 0, bytes }], 20_000)) network.inject('a', `a-${liar}`, message);
-      // Ages are told in whole seconds: nobody seems younger to whoever is told of him again.
+      // Ages are sent in whole seconds: a repeated record never seems younger.
       network.pass(300, (count) => random.below(count));
     }
     for (let second = 0; second < 30; second += 1) network.pass(1000, (count) => random.below(count));
-    const told = network.delivered - before;
-    assert.ok(told <= invented.length * 2 * (links.length + 1), `${told} messages about ${invented.length} ${what}`);
+    const sent = network.delivered - before;
+    assert.ok(sent <= invented.length * 2 * (links.length + 1), `${sent} messages about ${invented.length} ${what}`);
   }
 });
 
-test('whoever can be reached finds room at once where all is full of routers that cannot be', (t) => {
+test('a reachable router gets a slot at once where all are held by unreachable routers', (t) => {
   // On a busy machine there would be no time left to look for it.
   t.mock.method(performance, 'now', () => 0);
   const members = Array.from({ length: 70 }, (_, index) => `member-${index}`);
@@ -285,11 +285,11 @@ test('whoever can be reached finds room at once where all is full of routers tha
   const least = members.map((name) => network.id(name)).sort()[0] ?? '';
   const sybils = Array.from({ length: 20_000 }, (_, index) => `sybil-${index}`).filter((name) => network.id(name) < least);
   const about = writeAbout({ name: 'sybil', namespace: '', platform: '', version: '', edge: false });
-  const told = sybils
+  const sent = sybils
     .slice(0, 100)
     .map((name) => ({ age: 0, bytes: writeRecord({ router: 'r', epoch: 1, counter: 1, part: 0 }, [about], testKey(name)) }));
-  assert.ok(told.length >= 80);
-  for (const message of writeRecords(told, 20_000)) network.inject('a', `a-${liar}`, message);
+  assert.ok(sent.length >= 80);
+  for (const message of writeRecords(sent, 20_000)) network.inject('a', `a-${liar}`, message);
   network.pass(2_000, choose);
   network.link('a', 'member-0', 1);
   network.pass(3_000, choose);

@@ -63,7 +63,7 @@ function processorTime(work: () => void): number {
 const toVictim = writeNeighbour({ router: idOf('victim'), cost: 1, link: 'up' });
 const keyField = (routingKey: string): Buffer => writeKey({ routingKey, connectors: 1, listeners: 0 });
 
-test('a record that its site did not sign ends the link, and harms nobody', () => {
+test('a record that its site did not sign ends the link, and affects no other router', () => {
   const [siteKey, key] = [generateSiteKey().key, generateSiteKey().key];
   const routing = createRouting({ router: 'r', site: siteOf(siteKey), siteKey });
   routing.adjacencyUp({ router: `${siteIdOf(key.publicKey)}/r`, site: siteOf(key), link: 'l', cost: 1 }, now);
@@ -168,7 +168,7 @@ test('bytes are bounded, whatever the number of routers', () => {
   assert.ok(accepted - refused <= 12, `${accepted} taken, ${refused} given up`);
 });
 
-test('what all routers list is bounded: whoever lists most gives way, and others stay', () => {
+test('the lists of all routers are bounded: the largest lister is evicted, and others stay', () => {
   const crowd = Array.from({ length: 30 }, (_, index) => `s${index}`);
   const among = crowd.map((name) => writeNeighbour({ router: idOf(name), cost: 1, link: name }));
   for (const limits of [{ neighbours: 100 }, { keys: 100 }]) {
@@ -186,7 +186,7 @@ test('what all routers list is bounded: whoever lists most gives way, and others
   }
 });
 
-test('paths are found anew for a part of the time only, and with the latest news in the end; a site that is blocked is so at once', (t) => {
+test('paths are computed within a CPU-time budget, with the latest records in the end; a blocked site is blocked at once', (t) => {
   // Each look at the clock is 1 ms later than the one before, so finding all paths seems to take as long.
   let clock = 0;
   t.mock.method(performance, 'now', () => (clock += 1));
@@ -241,7 +241,7 @@ function star(count: number): {
   return { crowd, told };
 }
 
-/** A router that was told of one, whose last site has the key `k`. */
+/** A router that received one such network, whose last site has the key `k`. */
 function inLargeNetwork(t: TestContext): { readonly routing: Routing; readonly told: ReturnType<typeof star>['told'] } {
   // Each look at the clock is 3 ms later than the one before, and a step seems to take as long.
   let clock = 0;
@@ -306,7 +306,7 @@ test('however often a link comes and goes, paths through a large network are fou
   assert.deepEqual([routing.destinations('k').length, routing.destinations('other').length], [1, 0]);
 });
 
-test('who gives way in a large network is found in steps, and nobody who comes meanwhile is passed on before', (t) => {
+test('evictions in a large network are computed in slices, and routers that arrive meanwhile are not passed on before', (t) => {
   let clock = 0;
   t.mock.method(performance, 'now', () => (clock += 3));
   const routing = victim({ routers: 1_900 });
@@ -333,7 +333,7 @@ test('who gives way in a large network is found in steps, and nobody who comes m
   assert.equal(routing.destinations('real').length, 1);
 });
 
-test('whoever links while it is found who gives way stays', (t) => {
+test('a router that links during an eviction stays', (t) => {
   let clock = 0;
   t.mock.method(performance, 'now', () => (clock += 3));
   const routing = victim({ routers: 1_900 });
@@ -355,7 +355,7 @@ test('whoever links while it is found who gives way stays', (t) => {
   );
 });
 
-test('whoever offers a key as everybody else does makes nobody compare more than the nearest', () => {
+test('a key that every router offers is compared among the nearest only', () => {
   const routing = victim();
   const toLeft = writeNeighbour({ router: idOf('left'), cost: 5, link: 'up' });
   const crowd = Array.from({ length: 300 }, (_, index) => `s${index}`);
@@ -368,7 +368,7 @@ test('whoever offers a key as everybody else does makes nobody compare more than
   assert.deepEqual([found.length, found[0]?.router], [256, idOf('right')]);
 });
 
-test('however often routers change that have a key as many others do, they are compared for a part of the time, each key in turn', (t) => {
+test('frequent changes of routers with popular keys are compared within a CPU-time budget, round-robin by key', (t) => {
   // Each look at the clock is 1 ms later than the one before, so comparing all routers of a key seems to take as long.
   let clock = 0;
   t.mock.method(performance, 'now', () => (clock += 1));
@@ -435,7 +435,7 @@ test('however often a site names a key that is asked for, a few records of it ta
   assert.ok(spent < 400, `${spent} ms`);
 });
 
-test('a key that nobody asked for yet is looked for among keys, however much else records have', () => {
+test('a key that was never requested is searched among keys, for any amount of other data in records', () => {
   const routing = victim();
   const junk = Buffer.alloc(3 * 1250);
   let time = now;
@@ -450,7 +450,7 @@ test('a key that nobody asked for yet is looked for among keys, however much els
   assert.ok(spent < 250, `${spent} ms`);
 });
 
-test('however many records there are, a key that nobody asked for yet is found without a look at all of them', () => {
+test('a key that was never requested is found without a scan of all records', () => {
   const routing = victim();
   for (let site = 0; site < 256; site += 1) {
     const all = Array.from({ length: 128 }, (_, index) =>
@@ -494,7 +494,7 @@ test('what was left for later is fetched by itself', () => {
   assert.equal(network.routing('b').network()[1]?.keys.length, 10_000);
 });
 
-test('however many parts of routers for which there is no room somebody names, on however many links, messages of others take no longer', () => {
+test('naming many parts of routers beyond the limit, on many links, does not slow messages of others', () => {
   const routing = createRouting({ router: 'r', site: testSite('victim'), siteKey: testKey('victim'), verify: testVerify });
   const evil = Array.from({ length: 8 }, (_, index) => `evil-${index}`);
   for (const link of evil) routing.adjacencyUp({ router: idOf('evil'), site: testSite('evil'), link, cost: 1 }, now);
@@ -518,7 +518,7 @@ test('however many parts of routers for which there is no room somebody names, o
   assert.ok(spent < 400, `${spent} ms`);
 });
 
-test('however high the numbers of the parts that somebody invents, what is looked for in all of them takes no longer', () => {
+test('high part numbers of invented routers do not slow searches in all parts', () => {
   const routing = victim();
   for (let site = 0; site < 256; site += 1) {
     const all = Array.from({ length: 16 }, (_, router) => record(`invented-${site}`, [], { router: `r${router}`, part: 4_095 }));

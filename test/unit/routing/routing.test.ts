@@ -167,7 +167,7 @@ test('an edge site is reached and reaches, but nothing passes through it', () =>
   );
 });
 
-test('whom a neighbour has confined to its links is reached and reaches, but nothing passes through it that way, whatever it says', () => {
+test('a router confined to its links reaches and is reached, but carries no transit that way, for any announcements', () => {
   const network = new TestNetwork(['a', 'b', 'host', 'guest/1', 'guest/2']);
   network.facts('guest/2', { edge: false, keys: [connector('at-guest')] });
   network.facts('b', { edge: false, keys: [connector('at-b')] });
@@ -333,7 +333,7 @@ test('a key that is more than a key can be is left out, and counted', () => {
   assert.equal(network.routing('a').counters.leftOut, 4);
 });
 
-test('a reserved key is nobody’s: a router says none of its own, and takes none from a record that has one', () => {
+test('a reserved key belongs to no router: a router announces none, and ignores one in a record', () => {
   const network = new TestNetwork(['a', 'b']);
   const keys = [connector('earshot:probe'), connector('backend')];
   network.facts('a', { edge: false, keys });
@@ -363,7 +363,7 @@ test('a reserved key is nobody’s: a router says none of its own, and takes non
   );
 });
 
-test('a site whose id is not that of its key is not started, nor a router with a name that is none', () => {
+test('a site whose ID does not match its key is not started, nor a router with an invalid name', () => {
   const options = { router: 'r', site: testSite('a'), siteKey: testKey('b') };
   const isKeyError = (error: unknown): boolean => error instanceof EarshotError && error.code === 'site-key';
   assert.throws(() => createRouting(options), isKeyError);

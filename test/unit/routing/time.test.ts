@@ -51,7 +51,7 @@ test('what is old already when it comes is forgotten as early as elsewhere', () 
   assert.ok(network.routing('a').version > version);
 });
 
-test('a machine that slept for a day, or whose clock was set, forgets nobody for that', () => {
+test('a machine that slept for a day, or whose clock was set, removes no router for that', () => {
   for (const jump of [86_400_000, -86_400_000]) {
     const network = new TestNetwork(['a', 'b']);
     network.facts('b', { edge: false, keys });

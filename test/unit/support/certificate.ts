@@ -8,7 +8,7 @@ export interface Certificate {
   readonly ca: string;
 }
 
-/** A certificate for 127.0.0.1, of an authority of its own. Made anew each time, so that no key lies in the repository. */
+/** A self-issued certificate for 127.0.0.1. Created on each call, so that the repository holds no key. */
 export function freshCertificate(): Certificate {
   const { cert, key, ca } = issueBundle(makeAuthority(), 'test', { subject: 'test', hosts: ['127.0.0.1'], server: true, client: true });
   return { cert, key, ca };

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { freePorts } from '../../../scripts/demo/connection/ports.ts';
 
-/** Below those that the kernel gives away (net.ipv4.ip_local_port_range, from 32768 on): it may give a port that has just been freed to somebody else. */
+/** Below the kernel's own range (net.ipv4.ip_local_port_range, from 32768 on), which may give a port that was just freed to another process. */
 const FIRST = 10_000;
 /** Test files run in processes of their own beside each other, and each takes from a range of its own. */
 const RANGE = 200;
@@ -10,7 +10,7 @@ const RANGES = 100;
 
 let last: Promise<number> | undefined;
 
-/** A port at which nobody listens, and which nobody takes by chance. */
+/** A port without a listener, which no other process takes by chance. */
 export function freePort(): Promise<number> {
   // One after another: each begins behind the one before.
   last = (last ?? claim()).then(async (before) => (await freePorts({ port: before + 1 })).port);

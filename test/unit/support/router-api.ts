@@ -1,6 +1,6 @@
 import { RouterApi } from '../../../src/agent/api/router-api.ts';
 
-/** Of a router that has nothing to tell. */
+/** The API of a router without state to report. */
 export function quietApi(): RouterApi {
   return new RouterApi({
     router: 'one',

@@ -6,7 +6,7 @@ import { pino, stdSerializers } from 'pino';
 import { attempt, bounded, guard, logInternalErrors, reportInternalError } from '../../../src/telemetry/boundary.ts';
 import { internalErrors } from '../../fuzz/internal-errors.ts';
 
-const fault = new TypeError('what nobody thought of');
+const fault = new TypeError('an unexpected fault');
 const lines: string[] = [];
 const log = pino({ serializers: { error: stdSerializers.err } }, { write: (line: string) => lines.push(line) });
 logInternalErrors(log);
@@ -43,7 +43,7 @@ test('it is logged with its stack, and cannot fill a disk', () => {
   logInternalErrors(log);
   lines.length = 0;
   for (let times = 0; times < 1_000; times += 1) reportInternalError('session/test', fault);
-  assert.match(lines[0] ?? '', /"part":"session","handler":"test".*what nobody thought of.*boundary\.test\.ts/);
+  assert.match(lines[0] ?? '', /"part":"session","handler":"test".*an unexpected fault.*boundary\.test\.ts/);
   assert.ok(lines.length < 30, `${lines.length} lines`);
 });
 
@@ -56,7 +56,7 @@ const REGISTRATION = new RegExp(
     /\.setTimeout\([^,()]+,/,
     /(?<!await )\b(?:setTimeout|setInterval|setImmediate|queueMicrotask|nextTick)\(/,
     /\breceive\(socket,/,
-    // Promises that nobody waits for.
+    // Promises without a waiter.
     /(?<!(?:return|await|=) [^;]*)\.then\(/,
     /(?<!: )\bvoid (?=[a-z])(?!\S+\.(?:destroy|delete|set)\()/,
   ]

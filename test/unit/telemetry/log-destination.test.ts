@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LogDestination, type Sink } from '../../../src/telemetry/log-destination.ts';
 
-/** Takes what it is told to take. */
+/** Completes writes on request. */
 class SlowSink implements Sink {
   readonly threaded = false;
   readonly taken: string[] = [];
@@ -26,7 +26,7 @@ class SlowSink implements Sink {
 
 const fault = (code: string): NodeJS.ErrnoException => Object.assign(new Error(code), { code });
 
-test('lines that come while one is written follow it together, and beyond the bound they are dropped, counted and told of', () => {
+test('lines that arrive during a write follow it together, and lines beyond the bound are dropped, counted and reported', () => {
   const sink = new SlowSink();
   const log = new LogDestination(sink, 30);
   const told: number[] = [];
@@ -61,7 +61,7 @@ test('what a full disk does not take is tried again, from where it stopped', (t)
   assert.deepEqual([log.waiting, log.dropped], [0, 0]);
 });
 
-test('where the reader has gone, nothing waits any more, and nobody waits for it', async () => {
+test('after its reader has closed, nothing waits and a flush returns', async () => {
   const log = new LogDestination({ threaded: false, write: (_, done) => done(fault('EPIPE'), 0) });
   log.write('hello\n');
   log.write('once more\n');

@@ -6,7 +6,7 @@ import { writeYaml } from '../../../src/text/write-yaml.ts';
 import { anyText } from '../support/any-text.ts';
 import { firstBytes, isOneLine, printable, printableAscii, quoted, shortened, visibleJson } from '../../../src/text/printable.ts';
 
-describe('text of strangers', () => {
+describe('untrusted text', () => {
   for (const [what, text, expected, ascii, inQuotes] of [
     ['plain text', 'a "b" c', 'a "b" c', 'a "b" c', '"a \\"b\\" c"'],
     ['other languages', 'Zürich 東京', 'Zürich 東京', 'Z?rich ??', '"Zürich 東京"'],

@@ -23,7 +23,7 @@ const wrong: readonly (readonly [what: string, text: string, line: number, messa
 
 describe('indentation', () => {
   for (const [what, text, line, message] of wrong) {
-    it(`that is wrong is told with its line: ${what}`, async () => {
+    it(`that is wrong is reported with its line: ${what}`, async () => {
       const { problems } = await parseResources(text, 'web.yaml', 'west');
       const told = problems.map((problem) => [problem.line, problem.message]);
       assert.ok(

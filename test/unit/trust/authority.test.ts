@@ -110,7 +110,7 @@ describe("A user's authority", () => {
     assert.equal(authority.chain, between.cert);
   });
 
-  it('that is not there, or is none, is named with its directory', async () => {
+  it('that is missing or invalid is reported with its directory', async () => {
     await using place = await makePlace();
     const bundles = new DirectoryBundles(place.path);
     await assert.rejects(readAuthority(bundles, 'none'), refusal('authority-missing', /"none"/, new RegExp(place.path)));

@@ -56,7 +56,7 @@ test('a hundred bundles that have not changed are read not once more, and are th
   assert.equal(before.bundles.size, 100);
   assert.equal(await folder.list(), before);
   assert.deepEqual(read(), []);
-  // Of the same length: only its times tell.
+  // The same length: only its times differ.
   await writeFile(join(directory, 'b7', 'tls.crt'), 'x');
   const after = await folder.list();
   assert.deepEqual([...new Set(read())], ['b7']);

@@ -38,7 +38,7 @@ function bodyFor(token: Token, site = makeSite(), grant = 'g'): string {
   );
 }
 
-/** Without TLS, for what takes hundreds of strangers. No time passes. */
+/** Without TLS, for tests with hundreds of clients. No time passes. */
 function serviceOf(realm: () => GrantRealm, limits: Partial<GrantServerLimits>): RedemptionService {
   const tls = { name: 'x', cert: '', key: '', ca: '' };
   const all = { bodyBytes: 16_384, requestMilliseconds: 60_000, redemptionsAtOnce: 8, connections: 1_000, connectionsOfAddress: 1 };
@@ -177,7 +177,7 @@ describe('The grant server', () => {
     assert.equal(status, 400);
   });
 
-  it('refuses bodies over its limit, told or untold, and other methods and paths', async () => {
+  it('refuses bodies over its limit, with or without a declared length, and other methods and paths', async () => {
     await using west = await startGranting();
     const token = await west.issue();
     const large = 'x'.repeat(20_000);
@@ -217,7 +217,7 @@ describe('The grant server', () => {
     assert.equal((await post(token.url, token.ca, right)).status, 200);
   });
 
-  it('lets who has a code of ours in while strangers guess at one that a person made', async () => {
+  it('admits a client with a generated code while others guess at one that a person chose', async () => {
     await using west = await startGranting();
     const [own, ours] = [await west.issue({ name: 'own', code: 'secret' }), await west.issue()];
     const { store, ledger, authority } = west;
@@ -240,7 +240,7 @@ describe('The grant server', () => {
     assert.equal(answers.filter(({ status }) => status === 429).length, 14);
   });
 
-  it('redeems a few at once, and then one of each address that waits, whoever came before', async () => {
+  it('redeems a few tokens at once, and then one of each waiting address, regardless of arrival', async () => {
     let open = (): void => {};
     const gate = new Promise<void>((resolve) => (open = resolve));
     const arrived = Promise.withResolvers<void>();
@@ -268,7 +268,7 @@ describe('The grant server', () => {
     const all = [ask('192.0.2.1')];
     await arrived.promise;
     all.push(...Array.from({ length: 3 }, () => ask('192.0.2.1')), ask('203.0.113.1'));
-    // Their bodies are read: nobody waits for anything but the first.
+    // Their bodies are read: they wait for the first redemption only.
     await setImmediate();
     assert.equal(asked.length, 1);
     open();
@@ -276,7 +276,7 @@ describe('The grant server', () => {
     assert.deepEqual(order.indexOf('203.0.113.1') <= 2, true, order.join(' '));
   });
 
-  it('redeems for who has a code, however many strangers do not end what they say', async () => {
+  it('redeems a valid token while hundreds of clients never end their bodies', async () => {
     await using west = await startGranting();
     const token = await west.issue();
     const { store, ledger, authority } = west;
@@ -288,7 +288,7 @@ describe('The grant server', () => {
     assert.equal(endless.length, 600);
   });
 
-  it('gives no turn to who has gone while he waited', async () => {
+  it('does not serve a client that disconnected while it waited', async () => {
     let open = (): void => {};
     const gate = new Promise<void>((resolve) => (open = resolve));
     const arrived = Promise.withResolvers<void>();
@@ -330,7 +330,7 @@ describe('The grant server', () => {
     assert.equal((await Array.fromAsync(west.ledger.issued())).length, 9);
   });
 
-  it('counts no answer that it could not give: once its record can be written again nobody waits', async () => {
+  it('does not count answers that it could not give: once its record is writable again no client waits', async () => {
     const monotonic = makeClock(0);
     await using west = await startGranting({ monotonic });
     const token = await west.issue();
@@ -346,7 +346,7 @@ describe('The grant server', () => {
     assert.equal((await post(token.url, token.ca, body)).status, 200);
   });
 
-  it('counts none that its authority could not sign: once there is another nobody waits', async () => {
+  it('does not count failures of its authority: once there is a working one no client waits', async () => {
     const monotonic = makeClock(0);
     const [ended, next] = [makeAuthority({ clock: () => Date.now() - 20 * 365 * DAY }), makeAuthority()];
     let signer = ended;
@@ -386,10 +386,10 @@ describe('The grant server', () => {
   });
 
   it('reads one connection in a turn, however much others bring at once', async () => {
-    // Whoever makes work waits ten times as long.
+    // An address that costs work waits ten times as long.
     await using west = await startGranting({ limits: { requestMilliseconds: 60_000 } });
     const token = await west.issue();
-    const strangers = await Promise.all(
+    const sockets = await Promise.all(
       Array.from({ length: 10 }, async () => {
         const socket = connectTls({ host: '127.0.0.1', port: west.server.port, ca: token.ca });
         socket.on('error', () => {});
@@ -397,7 +397,7 @@ describe('The grant server', () => {
         return socket.resume();
       }),
     );
-    const gone = strangers.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+    const gone = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
     let most = 0;
     let before = 0;
     const count = (): void => {
@@ -408,7 +408,7 @@ describe('The grant server', () => {
     const malformed = (): number => west.server.answered['request-malformed'] ?? 0;
     let looking = setImmediateNow(count);
     const flood = `POST /v1/redeem/g HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(1_000)}`;
-    for (const socket of strangers) socket.write(flood);
+    for (const socket of sockets) socket.write(flood);
     await Promise.all(gone);
     clearImmediate(looking);
     assert.deepEqual([malformed(), most], [10, 1]);
@@ -425,7 +425,7 @@ describe('The grant server', () => {
     assert.equal((await Array.fromAsync(west.ledger.issued())).length, 1);
   });
 
-  it('does not tell strangers what is out of order, but its log', async () => {
+  it('reports internal errors to its log, not to unauthenticated clients', async () => {
     await using west = await startGranting({
       authority: () => {
         throw new TrustError('authority-missing', 'put it into /var/lib/earshot/secret-place');
@@ -446,7 +446,7 @@ describe('The grant server', () => {
     assert.equal(west.store.get('g')?.redemptions, 0);
   });
 
-  it('answers who is in the midst of asking, however many others come from as many addresses and say nothing', async () => {
+  it('answers a client during its request, for any number of silent connections of other addresses', async () => {
     await using west = await startGranting({ limits: { connections: 6, connectionsOfAddress: 2 } });
     const token = await west.issue();
     const asking = connectTls({ host: '127.0.0.1', port: west.server.port, ca: token.ca });
@@ -480,8 +480,8 @@ describe('The grant server', () => {
     await using west = await startGranting({ monotonic: () => now });
     const closing = new Map([4, 5, 12].map((count) => [count, Promise.withResolvers<void>()]));
     let closed = 0;
-    const strangers = Array.from({ length: 12 }, () => connect(west.server.port, '127.0.0.1'));
-    for (const socket of strangers) {
+    const sockets = Array.from({ length: 12 }, () => connect(west.server.port, '127.0.0.1'));
+    for (const socket of sockets) {
       socket.on('error', () => {}).write('no TLS at all');
       socket.resume().once('close', () => {
         closed += 1;

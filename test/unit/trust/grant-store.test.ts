@@ -57,7 +57,7 @@ describe('A grant on disk', () => {
     assert.equal(store.get('g')?.redemptions, 1);
   });
 
-  it('whose file is damaged is refused and named, and never begun anew', async () => {
+  it('whose file is damaged is refused and named, and never created again', async () => {
     const damages: readonly ((path: string) => Promise<void>)[] = [
       (path) => truncate(path, 40),
       (path) => truncate(path, 0),

@@ -14,27 +14,27 @@ import { makePlace } from './support/place.ts';
 const program = fileURLToPath(new URL('support/redeem-until-killed.ts', import.meta.url));
 
 describe('A process that is killed while it redeems', () => {
-  it('has every redemption that it told of on disk, and leaves the store to the next', async () => {
+  it('has every reported redemption on disk, and leaves the store to the next process', async () => {
     await using place = await makePlace();
-    const told: string[] = [];
+    const reported: string[] = [];
     for (let life = 0; life < 3; life += 1) {
       const child = spawn(process.execPath, [program, place.path], { stdio: ['ignore', 'pipe', 'inherit'] });
-      const wanted = told.length + 3 + life;
+      const wanted = reported.length + 3 + life;
       for await (const line of createInterface(child.stdout)) {
-        told.push(line);
+        reported.push(line);
         // What it does between the next steps is left to chance.
-        if (told.length === wanted) child.kill('SIGKILL');
+        if (reported.length === wanted) child.kill('SIGKILL');
       }
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
       assert.equal(child.signalCode, 'SIGKILL');
       const record = parseGrant(await readFile(join(place.path, 'grants/g.json'), 'utf8'), 'g');
       assert.deepEqual(
-        told.filter((keyHash) => record?.keyHashes.includes(keyHash) !== true),
+        reported.filter((keyHash) => record?.keyHashes.includes(keyHash) !== true),
         [],
       );
     }
     await using store = await openGrantStore(join(place.path, 'grants'), { ledger: await openLedger(place.path) });
     const count = store.get('g')?.redemptions ?? 0;
-    assert.ok(count >= told.length && count <= told.length + 3, `${count} of ${told.length}: at most one more a life`);
+    assert.ok(count >= reported.length && count <= reported.length + 3, `${count} of ${reported.length}: at most one more per life`);
   });
 });

@@ -51,7 +51,7 @@ describe('The ledger on disk', () => {
     );
   });
 
-  it('names damage with its place, and lets nobody in or out meanwhile', async () => {
+  it('names damage with its position, and refuses all checks and records meanwhile', async () => {
     await using place = await makePlace();
     const ledger = await openLedger(place.path);
     const entry = { siteName: 'east', siteId: east, serial: 'A1', notAfter: Date.now() + DAY };
@@ -77,7 +77,7 @@ describe('The ledger on disk', () => {
     );
   });
 
-  it('revokes whom it knows although lines are damaged, and tells each of those once', async () => {
+  it('revokes all known parties despite damaged lines, and reports each such line once', async () => {
     await using place = await makePlace();
     const told: TrustError[] = [];
     const ledger = await openLedger(place.path, { onDamage: (damage) => told.push(damage) });

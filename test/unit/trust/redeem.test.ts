@@ -37,12 +37,12 @@ describe('Redeeming a token', () => {
     await assert.rejects(redeem(token), refusal('token-expired', /expired at/));
   });
 
-  it('is tried at the other addresses of the site in turn', async () => {
+  it('is tried at each further address of the site, in order', async () => {
     await using west = await startGranting();
     const token = await west.issue({ redemptionsAllowed: 2 });
-    await using stranger = await startGranting();
+    await using otherSite = await startGranting();
     const nobody = token.url.replace(/:\d+\//, `:${await freePort()}/`);
-    const foreign = (await stranger.issue()).url;
+    const foreign = (await otherSite.issue()).url;
     const { offer } = await redeem({ ...token, url: nobody, otherUrls: [foreign, token.url] });
     assert.equal(offer.siteName, 'west');
     await assert.rejects(

@@ -37,7 +37,7 @@ describe('Renewals', () => {
     assert.equal(wait('A', 'north'), 0);
   });
 
-  it('of a site are a minute apart, whatever certificates it shows, and hold up nobody else', () => {
+  it('of a site are a minute apart, for any certificates it shows, and do not delay other sites', () => {
     const { wait, clock } = aPace();
     assert.deepEqual([wait('A', 'east'), wait('B', 'east'), wait('C', 'north')], [0, MINUTE, 0]);
     clock.advance(MINUTE - 1);

@@ -62,7 +62,7 @@ describe('A pending key', () => {
     assert.equal((await stat(join(place.path, 'pending/to-west.key'))).mode & 0o777, 0o600);
   });
 
-  it('that was damaged is made anew, since nothing was certified with it', async () => {
+  it('that was damaged is replaced, since nothing was certified with it', async () => {
     await using place = await makePlace();
     await writeFile(join(place.path, 'to-west.key'), 'half a k');
     const key = await new DirectoryPendingKeys(place.path).keyFor('to-west');

@@ -12,7 +12,7 @@ const failure = (code: TrustCode | undefined, given: Partial<Failure> = {}): Fai
 });
 
 describe('A token that could not be redeemed', () => {
-  it('is tried often and quietly where nobody answers, for half a minute, and then rarely and aloud', () => {
+  it('is retried often and quietly while its site is unreachable, for half a minute, and then rarely and aloud', () => {
     for (const code of ['unreachable', 'server-busy'] as const) {
       assert.deepEqual(retryOf(failure(code), 0), { after: 250, isQuiet: true });
       assert.deepEqual(retryOf(failure(code, { failures: 20, since: 20_000 }), 0), { after: 5_000, isQuiet: true });
@@ -21,7 +21,7 @@ describe('A token that could not be redeemed', () => {
     }
   });
 
-  it('is tried rarely, and aloud, where somebody may mend it', () => {
+  it('is retried rarely, and aloud, for errors that a person may fix', () => {
     for (const code of ['server-failed', 'state-unavailable', 'clock-wrong', undefined] as const) {
       assert.deepEqual(retryOf(failure(code), 0), { after: 1_000, isQuiet: false });
       assert.deepEqual(retryOf(failure(code, { failures: 20 }), 0.5), { after: 45_000, isQuiet: false });

@@ -189,7 +189,7 @@ function redemptionsContract({ open }: StoreUnderTest): void {
     await assert.rejects(grants.redeem(attempt(grants)), refusal('token-expired', /2027-01-01T00:15:00/));
   });
 
-  it('tell nothing to a wrong code, not even that the grant has ended; a check counts nothing', async () => {
+  it('reveal nothing for a wrong code, not even that the grant has ended; a check counts nothing', async () => {
     const clock = makeClock();
     await using stores = await open(clock);
     const { grants } = stores;
@@ -203,7 +203,7 @@ function redemptionsContract({ open }: StoreUnderTest): void {
     await assert.rejects(grants.redeem(attempt(grants, { grant: 'other' })), refusal('token-unknown-grant', /other/));
   });
 
-  it('are told to who watches, each once', async () => {
+  it('are reported to watchers, each once', async () => {
     await using stores = await open(Date.now);
     const { grants } = stores;
     await grants.ensure(spec);
@@ -239,7 +239,7 @@ function ledgerContract({ open }: StoreUnderTest): void {
     assert.deepEqual(await Array.fromAsync(ledger.issued()), [...entries, anonymous]);
   });
 
-  it('revokes all ids and serials of a name, and tells them as the router wants them', async () => {
+  it("revokes all ids and serials of a name, and lists them in the router's format", async () => {
     const clock = makeClock();
     await using stores = await open(clock);
     const { ledger } = stores;
@@ -268,7 +268,7 @@ function ledgerContract({ open }: StoreUnderTest): void {
     );
   });
 
-  it('does not know a site to which nothing was issued, and says to whom it was', async () => {
+  it('refuses a site to which nothing was issued, and lists the known sites', async () => {
     await using stores = await open(Date.now);
     const { ledger } = stores;
     await assert.rejects(ledger.revoke('nobody'), refusal('unknown-site', /no site is known yet/));
@@ -277,7 +277,7 @@ function ledgerContract({ open }: StoreUnderTest): void {
     assert.deepEqual(await ledger.revoked(), []);
   });
 
-  it('revokes a certificate of which nothing is on record, by its serial number', async () => {
+  it('revokes an unrecorded certificate by its serial number', async () => {
     await using stores = await open(Date.now);
     const { ledger } = stores;
     const revoked = await ledger.revoke('4f:00:aa:00:aa:00:aa:00:aa');

@@ -34,7 +34,7 @@ describe('The throttle', () => {
     assert.equal(throttle.waitFor('192.0.2.1', 'ours'), 0);
   });
 
-  it('slows all down where many addresses guess at a code that a person made, and nobody who has one of ours', () => {
+  it("slows all clients down if many addresses guess at a person's code, but none with a generated code", () => {
     const clock = makeClock(0);
     const throttle = new Throttle(clock);
     for (let count = 0; count < 300; count += 1) throttle.guessed(`192.0.3.${count}`, 'ours');

@@ -17,7 +17,7 @@ interface Run {
   fail(error: unknown): void;
 }
 
-/** A queue whose reconciles last until the test ends them, and whose jitter is none. */
+/** A queue whose reconciles last until the test ends them, without jitter. */
 class Held {
   /** All runs ever begun. */
   readonly runs: Run[] = [];

@@ -10,7 +10,7 @@ import type {
   StreamReset,
 } from '../../../../src/http2/contract.ts';
 
-/** Notes what a stream tells. Consumes what comes at once, unless `holding`. */
+/** Records the events of a stream. Consumes data at once, unless `holding`. */
 export class Recorder implements StreamHandler {
   response: ResponseHead | undefined;
   chunks: Buffer[] = [];
@@ -54,7 +54,7 @@ export interface Accepted {
   readonly recorder: Recorder;
 }
 
-/** Notes what a session tells; takes each request with a Recorder, after `accept` has seen it. */
+/** Records the events of a session; accepts each request with a Recorder, after `accept` has seen it. */
 export class SessionRecorder implements SessionEvents {
   readonly accepted: Accepted[] = [];
   readies = 0;
@@ -128,7 +128,7 @@ export function connectStream(
   return { stream, recorder };
 }
 
-/** Writes all of it, waiting where told to, and half-closes. The recorder must be the stream's. */
+/** Writes all data, waiting for drains, and half-closes. The recorder must be the stream's. */
 export async function pour(
   stream: Stream,
   recorder: Recorder,

@@ -18,7 +18,7 @@ test('slots are given in the order asked for', async () => {
   assert.deepEqual(seen, [1, 2]);
 });
 
-test('those of several askers are given in turn', async () => {
+test('slots are granted round-robin among several owners', async () => {
   const slots = new Semaphore(1, 10);
   await slots.take(PATIENT);
   const seen: string[] = [];
@@ -32,7 +32,7 @@ test('those of several askers are given in turn', async () => {
   assert.deepEqual(seen, ['a', 'b', 'a', 'a']);
 });
 
-test('who waits too long, is one too many, or is told to stop has none', async () => {
+test('a request that waits too long, exceeds the queue or is aborted gets no slot', async () => {
   const slots = new Semaphore(1, 1);
   await slots.take(PATIENT);
   assert.equal(await slots.take({ deadline: 1 }), 'late');

@@ -12,7 +12,7 @@ import { quietApi } from '../../support/router-api.ts';
 const log = createLogger({ level: 'silent', component: 'test' });
 const fresh = (): TlsBundle => ({ name: 'skupper-local-server', ...freshCertificate() });
 
-/** @param port of which any free one is taken where it is 0 */
+/** @param port 0 for any free one */
 function aPort(port = 0): { readonly port: ApiPort; bundle: TlsBundle | undefined } {
   const api = quietApi();
   const world: ReturnType<typeof aPort> = {
@@ -27,7 +27,7 @@ async function follow(port: ApiPort): Promise<void> {
   await port.idle();
 }
 
-/** What is shown to whoever comes: whether he is let in he hears later. */
+/** The certificate shown to any client; access is decided later. */
 async function shownAt(port: number | undefined): Promise<string | undefined> {
   const socket = connect({ port: port ?? 0, host: '127.0.0.1', rejectUnauthorized: false });
   socket.on('error', () => {});

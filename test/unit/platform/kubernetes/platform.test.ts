@@ -76,7 +76,7 @@ test('what stands already is not written, not even by the next pod that leads', 
   await first[Symbol.asyncDispose]();
   const before = writesOf(api).length;
   await using _second = await aPod(api, 'two');
-  // What is new tells that the second leads.
+  // A new object shows that the second one leads.
   put(api, connectors, 'late', { spec: { routingKey: 'late', port: 80, host: '192.0.2.9' } });
   await becomes(api, connectors, 'late', 'Pending');
   assert.deepEqual(statusOf(api, listeners, 'web'), standing);
@@ -116,8 +116,8 @@ test('a hundred new listeners whose connectors come a moment later have one firs
   for (const [index, name] of names.entries()) putListener(api, name, 1024 + index);
   await using pod = await aPod(api);
   await eventually('all are listened for', () => pod.router.config.listeners.length === names.length);
-  // Rounds of statuses go by, and none tells of connectors that are not there yet.
-  await eventually('the network is told of', () => writesOf(api).some((call) => call.endsWith('skupper-network-status')));
+  // Status rounds pass, and none reports connectors before they exist.
+  await eventually('the network status is written', () => writesOf(api).some((call) => call.endsWith('skupper-network-status')));
   pod.router.reach(...names);
   await eventually('all are ready', () => names.every((name) => statusOf(api, listeners, name)?.status === 'Ready'));
   const writes = writesOf(api).filter((call) => call.startsWith('patch-status listeners'));
@@ -148,7 +148,7 @@ test('a hundred objects within a hundred milliseconds are a few passes, and not 
   assert.ok(pod.router.configs.length - applied <= 4, `${pod.router.configs.length - applied} times`);
 });
 
-test('what was stored under another definition is told as its own problem, and hinders nothing else', async () => {
+test('an object stored under another schema is reported as its own error, and does not affect others', async () => {
   const api = aNamespace();
   putListener(api, 'web', 1024);
   put(api, links, 'odd', { spec: { endpoints: 'none', cost: 'dear' } }, { generation: 3 });
@@ -158,7 +158,7 @@ test('what was stored under another definition is told as its own problem, and h
   assert.match(statusOf(api, links, 'odd')?.message ?? '', /must be a list.*\(spec\.endpoints\).*\(spec\.cost\)/);
 });
 
-test('a pod has its links told where the controller says that its Site is reached, and tells it anew when that changes', async () => {
+test('a pod announces its addresses on links if the controller says that its Site is reachable, and again on changes', async () => {
   const api = aNamespace();
   await using pod = await aPod(api);
   const stored = api.read(sites as Resource<KubeObject & { readonly status?: object }>, `${namespace}/west`);
@@ -184,7 +184,7 @@ test('a pod has its links told where the controller says that its Site is reache
   }
 });
 
-test('a pod begins with what an earlier one was told of its links, and does not forget it before it has their certificates', async () => {
+test('a pod starts with the link endpoints that an earlier one received, and keeps them until it has their certificates', async () => {
   const api = aNamespace();
   const [site, endpoints] = ['0b6b1f3c-5f0a-8c11-9d2e-3a4b5c6d7e8f', [{ host: '192.0.2.7', port: '55671' }]];
   const { spec } = aLink('east', { tlsCredentials: 'link-east' });
@@ -200,7 +200,7 @@ test('a pod begins with what an earlier one was told of its links, and does not 
   assert.deepEqual(pod.router.config.links[0]?.remembered, { site, endpoints: [{ host: '192.0.2.7', port: 55_671 }] });
 });
 
-test('a pod renews the certificate of a link that somebody asks for, once', async () => {
+test('a pod renews the certificate of a link once for each request', async () => {
   const api = aNamespace();
   const authority = makeAuthority({ name: 'east' });
   const { cert = '', key = '', ca = '' } = issueBundle(authority, 'link-east', { subject: 'west', client: true });
@@ -278,7 +278,7 @@ test('a pod connects to the servers of an AttachedConnector that its site takes 
   await eventually('the new address', () => pod.router.config.connectors[0]?.hosts[0] === '192.0.2.8');
 });
 
-test('of several Sites a pod carries out the one that it is told', async () => {
+test('a pod applies only the Site that it was given, of several', async () => {
   const api = aNamespace();
   put(api, sites, 'another', { spec: {} });
   await using pod = await aPod(api);
@@ -364,7 +364,7 @@ test('what another site keeps changing is written a few times at once, then once
     { everyMs: 10 },
   );
   change();
-  // A listener's status tells that this change has been seen, too.
+  // A listener's status shows that this change has been seen, too.
   pod.router.reach('web');
   await becomes(api, listeners, 'web', 'Ready');
   assert.equal(writes(), 10);

@@ -46,7 +46,7 @@ for (const [what, secret, message] of [
   ],
   ['of another type', aSecret({ 'ca.crt': 'A' }, 'example.com/\u202Ex'), /has the type "example\.com\/\\u\{202e\}x"; use the type/],
 ] as const) {
-  test(`a Secret ${what} is none, and it is said what would be`, () => {
+  test(`a Secret ${what} is not a bundle, and the message says what would be`, () => {
     const found = bundleOf(secret);
     assert.ok('code' in found && found.code === 'tls-unreadable');
     assert.match(found.message, message);

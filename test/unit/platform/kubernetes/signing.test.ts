@@ -47,7 +47,7 @@ test('what the controller refuses is refused in its words', async () => {
   await assert.rejects(renewed, { code: 'server-failed', message: /the site is revoked/ });
 });
 
-test('without an answer a site is told to ask again later, and one that asks twice at once as well', async () => {
+test('a site without an answer is asked to retry later, and so is one with two requests at once', async () => {
   const api = aNamespace();
   const signing = aSigning(api, 20);
   const first = signing.renew(peer, 'REQUEST');
@@ -56,7 +56,7 @@ test('without an answer a site is told to ask again later, and one that asks twi
   assert.deepEqual(api.read(configMaps, NAME)?.data, {});
 });
 
-test('who is revoked stays so while nobody can say who is', async () => {
+test('revocations stay in force while the record is unavailable', async () => {
   const api = aNamespace();
   const signing = aSigning(api);
   const revoked = { sites: ['id-east'], serials: ['0A'] };

@@ -42,7 +42,7 @@ test('each Secret is watched by its name, and no longer than it is named', async
   end.abort();
 });
 
-test('what may not be read is asked for again when rights change, and nobody hears of it', async () => {
+test('a forbidden Secret is requested again, even if a change of rights is not reported', async () => {
   const { client, secrets, troubles, end } = watchedSecrets();
   secrets.follow(new Set(['a']));
   const refused = await client.nextWatch();

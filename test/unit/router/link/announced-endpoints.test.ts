@@ -16,7 +16,7 @@ const message = (value: unknown): Buffer => Buffer.concat([Buffer.from([0xf3]), 
 const up = (router: Router, port: number): Promise<void> =>
   until(router, `a link at ${port}`, ({ links }) => links.server?.operational === true && links.server.endpoint === `127.0.0.1:${port}`);
 const told = (router: Router, ...ports: readonly number[]): Promise<void> =>
-  until(router, `to be told ${ports.join()}`, ({ links }) => links.server?.told?.map(({ port }) => port).join() === ports.join());
+  until(router, `the endpoints ${ports.join()}`, ({ links }) => links.server?.told?.map(({ port }) => port).join() === ports.join());
 
 /** A server that is reached at two ports and says so of both, and a client that was given the first alone. */
 async function linked(
@@ -48,7 +48,7 @@ test('a link follows where its site says that it is reached, and comes back to w
   await up(client, first);
   server.apply({ ...config, accesses: config.accesses.slice(1), reachedAt: [at(second)] });
   await up(client, second);
-  // A renewed certificate makes the link anew, and it is still known where.
+  // A renewed certificate recreates the link, and its endpoints are still known.
   client.apply({ ...clientConfig, links: [link('server', first, await authority.issue())] });
   await up(client, second);
   await told(client, second);
@@ -57,7 +57,7 @@ test('a link follows where its site says that it is reached, and comes back to w
   await up(client, first);
 });
 
-test('a link that is given other endpoints forgets what it was told at those before', async () => {
+test('a link with new endpoints forgets those announced at the old ones', async () => {
   const { config, server, client, clientConfig, first, second } = await linked();
   await using _server = server;
   await using _client = client;
@@ -66,11 +66,15 @@ test('a link that is given other endpoints forgets what it was told at those bef
   const third = await freePort();
   client.apply({ ...clientConfig, links: [link('server', third, tls)] });
   await until(client, 'nothing to be known', ({ links }) => links.server?.told === undefined);
-  await until(client, 'an attempt where it is told to be', ({ links }) => links.server?.problem?.message.includes(String(third)) === true);
+  await until(
+    client,
+    'an attempt at the announced endpoint',
+    ({ links }) => links.server?.problem?.message.includes(String(third)) === true,
+  );
   assert.ok(first > 0);
 });
 
-test('links to one site by different roles are each told of their own', async () => {
+test('links to one site by different roles each receive their own endpoints', async () => {
   const config = { ...siteConfig('server'), accesses: [access(tls), access(tls, { name: 'edge', role: 'edge' })] };
   await using server = await start({ ...config, reachedAt: [at(11), at(12, { role: 'edge' })] });
   const [plain, edge] = [await accessPort(server), await accessPort(server, 'edge')];
@@ -88,7 +92,7 @@ test('links to one site by different roles are each told of their own', async ()
   await each(21, 22);
 });
 
-test('a link begins where an earlier process was told that its site is, and at no other site there', async () => {
+test('a link first dials the endpoints that an earlier process cached, and refuses another site there', async () => {
   const { server, client, clientConfig, second } = await linked();
   await using _server = server;
   await client[Symbol.asyncDispose]();
@@ -105,7 +109,7 @@ test('a link begins where an earlier process was told that its site is, and at n
   await until(fooled, 'a refusal', ({ links }) => links.server?.problem?.code === 'wrong-site');
 });
 
-test('a site cannot tell of endpoints of another, though that has a certificate of the same authority', async () => {
+test('a site cannot announce endpoints of another, even with a certificate of the same authority', async () => {
   const { config, server, client, first } = await linked();
   await using _server = server;
   await using _client = client;
@@ -120,7 +124,7 @@ test('a site cannot tell of endpoints of another, though that has a certificate 
   await up(client, first);
 });
 
-test('endpoints that are given and still hold are tried first, then others that the site tells of, then the rest', () => {
+test('given endpoints that are still valid are tried first, then others that the site announces, then the rest', () => {
   const endpoints = [at(1), at(2)].map(({ host, port }) => ({ host, port }));
   const learned = { site: 'some', endpoints: [at(3, { group: 'a' }), at(2, { group: 'a' }), at(4, { group: 'b' })] };
   const order = (group?: string): readonly string[] =>

@@ -74,7 +74,7 @@ test('what ends a connection of a peer is counted each time, and logged as often
   assert.match(cut[0] ?? '', /"code":"protocol","reason":"PROTOCOL_ERROR: .*not the connection preface/);
 });
 
-test('keys that nobody serves fill no log', async (t) => {
+test('requests for unserved keys do not fill the log', async (t) => {
   stopClock(t);
   await using router = await start();
   const socket = await dial(router.port);
@@ -107,7 +107,7 @@ test('handshakes that never end are bounded in number, and those beyond are coun
   // Of the others some may come to the end of their time meanwhile.
   await eventually('those beyond the limit are closed', async () => (await router.counted('busy')) === 36 && closed >= 36);
   assert.ok(router.lines.some((line) => line.includes('too many TLS handshakes')));
-  // They keep nobody out, not even of their own address.
+  // They keep out no client, not even of their own address.
   using own = await standardClient(router.port, await authority.issue());
   assert.equal(own.session.closed, false);
   await eventually('the oldest gave way', () => closed >= 37);
@@ -120,7 +120,7 @@ test('a site whose links come and go all the time fills no log, and takes no lin
   assert.equal(await linesOfLinks(router, 1), 2);
 });
 
-/** How many lines tell of links of one site, of which so many come and go again. */
+/** Number of log lines for a site whose links, so many, open and close repeatedly. */
 async function linesOfLinks({ port, lines }: Watched, links: number): Promise<number> {
   const [ours, before] = [siteConfig('restless'), lines.length];
   using host = linkHost(ours);
@@ -136,6 +136,6 @@ async function linesOfLinks({ port, lines }: Watched, links: number): Promise<nu
   }
   // The last line is written once the other end has heard of it.
   const told = (): number => lines.slice(before).filter((line) => /adjacent router|adjacency ended/.test(line)).length;
-  await eventually('all of it to be told', () => told() >= Math.min(2 * links, 20));
+  await eventually('all lines', () => told() >= Math.min(2 * links, 20));
   return told();
 }

@@ -8,7 +8,7 @@ import { Dialer } from '../../../../src/router/link/dial/dialer.ts';
 import { linkHost } from '../support/link-host.ts';
 import { siteConfig } from '../support/site.ts';
 
-/** Nobody is there: what counts is when somebody is looked for. */
+/** A target without endpoints: the test counts when they are requested. */
 class Nowhere extends KnownTarget {
   readonly #asked: () => void;
 

@@ -4,7 +4,7 @@ import { testAuthority } from '../support/certificates.ts';
 import { freePort } from '../../support/free-port.ts';
 import { access, accessPort, connector, link, listener, siteConfig, start, until } from '../support/site.ts';
 
-test('the accepting side tells of an incoming link: site, address, cost, since; and why the last one ended, until the site is back', async () => {
+test('the accepting side reports an incoming link: site, address, cost, since; and why the last one ended, until the site is back', async () => {
   const authority = await testAuthority();
   const before = Date.now();
   await using west = await start({

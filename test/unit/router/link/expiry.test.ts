@@ -107,7 +107,7 @@ describe('certificates that end', () => {
     assert.equal(error.code, 'ECONNRESET');
   });
 
-  it('a link is opened anew before the certificate of the accepting side ends, and its connections go on', async (t) => {
+  it('a link is reopened before the certificate of the accepting side expires, and its connections continue', async (t) => {
     const { to, until } = clockInHand(t);
     const authority = await testAuthority();
     await using echo = await echoServer('hello');

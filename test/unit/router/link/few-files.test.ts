@@ -87,7 +87,7 @@ describe('where few files may be open', () => {
     assert.equal(there.router.state.incoming.length, 15);
   });
 
-  it('a site renews its link beside twelve others as often as it likes, and the oldest of what it left gives way', async () => {
+  it('a site renews its link beside twelve others as often as it likes, and its oldest remaining connection is evicted', async () => {
     await using there = await small(12);
     await using here = await renewing(there, 6);
     assert.equal(here.lapses, 0);
@@ -97,7 +97,7 @@ describe('where few files may be open', () => {
     const last = here.held.at(-1) as Socket;
     last.write('still there');
     assert.equal(String((await once(last, 'data'))[0]), 'still there');
-    assert.equal(there.router.state.incoming.length, 13, 'nobody else has lost a link');
+    assert.equal(there.router.state.incoming.length, 13, 'no other site has lost a link');
   });
 
   it('connections that say no hello get no more for that than both of a link, and nothing ends for them', async () => {

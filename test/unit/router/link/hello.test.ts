@@ -20,7 +20,7 @@ test('a hello of another connection, or of its other end, proves nothing', () =>
   assert.throws(() => readHello(message, { ...binding, role: 'server' }), { code: 'wrong-proof' });
 });
 
-test('nobody can say that he is another site', () => {
+test('a hello with the ID of another site is refused', () => {
   const other = siteConfig('other');
   assert.throws(() => readHello(writeHello({ ...hello, site: other.site }, siteKey, binding), binding), { code: 'wrong-proof' });
 });

@@ -37,7 +37,7 @@ async function liar(config: RouterConfig, port: number, id: string): Promise<Ope
   };
 }
 
-/** What somebody else's router says of itself, without its key: its record with one byte changed. */
+/** The record of another site's router without its key: one byte changed. */
 function forgedRecords(): readonly Buffer[] {
   const { site, siteKey } = siteConfig('victim');
   const victim = createRouting({ router: 'main', site, siteKey });
@@ -57,7 +57,7 @@ const lies: readonly { readonly what: string; readonly messages: () => readonly 
 ];
 
 for (const [at, { what, messages }] of lies.entries()) {
-  test(`a peer that sends ${what} is cut off, and nobody else`, async () => {
+  test(`a peer that sends ${what} is cut off, and no other peer`, async () => {
     await using net = await pair(authority);
     const said = messages();
     assert.ok(said.length > 0);
@@ -70,7 +70,7 @@ for (const [at, { what, messages }] of lies.entries()) {
   });
 }
 
-test('messages of a newer peer are let go by', async () => {
+test('unknown messages of a newer peer are skipped', async () => {
   await using net = await pair(authority);
   using peer = await liar(siteConfig('newer'), net.access, 'newer'.padEnd(16, '0'));
   for (const type of [0x7f, 0xef, 0xf7, 0xff]) peer.link.routing.send(Buffer.from([type, 1, 2, 3]));
@@ -79,7 +79,7 @@ test('messages of a newer peer are let go by', async () => {
   await net.service();
 });
 
-test("nobody can take a link's id that is in use", async () => {
+test('a link cannot use an ID of another open link', async () => {
   await using net = await pair(authority);
   using first = await liar(siteConfig('first'), net.access, 'same'.padEnd(16, '0'));
   await assert.rejects(liar(siteConfig('second'), net.access, first.link.id), { code: 'protocol', message: /ID of the link is in use/ });

@@ -36,7 +36,7 @@ test('a standard HTTP/2 client with a link certificate reaches a routing key', a
   assert.equal(Buffer.concat(chunks).toString(), 'hello');
 });
 
-test('a key that nobody serves is 404, a path that is none too, another method 405', async () => {
+test('an unserved key is 404, an unknown path too, another method 405', async () => {
   await using net = await pair(authority);
   using own = await standardClient(net.access, await authority.issue());
   const status = async (headers: Record<string, string>): Promise<unknown> => {
@@ -54,7 +54,7 @@ test('a key that nobody serves is 404, a path that is none too, another method 4
   await net.service();
 });
 
-test('whoever has no certificate of ours gets no further than TLS, and is told', async () => {
+test('a client without a valid certificate gets no further than TLS, and receives the reason', async () => {
   await using net = await pair(authority);
   const { ca = '' } = await authority.issue();
   const socket = connectTls({ host: '127.0.0.1', port: net.access, ca, ALPNProtocols: ['h2'] });

@@ -7,7 +7,7 @@ class Peer implements Watched {
   pings = 0;
   /** Milliseconds, when it was given up. */
   deadAfter: number | undefined;
-  /** What it was told, in order. */
+  /** The calls that it received, in order. */
   readonly told: string[] = [];
   #answer = Promise.withResolvers<number>();
 

@@ -1,4 +1,4 @@
-/** Strangers, and servers, who have OpenSSL verify many signatures, of certificates that nobody trusts. */
+/** Clients and servers that make OpenSSL verify many signatures of untrusted certificates. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
@@ -10,7 +10,7 @@ import { testAuthority } from '../support/certificates.ts';
 import { hostileServer, longChain } from '../support/long-chain.ts';
 import { access, accessPort, connector, echoServer, link, listener, siteConfig, start, until } from '../support/site.ts';
 
-const STRANGERS = 16;
+const UNTRUSTED = 16;
 const authority = await testAuthority();
 /** As many as are taken; and as many as OpenSSL would take. */
 const [costly, endless] = [createSecureContext(longChain(24)), createSecureContext(longChain())];
@@ -18,11 +18,11 @@ const [costly, endless] = [createSecureContext(longChain(24)), createSecureConte
 test('those at an access are looked at one by one, and a site of another address links meanwhile', async () => {
   await using west = await start({ ...siteConfig('west'), accesses: [access(await authority.issue())] });
   const port = await accessPort(west);
-  using strangers = arrive(port, '127.0.0.2');
-  await strangers.looked();
+  using untrusted = arrive(port, '127.0.0.2');
+  await untrusted.looked();
   await using east = await start({ ...siteConfig('east'), links: [link('west', port, await authority.issue())] });
   await until(east, 'the link', ({ links }) => links.west?.operational === true, 4_000);
-  assert.ok(strangers.answered < STRANGERS / 2, `${strangers.answered} of them were looked at`);
+  assert.ok(untrusted.answered < UNTRUSTED / 2, `${untrusted.answered} of them were verified`);
 });
 
 test('so are those at a Listener that wants certificates, and a client that has one is served meanwhile', async () => {
@@ -32,15 +32,15 @@ test('so are those at a Listener that wants certificates, and a client that has 
   const listeners = [{ ...listener('key', port), tls }];
   await using west = await start({ ...siteConfig('west'), listeners, connectors: [connector('key', echo.port)] });
   await until(west, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
-  using strangers = arrive(port, '127.0.0.3');
-  await strangers.looked();
+  using untrusted = arrive(port, '127.0.0.3');
+  await untrusted.looked();
   const { cert = '', key = '', ca = '' } = own;
   const client = connectTls({ port, host: '127.0.0.1', cert, key, ca });
   client.write('still there');
   const [said] = await once(client, 'data');
   assert.equal(String(said), 'still there');
   client.destroy();
-  assert.ok(strangers.answered < STRANGERS / 2, `${strangers.answered} of them were looked at`);
+  assert.ok(untrusted.answered < UNTRUSTED / 2, `${untrusted.answered} of them were verified`);
 });
 
 test('so are servers behind a Connector with TLS, and clients of another server are served meanwhile', async () => {
@@ -52,31 +52,31 @@ test('so are servers behind a Connector with TLS, and clients of another server 
   const config = { ...siteConfig('west'), listeners: [listener('key', port), listener('other', otherPort)], connectors };
   await using west = await start(config);
   await until(west, 'both listeners', (state) => Object.values(state.listeners).every(({ listening }) => listening));
-  const clients = Array.from({ length: STRANGERS }, () => connectTcp(port, '127.0.0.1').on('error', () => {}));
+  const clients = Array.from({ length: UNTRUSTED }, () => connectTcp(port, '127.0.0.1').on('error', () => {}));
   await hostile.looked();
   const other = connectTcp(otherPort, '127.0.0.1').on('error', () => {});
-  // Who was refused in the same turn as the first has been told once there were some more.
+  // Clients refused in the same iteration as the first are counted a few iterations later.
   for (let times = 0; times < 10; times += 1) {
     other.write('still there');
     const [said] = await once(other, 'data');
     assert.equal(String(said), 'still there');
   }
-  assert.ok(hostile.refused < STRANGERS / 2, `${hostile.refused} of them were looked at`);
+  assert.ok(hostile.refused < UNTRUSTED / 2, `${hostile.refused} of them were looked at`);
   for (const socket of [...clients, other]) socket.destroy();
 });
 
-test('so are those whom links lead to, and another link opens meanwhile', async () => {
+test('so are peers that links dial, and another link opens meanwhile', async () => {
   await using hostile = await hostileServer();
   await using east = await start({ ...siteConfig('east'), accesses: [access(await authority.issue())] });
   const port = await accessPort(east);
   const tls = await authority.issue();
   const config = siteConfig('west');
-  const links = Array.from({ length: STRANGERS }, (_, number) => link(`hostile-${number}`, hostile.port, tls));
+  const links = Array.from({ length: UNTRUSTED }, (_, number) => link(`hostile-${number}`, hostile.port, tls));
   await using west = await start({ ...config, links });
   await hostile.looked();
   west.apply({ ...config, links: [...links, link('east', port, tls)] });
   await until(west, 'the link', (state) => state.links['east']?.operational === true);
-  assert.ok(hostile.refused < STRANGERS / 2, `${hostile.refused} of them were looked at`);
+  assert.ok(hostile.refused < UNTRUSTED / 2, `${hostile.refused} of them were looked at`);
 });
 
 test('who shows more certificates than anybody uses is ended before OpenSSL looks at them', async () => {
@@ -87,7 +87,7 @@ test('who shows more certificates than anybody uses is ended before OpenSSL look
   const { promise, resolve } = Promise.withResolvers<void>();
   socket.once('close', () => resolve());
   await promise;
-  assert.deepEqual(said, [], 'nobody has found out that they come from no authority here');
+  assert.deepEqual(said, [], 'the certificates were not verified');
 });
 
 test('nor are those of a server that shows more', async () => {
@@ -98,7 +98,7 @@ test('nor are those of a server that shows more', async () => {
   assert.match(String(error), /more bytes/);
 });
 
-interface Strangers extends Disposable {
+interface UntrustedClients extends Disposable {
   readonly answered: number;
   /** The first of them has been. */
   looked(): Promise<void>;
@@ -112,13 +112,13 @@ function arriveOnce(port: number, localAddress: string, secureContext: SecureCon
 }
 
 /** All of one address. */
-function arrive(port: number, localAddress: string): Strangers {
+function arrive(port: number, localAddress: string): UntrustedClients {
   let answered = 0;
   const first = Promise.withResolvers<void>();
   let left = false;
-  const sockets = Array.from({ length: STRANGERS }, (): TLSSocket => {
+  const sockets = Array.from({ length: UNTRUSTED }, (): TLSSocket => {
     const socket = arriveOnce(port, localAddress, costly);
-    // TLS 1.3 tells the client of nothing before its certificate has been looked at; who is refused is told, or let go.
+    // TLS 1.3 sends nothing to the client before its certificate is verified; a refused client receives an alert, or is closed.
     const told = (): void => {
       if (!left) answered += 1;
       first.resolve();

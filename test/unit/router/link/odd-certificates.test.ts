@@ -10,7 +10,7 @@ import { access, accessPort, link, siteConfig, start, until } from '../support/s
 
 const authority = await testAuthority();
 
-test('a stranger whose certificate has no issuer is refused, and told', async () => {
+test('a client whose certificate has no issuer is refused, and receives the reason', async () => {
   await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())] });
   const { cert, key } = namelessCertificate();
   const socket = connect({ host: '127.0.0.1', port: await accessPort(server), cert, key, ca: authority.ca, ALPNProtocols: ['h2'] });
@@ -23,19 +23,19 @@ test('a stranger whose certificate has no issuer is refused, and told', async ()
   assert.equal(server.state.accesses['access']?.listening, true);
 });
 
-test('whoever answers at an endpoint with a certificate that has no issuer is refused, and the link says so', async () => {
+test('a server whose certificate has no issuer is refused, and the link reports it', async () => {
   const { cert, key } = namelessCertificate();
-  const stranger = createServer({ cert, key, ALPNProtocols: ['h2'] }, (socket) => socket.on('error', () => {}).resume());
-  stranger.listen(0, '127.0.0.1');
-  await once(stranger, 'listening');
+  const tlsServer = createServer({ cert, key, ALPNProtocols: ['h2'] }, (socket) => socket.on('error', () => {}).resume());
+  tlsServer.listen(0, '127.0.0.1');
+  await once(tlsServer, 'listening');
   // A TCP server that listens has an address.
-  const { port } = stranger.address() as AddressInfo;
-  await using client = await start({ ...siteConfig('client'), links: [link('stranger', port, await authority.issue())] });
-  await until(client, 'the problem', (state) => state.links['stranger']?.problem !== undefined);
-  const { code, message } = client.state.links['stranger']?.problem ?? {};
+  const { port } = tlsServer.address() as AddressInfo;
+  await using client = await start({ ...siteConfig('client'), links: [link('server', port, await authority.issue())] });
+  await until(client, 'the problem', (state) => state.links['server']?.problem !== undefined);
+  const { code, message } = client.state.links['server']?.problem ?? {};
   assert.equal(code, 'tls-foreign-ca');
   assert.match(message ?? '', /was issued by an authority without a name, not by the authority in ca\.crt/);
-  stranger.close();
+  tlsServer.close();
 });
 
 // A short run of what `npm run fuzz -- certificates` does for long.

@@ -11,7 +11,7 @@ const authority = await testAuthority();
 const UUID = '11111111-1111-8111-8111-111111111111';
 
 interface Transit extends AsyncDisposable {
-  /** Where a stranger asks the site in the middle, and the route to the one behind it. */
+  /** Where a test client sends requests to the site in the middle, and the route to the one behind it. */
   readonly at: number;
   readonly route: string;
   readonly service: () => Promise<void>;
@@ -51,7 +51,7 @@ const cases: readonly { readonly what: string; readonly fields: OutgoingHttpHead
   { what: 'sites that it came through twice', fields: { 'earshot-via': [UUID, UUID] }, status: 400 },
   { what: 'sites that it came through, and then nothing', fields: { 'earshot-via': [UUID, ''] }, status: 400 },
   { what: 'sites with two spaces between them', fields: { 'earshot-via': `${UUID}  ${UUID}` }, status: 400 },
-  { what: 'a site that is none', fields: { 'earshot-via': 'somebody' }, status: 400 },
+  { what: 'an invalid site', fields: { 'earshot-via': 'somebody' }, status: 400 },
 ];
 
 test('a site in between passes odd fields on, or refuses them, and goes on', async (t) => {

@@ -15,7 +15,7 @@ const authority = await testAuthority();
 
 const attempt = { peer: 'the peer', cost: 1, id: 'abcdefgh01234567', signal: new AbortController().signal };
 
-test('what is wrong with the first endpoint is told first, also where it was tried last', async () => {
+test('an error of the first endpoint is reported first, even if it was tried last', async () => {
   using host = linkHost(siteConfig('dialer'));
   const tried: string[] = [];
   const endpoints = ['first', 'second'].map((peer) => ({

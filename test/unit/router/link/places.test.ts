@@ -36,7 +36,7 @@ describe('the sixteen places of a site', () => {
     );
   });
 
-  it('are given up by nobody where that is not enough', () => {
+  it('are not freed by any eviction where that is not enough', () => {
     assert.equal(givingWay([...opened(15), ...opened(1, 1, true)], 2), undefined);
   });
 

@@ -64,7 +64,7 @@ async function aProxy(targets: Readonly<Record<string, number>>, answer?: (socke
 
 const problemOf = ({ state }: Router): string | undefined => state.links.west?.problem?.message;
 
-test('a link goes through its proxy, which resolves the name and is told the credentials, with TLS to the peer inside', async () => {
+test('a link uses its proxy, which resolves the name and receives the credentials, with TLS to the peer inside', async () => {
   await using echo = await echoServer();
   const port = await freePort();
   const hosts = ['west.example'];
@@ -104,7 +104,7 @@ const answers: readonly [string, string, string, RegExp][] = [
 ];
 
 for (const [what, answer, code, message] of answers) {
-  test(`where a proxy answers with ${what}, the link says so, and nobody hears its password`, async () => {
+  test(`a link whose proxy answers with ${what} reports it, without its password`, async () => {
     await using proxy = await aProxy({}, (socket) => socket.end(answer));
     const said: string[] = [];
     const log = pino({ level: 'trace' }, { write: (line: string) => said.push(line) });
@@ -119,7 +119,7 @@ for (const [what, answer, code, message] of answers) {
   });
 }
 
-test('a proxy that is not there, and one that does not answer, are told as what they are', async () => {
+test('an unreachable proxy and a silent one are reported as such', async () => {
   const signal = new AbortController().signal;
   const endpoint = { host: '192.0.2.1', port: 55_671 };
   const closed = { host: '127.0.0.1', port: await freePort() };

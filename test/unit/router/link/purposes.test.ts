@@ -34,7 +34,7 @@ async function refusal({ cert = '', key = '', ca = '' }: TlsBundle, more: Partia
   return Buffer.concat(chunks).toString('latin1');
 }
 
-test('a certificate for applications reaches no key, and is told why', async () => {
+test('a certificate for applications reaches no key, and receives the reason', async () => {
   assert.match(await refusal(bundle({ purpose: 'application' })), /tls-wrong-purpose: This certificate is for applications, not for links/);
 });
 
@@ -57,7 +57,7 @@ test('one without a mark is refused where only marked ones are let in', async ()
   );
 });
 
-test('whoever answers with a certificate for applications is no access', async () => {
+test('a server with a certificate for applications is not accepted as an access', async () => {
   await using west = await start({ ...siteConfig('west'), accesses: [access(server({ purpose: 'application' }))] });
   await using east = await start({ ...siteConfig('east'), links: [link('peer', await accessPort(west), bundle({ purpose: 'link' }))] });
   await until(east, 'the problem', (state) => state.links.peer?.problem !== undefined);

@@ -6,7 +6,7 @@ import { relay } from '../../../../src/router/link/relay.ts';
 import { silentLog } from '../../support/log-lines.ts';
 import { roomy } from '../support/memory.ts';
 
-/** A stream that notes what it is told. */
+/** A stream that records its calls. */
 class Noted implements Stream {
   readonly id = 1;
   readonly queued = 0;

@@ -71,7 +71,7 @@ describe('what a link carries that another has replaced', () => {
     await ended;
   });
 
-  it('is no more than an access keeps of a site, however often the other end has its link made anew', async () => {
+  it('is no more than an access keeps of a site, for any number of recreated links', async () => {
     await using echo = await echoServer('hello');
     const port = await freePort();
     const tls = await authority.issue();

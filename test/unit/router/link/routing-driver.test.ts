@@ -74,7 +74,7 @@ test('however often others have something new, and however long it takes to heed
   assert.equal(heeded, before + 1, 'the last change is heeded too');
 });
 
-test('a peer that has much to read is told no news, and both ends compare what they hold once it has read', (t) => {
+test('a peer with much to read receives no updates, and both ends compare their records once it has read', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'setImmediate', 'Date'], now: 1_000_000 });
   const { site, siteKey, router } = siteConfig('self');
   const links = new Links();

@@ -101,7 +101,7 @@ describe('a routing stream', () => {
     assert.equal(peer.given, bytes.length);
   });
 
-  test('gives the window back when it ends with messages that nobody reads any more', () => {
+  test('gives the window back when it ends with unread messages', () => {
     const { stream, peer } = open();
     const bytes = Buffer.concat([framed('me'), framed('one')]);
     stream.onData(bytes);
@@ -190,7 +190,7 @@ describe('a routing stream', () => {
     stream.onData(framed('last'));
     const heeded = messages.length - 1;
     assert.ok(heeded > 0 && heeded < 4, `${heeded} pieces were heeded at once`);
-    assert.equal(peer.given, before, 'the peer is not told to send more');
+    assert.equal(peer.given, before, 'the peer receives no window');
     assert.ok(stream.held > 80 * 100, `${stream.held} bytes wait`);
     for (let step = 0; step < 100; step += 1) {
       clock += 20;
@@ -263,7 +263,7 @@ describe('a routing stream', () => {
     };
     pass(4);
     assert.equal(one.messages.length, 21);
-    // Whoever goes while it waits keeps nobody waiting.
+    // A stream that ends while it waits delays no other.
     const [first, ...others] = many;
     for (const { stream } of others) stream.end();
     const before = first?.messages.length ?? 0;
@@ -280,7 +280,7 @@ describe('a routing stream', () => {
     assert.equal((faults[0] as { code?: string }).code, 'too-slow');
   });
 
-  test('ends once, whoever ends it', () => {
+  test('ends once, whichever side ends it', () => {
     const heard = open();
     heard.stream.onEnd();
     heard.stream.onEnd();

@@ -70,7 +70,7 @@ async function further(host: LinkHost, dial: Dial, id: string): Promise<string> 
 }
 
 describe('a second connection of a link', () => {
-  it('is told why it is refused, also before anything is asked on it', async () => {
+  it('receives the reason of its refusal, even before any request on it', async () => {
     await using there = await start(await acceptor());
     const client = siteConfig('client');
     using host = linkHost(client);
@@ -88,7 +88,7 @@ describe('a second connection of a link', () => {
     await assert.rejects(open(host, last), { code: 'busy', message: /^there refuses this link: 16 connections are open/ });
   });
 
-  it('is one of two that there is memory for: a third is refused where there is none', async () => {
+  it('is one of two that fit into memory: a third is refused without memory', async () => {
     const config = await acceptor();
     for (const memory of [2 * ROOM_FOR_LINK, ROOM_FOR_LINK]) {
       await using there = await startRouter(config, {}, { log: quiet, memory });

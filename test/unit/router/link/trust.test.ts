@@ -17,7 +17,7 @@ import { linkHost } from '../support/link-host.ts';
 import { access, accessPort, link, siteConfig, start, until } from '../support/site.ts';
 
 const authority = await testAuthority();
-const foreign = await testAuthority('somebody else');
+const foreign = await testAuthority('another authority');
 const YESTERDAY = new Date(Date.now() - 86_400_000);
 const TOMORROW = new Date(Date.now() + 86_400_000);
 
@@ -69,7 +69,7 @@ test('a certificate of the peer that is not for the host is named with the hosts
 
 test('a peer of another authority is not trusted, and the authority is named', async () => {
   await using pair = await attempt(await foreign.issue({ ca: authority.ca }), await authority.issue());
-  assert.match(await problem(pair.client, 'tls-foreign-ca'), /somebody else/);
+  assert.match(await problem(pair.client, 'tls-foreign-ca'), /another authority/);
 });
 
 test('a peer says why it does not accept our certificate', async () => {
@@ -155,7 +155,7 @@ for (const [code, spoil] of incomplete) {
   });
 }
 
-test('a port where nothing listens is refused, a name that is none is unknown', async () => {
+test('a port without a listener is refused, an invalid name is unknown', async () => {
   await using client = await start({
     ...siteConfig('client'),
     links: [

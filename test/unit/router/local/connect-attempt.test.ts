@@ -6,7 +6,7 @@ import type { RouteDestination } from '../../../../src/routing/contract.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { EAST_ROUTER, oneSide, there, type OneSide } from './two-sides.ts';
 
-/** A stream that nobody is at the other end of. */
+/** A stream without another end. */
 class Asking implements Stream {
   readonly id = 1;
   readonly queued = 0;

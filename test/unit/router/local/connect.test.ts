@@ -24,7 +24,7 @@ describe('the order of addresses', () => {
     [[], []],
   ];
   for (const [given, expected] of table) {
-    it(`takes the families in turn: ${given.join(', ') || 'none'}`, () => {
+    it(`alternates between families: ${given.join(', ') || 'none'}`, () => {
       assert.deepEqual(interleaved(of(...given)), expected);
     });
   }

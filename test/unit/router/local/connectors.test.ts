@@ -41,7 +41,7 @@ class Asking implements Stream {
 const ask = (routingKey: string, fields = {}): RequestHead => ({ method: 'CONNECT', authority: routingKey, fields });
 
 describe('a connector', () => {
-  it('is told who asks, and by what way', async () => {
+  it("receives the client's site and route", async () => {
     using server = await serve();
     await using sides = await twoSides();
     sides.west.routing.byKey.set('key', [there(EAST_ROUTER)]);
@@ -289,7 +289,7 @@ describe('a connector', () => {
   it('gives up when the client goes away first', async () => {
     const { local, routing } = oneSide();
     await using _ = local;
-    // TEST-NET-1 (RFC 5737): nobody answers, or there is no way.
+    // TEST-NET-1 (RFC 5737): no answer, or no route.
     local.apply([], [connector(9, 'key', { hosts: ['192.0.2.1'] })]);
     routing.byKey.set('key', [here(WEST_ROUTER)]);
     const stream = new Asking();

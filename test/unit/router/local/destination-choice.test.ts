@@ -71,7 +71,7 @@ describe('the choice of a destination', () => {
     assert.deepEqual(order(key('k'), { byKey, avoided: ['k near'] }), ['k far', 'k near']);
   });
 
-  it('goes by priority to the next key only when the first has nobody, and back', () => {
+  it('uses the next key by priority only while the first has no connector, and returns to it', () => {
     const destination: Destination = { kind: 'priority', routingKeys: ['main', 'spare'] };
     const spare = [there('b', 1)];
     assert.deepEqual(order(destination, { byKey: { main: [there('a', 50)], spare } }), ['main a', 'spare b']);

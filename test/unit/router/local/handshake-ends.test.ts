@@ -22,7 +22,7 @@ async function closed(socket: Socket): Promise<void> {
   if (!socket.destroyed) await once(socket, 'close');
 }
 
-test('clients in their TLS handshakes when no connector is left are let go, and the router goes on', async () => {
+test('clients in their TLS handshakes are closed when the last connector is removed, and the router continues', async () => {
   const [port, plain] = [await freePort(), await freePort()];
   const { cert, key } = await authority.issue();
   assert.ok(cert !== undefined && key !== undefined);
@@ -32,7 +32,7 @@ test('clients in their TLS handshakes when no connector is left are let go, and 
   await using west = await start({ ...config, connectors: [...config.connectors, connector('key', echo.port)] });
   await until(west, 'both listeners', (state) => Object.values(state.listeners).every(({ listening }) => listening));
   const sockets = await Promise.all(Array.from({ length: 10 }, () => connected(port)));
-  // They are accepted in the order in which they came: what this one is told, the others have been accepted by then.
+  // They are accepted in order: once this one has its answer, the others have been accepted.
   const last = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
   await once(last, 'secureConnect');
   last.on('error', () => {});

@@ -84,7 +84,7 @@ describe('a listener', () => {
       const client = dial(port);
       await eventually('the client is turned away', () => client.socket.destroyed);
     }
-    await eventually('it is told', () => west.local.state.listeners[name]?.refusedBy !== undefined);
+    await eventually('the refusal is reported', () => west.local.state.listeners[name]?.refusedBy !== undefined);
     assert.deepEqual(west.local.state.listeners[name]?.refusedBy, [EAST]);
     assert.equal(told, 1);
     using _server = await serve(({ socket }) => socket.pipe(socket), closed);
@@ -170,7 +170,7 @@ describe('a listener', () => {
     client.socket.destroy();
   });
 
-  it('says that its port is taken and by whom, and takes it when it is free', async () => {
+  it('reports that its port is taken and by which process, and takes it when it is free', async () => {
     using server = await echo();
     const other = createServer();
     const port = await listen(other, await freePort());
@@ -185,7 +185,7 @@ describe('a listener', () => {
     (await connected(port)).socket.destroy();
   });
 
-  it('says that its port is taken and by whom before a connector comes, and leaves the port alone', async () => {
+  it('reports that its port is taken and by which process before a connector exists, and leaves the port alone', async () => {
     const other = createServer();
     const port = await listen(other, await freePort());
     const { local, routing } = oneSide(WEST_ROUTER, { portOwner: () => 'thief (pid 7)' });
@@ -324,7 +324,7 @@ describe('a listener', () => {
     for (const key of ['one', 'two']) await listening(local, key);
   });
 
-  it('tells of its keys, and of changes once in a turn', async () => {
+  it('reports its keys, and its changes once per event-loop iteration', async () => {
     const { local, routing } = oneSide();
     await using _ = local;
     routing.byKey.set('key', [here(WEST_ROUTER)]);
@@ -339,7 +339,7 @@ describe('a listener', () => {
       { routingKey: 'key', connectors: 0, listeners: 1 },
       { routingKey: 'served', connectors: 2, listeners: 0 },
     ]);
-    // Told in this turn's check phase, which the listener's socket cannot open before.
+    // Reported in this iteration's check phase, before which the listener's socket cannot open.
     await setImmediate();
     assert.equal(changes, 1);
     await listening(local);

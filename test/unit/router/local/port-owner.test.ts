@@ -20,7 +20,7 @@ describe('the owner of a port', () => {
     assert.match(owner ?? '', new RegExp(`\\(pid ${process.pid}\\)$`));
   });
 
-  it('is nobody where nobody listens', () => {
+  it('is undefined without a listener', () => {
     assert.equal(portOwner(1), undefined);
   });
 

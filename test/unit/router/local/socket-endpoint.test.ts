@@ -64,7 +64,7 @@ test('what waits byte by byte for a client that does not read costs about what i
   peer.destroy();
 });
 
-test('what is reset as soon as it has been ended is closed, and its peer is told', async (t) => {
+test('a socket that is reset right after its end is closed, and its peer is notified', async (t) => {
   const server = createServer({ allowHalfOpen: true });
   t.after(() => server.close());
   const port = await listen(server);
@@ -109,7 +109,7 @@ test('over TLS, too', async (t) => {
   await eventually('both ends to be closed', () => raw.closed && peer.closed);
 });
 
-test('over TLS the peer is told also where its end is on its way already', async (t) => {
+test('over TLS the peer is notified even if its own end is on its way already', async (t) => {
   const { socket, raw, peer } = await overTls(t);
   const side = new ConnectionHalf();
   const heard = new Promise<void>((resolve) => {

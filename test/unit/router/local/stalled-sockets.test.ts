@@ -37,7 +37,7 @@ class CountingSide extends ConnectionHalf {
   }
 }
 
-/** A socket of the router's, with nobody at the side where its bytes would go. */
+/** A socket of the router, without a reader of its bytes. */
 function held(near: Socket, raw: Socket): Pick<Pair, 'side' | 'gone'> {
   const side = new CountingSide();
   let gone: StreamReset | undefined;

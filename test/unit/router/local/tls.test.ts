@@ -16,7 +16,7 @@ import { freePort } from '../../support/free-port.ts';
 import { connector, here, listen, listener, oneSide, probedConnector, WEST_ROUTER } from './two-sides.ts';
 
 const authority = await testAuthority();
-const stranger = await testAuthority('another authority');
+const otherAuthority = await testAuthority('another authority');
 const bundle = await authority.issue({ hosts: ['localhost', '127.0.0.1'] });
 const { ca: _ca, ...withoutCa } = bundle;
 
@@ -76,7 +76,7 @@ it('a connector with TLS shakes hands with a server once, however often the serv
   const server = createTlsServer({ ...bundle, maxVersion: 'TLSv1.2' }, (socket) => {
     socket.on('error', () => {}).resume();
     socket.renegotiate({}, asked.resolve);
-    // Who does not take part says so, and OpenSSL tells that to nobody but the socket.
+    // A peer that refuses sends an alert, which OpenSSL reports to the socket only.
     socket.once('error', asked.resolve);
     socket.once('close', () => asked.resolve(new Error('closed')));
   });
@@ -210,7 +210,7 @@ describe('a listener with TLS', () => {
     other.write('stay');
     const peer = await eventually('the server has it', () => server.peers.find(({ text }) => text === 'stay'));
     raw.socket.resetAndDestroy();
-    await eventually('the server is told', () => peer.closed);
+    await eventually('the server is notified', () => peer.closed);
     assert.deepEqual([peer.error?.code, peer.ended], ['ECONNRESET', false]);
   });
 
@@ -222,7 +222,7 @@ describe('a listener with TLS', () => {
     const { cert = '', key = '' } = await authority.issue();
     const known = dialTls(port, { cert, key });
     await eventually('the one with a certificate gets through', () => known.text === 'hello');
-    const foreign = await stranger.issue();
+    const foreign = await otherAuthority.issue();
     for (const options of [{}, { cert: foreign.cert ?? '', key: foreign.key ?? '' }]) {
       const unknown = dialTls(port, options);
       await eventually('the other is closed', () => unknown.ended || unknown.closed);
@@ -368,7 +368,7 @@ describe('a connector with TLS', () => {
   });
 
   it('refuses a server of another authority, even when the name is not to be checked', async () => {
-    const foreign = await stranger.issue({ hosts: ['127.0.0.1'] });
+    const foreign = await otherAuthority.issue({ hosts: ['127.0.0.1'] });
     const result = await reach(foreign, { tls: { bundle: trusting, verifyHostname: false } });
     assert.deepEqual([result.text, result.problem], ['', 'target-tls-certificate']);
   });

@@ -34,7 +34,7 @@ beforeEach(() => nextTurn());
 for (const protocol of ['http1', 'http2'] as const) {
   const { begin, request, answer, flood } = protocols[protocol];
 
-  test(`whoever brings more of ${protocol} at once than anybody uses is observed no more`, () => {
+  test(`a peer that sends more ${protocol} at once than is usual is no longer observed`, () => {
     const recorder = new Recorder();
     const taps = observe(protocol, () => recorder);
     taps.fromClient.onBytes(Buffer.concat([begin, request]));

@@ -25,7 +25,7 @@ export interface IssueOptions {
   readonly from?: Date;
   readonly to?: Date;
   readonly uses?: readonly ('client' | 'server')[];
-  /** An RSA key of 1024 bits, which nobody should use any more. */
+  /** An RSA key of 1024 bits, which is obsolete. */
   readonly weak?: boolean;
   /** What the other side is checked against, if not this authority. */
   readonly ca?: string;
@@ -35,7 +35,7 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 const USES = { client: '1.3.6.1.5.5.7.3.2', server: '1.3.6.1.5.5.7.3.1' } as const;
 const HOUR = 3_600_000;
 
-/** A certificate authority of its own, made anew each time: no key lies in the repository. */
+/** A certificate authority, created on each call, so that the repository holds no key. */
 export async function testAuthority(name = 'test authority'): Promise<TestAuthority> {
   const keys = await newKeys();
   const certificate = await X509CertificateGenerator.createSelfSigned(

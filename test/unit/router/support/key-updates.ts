@@ -21,8 +21,8 @@ const TICKETS = 2;
 let clients = 1;
 
 /**
- * A client whose keys can be changed as often as it likes, which Node.js does not offer. Each has an address of its own: whoever makes work by a handshake has all of his
- * address wait.
+ * A client that can change its keys any number of times, which Node.js does not offer. Each has an address of its own: a costly handshake
+ * delays all of its address.
  */
 export async function keyChanger(port: number, options: ConnectionOptions = {}): Promise<KeyChanger> {
   clients += 1;
@@ -53,7 +53,7 @@ export async function keyChanger(port: number, options: ConnectionOptions = {}):
 
 type InsistentServer = AsyncDisposable & { readonly port: number };
 
-/** A server that does so by itself, so many times, with whoever has connected. */
+/** A server that does so by itself, so many times, with each client. */
 export function keyChangingServer(times: number, options: TlsOptions): Promise<InsistentServer> {
   return insistentServer((secret) => keyUpdates(secret, times, TICKETS), options);
 }

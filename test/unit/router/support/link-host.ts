@@ -10,7 +10,7 @@ import { KeyedCpuBudget } from '../../../../src/limits/cpu-budget.ts';
 import { roomy } from './memory.ts';
 import { quiet } from './site.ts';
 
-/** What a link has of its router, where there is none. */
+/** A link's view of its router, without a router. */
 export function linkHost({ site, siteKey, router, edge }: RouterConfig, changes: Partial<LinkHost> = {}): LinkHost & Disposable {
   const liveness = new Liveness();
   return {

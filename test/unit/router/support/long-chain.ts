@@ -9,7 +9,7 @@ import { algorithmFor, signed } from '../../../../src/x509/signature.ts';
 
 const DAY = 86_400_000;
 
-/** A chain that nobody trusts, each certificate of which takes OpenSSL a millisecond or two: as many as fit into what it takes of a peer, 100 KiB. */
+/** An untrusted chain as long as OpenSSL accepts from a peer (100 KiB). OpenSSL takes a millisecond or two for each certificate. */
 export function longChain(certificates = 180): { readonly cert: string; readonly key: string } {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'secp521r1' });
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' });
@@ -30,7 +30,7 @@ export interface HostileServer extends AsyncDisposable {
   looked(): Promise<void>;
 }
 
-/** Shows such a chain to whoever connects. @param certificates as many as are taken, where it is not said */
+/** Shows such a chain to each client. @param certificates as many as are accepted, by default */
 export async function hostileServer(certificates = 48): Promise<HostileServer> {
   let refused = 0;
   const first = Promise.withResolvers<void>();

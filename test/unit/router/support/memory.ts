@@ -4,5 +4,5 @@ import { createLogger } from '../../../../src/telemetry/log.ts';
 export const memoryOf = (bytes: number): Memory =>
   new Memory({ bytes, peers: 1_000 }, createLogger({ level: 'silent', component: 'test' }));
 
-/** Memory that nobody in a test uses up. */
+/** Memory that no test uses up. */
 export const roomy = (): Memory => memoryOf(1 << 30);

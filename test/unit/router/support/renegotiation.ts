@@ -100,7 +100,7 @@ function below(raw: Socket, hello: 'read' | 'written'): { readonly inner: Duplex
 }
 
 /**
- * Empty ones of a handshake, each in a record of its own (RFC 5246 section 6.2.3.3, RFC 5288 section 3). The first record has told of the end of
+ * Empty handshake messages, each in a record of its own (RFC 5246 section 6.2.3.3, RFC 5288 section 3). The first record marks the end of
  * a handshake.
  */
 function messages({ key, salt }: { readonly key: Buffer; readonly salt: Buffer }, type: number, times: number): Buffer {

@@ -231,7 +231,7 @@ export function testSite(name: string): SiteIdentity {
   return { id: siteIdOf(testKey(name).publicKey), name, namespace: 'test', platform: 'linux', version: '1' };
 }
 
-/** `site` or `site/router`; what stands behind a # tells a copy of it apart. */
+/** `site` or `site/router`; the text after a # distinguishes copies of it. */
 function siteName(name: string): string {
   return /^[^/#]*/.exec(name)?.[0] ?? name;
 }

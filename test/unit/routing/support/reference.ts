@@ -108,8 +108,8 @@ function siteOf(name: string): string {
 }
 
 /**
- * All differences, in words, between what these routers hold of each other and what those say of themselves, where links between
- * them alone lead from one to the other. Whoever else is there may say what he likes.
+ * All differences, in words, between the records of these routers about each other and their own state, where links between
+ * them alone connect them. Other routers may announce anything.
  */
 export function disagreements(network: TestNetwork, names: readonly string[]): string[] {
   const found: string[] = [];

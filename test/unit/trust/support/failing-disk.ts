@@ -11,8 +11,8 @@ export interface FailingDisk {
 }
 
 /**
- * A disk that does so many changing steps and then none any more: neither the one at which it "crashed", of which a file
- * may be half written, nor what the code does to clean up.
+ * A disk that performs so many changing steps and then none: neither the one at which it "crashed", whose file
+ * may be half written, nor the code's clean-up.
  */
 export function crashAfter(limit: number): FailingDisk {
   let steps = 0;

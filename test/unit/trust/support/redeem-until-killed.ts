@@ -10,7 +10,7 @@ import { makeSite } from './site.ts';
 
 const [, , directory = ''] = process.argv;
 const store = await openGrantStore(join(directory, 'grants'), { ledger: await openLedger(directory) });
-// As many as there may be: whoever kills it may be late.
+// As many as are possible: its parent may kill it late.
 const { code } = await store.ensure({ name: 'g', redemptionsAllowed: 10_000, expirationWindowSeconds: 3_600 });
 for (;;) {
   const { siteId, siteName } = makeSite();

@@ -43,7 +43,7 @@ export class Acceptor implements AsyncDisposable {
     this.#manners = manners;
   }
 
-  /** Connections that whoever dialed them keeps open. */
+  /** Number of connections that their dialers keep open. */
   get open(): number {
     return this.#lines.filter(({ near }) => !near.destroyed).length;
   }

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { TlsBundle } from '../../../../../src/identity/tls-bundle.ts';
 
-/** Begins a TLS handshake at an access, goes on with it once something has changed there, and waits for the end. @returns all that it was told */
+/** Starts a TLS handshake at an access, continues it after `change`, and waits for the end. @returns all text received */
 export async function lateHandshake(port: number, { ca, cert, key }: TlsBundle, change: () => void): Promise<string> {
   const show = { ca, cert, key, rejectUnauthorized: false, ALPNProtocols: ['h2'] };
   const waiting = connect(port, '127.0.0.1');
