@@ -1,4 +1,4 @@
-/** Objects that admission of the cluster changes with every write: accepted, told of where a wanted field changed, and written no more. */
+/** Objects that admission changes with every write: accepted, reported if a desired field changed, and not written again. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { hasAll, hasMore } from '../../../src/site-controller/matches-desired.ts';
@@ -55,7 +55,7 @@ const withImage =
   (object) =>
     withContainers(object, (containers) => containers.map((each) => ({ ...each, image })));
 
-const admissions: readonly (readonly [what: string, admission: Admission, told: string])[] = [
+const admissions: readonly (readonly [what: string, admission: Admission, changed: string])[] = [
   ['a label', (object) => ({ ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, cost: '42' } } }), ''],
   [
     'an annotation',
@@ -90,8 +90,8 @@ describe('what admission does to every write of an object', () => {
       },
     );
 
-  for (const [what, admission, told] of admissions) {
-    it(`${what}: is written once when it is made and when it changes, and ${told === '' ? 'nobody is told' : `${told} is told`}`, async () => {
+  for (const [what, admission, changed] of admissions) {
+    it(`${what}: is written once when it is made and when it changes, and ${changed === '' ? 'nothing is reported' : `${changed} is reported`}`, async () => {
       using cluster = await playedCluster();
       cluster.api.prunes = (_of, object) => admission(object as unknown as RouterDeployment) as unknown as typeof object;
       const settled = new SettledObjects();
@@ -109,14 +109,14 @@ describe('what admission does to every write of an object', () => {
         if (image === 'registry/earshot:2') continue;
         assert.deepEqual(
           problems.map(({ severity, code }) => `${severity} ${code}`),
-          told === '' ? [] : ['warning changed-by-admission'],
+          changed === '' ? [] : ['warning changed-by-admission'],
         );
-        assert.ok(problems.every(({ message }) => message.includes(`Deployment skupper-router (${told})`)));
+        assert.ok(problems.every(({ message }) => message.includes(`Deployment skupper-router (${changed})`)));
       }
     });
   }
 
-  it('is no reason to leave what somebody changes afterwards', async () => {
+  it('is no reason to keep a later change of another client', async () => {
     using cluster = await playedCluster();
     cluster.api.prunes = (_of, object) => withEnv(object as unknown as RouterDeployment) as unknown as typeof object;
     const settled = new SettledObjects();

@@ -86,7 +86,7 @@ describe('what another manager has put into an object', () => {
     });
   }
 
-  test('is no reason to send what is invalid by itself more often than twice, and its words are told', async () => {
+  test('is no reason to send an invalid object more than twice, and the refusal is reported', async () => {
     using cluster = await playedCluster();
     cluster.api.put(services, service([['web', 90]]));
     cluster.api.meets = ({ verb }) => (verb === 'apply' || verb === 'patch' ? refuse(422, 'Invalid', 'not so') : undefined);
@@ -98,7 +98,7 @@ describe('what another manager has put into an object', () => {
   });
 });
 
-test('an object that somebody else has changed meanwhile is looked at again, and nobody is told', async () => {
+test('an object that another client changed meanwhile is reconciled again without a report', async () => {
   using cluster = await playedCluster();
   cluster.api.meets = () => refuse(409, 'Conflict', 'the object has been modified');
   const { problems, failed } = await carry(cluster, service([['web', 80]]));
@@ -150,7 +150,7 @@ describe('what is of a Site that is gone', () => {
   const ofBefore = service([['web', 80]], {}, { ownerReferences: [owner('before')] });
   const wanted = service([['web', 80]], {}, { ownerReferences: [owner('ours')] });
 
-  test('is taken away, and made anew once it is gone', async () => {
+  test('is deleted, and created again once it is gone', async () => {
     using cluster = await playedCluster();
     const { metadata } = cluster.api.put(services, ofBefore);
     cluster.api.hold(services);
@@ -162,7 +162,7 @@ describe('what is of a Site that is gone', () => {
     assert.notEqual(cluster.api.read(services, 'ns/web')?.metadata.uid, metadata.uid);
   });
 
-  test('is left to whoever takes it away already', async () => {
+  test('is left alone while it is being deleted already', async () => {
     using cluster = await playedCluster();
     cluster.api.put(services, { ...ofBefore, metadata: { ...ofBefore.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
     assert.deepEqual(await carry(cluster, wanted), { problems: [], failed: undefined });
@@ -170,8 +170,8 @@ describe('what is of a Site that is gone', () => {
   });
 });
 
-describe('a write that somebody else was quicker with', () => {
-  test('is tried again, and told in no status', async () => {
+describe("a write that conflicts with another client's", () => {
+  test('is retried, and reported in no status', async () => {
     using cluster = await playedCluster();
     cluster.api.put(services, service([['web', 90]]));
     cluster.api.meets = ({ verb }) => (verb === 'apply' ? refuse(409, 'Conflict', 'the object has been modified') : undefined);
@@ -243,7 +243,7 @@ describe('an object that was made meanwhile', () => {
     assert.deepEqual(after(cluster), [['web', 1025]]);
   });
 
-  test('and has gone is not made anew of what it was', async () => {
+  test('and deleted again is not created from its earlier state', async () => {
     using cluster = await playedCluster();
     cluster.api.put(services, service([['web', 90]]));
     cluster.api.hold(services);

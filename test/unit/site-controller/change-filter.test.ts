@@ -9,8 +9,8 @@ const plain: KubeObject & { readonly spec?: object; readonly status?: object } =
   metadata: { namespace: 'west', name: 'web', uid: 'u', resourceVersion: '7', generation: 1 },
   spec: { port: 80 },
 };
-const told = { ...plain, metadata: { ...plain.metadata, resourceVersion: '8' }, status: { message: 'OK' } };
-const labelled = { ...told, metadata: { ...told.metadata, labels: { a: 'b' } } };
+const reported = { ...plain, metadata: { ...plain.metadata, resourceVersion: '8' }, status: { message: 'OK' } };
+const labelled = { ...reported, metadata: { ...reported.metadata, labels: { a: 'b' } } };
 
 const cases: readonly [
   what: string,
@@ -20,13 +20,13 @@ const cases: readonly [
   hasSite: boolean,
   isRelevantChange: boolean,
 ][] = [
-  ['what a router says of its Listener is none', listeners, plain, told, true, false],
-  ['nor of a Link', links, plain, told, true, false],
-  ["without a Site that is the controller's to say", listeners, plain, told, false, true],
+  ['a status of a Listener by its router is none', listeners, plain, reported, true, false],
+  ['nor of a Link', links, plain, reported, true, false],
+  ["without a Site that is the controller's to say", listeners, plain, reported, false, true],
   ['a label is, with or without a status', listeners, plain, labelled, true, true],
-  ['a new one is, whatever its status', listeners, undefined, told, true, true],
-  ['the status of a Site is, which others may have written', sites, plain, told, true, true],
-  ['so is that of a Service', services, plain, told, true, true],
+  ['a new one is, whatever its status', listeners, undefined, reported, true, true],
+  ['the status of a Site is, which others may have written', sites, plain, reported, true, true],
+  ['so is that of a Service', services, plain, reported, true, true],
 ];
 
 test('a change is news for its namespace unless it is what a router says in its statuses', () => {

@@ -1,4 +1,4 @@
-/** What somebody who may edit a namespace, or an earlier definition of a kind, leaves there: told where it stands, and nothing else is disturbed. */
+/** Objects by an editor of a namespace or an earlier schema of a kind: reported with the field, without effect on others. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { GRANTS, LEDGER, PENDING_KEYS, SITE_KEY } from '../../../src/api/skupper/cluster-names.ts';
@@ -17,7 +17,7 @@ const kinds = Object.keys(skupperResources) as readonly Kind[];
 /** Whose statuses are written by the routers, where there are any. */
 const OF_ROUTERS: ReadonlySet<string> = new Set(['Listener', 'MultiKeyListener', 'Connector', 'Link']);
 
-/** Whatever stands in it, by a definition that nobody knows. */
+/** A resource with any content, by an unknown schema. */
 function resource(kind: Kind, name: string, spec: unknown, metadata: object = {}): KubeObject {
   const object = { apiVersion: API_VERSION, kind, metadata: { namespace: 'west', ...metadata, name } };
   return spec === undefined ? object : ({ ...object, spec } as KubeObject);
@@ -88,7 +88,7 @@ describe('What was stored by another definition', () => {
     .filter((kind) => kind !== 'Site')
     .flatMap((kind) => shapes.map((spec, index) => resource(kind, `bad-${index}`, spec, { uid: `uid-${kind}-${index}` })));
 
-  it('is told where it stands, and disturbs nothing', async () => {
+  it('is reported with its field, and affects nothing else', async () => {
     using cluster = await kept(site(), good, ...bad);
     assertUndisturbed(cluster);
     for (const { kind = '' } of bad.filter((object) => !OF_ROUTERS.has(object.kind ?? ''))) {
@@ -96,7 +96,7 @@ describe('What was stored by another definition', () => {
     }
   });
 
-  it('is told where there is no Site, too', async () => {
+  it('is reported without a Site, too', async () => {
     using cluster = await kept(...bad);
     for (const { kind = '' } of bad) assert.match(complaint(cluster, `${kind}/bad-2`), /must be/, kind);
   });
@@ -184,7 +184,7 @@ const attacks: readonly Attack[] = [
     },
   },
   {
-    what: 'a type of access that is not enabled, and one of a class that is none',
+    what: 'a type of access that is not enabled, and an invalid class',
     objects: [access('a', { accessType: 'nodeport' }), access('b', { accessType: `listenerclass:${ESCAPES}` })],
     says: { 'SecuredAccess/a': /not enabled here; use one of/, 'SecuredAccess/b': /install it/ },
   },
@@ -232,7 +232,7 @@ const attacks: readonly Attack[] = [
     },
   },
   {
-    what: 'settings that nobody knows, and too much of them',
+    what: 'unknown settings, and too many of them',
     objects: [
       site({
         linkAccess: 'local',
@@ -259,7 +259,7 @@ const attacks: readonly Attack[] = [
     says: { 'Site/west': /label template template-0 has no effect/ },
   },
   {
-    what: 'an AttachedConnector that nobody has agreed to',
+    what: 'an AttachedConnector without a binding',
     objects: [
       resource('AttachedConnector', 'a', { siteNamespace: 'kube-system', port: 80, selector: 'a=b' }),
       resource('AttachedConnectorBinding', 'a', { connectorNamespace: 'kube-system', routingKey: 'a' }),
@@ -268,7 +268,7 @@ const attacks: readonly Attack[] = [
   },
 ];
 
-describe('Whoever may edit a namespace', () => {
+describe('An editor of a namespace', () => {
   for (const { what, objects, says } of attacks) {
     it(`disturbs nothing by ${what}`, async () => {
       using cluster = await kept(...(objects.some(({ kind }) => kind === 'Site') ? [] : [site()]), good, ...objects);

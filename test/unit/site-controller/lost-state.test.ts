@@ -164,7 +164,7 @@ describe('State that is lost', () => {
         const key = api.read(secrets, `west/${SITE_KEY}`)?.data;
         damage(api, before, kind, name, how);
         const calls = api.calls.length;
-        // Whatever passes there are, nobody comes back for a moment.
+        // No reconcile admits a revoked site, not even for a moment.
         api.meets = ({ plural, object }) => {
           const list = plural === 'configmaps' ? (object as ConfigMap).data?.[ROUTER_DATA.revoked] : undefined;
           if (list !== undefined) assert.match(list, new RegExp(EAST));

@@ -42,7 +42,7 @@ test('statuses do not wait for each other', async () => {
   assert.deepEqual(underWay, ['listeners', 'listeners', 'listeners']);
 });
 
-test('a namespace that ends is left to end: after the first refusal nothing is asked for or told, and nothing is tried again', async () => {
+test('a namespace being deleted is left alone: after the first refusal nothing is requested, reported or retried', async () => {
   using cluster = await playedCluster();
   const { api, caches } = cluster;
   api.put(sites, { apiVersion: API_VERSION, kind: 'Site', metadata: { namespace: 'west', name: 'west', uid: 'u' }, spec: {} });

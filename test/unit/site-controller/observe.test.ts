@@ -22,14 +22,14 @@ function messageOf(objects: readonly KubeObject[]): string | undefined {
   return statuses.get('AccessToken/to-east')?.message;
 }
 
-test('a token whose Link is there is told as redeemed, and nothing more', () => {
+test('a token whose Link exists is reported as redeemed only', () => {
   assert.equal(messageOf([site, token, link]), 'OK');
   assert.equal(messageOf([site, token]), 'OK', 'the Link that was just made is not seen yet');
   const redeemed = { ...token, status: { redeemed: true } };
   assert.match(messageOf([site, redeemed]) ?? '', /^Already redeemed for a deleted site.*ask for a new token/);
 });
 
-test('of what routers tell of nothing is said, but where there is no Site', () => {
+test('states of routers are not reported, unless there is no Site', () => {
   const kinds = (objects: readonly KubeObject[]): readonly string[] =>
     [...observeNamespace(viewOf(objects), { problems: [], trust }, '2026-01-01T00:00:00Z').keys()].sort();
   assert.deepEqual(kinds([site, link]), ['Site/west']);

@@ -15,13 +15,13 @@ describe('an object that stands where another is wanted', () => {
     ['of a Site that is gone', [before], [site], 'replaced'],
     ['of a Site that is gone, in another version of the API', [{ ...before, apiVersion: 'skupper.io/v1' }], [site], 'replaced'],
     ['of the Site, and of one that is gone', [before, site], [site], 'kept'],
-    ['of nobody', [], [site], 'kept'],
+    ['without an owner', [], [site], 'kept'],
     ["of an earlier controller's router", [deployment], [site], 'kept'],
     ['of a kind that is called the same elsewhere', [{ ...before, apiVersion: 'example.org/v1' }], [site], 'kept'],
     ['of the first of two', [one], [one, two], 'kept'],
-    ['of two, of which one goes', [one, two], [one], 'kept'],
+    ['of two owners, one of them deleted', [one, two], [one], 'kept'],
     ['of others than these two', [{ ...one, uid: 's0' }], [one, two], 'replaced'],
-    ['of somebody, where nobody is to own it', [site], [], 'kept'],
+    ['with an owner, desired without one', [site], [], 'kept'],
   ] as const) {
     test(`${what} is ${fate}`, () => {
       assert.equal(orphanPolicy(owned(current), owned(wanted)), fate);

@@ -5,7 +5,7 @@ import type { EventRecorder } from '../../../src/kube/contract.ts';
 import type { ResourceKey } from '../../../src/site/resources.ts';
 import { aListener, aRouterAccess, aSite } from '../site/fixtures.ts';
 
-test('what is refused for a listener is told in an event, and nothing for what has its words in its own status, or is gone', () => {
+test('a refusal of a listener is reported in an event, but not one of an object that has its own message or is gone', () => {
   const told: Parameters<EventRecorder['record']>[0][] = [];
   const listener = { ...aListener('web'), metadata: { name: 'web', namespace: 'west', uid: 'uid-web' } };
   const refused = (resource: ResourceKey) => ({ resource, severity: 'error', code: 'object-refused', message: `of ${resource}` }) as const;

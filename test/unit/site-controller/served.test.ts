@@ -36,11 +36,11 @@ for (const [what, status, served] of [
   });
 }
 
-test('nobody takes an API server that fails for one that does not serve a kind', async () => {
+test('a failing API server is not taken for one that does not serve a kind', async () => {
   await assert.rejects(servedOptional({ client: answering(500), signal: never }), ApiError);
 });
 
-/** An API server that answers a first look at a kind as it is told; 404 otherwise. */
+/** An API server that answers a first watch of a kind as configured; 404 otherwise. */
 class LookedAt extends PlayedApi {
   readonly answers = new Map<string, number>();
   /** Kinds that it has ceased to serve. */
@@ -82,7 +82,7 @@ function define(api: PlayedApi, established: 'True' | 'False', version = 'v1', n
   api.put(customResourceDefinitionsResource as Resource, definition);
 }
 
-test('a kind is kept from the moment on that the cluster serves it, and whoever follows changes is told of its objects', async (t) => {
+test('a kind is cached from the moment that the cluster serves it, and change listeners receive its objects', async (t) => {
   const api = new LookedAt();
   api.answers.set('customresourcedefinitions', 200);
   const caches = await follow(api, t);
@@ -131,12 +131,12 @@ async function withRoutes(t: TestContext, lists: 0 | 1): Promise<{ readonly api:
   return { api, caches };
 }
 
-test('nobody waits for a kind that the cluster has ceased to serve since it was looked for', async (t) => {
+test('caches do not wait for a kind that the cluster stopped serving since discovery', async (t) => {
   const { caches } = await withRoutes(t, 0);
   assert.deepEqual([caches.has(routes), caches.missing], [false, []]);
 });
 
-test('nor who lists all anew, since it leads now; it is kept again once it is served again', async (t) => {
+test('nor does a new leader that lists all again; the kind is cached again once it is served again', async (t) => {
   const { api, caches } = await withRoutes(t, 1);
   assert.equal(caches.has(routes), true);
   await caches.renew();

@@ -97,17 +97,17 @@ describe('Services of listeners', () => {
     assert.deepEqual(names(unwanted), ['backend', 'other']);
   });
 
-  test('that somebody else labelled serve the listener, and stay his', () => {
+  test('that another client labelled serve the listener, and stay unmanaged', () => {
     const { objects } = wishes([aListener('web', { host: 'his' })], { services: [service('his', { annotations: {} })] });
     assert.deepEqual(objects[0]?.object.metadata, { name: 'his', labels: { 'internal.skupper.io/listener': 'web' } });
   });
 
-  test('of somebody else stay as they are, and the listener has none', () => {
+  test('of another owner stay as they are, and the listener has none', () => {
     const { objects, unwanted, problems } = wishes([aListener('web', { host: 'his' })], { services: [service('his', { label: '' })] });
     assert.deepEqual([objects, unwanted, problems], [[], [], []]);
   });
 
-  test('are made for the pods that the routers tell of, and go with them', () => {
+  test('are created for the pods that the routers report, and deleted with them', () => {
     const web = aListener('web', { host: 'web', port: 80, exposePodsByName: true });
     const { objects } = wishes([web], { podKeys: '["web.pod-a", 7, "web.pod-b"]' });
     assert.deepEqual(names(objects), ['web', 'pod-a', 'pod-b']);
@@ -115,12 +115,12 @@ describe('Services of listeners', () => {
   });
 
   for (const text of ['', '{', '{"a": 1}', 'null']) {
-    test(`are made for no pod where what is told of pods is ${JSON.stringify(text)}`, () => {
+    test(`are created for no pod if the report of pods is ${JSON.stringify(text)}`, () => {
       assert.deepEqual(names(wishes([aListener('web', { host: 'web', exposePodsByName: true })], { podKeys: text }).objects), ['web']);
     });
   }
 
-  test("are nobody's business where the namespace has no Site", () => {
+  test('are ignored if the namespace has no Site', () => {
     const { objects, unwanted } = wishes([aListener('web', { host: 'web' })], { services: [service('old')], hasSite: false });
     assert.deepEqual([objects, unwanted], [[], []]);
   });

@@ -21,7 +21,7 @@ const MOST_BYTES = 1_024;
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** Labels and names that rules look for, on objects that are nobody's: an editor of a namespace can write them. */
+/** Labels and names that rules select by, on objects without an owner: an editor of a namespace can write them. */
 const LABELS = {
   'skupper.io/component': 'router',
   'skupper.io/type': 'other',
@@ -92,7 +92,7 @@ class CrowdedApi extends PlayedApi {
   override async watch<T extends KubeObject>(of: Resource<T>, options: WatchOptions<T>): Promise<void> {
     if (of.namespaced) this.watched.add(nameOf(of));
     const { onEvent, labelSelector = '' } = options;
-    const send = onEvent as (event: WatchEvent<KubeObject>) => void; // Only told of its own kind.
+    const send = onEvent as (event: WatchEvent<KubeObject>) => void; // It receives only its own kind.
     const isSelected = !labelSelector.startsWith('!');
     const count = nameOf(of) === this.#kind && isSelected ? COUNT : 0;
     for (let index = 0; index < count; index += 1) send({ type: 'ADDED', object: JSON.parse(planted(of, index)) as KubeObject });

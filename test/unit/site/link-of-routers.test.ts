@@ -33,10 +33,10 @@ for (const [what, own, siblings, serving, expected] of [
   ['that only the other has', lost, { two: held }, ['two'], [true, 'the router one does not have this link: It ended']],
   ['that the other has while this one begins', connecting, { two: held }, ['two'], [true, undefined]],
   ['that the other has, which is about to end', lost, { two: held }, [], [true, 'the router one does not have this link: It ended']],
-  ['that nobody has', lost, { two: refused }, ['two'], [false, undefined]],
+  ['that no router has', lost, { two: refused }, ['two'], [false, undefined]],
   ['that the other lacks, which does not serve yet or any more', up, { two: refused }, [], [true, undefined]],
   ['that the other is still opening', up, { two: undefined }, ['two'], [true, undefined]],
-  ['of which nothing is heard from the other', up, {}, ['two'], [true, undefined]],
+  ['that the other does not report', up, {}, ['two'], [true, undefined]],
   [
     'that two of three lack',
     up,

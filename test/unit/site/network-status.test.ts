@@ -48,7 +48,7 @@ const both = [
   aRecord('east', 'other', { keys: eastKeys }),
 ];
 
-test('of its own site a router tells the names of links, listeners and servers', () => {
+test('a router reports the names of links, listeners and servers of its own site', () => {
   const [own, east] = siteRecords(seen(both));
   assert.deepEqual(own?.links, [
     { name: 'east', remoteSiteId: 'id-east', remoteSiteName: 'east', operational: true },

@@ -64,8 +64,8 @@ for (const [name, state, expected] of [
   ['with a connector but its socket not open yet', { listening: false, reachableKeys: ['web'] }, 'Pending: its socket is being opened'],
   [
     'with servers that took no connection',
-    { listening: true, reachableKeys: ['web'], refusedBy: ['of-nobody-known'] },
-    'Pending: its servers refuse connections: see `earshot connector status` at of-nobody-known',
+    { listening: true, reachableKeys: ['web'], refusedBy: ['of-an-unknown-site'] },
+    'Pending: its servers refuse connections: see `earshot connector status` at of-an-unknown-site',
   ],
   ['with a connector and an open socket', { listening: true, reachableKeys: ['web'] }, 'Ready: OK'],
   [
@@ -251,12 +251,12 @@ test('a connector says whether a listener of its key is in the network', () => {
   assert.ok(ready !== undefined && 'hasMatchingListener' in ready && ready.hasMatchingListener);
 });
 
-test('a link that is down says why, and still to whom it leads', () => {
-  const problem = { code: 'refused', message: 'nobody listens' } as const;
+test('a link that is down reports why, and still its remote site', () => {
+  const problem = { code: 'refused', message: 'connection refused' } as const;
   const status = observe([aSite(), aLink('east')], { links: { 'Link/east': { operational: false, remoteSiteName: 'east', problem } } }).get(
     'Link/east',
   );
-  assert.equal(short(status), 'Error: nobody listens');
+  assert.equal(short(status), 'Error: connection refused');
   assert.ok(status !== undefined && 'remoteSiteName' in status && status.remoteSiteName === 'east');
 });
 
@@ -300,7 +300,7 @@ test('where tools read words, reasons are Ready, Pending and Error, and messages
   assert.match(`${taken?.reason} ${taken?.message}`, /^Error Listener a with host 127\.0\.0\.1 and port 8080 already exists in namespace;/);
 });
 
-test('a connector tells which pods are behind it', () => {
+test('a connector reports the pods behind it', () => {
   const { spec, ...connector } = aConnector('db', { selector: 'app=db' });
   const { host: _, ...selecting } = spec;
   const pods = [{ name: 'db-0', labels: { app: 'db' }, ip: '192.0.2.7', running: true, ready: true }];
@@ -309,7 +309,7 @@ test('a connector tells which pods are behind it', () => {
   assert.deepEqual(status, { ...status, selectedPods: [{ name: 'db-0', ip: '192.0.2.7' }] });
 });
 
-test('a MultiKeyListener by weight tells the weight of each key that can be reached', () => {
+test('a MultiKeyListener by weight reports the weight of each reachable key', () => {
   const listener = aMultiKeyListener('m', { strategy: { weighted: { routingKeys: { a: 3, b: 0, c: 1 } } } });
   const status = observe([aSite(), listener], {
     listeners: { 'MultiKeyListener/m': { listening: true, reachableKeys: ['b', 'a', 'x'] } },
@@ -434,7 +434,7 @@ test('what a status quotes stays on one line and short', () => {
   assert.doesNotMatch(status?.message ?? '', /[\u0000-\u001F]/);
 });
 
-test('where tools read words, a Secret that is missing, servers that are missing and a link in trouble are told as they know it', () => {
+test("where tools parse messages, missing Secrets, missing servers and failed links have Skupper's messages", () => {
   const first = (object: SiteObject, type: string, router: Partial<RouterState> = {}) => {
     const material = { capabilities: new Set(['pods'] as const) };
     const status = observe([aSite(), object], router, { wording: 'words', material }).get(`${object.kind}/${object.metadata.name ?? ''}`);
@@ -477,10 +477,10 @@ for (const object of [
 }
 
 test('a link that only one router of its site has is ready, and says which has not', () => {
-  const siblingLinks = { two: { 'Link/a': { operational: false, problem: 'Nobody answers.' } } };
+  const siblingLinks = { two: { 'Link/a': { operational: false, problem: 'It does not answer.' } } };
   const router = { links: { 'Link/a': { operational: true } }, siblingLinks };
   const status = observe([aSite(), aLink('a')], router, { wording: 'words', serving: ['two'] }).get('Link/a');
-  const said = 'OK; the router two does not have this link: Nobody answers';
+  const said = 'OK; the router two does not have this link: It does not answer';
   assert.equal(short(status), `Ready: ${said}`);
   assert.deepEqual(
     status?.conditions?.map(({ type, status: holds, reason, message }) => [type, holds, reason, message]),

@@ -9,7 +9,7 @@ import { keyOf, sortResources, type SiteObject } from '../../../src/site/resourc
 import { isSurplusSite } from '../../../src/site/surplus-sites.ts';
 import { aConnector, aLink, aListener, aMaterial, aSite } from './fixtures.ts';
 
-test('an overview has the site, then each kind of which there is something, by name', () => {
+test('an overview has the site, then each kind with objects, by name', () => {
   const { sites, resources } = siteOverview([aListener('b'), aConnector('c'), aLink('e'), aListener('a'), aSite()]);
   assert.deepEqual(
     sites.map(({ metadata }) => metadata.name),

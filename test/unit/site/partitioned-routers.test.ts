@@ -13,18 +13,18 @@ describe('routers of a site that are not linked to each other', () => {
     ['are none where there is one', {}, [], []],
     ['are none where the other is heard of', { siblingLinks: { one: {} } }, ['one'], []],
     [
-      'are told of by the one that is linked to',
+      'are reported by the one that is linked to',
       {},
       ['one'],
       [/^the routers one and two .*check that their pods can reach each other at port 5671$/],
     ],
     [
-      'are told of by the one that opens the link',
+      'are reported by the one that opens the link',
       { siblings: { links: { six: { operational: false, problem: refused } } } },
       ['six'],
       [/listens there$/],
     ],
-    ['are told of by the one whose port cannot be opened', { siblings: { problem: refused, links: {} } }, ['one'], [/listens there$/]],
+    ['are reported by the one whose port cannot be opened', { siblings: { problem: refused, links: {} } }, ['one'], [/listens there$/]],
     ['are those that serve clients', { siblingLinks: { one: {} } }, ['one', 'six'], [/^the routers six and two /]],
   ] as const) {
     test(what, () => {
@@ -34,7 +34,7 @@ describe('routers of a site that are not linked to each other', () => {
     });
   }
 
-  test('are told of once that lasts, and until it ends', () => {
+  test('are reported once that lasts, and until it ends', () => {
     let now = 0;
     const lasting = new PartitionDetector(() => now);
     const [one, both] = [

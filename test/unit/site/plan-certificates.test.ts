@@ -101,7 +101,7 @@ const table: readonly (readonly [what: string, objects: readonly SiteObject[], e
     ['client-far Certificate/client-far default client link', 'far Certificate/far default server link'],
   ],
   [
-    'a host or a name that is none is left to the plan',
+    'an invalid host or name is left to the plan',
     [aListener('a', { host: 'a b', tlsCredentials: 'tls' }), aListener('b', { tlsCredentials: '../b' })],
     [],
   ],

@@ -244,7 +244,7 @@ test('pods on the network of one node are one server', () => {
   assert.deepEqual(made.config.connectors[0]?.hosts, ['192.0.2.9']);
 });
 
-test('a connector whose selector matches nothing, or is none, says so and runs nothing', () => {
+test('a connector whose selector is invalid or matches nothing reports it and runs nothing', () => {
   const empty = planPods({}, aPod('a', { ready: false }));
   assert.equal(problem(empty), 'error Connector/db no-pods spec.selector');
   assert.match(empty.problems[0]?.message ?? '', /^No matches for selector/);
@@ -303,7 +303,7 @@ test('a subject too long for a certificate, such as all hosts of a site, is cut'
   assert.equal(wanted?.order.subject, subject.slice(0, 64));
 });
 
-test('a MultiKeyListener asks for client certificates only when told to', () => {
+test('a MultiKeyListener asks for client certificates only if configured', () => {
   const open = plan(aSite(), aMultiKeyListener('m', { tlsCredentials: 'whole' })).config.listeners[0]?.tls;
   assert.deepEqual(open, { name: 'whole', cert: 'CERT', key: 'KEY' });
   const closed = plan(aSite(), aMultiKeyListener('m', { tlsCredentials: 'whole', requireClientCert: true })).config.listeners[0]?.tls;
@@ -327,7 +327,7 @@ for (const [name, objects, expected] of [
     [aMultiKeyListener('m', { strategy: { weighted: { routingKeys: { a: 1, 'earshot:b': 1 } } } })],
     'error MultiKeyListener/m routing-key-reserved spec.strategy.weighted.routingKeys',
   ],
-  ['a host that is none', [aListener('web', { host: 'a/b' })], 'error Listener/web host spec.host'],
+  ['an invalid host', [aListener('web', { host: 'a/b' })], 'error Listener/web host spec.host'],
   [
     'no usable endpoint',
     [aLink('east', { endpoints: [{ name: 'edge', host: 'a', port: '1' }] })],
@@ -368,7 +368,7 @@ for (const [name, objects, expected] of [
   ],
   ['a second site', [aSite({}, 'zulu')], 'error Site/zulu second-site undefined'],
 ] as const) {
-  test(`${name} is told, and everything else runs on`, () => {
+  test(`${name} is reported, and everything else keeps running`, () => {
     const made = plan(aSite(), aListener('other', { port: 9999 }), ...objects);
     assert.equal(problem(made), expected);
     assert.deepEqual(
@@ -390,7 +390,7 @@ for (const [name, object, capability, expected] of [
     ['warning spec.selector', 'warning spec.exposePodsByName', 'warning spec.includeNotReadyPods'],
   ],
 ] as const) {
-  test(`${name}: told where the platform cannot do it, so that nobody counts on it`, () => {
+  test(`${name}: reported if the platform does not support it, so that no user relies on it`, () => {
     const all = object.kind === 'Site' ? resources(object) : resources(aSite(), object);
     const without = planSite(all, aMaterial());
     assert.deepEqual(
@@ -444,13 +444,13 @@ test('a connector is planned or has an error, whatever its platform can do', () 
   );
 });
 
-test('an observer that does not exist is told, and the listener runs', () => {
+test('an observer that does not exist is reported, and the listener runs', () => {
   const made = plan(aSite(), aListener('web', { settings: { observer: 'smtp' } }));
   assert.equal(problem(made), 'warning Listener/web setting spec.settings.observer');
   assert.equal(made.config.listeners.length, 1);
 });
 
-test('a certificate that has expired is told but used: the clock may be wrong, and whoever connects decides', () => {
+test('an expired certificate is reported but used: the clock may be wrong, and clients decide', () => {
   const expired = aMaterial({ check: () => [{ code: 'tls-expired', message: 'it ended', passing: true }] });
   const { config, problems } = planSite(resources(aSite(), aListener('web', { tlsCredentials: 'whole' })), expired);
   assert.deepEqual(
@@ -492,7 +492,7 @@ test('without a Site nothing runs, and everything says so', () => {
   );
 });
 
-test('where a Site was written that cannot be used, everything says that, and not that there is none', () => {
+test('an invalid Site is reported by everything as invalid, not as missing', () => {
   const { problems } = planSite(
     resources(aListener('web')),
     aMaterial(),

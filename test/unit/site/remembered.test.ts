@@ -15,7 +15,7 @@ const conditions = [{ type: 'Ready', observedGeneration: 2 }];
 const remembered = (status: unknown, spec: unknown = link.spec, generation = 2): number =>
   rememberedOf(link, { metadata: { generation }, spec, status })?.endpoints.length ?? 0;
 
-test('a status that was written for the Link as it is tells where its site is reached', () => {
+test('a status written for the current Link yields where its site is reachable', () => {
   const status = { remoteSiteId: SITE, endpoints: [told], conditions };
   assert.deepEqual(rememberedOf(link, { metadata: { generation: 2 }, spec: link.spec, status }), { site: SITE, endpoints: [learned] });
   assert.equal(remembered(status, link.spec, 3), 0, 'written before the spec changed');

@@ -21,7 +21,7 @@ test('no resource names a Secret with the key of an authority, nor what is no na
   assert.deepEqual([...secretNames(all)], own);
 });
 
-test("a link's Secret is renewed in its place unless somebody else keeps it current", () => {
+test("a link's Secret is renewed in place unless another client keeps it current", () => {
   const owned = (apiVersion: string, kind: string) => ({ ownerReferences: [{ apiVersion, kind }] });
   const [site, certificate, another] = [
     owned('skupper.io/v2alpha1', 'Site'),

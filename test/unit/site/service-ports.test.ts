@@ -75,9 +75,9 @@ describe('ports of routers', () => {
     ['of a RouterAccess', 7000],
     ['below 1024', 80],
     ['that is a name', 'http'],
-    ['that is none', 65_536],
+    ['that is out of range', 65_536],
   ] as const) {
-    test(`are given anew where a Service leads to one ${why}`, () => {
+    test(`are assigned again if a Service leads to one ${why}`, () => {
       const planned = plan(
         [aListener('a', at('a', 1)), aListener('b', at('b', 1)), aRouterAccess('ra', { roles: [{ name: 'edge', port: 7000 }] })],
         [ours('a', ['a', 1, 1024]), ours('b', ['b', 1, target])],
@@ -86,7 +86,7 @@ describe('ports of routers', () => {
     });
   }
 
-  test('are told to be used up where none is left, to those that have none', () => {
+  test('are reported as used up to listeners without one', () => {
     const many = Array.from({ length: 64_600 }, (_, index) => aListener(`l${String(index).padStart(5, '0')}`, at('one', index + 1)));
     const { ports: given, problems } = plan(many);
     assert.equal(new Set(given.map(({ routerPort }) => routerPort)).size, given.length);
@@ -98,7 +98,7 @@ describe('ports of routers', () => {
 
 describe('a host that cannot be', () => {
   for (const host of ['10.0.0.1', '::1', 'back.end', 'Backend', '2nd', 'a_b', '-a', 'a-', 'a'.repeat(64)]) {
-    test(`a Service, ${host.slice(0, 12)}, is told`, () => {
+    test(`a Service, ${host.slice(0, 12)}, is reported`, () => {
       const planned = plan([aListener('web', at(host, 80)), aListener('well', at('well', 80))]);
       assert.deepEqual(ports(planned), ['well/well 80>1024']);
       assert.match(told(planned)[0] ?? '', /^error Listener\/web spec\.host: .* cannot be the name of a Service: use /);
@@ -106,14 +106,14 @@ describe('a host that cannot be', () => {
   }
 
   for (const [what, host, others] of [
-    ["somebody else's Service", 'web', []],
+    ['the Service of another owner', 'web', []],
     ['the router', 'skupper-router', []],
     ['the second router', 'skupper-router-2', []],
     ["the router's own clients", 'skupper-router-local', []],
     ['a RouterAccess', 'ra', [aRouterAccess('ra')]],
     ['a RouterAccess at the second router', 'ra-2', [aRouterAccess('ra')]],
   ] as const) {
-    test(`taken, since it is ${what}, is told`, () => {
+    test(`taken, since it is ${what}, is reported`, () => {
       const planned = plan([aListener('l', at(host, 80)), aMultiKeyListener('m', at(host, 81)), ...others], [foreign('web')]);
       assert.deepEqual(ports(planned), []);
       for (const [index, of] of ['Listener/l', 'MultiKeyListener/m'].entries()) {
@@ -158,7 +158,7 @@ describe('of two that want one port of a host', () => {
 });
 
 describe('a Service', () => {
-  test("with the label is taken for the listener, and stays somebody else's where it was", () => {
+  test('with the label is used for the listener, and keeps its owner', () => {
     const [service] = plan([aListener('web', at('h', 80))], [{ ...ours('h', ['before', 80, 1027]), controlled: false }]).services;
     assert.deepEqual([service?.label, service?.controlled, service?.ports.length], ['web', false, 1]);
   });
@@ -199,7 +199,7 @@ describe('pods by name', () => {
     assert.deepEqual(ports(planned), ['one/one 80>1024', 'two/two 81>1025', 'p/one 80>1026', 'p/two 81>1027']);
   });
 
-  test('whose names are no names of Services, or taken, are told and left out', () => {
+  test('whose names are taken or not names of Services are reported and left out', () => {
     const planned = plan([exposed('web')], [foreign('taken')], ['key.a.b', 'key.1st', 'key.taken', 'key.web', 'key.fine']);
     assert.deepEqual(ports(planned), ['web/web 80>1024', 'fine/web 80>1025']);
     assert.equal(planned.problems.length, 4);

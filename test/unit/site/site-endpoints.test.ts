@@ -53,10 +53,10 @@ for (const [name, access, reach, endpoints] of [
   ],
   ['behind something that has no address yet', anAccess(), pending, []],
 ] as const) {
-  test(`other sites are told where an access ${name} is reached`, () => assert.deepEqual(told(access, reach), endpoints));
+  test(`other sites receive the endpoints of an access ${name}`, () => assert.deepEqual(told(access, reach), endpoints));
 }
 
-test('other sites are told of nothing that does not listen', () => {
+test('other sites receive no endpoint that does not listen', () => {
   const states = { ...listening, 'RouterAccess/a/inter-router': { listening: false } };
   assert.deepEqual(told(anAccess(), direct, states), ['a edge 192.0.2.7 45671', 'a edge box 45671']);
   assert.deepEqual(told(anAccess(), forwarded, states), ['a edge lb.example 30045']);

@@ -41,7 +41,7 @@ describe('a RouterAccess', () => {
     ['the site', {}, {}, 'skupper-site-ca'],
     ['the Site’s field', {}, { defaultIssuer: 'mine' }, 'mine'],
     ['its own field', { issuer: 'own' }, { defaultIssuer: 'mine' }, 'own'],
-    ['nobody, where the bundle is there already', { generateTlsCredentials: false }, {}, undefined],
+    ['no issuer, if the bundle exists already', { generateTlsCredentials: false }, {}, undefined],
   ] as const) {
     test(`has its certificate issued by ${of}`, () => {
       const view = seen([aSite(site), aRouterAccess(access), secret('skupper-site-server')]);
@@ -58,7 +58,7 @@ describe('a RouterAccess', () => {
     );
   });
 
-  test('asks for one for each group of routers, and tells the group of each endpoint', () => {
+  test('creates one for each group of routers, and passes the group of each endpoint', () => {
     const site = aSite({ ha: true });
     const access = aRouterAccess({ accessType: 'local' });
     const view = seen([site, access, askedFor('skupper-router'), askedFor('skupper-router-2')]);
@@ -83,7 +83,7 @@ describe('a RouterAccess', () => {
     );
   });
 
-  test('lets go of what it no longer asks for, and of nothing that is somebody’s own', () => {
+  test('deletes obsolete SecuredAccesses of its own, and none of another owner', () => {
     const objects = [aSite(), aRouterAccess(), askedFor('skupper-router'), askedFor('skupper-router-2'), anAccess('local', {}, 'own')];
     assert.deepEqual(unwanted(seen(objects)), ['SecuredAccess skupper-router-2']);
     assert.deepEqual(unwanted(seen([aRouterAccess(), askedFor('skupper-router')])), ['SecuredAccess skupper-router']);
@@ -133,10 +133,10 @@ describe('a RouterAccess', () => {
     ],
     [[aRouterAccess(), anAccess('local', {}, 'skupper-router')], 'object-foreign SecuredAccess "skupper-router" already exists', []],
   ] as readonly (readonly [readonly KubeObject[], string, readonly string[]])[]) {
-    test(`tells ${problem}`, () => {
+    test(`reports ${problem}`, () => {
       const view = seen([aSite(), ...objects]);
       const [found, ...others] = problems(view);
-      assert.ok(found?.includes(problem), found ?? 'nothing is told');
+      assert.ok(found?.includes(problem), found ?? 'nothing is reported');
       assert.deepEqual(others, []);
       assert.deepEqual(
         wanted(view).filter((each) => each.startsWith('SecuredAccess')),
@@ -145,7 +145,7 @@ describe('a RouterAccess', () => {
     });
   }
 
-  test('tells what is wrong with its SecuredAccesses, and so does the Site that has it for linkAccess', () => {
+  test('reports errors of its SecuredAccesses, and so does the Site that uses it for linkAccess', () => {
     const site = aSite({ ha: true });
     const access = aRouterAccess({ accessType: 'pigeon' });
     const ownerReferences = [{ apiVersion: site.apiVersion, kind: 'Site', name: 'west', uid: 'site' }];

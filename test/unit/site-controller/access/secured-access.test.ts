@@ -302,17 +302,17 @@ describe('a SecuredAccess', () => {
       `host "${long}-inter-router.west.apps.example" cannot be a host name;`,
     ],
   ] as const) {
-    test(`tells ${problem}`, () => {
+    test(`reports ${problem}`, () => {
       const view = seen([access], given);
       const [found, ...others] = problems(view);
-      assert.ok(found?.includes(problem), found ?? 'nothing is told');
+      assert.ok(found?.includes(problem), found ?? 'nothing is reported');
       assert.deepEqual([others, told(view)], [[], []]);
       // Those inside the cluster still reach it.
       assert.ok(wanted(view).includes(`Service ${access.metadata.name}`));
     });
   }
 
-  test('tells what a Listener is refused for, and by which class its pods cannot be chosen', () => {
+  test('reports why a Listener is refused, and which class cannot select pods', () => {
     const conditions = [{ type: 'Accepted', status: 'False', message: 'ListenerClass outside\u001b[2J does not exist.' }];
     const [refused] = problems(seen([anAccess('listenerclass:outside')], { there: [listener({ conditions })] }));
     assert.match(refused ?? '', /not accepted: "ListenerClass outside\\u001b\[2J does not exist\."/);
@@ -329,7 +329,7 @@ describe('a SecuredAccess', () => {
     assert.match(confined ?? '', /objectOverridesPolicy: WithinClass/);
   });
 
-  test('takes nobody else’s object of the name that it needs', () => {
+  test("does not take over another owner's object of the name that it needs", () => {
     for (const foreign of [
       { apiVersion: 'v1', kind: 'Service', metadata: { name: 'a' } },
       {
@@ -399,7 +399,7 @@ describe('a SecuredAccess', () => {
     assert.deepEqual((back.spec as { readonly hosts: readonly string[] }).hosts, hosts);
   });
 
-  test('leaves a Certificate of somebody else alone', () => {
+  test("leaves another owner's Certificate alone", () => {
     const own = { apiVersion: 'skupper.io/v2alpha1', kind: 'Certificate', metadata: { name: 'a' }, spec: {} };
     const view = seen([anAccess('local', { issuer: 'ca' }), own]);
     assert.ok(!wanted(view).includes('Certificate a'));

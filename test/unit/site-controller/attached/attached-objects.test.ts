@@ -80,7 +80,7 @@ const problemsOf = (view: NamespaceView): readonly string[] =>
   attachedObjects(view).problems.map(({ resource, severity, code, message }) => `${severity} ${resource} ${code} ${message}`);
 
 describe('the pods of an AttachedConnector', () => {
-  test('are told to the routers of the site whose binding asks for them, in a slice of that Site', () => {
+  test('are passed to the routers of the site whose binding names them, in a slice of that Site', () => {
     const [slice, ...more] = slicesOf(
       hub({ connectors: [connector({ tlsCredentials: 'tls', useClientCert: true })], here: [site, binding(), secret('tls')] }),
     );
@@ -164,7 +164,7 @@ describe('the pods of an AttachedConnector', () => {
     assert.deepEqual([...statuses.keys()], ['Site/hub']);
   });
 
-  test('are told to nobody where one side does not consent', () => {
+  test('are passed to no router without the consent of both sides', () => {
     const before = slicesOf(hub());
     const lone: readonly [string, Given, string][] = [
       ['no AttachedConnector', { connectors: [] }, 'No matching AttachedConnector'],
@@ -222,7 +222,7 @@ describe('an AttachedConnector', () => {
       /^AttachedConnectorBinding hub\/iperf3 does not allow AttachedConnector in stranger \(only workload\)/,
     ],
     ['no pods', workload(connector(), [binding()], []), /^No matches for selector/],
-    ['a selector that is none', workload(connector({ selector: 'a b c' }), [binding()]), /"a b c"/],
+    ['an invalid selector', workload(connector({ selector: 'a b c' }), [binding()]), /"a b c"/],
   ];
   for (const [what, view, message] of wrong) {
     test(`with ${what} says so`, () => {

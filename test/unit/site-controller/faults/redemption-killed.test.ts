@@ -38,7 +38,7 @@ describe('A token of one cluster that is redeemed in another', () => {
     });
   }
 
-  test('is told of by the next controller as by the one before, which writes nothing', async () => {
+  test('is reported by the next controller as by the one before, without any write', async () => {
     const { west } = await granted();
     const before = west.writes.length;
     await rest(west);
@@ -57,7 +57,7 @@ interface Killed {
   readonly lastWrite: 'lands late' | 'is lost';
 }
 
-/** Two sites at rest, one of which has a grant that can be used once. */
+/** Two idle sites, one with a grant that can be used once. */
 async function granted(): Promise<Clusters> {
   const [west, east] = [new SitesApi(), new SitesApi()];
   west.put(secrets, { ...meta('v1', 'Secret', 'skupper', GRANT_SERVER), data: dataOf(shown) });

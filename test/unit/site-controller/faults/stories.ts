@@ -54,8 +54,8 @@ export const stories: Readonly<Record<string, readonly Deed[]>> = {
   'a Certificate that comes and goes': [site, link, remove('Certificate', 'link-west')],
   'a RouterAccess that changes': [all(site, access(7000)), access(7001), remove('RouterAccess', 'more')],
   'a Site that gets a second router, and loses it': [site, put('Site', 'west', { linkAccess: 'default', ha: true }), site],
-  'a Site that lets nobody in any more': [site, put('Site', 'west', {})],
-  'a Site deleted and made anew': [all(site, listener('db', 'data', 5432)), all(remove('Site', 'west'), site)],
+  'a Site whose link access ends': [site, put('Site', 'west', {})],
+  'a Site deleted and created again': [all(site, listener('db', 'data', 5432)), all(remove('Site', 'west'), site)],
   'a second Site that takes over': [
     all(site, listener('db', 'data', 5432)),
     put('Site', 'other', { linkAccess: 'default' }),

@@ -10,7 +10,7 @@ const west = aSite('west', 'w1');
 
 describe('the Site that a namespace is', () => {
   for (const [what, sites, made, expected] of [
-    ['none, where there is none', [], [], undefined],
+    ['none without a Site', [], [], undefined],
     ['the first by name, where nothing runs', [east, west], [undefined, undefined], east],
     ['the one that owns what runs', [east, west], [ownedBy('w1'), ownedBy('w1')], west],
     ['the one that owns what is left of it', [east, west], [undefined, ownedBy('w1')], west],

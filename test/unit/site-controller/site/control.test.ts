@@ -9,12 +9,12 @@ const one = { ...everywhere, namespace: 'west', watchNamespace: 'west' };
 
 describe('whether a namespace is of a controller', () => {
   for (const [what, namespace, controller, settings, expected] of [
-    ['that sees all, where nobody is named', 'west', undefined, everywhere, true],
+    ['that sees all, where none is named', 'west', undefined, everywhere, true],
     ['that sees all, and is named', 'west', 'skupper/skupper-controller', everywhere, true],
     ['that sees all, where another is named', 'west', 'skupper/other', everywhere, false],
     ['that sees all, where one of another namespace is named', 'west', 'other/skupper-controller', everywhere, false],
     ['that sees all, where one of the namespace itself is named', 'west', 'skupper-controller', everywhere, false],
-    ['that sees all, where nobody is named by an empty text', 'west', '', everywhere, true],
+    ['that sees all, where the name is empty', 'west', '', everywhere, true],
     ['that waits to be named, and is not', 'west', undefined, explicit, false],
     ['that waits to be named, and is', 'west', 'skupper/skupper-controller', explicit, true],
     ['that waits to be named, and is in the namespace', 'skupper', undefined, explicit, true],

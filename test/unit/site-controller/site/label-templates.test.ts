@@ -127,7 +127,7 @@ describe('labels and annotations of a template', () => {
     }
   });
 
-  test('are told to have no effect where their selector is none', () => {
+  test('are reported to have no effect if their selector is invalid', () => {
     const { objects, problems } = withTemplates(viewOf([site, template({ labelSelector: 'a in b' })]), {
       ...emptyDesiredState,
       objects: [wish(services, 'web')],
@@ -157,8 +157,8 @@ describe('the Secrets of a site', () => {
       [secret(controlled), template({})],
       [{ ...bare, metadata: { ...bare.metadata, ...both } }],
     ],
-    ['are left alone where there is none', [secret(controlled)], []],
-    ['lose what they had, once there is none', [secret({ ...controlled, 'earshot/applied': 'x' })], [bare]],
+    ['are left alone without a template', [secret(controlled)], []],
+    ['lose what they had, once the template is deleted', [secret({ ...controlled, 'earshot/applied': 'x' })], [bare]],
     ["are not a person's", [secret({}), template({})], []],
   ] as const) {
     test(what, () => assert.deepEqual(wantedOf(...objects), expected));
@@ -170,7 +170,7 @@ describe('a change that concerns all sites', () => {
   const plain = { ...object, metadata: { ...object.metadata, labels: {} } };
   for (const [what, of, change, expected] of [
     ['a template of the controller', configMaps, { type: 'added', object }, true],
-    ['one that is none any more', configMaps, { type: 'modified', object: plain, previous: object }, true],
+    ['one that stops being a template', configMaps, { type: 'modified', object: plain, previous: object }, true],
     ['another ConfigMap', configMaps, { type: 'added', object: plain }, false],
     ["a namespace's own template", configMaps, { type: 'added', object: template({}) }, false],
     ['something else of that label', services, { type: 'added', object }, false],

@@ -12,7 +12,7 @@ const west = {
   services: [{ routingKey: 'db', connectors: ['10.0.0.1'], listeners: ['db'] }],
 };
 
-describe('the network as a router pod tells it', () => {
+describe('the network as a router pod reports it', () => {
   test('is taken as it is', () => {
     assert.deepEqual(readNetwork(JSON.stringify([west])), { network: [west], sitesInNetwork: 1 });
   });
@@ -66,7 +66,7 @@ describe('The links that came in, as a router pod has written them', () => {
     ],
     ['on one line and short', JSON.stringify([{ message: `a\n${'x'.repeat(10_000)}` }]), undefined],
     ['a few of many', JSON.stringify(Array.from({ length: 5_000 }, () => link)), Array.from({ length: 128 }, () => link)],
-    ['none where nothing is told', undefined, []],
+    ['none without a record', undefined, []],
     ['none where it cannot be read', '{', []],
   ] as const) {
     test(`are read: ${what}`, () => {

@@ -108,7 +108,7 @@ describe('whose a router pod is', () => {
   }
 });
 
-test('a Site that runs tells of routers that are not linked to each other, on one line that is cut', () => {
+test('a running Site reports routers that are not linked to each other, on one line that is cut', () => {
   const runs = pod(ready, { name: 'r', namespace: 'west', labels: { 'skupper.io/type': 'site' } });
   const noteOf = (apart: string, ...pods: readonly Pod[]): string | undefined => {
     const told = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'skupper-network-status' }, data: { 'routers-apart': apart } };

@@ -63,7 +63,7 @@ describe('the Secrets that a router may read', () => {
     ['keys that wait for their certificate', 'skupper-pending-keys', []],
     ['what a Certificate signs with', 'root', [resource('Certificate', { ca: '', subject: 'r', signing: true }, 'root')]],
     [
-      'with what somebody asks routers about themselves',
+      'the certificate of a client of the router API',
       'monitor',
       [resource('Certificate', { ca: 'skupper-local-ca', subject: 'm', client: true, settings: { purpose: 'api' } }, 'monitor')],
     ],
@@ -91,7 +91,7 @@ describe('the Secrets that a router may read', () => {
     assert.deepEqual(secretsOf(objects).read, [...own, 'skupper-grant-server']);
   });
 
-  test('are so many at most that a Role has room for them, and somebody is told', () => {
+  test('are limited to what fits into a Role, and the excess is reported', () => {
     const objects = Array.from({ length: 5000 }, (_, index) => resource('Listener', { tlsCredentials: `t${index}` }, `l${index}`));
     const view = { ...viewOf([site, ...objects]), find: () => undefined };
     const { read, problems } = routerSecrets(view, site);
@@ -116,11 +116,7 @@ describe('the Secrets that a router may write', () => {
       [secret('link', { ownerReferences: [{ apiVersion, kind: 'Certificate', name: 'link', uid: 'c' }] })],
       [],
     ],
-    [
-      'none that somebody else owns',
-      [secret('link', { ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'c' }] })],
-      [],
-    ],
+    ['none of another owner', [secret('link', { ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'c' }] })], []],
     ['none that something else shows, too', [secret('link'), resource('Listener', { tlsCredentials: 'link' })], []],
   ] as const) {
     test(what, () => assert.deepEqual(secretsOf([link, ...there]).renew, renew));
@@ -142,14 +138,14 @@ describe('the rights of a router', () => {
     }
   });
 
-  test('have no rule for all Secrets where there is none to name', () => {
+  test('have no rule for all Secrets if none is named', () => {
     assert.deepEqual(
       routerRights([], []).filter(({ resources }) => resources.includes('secrets')),
       [],
     );
   });
 
-  test('change nothing that somebody wished for', () => {
+  test('change no resource that a user writes', () => {
     const writes = all.filter(({ verbs }) => verbs.some((verb) => !['get', 'list', 'watch'].includes(verb)));
     assert.deepEqual(
       writes.map(({ resources, verbs, resourceNames = [] }) => `${verbs.join()} ${resources.join()} ${resourceNames.join()}`.trim()),

@@ -79,7 +79,7 @@ describe('what a site needs', () => {
     ['with link access', { linkAccess: 'default' }, ['RouterAccess/skupper-router'], []],
     ['with link access by a class', { linkAccess: 'listenerclass:public' }, ['RouterAccess/skupper-router'], []],
     ['with no link access', { linkAccess: 'none' }, [], []],
-    ['with link access that nobody knows', { linkAccess: 'carrier-pigeon' }, [], []],
+    ['with an unknown link access', { linkAccess: 'carrier-pigeon' }, [], []],
     [
       'with an account of its own',
       { serviceAccount: 'mine' },
@@ -107,7 +107,7 @@ describe('what a site needs', () => {
     ],
     [{ linkAccess: 'nodeport' }, /^Unsupported value for LinkAccess: nodeport;/],
   ] as const) {
-    test(`is told to be wrong: ${JSON.stringify(spec)}`, () => {
+    test(`is reported as invalid: ${JSON.stringify(spec)}`, () => {
       const [problem, ...others] = wishesFor(spec).problems;
       assert.equal(problem?.severity, 'error');
       assert.match(problem.message, message);
@@ -135,9 +135,9 @@ describe('what a site no longer needs', () => {
     ['its account', { serviceAccount: 'mine' }, [ours('Role', 'skupper-router')], ['Role/skupper-router']],
     ['its link access', {}, [access], ['RouterAccess/skupper-router']],
     ['its link access, once it is at the edge', { edge: true, linkAccess: 'default' }, [access], ['RouterAccess/skupper-router']],
-    ['not its link access, while nobody knows what is wanted', { linkAccess: 'carrier-pigeon' }, [access], []],
+    ['not its link access, while its value is unknown', { linkAccess: 'carrier-pigeon' }, [access], []],
     [
-      "not somebody else's",
+      'not that of another owner',
       { serviceAccount: 'mine' },
       [ours('Role', 'skupper-router', {}), ours('Deployment', 'skupper-router-2', {})],
       [],
@@ -174,7 +174,7 @@ describe("a router's Deployment", () => {
     });
   });
 
-  test('tells the router which Site it is of, whatever that is called', () => {
+  test('passes the router its Site, for any name', () => {
     const name = `${'a'.repeat(250)}.b`;
     const template = templateOf(siteObjects(viewOf([aSite({}, name)])));
     const values = Object.fromEntries(template.spec.containers[0].env.map((each) => [each.name, each.value]));
@@ -188,7 +188,7 @@ describe("a router's Deployment", () => {
     assert.ok(!JSON.stringify(template.metadata).includes(name), 'a label has no room for it');
   });
 
-  test('keeps two routers of a site apart, by node and by zone, unless it is told not to', () => {
+  test('separates two routers of a site by node and by zone, by default', () => {
     const text = JSON.stringify(templateOf(wishesFor({ ha: true })).spec.affinity);
     for (const key of ['kubernetes.io/hostname', 'topology.kubernetes.io/zone']) assert.ok(text.includes(key));
     assert.equal(templateOf(wishesFor({ ha: true, settings: { 'disable-anti-affinity': 'true' } })).spec.affinity, undefined);
@@ -221,7 +221,7 @@ describe("a router's Deployment", () => {
     assert.deepEqual(templateOf(wishesFor({}, [], { settings: { imagePullSecrets: ['a'] } })).spec.imagePullSecrets, [{ name: 'a' }]);
   });
 
-  test('starts its router anew for the settings that only a start takes in, and for no other', () => {
+  test('restarts its router for settings that need a restart, and for no other', () => {
     const digest = (spec: Site['spec']): unknown => templateOf(wishesFor(spec)).metadata.annotations['skupper.io/config-digest'];
     const same = digest({});
     assert.equal(digest({ settings: { size: 'large', other: '1' } }), same);
@@ -243,13 +243,13 @@ describe("a router's Deployment", () => {
 describe('the ConfigMap of a router', () => {
   const dataOf = (wishes: DesiredState): ConfigMap['data'] => wished<ConfigMap>(wishes, 'ConfigMap', 'skupper-router').data;
 
-  test('tells of the Site and of who is revoked', () => {
+  test('contains the Site and the revocations', () => {
     const data = dataOf(wishesFor({}));
     assert.deepEqual(JSON.parse(data?.['site.json'] ?? ''), { name: 'west', uid: 'u1' });
     assert.deepEqual(JSON.parse(data?.['revoked.json'] ?? ''), { sites: [], serials: [] });
   });
 
-  test('goes on telling who was revoked while nobody can say', () => {
+  test('keeps earlier revocations while the current ones are unknown', () => {
     const before = {
       kind: 'ConfigMap',
       metadata: { name: 'skupper-router', ownerReferences: [owner] },
@@ -292,7 +292,7 @@ describe('the RouterAccess for link access', () => {
     test(JSON.stringify(spec), () => assert.deepEqual(specOf(wishesFor(spec)), expected));
   }
 
-  test('keeps a port that it has, whoever wants it later', () => {
+  test('keeps its port, for any later request of it', () => {
     const role = { name: 'inter-router', port: 0 };
     const other = { apiVersion, kind: 'RouterAccess', metadata: { name: 'a' }, spec: { roles: [role], tlsCredentials: 'a' } };
     const own = wished<KubeObject>(wishesFor({ linkAccess: 'default' }), 'RouterAccess', 'skupper-router');
@@ -327,8 +327,8 @@ describe('the RouterAccess for link access', () => {
   });
 });
 
-describe("somebody else's object of a name that a site needs", () => {
-  test('is left alone, and told in the status of the Site; the rest is made', () => {
+describe("another owner's object of a name that a site needs", () => {
+  test('is left alone, and reported in the status of the Site; the rest is created', () => {
     const foreign = { kind: 'Service', metadata: { name: 'skupper-router-local' } };
     const { objects, problems } = wishesFor({}, [foreign]);
     assert.deepEqual(
@@ -382,7 +382,7 @@ describe('the size of a router', () => {
     size('empty', {}),
   ];
   for (const [what, name, sizes, expected] of [
-    ['is small where nobody says anything', undefined, elsewhere, usual],
+    ['is small by default', undefined, elsewhere, usual],
     [
       'is the named one, in the form that the API server keeps',
       'small',
@@ -392,9 +392,9 @@ describe('the size of a router', () => {
     ['leaves out what is no amount', 'odd', elsewhere, { requests: { memory: '512Mi' }, limits: { memory: '1G' } }],
     ['has no request above its limit', 'crossed', elsewhere, { limits: { cpu: '1' } }],
     ['is nothing where that is what it says', 'empty', elsewhere, {}],
-    ['is small where there is none of the name', 'huge', elsewhere, usual],
+    ['is small if the named one does not exist', 'huge', elsewhere, usual],
     [
-      'is the default where there is none of the name',
+      'is the default one if the named one does not exist',
       'huge',
       [
         ...elsewhere,

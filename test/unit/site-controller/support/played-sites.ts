@@ -1,4 +1,4 @@
-/** Controllers of sites on an API server in memory, one after the other or beside each other, each of which can be killed at any write. */
+/** Controllers of sites on an API server in memory, in sequence or in parallel. Each can be killed at any write. */
 import { isDeepStrictEqual } from 'node:util';
 import { annotation, label, SITE_KEY_FILE } from '../../../../src/api/skupper/cluster-names.ts';
 import { skupperResources } from '../../../../src/api/skupper/index.ts';
@@ -23,7 +23,7 @@ const settings: ControllerSettings = {
   grants: { ...common.grants, enabled: false },
 };
 
-/** With a garbage collector that comes when it is told to. */
+/** With a garbage collector that runs on request. */
 export class SitesApi extends PlayedApi {
   override put<T extends KubeObject>(of: Resource<T>, object: T): T {
     const known = this.read(of, keyOf(object));
@@ -31,7 +31,7 @@ export class SitesApi extends PlayedApi {
     return known !== undefined && isDeepStrictEqual(plain(known), plain(object)) ? known : super.put(of, object);
   }
 
-  /** Takes away what has owners of which none is there any more; with what hangs on that. */
+  /** Deletes objects whose owners are all gone, with their dependents. */
   collect(): void {
     for (let isDone = false; !isDone;) {
       const alive = new Set([...this.objects.values()].map(({ metadata }) => metadata.uid));
@@ -97,12 +97,12 @@ class MortalClient implements KubeClient {
     await send?.().catch(() => undefined);
   }
 
-  /** From now on its watches of a kind tell nothing but whole lists. */
+  /** From now on its watches of a kind report only complete lists. */
   hold({ plural }: Resource): void {
     this.#late.set(plural, []);
   }
 
-  /** They tell all that they have missed, and go on. */
+  /** They report all missed events, and continue. */
   release({ plural }: Resource): void {
     const events = this.#late.get(plural) ?? [];
     this.#late.delete(plural);
@@ -229,7 +229,7 @@ export class PlayedController implements AsyncDisposable {
   }
 }
 
-/** All that is there, as it looks to somebody who cannot tell one uid, serial number or moment from another. */
+/** All stored objects, without differences of uids, serial numbers and times. */
 export function lookOf(api: PlayedApi): ReadonlyMap<string, unknown> {
   const names = new Map([...api.objects].map(([id, { metadata }]) => [metadata.uid ?? '', id] as const));
   const entries = [...api.objects].map(([id, object]) => {
@@ -245,7 +245,7 @@ export function lookOf(api: PlayedApi): ReadonlyMap<string, unknown> {
   return new Map(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** What others have been told, and must find as it was: objects, ports behind Services, certificates. */
+/** State that others already use, and must find unchanged: objects, ports behind Services, certificates. */
 export function handedOut(api: PlayedApi): ReadonlyMap<string, unknown> {
   return new Map(
     [...api.objects].flatMap(([id, object]) => {

@@ -46,7 +46,7 @@ test("a Certificate of the controller's own has the hosts of all its owners, eac
   });
 });
 
-test("a person's Certificate of the name is left alone, and told; one of an earlier controller is taken over", () => {
+test("a person's Certificate of the name is left alone and reported; one of an earlier controller is adopted", () => {
   const { objects, problems } = desiredCertificate(viewOf([one, certificate('skupper-site-server')]), wanted);
   assert.deepEqual(objects, []);
   assert.match(problems[0]?.message ?? '', /^certificate "skupper-site-server" exists but is not controlled by skupper/);

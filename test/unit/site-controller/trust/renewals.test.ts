@@ -99,10 +99,10 @@ describe('what routers ask the controller to renew', () => {
     assert.ok(JSON.stringify(left).length < 950_000);
     const calls = api.calls.length;
     await desk.step();
-    assert.equal(api.calls.length, calls, 'nothing is written while nobody asks');
+    assert.equal(api.calls.length, calls, 'nothing is written without a request');
   });
 
-  it("is renewed where it is on record as the other site's: the same names, the new key, on record before it is told", async () => {
+  it("is renewed if on record as the other site's: the same names, the new key, recorded before it is reported", async () => {
     await using desk = await asking();
     const before = desk.issue({ subject: 'east', siteId: east, hosts: ['east.example'], purpose: 'link', ...both });
     await desk.ledger.record({ siteName: 'east', siteId: east, serial: before.serialNumber, notAfter: desk.world.clock() + 30 * DAY });
@@ -138,7 +138,7 @@ describe('what routers ask the controller to renew', () => {
     assert.ok(entries.some(({ serial, siteId }) => serial === new X509Certificate(cert).serialNumber && siteId === east));
   });
 
-  it("is refused for what is no link's, nobody's, another's or revoked, though a router asks for it", async () => {
+  it("is refused for a certificate that is not a link's, of no known site, of another site or revoked, even on a router's request", async () => {
     await using desk = await asking();
     const link = { subject: 'east', purpose: 'link', ...both } as const;
     const unknown = desk.issue(link);
@@ -151,7 +151,7 @@ describe('what routers ask the controller to renew', () => {
       ['of its own server', desk.world.leaf('skupper-site-server'), /Certificate\/skupper-site-server/],
       ['of its own routers', desk.world.leaf('skupper-local-server'), /not signed by a certificate authority of this site/],
       ['of the authority', desk.world.leaf(SITE_CA), /not the certificate of a link|not known as/],
-      ['that names no site and that nobody has recorded', unknown, /not on record/],
+      ['that names no site and is not recorded', unknown, /not on record/],
       ["that is another site's", known, /belongs to site 33333333/],
       ['that is revoked', out, /revoked/],
       ['of an application', desk.issue({ subject: 'east', purpose: 'application', ...both }), /not on record/],
@@ -177,7 +177,7 @@ describe('what routers ask the controller to renew', () => {
     assert.match((await desk.ask(desk.issue({ subject: 'east', ...both }), east)).refused ?? '', /not on record/);
   });
 
-  it('comes one after the other, and the asker is told when', async () => {
+  it('is limited in rate, and a requester receives the time to wait', async () => {
     await using desk = await asking();
     const { refused, retryAfter = 0 } = await desk
       .ask(desk.world.leaf('link-west'), east, '10.77.0.11,10.77.0.11')
@@ -186,7 +186,7 @@ describe('what routers ask the controller to renew', () => {
     assert.ok(retryAfter > 0);
   });
 
-  it('is told that it is malformed', async () => {
+  it('is reported as malformed', async () => {
     await using desk = await asking();
     const whole = { certificate: 'AAAA', siteId: east, request: 'x' };
     for (const text of ['', '[]', '{', '{}', JSON.stringify({ ...whole, siteId: '../x' }), JSON.stringify(whole), 'x'.repeat(40_000)]) {

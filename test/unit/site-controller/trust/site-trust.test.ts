@@ -84,7 +84,7 @@ describe('the trust of a site in a cluster', () => {
     assert.equal(facts.defaultIssuer, SITE_CA);
   });
 
-  it('is looked at again when a grant expires, which nothing else would tell', async () => {
+  it('is reconciled again when a grant expires, which no event reports', async () => {
     await using world = await trustWorld({ grants: true });
     const grant = (name: string, expirationWindow: string): AccessGrant => ({
       apiVersion: API_VERSION,
@@ -100,7 +100,7 @@ describe('the trust of a site in a cluster', () => {
     assert.deepEqual([second.facts.grants.get('short')?.expired, second.again], [true, 7_110_000]);
   });
 
-  it('tells what a Certificate asks for in vain, and makes all others', async () => {
+  it('reports what a Certificate requests in vain, and issues all others', async () => {
     await using world = await trustWorld();
     const wrong = {
       lost: certificate('lost', { ca: 'nobody' }),
@@ -163,7 +163,7 @@ describe('the trust of a site in a cluster', () => {
     assert.ok(world.leaf('skupper-site-server').verify(world.leaf(SITE_CA).publicKey));
   });
 
-  it('makes one anew for other hosts, another subject, and in the last third of its life', async () => {
+  it('issues one again for other hosts, another subject, and in the last third of its life', async () => {
     await using world = await trustWorld();
     await world.step(all);
     const serials = async (...changed: typeof all): Promise<string> => {
@@ -184,7 +184,7 @@ describe('the trust of a site in a cluster', () => {
     assert.notEqual(await serials(renamed), second);
   });
 
-  it('makes all of an authority anew when that is another one, in the same step, once somebody says so', async () => {
+  it('reissues all certificates of an authority when it is replaced, in the same step, once that is requested', async () => {
     await using world = await trustWorld();
     await world.step(all);
     const signed = [LOCAL_SERVER, 'link-west', 'skupper-site-server'] as const;
@@ -295,7 +295,7 @@ describe('the trust of a site in a cluster', () => {
     assert.notEqual(world.leaf('link-west').serialNumber, link);
   });
 
-  it('takes back what let somebody ask routers when it is to be for something else', async () => {
+  it('takes back a certificate for the router API when its purpose changes', async () => {
     await using world = await trustWorld();
     const before = certificate('client', { client: true, ca: LOCAL_CA, settings: { purpose: 'api' } });
     await world.step([site(), siteCa, localCa, before]);
@@ -321,7 +321,7 @@ describe('the trust of a site in a cluster', () => {
     assert.deepEqual([revoked, failed], [undefined, undefined]);
   });
 
-  it('issues once what cannot be written yet, and anew only where another is wanted by then', async () => {
+  it('issues a certificate that cannot be written only once, and again only if another is desired by then', async () => {
     await using world = await trustWorld();
     const standing = [site(), siteCa, localCa, localServer];
     await world.step(standing);
@@ -395,7 +395,7 @@ describe('the trust of a site in a cluster', () => {
     assert.ok(after.some(({ message }) => message.includes(LEDGER)));
   });
 
-  it('serves what the controller asks for itself also where there is no Site, and says to others that there is none', async () => {
+  it("serves the controller's own Certificates without a Site, and reports to others that there is no Site", async () => {
     await using world = await trustWorld();
     const controlled = { annotations: { [annotation.controlled]: 'true' } };
     const own = certificate('skupper-grant-server-ca', { ca: '', signing: true }, controlled);

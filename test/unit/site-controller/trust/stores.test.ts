@@ -141,7 +141,7 @@ describe('the ledger in a Secret', () => {
     );
   });
 
-  it('tells of a damaged line once and keeps it; what is no list of the revoked lets nobody in', async () => {
+  it('reports a damaged line once and keeps it; an invalid list of revocations admits no site', async () => {
     using cluster = await playedCluster();
     const told: TrustError[] = [];
     const ledger = new SecretLedger(secretsIn(cluster), { onDamage: (damage) => told.push(damage) });
