@@ -5,6 +5,7 @@ import { acceptGoValues } from './commands/go-values.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addConnector } from './commands/connector.ts';
 import { addDebug } from './commands/debug.ts';
+import { addExplain } from './commands/explain.ts';
 import { addExposure } from './commands/exposure.ts';
 import { addLink } from './commands/link.ts';
 import { addListener } from './commands/listener.ts';
@@ -48,6 +49,7 @@ export function buildProgram(terminal: Terminal): Command {
   addLink(program, terminal);
   addToken(program, terminal);
   addOverview(program, terminal);
+  addExplain(program, terminal);
   addWait(program, terminal);
   addLogs(program, terminal);
   addApply(program, terminal);

@@ -80,9 +80,9 @@ async function openWords(command: Command, { current, before }: Typed, place: Pl
   return (await Promise.all(of.map((kind) => resourceNames(kind, place)))).flat();
 }
 
-/** Completes `delete KIND NAME…`, `wait KIND/NAME…` and `wait KIND NAME…`. */
+/** Completes `delete KIND NAME…`, `explain KIND NAME`, `wait KIND/NAME…` and `wait KIND NAME…`. */
 async function anyKind(command: string, { current, before: [first, ...more] }: Typed, place: PlaceWords): Promise<readonly string[]> {
-  if (command !== 'delete' && command !== 'wait') return [];
+  if (command !== 'delete' && command !== 'wait' && command !== 'explain') return [];
   const { kindWords, namesOfKind } = await import('./known-names.ts');
   const isPath = command === 'wait' && (first === undefined || first.includes('/'));
   if (isPath && current.includes('/')) {

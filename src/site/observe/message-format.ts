@@ -57,3 +57,12 @@ const BEGINNINGS: { readonly [code in Problem['code']]?: string } = {
   connecting: NOT_OPERATIONAL,
   'proxy-missing': 'Secret not found for proxy configuration',
 };
+
+/** The code of a message in `words`, by its beginning; undefined if several codes have it or none. */
+export function codeOfMessage(message: string): Problem['code'] | undefined {
+  return CODES_BY_BEGINNING.find(([beginning]) => message.startsWith(`${beginning}: `))?.[1];
+}
+
+const CODES_BY_BEGINNING: readonly (readonly [beginning: string, code: Problem['code']])[] = (
+  ['no-site', 'no-connector', 'no-listener', 'no-endpoints', 'proxy-missing'] as const
+).flatMap((code) => (BEGINNINGS[code] === undefined ? [] : [[BEGINNINGS[code], code] as const]));

@@ -1,0 +1,108 @@
+/** `earshot explain`. */
+import { explainableKinds, type ExplainableKind, type Explained, type ExplainPlace } from '../../explain/gather/explainable-kinds.ts';
+import type { Explanation } from '../../explain/step.ts';
+import { didYouMean } from '../../text/nearest.ts';
+import { printable, quoted } from '../../text/printable.ts';
+import { sentence } from '../../text/sentence.ts';
+import { CliError } from '../errors.ts';
+import { formatExplanation } from '../output/explanation-format.ts';
+import { structured, type OutputFormat } from '../output/output.ts';
+import type { Terminal } from '../output/terminal.ts';
+import type { PlaceWords } from '../place.ts';
+import { openPlace } from './explain-place.ts';
+
+export interface ExplainOptions {
+  readonly short?: boolean;
+  readonly failOn: 'fail' | 'warn';
+  /** Milliseconds. */
+  readonly wait?: number;
+  readonly output?: OutputFormat;
+  readonly probe?: boolean;
+}
+
+interface Named {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** Milliseconds between two attempts with `--wait`. */
+const RETRY_EVERY = 500;
+
+/**
+ * @throws CliError failed if a step fails, not-ready if one waits, not-found without such an object, not-running if nothing runs the
+ * site
+ */
+export async function explain(words: PlaceWords, terminal: Terminal, named: Named, options: ExplainOptions): Promise<void> {
+  await using open = await openPlace(words);
+  const place: ExplainPlace = { ...open.place, probe: options.probe === true };
+  const kinds = kindsNamed(named.kind, place);
+  const end = performance.now() + (options.wait ?? 0);
+  using _followed = open.resources.follow();
+  for (;;) {
+    const { explanation, title } = await explainNamed(kinds, place, named);
+    const isOver = !['fail', 'wait'].includes(explanation.verdict) || performance.now() >= end;
+    if (isOver) {
+      show(terminal, explanation, title, options);
+      return requireWorking(explanation, options);
+    }
+    await open.resources.wait(RETRY_EVERY);
+  }
+}
+
+/** @throws CliError usage */
+export function kindsNamed(word: string, { cluster }: Pick<ExplainPlace, 'cluster'>): readonly ExplainableKind[] {
+  const wanted = word.toLowerCase();
+  const here = explainableKinds.filter(({ needsCluster }) => needsCluster === undefined || cluster !== undefined);
+  const found = here.filter(({ words }) => words.includes(wanted));
+  if (found.length > 0) return found;
+  if (explainableKinds.some(({ words }) => words.includes(wanted)))
+    throw new CliError('usage', `The kind ${quoted(word)} exists only in a cluster: select one with --platform kubernetes.`);
+  const names = here.map(({ words: [name = ''] }) => name);
+  throw new CliError('usage', `The kind ${quoted(word)} does not exist; kinds are ${names.join(', ')}${sentence(didYouMean(word, names))}`);
+}
+
+/** Of several kinds with the word, the one that has an object of the name. @throws CliError usage if several have one, not-found */
+async function explainNamed(
+  kinds: readonly ExplainableKind[],
+  place: ExplainPlace,
+  { kind, name }: Named,
+): Promise<Extract<Explained, { explanation: Explanation }>> {
+  const all = await Promise.all(kinds.map(async (each) => ({ each, result: await each.explain(place, name) })));
+  const found = all.flatMap(({ each, result }) => ('explanation' in result ? [{ each, result }] : []));
+  const [first] = found;
+  if (first === undefined) {
+    const names = all.flatMap(({ result }) => ('names' in result ? result.names : []));
+    const { namespace } = place.site.resources;
+    throw new CliError(
+      'not-found',
+      `The ${kind} ${quoted(name)} does not exist in the namespace ${namespace}${sentence(didYouMean(name, names))}`,
+    );
+  }
+  if (found.length === 1) return first.result;
+  const ways = found.map(({ each: { half, words } }) => `${words.at(-1) ?? ''} (${half})`).join(' or ');
+  throw new CliError('usage', `Two kinds have a ${kind} ${quoted(name)}: use ${ways}.`);
+}
+
+function show(terminal: Terminal, explanation: Explanation, title: string, { output, short }: ExplainOptions): void {
+  if (output !== undefined) return terminal.out(structured(explanation, output));
+  const isColoured = terminal.isScreen === true && (process.env['NO_COLOR'] ?? '') === '';
+  terminal.out(formatExplanation(explanation, { title, isShort: short === true, isColoured }));
+}
+
+function requireWorking({ object, verdict, cause, steps }: Explanation, { failOn }: ExplainOptions): void {
+  if (cause?.code === 'not-running') throw new CliError('not-running', printable(cause.says));
+  if (verdict === 'fail') throw new CliError('failed', causeText(object, cause));
+  if (verdict === 'warn' && failOn === 'warn')
+    throw new CliError(
+      'failed',
+      causeText(
+        object,
+        steps.find(({ state }) => state === 'warn'),
+      ),
+    );
+  if (verdict === 'wait') throw new CliError('not-ready', causeText(object, cause));
+}
+
+function causeText(object: string, cause: Explanation['cause']): string {
+  return cause === undefined ? object : `${object}: ${cause.id}${cause.code === undefined ? '' : ` (${cause.code})`}`;
+}

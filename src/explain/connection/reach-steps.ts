@@ -1,0 +1,141 @@
+/** Steps from a routing key to the sites at its other end: it is offered, and a path leads there (pure). */
+import { adviceOn, type ObjectProblem } from './object-problem.ts';
+import { commandIn } from '../../text/command-in.ts';
+import { shellWord } from '../../text/shell-word.ts';
+import { nearest } from '../../text/nearest.ts';
+import { quoted, shownValue } from '../../text/printable.ts';
+import { timeText } from '../../site/observe/time-text.ts';
+import { cheapestPath } from './network-paths.ts';
+import { valueOf, type NetworkFacts, type SiteFacts, type SiteOfNetwork } from './site-facts.ts';
+import type { Step } from '../step.ts';
+
+type Side = 'listeners' | 'connectors';
+
+export interface Reach {
+  readonly prefix: string;
+  /** Explained object: `Listener/web`. */
+  readonly object: string;
+  readonly key: string;
+  /** Looked-for other end of the key. */
+  readonly side: Side;
+  /** Command that changes the key; undefined if no command does. */
+  readonly update?: (key: string) => string;
+  /** Problem that the status reports. */
+  readonly problem?: ObjectProblem | undefined;
+}
+
+export function reachSteps(facts: SiteFacts, reach: Reach): readonly Step[] {
+  const { prefix, object, key, side, problem } = reach;
+  const network = valueOf(facts.network);
+  const id = `${prefix}.key`;
+  if (network === undefined) {
+    const says = 'unknown' in facts.network ? facts.network.unknown : '';
+    const reported = problem === undefined ? [] : [{ id, object, ...adviceOn(problem.code), says: problem.message }];
+    return [...reported, { id: `${prefix}.path`, object, state: 'unknown', says }];
+  }
+  const offering = network.sites.filter((site) => countAt(site, key, side) > 0);
+  if (offering.length > 0) return [offeredStep(id, reach, offering), ...pathSteps(facts, network, reach, offering)];
+  const similar = similarStep(id, network, reach);
+  if (similar !== undefined) return [similar];
+  const says = problem?.message ?? `no reachable site has ${WORDS[side]} of routing key ${quoted(key)}`;
+  const broken = brokenSteps(facts, network, `${prefix}.path`);
+  const since = problem?.since === undefined ? {} : { since: problem.since };
+  if (broken.length === 0) return [{ id, object, ...adviceOn(side === 'connectors' ? 'no-connector' : 'no-listener'), says, ...since }];
+  return [{ id, object, state: 'unknown', says, ...since }, ...broken];
+}
+
+const WORDS: Readonly<Record<Side, string>> = { listeners: 'a listener', connectors: 'a connector' };
+
+function countAt({ keys }: SiteOfNetwork, wanted: string, side: Side): number {
+  return keys.find(({ key }) => key === wanted)?.[side] ?? 0;
+}
+
+function offeredStep(id: string, { object, key, side }: Reach, offering: readonly SiteOfNetwork[]): Step {
+  const counts = offering.map((site) => ({ site: site.name, count: countAt(site, key, side) }));
+  const total = counts.reduce((sum, { count }) => sum + count, 0);
+  const names = counts.slice(0, MOST_NAMED).map(({ site }) => shownValue(site));
+  const more = counts.length > MOST_NAMED ? ` and ${counts.length - MOST_NAMED} more` : '';
+  const word = side === 'connectors' ? 'connector' : 'listener';
+  return {
+    id,
+    object,
+    state: 'pass',
+    says: `${total} ${word}${total === 1 ? '' : 's'} at ${names.join(', ')}${more}`,
+    facts: { key, counts },
+  };
+}
+
+const MOST_NAMED = 8;
+
+function pathSteps(
+  facts: SiteFacts,
+  network: NetworkFacts,
+  { prefix, object }: Reach,
+  offering: readonly SiteOfNetwork[],
+): readonly Step[] {
+  const path = cheapestPath(network, new Set(offering.map(({ id }) => id)));
+  const id = `${prefix}.path`;
+  if (path === undefined) return [{ id, object, state: 'unknown', says: 'the announced links show no path to these sites' }];
+  const [, second] = path.sites;
+  const says = second === undefined ? 'in this site' : `${path.sites.map(({ name }) => shownValue(name)).join(' > ')}, cost ${path.cost}`;
+  const silent = second === undefined ? [] : silentSteps(facts, second.id, `${prefix}.hop`);
+  return [{ id, object, state: 'pass', says, facts: { sites: path.sites.map(({ name }) => name), cost: path.cost } }, ...silent];
+}
+
+/** The first link of the path, while nothing arrives over it. */
+function silentSteps(facts: SiteFacts, site: string, id: string): readonly Step[] {
+  const opened = [...(valueOf(facts.links) ?? [])].filter(([, { siteId }]) => siteId === site);
+  const silent = opened.find(([, link]) => link.operational && link.silentSince !== undefined);
+  if (silent === undefined) return [];
+  const [name, { silentSince = 0 }] = silent;
+  const says = `silent since ${timeText(silentSince)}`;
+  return [{ id, object: `Link/${name}`, ...adviceOn('silent'), says, since: timeText(silentSince) }];
+}
+
+/** A key that differs in case or by a typing error. */
+function similarStep(id: string, network: NetworkFacts, { object, key, side, update }: Reach): Step | undefined {
+  const offered = network.sites.flatMap((site) => site.keys.filter((each) => each[side] > 0).map((each) => ({ site, key: each.key })));
+  const meant = nearest(key, [...new Set(offered.map((each) => each.key))].slice(0, MOST_COMPARED));
+  if (meant === undefined) return undefined;
+  const sites = [...new Set(offered.filter((each) => each.key === meant).map(({ site }) => shownValue(site.name)))].slice(0, MOST_NAMED);
+  return {
+    id,
+    object,
+    ...adviceOn(side === 'connectors' ? 'no-connector' : 'no-listener'),
+    says: `no reachable site has ${WORDS[side]} of routing key ${quoted(key)}; did you mean ${quoted(meant)} (${sites.join(', ')})?`,
+    ...(update === undefined ? {} : { do: update(meant) }),
+    facts: { key, meant, sites },
+  };
+}
+
+/** Comparing a key with another takes about a microsecond for each character. */
+const MOST_COMPARED = 2_000;
+
+/** Links without which other sites are not reachable: those that this site opens, and ended ones of sites that are gone. */
+export function brokenSteps(facts: SiteFacts, network: NetworkFacts, id: string): readonly Step[] {
+  const down = [...(valueOf(facts.links) ?? [])].filter(([, { operational }]) => !operational);
+  const opened = down.map(([name, { problem }]): Step => ({
+    id,
+    object: `Link/${name}`,
+    ...adviceOn(problem?.code ?? 'connecting'),
+    says: `the link ${shownValue(name)} is down: ${problem?.message ?? 'it is connecting'}`,
+    do: commandIn(facts.place, `explain link ${shellWord(name)}`),
+  }));
+  return [...opened, ...endedSteps(facts, network, id)].slice(0, MOST_NAMED);
+}
+
+/** Links that other sites had opened, where these sites are not reachable any more, or may not be. */
+export function endedSteps(facts: SiteFacts, network: NetworkFacts | undefined, id: string): readonly Step[] {
+  const reachable = new Set(network?.sites.map((site) => site.id));
+  return (valueOf(facts.incoming) ?? []).flatMap(({ siteId, siteName, operational, silentSince, ended }): readonly Step[] => {
+    const site = shownValue(siteName);
+    const remedy = `at ${site}: \`earshot link status\``;
+    if (operational && silentSince !== undefined) {
+      const says = `the link from site ${site} is silent since ${timeText(silentSince)}`;
+      return [{ id, object: `Site/${site}`, ...adviceOn('silent'), says, do: remedy, since: timeText(silentSince) }];
+    }
+    if (ended === undefined || reachable.has(siteId)) return [];
+    const says = `the link from site ${site} ended at ${timeText(ended.at)}: ${ended.reason}`;
+    return [{ id, object: `Site/${site}`, state: 'fail', code: 'lost', says, do: remedy, since: timeText(ended.at) }];
+  });
+}

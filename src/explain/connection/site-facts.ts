@@ -1,0 +1,105 @@
+/** Facts about one site, from which explanations of its objects are made: plain data. */
+import type { SkupperResource } from '../../api/skupper/index.ts';
+import type { CommandPlace } from '../../text/command-in.ts';
+
+/** Content of a source, or why it could not be read. The reason is a clause: `the router API did not answer within 2 s`. */
+export type Source<T> = { readonly value: T } | { readonly unknown: string };
+
+export interface SiteFacts {
+  readonly place: SitePlace;
+  /** Milliseconds since 1970, by the clock of this process. */
+  readonly now: number;
+  /** Message that nothing reconciles the resources, with advice; undefined if something does. */
+  readonly stopped: Source<string | undefined>;
+  /** Resources with their statuses. */
+  readonly objects: Source<readonly SkupperResource[]>;
+  /** Resources as they were written. */
+  readonly written: Source<readonly WrittenObject[]>;
+  /** Problems of written resources. */
+  readonly problems: Source<readonly WrittenProblem[]>;
+  readonly network: Source<NetworkFacts>;
+  /** Links that this site opens, by name. */
+  readonly links: Source<ReadonlyMap<string, LinkFacts>>;
+  readonly incoming: Source<readonly IncomingFacts[]>;
+  readonly bundles: Source<readonly BundleFacts[]>;
+}
+
+export interface SitePlace extends CommandPlace {
+  readonly namespace: string;
+  /** Description for users: `the namespace west of this machine`. */
+  readonly where: string;
+  readonly isMachine: boolean;
+}
+
+export interface WrittenObject {
+  readonly kind: string;
+  readonly name: string;
+  /** Place for users: `input/resources/web.yaml`. */
+  readonly location: string;
+}
+
+export interface WrittenProblem {
+  /** `Listener/web`; undefined if it cannot be read from the file. */
+  readonly resource?: string;
+  readonly isError: boolean;
+  /** Location and message, for users. */
+  readonly text: string;
+}
+
+/** Reachable sites, this one first. */
+export interface NetworkFacts {
+  readonly sites: readonly SiteOfNetwork[];
+}
+
+export interface SiteOfNetwork {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  /** Whether the site carries nothing between others. */
+  readonly isEdge: boolean;
+  readonly routers: readonly string[];
+  readonly links: readonly { readonly siteId: string; readonly cost: number }[];
+  readonly keys: readonly { readonly key: string; readonly listeners: number; readonly connectors: number }[];
+}
+
+export interface LinkFacts {
+  readonly operational: boolean;
+  /** The `host:port` in use. */
+  readonly endpoint?: string;
+  readonly siteId?: string;
+  readonly siteName?: string;
+  readonly cost?: number;
+  /** Milliseconds since 1970. */
+  readonly silentSince?: number;
+  readonly problem?: { readonly code: string; readonly message: string };
+}
+
+/** A link that another site opened. */
+export interface IncomingFacts {
+  readonly siteId: string;
+  readonly siteName: string;
+  readonly address: string;
+  readonly operational: boolean;
+  /** Milliseconds since 1970. */
+  readonly silentSince?: number;
+  /** When and why it ended. */
+  readonly ended?: { readonly at: number; readonly reason: string };
+}
+
+/** Certificate of a TLS bundle or an issuer. Times are milliseconds since 1970. */
+export interface BundleFacts {
+  readonly name: string;
+  /** Place for users: `input/certs/web/tls.crt`. */
+  readonly location: string;
+  readonly subject: string;
+  readonly issuer: string;
+  readonly hosts: readonly string[];
+  readonly notBefore: number;
+  readonly notAfter: number;
+  readonly isAuthority: boolean;
+}
+
+/** The value of a source; undefined if it could not be read. */
+export function valueOf<T>(source: Source<T>): T | undefined {
+  return 'value' in source ? source.value : undefined;
+}

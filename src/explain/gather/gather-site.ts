@@ -1,0 +1,124 @@
+/** Gathers the facts about a site for explanations. No source waits for another, and each has a deadline. */
+import type { Site, SiteRecord, SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
+import { skupperResources } from '../../api/skupper/index.ts';
+import type { Resources } from '../../platform/resources.ts';
+import { isKind, nameOf } from '../../site/resources.ts';
+import { sortActiveFirst } from '../../site/surplus-sites.ts';
+import { isRecord } from '../../text/is-record.ts';
+import { printable } from '../../text/printable.ts';
+import { supportsKind } from '../../site/capabilities.ts';
+import type { BundleFacts, IncomingFacts, NetworkFacts, SiteFacts, Source, WrittenProblem } from '../connection/site-facts.ts';
+import { readSource } from './read-source.ts';
+import { readIncoming, readLinks, readNetwork } from './router-answers.ts';
+
+/** Where the facts about a site come from. */
+export interface SiteSources {
+  readonly resources: Resources;
+  /** Asks a router of the site: `/v1/links`. Undefined if this process cannot reach the router API. @throws Error without an answer */
+  readonly askRouter?: (path: string) => Promise<unknown>;
+  /** Certificates of the site's TLS bundles and authorities. Undefined if this process cannot read them. */
+  readonly bundles?: () => Promise<readonly BundleFacts[]>;
+}
+
+export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
+  const { resources, askRouter, bundles } = sources;
+  const { namespace, where, commandFlags, ways } = resources;
+  const [stopped, objects, written, problems, asked, links, certificates] = await Promise.all([
+    readSource('the state of the process', () => resources.notRunning()),
+    readSource('the resources', () => listAll(resources)),
+    readSource('the written resources', () => listWritten(resources)),
+    readSource('the problems of files', () => listProblems(resources)),
+    askRouter === undefined
+      ? undefined
+      : readSource('the router API', async () => readNetwork(...(await Promise.all([askRouter('/v1/network'), askRouter('/v1/keys')])))),
+    askRouter === undefined ? undefined : readSource('the router API', () => askRouter('/v1/links')),
+    bundles === undefined ? undefined : readSource('the certificates', bundles),
+  ]);
+  const site =
+    'value' in objects ? sortActiveFirst(objects.value.filter((object): object is Site => object.kind === 'Site'))[0] : undefined;
+  return {
+    place: { namespace, where, commandFlags, isMachine: ways.platform.access === undefined },
+    now: Date.now(),
+    stopped,
+    objects,
+    written,
+    problems,
+    network: asked !== undefined && 'value' in asked ? asked : networkOfStatus(site, asked),
+    links: links === undefined ? { unknown: NO_API } : mapped(links, readLinks),
+    incoming: links !== undefined && 'value' in links ? mapped(links, readIncoming) : incomingOfStatus(site),
+    bundles: certificates ?? { unknown: 'Secrets are not read' },
+  };
+}
+
+const NO_API = 'the router API is not reachable from here';
+
+function mapped<T, U>(source: Source<T>, map: (value: T) => U): Source<U> {
+  return 'value' in source ? { value: map(source.value) } : source;
+}
+
+async function listAll(resources: Resources): Promise<readonly SkupperResource[]> {
+  // The table is keyed by kind.
+  const kinds = Object.keys(skupperResources) as readonly SkupperKind[];
+  const supported = kinds.filter((kind) => supportsKind(kind, resources.ways.platform.capabilities));
+  const lists = await Promise.all(supported.map((kind): Promise<readonly SkupperResource[]> => resources.list(kind)));
+  return lists.flat();
+}
+
+async function listWritten(resources: Resources): Promise<SiteFacts['written'] extends Source<infer T> ? T : never> {
+  const written = await resources.written();
+  return written
+    .filter(({ manifest }) => isKind(manifest.kind))
+    .map(({ manifest, location }) => ({ kind: manifest.kind, name: manifest.metadata.name, location: printable(location) }));
+}
+
+async function listProblems(resources: Resources): Promise<readonly WrittenProblem[]> {
+  const { problems, troubles } = await resources.about();
+  return problems
+    .filter(isRecord)
+    .map((problem, index) => ({
+      ...(typeof problem['resource'] === 'string' ? { resource: problem['resource'] } : {}),
+      isError: problem['severity'] === 'error',
+      text: printable(troubles?.lines[index] ?? String(problem['message']), 1_024),
+    }));
+}
+
+/** The status has no costs, and a large network is shortened there. */
+function networkOfStatus(site: Site | undefined, asked: Source<unknown> | undefined): Source<NetworkFacts> {
+  const network = site?.status?.network;
+  if (network === undefined) return { unknown: asked !== undefined && 'unknown' in asked ? asked.unknown : 'the Site has no status yet' };
+  return { value: { sites: network.map(siteOfRecord) } };
+}
+
+function siteOfRecord({ id = '', name = '', version = '', links = [], services = [] }: SiteRecord): NetworkFacts['sites'][number] {
+  return {
+    id: printable(id),
+    name: printable(name),
+    version: printable(version),
+    isEdge: false,
+    routers: [],
+    links: links.filter(({ operational }) => operational !== false).map(({ remoteSiteId = '' }) => ({ siteId: remoteSiteId, cost: 1 })),
+    keys: services.map(({ routingKey = '', listeners = [], connectors = [] }) => ({
+      key: routingKey,
+      listeners: listeners.length,
+      connectors: connectors.length,
+    })),
+  };
+}
+
+function incomingOfStatus(site: Site | undefined): Source<readonly IncomingFacts[]> {
+  const links = site?.status?.incomingLinks ?? [];
+  return {
+    value: links.map(({ siteId = '', siteName = '', address = '', operational = false, since = '', message = '' }) => ({
+      siteId,
+      siteName: printable(siteName),
+      address: printable(address),
+      operational,
+      ...(operational ? {} : { ended: { at: Date.parse(since) || 0, reason: printable(message) } }),
+    })),
+  };
+}
+
+/** Names of the objects of a kind, for suggestions. */
+export function namesOf(facts: SiteFacts, kind: SkupperKind): readonly string[] {
+  return 'value' in facts.objects ? facts.objects.value.filter((object) => object.kind === kind).map(nameOf) : [];
+}

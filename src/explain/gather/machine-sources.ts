@@ -1,0 +1,57 @@
+/** Sources of facts about a site on this machine: its directories, and the router API. */
+import { readdir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { readText } from '../../files/durable.ts';
+import type { NamespaceLayout } from '../../platform/linux/layout.ts';
+import { askRouter } from '../../platform/linux/router-api.ts';
+import { leadingRouters } from '../../platform/linux/routers.ts';
+import type { Resources } from '../../platform/resources.ts';
+import { readCertificates } from '../../x509/facts.ts';
+import type { BundleFacts } from '../connection/site-facts.ts';
+import type { SiteSources } from './gather-site.ts';
+
+export function machineSources(layout: NamespaceLayout, resources: Resources): SiteSources {
+  return {
+    resources,
+    askRouter: async (path) => {
+      const [router] = await leadingRouters(layout);
+      if (router === undefined) throw new Error('no router runs');
+      return askRouter(layout, router.router, path);
+    },
+    bundles: () => readBundles(layout),
+  };
+}
+
+/** Bundles of the user hide those of the same name that the site issued. */
+async function readBundles(layout: NamespaceLayout): Promise<readonly BundleFacts[]> {
+  const folders = [layout.input.certs, layout.internal.certs].map((parent) => namesIn(parent));
+  const [own = [], issued = []] = await Promise.all(folders);
+  const bundles = [
+    ...own.map((name) => ({ name, folder: join(layout.input.certs, name) })),
+    ...issued.filter((name) => !own.includes(name)).map((name) => ({ name, folder: join(layout.internal.certs, name) })),
+    { name: '', folder: layout.internal.ca },
+  ];
+  const found = await Promise.all(bundles.slice(0, MOST_BUNDLES).map(({ name, folder }) => readBundle(layout, name, folder)));
+  return found.flat();
+}
+
+/** What cannot be read or parsed is in the status of the resources that use it. */
+async function readBundle(layout: NamespaceLayout, name: string, folder: string): Promise<readonly BundleFacts[]> {
+  const path = join(folder, 'tls.crt');
+  const text = await readText(path, { bytes: MOST_BYTES }).catch(() => undefined);
+  if (text === undefined) return [];
+  try {
+    const [{ facts }] = readCertificates(text, path);
+    const { subject, issuer, hosts, notBefore, notAfter, isAuthority } = facts;
+    return [{ name, location: relative(layout.root, path), subject, issuer, hosts, notBefore, notAfter, isAuthority }];
+  } catch {
+    return [];
+  }
+}
+
+const MOST_BUNDLES = 5_000;
+const MOST_BYTES = 1024 * 1024;
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch(() => []);
+}

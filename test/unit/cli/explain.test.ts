@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Namespace } from './namespace.ts';
+
+const listener = { routingKey: 'web', host: '127.0.0.1', port: 8080 };
+const unmet = (type: string, reason: string, message: string) => [
+  { type, status: 'False', reason, message, lastTransitionTime: '2030-01-01T00:00:00Z' },
+  { type: 'Ready', status: 'False', reason, message, lastTransitionTime: '2030-01-01T00:00:00Z' },
+];
+
+describe('earshot explain', () => {
+  it('says that nothing runs the site, with exit code 6', async () => {
+    await using west = await Namespace.make();
+    await west.answer('Listener', 'web', listener, { status: 'Ready' });
+    const { code, out } = await west.earshot(['explain', 'listener', 'web']);
+    assert.equal(code, 6);
+    assert.match(out, /FAIL +process +No process runs the namespace west: start it with/);
+  });
+
+  it('shows the step that fails first within 80 columns, with exit code 1, and skips the later ones', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    await west.answer('Site', 'west', {}, { status: 'Ready' });
+    const message = 'Port 8080 is in use by nginx (pid 7). Stop that program, or choose another port in spec.port of this listener.';
+    await west.answer('Listener', 'web', listener, { status: 'Error', conditions: unmet('Configured', 'PortInUse', message) });
+    const { code, out, err } = await west.earshot(['explain', 'lnr', 'web']);
+    assert.equal(code, 1);
+    assert.match(out, /^Listener web, key "web", 127\.0\.0\.1:8080 +Fails$/m);
+    assert.match(out, /^ {2}FAIL {2}port +Port 8080 is in use by nginx/m);
+    assert.match(out, /^ {2}do +Stop it, or choose another port\.$/m);
+    assert.match(out, /^ {2}- +not checked +key, server$/m);
+    assert.ok(out.split('\n').every((line) => line.length <= 80));
+    assert.match(err, /^Listener\/web: listener\.port \(port-in-use\)$/m);
+  });
+
+  it('gives programs the cause, the verdict and all steps', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    await west.answer('Site', 'west', {}, { status: 'Ready' });
+    await west.answer(
+      'Link',
+      'east',
+      { endpoints: [] },
+      { status: 'Pending', conditions: unmet('Operational', 'Connecting', 'it is connecting') },
+    );
+    const { code, out } = await west.earshot(['explain', 'link', 'east', '-o', 'json']);
+    assert.equal(code, 3);
+    const { object, verdict, cause, steps } = JSON.parse(out);
+    assert.deepEqual([object, verdict, cause.id, cause.code], ['Link/east', 'wait', 'link.tcp', 'connecting']);
+    assert.ok(steps.some(({ id, state }: { id: string; state: string }) => id === 'link.spec' && state === 'pass'));
+  });
+
+  it('ends with exit code 4 and the most similar name if the object does not exist', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    await west.answer('Listener', 'web', listener, { status: 'Ready' });
+    const { code, err } = await west.earshot(['explain', 'listener', 'wbe']);
+    assert.equal(code, 4);
+    assert.match(err, /does not exist in the namespace west; did you mean web\?/);
+    assert.equal((await west.earshot(['explain', 'lisener', 'web'])).code, 2);
+  });
+
+  it('fails for a warning only with --fail-on warn', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    await west.answer('Site', 'west', {}, { status: 'Ready' });
+    const expired = { status: 'Ready', redemptions: 1, conditions: [] };
+    await west.answer('AccessGrant', 'one', { redemptionsAllowed: 1 }, expired);
+    assert.equal((await west.earshot(['explain', 'accessgrant', 'one'])).code, 0);
+    assert.equal((await west.earshot(['explain', 'accessgrant', 'one', '--fail-on', 'warn'])).code, 1);
+  });
+});

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { SkupperKind, SkupperResource } from '../../../src/api/skupper/index.ts';
+import { catalogue, modules } from '../../../src/errors/catalogue.ts';
+import { conditionReason, type ConditionCode } from '../../../src/errors/condition-reason.ts';
+import { isConditionCode } from '../../../src/errors/problem.ts';
+import { explainConnection, explainKey, rungsOf } from '../../../src/explain/connection/explain-connection.ts';
+import type { BundleFacts, SiteFacts, SiteOfNetwork } from '../../../src/explain/connection/site-facts.ts';
+
+const NOW = Date.parse('2030-01-01T00:00:00Z');
+const DAY = 24 * 60 * 60 * 1000;
+
+const SPECS: Readonly<Record<SkupperKind, object>> = {
+  Site: {},
+  Listener: { routingKey: 'web', host: '127.0.0.1', port: 8080 },
+  MultiKeyListener: { host: '127.0.0.1', port: 8080, strategy: { priority: { routingKeys: ['web', 'spare'] } } },
+  Connector: { routingKey: 'web', host: '127.0.0.1', port: 80 },
+  Link: { endpoints: [{ name: 'inter-router', host: 'east', port: '55671' }], tlsCredentials: 'to-east' },
+  RouterAccess: { roles: [{ name: 'inter-router' }], tlsCredentials: 'access' },
+  AccessGrant: { redemptionsAllowed: 2 },
+  AccessToken: { url: 'https://east:9090/x', code: 'c', ca: 'ca' },
+  Certificate: { ca: '', subject: 'x' },
+  AttachedConnector: { siteNamespace: 'west', port: 80 },
+  AttachedConnectorBinding: { connectorNamespace: 'east', routingKey: 'web' },
+  SecuredAccess: { ports: [] },
+};
+
+function object(kind: SkupperKind, name: string, reason?: ConditionCode, spec: object = {}): SkupperResource {
+  const condition = (type: string) => ({
+    type,
+    status: reason === undefined ? 'True' : 'False',
+    reason: reason === undefined ? type : conditionReason(reason),
+    message: reason === undefined ? 'OK' : `because of ${reason}`,
+    lastTransitionTime: '2029-12-31T00:00:00Z',
+  });
+  const status = {
+    status: reason === undefined ? 'Ready' : 'Pending',
+    conditions: [...(reason === undefined ? [condition('Matched')] : []), condition('Ready')],
+  };
+  // The specs above have the required fields of each kind.
+  return {
+    apiVersion: 'skupper.io/v2alpha1',
+    kind,
+    metadata: { name },
+    spec: { ...SPECS[kind], ...spec },
+    status,
+  } as unknown as SkupperResource;
+}
+
+const site = (name: string, more: Partial<SiteOfNetwork> = {}): SiteOfNetwork => ({
+  id: `id-${name}`,
+  name,
+  version: '0.2.0',
+  isEdge: false,
+  routers: ['router'],
+  links: [],
+  keys: [],
+  ...more,
+});
+
+function factsOf(objects: readonly SkupperResource[], more: Partial<SiteFacts> = {}): SiteFacts {
+  return {
+    place: { namespace: 'west', where: 'here', commandFlags: ' -n west', isMachine: true },
+    now: NOW,
+    stopped: { value: undefined },
+    objects: { value: [object('Site', 'west'), ...objects] },
+    written: { value: [] },
+    problems: { value: [] },
+    network: { value: { sites: [site('west')] } },
+    links: { value: new Map() },
+    incoming: { value: [] },
+    bundles: { value: [] },
+    ...more,
+  };
+}
+
+const bundle = (name: string, from: number, until: number): BundleFacts => ({
+  name,
+  location: `input/certs/${name}/tls.crt`,
+  subject: 'CN=x',
+  issuer: 'CN=ca',
+  hosts: [],
+  notBefore: from,
+  notAfter: until,
+  isAuthority: false,
+});
+
+suite('a chain of the connection half', () => {
+  test('has a step for each code that the status of a site can have', () => {
+    const kinds = Object.keys(SPECS) as readonly SkupperKind[];
+    const rungs = kinds.flatMap((kind) => rungsOf(factsOf([]), { kind, name: 'x', found: object(kind, 'x') }));
+    const covered = new Set<string>(rungs.flatMap(({ codes }) => codes));
+    const { exposure: _exposure, volumes: _volumes, kube: _kube, router: _router, cli: _cli, ...own } = modules;
+    const missing = Object.values(own)
+      .flatMap((codes) => Object.keys(codes))
+      .filter((code) => isConditionCode(code) && !covered.has(code));
+    assert.deepEqual(missing, []);
+  });
+
+  const used = site('west', { keys: [{ key: 'web', listeners: 1, connectors: 1 }] });
+  const causes: readonly (readonly [kind: SkupperKind, code: ConditionCode, step: string, state: string])[] = [
+    ['Listener', 'port-in-use', 'listener.port', 'fail'],
+    ['Listener', 'host-not-local', 'listener.host', 'fail'],
+    ['Listener', 'tls-key-mismatch', 'listener.tls', 'fail'],
+    ['Listener', 'routing-key-reserved', 'listener.spec', 'fail'],
+    ['Listener', 'servers-failing', 'listener.server', 'fail'],
+    ['Listener', 'opening', 'listener.port', 'wait'],
+    ['Connector', 'target-refused', 'connector.server', 'fail'],
+    ['Connector', 'target-name-unknown', 'connector.name', 'fail'],
+    ['Connector', 'server-untried', 'connector.server', 'wait'],
+    ['Link', 'timeout', 'link.tcp', 'fail'],
+    ['Link', 'not-earshot', 'link.tls', 'fail'],
+    ['Link', 'revoked', 'link.hello', 'fail'],
+    ['Link', 'connecting', 'link.tcp', 'wait'],
+    ['Site', 'second-site', 'site.active', 'fail'],
+    ['Site', 'port-in-use', 'site.ports', 'fail'],
+    ['AccessGrant', 'no-access', 'access-grant.access', 'fail'],
+    ['AccessToken', 'token-wrong-ca', 'access-token.tls', 'fail'],
+    ['AccessToken', 'token-used-up', 'access-token.answer', 'fail'],
+    ['RouterAccess', 'port-not-permitted', 'router-access.port', 'fail'],
+    ['Certificate', 'authority-missing', 'certificate.issuer', 'fail'],
+    ['AttachedConnector', 'not-attached', 'attached-connector.other', 'fail'],
+  ];
+  for (const [kind, code, id, state] of causes) {
+    test(`of a ${kind} has its cause at ${id} if the status says ${code}`, () => {
+      const { cause, steps } =
+        explainConnection(factsOf([object(kind, 'x', code)], { network: { value: { sites: [used] } } }), kind, 'x') ??
+        assert.fail('no such object');
+      assert.deepEqual([cause?.id, cause?.state, cause?.code, cause?.says], [id, state, code, `because of ${code}`]);
+      const later = steps.slice(steps.findIndex((step) => step.id === id) + 1);
+      assert.ok(later.every((step) => step.state === 'skip' || step.state === 'unknown' || state === 'wait'));
+    });
+  }
+
+  test('has advice of the catalogue, unless nothing is to be done', () => {
+    const failing = explainConnection(factsOf([object('Link', 'east', 'not-earshot')]), 'Link', 'east')?.cause;
+    assert.equal(failing?.do, catalogue.get('not-earshot')?.[2]);
+    assert.equal(explainConnection(factsOf([object('Link', 'east', 'connecting')]), 'Link', 'east')?.cause?.do, undefined);
+  });
+});
+
+suite('the chain of a Listener', () => {
+  const explain = (more: Partial<SiteFacts>, ...objects: readonly SkupperResource[]) =>
+    explainConnection(factsOf([object('Listener', 'web', 'no-connector'), ...objects], more), 'Listener', 'web') ??
+    assert.fail('no such object');
+  const networkOf = (...sites: readonly SiteOfNetwork[]): Partial<SiteFacts> => ({ network: { value: { sites } } });
+
+  test('asks whether a key is meant that differs in case, and gives the command', () => {
+    const east = site('east', { keys: [{ key: 'Web', listeners: 0, connectors: 1 }] });
+    const { cause } = explain(networkOf(site('west'), east));
+    assert.deepEqual([cause?.id, cause?.code], ['listener.key', 'no-connector']);
+    assert.match(cause?.says ?? '', /"web"; did you mean "Web" \(east\)\?$/);
+    assert.match(cause?.do ?? '', /listener update web --routing-key Web/);
+  });
+
+  test('has the link that is down as its cause if no reachable site offers the key', () => {
+    const problem = { code: 'timeout', message: 'No answer from east:55671.' };
+    const { cause } = explain({ links: { value: new Map([['east', { operational: false, problem }]]) } });
+    assert.deepEqual([cause?.id, cause?.object, cause?.code], ['listener.path', 'Link/east', 'timeout']);
+    assert.match(cause?.says ?? '', /No answer from east/);
+  });
+
+  test('has the ended link of another site as its cause if that site is not reachable any more', () => {
+    const ended = {
+      siteId: 'id-east',
+      siteName: 'east',
+      address: '1.2.3.4:5',
+      operational: false,
+      ended: { at: NOW, reason: 'no answer' },
+    };
+    assert.equal(explain({ incoming: { value: [ended] } }).cause?.object, 'Site/east');
+    const other = explain({ incoming: { value: [ended] }, ...networkOf(site('west'), site('east')) });
+    assert.deepEqual([other.cause?.id, other.cause?.object], ['listener.key', 'Listener/web']);
+  });
+
+  test('shows the cheapest path, which never crosses an edge site', () => {
+    const east = site('east', { keys: [{ key: 'web', listeners: 0, connectors: 2 }] });
+    const sites = [
+      site('west', {
+        links: [
+          { siteId: 'id-edge', cost: 1 },
+          { siteId: 'id-hub', cost: 5 },
+        ],
+      }),
+      site('edge', { isEdge: true, links: [{ siteId: 'id-east', cost: 1 }] }),
+      site('hub', { links: [{ siteId: 'id-east', cost: 1 }] }),
+      east,
+    ];
+    const facts = factsOf([object('Listener', 'web')], networkOf(...sites));
+    const explanation = explainConnection(facts, 'Listener', 'web');
+    const path = explanation?.steps.find(({ id }) => id === 'listener.path');
+    assert.deepEqual([path?.state, path?.says], ['pass', 'west > hub > east, cost 6']);
+  });
+
+  test('only warns of a key without a connector if another key of a MultiKeyListener has one', () => {
+    const sites = [site('west', { keys: [{ key: 'spare', listeners: 1, connectors: 1 }] })];
+    const facts = factsOf([object('MultiKeyListener', 'web')], networkOf(...sites));
+    assert.equal(explainConnection(facts, 'MultiKeyListener', 'web')?.verdict, 'warn');
+  });
+});
+
+suite('the dates of a bundle', () => {
+  const explain = (bundles: readonly BundleFacts[], reason?: ConditionCode) =>
+    explainConnection(factsOf([object('Link', 'east', reason)], { bundles: { value: bundles } }), 'Link', 'east') ??
+    assert.fail('no such object');
+
+  test('are the cause if the bundle has expired, with its file', () => {
+    const { cause } = explain([bundle('to-east', NOW - 2 * DAY, NOW - DAY)], 'tls-expired');
+    assert.deepEqual([cause?.id, cause?.code], ['link.bundle', 'tls-expired']);
+    assert.match(cause?.says ?? '', /^input\/certs\/to-east\/tls\.crt expired at 2029-12-31T00:00:00Z/);
+  });
+
+  test('are a warning within 14 days of the end, and the cause before the beginning', () => {
+    assert.equal(explain([bundle('to-east', NOW - DAY, NOW + 13 * DAY)]).verdict, 'warn');
+    assert.equal(explain([bundle('to-east', NOW - DAY, NOW + 15 * DAY)]).verdict, 'pass');
+    assert.equal(explain([bundle('to-east', NOW + DAY, NOW + 99 * DAY)]).cause?.code, 'tls-not-yet-valid');
+  });
+});
+
+suite('the chain of a routing key', () => {
+  test('covers both ends, and does not exist without a site that has it or a similar one', () => {
+    const east = site('east', { keys: [{ key: 'web', listeners: 1, connectors: 0 }] });
+    const facts = factsOf([], { network: { value: { sites: [site('west', { links: [{ siteId: 'id-east', cost: 1 }] }), east] } } });
+    assert.deepEqual([explainKey(facts, 'web')?.cause?.code, explainKey(facts, 'other')], ['no-connector', undefined]);
+  });
+});
+
+suite('a source that cannot be read', () => {
+  test('makes a step unknown, and no other', () => {
+    const { verdict, steps } =
+      explainConnection(
+        factsOf([object('Listener', 'web')], { network: { unknown: 'the router API did not answer within 2 s' } }),
+        'Listener',
+        'web',
+      ) ?? assert.fail('no such object');
+    assert.equal(verdict, 'unknown');
+    assert.deepEqual(
+      steps.filter(({ state }) => state === 'unknown').map(({ says }) => says),
+      ['the router API did not answer within 2 s'],
+    );
+  });
+});
