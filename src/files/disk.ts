@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { mkdir, open, readdir, rename, symlink, unlink, type FileHandle } from 'node:fs/promises';
+import { open, readdir, rename, symlink, unlink, type FileHandle } from 'node:fs/promises';
 import { hasCode } from './errno.ts';
 import { FileError } from './errors.ts';
+import { createDirectory, createEmpty, createFile } from './owner.ts';
 
 /**
  * File operations on our own files. Each is one step: a crash between two steps leaves a state that tests cover. They reject with
@@ -22,7 +23,7 @@ export interface Disk {
   names(directory: string): Promise<readonly string[]>;
   /** Creates a directory and its parents, accessible only to this user. */
   makeDirectory(path: string): Promise<void>;
-  /** Creates a file and syncs its content to disk. The mode is independent of the umask. */
+  /** Creates a file and syncs its content to disk. The mode is independent of the umask. Root gives it to the directory's owner. */
   create(path: string, bytes: Content, mode: number): Promise<void>;
   /**
    * Appends a line and syncs it. An incomplete last line left by a crash is removed first. If it is too long for one of our
@@ -62,15 +63,16 @@ export const realDisk: Disk = {
     }
   },
   async makeDirectory(path) {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    await createDirectory(path, 0o700);
   },
   async create(path, bytes, mode) {
-    await using file = await open(path, 'wx', mode);
+    await using file = await createFile(path, mode);
     await file.chmod(mode);
     await file.writeFile(bytes);
     await file.sync();
   },
   async appendLine(path, line) {
+    createEmpty(path, 0o600);
     await using file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     const { size } = await file.stat();
     const whole = await endOfLastLine(file, size);

@@ -1,10 +1,11 @@
 /** Reads untrusted files within limits, and writes files atomically: a crash or a full disk leaves the old or the new file. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import { realDisk, type Content, type Disk } from './disk.ts';
 import { hasCode, remedyOf } from './errno.ts';
 import { FileError } from './errors.ts';
+import { createDirectory } from './owner.ts';
 
 export interface ReadLimits {
   readonly bytes: number;
@@ -83,7 +84,7 @@ export async function removeDrafts(directory: string, disk: Disk, file?: string)
  */
 export async function makeDirectory(path: string, mode: number): Promise<void> {
   try {
-    await mkdir(path, { recursive: true, mode });
+    await createDirectory(path, mode);
   } catch (error) {
     throw new FileError('failed', `${path} cannot be created ${remedyOf(error, 'created')}`, error);
   }

@@ -8,12 +8,14 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { pause } from '../work/pause.ts';
 import { FileError } from './errors.ts';
+import { createEmpty } from './owner.ts';
 
 /**
  * @returns undefined if another process, or another lock of this process, holds it.
  * @throws FileError if the file cannot be created
  */
 export function tryLock(path: string): Disposable | undefined {
+  createEmpty(path, 0o644);
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { timeout: 0 });
