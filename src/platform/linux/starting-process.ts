@@ -28,7 +28,7 @@ async function directoryOf(folder: string): Promise<string | undefined> {
 
 /** Index of the first argument of the program; 0 if it is another program. */
 const wordsBegin = (words: readonly string[]): number =>
-  words.findIndex((word) => /(?:^|\/)(?:earshot|src\/cli\/main\.ts)$/.test(word)) + 1;
+  words.findIndex((word) => /(?:^|\/)(?:earshot|earshot\.mjs|src\/cli\/main\.ts)$/.test(word)) + 1;
 
 function isRun(words: readonly string[]): boolean {
   const begin = wordsBegin(words);

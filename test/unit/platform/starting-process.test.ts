@@ -16,6 +16,7 @@ describe('a process that is about to run a namespace', () => {
     ['node /x/src/cli/main.ts --namespace=west run', {}, at('west')],
     ['node /x/src/cli/main.ts run --namespace west', {}, at('west')],
     ['node /x/src/cli/main.ts -nwest run', {}, at('west')],
+    ['/usr/lib/earshot/node /usr/lib/earshot/earshot.mjs -n west run', {}, at('west')],
     ['node /x/src/cli/main.ts run', { EARSHOT_NAMESPACE: 'north' }, at('north')],
     ['node /x/src/cli/main.ts run -n west', { EARSHOT_NAMESPACE: 'north' }, at('west')],
     ['node /x/src/cli/main.ts run', { EARSHOT_HOME: '/other' }, at('default', '/other')],
