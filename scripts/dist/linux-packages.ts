@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { stringify } from 'yaml';
+import { instanceName, unitTemplate } from '../../src/cli/actions/systemd-unit.ts';
 import type { TarEntry } from '../image/tar.ts';
 import type { Architecture } from './pinned-node.ts';
 
@@ -23,12 +24,20 @@ const SCRIPTS = path.join(import.meta.dirname, 'package-scripts');
 const GOARCH = { x64: 'amd64', arm64: 'arm64' } as const;
 const FORMATS = ['deb', 'rpm'] as const;
 const run = promisify(execFile);
+const DRAIN_SECONDS = 30;
+
+/** Only in packages, whose program has a fixed path. For the tarball, `earshot system install` writes a unit. */
+const unit: TarEntry = {
+  type: 'file',
+  path: `lib/systemd/system/${instanceName('')}`,
+  content: Buffer.from(unitTemplate(['/usr/lib/earshot/node', '/usr/lib/earshot/earshot.mjs'], DRAIN_SECONDS)),
+};
 
 /** @returns names of the files in `out` */
 export async function writeLinuxPackages(options: PackageOptions): Promise<readonly string[]> {
   const folder = await mkdtemp(path.join(tmpdir(), 'earshot-dist-'));
   try {
-    await writeTree(folder, options.tree);
+    await writeTree(folder, [...options.tree, unit]);
     const config = path.join(folder, 'nfpm.yaml');
     await writeFile(config, stringify(nfpmConfig(options, folder)));
     const nfpm = path.join((await run(path.join(ROOT, 'tools/build.sh'), ['--path', 'nfpm'])).stdout.trim(), 'nfpm');
@@ -61,7 +70,7 @@ function nfpmConfig({ version, architecture, tree, date }: PackageOptions, folde
     description: 'Services across sites, over mutual TLS, without a VPN\n Connects a local port of one site to servers of other sites.',
     license: 'Apache-2.0',
     mtime,
-    contents: tree.flatMap((entry) =>
+    contents: [...tree, unit].flatMap((entry) =>
       entry.type === 'file'
         ? [
             {
@@ -75,11 +84,11 @@ function nfpmConfig({ version, architecture, tree, date }: PackageOptions, folde
     scripts: { postinstall: path.join(SCRIPTS, 'postinstall.sh'), preremove: path.join(SCRIPTS, 'preremove.sh') },
     overrides: {
       deb: {
-        // The pinned Node.js is linked against these.
-        depends: ['libc6 (>= 2.28)', 'libstdc++6 (>= 12)', 'libgcc-s1', 'libatomic1'],
+        // The pinned Node.js is linked against these, and passwd creates the user.
+        depends: ['libc6 (>= 2.28)', 'libstdc++6 (>= 12)', 'libgcc-s1', 'libatomic1', 'passwd'],
         scripts: { postremove: path.join(SCRIPTS, 'postremove.sh') },
       },
-      rpm: { depends: ['glibc >= 2.28', 'libstdc++ >= 12', 'libgcc', 'libatomic'] },
+      rpm: { depends: ['glibc >= 2.28', 'libstdc++ >= 12', 'libgcc', 'libatomic', '/usr/sbin/useradd'] },
     },
     deb: { compression: 'gzip' },
     rpm: { compression: 'gzip', summary: 'Services across sites, over mutual TLS, without a VPN' },

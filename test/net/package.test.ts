@@ -1,7 +1,7 @@
 /** The .deb and the tarball of `make dist`, as a user has them: a Debian without anything else, apt, and the README's commands. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -55,6 +55,8 @@ class Machine implements AsyncDisposable {
   static async start(host: Host): Promise<Machine> {
     const machine = new Machine(host);
     await cp(base, machine.root, { recursive: true, verbatimSymlinks: true, filter: (file) => !file.startsWith(path.join(base, 'dev/')) });
+    // The user of the package must be able to enter it.
+    await chmod(machine.root, 0o755);
     await run('mount', ['-t', 'proc', 'proc', `${machine.root}/proc`]);
     await run('mount', ['--bind', '/dev', `${machine.root}/dev`]);
     return machine;
@@ -70,9 +72,20 @@ class Machine implements AsyncDisposable {
     await this.sh('apt-get install -qq -y /tmp/earshot.deb');
   }
 
-  /** Starts `earshot run`. @returns ends it as a service manager does */
-  async start(): Promise<() => Promise<void>> {
-    const program = await this.host.spawn(['chroot', this.root, 'earshot', 'run'], { name: 'earshot' });
+  /** Starts `earshot run` as root. @returns ends it as a service manager does */
+  start(): Promise<() => Promise<void>> {
+    return this.#start([]);
+  }
+
+  /** Starts `earshot run` as the packages' unit does: as its user, with one capability. */
+  startService(): Promise<() => Promise<void>> {
+    const capabilities = ['inh-caps', 'ambient-caps', 'bounding-set'].map((set) => `--${set}=-all,+net_bind_service`);
+    const asUser = ['setpriv', '--reuid=earshot', '--regid=earshot', '--clear-groups', '--no-new-privs', ...capabilities];
+    return this.#start([...asUser, 'env', 'EARSHOT_HOME=/var/lib/earshot']);
+  }
+
+  async #start(words: readonly string[]): Promise<() => Promise<void>> {
+    const program = await this.host.spawn(['chroot', this.root, ...words, 'earshot', 'run'], { name: 'earshot' });
     await eventually('the site to run', () => this.sh('earshot system status'));
     return async () => void (await program.stop(60_000));
   }
@@ -87,30 +100,32 @@ test('two machines with the package connect, and an upgrade cuts no download', a
   await startNginx(net.host('east'), { port: 8000, files: { '/large': DOWNLOAD } });
   await using west = await Machine.start(net.host('west'));
   await using east = await Machine.start(net.host('east'));
+  const begin = performance.now();
   await Promise.all([west.install(OLD), east.install(OLD)]);
   assert.match(await west.sh('earshot version'), new RegExp(`commit: +${OLD.commit}`));
 
   await west.sh('earshot site create west --enable-link-access');
-  const stopWest = await west.start();
-  await west.sh('earshot token issue /tmp/token.yaml && earshot listener create web 8080 --host 127.0.0.1');
+  const stopWest = await west.startService();
+  await west.sh('earshot token issue /tmp/token.yaml && earshot listener create web 80 --host 127.0.0.1');
   await east.sh('earshot site create east');
-  const stopEast = await east.start();
+  const stopEast = await east.startService();
   await cp(`${west.root}/tmp/token.yaml`, `${east.root}/tmp/token.yaml`);
   await east.sh('earshot token redeem /tmp/token.yaml && earshot connector create web 8000 --host 127.0.0.1');
   await west.sh('earshot wait listener/web');
-  assert.equal(await west.host.run(['curl', '-sS', 'http://127.0.0.1:8080/']), 'hello from east\n');
+  assert.equal(await west.host.run(['curl', '-sS', 'http://127.0.0.1/']), 'hello from east\n');
+  t.diagnostic(`${((performance.now() - begin) / 1000).toFixed(1)} s from the first package to the first answer`);
 
-  const download = await startHeldDownload(west.host, 'http://127.0.0.1:8080/large');
+  const download = await startHeldDownload(west.host, 'http://127.0.0.1/large');
   await Promise.all([west.install(NEW), east.install(NEW)]);
   assert.match(await west.sh('earshot version'), new RegExp(`commit: +${NEW.commit}`));
   assert.match(await west.sh('earshot status'), /another build than this command/);
   assert.equal((await download.readOn()).sha256, createHash('sha256').update(DOWNLOAD).digest('hex'));
 
   await stopWest();
-  await west.start();
+  await west.startService();
   assert.doesNotMatch(await west.sh('earshot status'), /another build than this command/);
   await west.sh('earshot wait listener/web');
-  assert.equal(await west.host.run(['curl', '-sS', 'http://127.0.0.1:8080/']), 'hello from east\n');
+  assert.equal(await west.host.run(['curl', '-sS', 'http://127.0.0.1/']), 'hello from east\n');
 
   await stopEast();
   await east.sh('apt-get remove -qq -y earshot');
@@ -129,6 +144,12 @@ test('the tarball runs from /opt by a link', async (t) => {
   const stop = await west.start();
   assert.match(await west.sh('earshot status'), /Site: +west/);
   await stop();
+});
+
+test('a package has at most 70 MB', async (t) => {
+  const { size } = await stat(path.join(folder, `earshot-${NEW.version}-linux-${ARCHITECTURE}.deb`));
+  t.diagnostic(`${(size / 1e6).toFixed(1)} MB`);
+  assert.ok(size <= 70e6);
 });
 
 test('two builds of a commit give the same packages', async () => {

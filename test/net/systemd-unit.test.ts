@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { RouterContainer } from '../../src/cli/actions/router-container.ts';
 import { engines } from '../../src/platform/linux/machine.ts';
-import { containerUnitText, unitName, unitText } from '../../src/cli/actions/systemd-unit.ts';
+import { containerUnitText, instanceName, unitName, unitTemplate, unitText } from '../../src/cli/actions/systemd-unit.ts';
 
 const run = promisify(execFile);
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -35,6 +35,24 @@ describe('systemd accepts the unit', () => {
       });
     }
   }
+
+  it('of the packages, and rates both units of the system as well protected', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'earshot-unit-'));
+    try {
+      const command = [join(folder, 'node'), '/usr/lib/earshot/earshot.mjs'];
+      await writeFile(join(folder, 'node'), '#!/bin/sh\n', { mode: 0o755 });
+      const [template, instance, own] = ['earshot@.service', instanceName('west'), unitName('west')].map((name) => join(folder, name));
+      await writeFile(template ?? '', unitTemplate(command, 30));
+      await writeFile(own ?? '', unitText({ namespace: 'west', command, home: '/var/lib/earshot', user: false, drainSeconds: 30 }));
+      const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', instance ?? ''], {
+        env: { ...process.env, SYSTEMD_UNIT_PATH: `${folder}:` },
+      });
+      assert.equal(stdout + stderr, '');
+      for (const unit of [template, own]) assert.ok((await exposureOf(unit ?? '')) <= 3, `${unit}: ${await exposureOf(unit ?? '')}`);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
 
   for (const engine of engines) {
     for (const user of [false, true]) {
@@ -87,3 +105,9 @@ describe('systemd accepts the unit', () => {
     }
   });
 });
+
+/** Overall exposure of a unit, from 0 to 10 (systemd-analyze(1)). */
+async function exposureOf(unit: string): Promise<number> {
+  const { stdout } = await run('systemd-analyze', ['security', '--offline=true', '--no-pager', unit]);
+  return Number(/exposure level for .*: (\d+\.\d+)/.exec(stdout)?.[1]);
+}

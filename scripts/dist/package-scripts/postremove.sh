@@ -1,5 +1,5 @@
 #!/bin/sh
-# `apt purge` deletes the sites of this machine, with their keys. `apt remove` keeps them.
+# `apt purge` deletes the sites of this machine, with their keys. `apt remove` keeps them. The user stays, as other files may be its own.
 set -e
 [ "${1:-}" = purge ] || exit 0
 for file in /etc/systemd/system/earshot-*.service; do
@@ -9,5 +9,5 @@ for file in /etc/systemd/system/earshot-*.service; do
   if [ -d /run/systemd/system ]; then systemctl disable --now "$(basename "$file")" || true; fi
   rm -f "$file"
 done
-rm -rf /var/lib/earshot
+rm -rf /var/lib/earshot /etc/systemd/system/earshot@.service.d /etc/systemd/system/earshot@*.service.d
 if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi

@@ -11,4 +11,9 @@ if [ -d /run/systemd/system ]; then
     grep -q /usr/lib/earshot/ "$file" || continue
     systemctl disable --now "$(basename "$file")" || true
   done
+  for link in /etc/systemd/system/*.wants/earshot@*.service; do
+    [ -L "$link" ] || continue
+    systemctl disable "$(basename "$link")" || true
+  done
+  systemctl stop 'earshot@*.service' || true
 fi

@@ -17,7 +17,7 @@ import type { ArchiveFile } from '../output/tar.ts';
 import type { Collected, ParsedResources } from '../output/collected.ts';
 import { containerStates, engineVersion } from './container-actions.ts';
 import { containersOf } from './system-actions.ts';
-import { unitName } from './systemd-unit.ts';
+import { instanceName, unitName } from './systemd-unit.ts';
 import { printable } from '../../text/printable.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
 import { parseDocuments, readDocument } from '../../text/yaml.ts';
@@ -185,6 +185,8 @@ async function journal(namespace: string): Promise<string> {
     String(most.logLines),
     '--unit',
     unitName(namespace),
+    '--unit',
+    instanceName(namespace),
   ];
   try {
     const { stdout } = await promisify(execFile)('journalctl', args, { maxBuffer: most.bytes, timeout: most.milliseconds });

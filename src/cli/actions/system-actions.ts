@@ -31,7 +31,7 @@ import {
   type ContainerState,
 } from './container-actions.ts';
 import { containerName, type RouterContainer } from './router-container.ts';
-import { containerUnitText, unitName, unitsOf, unitText } from './systemd-unit.ts';
+import { ACCOUNT, accountFor, containerUnitText, instanceName, unitName, unitsOf, unitText } from './systemd-unit.ts';
 import { waitUntil } from './waiting.ts';
 
 const run = promisify(execFile);
@@ -70,7 +70,9 @@ async function installProcess(
   const script = process.argv[1];
   if (script === undefined) throw new CliError('failed', 'The program does not know its own file, so there is nothing to put into a unit.');
   const command = [process.execPath, await realpath(script)];
-  const text = unitText({ namespace, command, home: baseDirectory(), user: !isRoot, drainSeconds });
+  const home = baseDirectory();
+  const account = isRoot ? accountFor({ home, command, exists: await hasAccount() }) : undefined;
+  const text = unitText({ namespace, command, home, user: !isRoot, account, drainSeconds });
   if (options.print === true) {
     terminal.out(text);
     return;
@@ -78,6 +80,7 @@ async function installProcess(
   await requireSystemd(namespace);
   // The unit may write below this directory only, so it must exist.
   await makeDirectory(baseDirectory(), 0o755);
+  await requireNoInstance(namespace);
   await endOther(namespace, before, 'linux', terminal);
   await writePlatformFile(layoutOf(namespace), { platform: 'linux' });
   await writeUnits(namespace, new Map([[unitName(namespace), text]]), terminal);
@@ -96,6 +99,7 @@ async function installContainers(
     terminal.out(planned.map((container) => containerUnitText(container, !isRoot)).join('\n'));
     return;
   }
+  if (hasSystemd) await requireNoInstance(namespace);
   await prepareNamespace(layout);
   const containers = await plannedContainers(namespace, file, hasSystemd ? 'systemd' : 'engine');
   await requireImage(containers[0]);
@@ -160,7 +164,7 @@ async function removeUnit(unit: string): Promise<void> {
 async function startUnits(namespace: string, units: readonly string[], terminal: Terminal): Promise<void> {
   await systemctl('enable', ...units);
   await systemctl('restart', ...units);
-  await untilRunning(layoutOf(namespace), START_TIMEOUT, logOf(namespace), terminal);
+  await untilRunning(layoutOf(namespace), START_TIMEOUT, logOf(unitName(namespace)), terminal);
   for (const unit of units) terminal.out(`${unit} is started, now and at each boot.\n`);
 }
 
@@ -207,8 +211,8 @@ export async function uninstall(namespace: string, { purge = false }: { readonly
 
 async function uninstallUnits(namespace: string, terminal: Terminal): Promise<void> {
   await requireSystemd(namespace);
-  await requireUnit(namespace);
-  const units = new Set([unitName(namespace), ...unitsOf(namespace, await unitTexts())]);
+  const first = await requireUnit(namespace);
+  const units = new Set([first, ...unitsOf(namespace, await unitTexts())]);
   for (const unit of units) await removeUnit(unit);
   await systemctl('daemon-reload');
   for (const unit of units) terminal.out(`${unit} is ended and removed.\n`);
@@ -254,19 +258,20 @@ export async function start(namespace: string, platform: MachinePlatform | undef
     return install(namespace, { start: true, drainTimeout: 30_000, platform }, terminal);
   if (containers !== undefined && !(await isSystemdThere())) return startDetached(namespace, containers, terminal);
   await requireSystemd(namespace);
-  await requireUnit(namespace);
+  const first = await requireUnit(namespace);
   const installed = await containersOf(namespace);
   if (installed !== undefined) await startContainerUnits(namespace, installed, terminal);
-  const units = [...new Set([unitName(namespace), ...unitsOf(namespace, await unitTexts())])];
+  const units = [...new Set([first, ...unitsOf(namespace, await unitTexts())])];
   if (installed === undefined) await systemctl('start', ...units);
-  await untilRunning(layoutOf(namespace), START_TIMEOUT, logOf(namespace), terminal);
+  await untilRunning(layoutOf(namespace), START_TIMEOUT, logOf(first), terminal);
   for (const unit of units) terminal.out(`${unit} is started.\n`);
 }
 
 /** Stops the systemd unit, or the containers, or the processes directly if there is neither. The namespace stays. */
 export async function stop(namespace: string, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
-  if (await hasUnit(namespace)) await systemctl('stop', unitName(namespace));
+  const unit = await findUnit(namespace);
+  if (unit !== undefined) await systemctl('stop', unit);
   else if (!(await stopOwnContainers(namespace))) await tellRouters(layout, 'stop');
   await waitUntil({ resources: directoryResources(layout), terminal }, `the namespace ${namespace} to be ended`, 120_000, async () => {
     const left = await runningRouters(layout);
@@ -303,7 +308,7 @@ export async function showSystem(namespace: string, output: OutputFormat | undef
         ['Namespace', namespace],
         ['Directory', layout.root],
         ['Platform', platform],
-        ['Unit', unit.systemd ? `${unitName(namespace)}, ${unit.state}` : 'systemd does not run on this machine'],
+        ['Unit', unit.systemd ? `${unit.name}, ${unit.state}` : 'systemd does not run on this machine'],
         ...(containers ?? []).map(({ name, state: is, exitCode, error }) => {
           const ended = is === 'exited' ? ` with code ${exitCode ?? 'unknown'}` : '';
           return ['Container', `${name}, ${is}${ended}${error === undefined ? '' : `: ${error}`}`] as const;
@@ -360,35 +365,71 @@ async function tellRouters(layout: NamespaceLayout, what: 'reload' | 'stop'): Pr
 
 interface UnitState {
   readonly systemd: boolean;
+  readonly name: string;
   readonly state: string;
 }
 
 async function unitState(namespace: string): Promise<UnitState> {
-  if (!(await isSystemdThere())) return { systemd: false, state: 'unknown' };
-  if (!(await exists(join(unitFolder(), unitName(namespace))))) return { systemd: true, state: 'not installed' };
-  // systemctl exits with a nonzero code for `inactive`.
-  const { stdout } = await run('systemctl', [...scope(), 'is-active', unitName(namespace)]).catch((error: unknown) => ({
-    stdout: stdoutOf(error),
-  }));
-  return { systemd: true, state: stdout.trim() || 'unknown' };
+  const found = await findUnit(namespace);
+  const name = found ?? unitName(namespace);
+  if (!(await isSystemdThere())) return { systemd: false, name, state: 'unknown' };
+  if (found === undefined) return { systemd: true, name, state: 'not installed' };
+  return { systemd: true, name, state: (await answerOf('is-active', name)) || 'unknown' };
+}
+
+/** First line of what systemctl prints. Its exit code is nonzero for an answer such as `inactive`. */
+async function answerOf(...args: readonly string[]): Promise<string> {
+  const { stdout } = await run('systemctl', [...scope(), ...args]).catch((error: unknown) => ({ stdout: stdoutOf(error) }));
+  return stdout.trim().split('\n', 1)[0] ?? '';
+}
+
+/** Name of the namespace's unit: that of `system install`, or an instance of the packages' template that is enabled or runs. */
+async function findUnit(namespace: string): Promise<string | undefined> {
+  if (!(await isSystemdThere())) return undefined;
+  if (await exists(join(unitFolder(), unitName(namespace)))) return unitName(namespace);
+  return (await hasInstance(namespace)) ? instanceName(namespace) : undefined;
+}
+
+async function hasInstance(namespace: string): Promise<boolean> {
+  if (!isRoot) return false;
+  const [enabled, active] = await Promise.all(
+    ['is-enabled', 'is-active'].map(async (question) => answerOf(question, instanceName(namespace))),
+  );
+  return enabled === 'enabled' || active === 'active' || active === 'activating';
+}
+
+/** @throws CliError: two units of a namespace would fight for its lock */
+async function requireNoInstance(namespace: string): Promise<void> {
+  if (!(await hasInstance(namespace))) return;
+  const name = instanceName(namespace);
+  throw new CliError('exists', `The unit ${name} already runs the namespace. First disable it: systemctl disable --now ${name}`);
 }
 
 async function hasUnit(namespace: string): Promise<boolean> {
-  return (await isSystemdThere()) && exists(join(unitFolder(), unitName(namespace)));
+  return (await findUnit(namespace)) !== undefined;
+}
+
+async function hasAccount(): Promise<boolean> {
+  return run('getent', ['passwd', ACCOUNT]).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The systemd unit of the namespace, or undefined if it does not exist. */
 export async function unitOf(namespace: string): Promise<{ readonly unit: string; readonly isUser: boolean } | undefined> {
-  return (await hasUnit(namespace)) ? { unit: unitName(namespace), isUser: !isRoot } : undefined;
+  const unit = await findUnit(namespace);
+  return unit === undefined ? undefined : { unit, isUser: !isRoot };
 }
 
-async function requireUnit(namespace: string): Promise<void> {
+async function requireUnit(namespace: string): Promise<string> {
   layoutOf(namespace);
-  if (!(await hasUnit(namespace)))
-    throw new CliError(
-      'not-found',
-      `There is no unit of the namespace ${namespace}: write one with \`earshot -n ${namespace} system install\`.`,
-    );
+  const unit = await findUnit(namespace);
+  if (unit !== undefined) return unit;
+  throw new CliError(
+    'not-found',
+    `There is no unit of the namespace ${namespace}: write one with \`earshot -n ${namespace} system install\`.`,
+  );
 }
 
 /** Whether systemd is running, see sd_booted(3). */
@@ -408,8 +449,8 @@ function unitFolder(): string {
   return join(config?.startsWith('/') === true ? config : join(homedir(), '.config'), 'systemd', 'user');
 }
 
-function logOf(namespace: string): string {
-  return `journalctl ${[...scope(), '-u', unitName(namespace)].join(' ')}`;
+function logOf(unit: string): string {
+  return `journalctl ${[...scope(), '-u', unit].join(' ')}`;
 }
 
 function scope(): readonly string[] {

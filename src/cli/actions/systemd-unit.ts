@@ -1,4 +1,6 @@
+import { basename, join } from 'node:path';
 import { limitTable } from '../../limits/table.ts';
+import { namespacesDirectory } from '../../platform/linux/layout.ts';
 import { reloadArguments, removeCommand, runArguments, stopArguments, stopSeconds, type RouterContainer } from './router-container.ts';
 
 /** The systemd unit of a namespace, as text (systemd.unit(5), systemd.service(5)). */
@@ -10,8 +12,16 @@ export interface UnitOptions {
   readonly home: string;
   /** Whether the unit is for the systemd instance of one user. */
   readonly user: boolean;
+  /** User that a unit of the system runs as. Default: root. */
+  readonly account?: string | undefined;
   readonly drainSeconds: number;
 }
+
+/** User that the packages create for sites. */
+export const ACCOUNT = 'earshot';
+
+/** Directory of namespaces of a machine, which the packages' template serves. */
+const SYSTEM_HOME = '/var/lib/earshot';
 
 /** @param network network of a container engine, for the unit of its router. A namespace cannot contain `_`, so no two units share a name. */
 export function unitName(namespace: string, network?: string): string {
@@ -34,7 +44,46 @@ export function unitsOf(namespace: string, texts: ReadonlyMap<string, string>): 
   return [...texts].filter(([name, text]) => name.startsWith(`earshot-${namespace}`) && runs(text)).map(([name]) => name);
 }
 
-export function unitText({ namespace, command, home, user, drainSeconds }: UnitOptions): string {
+/** Name of the namespace's instance of the packages' template. */
+export function instanceName(namespace: string): string {
+  return `earshot@${namespace}.service`;
+}
+
+/**
+ * The template that the packages contain, for `systemctl enable --now earshot@NAMESPACE`.
+ * @param command absolute path of the program, and its arguments before `-n`
+ */
+export function unitTemplate(command: readonly string[], drainSeconds: number): string {
+  const text = unitText({ namespace: INSTANCE, command, home: SYSTEM_HOME, user: false, account: ACCOUNT, drainSeconds });
+  const header = '# Runs the site of a namespace: systemctl enable --now earshot@NAMESPACE. Put changes into a drop-in (systemctl edit).';
+  return text
+    .replace(HEADER, header)
+    .replace(/^Alias=.*\n/m, '')
+    .replaceAll(INSTANCE, '%i');
+}
+
+/** Placeholder of the namespace, which is not escaped. */
+const INSTANCE = 'INSTANCE';
+
+export interface AccountFacts {
+  readonly home: string;
+  /** Absolute paths of the program. */
+  readonly command: readonly string[];
+  /** Whether the packages' user exists on this machine. */
+  readonly exists: boolean;
+}
+
+/** User for a unit of the system; undefined for root, if the user cannot read the program or the home is another directory. */
+export function accountFor({ home, command, exists }: AccountFacts): string | undefined {
+  return exists && home === SYSTEM_HOME && command.every((path) => isOutside(path, PRIVATE_FOLDERS)) ? ACCOUNT : undefined;
+}
+
+const PRIVATE_FOLDERS = ['/home', '/root', '/run/user'];
+const TEMPORARY_FOLDERS = ['/tmp', '/var/tmp'];
+
+const isOutside = (path: string, folders: readonly string[]): boolean => !folders.some((folder) => `${path}/`.startsWith(`${folder}/`));
+
+export function unitText({ namespace, command, home, user, account, drainSeconds }: UnitOptions): string {
   const [program = '', ...words] = [...command, '-n', namespace, 'run', '--drain-timeout', `${drainSeconds}s`];
   // systemd expands variables only in arguments, not in the program.
   const start = [quoted(program, 'setting'), ...words.map((word) => quoted(word, 'word'))].join(' ');
@@ -45,7 +94,7 @@ ${user ? '' : 'Wants=network-online.target\nAfter=network-online.target\n'}Start
 
 [Service]
 Type=exec
-ExecStart=${start}
+${account === undefined ? '' : runAs(account, join(namespacesDirectory(home), namespace))}ExecStart=${start}
 ExecReload=/bin/kill -HUP $MAINPID
 Environment=${quoted(`EARSHOT_HOME=${home}`, 'setting')}
 Restart=always
@@ -56,7 +105,7 @@ SyslogIdentifier=earshot
 UMask=0077
 NoNewPrivileges=true
 LimitNOFILE=${limitTable.openFiles.value}
-${user ? '' : hardening(home)}
+${user ? '' : hardening({ home, command, account })}
 ${installation(namespace, user)}`;
 }
 
@@ -108,17 +157,35 @@ ${installation(namespace, user, network)}`;
 }
 
 /**
- * A site writes only below its home. It needs ports below 1024, and files there that belong to other users, as after restoring a
- * backup. Netlink is needed to list the machine's addresses.
+ * systemd gives the home to the user once, and each start gives it files that root copied into the namespace. The user cannot link
+ * files from elsewhere into it, because for the service its home is a mount of its own.
  */
-function hardening(home: string): string {
-  return `CapabilityBoundingSet=CAP_NET_BIND_SERVICE CAP_DAC_OVERRIDE
-ProtectSystem=strict
+function runAs(account: string, directory: string): string {
+  return `User=${account}
+Group=${account}
+StateDirectory=${basename(SYSTEM_HOME)}
+StateDirectoryMode=0755
+ExecStartPre=-+/bin/chown --recursive --no-dereference ${account}:${account} ${quoted(directory, 'word')}
+`;
+}
+
+/**
+ * A site writes only below its home. It needs ports below 1024. Root needs files there that belong to other users, as after restoring a
+ * backup. Netlink is needed to list the machine's addresses. V8 compiles code, so memory is both writable and executable.
+ */
+function hardening({ home, command, account }: Pick<UnitOptions, 'home' | 'command' | 'account'>): string {
+  const paths = [home, ...command.filter((word) => word.startsWith('/'))];
+  const isFree = (folders: readonly string[]): boolean => paths.every((path) => isOutside(path, folders));
+  return `CapabilityBoundingSet=CAP_NET_BIND_SERVICE${account === undefined ? ' CAP_DAC_OVERRIDE' : ''}
+${account === undefined ? '' : 'AmbientCapabilities=CAP_NET_BIND_SERVICE\n'}ProtectSystem=strict
 ReadWritePaths=${quoted(home, 'setting')}
-PrivateDevices=true
+ProtectHome=${isFree(PRIVATE_FOLDERS) ? 'true' : 'read-only'}
+${isFree(TEMPORARY_FOLDERS) ? 'PrivateTmp=true\n' : ''}PrivateDevices=true
+DevicePolicy=closed
 ProtectClock=true
 ProtectHostname=true
 ProtectKernelLogs=true
+ProtectProc=invisible
 RestrictNamespaces=true
 RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
 ProtectKernelTunables=true
@@ -127,7 +194,11 @@ ProtectControlGroups=true
 RestrictSUIDSGID=true
 RestrictRealtime=true
 LockPersonality=true
+RemoveIPC=true
 SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+SystemCallErrorNumber=EPERM
 `;
 }
 

@@ -11,7 +11,7 @@ import { exitCodes } from '../../../src/cli/errors.ts';
 import { resourceTable, table } from '../../../src/cli/output/output.ts';
 import { buildProgram } from '../../../src/cli/program.ts';
 import { VERSION } from '../../../src/version.ts';
-import { unitText } from '../../../src/cli/actions/systemd-unit.ts';
+import { accountFor, unitText } from '../../../src/cli/actions/systemd-unit.ts';
 import { cliManual } from '../../../scripts/cli-manual.ts';
 import { Namespace } from './namespace.ts';
 
@@ -214,6 +214,29 @@ describe('a systemd unit', () => {
 
   it('of the system has no capability but for low ports and files of others', () => {
     assert.match(unitText(options), /^CapabilityBoundingSet=CAP_NET_BIND_SERVICE CAP_DAC_OVERRIDE$/m);
+  });
+
+  it('of the system runs as its own user without a right to files of others', () => {
+    const text = unitText({ ...options, home: '/var/lib/earshot', account: 'earshot' });
+    assert.match(text, /^User=earshot$/m);
+    assert.match(text, /^CapabilityBoundingSet=CAP_NET_BIND_SERVICE$/m);
+    assert.match(text, /^AmbientCapabilities=CAP_NET_BIND_SERVICE$/m);
+  });
+
+  it('has its own user only for a program and files that this user can reach', () => {
+    const [home, command] = ['/var/lib/earshot', ['/usr/lib/earshot/node', '/usr/lib/earshot/earshot.mjs']];
+    assert.equal(accountFor({ home, command, exists: true }), 'earshot');
+    assert.equal(accountFor({ home, command, exists: false }), undefined);
+    assert.equal(accountFor({ home: '/srv', command, exists: true }), undefined);
+    assert.equal(accountFor({ home, command: ['/usr/bin/node', '/root/earshot/src/cli/main.ts'], exists: true }), undefined);
+  });
+
+  it('hides home directories and temporary files unless the site or the program is there', () => {
+    const hidden = /^(?:ProtectHome=true|PrivateTmp=true)$/gm;
+    const unit = { ...options, command: ['/usr/bin/earshot'] };
+    assert.equal(unitText(unit).match(hidden)?.length, 2);
+    assert.doesNotMatch(unitText({ ...unit, home: '/home/me/sites' }), /^ProtectHome=true$/m);
+    assert.doesNotMatch(unitText({ ...unit, command: ['/tmp/earshot'] }), /^PrivateTmp=true$/m);
   });
 
   it('of one user asks for nothing that only root can have', () => {
