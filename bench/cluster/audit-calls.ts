@@ -44,7 +44,7 @@ export const OWN: readonly Program[] = ['controller', 'csi-node', 'site-controll
 
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
-/** The call that a line of the log tells of; undefined where another program called, or the call has been counted already. */
+/** The call that a line of the log records; undefined for a call of another program, or one that is counted already. */
 export function callOf(line: string): Call | undefined {
   // Most lines are the control plane's own, and parsing them takes longer than everything else here.
   const program = PROGRAMS.find(([agent]) => line.includes(`"userAgent":"${agent}`))?.[1];

@@ -54,7 +54,7 @@ export class CallCounter {
 
   /**
    * Returns once none of the programs has sent anything for a while, renewals of leases and resumed watches apart. Events
-   * are written at their own slow pace long after what they tell of; without them they are not waited for.
+   * are written at their own slow pace long after their cause; with `withoutEvents` they are not awaited.
    */
   async quiet(options: { readonly withoutEvents?: boolean } = {}): Promise<void> {
     const begun = performance.now();

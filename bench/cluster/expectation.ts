@@ -46,7 +46,7 @@ export async function expect<T extends KubeObject>({ client }: Ground, of: Resou
   });
   await cache.synced;
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  // Where the load fails first, nobody waits for this any more.
+  // If the load fails first, this promise has no waiter left.
   promise.catch(() => undefined);
   const look = (): void => {
     if (cache.size >= count) resolve(performance.now());

@@ -1,6 +1,6 @@
 /**
  * What a connection between sites costs, beside the same traffic without and with another system: `node bench/connection/main.ts --help`.
- * docs/benchmarks.md tells what is measured, and how.
+ * docs/benchmarks.md describes the measurements and the method.
  */
 import { writeFile } from 'node:fs/promises';
 import { bundle } from '../../scripts/bundle.ts';

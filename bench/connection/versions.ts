@@ -2,7 +2,7 @@ import type { Host } from '../../test/net/harness/index.ts';
 import type { SystemName } from './options.ts';
 import { RATHOLE } from './systems/rathole.ts';
 
-/** Versions of what is compared and of what measures, as their programs tell. */
+/** Versions of the compared and the measuring programs, as each prints it. */
 export async function versionsOf(host: Host, systems: readonly SystemName[]): Promise<Readonly<Record<string, string>>> {
   const asked: readonly (readonly [name: string, argv: readonly string[]])[] = [
     ...(systems.includes('haproxy') ? [['HAProxy', ['haproxy', '-v']] as const] : []),

@@ -1,6 +1,6 @@
 /**
  * What an exposure costs, measured on a real cluster that this program boots and ends: `node bench/exposure/main.ts --help`.
- * docs/benchmarks.md tells what is measured, and how.
+ * docs/benchmarks.md describes the measurements and the method.
  */
 import { startCluster } from '../../test/harness/index.ts';
 import { installEarshot } from '../../test/harness/install.ts';

@@ -45,7 +45,7 @@ export class Workspace {
     return new Workspace(ground, name);
   }
 
-  /** Removes everything from all of them, whoever left it there. */
+  /** Removes everything from all of them, for any creator. */
   static async clearAll(ground: Ground): Promise<void> {
     for await (const {
       metadata: { name = '' },
@@ -131,12 +131,12 @@ export class Workspace {
     const mention = `"namespace":"${this.name}"`;
     let quietSince = performance.now();
     return await eventually(
-      `nobody to ask for objects of ${this.name}`,
+      `requests for objects of ${this.name} to stop`,
       async () => {
         const { size } = await file.stat();
         if (size === offset) return performance.now() - quietSince > QUIET;
         const { buffer, bytesRead } = await file.read(Buffer.alloc(size - offset), 0, size - offset, offset);
-        // A line of which half is written may be missed; not all of many are.
+        // A half-written line may be missed, but not all of many.
         offset += bytesRead;
         if (buffer.includes(mention)) quietSince = performance.now();
         return performance.now() - quietSince > QUIET;

@@ -1,7 +1,7 @@
 /**
  * What others feel of an attack on a router: `node bench/hostile/main.ts --help`. Real processes in network namespaces: a client's requests over a
- * link, alone and while somebody attacks the router that it comes to, in turns, and the same with HAProxy in the router's place.
- * docs/benchmarks.md tells what is measured, and how.
+ * link, alone and while an attacker acts on the router that it comes to, alternately, and the same with HAProxy in the router's place.
+ * docs/benchmarks.md describes the measurements and the method.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -107,9 +107,9 @@ async function measure({ only, systems, rounds, seconds, cases, seed }: Options)
         const quiet = await campaign.quiet(seconds, carrier);
         const phase = await campaign.strike(name, { cases, seconds, seed: seed + round }, carrier);
         sample[system] = { settling, quiet, phase };
-        const { told, paced, cpu } = phase;
+        const { result, paced, cpu } = phase;
         console.log(
-          `round ${round}: ${name}, ${system}: ${JSON.stringify(told)}, ${paced.failures.length} failures, ${cpu.toFixed(1)} s of a core`,
+          `round ${round}: ${name}, ${system}: ${JSON.stringify(result)}, ${paced.failures.length} failures, ${cpu.toFixed(1)} s of a core`,
         );
       }
       samples.get(name)?.push(sample);
@@ -153,7 +153,7 @@ function row(name: StrikeName, samples: readonly Sample[]): readonly string[] {
 
 function cells(turns: readonly Turn[]): readonly string[] {
   if (turns.length === 0) return CELLS.map(() => '');
-  const done = turns.reduce((sum, { phase }) => sum + Object.values(phase.told).reduce((all, one) => all + one, 0), 0);
+  const done = turns.reduce((sum, { phase }) => sum + Object.values(phase.result).reduce((all, one) => all + one, 0), 0);
   const failures = turns.flatMap(({ settling, quiet, phase }) => [settling, quiet, phase.paced].flatMap((each) => each.failures));
   return [
     String(done),

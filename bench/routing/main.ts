@@ -1,6 +1,6 @@
 /**
  * How routing grows: `node --max-old-space-size=12000 bench/routing/main.ts [--sites 10,100,300,1000] [--shapes tiers,geometric] [--keys 100] [--write]`.
- * docs/scale.md tells what is simulated, and `--write` puts the tables there.
+ * docs/scale.md describes the simulation, and `--write` puts the tables there.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';

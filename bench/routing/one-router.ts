@@ -30,9 +30,9 @@ export interface OneRouter {
   readonly held: number;
   /** The same when all keys have been shown once, as a status does. */
   readonly heldAfterNetwork: number;
-  /** Processor milliseconds: all paths anew. */
+  /** Processor milliseconds: recomputing all paths. */
   readonly paths: number;
-  /** Processor milliseconds: a key that nobody asked for before. */
+  /** Processor milliseconds: the first request for a key. */
   readonly firstQuestion: number;
   /** Processor microseconds: a key that was asked for before, after a change of paths, and with no change between. */
   readonly nextQuestion: number;
@@ -127,14 +127,14 @@ function measure(folder: string): OneRouter {
   const heldThen = held() - before;
   const first = self.neighbours[0];
   const paths = median(() => {
-    // A change of any cost makes all paths anew, when they are next asked for.
+    // A change of any cost recomputes all paths at the next request.
     if (first !== undefined) routing.adjacencyUp({ ...first, cost: first.cost + 1, site }, now);
-    return time(() => routing.hasListener('a key that nobody has'));
+    return time(() => routing.hasListener('an unserved key'));
   });
   let asked = 0;
   const firstQuestion = median(() => {
     asked += 1;
-    return time(() => routing.destinations(`a key that nobody has, ${asked}`));
+    return time(() => routing.destinations(`an unserved key, ${asked}`));
   });
   const nextQuestion = median(() => {
     routing.adjacencyDown('none', now);

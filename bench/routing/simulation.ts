@@ -143,7 +143,7 @@ export class Simulation {
       }
       case 'message': {
         const { link, to, message, sent } = event;
-        // What was on a link that is gone, or on one before the router began anew, is lost.
+        // Messages on a closed link, or on a link from before the router restarted, are lost.
         if (this.#up.has(link) && link.ends.every((end) => (this.#epochs[end] ?? 0) <= sent)) {
           this.#call(to, (router) => router.receive(this.#nameOf(link), message, this.#now));
         }

@@ -6,6 +6,6 @@ import type { Pair } from './places.ts';
 /** What every scenario works with. */
 export interface Bench extends Ground, Notes {
   readonly sizes: Sizes;
-  /** What one scenario leaves for the next, since making it anew would take minutes. */
+  /** State that one scenario leaves for the next, since creating it again would take minutes. */
   readonly left: { many?: Pair };
 }

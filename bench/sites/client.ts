@@ -41,7 +41,7 @@ export async function answeredAt(ground: Ground, namespace: string, host: string
 }
 
 export interface Answers {
-  /** By whom, and when: by `uptime`. */
+  /** Each answer: its server, and its time by `uptime`. */
   readonly answers: readonly { readonly by: string; readonly at: number }[];
   readonly failures: number;
 }

@@ -1,6 +1,6 @@
 /**
  * What sites in a cluster cost, measured on a real cluster that this program boots and ends: `node bench/sites/main.ts --help`.
- * docs/benchmarks.md tells what is measured, and how.
+ * docs/benchmarks.md describes the measurements and the method.
  */
 import { connectCluster, startCluster, type Cluster } from '../../test/harness/index.ts';
 import { installEarshot } from '../../test/harness/install.ts';

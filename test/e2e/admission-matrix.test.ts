@@ -284,16 +284,16 @@ describe('objects that admission of the cluster changes', { timeout: 580_000, co
       });
     });
 
-    it('the pod is told which field that is, and what helps', async () => {
+    it('the pod receives an event with the changed field and the remedy', async () => {
       await namespace.create(pod('mounts', { volumes: { address: byClass(hub.className('inside')) } }));
-      const told =
+      const expected =
         /Changed: spec\.tolerations\. If another admission policy or webhook changed it, exclude requests of system:serviceaccount:/;
-      const { message } = await namespace.event({ kind: 'Pod', name: 'mounts' }, told);
+      const { message } = await namespace.event({ kind: 'Pod', name: 'mounts' }, expected);
       assert.ok(!message.includes('RBAC'));
     });
   });
 
-  /** Kinds of the matrix of which no object in the namespace bears the mark: the policy has not met them. */
+  /** Kinds of the matrix without a marked object in the namespace: the policy has not met them. */
   async function unmarked(namespace: Namespace): Promise<readonly string[]> {
     const missing: string[] = [];
     for (const { group, resource, notWritten } of writtenKinds) {

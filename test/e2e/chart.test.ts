@@ -1,4 +1,4 @@
-/** The chart's life on a cluster of its own: install, upgrade and uninstall disturb whoever shares one. */
+/** The chart's life on a cluster of its own: install, upgrade and uninstall do not disturb other users of the cluster. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -60,7 +60,7 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
     (await cluster.api.get<{ spec: { volumeLifecycleModes: readonly string[] } }>(CSI_DRIVER)).spec.volumeLifecycleModes;
   const components = (component: string): Promise<readonly Pod[]> => podsOf(SYSTEM, `app.kubernetes.io/component=${component}`);
   const inPod = (command: string): Promise<string> => cluster.exec('default', 'web-0', ['sh', '-c', command]);
-  /** The tree, with inode numbers: a file that was written anew is another file. */
+  /** The tree, with inode numbers: a rewritten file is another file. */
   const tree = (): Promise<string> =>
     inPod(
       'cd /listener; readlink default-address; for f in $(find default-address/ -type f | sort); do echo $f $(stat -c %i $f) $(cat $f); done',
@@ -70,7 +70,7 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
     await stopCluster(NAME);
     cluster = await startCluster({ name: NAME, domain: DOMAIN });
     await cluster.kubectl(['create', '--filename', '-'], { input: JSON.stringify(securityContextConstraints) });
-    // By another hand than Helm's, whose fields Helm does not take without being told to.
+    // By another field manager than Helm, whose fields Helm does not take by default.
     await cluster.kubectl(['create', '--field-manager=olm', '--filename', '-'], { input: JSON.stringify(leftBehind) });
     await eventually('the API of OpenShift', () => cluster.api.find(CONSTRAINTS));
     // The upgrade below takes volumes over from the sidecar, and gives them back.
@@ -239,7 +239,7 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
     );
   });
 
-  it('lets whoever may edit a namespace have Listeners there, and write no PodListeners', async () => {
+  it('lets an editor of a namespace have Listeners there, and write no PodListeners', async () => {
     await cluster.kubectl(['create', 'rolebinding', 'editor', '--clusterrole=edit', '--user=jane', '--namespace=default']);
     const may = (verb: string, resource: string): Promise<boolean> =>
       cluster.kubectl(['auth', 'can-i', verb, `${resource}.listeners.stackable.tech`, '--as=jane', '--namespace=default']).then(
@@ -375,7 +375,7 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
         all.filter(({ metadata }) => metadata.name === 'web-0').map(asSeen),
       );
       assert.deepEqual(seenNow, seenThen);
-      // A pod that is made anew mounts again: everything that starts a pod works as before.
+      // A recreated pod mounts again: everything that starts a pod works as before.
       await cluster.kubectl(['delete', 'pod', 'web-0', '--wait']);
       await cluster.kubectl(['rollout', 'status', 'statefulset/web', '--timeout=120s']);
       assert.equal(await kept(), objects);

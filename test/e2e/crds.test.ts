@@ -127,7 +127,7 @@ describe('the definitions', () => {
       status: { serviceName: 'odd-ports', ingressAddresses: [{ address: 'a', addressType: 'Hostname', ports: {} }], nodePorts: { a: 0 } },
     });
 
-    // By this selector the controller tells whose definition is in force.
+    // By this selector the controller distinguishes the definitions in force.
     const selected = `${group}/podlisteners?fieldSelector=${encodeURIComponent('spec.nodeName!=-')}`;
     await assert.rejects(cluster.api.get(selected), /field label not supported: spec.nodeName/);
     await installOurs();
@@ -148,7 +148,7 @@ describe('the definitions', () => {
     }
   });
 
-  it('let the objects of an earlier system be changed, and written anew', async () => {
+  it('let the objects of an earlier system be changed, and written again', async () => {
     for (const { kind, metadata, spec } of earlierObjects) {
       const path = `${pathOf[kind]}/${metadata.name}`;
       await cluster.api.patch(path, { metadata: { labels: { changed: 'yes' } } });

@@ -26,7 +26,7 @@ const size = 'an address has no size, and there is no pool of them to run out of
 const snapshot = 'the files say what is true now; an old state of them is of no use';
 const modify = 'which Listener a volume is for is settled when it is made';
 const stage = 'the files are of one pod; nothing is shared by the pods of a node';
-const health = "some files that are repaired at every change; a Listener's conditions tell of its health";
+const health = "some files that are repaired at every change; a Listener's conditions report its health";
 
 /** Why a test of the suite says nothing about a listener volume. Every test that is skipped must be one of these. */
 const notApplicable: Readonly<Record<string, string>> = {

@@ -198,7 +198,7 @@ describe('the examples', { timeout: 580_000 }, () => {
     assert.equal(new Set(servers).size, 6);
     const cli = (place: string | undefined, options: string): string => `redis-cli ${place?.replace(/(.*):/, '-h $1 -p ')} ${options}`;
     const keys = Array.from({ length: 60 }, (_, index) => `key-${index}`);
-    // Each finds out by itself, some seconds after the last of them was told.
+    // Each discovers it by itself, some seconds after the last of them was notified.
     for (const server of servers)
       await eventually(`${server} to see the cluster whole`, () => type(`${cli(server, 'cluster info')} | grep cluster_state:ok`));
     await type(`printf '${keys.map((key) => String.raw`set ${key} ${key}\n`).join('')}' | ${cli(servers[0], '-c')}`);

@@ -111,7 +111,7 @@ describe('what a load balancer answers', { timeout: 400_000 }, () => {
     }
   });
 
-  it('leaves the files as they were when it takes its answer back, and the condition says that there is none', async () => {
+  it('leaves the files unchanged when it withdraws its answer, and the condition reports the missing address', async () => {
     await exposed('taken-back', 'IP');
     await answered('taken-back', [{ ip: '192.0.2.50' }]);
     await namespace.create(pod('keeper', { volumes: { volume: 'taken-back' } }));

@@ -122,7 +122,7 @@ describe("a Node's addresses", { timeout: 400_000 }, () => {
     await becomes('hostname', [node?.name ?? '']);
   }
 
-  /** Waits until a Listener is at these addresses, and its files with it; returns what its status tells. */
+  /** Waits until a Listener is at these addresses, and its files with it; returns the addresses in its status. */
   async function becomes(name: keyof typeof folders, addresses: readonly string[]): Promise<readonly ListenerIngress[]> {
     const { status } = await namespace.untilListener(
       name,

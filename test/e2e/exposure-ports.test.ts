@@ -7,7 +7,7 @@ import { byClass, container, pod, SLEEP } from './support/manifests.ts';
 import { type RunningPod, useNamespace } from './support/namespace.ts';
 import { expectedTree } from './support/tree.ts';
 
-/** Number 5353 on TCP and on UDP: two servers, told apart by what they answer. */
+/** Number 5353 on TCP and on UDP: two servers with different answers. */
 const servers = `
   const udp = require('node:dgram').createSocket('udp4');
   udp.on('message', (message, peer) => udp.send('udp ' + message, peer.port, peer.address)).bind(5353);
@@ -37,7 +37,7 @@ const rows: readonly {
   },
   {
     name: 'one-name',
-    behaviour: 'keeps both of two ports with one name: the last under it, the other under its number, which the condition tells',
+    behaviour: 'keeps both of two ports with one name: the last under it, the other under its number, which the condition reports',
     ports: [
       { name: 'http', port: 80 },
       { name: 'http', port: 8080 },
@@ -57,7 +57,7 @@ const rows: readonly {
   },
   {
     name: 'no-name',
-    behaviour: 'calls a port without a name after its number, which the condition tells',
+    behaviour: 'calls a port without a name after its number, which the condition reports',
     ports: [{ name: '', port: 80 }],
     exposed: { 'port-80': '80/TCP' },
     note: /a port has no name; TCP 80 is exposed as port-80/,

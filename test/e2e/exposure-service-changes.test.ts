@@ -45,7 +45,7 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
     assert.notEqual((await namespace.service('foreign')).metadata.uid, theirs.metadata.uid);
   });
 
-  it('is never touched where it belongs to another object, whose name the condition tells', async () => {
+  it('is never changed if it belongs to another object, whose name the condition reports', async () => {
     const owner = await namespace.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'parent' } });
     const theirs = await namespace.create<Service>({
       apiVersion: 'v1',
@@ -148,7 +148,7 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
     await namespace.ready('finalized');
   });
 
-  it('takes back a field of its own that somebody changed', async () => {
+  it('reverts a field of its own that another client changed', async () => {
     await namespace.exposed('taken-back', { serviceType: 'ClusterIP', serviceAnnotations: { ours: 'yes' } });
     await liveService(namespace, 'taken-back');
     await namespace.patch('v1', 'Service', 'taken-back', {

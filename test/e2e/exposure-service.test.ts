@@ -61,7 +61,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'lb-class',
-    behaviour: 'asks for the load balancer class, and for node ports unless told otherwise',
+    behaviour: 'requests the load balancer class, and node ports by default',
     classSpec: { serviceType: 'LoadBalancer', loadBalancerClass: 'nobody.example/none' },
     expected: { spec: { loadBalancerClass: 'nobody.example/none', allocateLoadBalancerNodePorts: true } },
   },
@@ -73,7 +73,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'not-ready-yes',
-    behaviour: 'publishes pods that are not ready unless told otherwise',
+    behaviour: 'publishes pods that are not ready by default',
     classSpec: { serviceType: 'ClusterIP' },
     expected: { spec: { publishNotReadyAddresses: true } },
   },

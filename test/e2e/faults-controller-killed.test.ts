@@ -109,7 +109,7 @@ describe('the controller killed between any two of its writes', { timeout: 580_0
     assert.deepEqual(
       told.items.filter(({ reason }) => reason.startsWith('Claim')),
       [],
-      'the claim was never told that it lost its volume',
+      'the claim was never marked as having lost its volume',
     );
   }
 
@@ -282,7 +282,7 @@ function isLabelled(running: RunningPod, volume: PersistentVolume, listener: Lis
   );
 }
 
-/** Everybody who tells the port or the Listener tells the same. */
+/** All objects with the port or the Listener agree on it. */
 function isConsistent(listener: Listener, service: Service, volume: PersistentVolume, requests: PodListeners): boolean {
   const nodePort = service.spec?.ports?.[0]?.nodePort;
   const entry = requests.spec.listeners['address'];

@@ -130,5 +130,5 @@ function holders(changes: readonly AuditedRequest[]): readonly (string | undefin
 function assertOneAtATime(changes: readonly AuditedRequest[]): void {
   const sequence = changes.toSorted((a, b) => (a.requestReceivedTimestamp < b.requestReceivedTimestamp ? -1 : 1)).map(podOf);
   const turns = sequence.filter((holder, index) => holder !== sequence[index - 1]);
-  assert.equal(turns.length, new Set(turns).size, `replicas wrote in turns: ${turns.join(', ')}`);
+  assert.equal(turns.length, new Set(turns).size, `replicas wrote alternately: ${turns.join(', ')}`);
 }

@@ -119,7 +119,7 @@ describe('restarts on a node where pods run', { timeout: 580_000 }, () => {
     return namespace.exec('reads', ['sh', '-c', command]);
   }
 
-  /** The tree with inode numbers: a file that was written anew is another file. */
+  /** The tree with inode numbers: a rewritten file is another file. */
   function shown(): Promise<string> {
     return inPod(`
       cd /listeners/address

@@ -128,7 +128,7 @@ describe('the Kubernetes client and a real API server', { timeout: 580_000 }, ()
   });
 
   describe('an informer', () => {
-    /** One of this namespace's ConfigMaps, with what it told. */
+    /** A cache of this namespace's ConfigMaps, with the changes it reported. */
     function inform(source: ListWatch, signal: AbortSignal): { cache: Cache<ConfigMap>; changes: string[]; troubles: InformerTrouble[] } {
       const changes: string[] = [];
       const troubles: InformerTrouble[] = [];
@@ -192,7 +192,7 @@ describe('the Kubernetes client and a real API server', { timeout: 580_000 }, ()
       stop.abort();
     });
 
-    it('goes on through a restart of the API server, and tells of nothing that did not change', async () => {
+    it('continues through a restart of the API server, and reports only changes', async () => {
       const stop = new AbortController();
       const { cache, changes } = inform(client, stop.signal);
       await cache.synced;
@@ -204,7 +204,7 @@ describe('the Kubernetes client and a real API server', { timeout: 580_000 }, ()
       stop.abort();
     });
 
-    it('is told that a point is too old', async () => {
+    it('receives an error for a resource version that is too old', async () => {
       const onEvent = (): void => undefined;
       await assert.rejects(client.watch(configMaps, { from: { after: '1' }, timeoutSeconds: 10, signal: soon(), onEvent }), isExpired);
     });

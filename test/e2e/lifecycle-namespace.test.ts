@@ -1,4 +1,4 @@
-/** A namespace is deleted with everything in it: Earshot lets go, instead of making anew what Kubernetes is taking away. */
+/** A namespace is deleted with everything in it: Earshot does not recreate what Kubernetes deletes. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { connectCluster, eventually } from '../harness/index.ts';
@@ -32,7 +32,7 @@ describe('a namespace that is deleted', { timeout: 400_000 }, () => {
     await cluster.api.close();
   });
 
-  it('takes its Listeners, Services and volumes with it, and nobody writes to what is going', async () => {
+  it('takes its Listeners, Services and volumes with it, and no controller writes to them meanwhile', async () => {
     const audit = await auditFromNow(cluster);
     await namespace[Symbol.asyncDispose]();
     const path = `/api/v1/namespaces/${namespace.name}`;

@@ -1,4 +1,4 @@
-/** A node goes for good: its Node object is deleted while pods with addresses of it exist. What becomes of them is the class's choice. */
+/** A node is lost: its Node object is deleted while pods with addresses of it exist. The class decides what happens to them. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Listener } from '../../src/api/listeners/index.ts';

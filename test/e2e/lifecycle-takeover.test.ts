@@ -1,5 +1,5 @@
 /**
- * A cluster moves from the listener-operator to Earshot and back, as docs/from-listener-operator.md tells, and neither clients nor running
+ * A cluster moves from the listener-operator to Earshot and back, as docs/from-listener-operator.md describes, and neither clients nor running
  * pods notice. The listener-operator is a stand-in that writes what that one writes. Takes about two minutes.
  */
 import assert from 'node:assert/strict';
@@ -30,7 +30,7 @@ const BOOTSTRAP = 'simple-kafka-broker-default-bootstrap';
 const COORDINATOR = 'simple-trino-coordinator';
 const LISTENERS = [BOOTSTRAP, COORDINATOR, 'gateway-address', `${OWN}-broker-0`, `${OWN}-broker-1`];
 
-/** All that is different after the move, and why it harms nobody, who goes back least of all. */
+/** All differences after the move, and why they are harmless, above all for moving back. */
 const harmless: readonly (readonly [difference: RegExp, why: string])[] = [
   [/^Service \S+ metadata\.labels\.listeners\.stackable\.tech\/listener-name: undefined → /, 'by it Earshot watches its Services'],
   [/^Service \S+ metadata\.annotations\.listeners\.stackable\.tech\/fields: undefined → /, 'what Earshot set, for its own later writes'],
@@ -42,7 +42,7 @@ const harmless: readonly (readonly [difference: RegExp, why: string])[] = [
   [/^CustomResourceDefinition \S+ spec\.conversion\b/, 'the webhook is gone with its program, which names it again'],
   [
     /^CustomResourceDefinition \S+ (metadata|spec\.names|spec\.versions|status)\b/,
-    'admits all that was admitted; whoever comes writes its own',
+    'admits all that was admitted; each system writes its own',
   ],
 ];
 
@@ -140,7 +140,7 @@ describe('a cluster of the listener-operator', { timeout: 580_000 }, () => {
     await missedNothing('broker-0', 'broker-1');
   });
 
-  it('gives nobody cause for alarm', async () => {
+  it('causes no warnings', async () => {
     for (const name of LISTENERS) {
       const warnings = (await namespace.events({ kind: 'Listener', name })).filter(({ type }) => type !== 'Normal');
       assert.deepEqual(
@@ -150,10 +150,10 @@ describe('a cluster of the listener-operator', { timeout: 580_000 }, () => {
     }
   });
 
-  it('has nothing written any more, also by a controller that starts anew', async () => {
+  it('has nothing written any more, even by a restarted controller', async () => {
     const audit = await auditFromNow(cluster);
     {
-      await using _nobody = await withoutControllers(cluster);
+      await using _paused = await withoutControllers(cluster);
     }
     await using probe = await openNamespace(cluster, 'settled');
     await probe.exposed('probe', { serviceType: 'ClusterIP' });
@@ -164,7 +164,7 @@ describe('a cluster of the listener-operator', { timeout: 580_000 }, () => {
     assert.deepEqual(audit.changes().filter(isOfMove).map(describeRequest), []);
   });
 
-  it('has its running pods told of a new address, in the folder that they have open', async () => {
+  it('has its running pods receive a new address, in the folder that they have open', async () => {
     const node = nodeOf(await namespace.running('broker-0'));
     const internal = { type: 'InternalIP', address: node.addresses[0] ?? '' } as const;
     await cluster.setNodeAddresses(node.name, [internal, { type: 'ExternalIP', address: EXTERNAL }]);

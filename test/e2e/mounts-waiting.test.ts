@@ -59,7 +59,7 @@ describe('a listener volume that cannot be mounted yet', { timeout: 400_000, con
     await assertRunsSoon('preset', 'preset-listener');
   });
 
-  it('tells the pod too what is wrong with the annotations of its claim, and what was meant', async () => {
+  it('reports errors of the annotations of its claim on the pod too, and what was meant', async () => {
     const className = await namespace.class('typo', { serviceType: 'ClusterIP' });
     const annotations: ClaimAnnotations = { 'listeners.stackable.tech/listenerclass': className };
     await namespace.create(claim('typo', annotations), pod('typo', { volumes: { listener: 'typo' }, ports: CONTAINER_PORTS }));
@@ -128,7 +128,7 @@ describe('a listener volume that cannot be mounted yet', { timeout: 400_000, con
     assert.equal(await namespace.get(API, 'Listener', name), undefined);
   });
 
-  it('tells in an event what the API server refuses for it (a quota), does not hold up others, and is mounted in the end', async () => {
+  it('reports a refusal of the API server (a quota) in an event, does not delay others, and is mounted in the end', async () => {
     await using tight = await openNamespace(cluster, 'quota');
     const className = await tight.class('quota', { serviceType: 'ClusterIP' });
     await tight.listener('present', { className, ports: PORTS });

@@ -70,7 +70,7 @@ describe('the token of a node driver', { timeout: 580_000 }, () => {
   let cluster: Cluster;
   let thief: ApiRequests;
   let driver: Pod;
-  /** Pods on the token's node, and on another; nobody has asked for a volume of theirs. */
+  /** Pods on the token's node, and on another; their volumes were not requested. */
   let own: Pod;
   let foreign: Pod;
   let ownNode: string;

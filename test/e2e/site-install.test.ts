@@ -80,7 +80,7 @@ describe('the chart’s connection half on a cluster', { timeout: 400_000 }, () 
     await eventually('all definitions', async () => (await definitions('skupper.io')).length === 12);
   });
 
-  it('has a kind of the name that the other half’s has, and a short name that tells them apart', async () => {
+  it('has a kind of the same name as the other half, and a distinct short name', async () => {
     await apart.create(skupper('Listener', 'backend', { host: 'backend', port: 8080, routingKey: 'backend' }));
     const named = async (word: string): Promise<string> =>
       kubectl('get', word, '--namespace=apart', '--output=jsonpath={.items[*].apiVersion}');

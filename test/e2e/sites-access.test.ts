@@ -1,4 +1,4 @@
-/** What an API server makes of the objects by which sites are reached, and what becomes of the statuses that others write into them. */
+/** Objects for access to sites on a real API server, and the effect of statuses that other controllers write into them. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -107,7 +107,7 @@ describe('a SecuredAccess in a cluster', { timeout: 300_000 }, () => {
     await namespace.create(pod('router', { node: node.name, labels: { app: 'router' }, script: webServer(8080) }));
   });
   for (const { type, made, told, endpoints } of byOthers) {
-    it(`of type ${type} is made of what the API server takes, and reached where that is told to be`, async () => {
+    it(`of type ${type} consists of what the API server accepts, and is reachable at its announced endpoints`, async () => {
       await namespace.create(access(type, type));
       for (const [apiVersion, kind, name] of made) await namespace.until({ apiVersion, kind, name }, 'is there', () => true);
       if (told !== undefined) {
@@ -132,7 +132,7 @@ describe('a SecuredAccess in a cluster', { timeout: 300_000 }, () => {
         for (const [apiVersion, kind, name] of of) {
           const { labels = {}, annotations = {} } = (await namespace.get(apiVersion, kind, name))?.metadata ?? {};
           assert.deepEqual([kind, labels['acme.example/team'], annotations['acme.example/note']], [kind, wanted(kind), wanted(kind)]);
-          // What its own controller looks for stays beside them, and what somebody else has put there.
+          // What its own controller selects by stays beside them, and what another client has put there.
           assert.deepEqual([labels['internal.skupper.io/secured-access'], annotations['acme.example/own']], ['true', 'kept']);
         }
         return true;
@@ -200,7 +200,7 @@ describe('a SecuredAccess in a cluster', { timeout: 300_000 }, () => {
     await namespace.create(access('later', 'local'));
     await reachedAt('later', [`later.${namespace.name}:8081`]);
     await requests.settle();
-    // It marks its own pod when it begins to lead, and here it is none.
+    // It marks its own pod when it begins to lead, but it does not run in a pod here.
     const written = requests
       .writes(namespace.name)
       .filter(({ userAgent, objectRef }) => userAgent === 'earshot-site-controller' && objectRef?.resource !== 'pods');

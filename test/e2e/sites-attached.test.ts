@@ -8,7 +8,7 @@ import { pod } from './support/manifests.ts';
 import { useNamespace } from './support/namespace.ts';
 import { client as clientPod, fetched, issued, linkByToken, SKUPPER, skupper, untilCondition, webDeployment } from './support/sites.ts';
 
-/** Tells who asks, over TLS, and lets nobody in who shows no certificate of the authority. */
+/** Answers with the client's name, over TLS, and refuses clients without a certificate of the authority. */
 const TLS_SERVER = `
 const { readFileSync } = require('node:fs');
 const of = (file) => readFileSync('/tls/' + file);
@@ -42,7 +42,7 @@ describe('an attached connector', { timeout: 300_000 }, () => {
     await workload.create(webDeployment('web', 1), skupper(...connector('web', 8080)));
   });
 
-  it('serves clients of another site, and tells which pods it has selected', async () => {
+  it('serves clients of another site, and reports which pods it has selected', async () => {
     await untilCondition(workload, 'AttachedConnector', 'web');
     await linkByToken(client, hub, 'to-hub');
     const bound = await untilCondition<AttachedConnectorBinding>(hub, 'AttachedConnectorBinding', 'web');

@@ -53,7 +53,7 @@ describe('conditions of two sites', { timeout: 300_000 }, () => {
     assert.deepEqual([...waited].sort(), Object.keys(skupperResources).sort());
   });
 
-  it('tell of a token that is used up, expired, or of a site that is gone, what to do, and nobody tries it over and over', async () => {
+  it('explain what to do about a token that is used up, expired, or of a deleted site, without endless retries', async () => {
     await west.create(skupper('AccessGrant', 'short', { expirationWindow: '1s' }), skupper('AccessGrant', 'left'));
     const used = await tokenOf(west, 'to-west');
     const [short, left] = [await tokenOf(west, 'short'), await tokenOf(west, 'left')];

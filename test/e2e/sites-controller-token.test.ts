@@ -108,7 +108,7 @@ describe('the token of the controller of sites', { timeout: 120_000 }, () => {
     await refused(thief.patch(path, [add], 'application/json-patch+json'), /one container/);
   });
 
-  it('gives rights to nobody but routers, and none over all Secrets', async () => {
+  it('gives rights to routers only, and none over all Secrets', async () => {
     const rbac = 'apis/rbac.authorization.k8s.io/v1';
     const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];
     await refused(thief.create(at(rbac, 'roles', west.name), { ...owned('mine'), rules }), /only the Role skupper-router/);

@@ -71,7 +71,7 @@ describe('a site in a cluster', { timeout: 300_000 }, () => {
     assert.deepEqual(await standing(), earlier);
   });
 
-  it('has another controller soon when the one that leads is killed, and nothing of it is written anew', async () => {
+  it('has another controller soon after the leader is killed, and it rewrites nothing', async () => {
     const killed = await eventually('a leader', leader);
     const earlier = await standing();
     const { namespace, name } = killed.metadata;

@@ -40,7 +40,7 @@ describe('sites with two routers each', { timeout: 300_000 }, () => {
     );
   });
 
-  it('tell of a router whose links are cut, and have the links all the same', async () => {
+  it('report a router whose links are cut, and keep the links', async () => {
     const [pod] = await routers(east, 'skupper-router');
     const messages = async (): Promise<readonly string[]> =>
       Promise.all(['token-1', 'token-2'].map(async (name) => operational(await east.get<Manifest>(SKUPPER, 'Link', name))));
@@ -54,7 +54,7 @@ describe('sites with two routers each', { timeout: 300_000 }, () => {
     await eventually('both Links to be whole', async () => (await messages()).every((message) => message === 'True OK'));
   });
 
-  it('are not the first processes of their pods, of which the kernel would keep signals that nobody waits for yet', async () => {
+  it('are not the first processes of their pods, whose unhandled signals the kernel would drop', async () => {
     const read = `process.stdout.write(require('node:fs').readFileSync('/proc/1/cmdline', 'utf8'))`;
     for (const { metadata } of await routers(west)) {
       const first = await west.cluster.kubectl([
@@ -131,7 +131,7 @@ function operational(link: (Manifest & { readonly status?: { readonly conditions
   return `${condition?.status} ${condition?.message}`;
 }
 
-/** While this runs, whatever the pod sends to another site's port for links is answered as if nobody were there. */
+/** While this runs, packets of the pod to another site's port for links are answered as if no host had its address. */
 async function withoutLinks({ cluster }: Namespace, pod: RouterPod | undefined, work: () => Promise<unknown>): Promise<void> {
   const { netns = '' } = cluster.nodes.find((node) => node.name === pod?.spec?.nodeName) ?? {};
   const rule = ['FORWARD', '-s', pod?.status?.podIP ?? '', '-p', 'tcp', '--dport', '55671', '-j', 'REJECT', '--reject-with', 'tcp-reset'];

@@ -68,7 +68,7 @@ describe('a site in a cluster and one on a machine outside', { timeout: 300_000 
     });
   });
 
-  it('stay linked when the node gets another address: the far one is told, and goes there', async () => {
+  it('stay linked when the node gets another address: the far one is notified, and goes there', async () => {
     const [{ host = '' } = {}] = await endpoints();
     const node = cluster.nodes.find(({ addresses }) => addresses.includes(host));
     assert.ok(node, host);
@@ -78,7 +78,7 @@ describe('a site in a cluster and one on a machine outside', { timeout: 300_000 
       { type: 'ExternalIP', address: moved },
     ]);
     try {
-      await eventually(`the far site to be told ${moved}`, async () => {
+      await eventually(`the far site to receive ${moved}`, async () => {
         const told = (await link()).status?.endpoints?.map((each) => each.host);
         assert.ok(told?.includes(moved), JSON.stringify(told));
         return true;

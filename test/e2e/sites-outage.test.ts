@@ -24,7 +24,7 @@ interface Lease extends KubeObject {
   readonly spec: { readonly holderIdentity?: string };
 }
 
-describe('linked sites, of which two have two routers each', { timeout: 580_000 }, () => {
+describe('linked sites, two of them with two routers each', { timeout: 580_000 }, () => {
   const cluster = connectCluster();
   const [west, east, lone] = ['west', 'east', 'lone'].map((name) => useNamespace(name)) as [Namespace, Namespace, Namespace];
   const all = [west, east, lone];
@@ -70,7 +70,7 @@ describe('linked sites, of which two have two routers each', { timeout: 580_000 
     }
   });
 
-  it('lose nothing while the routers of one cannot reach each other, which its Site tells, and no condition flaps', async (t) => {
+  it('lose nothing while the routers of one are partitioned, which its Site reports, and no condition flaps', async (t) => {
     const [one, other] = await untilRouters(west, 2);
     const earlier = await standings();
     const since = Date.now();
@@ -100,7 +100,7 @@ describe('linked sites, of which two have two routers each', { timeout: 580_000 
     const requests = await settled(west, since);
     t.diagnostic(summary(requests));
     const fresh = requests.filter(({ way }) => way === 'new');
-    // Whoever is sent to the frozen one waits; Kubernetes sends new connections there until its probe has failed three times.
+    // A client at the frozen one waits; Kubernetes sends new connections there until its probe has failed three times.
     assert.ok(longestOutage(fresh) <= OUTAGE_MS, `no new connection for ${longestOutage(fresh)} ms`);
     await untilRouters(west, 2);
     await fetched(west, 'client', 'http://meanwhile:8080/');

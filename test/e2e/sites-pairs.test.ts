@@ -81,7 +81,7 @@ describe('sites in a namespace, in another cluster and on a machine', { timeout:
 
   const links = new Map<Pair, string>();
 
-  it('are joined by tokens, whoever issues and whoever redeems', async () => {
+  it('are linked by tokens, for any issuer and redeemer', async () => {
     await Promise.all(
       BY_TOKEN.map(async (pair) => {
         const [to, from] = pair;

@@ -65,12 +65,12 @@ describe('pods exposed by name', { timeout: 300_000 }, () => {
     for (const name of await settled(2)) assert.equal((await fetched(west, 'client', `http://${name}:8080/`)).trim(), name);
   });
 
-  it('never take a Service that somebody else has made', async () => {
+  it('never take a Service of another owner', async () => {
     const labels = { app: 'backend' };
     await east.create(pod('taken', { labels, script: webServer(8080) }));
     const { status } = await west.until<Listener>(
       { apiVersion: SKUPPER, kind: 'Listener', name: 'backend' },
-      'tells of the Service',
+      'reports the Service',
       (listener) => JSON.stringify(listener.status).includes('taken'),
     );
     assert.match(status?.message ?? '', /^OK; the pod "taken" cannot be reached by its name: Service taken already exists in namespace/);
@@ -79,7 +79,7 @@ describe('pods exposed by name', { timeout: 300_000 }, () => {
     await east.remove('v1', 'Pod', 'taken');
     await west.until<Listener>(
       { apiVersion: SKUPPER, kind: 'Listener', name: 'backend' },
-      'has nothing more to tell',
+      'has nothing more to report',
       (listener) => listener.status?.message === 'OK',
     );
   });

@@ -120,7 +120,7 @@ function server(site: string): Manifest {
   return pod(hostOf('server', site), { ...REDIS, labels: { app: hostOf('server', site) }, script });
 }
 
-/** The first packet to a Service of which the node does not know yet is lost, and so are all that repeat it: each try is to be a connection of its own. */
+/** The first packet to a Service that the node does not know yet is lost, with all that repeat it: each try has a connection of its own. */
 function sentinelScript(site: string): string {
   const master = hostOf('server', SITES[0]);
   return `

@@ -130,7 +130,7 @@ describe("the token of a site's router", { timeout: 200_000 }, () => {
       for (const [id] of entries) assert.match(await answered(id), /"refused"/);
     });
 
-    it('keeps nobody from an answer, and the controller from rest, by filling up all of it', async () => {
+    it('prevents no answer, nor the controller from becoming idle, by filling up all of it', async () => {
       const at = new Date().toISOString();
       const filler = Array.from({ length: 26 }, (_, index) => [
         `${`${index}`.padStart(32, 'b')}.answer`,
@@ -148,7 +148,7 @@ describe("the token of a site's router", { timeout: 200_000 }, () => {
       assert.equal((await renewals()).metadata.resourceVersion, standing.metadata.resourceVersion);
     });
 
-    it('misleads nobody but for a moment about the network, and disturbs no other site', async () => {
+    it('misleads others only for a moment about the network, and disturbs no other site', async () => {
       const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
       for (const sites of [deep, JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ name: `\u001b[31m${index}` }))), '{']) {
         await thief.patch(`${inWest('configmaps')}/${NETWORK_STATUS}`, {

@@ -93,7 +93,7 @@ describe('Services of listeners', { timeout: 120_000 }, () => {
     await settled('else', [['two', 9090, 1025]]);
   });
 
-  it('go with the last of their listeners, but for those that somebody else has made', async () => {
+  it('are deleted with the last of their listeners, except those of another owner', async () => {
     for (const name of ['one', 'two', 'his', 'foreign']) await west.remove(SKUPPER, 'Listener', name);
     for (const name of ['kept', 'else']) await gone(name);
     for (const name of ['his', 'foreign']) assert.notEqual(await west.get('v1', 'Service', name), undefined);

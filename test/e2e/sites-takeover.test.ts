@@ -1,4 +1,4 @@
-/** Two linked namespaces move from Skupper to Earshot and back, as docs/from-skupper.md tells. */
+/** Two linked namespaces move from Skupper to Earshot and back, as docs/from-skupper.md describes. */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { AccessGrant, Link } from '../../src/api/skupper/index.ts';
@@ -162,7 +162,7 @@ describe('namespaces that Skupper has kept', { timeout: 300_000 }, () => {
     assert.match(await fetched(west, 'client', 'http://backend:8080/', 120_000), /^backend-/);
   });
 
-  it('go back: nobody holds on to what Skupper applies, nor to what is deleted for it', async () => {
+  it('move back: no controller holds on to what Skupper applies, nor to what is deleted for it', async () => {
     await controlledBy(EARLIER);
     audit = await auditFromNow(west.cluster);
     for (const [kind, name] of [...OURS, ['ConfigMap', 'skupper-router'], ['ConfigMap', 'skupper-router-2']] as const) {
@@ -175,7 +175,7 @@ describe('namespaces that Skupper has kept', { timeout: 300_000 }, () => {
     const expected = specsAsTheyWere.map((spec) => (isRecord(spec) && 'ipFamilyPolicy' in spec ? { ...spec, ...isKept } : spec));
     assert.deepEqual(await routerSpecs(), expected);
     await audit.settle();
-    // Routers tell of themselves until they are gone.
+    // Routers write their own state until they are gone.
     const isOfRouter = ({ user }: AuditedRequest): boolean => user.username?.endsWith(':skupper-router') === true;
     const ofController = both.flatMap(({ name }) => audit.changes(name).filter((request) => !isOfRouter(request)));
     assert.deepEqual(ofController.map(describeRequest), []);

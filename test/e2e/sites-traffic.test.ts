@@ -49,7 +49,7 @@ describe('three sites in a row', { timeout: 300_000 }, () => {
     assert.equal(status?.remoteSiteName, 'west');
   });
 
-  it('tell which keys can be reached, by priority and by weight', async () => {
+  it('report which keys can be reached, by priority and by weight', async () => {
     const first = await told('first', 'reaches both', (status) => status?.strategy?.priority?.routingKeysReachable?.length === 2);
     assert.deepEqual([first.status?.strategy?.priority?.routingKeysReachable, first.status?.hasDestination], [['one', 'two'], true]);
     const shared = await told('shared', 'reaches both', (status) => status?.strategy?.weighted?.routingKeysReachable?.['two'] === 0);
@@ -70,7 +70,7 @@ describe('three sites in a row', { timeout: 300_000 }, () => {
     await west.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'shown' }, type: 'kubernetes.io/tls', data } as KubeObject);
     await eventually('the other certificate', async () => (await peer()) === 'other one');
     await west.patch(SKUPPER, 'Listener', 'tls', { spec: { requireClientCert: true } });
-    await eventually('nobody to be let in without one', () =>
+    await eventually('a client without one to be refused', () =>
       peer().then(
         () => false,
         () => true,
@@ -79,7 +79,7 @@ describe('three sites in a row', { timeout: 300_000 }, () => {
     assert.equal(await eventually('an answer to who shows one', () => peer('cert, key')), 'other one');
   });
 
-  it('tell of a host and port that another has, and of a Service that is somebody else’s', async () => {
+  it('report a host and port that another listener has, and a Service of another owner', async () => {
     await west.create(
       { apiVersion: 'v1', kind: 'Service', metadata: { name: 'taken' }, spec: { ports: [{ port: 80 }] } } as KubeObject,
       listener('again', { host: 'one', routingKey: 'one' }),

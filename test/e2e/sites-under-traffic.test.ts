@@ -11,7 +11,7 @@ import { AGES, makeCertificates, nginx, nginxConfigs, secret, serve, type Certif
 import { Asked, curls, webPrograms } from './support/programs.ts';
 import { linkByToken, SKUPPER, skupper, untilCondition } from './support/sites.ts';
 
-/** Answers from which a share is told. */
+/** Number of answers for measuring a share. */
 const SAMPLE = 60;
 
 describe('three sites whose clients go on asking', { timeout: 300_000 }, () => {
@@ -118,7 +118,7 @@ describe('three sites whose clients go on asking', { timeout: 300_000 }, () => {
 
     await replace(east, 'back', back.new);
     await serve(east, 'old');
-    // What it was trusted by is taken away: nobody may be led to it.
+    // The certificate that it was trusted by is withdrawn: no client may be served.
     await tls.untilFailure();
     await serve(east, 'new');
     await tls.until('CN=back-new at new');
@@ -203,7 +203,7 @@ async function listed({ cluster, name }: Namespace): Promise<readonly (readonly 
 
 const objectsOf = async (namespace: Namespace): Promise<readonly string[]> => (await listed(namespace)).map(([what]) => what).sort();
 
-/** Of what nobody may have written: without what tells of the present. */
+/** State that no controller may have written: without fields about the present. */
 const versionsOf = async (namespace: Namespace): Promise<readonly string[]> =>
   (await listed(namespace))
     .filter(([what]) => /^(?:Service|ServiceAccount|Secret|Role|RoleBinding|RouterAccess|Certificate|Pod) /.test(what))

@@ -97,7 +97,7 @@ describe('sites of the chart’s connection half', { timeout: 480_000 }, () => {
     });
   });
 
-  it('go on as they are when the chart is uninstalled, and nothing of them is written anew when it is installed again', async (t) => {
+  it('keep running when the chart is uninstalled, and nothing of them is rewritten when it is installed again', async (t) => {
     const [earlier, pods] = [await versions(), await uids()];
     await lossless(t, async () => {
       await chart(['uninstall', 'skupper']);
@@ -154,7 +154,7 @@ describe('sites of the chart’s connection half', { timeout: 480_000 }, () => {
     for (const client of clients) {
       const requests = await settled(client, since);
       t.diagnostic(`${client.name}: ${summary(requests)}`);
-      // By the time that somebody looks, it is gone.
+      // It may be gone before a person can inspect it.
       if (failures(requests).length > 0)
         t.diagnostic(await cluster.kubectl(['get', 'events,endpointslices,pods', '--namespace', client.name, '--output=yaml']));
       assert.deepEqual(failures(requests), [], client.name);

@@ -88,7 +88,7 @@ describe('two linked sites', { timeout: 300_000 }, () => {
     assert.ok(outage <= OUTAGE_MS, `no new connection for ${outage} ms`);
   });
 
-  it('take another authority and are linked anew, and lose nothing', async (t) => {
+  it('take another authority and are linked again, and lose nothing', async (t) => {
     const { cert = '', key = '' } = makeRoot('own', 'Own', 365, Date.now());
     const base64 = (text: string): string => Buffer.from(text).toString('base64');
     const shown = await serverCertificate();

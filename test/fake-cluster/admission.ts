@@ -97,7 +97,7 @@ export class Admission {
     return { ...port, nodePort: number };
   }
 
-  /** Whoever is refused a second port of one number is told of one that was drawn for it, as of Kubernetes. */
+  /** A Service refused for a second port of one number has had a port drawn for it, as in Kubernetes. */
   #check(service: Service, ports: readonly ServicePort[], type: string): void {
     const seen = new Set<string>();
     for (const [index, { name = '', port, protocol }] of ports.entries()) {

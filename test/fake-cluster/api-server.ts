@@ -19,7 +19,7 @@ export interface Trouble {
   throttles: number;
   /** It was done, and the connection broke before the answer. */
   loses: number;
-  /** It was done, and nobody ever answers. */
+  /** Done, and never answered. */
   hangs: number;
   /** 409 for what is written. */
   conflicts: number;
@@ -39,7 +39,7 @@ export class ApiServer {
   readonly watches: Watches;
   readonly counts: Counts = { requests: 0, writes: 0, refused: 0, events: 0 };
   trouble: Trouble = CALM;
-  /** Nobody accepts connections. */
+  /** It refuses connections. */
   isDown = false;
   /** What a controller writes of this kind is changed back, so many milliseconds later. */
   fought: { readonly plural: string; readonly after: number } | undefined;
@@ -70,7 +70,7 @@ export class ApiServer {
   /** Called in a turn of the process. */
   dispatch(sent: Sent, handler: Handler): void {
     const { owner } = this.#loop;
-    if (!(owner instanceof Process)) throw new Error(`Nobody sends ${sent.method} ${sent.path}.`);
+    if (!(owner instanceof Process)) throw new Error(`No process sends ${sent.method} ${sent.path}.`);
     const exchange = new Exchange(owner, handler);
     if (this.isDown) {
       this.#loop.after(
@@ -100,10 +100,10 @@ export class ApiServer {
     else if (isWrite && drawn < throttles + fails + conflicts) {
       this.#refuse(exchange, request, new Refused(409, 'Conflict', 'the object has been modified'));
     } else if (request.isWatch) this.#watch(exchange, request);
-    else this.#answer(exchange, request, drawn > 1 - loses ? 'lose' : drawn > 1 - loses - hangs ? 'hang' : 'tell');
+    else this.#answer(exchange, request, drawn > 1 - loses ? 'lose' : drawn > 1 - loses - hangs ? 'hang' : 'answer');
   }
 
-  #answer(exchange: Exchange, request: ApiRequest, how: 'tell' | 'lose' | 'hang'): void {
+  #answer(exchange: Exchange, request: ApiRequest, how: 'answer' | 'lose' | 'hang'): void {
     let body: string;
     const fight = this.#fight(exchange, request);
     try {
@@ -115,9 +115,9 @@ export class ApiServer {
     }
     fight?.();
     this.#count(request, 'writes');
-    this.#say(exchange.process.name, `${request.method} ${request.path}${how === 'tell' ? '' : ` (${how})`}`);
+    this.#say(exchange.process.name, `${request.method} ${request.path}${how === 'answer' ? '' : ` (${how})`}`);
     if (how === 'lose') this.#break(exchange);
-    else if (how === 'tell') this.#respond(exchange, 200, {}, body);
+    else if (how === 'answer') this.#respond(exchange, 200, {}, body);
   }
 
   /** @returns how to change back what this request writes */

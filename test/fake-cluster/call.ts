@@ -20,7 +20,7 @@ export function callService(
   const forget = process?.onEnd(() => finish(new Error('the connection broke'))) ?? ((): void => {});
   const call = process?.services.get(service)?.[method];
   if (process === undefined || call === undefined) {
-    finish(new Error('nobody listens'));
+    finish(new Error('connection refused'));
     return;
   }
   loop.soon(process, () => {

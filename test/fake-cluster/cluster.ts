@@ -29,16 +29,16 @@ import { Store } from './store.ts';
 
 export const CLUSTER_DOMAIN = 'cluster.local';
 
-/** A reconcile's wish to look again, which no failure gave rise to. */
-interface Wish {
+/** A reconcile's request for a recheck without a failure. */
+interface Recheck {
   readonly process: Process;
   readonly at: number;
-  readonly grant: () => void;
+  readonly run: () => void;
 }
 
 /** What lies within a second is pace, not patience. */
 const PACE = 1_000;
-/** Here a wish is the pause after an ask that was not answered. */
+/** In this queue a recheck is the pause after an unanswered request. */
 const PAUSES = 'requests';
 
 export class Cluster implements Current {
@@ -56,8 +56,8 @@ export class Cluster implements Current {
   /** Of all that was written and logged, in order. */
   digest = 0;
   onTrace: ((line: string) => void) | undefined;
-  grantsWishes: boolean;
-  readonly #wishes: Wish[] = [];
+  runsRechecks: boolean;
+  readonly #rechecks: Recheck[] = [];
   readonly #disks = new Map<string, Disk>();
   readonly #random: Random;
   readonly #others: number;
@@ -69,12 +69,12 @@ export class Cluster implements Current {
   readonly #delays: Delays | undefined;
   #addresses = 0;
 
-  constructor(seed: number, plan: Pick<ClusterPlan, 'replicas' | 'streams' | 'usual' | 'others' | 'grantsWishes' | 'sidecar' | 'waits'>) {
+  constructor(seed: number, plan: Pick<ClusterPlan, 'replicas' | 'streams' | 'usual' | 'others' | 'runsRechecks' | 'sidecar' | 'waits'>) {
     const random = new Random(seed, 2);
     this.#random = random;
     this.#others = plan.others;
     this.#sidecar = plan.sidecar;
-    this.grantsWishes = plan.grantsWishes;
+    this.runsRechecks = plan.runsRechecks;
     this.loop = new Loop(() => random.unit());
     this.store = new Store(random);
     this.orphans = countOrphans(this.store);
@@ -89,7 +89,7 @@ export class Cluster implements Current {
     enter({ loop, network: sockets, random, sharesReads: false, epoch: EPOCH });
     enterCluster(this);
     seam.seen = (error, name) => this.faults.push(`${name} threw: ${error instanceof Error ? error.stack : String(error)}`);
-    Object.assign(globalThis, { playedWish: this.#wish });
+    Object.assign(globalThis, { playedRecheck: this.#recheck });
     this.#play();
     if (plan.waits) this.#delays = new Delays({ loop, store, others: plan.others, faults: this.faults });
     this.controllers = Array.from({ length: plan.replicas }, (_, index) => this.#controller(`controller-${index}`, plan.replicas > 1));
@@ -162,11 +162,11 @@ export class Cluster implements Current {
     }
   }
 
-  /** Wishes that were kept come true, each in its time but no earlier than now. */
-  grantWishes(): void {
-    this.grantsWishes = true;
-    for (const { process, at, grant } of this.#wishes) this.loop.at(Math.max(at, this.loop.now), process, grant, 'timer');
-    this.#wishes.length = 0;
+  /** Runs held rechecks, each in its time but no earlier than now. */
+  runRechecks(): void {
+    this.runsRechecks = true;
+    for (const { process, at, run } of this.#rechecks) this.loop.at(Math.max(at, this.loop.now), process, run, 'timer');
+    this.#rechecks.length = 0;
   }
 
   /** Whether load balancers give no addresses. */
@@ -180,11 +180,11 @@ export class Cluster implements Current {
     return this.#delays?.late ?? [];
   }
 
-  get wishes(): number {
-    return this.#wishes.filter(({ process }) => !process.gone).length;
+  get rechecks(): number {
+    return this.#rechecks.filter(({ process }) => !process.gone).length;
   }
 
-  readonly #wish = (
+  readonly #recheck = (
     queue: string,
     result: { readonly outcome: string; readonly retryAfter: number },
     delay: (after: number) => void,
@@ -192,8 +192,8 @@ export class Cluster implements Current {
     const { owner } = this.loop;
     const { outcome, retryAfter } = result;
     const isPatience = outcome === 'requeue' && retryAfter > PACE && queue !== PAUSES;
-    if (this.grantsWishes || !isPatience) delay(retryAfter);
-    else this.#wishes.push({ process: owner as Process, at: this.loop.now + retryAfter, grant: () => delay(1) }); // Queues run in processes only.
+    if (this.runsRechecks || !isPatience) delay(retryAfter);
+    else this.#rechecks.push({ process: owner as Process, at: this.loop.now + retryAfter, run: () => delay(1) }); // Queues run in processes only.
   };
 
   #play(): void {

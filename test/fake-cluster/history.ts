@@ -141,7 +141,7 @@ export function drawRetained(plan: ClusterPlan, random: Random): readonly Event[
   return [{ at: random.scaled(1_000, 20_000), kind: 'retain', name: random.int(0, plan.names - 1), volumes: drawVolumes(plan, random) }];
 }
 
-/** A pod is pinned to a node that goes, and somebody moves its Listener to a class that lets it go. */
+/** A pod is pinned to a deleted node, and its Listener moves to a class that releases it. */
 function drawRescue({ nodes }: ClusterPlan, random: Random): readonly Event[] {
   const pinned = { ...drawClass(random), serviceType: 'NodePort', pinnedNodePorts: true } as const;
   const gone = random.int(3_000, 6_000);

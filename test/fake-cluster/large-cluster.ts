@@ -30,7 +30,7 @@ const PHASE = 60_000;
 
 /** As many nodes, and as many Listeners with a pod each. */
 export class LargeCluster {
-  readonly #cluster = new Cluster(1, { replicas: 1, streams: true, usual: 2, others: 20, grantsWishes: true, sidecar: true, waits: false });
+  readonly #cluster = new Cluster(1, { replicas: 1, streams: true, usual: 2, others: 20, runsRechecks: true, sidecar: true, waits: false });
   readonly #nodes: number;
   readonly #spent = { controller: 0, driver: 0, world: 0 };
 

@@ -1,6 +1,6 @@
 import type { Store } from './store.ts';
 
-/** Owned objects that were made when their owner was gone already: how often, by the owner's uid. What a watch tells late may cost one or two. */
+/** Number of owned objects created after their owner was gone, by the owner's uid. A late watch may cost one or two. */
 export function countOrphans(store: Store): ReadonlyMap<string, number> {
   const orphans = new Map<string, number>();
   store.onChange(({ type, plural, object }) => {

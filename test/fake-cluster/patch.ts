@@ -48,7 +48,7 @@ function operate(target: Json, op: string, [field = '', ...rest]: readonly strin
   throw new Refused(422, 'Invalid', `${op} of ${field} cannot be done`);
 }
 
-/** Maps merge, owners merge by uid, lists are replaced, nobody else owns a field. */
+/** Maps merge, owners merge by uid, lists are replaced, and fields have no other manager. */
 export function applied(target: Json, wanted: unknown, path = ''): Json {
   const result: Record<string, unknown> = { ...target };
   for (const [key, value] of Object.entries(isRecord(wanted) ? wanted : {})) {

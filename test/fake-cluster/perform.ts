@@ -207,7 +207,7 @@ function touched(service: Service, how: 'unlabel' | 'retype' | 'touch'): Service
   if (how === 'unlabel') return { ...service, metadata: { ...service.metadata, labels } };
   if (how === 'retype')
     return { ...service, spec: { ...service.spec, type: service.spec?.type === 'ClusterIP' ? 'NodePort' : 'ClusterIP' } };
-  return { ...service, metadata: { ...service.metadata, annotations: { ...service.metadata.annotations, seen: 'by somebody' } } };
+  return { ...service, metadata: { ...service.metadata, annotations: { ...service.metadata.annotations, seen: 'by another client' } } };
 }
 
 function makePod({ resources, store }: Cluster, name: number, volumes: readonly VolumeDraw[]): void {

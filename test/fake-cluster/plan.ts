@@ -12,8 +12,8 @@ export interface ClusterPlan {
   /** Milliseconds that a message is under way, and that Kubernetes' own controllers take. */
   readonly usual: number;
   readonly others: number;
-  /** Whether a wish to look again later is granted while things still happen. */
-  readonly grantsWishes: boolean;
+  /** Whether requested rechecks run while events still happen. */
+  readonly runsRechecks: boolean;
   /** Whether the quiet at the end is an hour. */
   readonly long: boolean;
   /** Whether external-provisioner makes volumes, and not the controller. */
@@ -32,7 +32,7 @@ export function drawPlan(random: Random, more: Random, waiting: Random): Cluster
     streams: random.chance(0.8),
     usual: random.scaled(1, 20),
     others: random.scaled(5, 500),
-    grantsWishes: random.chance(0.2),
+    runsRechecks: random.chance(0.2),
     // A lease is renewed a thousand times in an hour.
     long: replicas === 1 && random.chance(0.04),
     sidecar: more.chance(0.3),

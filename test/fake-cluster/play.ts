@@ -21,7 +21,7 @@ export interface Outcome {
 
 /** Milliseconds between two looks: the longest are for what has to fail and be tried again. */
 const LOOKS = [200, 300, 500, 1_000, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 40_000];
-/** How long patience may take to say what it waits for, and a request that nobody answers to be given up. */
+/** Milliseconds until patience reports what it waits for, and until an unanswered request is given up. */
 const PATIENCE = 45_000;
 /** Then it is no longer reported. */
 const FIGHT_ENDS = 150_000;
@@ -77,24 +77,24 @@ async function live(cluster: Cluster, events: readonly Event[], long: boolean): 
   // Nothing disturbs from now on.
   api.trouble = CALM;
   api.isDown = false;
-  cluster.grantsWishes = false;
+  cluster.runsRechecks = false;
   cluster.log('world', 'nothing disturbs any more');
   if (events.some(({ kind }) => kind === 'fight')) {
-    cluster.grantWishes();
+    cluster.runRechecks();
     await loop.run(loop.now + FIGHT_ENDS, () => broken(cluster).length > 0);
   }
   const impatient = await settled(cluster);
   if (impatient.length > 0) return impatient;
-  cluster.log('world', 'wishes are granted');
-  cluster.grantWishes();
+  cluster.log('world', 'pending rechecks run');
+  cluster.runRechecks();
   await loop.run(loop.now + (hasContest(cluster) ? FIGHT_ENDS : PATIENCE), () => broken(cluster).length > 0);
   const before = { ...api.counts };
   await loop.run(loop.now + (long ? LONG_QUIET : QUIET), () => broken(cluster).length > 0);
   const lost = [...broken(cluster), ...wrongs(cluster, { patient: true })];
   if (lost.length > 0) return lost;
-  // What the API server refuses is tried again later and later; its words, which differ each time, are told of the Listener and of mounts.
-  const told = (api.counts.refused - before.refused) * (1 + cluster.store.all('podlisteners').length);
-  const writes = api.counts.writes - before.writes - told;
+  // The API server's refusals are retried later and later; their messages, which differ each time, are reported of the Listener and of mounts.
+  const reported = (api.counts.refused - before.refused) * (1 + cluster.store.all('podlisteners').length);
+  const writes = api.counts.writes - before.writes - reported;
   return writes > 0 ? [`${writes} writes while nothing happens`] : [];
 }
 

@@ -9,7 +9,7 @@ export class Process implements Owner {
   readonly node: string;
   soonAt = 0;
   readonly clock: Clock = { ahead: 0, rate: 1, since: 0 };
-  /** Told to end. */
+  /** Aborts when the process is asked to stop. */
   readonly until = new AbortController();
   /** What it serves on sockets, by the service's full name. */
   readonly services = new Map<string, Services>();
@@ -21,7 +21,7 @@ export class Process implements Owner {
     this.node = node;
   }
 
-  /** @returns the way to be told no more */
+  /** @returns removes the handler */
   onEnd(handler: () => void): () => void {
     this.#ends.add(handler);
     return () => void this.#ends.delete(handler);

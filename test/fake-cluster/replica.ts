@@ -46,7 +46,7 @@ export class Replica {
     if (process !== undefined) this.#ended(process);
   }
 
-  /** It is told to end, and does so by itself. */
+  /** Asks it to stop, which it does by itself. */
   stop(): void {
     const { process } = this;
     if (process !== undefined) this.#loop.soon(process, () => process.until.abort());

@@ -16,7 +16,7 @@ export class Resources {
   readonly #now: () => number;
   /** What is left of lists that were read in part. */
   readonly #pages = new Map<string, { readonly items: readonly KubeObject[]; readonly version: number }>();
-  /** Objects whose deletion somebody has to finish: a pod's by its kubelet, a claim's when no pod needs it. */
+  /** Objects whose deletion another component finishes: a pod's by its kubelet, a claim's when no pod needs it. */
   isHeld: (plural: string, object: KubeObject) => boolean = () => false;
 
   constructor({ store, random, now }: { readonly store: Store; readonly random: Random; readonly now: () => number }) {
@@ -50,7 +50,7 @@ export class Resources {
     return this.#store.put(plural, made) as T; // What was given, filled in.
   }
 
-  /** As of somebody who read it this very moment. Nothing happens where there is none. */
+  /** A change based on the current version. No-op if absent. */
   change<T extends KubeObject>(plural: string, key: string, how: (object: T) => T, subresource?: 'status'): T | undefined {
     const before = this.#store.get<T>(plural, key);
     if (before === undefined) return undefined;
@@ -61,7 +61,7 @@ export class Resources {
     return this.#store.get(plural, key);
   }
 
-  /** As it was before, whoever wrote it since; nothing happens where it is gone. */
+  /** Restores an earlier state over any later write; no-op if absent. */
   changeBack(plural: string, key: string, before: KubeObject | undefined): void {
     const now = this.#store.get(plural, key);
     if (now === undefined) return;

@@ -21,7 +21,7 @@ import { Kubelet } from './kube/kubelet.ts';
 import { claimNameOf } from './kube/volumes.ts';
 
 export interface Judged {
-  /** Wishes to look again have been granted, so that also what nobody watches has to be right. */
+  /** Pending rechecks have run, so that unwatched state has to be right too. */
   readonly patient: boolean;
 }
 
@@ -188,7 +188,7 @@ function oneMountWrongs(cluster: Cluster, mount: OneMount, { patient }: Judged):
   const { pod, node, object, volume, name } = mount;
   const nodeName = node.metadata.name ?? '';
   const handle = volume.spec?.csi?.volumeHandle ?? '';
-  if (object === undefined) return ['nobody asks for it: there is no PodListeners'];
+  if (object === undefined) return ['it is not requested: there is no PodListeners'];
   if (object.spec.mounts?.[handle] === undefined) return [`the PodListeners does not ask for ${handle}`];
   const wanted = wantedEntry(cluster, mount);
   if (wanted === undefined) return [];

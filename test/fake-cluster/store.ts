@@ -48,7 +48,7 @@ export class Store {
     return made;
   }
 
-  /** Told synchronously, in order. */
+  /** Called synchronously, in order. */
   onChange(handler: (event: StoreEvent) => void): void {
     this.#told.add(handler);
   }
@@ -76,7 +76,7 @@ export class Store {
     const stored: T = { ...object, metadata: { ...object.metadata, resourceVersion: String(kind.version) } };
     kind.objects.set(key, stored);
     this.#ownership(plural, key, previous, stored);
-    this.#tell(kind, { plural, type: previous === undefined ? 'ADDED' : 'MODIFIED', version: kind.version, object: stored, previous });
+    this.#notify(kind, { plural, type: previous === undefined ? 'ADDED' : 'MODIFIED', version: kind.version, object: stored, previous });
     return stored;
   }
 
@@ -88,7 +88,7 @@ export class Store {
     kind.objects.delete(key);
     this.#ownership(plural, key, previous, undefined);
     const object = { ...previous, metadata: { ...previous.metadata, resourceVersion: String(kind.version) } };
-    this.#tell(kind, { plural, type: 'DELETED', version: kind.version, object, previous });
+    this.#notify(kind, { plural, type: 'DELETED', version: kind.version, object, previous });
   }
 
   ownedBy(uid: string): readonly { plural: string; key: string }[] {
@@ -102,7 +102,7 @@ export class Store {
     kind.compacted = kind.version;
   }
 
-  #tell(kind: Kind, event: StoreEvent): void {
+  #notify(kind: Kind, event: StoreEvent): void {
     this.writes += 1;
     kind.events.push(event);
     if (kind.events.length > MOST_EVENTS) {

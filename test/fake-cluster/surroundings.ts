@@ -18,12 +18,12 @@ const STANDINS: ReadonlyMap<string, URL> = new Map([
   ['exposure/csi/socket-server.ts', here('socket-server')],
 ]);
 
-/** Where a reconcile wishes to look again after a while, though nothing failed, the world decides whether it comes to that. */
+/** The world decides whether a reconcile that requests a recheck without a failure gets it. */
 export const CHANGES: readonly Change[] = [
   {
     file: 'work/queue.ts',
     from: 'if (result.retryAfter !== undefined) this.#delay(this.#retries, key, result.retryAfter);',
-    to: 'if (result.retryAfter !== undefined) globalThis.playedWish(this.#options.name, result, (after) => this.#delay(this.#retries, key, after));',
+    to: 'if (result.retryAfter !== undefined) globalThis.playedRecheck(this.#options.name, result, (after) => this.#delay(this.#retries, key, after));',
   },
   // So that a list has more than one page.
   { file: 'kube/client/call.ts', from: 'const PAGE_SIZE = 500;', to: 'const PAGE_SIZE = 3;' },

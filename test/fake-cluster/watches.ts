@@ -38,7 +38,7 @@ export class Watches {
     this.#random = random;
     this.#store = store;
     this.#network = network;
-    store.onChange((event) => this.#tell(event));
+    store.onChange((event) => this.#notify(event));
   }
 
   /** @throws Refused */
@@ -112,7 +112,7 @@ export class Watches {
     this.#loop.at(Math.min(end, this.#loop.now + BOOKMARK_EVERY * (0.5 + this.#random.unit() / 2)), undefined, tick, 'timer');
   }
 
-  #tell(event: StoreEvent): void {
+  #notify(event: StoreEvent): void {
     for (const watch of this.#open.get(event.plural) ?? []) this.#offer(watch, event);
   }
 

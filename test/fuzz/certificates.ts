@@ -16,7 +16,7 @@ import { internalErrors } from './internal-errors.ts';
 import { oddAuthority, oddCertificate, type OddCertificate } from './odd-certificates.ts';
 import { Fault, type Plan, type Tally, type Target } from './target.ts';
 
-/** Certificates of strangers, and of sites that have authorities of their own: shown to an access port, to a link that dials and to a connector with TLS. */
+/** Certificates of unauthenticated peers, and of sites with their own authorities: shown to an access port, to a dialing link and to a connector with TLS. */
 export const certificates: Target = {
   what: 'certificates, one a TLS handshake',
   cases: 200_000,
@@ -47,7 +47,7 @@ async function run(plan: Plan): Promise<Tally> {
       for (const outcome of await Promise.all(cases.map((each) => each.run()))) sum[outcome] += 1;
       await net.service();
       assert.equal(net.client.state.links['server']?.operational, true, 'the link beside it has stayed up');
-      assert.equal(await internalErrors(), before, 'nothing threw where nobody expected it');
+      assert.equal(await internalErrors(), before, 'there were no unexpected errors');
     } catch (error) {
       throw new Fault(
         `certificates, seed ${plan.seed}, cases ${numbers[0]} to ${numbers.at(-1)}`,

@@ -29,7 +29,7 @@ async function run(plan: Plan): Promise<Tally> {
     const visits = Array.from({ length: SIDE_BY_SIDE }, () => new Visit(plan.seed, number++, token, site.server.port, bodies));
     const counts = await Promise.all(visits.map((visit) => visit.run()));
     const answers = visits.flatMap((visit) => visit.answers);
-    assert.ok(!answers.some((answer) => /node_modules|\/tmp\/|\.ts:\d/.test(answer)), 'an answer tells of the inside');
+    assert.ok(!answers.some((answer) => /node_modules|\/tmp\/|\.ts:\d/.test(answer)), 'an answer reveals internals');
     const cases = counts.reduce((sum, count) => sum + count, 0);
     done += cases;
     plan.step(cases);
@@ -85,7 +85,7 @@ class Visit {
 
   #request(isWild: boolean): Buffer {
     const random = this.#random;
-    // A good one is written to the disk, one after the other: many of them, and all others are told that the server is busy.
+    // A good one is written to the disk, one after the other: many are, and all others receive that the server is busy.
     if (!isWild)
       return this.#posted(random.pick(random.below(40) === 0 ? this.#bodies : this.#bodies.slice(1, 3)), 'POST /v1/redeem/g', '');
     switch (random.below(6)) {

@@ -27,7 +27,7 @@ import { StreamUser } from './session-user.ts';
 const NOW = 1_700_000_000_000;
 const quiet = createLogger({ level: 'silent', component: 'fuzz' });
 
-/** What nobody expected, for the end of the case. */
+/** Unexpected errors, for the end of the case. */
 let unexpected: unknown[] = [];
 logInternalErrors(quiet);
 seam.seen = (error) => unexpected.push(error);
@@ -121,12 +121,12 @@ export class FuzzedHost implements LinkHost {
 
   changed(): void {}
 
-  /** Somebody behind the router does something. */
+  /** Users behind the router act. */
   act(): void {
     for (const user of this.users) user.act();
   }
 
-  /** Each connection was told of its end. */
+  /** Whether each connection was notified of its end. */
   get isOver(): boolean {
     return this.users.every((user) => user.isOver);
   }
@@ -139,7 +139,7 @@ export class FuzzedHost implements LinkHost {
     assert.equal([...this.links.all].length, 0, 'no link is left');
     assert.ok(this.#downs >= this.ups, 'each link that was up went down');
     assert.equal(this.relayed.open, 0, 'nothing passes through any more');
-    assert.ok(this.isOver, 'each connection was told of its end');
+    assert.ok(this.isOver, 'each connection was notified of its end');
   }
 
   [Symbol.dispose](): void {

@@ -60,7 +60,7 @@ interface Ended {
   readonly isTls: boolean;
 }
 
-/** One connection of a stranger, or of a peer with a good certificate that does as it likes. */
+/** One connection of an unauthenticated client, or of a peer with a valid certificate that does as it likes. */
 class Attack {
   readonly #random: Random;
   readonly #port: number;

@@ -45,7 +45,7 @@ async function run(plan: Plan): Promise<Tally> {
       await setImmediate();
     }
     for (const each of cases) each.cut();
-    // A few streams of a session that is over are told so in each turn.
+    // In each iteration, a few streams of an ended session are notified.
     for (let turns = 0; turns < MOST_TURNS && cases.some(({ host }) => !host.isOver); turns += 1) await setImmediate();
     for (const each of cases) {
       sum[each.end() ? 'accepted' : 'refused'] += 1;
@@ -132,7 +132,7 @@ class Case {
   /** @returns whether the peer was let be until the end */
   end(): boolean {
     try {
-      assert.equal(this.#closed, this.#incoming.length, 'each connection has told its end');
+      assert.equal(this.#closed, this.#incoming.length, 'each connection has reported its end');
       for (const each of this.#incoming) assert.equal(each.openStreams, 0, 'no stream is left');
       this.host.check();
       return this.#wasLetBe;

@@ -32,7 +32,7 @@ type Odd = readonly [what: string, der: Buffer];
 const NOW = Date.now();
 const DAY = 86_400_000;
 
-/** An authority whose certificates are as whoever holds its key wants them: a site says itself which one its peers are to trust. */
+/** An authority whose certificates are as the holder of its key wants them: a site chooses which authorities its peers are to trust. */
 export function oddAuthority(): Authority {
   const { privateKey: key } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const der = buildRoot('an authority', key, 10, NOW);
@@ -55,7 +55,7 @@ export function oddCertificate(random: Random, authority: Authority | undefined)
   );
 }
 
-/** The certificate that a script makes with one `openssl req -x509 -subj /`: nobody is its issuer. */
+/** The certificate that a script creates with one `openssl req -x509 -subj /`: its issuer is empty. */
 export function namelessCertificate(): OddCertificate {
   const [validity, serial] = [VALIDITIES[0][1], SERIALS[0][1]];
   return write({ issuer: sequence(), subject: sequence(), validity, serial, what: 'no name' });
@@ -71,7 +71,7 @@ interface Parts {
   readonly what: string;
 }
 
-/** RFC 5280 section 4.1. @param signer itself, unless told */
+/** RFC 5280 section 4.1. @param signer itself by default */
 function write({ issuer, subject, validity, serial, extensions, what }: Parts, signer: KeyObject = KEY): OddCertificate {
   const content = sequence(
     ...(extensions === undefined ? [] : [context(0, unsignedInteger(Buffer.of(2)))]),
@@ -110,7 +110,7 @@ const NAMES: readonly [Odd, ...Odd[]] = [
   ['of an odd kind', name(tlv(Tag.octetString, Buffer.from('x')))],
   ['of several parts', sequence(set(attribute(utf8String('a')), attribute(utf8String('b'), '2.5.4.10')))],
   ['of a part that is empty', sequence(set())],
-  ['of a type that nobody knows', sequence(set(attribute(utf8String('a'), '1.2.3.4.5.6.7')))],
+  ['of an unknown type', sequence(set(attribute(utf8String('a'), '1.2.3.4.5.6.7')))],
   ['of a hundred parts', name(...Array.from({ length: 100 }, (_, index) => utf8String(String(index))))],
   ['that turns the line round', name(utf8String('\u202egnp.exe\u2028'))],
 ];
@@ -145,7 +145,7 @@ const EXTENSIONS: readonly (readonly [Odd, ...Odd[]])[] = [
   [
     ['for this host', alternative(address(127, 0, 0, 1), host('localhost'))],
     ['for another host', alternative(host('elsewhere.example'))],
-    ['for nobody', alternative()],
+    ['for no host', alternative()],
     ['names with a zero', alternative(host('localhost\0.example'), address(127, 0, 0, 1))],
     ['names with quotes', alternative(host('a", DNS:b\\'), uri('urn:uuid:"'), address(127, 0, 0, 1))],
     ['an address of three bytes', alternative(address(127, 0, 0))],
@@ -166,12 +166,12 @@ const EXTENSIONS: readonly (readonly [Odd, ...Odd[]])[] = [
   [
     ['for both uses', extension(Extension.extendedKeyUsage, sequence(objectIdentifier(Use.server), objectIdentifier(Use.client)))],
     ['for no use', extension(Extension.extendedKeyUsage, sequence())],
-    ['for uses that nobody knows', extension(Extension.extendedKeyUsage, sequence(objectIdentifier('1.2.3.4')), yes())],
+    ['for unknown uses', extension(Extension.extendedKeyUsage, sequence(objectIdentifier('1.2.3.4')), yes())],
   ],
   [
     ['an extension that is empty', extension('1.2.3.4.6', Buffer.alloc(0))],
     ['an extension that must be understood', extension('1.2.3.4.5', Buffer.from('x'), yes())],
     ['the same extension again', extension(Extension.basicConstraints, sequence(yes()), yes())],
-    ['a key identifier that is none', extension(Extension.authorityKeyIdentifier, Buffer.of(0))],
+    ['an invalid key identifier', extension(Extension.authorityKeyIdentifier, Buffer.of(0))],
   ],
 ];

@@ -130,7 +130,7 @@ const VALUES: readonly unknown[] = [
 
 const NAMES = ['web', 'west', 'a.b', '', '..', '../x', 'A', 'x'.repeat(253), 'x'.repeat(254), '__proto__', 'con\u0000', 'good'];
 
-/** A resource some of whose fields hold what nobody would write. */
+/** A resource with some fields of unusual content. */
 export function hostileResource(random: Random): unknown {
   const kind = random.below(30) === 0 ? random.pick(['', 'Pod', '__proto__', 'constructor', 'AttachedConnector']) : random.pick(kinds);
   const spec = spoiled(random, SPECS[kind] ?? {}, 2 + random.below(6));

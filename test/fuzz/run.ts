@@ -1,5 +1,5 @@
 /**
- * Feeds what reads bytes of strangers with what strangers may send, for long: `npm run fuzz [-- TARGET... --cases N --seed S --first CASE]`.
+ * Feeds parsers of untrusted bytes with untrusted input, for long: `npm run fuzz [-- TARGET... --cases N --seed S --first CASE]`.
  * Ends with one line for each target. A fault says its seed and case: with that seed as --seed and the case as --first it is seen again at once.
  */
 import { setFlagsFromString } from 'node:v8';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { FrameReader } from '../../src/http2/frame-reader.ts';
 import { FrameType, PREFACE } from '../../src/http2/frames.ts';
 
-/** What an end has said, as far as whoever reads it can judge. */
+/** The frames that an end has sent, as far as a reader can judge them. */
 export interface Sent {
   readonly bytes: number;
   readonly frames: number;
@@ -10,7 +10,7 @@ export interface Sent {
   readonly goaway: number | undefined;
 }
 
-/** Reads what a session wrote, which must be frames whatever it was told. @throws AssertionError where it is not */
+/** Reads the output of a session, which must be valid frames for any input. @throws AssertionError if it is not */
 export function readSent(written: readonly Buffer[], role: 'client' | 'server'): Sent {
   const all = Buffer.concat(written);
   const bytes = role === 'client' ? all.subarray(PREFACE.length) : all;

@@ -7,7 +7,7 @@ export class SessionUser implements SessionEvents {
   readonly streams: StreamUser[] = [];
   readies = 0;
   closes = 0;
-  /** What was thrown where nobody expected it. */
+  /** Unexpected errors. */
   readonly #unexpected: unknown[] = [];
   readonly #random: Random;
 
@@ -41,7 +41,7 @@ export class SessionUser implements SessionEvents {
     this.#unexpected.push(error);
   }
 
-  /** Whoever has a stream does something with it. */
+  /** The users of streams act. */
   act(): void {
     for (const user of this.streams) user.act();
   }
@@ -50,7 +50,7 @@ export class SessionUser implements SessionEvents {
   check(): void {
     for (const error of this.#unexpected) throw error;
     assert.equal(this.closes, 1, 'the session has closed');
-    for (const user of this.streams) assert.ok(user.isOver, 'each stream was told of its end');
+    for (const user of this.streams) assert.ok(user.isOver, 'each stream was notified of its end');
   }
 }
 
@@ -78,33 +78,33 @@ export class StreamUser implements StreamHandler {
   }
 
   onResponse(head: ResponseHead): void {
-    this.#told();
+    this.#checkOpen();
     assert.ok(this.#asked && head.status >= 200 && head.status <= 999, `status ${head.status}`);
     assert.ok(!this.#answered, 'one answer');
     this.#answered = true;
   }
 
   onData(chunk: Buffer): void {
-    this.#told();
+    this.#checkOpen();
     assert.ok(!this.#endedThere && chunk.length > 0);
     this.#owed += chunk.length;
     if (this.#random.below(3) === 0) this.#consume();
   }
 
   onEnd(): void {
-    this.#told();
+    this.#checkOpen();
     assert.ok(!this.#endedThere, 'one end');
     this.#endedThere = true;
     if (this.#random.below(2) === 0) this.act();
   }
 
   onDrain(): void {
-    this.#told();
+    this.#checkOpen();
     this.act();
   }
 
   onReset(reason: StreamReset): void {
-    this.#told();
+    this.#checkOpen();
     assert.ok(/^[\x20-\x7e]{1,400}$/.test(reason.reason), `a reason that is not fit for a log: ${JSON.stringify(reason.reason)}`);
     this.#wasReset = true;
   }
@@ -143,7 +143,7 @@ export class StreamUser implements StreamHandler {
   }
 
   /** Nothing may follow a reset from there. After our own, or the end of both, nothing does either. */
-  #told(): void {
+  #checkOpen(): void {
     assert.ok(!this.#wasReset, 'something follows the reset');
     assert.ok(!this.#reset, 'something follows our own reset');
   }

@@ -20,7 +20,7 @@ export const session: Target = {
   run,
 };
 
-/** Connections that are open side by side: their work is shared out in turns of the event loop, as it is in a router. */
+/** Connections that are open at once: their work is shared out over event-loop iterations, as in a router. */
 const BATCH = 50;
 
 async function run(plan: Plan): Promise<Tally> {

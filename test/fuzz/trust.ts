@@ -16,7 +16,7 @@ import { Random } from '../../bench/routing/random.ts';
 import { mutate } from './mutate.ts';
 import { Fault, type Plan, type Tally, type Target } from './target.ts';
 
-/** What trust reads of strangers, each kind its share: bodies of redemptions, answers, tokens, requests, certificates, PEM, state. */
+/** Untrusted input of trust, each kind with its share: bodies of redemptions, answers, tokens, requests, certificates, PEM, state. */
 export const trust: Target = {
   what: 'bodies, tokens, requests, certificates and PEM',
   cases: 1_000_000,
@@ -45,7 +45,7 @@ async function run({ cases, seed, step }: Plan): Promise<Tally> {
 /** @returns how many were taken @throws Fault for the first error that is not one of ours */
 async function takenBy(name: string, cases: number, seed: number): Promise<number> {
   const reader = readers[name];
-  if (reader === undefined) throw new TypeError(`nobody reads ${name}`);
+  if (reader === undefined) throw new TypeError(`no reader for ${name}`);
   const random = new Random(seed);
   let taken = 0;
   for (let number = 0; number < cases; number += 1) {

@@ -24,7 +24,7 @@ export class Wire extends EventEmitter {
     this.#reads = reads;
   }
 
-  /** Sessions ask for a socket, of which this is the part that they use. */
+  /** Sessions need a socket; this is the part that they use. */
   get socket(): Socket {
     return this as unknown as Socket;
   }

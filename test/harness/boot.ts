@@ -20,7 +20,7 @@ export interface Booted {
 
 /**
  * From nothing to Ready nodes. Every process is reported to `started` the moment it runs, so that a failure anywhere leaves
- * nobody unaccounted for. What does not depend on each other starts side by side: most of a boot is the API server's.
+ * no process unaccounted for. Independent parts start in parallel: most of a boot is the API server's.
  */
 export async function boot(
   layout: ClusterLayout,
@@ -44,7 +44,7 @@ export async function boot(
 
   await createNetwork(layout);
   const machines = readyMachines(layout, note);
-  // A failure here is thrown where the machines are waited for; until then nobody listens.
+  // A failure here is thrown where the machines are awaited; until then it has no handler.
   machines.catch(() => undefined);
 
   const credentials = await createCredentials(layout);

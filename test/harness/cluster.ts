@@ -212,7 +212,7 @@ export class Cluster implements AsyncDisposable {
     await (this.#ownsIt ? this.stop() : this.api.close());
   }
 
-  /** Writes down a process that belongs to the cluster, so that whoever stops the cluster ends it too. */
+  /** Records a process that belongs to the cluster, so that any stop of the cluster ends it too. */
   async adopt(record: ProcessRecord): Promise<void> {
     await this.#record([record]);
   }

@@ -8,7 +8,7 @@ export interface CommandOptions {
   /** Beside this process's own. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Milliseconds after which the command is killed; two minutes unless told. */
+  /** Milliseconds after which the command is killed; two minutes by default. */
   readonly timeoutMs?: number;
 }
 

@@ -38,15 +38,15 @@ export type { ClusterState } from './state.ts';
 export { eventually } from './wait.ts';
 
 export interface ClusterOptions {
-  /** Sets apart clusters that run side by side; `earshot` unless told. At most 20 letters, digits and dashes. */
+  /** Distinguishes clusters that run at the same time; `earshot` by default. At most 20 letters, digits and dashes. */
   readonly name?: string;
-  /** 2 unless told, 8 at most. */
+  /** 2 by default, 8 at most. */
   readonly nodes?: number;
   /** IPv6 beside IPv4 for nodes, pods and Services. */
   readonly dualStack?: boolean;
-  /** Of Services' names; `cluster.local` unless told. */
+  /** Of Services' names; `cluster.local` by default. */
   readonly domain?: string;
-  /** CoreDNS; on unless told. */
+  /** CoreDNS; on by default. */
   readonly dns?: boolean;
   /** Hears of progress. */
   readonly log?: (line: string) => void;
@@ -119,7 +119,7 @@ export function connectCluster(file: string = process.env['EARSHOT_CLUSTER_STATE
   return new Cluster(state, { ownsIt: false });
 }
 
-/** Ends the cluster of this name, however it was started, and removes what it made. False when there is none. */
+/** Stops the cluster of this name, however it was started, and removes what it created. False if it does not exist. */
 export async function stopCluster(name = 'earshot', options: { keepLogs?: boolean } = {}): Promise<boolean> {
   const state = readState(`${CLUSTERS}/${name}/state.json`);
   if (state === undefined) return false;
@@ -127,7 +127,7 @@ export async function stopCluster(name = 'earshot', options: { keepLogs?: boolea
   return true;
 }
 
-/** Makes a cluster the checkout's: what connectCluster finds without being told, and other programs read. */
+/** Makes a cluster the checkout's: connectCluster finds it by default, and other programs read it. */
 export function publishCluster(cluster: Cluster): void {
   mkdirSync(dirname(CHECKOUT_STATE), { recursive: true });
   rmSync(CHECKOUT_STATE, { force: true });
@@ -170,7 +170,7 @@ async function removeLeftovers(name: string, log: (line: string) => void): Promi
   await tearDown(state.layout, state.processes, { keepLogs: true });
 }
 
-/** A bridge of that name means that somebody else uses these addresses, or that a crash lost even its record. */
+/** A bridge of that name means that these addresses are in use elsewhere, or that a crash lost even its record. */
 function bridgeExists(index: number): boolean {
   return readFileSync('/proc/net/dev', 'utf8')
     .split('\n')

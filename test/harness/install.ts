@@ -49,7 +49,7 @@ async function sidecarImage(log: (line: string) => void): Promise<string> {
   return image;
 }
 
-/** The same from the rendered chart, deploy/earshot.yaml: nobody waits until Helm is built. */
+/** The same from the rendered chart, deploy/earshot.yaml: without waiting for Helm to be built. */
 export async function installManifest(cluster: Cluster, log: (line: string) => void = () => undefined): Promise<void> {
   for (const image of await buildImages(log)) await cluster.loadImage(image);
   log('applying deploy/earshot.yaml');

@@ -122,7 +122,7 @@ export async function startMetalLB(
   );
   const controller = await startProcess({
     component: 'metallb-controller',
-    // Inside a node, so that its fixed port meets nobody else's.
+    // Inside a node, so that its fixed port conflicts with no other.
     node: node.name,
     inside: await initOf(machine, node),
     program: `${folder}/controller`,

@@ -3,7 +3,7 @@ import { childOf, startTimeOf } from './proc.ts';
 import { environment, launch, untilReady as untilProgramReady } from './program.ts';
 import { eventually, type WaitOptions } from './wait.ts';
 
-/** A process that can be told from a later one with the same number: Linux reuses pids, a start time it does not repeat. */
+/** A process with its start time, which distinguishes it from a later one with the same number: Linux reuses pids. */
 export interface ProcessRecord {
   readonly component: string;
   readonly node?: string;
@@ -64,7 +64,7 @@ export async function endProcesses(records: readonly ProcessRecord[], graceMs = 
   await eventually('killed processes to be gone', () => records.every((record) => !isRunning(record)), { everyMs: 10 });
 }
 
-/** Sends a signal to this very process; one that is gone is none of our business. */
+/** Sends a signal to exactly this process; no-op if it is gone. */
 export function signal(record: Pick<ProcessRecord, 'pid' | 'startTime'>, name: NodeJS.Signals): void {
   if (!isRunning(record)) return;
   try {

@@ -28,7 +28,7 @@ export function environment(env: Readonly<Record<string, string>> = {}): Record<
   return { PATH: SYSTEM_PATH, HOME: '/root', LANG: 'C.UTF-8', ...env };
 }
 
-/** A running program that whoever started it ends. */
+/** A running program that its starter has to end. */
 export class Program implements AsyncDisposable {
   readonly name: string;
   readonly pid: number;
@@ -120,7 +120,7 @@ export class Program implements AsyncDisposable {
 
 export type Launched = ChildProcess & { readonly pid: number };
 
-/** Starts a program. @throws HarnessError where there is none */
+/** Starts a program. @throws HarnessError if it does not exist */
 export async function launch(name: string, [file = '', ...args]: readonly string[], options: LaunchOptions): Promise<Launched> {
   const { log, ...others } = options;
   const output = log === undefined ? 'pipe' : openSync(log, 'a');

@@ -9,7 +9,7 @@ import { processesWithArgument, startTimeOf } from './proc.ts';
 import { endProcesses, type ProcessRecord } from './processes.ts';
 import { CHECKOUT_STATE, readState, stateFileOf } from './state.ts';
 
-/** Takes a cluster down and removes everything that it ever made, however far its start came. Its logs stay unless told otherwise. */
+/** Takes a cluster down and removes everything that it ever created, however far its start came. Its logs stay by default. */
 export async function tearDown(layout: ClusterLayout, processes: readonly ProcessRecord[], options: { keepLogs: boolean }): Promise<void> {
   const published = readState(CHECKOUT_STATE)?.layout.dir === layout.dir;
   // A machine's init first in effect: with it goes everything inside, so that no order matters.
@@ -46,7 +46,7 @@ function strays(layout: ClusterLayout): readonly ProcessRecord[] {
   });
 }
 
-/** Kernel objects that outlive the processes in them. Names are container ids, so nobody else's are met. */
+/** Kernel objects that outlive the processes in them. Names are container ids, so no others are removed. */
 function removeControlGroups(node: NodeLayout): void {
   const tasks = `${node.dir}/containerd-state/io.containerd.runtime.v2.task/k8s.io`;
   const containers = existsSync(tasks) ? readdirSync(tasks) : [];
@@ -66,11 +66,11 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Not there, or somebody else's.
+    // It does not exist, or has another owner.
   }
 }
 
-/** Every cluster on this machine that has a record, whoever started it. */
+/** Every cluster on this machine that has a record, of any starter. */
 export function recordedClusters(folder: string): readonly string[] {
   return existsSync(folder) ? readdirSync(folder).filter((name) => existsSync(stateFileOf({ dir: `${folder}/${name}` }))) : [];
 }

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HarnessError } from './failures.ts';
 
 export interface WaitOptions {
-  /** Milliseconds until the wait fails; a minute unless told, since the machine may be busy. */
+  /** Milliseconds until the wait fails; a minute by default, since the machine may be busy. */
   readonly timeoutMs?: number;
-  /** The most milliseconds between two looks, of which the first come quickly; 100 unless told. */
+  /** The most milliseconds between two polls, the first of them shorter; 100 by default. */
   readonly everyMs?: number;
 }
 

@@ -10,7 +10,7 @@ export interface Wire {
   readonly addresses: readonly string[];
 }
 
-/** @param switches the namespace of the bridges; the machine's own unless told */
+/** @param switches the namespace of the bridges; the machine's own by default */
 export async function addNamespace(netns: string, wires: readonly Wire[], switches?: string): Promise<void> {
   await run('ip', ['netns', 'add', netns]);
   await ipBatch(

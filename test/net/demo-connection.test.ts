@@ -25,7 +25,7 @@ const CLAIMS = [
   /the status of the link says that west is revoked/,
 ];
 
-test('the demo of connections shows each step, beside whoever has its ports, and leaves nothing behind', async (t) => {
+test('the demo of connections shows each step, even if its ports are taken, and leaves nothing behind', async (t) => {
   await using net = await createNetwork({ hosts: ['here'], test: t });
   const here = net.host('here');
   // An even port may be any connection's own: the system gives those first. So the port for links is to be the odd one after these.
@@ -82,7 +82,7 @@ test('the demo of connections that is interrupted ends everything it has started
   assert.deepEqual([await readdir(tmp), await programsIn(tmp)], [[], []]);
 });
 
-test('the demo of connections ends everything when nobody reads it any more', async (t) => {
+test('the demo of connections ends everything when its reader is gone', async (t) => {
   await using net = await createNetwork({ hosts: ['here'], test: t });
   const here = net.host('here');
   const tmp = await here.folder('tmp');

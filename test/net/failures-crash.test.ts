@@ -78,7 +78,7 @@ test('whichever end is killed under load, the other closes at once, and serves a
   assertNoneWaited(requests);
 });
 
-test('a link whose connections are reset, with both ends alive, is made anew at once', async (t) => {
+test('a link whose connections are reset, with both ends alive, is opened again at once', async (t) => {
   await using pair = await startLinkedPair(t, { web: 80 });
   const { west, east, client } = pair;
   const requests = await underLoad(pair);

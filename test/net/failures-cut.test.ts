@@ -83,7 +83,10 @@ describe('packets that vanish', { concurrency: 2 }, () => {
     // Each end learns it by itself, and lets its clients and servers know.
     await allEnded(held);
     assert.match((await download.readOn()).stderr, /reset by peer/i, 'a download fails, and does not seem to have ended');
-    await eventually('the servers to be let go of', async () => (await established(server, 7000)) + (await established(server, 80)) === 0);
+    await eventually(
+      "the servers' connections to end",
+      async () => (await established(server, 7000)) + (await established(server, 80)) === 0,
+    );
     assert.match((await west.status('Listener', 'web'))?.message ?? '', /./);
 
     await sleep(Math.max(0, cutAt + 50_000 - performance.now()));
@@ -111,7 +114,7 @@ describe('packets that vanish', { concurrency: 2 }, () => {
       await eventually(`${site.name} to end its connections`, async () => (await open(site)) === 0);
     }
     await allEnded(held);
-    await eventually('the servers to be let go of', async () => (await established(server, 7000)) === 0);
+    await eventually("the servers' connections to end", async () => (await established(server, 7000)) === 0);
     await west.waitFor('Listener', 'web', 'Pending');
 
     await client.heal();

@@ -87,6 +87,6 @@ test('what a killed owner left is removed by the next network', async () => {
   await using _next = await createNetwork({ hosts: ['west'] });
   await eventually('the program to be gone', () => startTimeOf(Number(pid)) === undefined);
   assert.ok(!(await run('ip', ['netns', 'list'])).includes(name));
-  // Its folder stays, for whoever asks why the owner was killed; here that is known.
+  // Its folder stays, to explain why the owner was killed; here that is known.
   await rm(`/tmp/earshot-net/${name}`, { recursive: true });
 });

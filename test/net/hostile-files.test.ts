@@ -1,4 +1,4 @@
-/** A namespace's directory with what nobody should put there, below a router that carries traffic all the while. */
+/** A namespace's directory with unexpected content, below a router that carries traffic all the while. */
 import assert from 'node:assert/strict';
 import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -80,7 +80,7 @@ test('what is no resource file is named in the problems and the log, and nothing
     dangling: /dangling\.yaml[^]*link to a file that does not exist/,
   })) {
     const text = await problem(site, words);
-    assert.doesNotMatch(text, /root:x/, 'what a link leads to is not told');
+    assert.doesNotMatch(text, /root:x/, "a symbolic link's target is not shown");
     await eventually(`the log to name ${name}`, () => site.process.output.includes(`${name}.yaml`));
   }
   await west.served();
@@ -137,10 +137,10 @@ test('hostile strings in any field lead to a problem, to no file elsewhere, and 
   await site.apply(listener('more', '127.0.0.1', 8081, { routingKey: 'web' }));
   await site.waitFor('Listener', 'more', 'Ready', { timeoutMs: 20_000 });
   await west.served();
-  const told = `${await readFile(site.layout.runtime.problems, 'utf8')}${site.process.output}`;
+  const shown = `${await readFile(site.layout.runtime.problems, 'utf8')}${site.process.output}`;
   // eslint-disable-next-line no-control-regex -- that is what must not be there
-  assert.doesNotMatch(told, /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]/, 'control characters are told');
-  assert.ok(told.length < 2_000_000, `${told.length} characters are told`);
+  assert.doesNotMatch(shown, /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]/, 'control characters are shown');
+  assert.ok(shown.length < 2_000_000, `${shown.length} characters are shown`);
   const after = await namesBelow(host.dir);
   const made = after.filter(
     (name) => !before.includes(name) && !/^home\/namespaces\/west\/(input|internal|runtime)(\/|$)|\.log$/.test(name),
@@ -178,7 +178,7 @@ test('bundles that are no files, or may not be read, are named at the resources 
     await site.apply(listener(bundle, '127.0.0.1', 9100 + at, { routingKey: 'web', tlsCredentials: bundle }));
   }
   for (const bundle of bundles) {
-    // A listener may be read before its bundle is, and say first that there is none.
+    // A listener may be read before its bundle, and first report that the bundle does not exist.
     const isNamed = ({ status, message = '' }: Status): boolean =>
       status === 'Error' && /tls\.(key|crt)|cannot be read/.test(message) && !/TLS bundle .* does not exist/.test(message);
     const { message = '' } = await site.waitFor('Listener', bundle, isNamed);

@@ -28,7 +28,7 @@ const PEER = fileURLToPath(new URL('hostile/peer.ts', import.meta.url));
 
 interface Attack {
   readonly name: string;
-  /** How the attacker is told, as it says. */
+  /** The answer that the attacker reports. */
   readonly ended: RegExp;
   /** Label of the counter of refused peers that rises. */
   readonly reason?: string;
@@ -74,7 +74,7 @@ interface Attacked extends AsyncDisposable {
   readonly west: Site;
   readonly client: Host;
   readonly strange: Host;
-  /** Where the stranger has a link's certificate, and one of an authority that nobody knows. */
+  /** Directory with a link's certificate, and one of an unknown authority. */
   readonly certificates: string;
   readonly port: string;
 }
@@ -106,7 +106,7 @@ async function certificatesOf(east: Site, strange: Host): Promise<{ readonly cer
   const foreign = await issue(await createAuthority(`${certificates}/ca`), 'strange');
   await copyFile(foreign.cert, `${certificates}/foreign.crt`);
   await copyFile(foreign.key, `${certificates}/foreign.key`);
-  // Anybody has such a certificate with one command. Nobody is its issuer.
+  // One command creates such a certificate. Its issuer is empty.
   await strange.run([
     'openssl',
     'req',

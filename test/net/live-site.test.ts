@@ -39,7 +39,7 @@ function link(address: string, more: object = {}): Manifest {
   return manifest('Link', 'east', { endpoints, tlsCredentials: 'east', cost: 1, ...more });
 }
 
-/** Nobody answers at the first. */
+/** The first one does not answer. */
 const SECOND = ['10.66.1.77', '10.66.1.2'].map((host) => ({ name: 'inter-router', host, port: '55671' }));
 
 /** Ends of connections that this host has opened to a port. */
@@ -83,7 +83,7 @@ const linkSteps: readonly Step[] = [
     },
   ],
   [
-    'an endpoint that nobody answers at is passed over',
+    'an endpoint without an answer is skipped',
     async ({ west, host }) => {
       await west.apply(link('', { endpoints: SECOND }));
       await soon('connections to the second only', async () => !(await peersAt(host, 55671)).includes('fd66'));
@@ -200,7 +200,7 @@ const siteSteps: readonly Step[] = [
     },
   ],
   [
-    'a setting that is nonsense is told, and its default holds',
+    'an invalid setting is reported, and its default holds',
     async ({ west }) => {
       await west.apply(manifest('Site', 'west', { linkAccess: 'default', settings: { 'grant-port': 'high' } }));
       await west.waitFor(
@@ -260,7 +260,7 @@ const accessSteps: readonly Step[] = [
     },
   ],
   [
-    'further names are in its certificate, and told',
+    'further names are in its certificate, and reported',
     async ({ west, host }) => {
       await west.apply(access(7002, { subjectAlternativeNames: ['west.example'] }));
       await soon('the name in the certificate', async () => (await shown(host, 7002, '-ext', 'subjectAltName')).includes('west.example'));
@@ -305,7 +305,7 @@ const trustSteps: readonly Step[] = [
     },
   ],
   [
-    'a certificate is made anew for other hosts, subjects and uses',
+    'a certificate is issued again for other hosts, subjects and uses',
     async ({ west, host }) => {
       const certificate = (spec: object): Promise<void> =>
         west.apply(manifest('Certificate', 'service', { ca: 'earshot-site-ca', subject: 'service', server: true, ...spec }));

@@ -123,9 +123,9 @@ const listenerSteps: readonly Step[] = [
     },
   ],
   [
-    'a routing key that nobody serves closes the port',
+    'an unserved routing key closes the port',
     async ({ west, client }) => {
-      await west.apply(listener('web', '127.0.0.1', 8080, { routingKey: 'nobody' }));
+      await west.apply(listener('web', '127.0.0.1', 8080, { routingKey: 'unserved' }));
       await refuses(client, 'http://127.0.0.1:8080/who');
       await west.apply(listener('web', '127.0.0.1', 8080, { routingKey: 'one' }));
       await answers(client, 'http://127.0.0.1:8080/who', ONE);
@@ -175,8 +175,8 @@ const listenerSteps: readonly Step[] = [
       await answers(client, 'https://localhost:8080/who', WITHOUT_CERTIFICATE, ['--cacert', authority.cert]);
       const person = await issue(authority, 'person');
       await answers(client, 'https://localhost:8080/who', ONE, ['--cacert', authority.cert, '--cert', person.cert, '--key', person.key]);
-      const stranger = await issue(await createAuthority(`${authority.dir}/stranger`, 'Stranger'), 'person');
-      const shown = ['--cert', stranger.cert, '--key', stranger.key];
+      const foreign = await issue(await createAuthority(`${authority.dir}/foreign`, 'Another authority'), 'person');
+      const shown = ['--cert', foreign.cert, '--key', foreign.key];
       const heard = await said(client, 'https://localhost:8080/who', ['--cacert', authority.cert, ...shown]);
       assert.doesNotMatch(heard, /8001/);
     },
@@ -321,8 +321,8 @@ const connectorSteps: readonly Step[] = [
   [
     'a server of another authority is refused',
     async ({ east, client, authority }) => {
-      const stranger = await createAuthority(`${authority.dir}/foreign`, 'Foreign');
-      await east.bundle('to-server', { ca: stranger.cert });
+      const foreign = await createAuthority(`${authority.dir}/foreign`, 'Foreign');
+      await east.bundle('to-server', { ca: foreign.cert });
       await eventually('the server to be refused', async () => !/800\d/.test(await said(client, URL)), SOON);
       await east.bundle('to-server', { ca: authority.cert });
       await answers(client, URL, '127.0.0.1:8004 ');

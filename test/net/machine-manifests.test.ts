@@ -1,4 +1,4 @@
-/** Manifests as they are published for Skupper's sites on machines: nobody writes a certificate. */
+/** Manifests as they are published for Skupper's sites on machines: without any certificate. */
 import assert from 'node:assert/strict';
 import { cp, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -92,7 +92,7 @@ async function copyLink(from: Site, file: string, to: Site): Promise<void> {
   await cp(join(from.layout.runtime.links, file), join(to.layout.input.resources, file));
 }
 
-test('sites link and serve over TLS by manifests that name certificates which nobody has written', async (t) => {
+test('sites link and serve over TLS by manifests that name certificates which do not exist', async (t) => {
   await using net = await createNetwork({ hosts: ['west', 'east', 'north'], test: t });
   const [west, east, north] = [net.host('west'), net.host('east'), net.host('north')];
   const published = (site: Site, name: string) => {

@@ -77,7 +77,7 @@ test('where two equal ways lead to a server, service goes on when a site on one 
   await requests.next(20);
   assert.deepEqual(failuresOf(requests.results), []);
 
-  await t.test('killed: nobody is refused, and at most the request that was under way is lost', async () => {
+  await t.test('killed: no request is refused, and at most the request that was under way is lost', async () => {
     const before = requests.results.length;
     const [victim, other] = await inUse(t, diamond);
     const passedOther = await passed(other);

@@ -4,7 +4,7 @@ import { connector, createNetwork, eventually, linkByToken, listener, manifest, 
 
 const PAGE = ['curl', '-sS', '--max-time', '20', 'http://127.0.0.1:8080/'];
 
-test('a site in the middle of a row carries between its neighbours, and the listener follows what becomes of it', async (t) => {
+test('a site in the middle of a row carries between its neighbours, and the listener follows its state', async (t) => {
   await using net = await createNetwork({
     hosts: ['west', 'middle', 'east'],
     segments: { left: ['west', 'middle'], right: ['middle', 'east'] },

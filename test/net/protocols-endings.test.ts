@@ -71,7 +71,7 @@ test('a client that has ended and then resets is gone for the server too, though
   await server.ready(() => server.output.includes('listening\n'));
   await using client = await startTcpPeer(pair.client, 'connect', place, ['say:x', 'end', 'hear:y', 'reset']);
   assert.equal((await client.exited).code, 0, client.output);
-  // What it would be in as long as nobody told it of the reset.
+  // The state that it would have without knowledge of the reset.
   const waiting = ['ss', '-Htn', 'state', 'close-wait', 'sport = :7000'];
   for (const site of [pair.west, pair.east]) {
     await eventually('no open connection', async () => (await site.metric('earshot_router_connections_open')) === 0, { timeoutMs: 10_000 });

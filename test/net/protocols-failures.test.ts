@@ -35,7 +35,7 @@ const FAILURES: Readonly<Record<string, Case>> = {
     reason: 'refused',
   },
   'a name that does not resolve': { host: 'nowhere.example', message: /"nowhere\.example" has no address/, reason: 'name-unknown' },
-  'an address that nobody has': { host: '10.66.1.99', message: /10\.66\.1\.99:7000/, reason: 'unreachable' },
+  'an unused address': { host: '10.66.1.99', message: /10\.66\.1\.99:7000/, reason: 'unreachable' },
   'a network without a route': { host: '192.0.2.1', message: /192\.0\.2\.1:7000/, reason: 'unreachable' },
 };
 

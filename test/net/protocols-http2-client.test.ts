@@ -105,7 +105,7 @@ test('its tunnels carry bulk both ways, many at once over one connection', async
 test('a key that no site has is answered with 404', async (t) => {
   await using net = await outside(t);
   await startProxy(net);
-  await assert.rejects(net.client.run([...CURL, 'http://nobody/']), /response 404/);
+  await assert.rejects(net.client.run([...CURL, 'http://unserved/']), /response 404/);
 });
 
 test('without the certificate it reaches nothing', async (t) => {

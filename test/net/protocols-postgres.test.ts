@@ -7,7 +7,7 @@ const PORT = 5432;
 
 interface Database extends AsyncDisposable {
   readonly pair: LinkedPair;
-  /** What libpq asks for to come through the listener and believe nobody but the server itself. */
+  /** URL for libpq through the listener, which trusts only the server itself. */
   readonly url: string;
 }
 
@@ -62,6 +62,6 @@ test('COPY brings a gigabyte in and out unchanged', async (t) => {
   const sent = await pipe(`{ ${lines} | tee /dev/fd/3 | psql "$URL" -qc 'copy bulk from stdin'; } 3>&1 | sha256sum`);
   const sizes = await client.run(['psql', db.url, '-Atc', 'select count(*), sum(length(line)) from bulk'], { timeoutMs: 120_000 });
   assert.equal(sizes, '1000000|1000000000\n');
-  // The only reader begins at the first row, unless told to join others.
+  // The only reader begins at the first row by default, instead of joining others.
   assert.equal(await pipe(`PGOPTIONS='-c synchronize_seqscans=off' psql "$URL" -qc 'copy bulk to stdout' | sha256sum`), sent);
 });

@@ -12,7 +12,7 @@ interface Script {
   readonly about: string;
   readonly on: 'west' | 'east';
   readonly lines: string;
-  /** Exit code; 0 unless told. */
+  /** Exit code; 0 by default. */
   readonly code?: number;
   /** Part of its output. */
   readonly says?: RegExp;

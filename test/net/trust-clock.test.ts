@@ -11,7 +11,7 @@ async function clock(offset: string): Promise<Readonly<Record<string, string>>> 
   return { LD_PRELOAD: FAKETIME, FAKETIME: offset, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
 }
 
-/** Starts a site that has ended anew, with another clock. */
+/** Starts a stopped site again, with another clock. */
 async function withClock(site: Site, host: Host, offset: string, access = false): Promise<Site> {
   await site.kill9();
   return startSite(host, { name: site.name, access, env: await clock(offset) });
@@ -43,7 +43,7 @@ describe('a site whose clock is a year off', { concurrency: 2 }, () => {
     const early = await trouble(behind, /valid from/);
     assert.match(early, new RegExp(`valid from ${THEN}-.*by the clock of its issuer.* the clock here is at ${EARLIER}-`, 's'));
 
-    // The other side is the one that is off: its own certificates are made anew, by its clock.
+    // The other side is the one that is off: its own certificates are issued again, by its clock.
     await behind.kill9();
     const [future, west] = await Promise.all([withClock(east, eastHost, '+366d', true), startSite(westHost)]);
     const said = await trouble(west, /valid from|expired at/);
@@ -67,7 +67,7 @@ describe('a site whose clock is a year off', { concurrency: 2 }, () => {
       await east.apply(manifest('AccessGrant', 'west', {}));
       const { url, code, ca } = await east.waitFor('AccessGrant', 'west');
       await wrong.apply(manifest('AccessToken', 'east', { url, code, ca }));
-      // What the peer shows is asked for apart, and told as soon as that came in time.
+      // The peer's certificate is requested separately, and reported if it arrived in time.
       const { message } = await wrong.waitFor(
         'AccessToken',
         'east',

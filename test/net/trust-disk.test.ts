@@ -81,7 +81,7 @@ describe('state', { concurrency: 2 }, () => {
     assert.equal(await west.metric('earshot_status_files_unwritable', { files: 'statuses' }), 1);
     await east.apply(connector('web', '127.0.0.1', 80));
     await eventually('the port to open again', async () => (await page(8081)) === 'hello from east\n');
-    // A redemption that cannot be written down is none.
+    // A redemption that cannot be recorded does not count.
     await east.apply(manifest('AccessToken', 'back', { url: grant['url'], code: grant['code'], ca: grant['ca'] }));
     await east.waitFor('AccessToken', 'back', 'Error');
     await steady.unharmed();

@@ -33,7 +33,7 @@ const asks = (host: Host) => host.attempt(['curl', '-sS', '--max-time', '20', PA
 
 // Side by side: they wait more than they work.
 describe('a site that is revoked', { concurrency: 2 }, () => {
-  it('a site that is revoked under load is out at once and for good, and nobody else notices', async (t) => {
+  it('a site that is revoked under load is disconnected at once and for good, without effect on others', async (t) => {
     await using net = await createNetwork({ hosts: ['west', 'east', 'south'], test: t });
     const [westHost, eastHost, southHost] = [net.host('west'), net.host('east'), net.host('south')];
     await startNginx(eastHost, { port: 80 });
@@ -88,7 +88,7 @@ describe('a site that is revoked', { concurrency: 2 }, () => {
       // The command took it out again: as long as the site has not seen that, its name is taken.
       await eventually('the refused token to be gone', async () => (await west.read('AccessToken', 'again')) === undefined);
     }
-    // The one that was used by it lets nobody in any more.
+    // The grant that it used admits no site any more.
     const other = await south.attempt(['token', 'redeem', used, '--name', 'another']);
     assert.match(other.stderr, /used grant \S+ was revoked, and may still have the token/);
     // Its link fell when east was killed, and is up again in its own time.

@@ -87,7 +87,7 @@ describe('tokens', { concurrency: 3 }, () => {
     assert.equal(winners.length, ALLOWED);
     const { message } = await east.waitFor('AccessGrant', 'many', ({ redemptions }) => redemptions === ALLOWED);
     assert.match(message ?? '', /all its redemptions are used up/);
-    // Whoever lost the answer on its way may ask for it again; nobody else gets in.
+    // A client whose answer was lost may ask for it again; no other client is admitted.
     assert.deepEqual(tally(await redeemAll(net.host('west'), dir)), { 200: ALLOWED, 410: REDEEMERS - ALLOWED });
     assert.deepEqual(await certified(dir), winners);
   });
@@ -138,11 +138,11 @@ describe('tokens', { concurrency: 3 }, () => {
     };
     for (const [name, [token]] of Object.entries(table)) await other.apply(manifest('AccessToken', name, { ...token }));
     for (const [name, [, wanted]] of Object.entries(table)) {
-      // Where nobody answers, that is said only after half a minute of trying.
+      // An unreachable site is reported only after half a minute of trying.
       const status = await other.waitFor('AccessToken', name, 'Error', { timeoutMs: 90_000 });
       assert.match(status.message ?? '', wanted, name);
       assert.equal(status['redeemed'] ?? false, false, name);
-      // A code is nobody's to read in a message.
+      // A message must not contain a code.
       assert.ok(!(status.message ?? '').includes(good.code.slice(0, 10)), name);
     }
   });

@@ -97,7 +97,7 @@ test('a link that is cut and restored carries again, with no one to help it', as
   await eventually('the page', async () => (await client.run(PAGE)) === 'hello from east\n');
 });
 
-test('a site tells on a local port how many connections reached a server', async (t) => {
+test('a site reports on a local port how many connections reached a server', async (t) => {
   await using pair = await twoSites(t);
   const { west, client } = pair;
   await west.waitFor('Listener', 'web');
@@ -106,7 +106,7 @@ test('a site tells on a local port how many connections reached a server', async
   await eventually('both connections to be counted', async () => (await west.metric('earshot_router_connections_opened_total')) === 2);
 });
 
-test('the port of metrics, where it may be any, is none that other sites link to', async (t) => {
+test('the port of metrics, if chosen freely, is not one that other sites link to', async (t) => {
   await using net = await createNetwork({ hosts: ['east'], test: t });
   const host = net.host('east');
   // All that there are: of two, the system gives the second one first.

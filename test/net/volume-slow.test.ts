@@ -74,7 +74,7 @@ async function assertSmall(pair: LinkedPair, fresh: readonly number[], t: TestCo
 const passed = (pair: LinkedPair, direction: 'to_client' | 'to_server', key = 'web'): Promise<number> =>
   pair.west.metric('earshot_router_bytes_total', { routing_key: key, direction });
 
-/** Until no more of them comes through: whoever stands still has filled all that lies between. */
+/** Waits until no more bytes come through: a stopped end has filled all buffers in between. */
 async function stalled(pair: LinkedPair, direction: 'to_client' | 'to_server', key = 'web'): Promise<void> {
   let last = -1;
   let same = 0;
@@ -97,7 +97,7 @@ async function endedWell(programs: readonly Program[]): Promise<void> {
   for (const program of programs) assert.deepEqual(await program.exited, { code: 0, signal: null }, program.output);
 }
 
-test('twenty readers that stand still hold up nobody else, and get all of it when they go on', async (t) => {
+test('twenty stopped readers delay no other, and receive everything when they continue', async (t) => {
   await using pair = await web(t);
   const { client } = pair;
   const fresh = memoryOf(pair);
@@ -120,7 +120,7 @@ test('twenty readers that stand still hold up nobody else, and get all of it whe
   assert.deepEqual([...new Set(readers.map(({ output }) => output))], [whole]);
 });
 
-test('twenty writers whose server stands still hold up nobody else, and lose nothing when it goes on', async (t) => {
+test('twenty writers whose server stops delay no other, and lose nothing when it continues', async (t) => {
   await using pair = await web(t);
   const { client, server, west, east } = pair;
   const fresh = memoryOf(pair);

@@ -156,6 +156,6 @@ class Said {
 interface Output {
   /** What it has said of a line that is not over: that must not end up within a line of the other. */
   partial: string;
-  /** It tells its failures. */
+  /** Whether only its failures are shown. */
   quiet: boolean;
 }

@@ -30,7 +30,7 @@ export interface SiteAgentOptions {
   /** Seconds for which it issues certificates of links. */
   readonly lifetime: number;
   readonly revoked: { readonly sites: ReadonlySet<string>; readonly serials: ReadonlySet<string> };
-  /** As the router is told of them now. */
+  /** The links as the router currently has them. */
   readonly links: () => readonly LinkConfig[];
   readonly log: Logger;
   /** A certificate is there that the router is to show. */
@@ -39,7 +39,7 @@ export interface SiteAgentOptions {
   readonly onFault: (text: string) => void;
 }
 
-/** Milliseconds between two looks at what nobody tells of: platforms take five seconds, with certificates that last longer. */
+/** Milliseconds between two scans for changes without events: platforms take five seconds, with certificates that last longer. */
 const POLL = 3_000;
 /** From a change of the router until it is looked at. */
 const NOTICED = 30;
@@ -64,8 +64,8 @@ interface Tried {
 }
 
 /**
- * As much of the agent as renews, of one process: its own code signs and asks (`OwnSigning`, `Trust`, `Renewals`), at its own passes. What is made of
- * resources elsewhere (listeners, links, whom the site has revoked) the world knows.
+ * The renewing part of the agent, of one process: its own code signs and requests (`OwnSigning`, `Trust`, `Renewals`), at its own passes. The world supplies
+ * the results of resources elsewhere (listeners, links, revocations of the site).
  */
 export class SiteAgent {
   readonly hooks: RouterHooks = { renew: (peer, request) => this.#renew(peer, request) };
@@ -74,7 +74,7 @@ export class SiteAgent {
   readonly #signing: OwnSigning;
   readonly #passes = new Coalescer('pass/agent', () => this.#tryPass());
   readonly #tried = new Map<string, Tried>();
-  /** What somebody has asked for is tried at once, and then like all else: the numbers of the last questions, by links, that it read, and that it heeded. */
+  /** A requested renewal is tried at once, and then as usual: numbers of the last requests, by link, that it read, and that it processed. */
   readonly #read = new Map<string, number>();
   readonly #heeded = new Map<string, number>();
   /** When it last began to renew one that it then signed: by serial numbers and by sites. */
@@ -82,7 +82,7 @@ export class SiteAgent {
   #router: Router | undefined;
   #poll: ReturnType<typeof setTimeout> | undefined;
   #look: ReturnType<typeof setTimeout> | undefined;
-  #told = '';
+  #lastLinks = '';
   #isGone = false;
   #hasWritten = false;
   #bundles: BundleSet | undefined;
@@ -161,8 +161,8 @@ export class SiteAgent {
 
   #linksChanged(): boolean {
     const now = linksIn(this.#router?.state);
-    if (now === this.#told) return false;
-    this.#told = now;
+    if (now === this.#lastLinks) return false;
+    this.#lastLinks = now;
     return true;
   }
 

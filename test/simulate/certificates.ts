@@ -20,7 +20,7 @@ export type TestBundle = IssuedBundle & { readonly serial: string };
 
 const DAY = 86_400_000;
 
-/** Whom routers of one site ask each other for. */
+/** The subject by which routers of one site verify each other. */
 const SIBLINGS = 'skupper-router-local';
 
 export const hostOf = (index: number): string => `10.0.0.${index + 1}`;
@@ -39,7 +39,7 @@ function root(subject: string): IssuedBundle {
   return { name: 'ca', cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), ca: cert };
 }
 
-/** Of which all have their certificates; and one that nobody trusts. */
+/** The authority of all certificates; and an untrusted one. */
 export const authorityBundle = root('simulated');
 export const otherAuthority = root('another');
 

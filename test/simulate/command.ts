@@ -1,4 +1,4 @@
-/** The command line of whoever tries seeds: `--seeds N`, `--seed S`, `--fault NAME` and so on. */
+/** The command line for running seeds: `--seeds N`, `--seed S`, `--fault NAME` and so on. */
 import { argumentsOf } from '../../scripts/arguments.ts';
 import type { PlantedFaults } from './change.ts';
 import { runJob, type Failure } from './jobs.ts';
@@ -91,12 +91,12 @@ class Run {
       this.#totals.failed += 1;
       console.log(`seed ${failure.seed}:\n  ${failure.wrong.slice(0, 3).join('\n  ')}`);
       if (this.#seeds.keepGoing) continue;
-      await this.#tell(failure);
+      await this.#report(failure);
       return;
     }
   }
 
-  async #tell({ seed, events }: Failure<unknown>): Promise<void> {
+  async #report({ seed, events }: Failure<unknown>): Promise<void> {
     const { script, program } = this.#tried;
     const { more } = this.#seeds;
     const fault = 'fault' in more ? ` --fault ${String(more.fault)}` : '';

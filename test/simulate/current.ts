@@ -52,7 +52,7 @@ export function here(): Machine {
   return owner;
 }
 
-/** By the wall clock of whoever runs. */
+/** By the wall clock of the running machine. */
 export function wallClock(): number {
   return current === undefined ? EPOCH : wallClockOf(current.loop.owner);
 }

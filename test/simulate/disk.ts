@@ -14,7 +14,7 @@ export class Disk {
   readonly bundles = new Map<string, TestBundle>();
   /** Keys that wait for a certificate. */
   readonly keys = new Map<string, string>();
-  /** Somebody wants these links' certificates renewed now. */
+  /** Requests to renew these links' certificates now. */
   readonly asked = new Map<string, Question>();
   trouble: DiskTrouble | undefined;
   /** What was begun while it was slow may take longer than that lasts. */

@@ -10,7 +10,7 @@ export interface Host extends Owner {
   readonly network: { readonly loop: Loop; trace(where: string, what: Uint8Array | string): void };
 }
 
-/** Whoever has a socket of the kernel: it hears that there is something to look at, and looks. */
+/** A user of a socket of the kernel: it is notified of changes, and reads them. */
 export interface EndpointUser {
   /** Bytes, an end or a reset have arrived. */
   onReadable(): void;
@@ -25,7 +25,7 @@ export class Endpoint {
   user: EndpointUser = NOBODY;
   readonly machine: Host;
   readonly port: number;
-  /** It is of a client or a server, or whom they talk with. */
+  /** Whether it is of a client or a server, or of their peer. */
   readonly isLoopback: boolean;
   /** Bytes that have arrived and were not read. */
   unread = 0;
@@ -127,22 +127,22 @@ export class Endpoint {
     this.#forget();
   }
 
-  /** Its machine lost its power: nobody is told. */
+  /** Its machine lost power: no peer is notified. */
   vanish(): void {
     this.#flying = [];
     this.#bytesFlying = 0;
     this.broken = true;
-    this.#tell();
+    this.#notify();
     this.#forget();
   }
 
-  /** An RST of whoever stands between. */
+  /** An RST of a middlebox. */
   receiveReset(): void {
     this.#take('rst');
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     const { user, machine } = this;
     machine.network.loop.soon(machine, () => user.onReadable());
   }
@@ -192,7 +192,7 @@ export class Endpoint {
   #take(what: Item['what']): void {
     this.machine.network.trace(this.#where, what);
     if (this.closed) {
-      // Nobody knows such a connection: unless the machine is off, it says so.
+      // The connection is unknown here: unless the machine is off, it answers with an RST.
       if (what !== 'rst' && what !== 'fin' && this.machine.isOn && !this.peer.over) this.#answerRst();
       return;
     }

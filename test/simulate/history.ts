@@ -32,15 +32,15 @@ export type Happening =
   /** The dialing end of a link shows a new certificate from now on. */
   | { readonly kind: 'renew-link'; readonly link: string }
   | { readonly kind: 'renew-access'; readonly site: number }
-  /** Nobody can link to it. */
+  /** No link to it is accepted. */
   | { readonly kind: 'access'; readonly site: number; readonly lasts: number }
-  /** Somebody with the certificate of a link comes, and comes again and asks to be known still. */
+  /** A client with the certificate of a link comes, and comes again to resume its session. */
   | { readonly kind: 'revisit'; readonly link: string; readonly pause: number }
   /** A router shows its sibling a new certificate. */
   | { readonly kind: 'renew-siblings'; readonly site: number }
   /** The dialing end shows one that ends so many seconds after the world's begin. */
   | { readonly kind: 'end-certificate'; readonly link: string; readonly seconds: number }
-  /** Somebody wants a link's certificate renewed now. */
+  /** A request to renew a link's certificate now. */
   | { readonly kind: 'ask-renewal'; readonly link: string }
   /** A site's disk is slow, or full. */
   | { readonly kind: 'disk'; readonly site: number; readonly trouble: DiskTrouble; readonly lasts: number }
@@ -190,7 +190,7 @@ function rushes(plan: WorldPlan, talkers: { next: number }, random: Random): Eve
   return [{ at, kind: 'talk', site, key, talks: made }, ...left];
 }
 
-/** Strangers at an access, and routers that can take nobody. */
+/** Unauthenticated clients at an access, and routers that cannot admit any. */
 function crowds(plan: WorldPlan, random: Random): Event[] {
   const [drawn, at, site] = [random.unit(), random.int(0, SPAN), random.int(0, plan.sites.length - 1)];
   const pretences = Array.from({ length: random.scaled(1, 40) }, () => random.pick(PRETENCES));
@@ -200,7 +200,7 @@ function crowds(plan: WorldPlan, random: Random): Event[] {
   return events;
 }
 
-/** About when a link's certificate is due, something happens to it, to whoever asks or to whoever signs. */
+/** About when a link's certificate is due, something happens to it, to its requester or to its signer. */
 function renewals({ renewal, links }: WorldPlan, random: Random): Event[] {
   if (renewal === undefined) return [];
   const { ends, lifetime } = renewal;
@@ -226,7 +226,7 @@ function renewals({ renewal, links }: WorldPlan, random: Random): Event[] {
     ];
     const later = (): number => at + random.int(0, 300);
     if (random.chance(0.2)) {
-      // Whoever asks is told, once that can be written down.
+      // The requester is answered, once the answer can be recorded.
       const trouble = random.pick(['slow', 'full'] as const);
       return [
         { at, kind: 'disk', site: from, trouble, lasts },
@@ -251,7 +251,7 @@ function renewals({ renewal, links }: WorldPlan, random: Random): Event[] {
   });
 }
 
-/** Clients of the visitor, and what happens to whom they come. */
+/** Clients of the visitor, and events at their destinations. */
 function visits(plan: WorldPlan, talkers: { next: number }, random: Random): Event[] {
   const link = plan.links.find(({ name }) => name === plan.visitor);
   if (link === undefined) return [];
@@ -300,7 +300,7 @@ function estranged(plan: WorldPlan, talkers: { next: number }, random: Random): 
   ];
 }
 
-/** The sites from one to the nearest of those, both included; empty where there is none. */
+/** The sites from one to the nearest matching one, both included; empty without any. */
 function wayTo({ links }: WorldPlan, from: number, isMeant: (site: number) => boolean): readonly number[] {
   const ways = new Map([[from, [from]]]);
   for (const [last, way] of ways) {
@@ -320,7 +320,7 @@ function siblings(plan: WorldPlan, random: Random): Event[] {
   );
 }
 
-/** Some clients of listeners with TLS take their time, and where some do, what they come for goes in the midst of it. */
+/** Some clients of listeners with TLS are slow, and some of their destinations disappear during the handshake. */
 function secure(plan: WorldPlan, events: Event[], talkers: { next: number }, random: Random): void {
   const { listeners } = plan.tls;
   for (const [number, event] of events.entries()) {
@@ -398,7 +398,7 @@ function talks(plan: WorldPlan, random: Random, talkers: { next: number }, isCro
     });
   const talk: Event = { at, kind: 'talk', site, key, talks: made };
   if (!isCrowd) return [talk, ...leaving];
-  // Somebody who was there before, and goes on.
+  // An earlier client that continues.
   const before: Event = { at: Math.max(0, at - 500), kind: 'talk', site, key, talks: [patient(talkers.next++, random)] };
   return [before, talk, ...leaving];
 }

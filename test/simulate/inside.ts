@@ -3,7 +3,7 @@ import type { Router } from '../../src/router/contract.ts';
 import type { MemoryUser } from '../../src/memory/memory-users.ts';
 import type { Memory } from '../../src/memory/memory.ts';
 
-/** What a router has that its users do not see: to look at, and for whoever misuses it. */
+/** Internals of a router that its users do not see: for inspection, and for misuse. */
 export interface Inside {
   readonly links: { readonly all: Iterable<Link>; add(link: Link): void };
   readonly relayed: { readonly open: number; readonly total: number };
@@ -16,10 +16,10 @@ export interface Inside {
 // The one that `startRouter` returns.
 export const inside = (router: Router): Inside => router as unknown as Inside;
 
-/** What is part of somebody's share of its memory, from now on. */
+/** The usage charged to one owner's share of its memory, from now on. */
 export interface Account {
   readonly holders: ReadonlySet<MemoryUser>;
-  /** Bytes of what nobody holds any more. */
+  /** Bytes charged to owners without holders. */
   readonly charged: number;
 }
 

@@ -13,7 +13,7 @@ export function disagreements(world: World): string[] {
     if (router === undefined) return [`${site.machine.name} is off`];
     if (site.plan.lies === true) return [];
     const [surely, perhaps] = [reachableFrom(world, site), reachableFrom(world, site, true)];
-    // What is told only by somebody who lies may be long over.
+    // State announced only by a liar may be long outdated.
     const isLiedTo = [...perhaps].some(({ plan }) => plan.lies === true);
     const found = new Map(router.state.network.map((record) => [`${record.site.id}/${record.router}`, record]));
     return world.sites.flatMap((other) => {
@@ -31,7 +31,7 @@ export function disagreements(world: World): string[] {
   });
 }
 
-/** Nobody believes of a site what it never said. */
+/** No router believes keys of a site that it never announced. */
 export function inventedKeys(world: World): string[] {
   const honest = new Map(world.sites.filter(({ plan }) => plan.lies !== true).map((site) => [`${site.id}/${site.name}`, site]));
   return [...honest.values()].flatMap(({ machine, router }) =>
@@ -54,8 +54,10 @@ export function costs(world: World): string[] {
         const others = site === from ? to.id : from.id;
         return (site.router?.state.network[0]?.links ?? []).filter(({ siteId }) => siteId === others).map(({ cost }) => cost);
       });
-      const isTold = told.every((all) => all.includes(link.wishedCost));
-      return isTold ? [] : [`${link.name} costs ${link.wishedCost}, and its ends say ${told.map((all) => all.join(' ')).join(' and ')}`];
+      const isAnnounced = told.every((all) => all.includes(link.wishedCost));
+      return isAnnounced
+        ? []
+        : [`${link.name} costs ${link.wishedCost}, and its ends say ${told.map((all) => all.join(' ')).join(' and ')}`];
     }),
   );
 }
@@ -103,7 +105,7 @@ export function mayStay(from: Site, to: Site, link: LinkWish): boolean {
 /** A certificate that has been renewed so often, each time in vain, is renewed ever more rarely. */
 const IN_VAIN = 2;
 
-/** Its certificate is one that is renewed over the link, and whoever is to sign will do so. */
+/** Its certificate is renewed over the link, and its signer will sign. */
 export function isRenewable(from: Site, to: Site, link: LinkWish): boolean {
   if (!from.disk.bundles.has(link.name) || to.isForeign || !mayStay(from, to, link)) return false;
   return to.issued.successorsOf(from.bundleOf(link).serial) < IN_VAIN;
@@ -118,11 +120,11 @@ function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
   return ends === undefined || [from, to].every(({ machine }) => wallClockOf(machine) + SOON < wallClockOf(undefined, ends * 1_000));
 }
 
-/** Whoever cannot reach it, since it has revoked it or who is before it, and has no room for all that somebody invents, passes nothing of it on. */
+/** A router that cannot reach it, by a revocation of its own or of a site in between, and has no capacity for invented routers, passes none of its records on. */
 const isHiddenByLies = (world: World, other: Site): boolean =>
   world.sites.some((site) => site.revokedSites.size > 0 && !reachableFrom(world, site).has(other));
 
-/** Where somebody lies, others may not hear of those whom somebody has revoked. */
+/** With a liar, others may not learn of sites that a third site revoked. */
 function isToldOf(world: World, other: Site): boolean {
   return other.plan.lies !== true && !(world.hasLiar && isHiddenByLies(world, other));
 }
@@ -142,14 +144,14 @@ export function closedPorts(world: World): string[] {
   });
 }
 
-/** Whoever links to a site that moves has its link, and knows where the site is reached. */
+/** A site linked to one that moves has its link, and knows where that is reached. */
 export function untold(world: World): string[] {
   return world.sites.flatMap((site) =>
     site.links.flatMap((link) => {
       const to = world.sites[link.to];
       if (to?.plan.moves !== true || !mustBeUp(site, to, link)) return [];
       const { operational, told } = site.router?.state.links[link.name] ?? {};
-      // Of links that it has by both roles, one that was told nothing yet follows what the others were told.
+      // Among links by both roles, one without announced endpoints follows those of the others.
       const knows = told?.some(({ port }) => ROLES.some((role) => port === to.portOf(role))) === true;
       return operational === true && knows ? [] : [`${link.name} is not up, or ${site.machine.name} does not know where its other end is`];
     }),
@@ -183,7 +185,7 @@ export function endingCertificates(world: World): string[] {
 /** Milliseconds after the end of a certificate until its link is surely gone. */
 const ENDED = 1_000;
 
-/** Each connection is whole, or over at both ends; and none stands still while somebody reads. */
+/** Each connection is whole, or over at both ends; and none stalls while an end reads. */
 export function standstills(world: World): string[] {
   return [...world.conversations.values()].flatMap((conversation) => {
     const wrong = troubleOf(conversation);
@@ -196,10 +198,10 @@ function troubleOf(conversation: Conversation): string | undefined {
   if (conversation.refused === true) return undefined;
   if (client === undefined) return 'its client still connects';
   if (server === undefined) {
-    // An end is no answer in TLS either, where nobody was let in.
+    // An end is no answer in TLS either, if no client was admitted.
     const isEnd = conversation.cut === true || conversation.tooLate !== undefined;
-    const isTold = client.gone || client.endpoint.over || (isEnd && client.endpoint.ended);
-    return isTold ? undefined : 'no server has it, and its client was not told';
+    const isNotified = client.gone || client.endpoint.over || (isEnd && client.endpoint.ended);
+    return isNotified ? undefined : 'no server has it, and its client was not notified';
   }
   return (
     client.fault ??
@@ -239,11 +241,11 @@ function stuck(sender: Talker, reader: Talker): string | undefined {
   // Whether what came before its end was all, `truncated` says.
   if (!reader.isReading || reader.endpoint.over || reader.sawEnd) return undefined;
   if (reader.received < sender.sent) return `the ${nameOf(reader)} reads, and has ${reader.received} of ${sender.sent} bytes`;
-  if (!sender.gone && sender.hasMore) return `the ${nameOf(sender)} cannot go on after ${sender.sent} bytes, all of which were read`;
+  if (!sender.gone && sender.hasMore) return `the ${nameOf(sender)} cannot go on after ${sender.sent} bytes, all read`;
   return sender.finished && !reader.sawEnd ? `the ${nameOf(reader)} does not see the end` : undefined;
 }
 
-/** Where nothing happens by which a connection is reset, none is that nobody leaves. */
+/** Without events that reset connections, none is reset unless an end leaves. */
 export function unaskedResets(world: World): string[] {
   if (!world.isPeaceful) return [];
   return [...world.conversations.values()].flatMap(({ talk, client, server, isLeft }) =>
@@ -251,7 +253,7 @@ export function unaskedResets(world: World): string[] {
   );
 }
 
-/** A site that is revoked talks with nobody who revoked it, and nothing of it goes through whoever did. */
+/** A revoked site has no connections with a site that revoked it, and none through such a site. */
 export function revokedTalks(world: World): string[] {
   if (world.sites.every(({ revokedSites }) => revokedSites.size === 0)) return [];
   return [...world.conversations.values()].flatMap(({ talk, site, serverSite, visitor, client, server }) => {
@@ -261,7 +263,7 @@ export function revokedTalks(world: World): string[] {
     // All of it has arrived where it is not read, or has left the router that revokes: that has nothing of it any more.
     const hasPassed = client.endpoint.ended && server.endpoint.ended;
     if (!goesOn || hasPassed) return [];
-    // Whom a visitor has left behind, the router does not see.
+    // The router does not see clients that a visitor has left behind.
     const left = visitor === undefined && one.revokedSites.has(other.id) ? [client] : [];
     const revokes = [...left, ...(other.revokedSites.has(one.id) ? [server] : [])];
     const isRevoked = revokes.some(({ endpoint }) => !endpoint.ended || !endpoint.peer.closed);
@@ -271,7 +273,7 @@ export function revokedTalks(world: World): string[] {
   });
 }
 
-/** From the last of these sites to that one leads a path on which nobody is revoked by another. @param guest whose certificate let it in at the first */
+/** Whether a path leads from the last of these sites to that one on which no site has revoked another. @param guest whose certificate admitted it at the first */
 function mayTalk(world: World, passed: readonly Site[], to: Site, guest?: string): boolean {
   const last = passed.at(-1);
   if (last === undefined || (guest !== undefined && last.revokedSites.has(guest))) return false;
@@ -322,7 +324,7 @@ export function unwantedVisitors({ visitor, plan: { priorRevisions = Infinity } 
   return unwanted.map(({ serial }) => `a visitor of ${to.machine.name} with the certificate ${serial} is still there`);
 }
 
-/** Whoever is of no site has left: no router has anything of him. */
+/** Machines of no site have left: no router keeps any of their connections. */
 export function strangersLeft(world: World): string[] {
   return world.sites.flatMap(({ machine }) => {
     const left = [...machine.endpoints].filter(({ isLoopback, peer }) => !isLoopback && !isOfSite(world, peer.machine)).length;
@@ -351,7 +353,7 @@ const isOf = (from: number, to: number, one: Site, other: Site): boolean =>
 
 const isAt = ({ index, mate }: Site, site: number): boolean => index === site || mate?.index === site;
 
-/** Nobody talks: links hold nothing of anybody. */
+/** Without connections, links hold nothing of any owner. */
 export function leftovers(world: World): string[] {
   return world.sites.flatMap(({ machine, router, account }) => {
     if (router === undefined) return [];
@@ -367,7 +369,7 @@ export function leftovers(world: World): string[] {
         if (streams.size > own) wrong.push(`${machine.name} has ${streams.size} streams open over ${link.id}`);
         for (const [name, value] of Object.entries(windows.held))
           if (value !== 0) wrong.push(`${machine.name} counts ${value} ${name} over ${link.id}`);
-        if (shares.owners.total !== 0) wrong.push(`${machine.name} counts ${shares.owners.total} streams as somebody's over ${link.id}`);
+        if (shares.owners.total !== 0) wrong.push(`${machine.name} counts ${shares.owners.total} streams of owners over ${link.id}`);
         if (queued > 0) wrong.push(`${machine.name} has ${queued} bytes to send over ${link.id}`);
       }
     }

@@ -31,7 +31,7 @@ export type Simulate<E> = (
 /** What this process was asked for. */
 export function jobOf<E>(): Job<E> {
   const job = JSON.parse(process.argv[2] ?? '{}') as Job<E>;
-  // Whoever wants to know where an error came from runs its seed alone.
+  // To see where an error came from, run its seed alone.
   if (job.count > 1) Error.stackTraceLimit = 0;
   return job;
 }

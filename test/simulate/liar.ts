@@ -12,7 +12,7 @@ import type { Loop } from './loop.ts';
 import { Random } from './random.ts';
 import type { Site } from './site.ts';
 
-/** Among whom it is. */
+/** The world around it. */
 interface Surroundings {
   readonly loop: Loop;
   readonly sites: readonly Site[];
@@ -32,9 +32,9 @@ const LONGEST = 20_000;
 const PADDING = Buffer.concat([Buffer.of(99, 8, 0), Buffer.alloc(2_048)]);
 
 /**
- * A site that is linked as all others are and says what it likes: its router takes part, but for what it tells of the network. What it is told it
- * passes on, or not, or later; it makes itself the neighbour of routers that it invents, and of those others; it says of itself that it is reached
- * where others are.
+ * A site that is linked as all others are and announces what it likes: its router takes part, except for its announcements. What it receives it
+ * passes on, or not, or later; it claims links to invented routers and to other real ones; it announces endpoints of its own
+ * that belong to others.
  */
 export class Liar {
   readonly #world: Surroundings;
@@ -105,7 +105,7 @@ export class Liar {
       routing.send(writeEndpoints([{ host: hostOf(other.index), port: other.portOf('inter-router') }]));
   }
 
-  /** As somebody else said it, but for one bit. */
+  /** A received message, with one bit changed. */
   #forge(heard: Buffer): Buffer {
     const forged = Buffer.from(heard);
     const at = this.#random.int(0, forged.length - 1);

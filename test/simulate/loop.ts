@@ -1,6 +1,6 @@
 import { runTicks } from './node/internals.ts';
 
-/** Somebody whose code runs: a machine. Each has its own wall clock, and what it does in one turn stays in order. */
+/** An owner of code that runs: a machine. Each has its own wall clock, and its work of one iteration stays in order. */
 export interface Owner {
   readonly name: string;
   /** When the last of its `soon` is due. */
@@ -47,10 +47,10 @@ export class Loop {
   owner: Owner | undefined;
   /** Milliseconds that the event which runs has taken so far. */
   spent = 0;
-  /** What events threw that nobody caught. */
+  /** Uncaught errors of events. */
   readonly thrown: unknown[] = [];
   ran = 0;
-  /** Told whose event begins, if somebody wants to know what each costs. */
+  /** Receives the owner of each event as it begins, for measuring its cost. */
   meter: ((owner: Owner | undefined) => void) | undefined;
   readonly #heap: Due[] = [];
   readonly #unit: () => number;

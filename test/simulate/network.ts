@@ -76,7 +76,7 @@ const isLocal = ({ host }: Address): boolean => host === LOOPBACK || host.starts
 
 const overlaps = (one: Listener, other: Listener): boolean => one.host === undefined || other.host === undefined || one.host === other.host;
 
-/** Milliseconds between two tries to reach somebody who does not answer, and until that is given up (tcp_syn_retries). */
+/** Milliseconds between two tries to reach a silent host, and until that is given up (tcp_syn_retries). */
 const KNOCK = 1_000;
 /** Delays of a slow path: there and back, with the jitter of both. */
 const LONGEST_ROUND_TRIP = 2.2;
@@ -191,7 +191,7 @@ export class Network {
       this.loop.soon(machine, () => {
         // Its process was ended before it came to it.
         if (far.closed) return;
-        // Whoever has listened is gone: the kernel resets what waited to be accepted.
+        // The listener is gone: the kernel resets connections that waited to be accepted.
         if (machine.listeners.get(listener.port)?.includes(listener) === true) listener.onConnection(far);
         else far.reset();
       });

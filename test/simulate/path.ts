@@ -22,11 +22,11 @@ export class Path {
   /** How often bytes that were written in one go come in two. */
   readonly #cuts: number;
   /** Addresses at which nothing arrives. */
-  #deaf: ReadonlySet<string> = NOBODY;
+  #deaf: ReadonlySet<string> = NO_ADDRESSES;
   /** Ends of connections at which nothing arrives. */
   #stalled: ReadonlySet<object> = NOTHING;
   #isGone = false;
-  /** What becomes of connections of which one end is made, if the other never hears of it. */
+  /** Called for connections that exist at one end, if the other never receives them. */
   readonly halfMade = new Set<() => void>();
   #waiting: { readonly owner: Hearer; readonly run: () => void }[] = [];
 
@@ -87,11 +87,11 @@ export class Path {
 
   release(): void {
     if (this.#isGone) return;
-    this.#deaf = NOBODY;
+    this.#deaf = NO_ADDRESSES;
     this.#stalled = NOTHING;
     for (const { owner, run } of this.#waiting.splice(0)) this.deliver(this.arrival(0), owner, run);
   }
 }
 
-const NOBODY: ReadonlySet<string> = new Set();
+const NO_ADDRESSES: ReadonlySet<string> = new Set();
 const NOTHING: ReadonlySet<object> = new Set();

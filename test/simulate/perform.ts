@@ -216,7 +216,7 @@ function changeLink(world: World, happening: LinkChange, after: (milliseconds: n
 
 function revoke(world: World, by: Site | undefined, site: Site, what: 'site' | 'serial', after: (undo: () => void) => void): void {
   if (by === undefined || by.id === site.id) return;
-  // All routers of a site know whom it has revoked.
+  // All routers of a site know its revocations.
   const all = world.sites.filter(({ id }) => id === by.id);
   const shown = site.links.map((link) => site.bundleOf(link).serial);
   const names = what === 'site' ? [site.id] : [...new Set([...shown, ...by.issued.serialsOf(site.id)])];
@@ -254,7 +254,7 @@ function visit(world: World, name: string, done: (shown: SecureContext | undefin
       { isServer: false, context: own, ...(known === undefined ? {} : { session: { of: known, client: own } }) },
       (isSecure) => {
         if (shaker.answer?.resumed === true)
-          world.faults.push(`whoever came to ${name} before was let in without a look at its certificate`);
+          world.faults.push(`a client that came to ${name} before was admitted without verification of its certificate`);
         result.close();
         done(isSecure ? shaker.answer?.context : undefined);
       },

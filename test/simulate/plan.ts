@@ -7,7 +7,7 @@ export interface LinkPlan {
   readonly to: number;
   readonly cost: number;
   readonly role: 'inter-router' | 'edge';
-  /** What stands before the endpoint at which the other site is reached: an address of nobody, one where nobody listens, or one of this site. */
+  /** An endpoint before that of the other site: an unused address, one without a listener, or one of this site. */
   readonly decoy?: Decoy;
 }
 
@@ -18,7 +18,7 @@ export interface KeyPlan {
   /** Its listeners take the next key as well. */
   readonly destination?: 'priority' | 'weighted';
   readonly observer?: 'auto' | 'http1' | 'http2';
-  /** Its connectors have a host more, at which nobody is. */
+  /** Its connectors have one host more, which does not exist. */
   readonly deadHost?: true;
 }
 
@@ -35,9 +35,9 @@ export interface SitePlan {
     /** Of the same machine, and its ports: the first is ready for the second from the start, or not. */
     readonly shares?: 'expected' | 'unexpected';
   };
-  /** It moves to other ports now and then, and says so to whom it is linked with. */
+  /** It moves to other ports now and then, and announces that to its links. */
   readonly moves?: true;
-  /** What it tells others of the network is not so. */
+  /** Its announcements of the network are false. */
   readonly lies?: true;
   /** Its machine has other work to do. */
   readonly slow?: true;
@@ -49,7 +49,7 @@ export interface RenewalPlan {
   readonly lifetime: number;
   /** By the names of their links: seconds from the world's begin until the first of each ends. */
   readonly ends: Readonly<Record<string, number>>;
-  /** A site that renews none: it does not have the authority of which they are. */
+  /** A site that renews none: it lacks the authority that issued them. */
   readonly foreign?: number;
 }
 
@@ -69,7 +69,7 @@ export interface WorldPlan {
   readonly scarcity: number;
   /** Bytes of memory that each router may use, where that is little. */
   readonly memory?: number;
-  /** The link whose certificate somebody else has, who talks through the access at its other end. */
+  /** The link whose certificate a visitor has, which talks through the access at its other end. */
   readonly visitor?: string;
   /** By the numbers of keys. */
   readonly special?: readonly KeyPlan[];
@@ -104,7 +104,7 @@ export function drawPlan(random: Random): WorldPlan {
     const holders = new Set(Array.from({ length: random.pick([1, 1, 1, 2]) }, () => random.int(0, count - 1)));
     for (const holder of holders) sites[holder]?.connectors.push(key);
   }
-  // Somebody has to have something to say.
+  // At least one site has a listener.
   sites[0]?.listeners.push(...(sites[0].listeners.includes(0) ? [] : [0]));
   const planned: Omit<WorldPlan, 'sites' | 'tls'> = {
     links: drawn.map((link) => ({
@@ -188,7 +188,7 @@ function withSpecialKeys(plan: WorldPlan, random: Random): WorldPlan {
   return { ...plan, special: Array.from({ length: plan.keys }, drawKey) };
 }
 
-/** Of which a part is kept for each owner by which a link can be made (`Shares`). */
+/** One part is kept for each owner that can open a link (`Shares`). */
 const MEMORY_OF_OWNER = 3_300_000;
 
 /** Routers have room for their links, and not for all connections. */
@@ -241,7 +241,7 @@ function withSibling(sites: readonly SitePlan[], drawn: readonly LinkPlan[], ran
   return { sites: [...both, other], links: to === first || random.chance(0.5) ? drawn : [...drawn, link] };
 }
 
-/** A site to which nobody links gets a second link: a way between others, were it none by the ports for edge sites. */
+/** A site without incoming links gets a second link: a path between others, if edge links allowed transit. */
 function addGuest(drawn: LinkPlan[], count: number, random: Random): number | undefined {
   const guests = Array.from({ length: count }, (_, site) => site).filter((site) => !drawn.some(({ to }) => to === site));
   const guest = random.pick(guests);

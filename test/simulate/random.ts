@@ -5,7 +5,7 @@ export class Random {
   #c: number;
   #counter = 1;
 
-  /** @param seed a whole number; the stream tells apart what draws from one seed in any order */
+  /** @param seed a whole number; the stream separates users of one seed that draw in any order */
   constructor(seed: number, stream = 0) {
     this.#a = seed >>> 0;
     this.#b = Math.floor(seed / 2 ** 32) >>> 0;

@@ -51,13 +51,13 @@ export function overdueRenewals(world: World): string[] {
     .map(({ link }) => `the certificate of ${link.name} is to be renewed, and is not`);
 }
 
-/** Whoever asks for a renewal is told what has come of it. */
+/** A requester of a renewal receives its result. */
 export function unansweredQuestions(world: World): string[] {
   return endings(world).flatMap((ending) => {
     const { link, from } = ending;
     const question = from.disk.asked.get(link.name);
     return question !== undefined && question.answer === undefined && isCalm(ending)
-      ? [`nobody says whether the certificate of ${link.name} is renewed`]
+      ? [`no answer says whether the certificate of ${link.name} is renewed`]
       : [];
   });
 }
@@ -88,7 +88,7 @@ function endings(world: World): Ending[] {
 
 const leftOf = ({ from, ends }: Ending): number => wallClockOf(undefined, ends * 1_000) - wallClockOf(from.machine);
 
-/** Its link is up, and nothing holds up whoever asks or whoever signs. */
+/** Its link is up, and nothing delays requester or signer. */
 function isCalm({ from, to, link }: Ending): boolean {
   const { machine } = from;
   const path = machine.network.path(machine, to.machine);

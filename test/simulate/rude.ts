@@ -3,7 +3,7 @@ import { inside } from './inside.ts';
 import type { Site } from './site.ts';
 import type { World } from './world.ts';
 
-/** Milliseconds between two looks at whom it keeps busy. */
+/** Milliseconds between two polls of the peers that it keeps busy. */
 const LOOK = 250;
 /** Connections that one machine may have to another at once: two for each of two links, two of an attempt, and some that are closing. */
 const MOST_CONNECTIONS = 12;

@@ -1,6 +1,6 @@
 import type { Change } from './change.ts';
 
-/** Numbers of the router that a simulation makes small: what takes half an hour takes half a minute there, and nobody waits for a day. */
+/** Durations of the router that a simulation shortens: half an hour becomes half a minute, and no test waits for a day. */
 export const SCALES: readonly Change[] = [
   { file: 'http2/session.ts', from: 'const LINGER = 10_000;', to: 'const LINGER = 1_000;' },
   { file: 'http2/limits.ts', from: 'answeredDeadline: 30_000', to: 'answeredDeadline: 10_000' },

@@ -2,7 +2,7 @@ import type { Endpoint, EndpointUser } from './endpoint.ts';
 import { MESSAGE_BYTES, readMessage, writeMessage, type Message, type Ticket } from './node/handshake.ts';
 import type { SecureContext } from './node/secure-context.ts';
 
-/** How somebody shakes hands: it waits so many milliseconds, or for ever, before it says its first or its last word. */
+/** The pace of a handshake: milliseconds of waiting, or for ever, before its first or its last message. */
 export interface Manner {
   readonly before: 'first' | 'last';
   readonly pause: number | 'ever';
@@ -17,7 +17,7 @@ interface Party {
 
 export const PROMPT: Manner = { before: 'first', pause: 0 };
 
-/** A client or a server with TLS until its handshake is over. What follows are bytes as they are, since nobody listens. */
+/** A client or a server with TLS until its handshake is over. Later bytes are plain, since there are no eavesdroppers. */
 export class Shaker implements EndpointUser {
   /** The server's. */
   answer: Message | undefined;

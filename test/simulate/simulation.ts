@@ -192,9 +192,9 @@ const PATIENCE = new Map<Invariant, number>([
   [strangersLeft, 25_000],
   [standstills, 25_000],
 ]);
-/** Whoever's clock ran fast has forgotten those whom it could not reach, and gets what does not change of them only when all is compared. */
+/** A router whose clock ran fast has removed unreachable routers, and gets their unchanged state only when everything is compared. */
 const PATIENCE_WITH_CLOCKS = 16_000;
-/** Where somebody lies, others have less time for each other; and of what has no time of its own. */
+/** With a liar, others have less time for each other; also for checks without a time of their own. */
 const LONGEST_PATIENCE = 40_000;
 
 /** Where a link takes eight round trips of 3 s to come up, and is given up after 30 s: to find that, and another way. */
@@ -229,7 +229,7 @@ function patienceFor(world: World, invariant: Invariant, slow: number): number {
 /** Runs on until nothing is wrong any more. @returns what has been for longer than it may be, without a pause or with some */
 async function settled(world: World, invariants: readonly Invariant[]): Promise<readonly string[]> {
   const start = world.loop.now;
-  /** When it held last: now and then somebody comes and is refused. */
+  /** When it held last: now and then a client comes and is refused. */
   const held = new Map<Invariant, number>();
   let left = LOOKS;
   const slow = slowPatience(world);
@@ -256,8 +256,8 @@ function broken({ loop, faults }: World): readonly string[] {
 }
 
 /**
- * Somebody who lies may be on the shortest way, and be cut off while a client is served, or a link be renewed at last that keeps nothing of its earlier
- * certificate, or a standard client come by a connection to a router that has just drained: whoever comes again is served then.
+ * A liar may be on the shortest path, and be cut off while a client is served. A link may just be renewed that keeps nothing of its earlier
+ * certificate, or a standard client may come to a router that has just drained: another try is served then.
  */
 const TRIES = 3;
 /** Milliseconds: a try lasts for as long as it takes until certificates are renewed some times, so that the next would meet a renewal where this one did. */
@@ -308,13 +308,13 @@ function probeVisitor(world: World, id: number): void {
 const PART = { chunk: 1_000, pause: 0, ends: true, reads: { kind: 'all' } } as const;
 const PROBE = { client: { ...PART, sends: 3_000 }, server: { ...PART, sends: 'echo' } } as const;
 
-/** Somebody on the way has revoked somebody else who may be on it: a router does not know whom others have revoked. */
+/** A site on the path has revoked another that may be on it: a router does not know the revocations of others. */
 function mayBeRefused(world: World, site: Site): boolean {
   const reachable = [...reachableFrom(world, site, true)];
   return reachable.some(({ id, revokedSites }) => id !== site.id && reachable.some((other) => revokedSites.has(other.id)));
 }
 
-/** Somebody lies, and knows who has that key, or is who has it. */
+/** A liar knows the site with that key, or is that site. */
 function mayBeMisled(world: World, site: Site, key: number): boolean {
   const isHonest = (one: Site): boolean => one.plan.lies !== true;
   if (world.sites.every(isHonest)) return false;
@@ -322,7 +322,7 @@ function mayBeMisled(world: World, site: Site, key: number): boolean {
   return !isHonest(site) || !world.sites.every((other) => !other.connectors.has(key) || (isHonest(other) && reachable.has(other)));
 }
 
-/** Connections of one listener that may be all that it gets of a link: nobody else is served by it then before some have gone. */
+/** Connections of one listener that may use all that it gets of a link: no other client is served by it until some have ended. */
 const MANY = 16;
 
 function isCrowded(world: World): boolean {
@@ -349,7 +349,7 @@ function leave(world: World): void {
   }
 }
 
-/** Whoever is left leaves too, and whoever is met only now. */
+/** Remaining ends leave too, as do ends that meet only now. */
 function close(world: World): void {
   world.isOver = true;
   for (const { client, server } of world.conversations.values()) for (const end of [client, server]) end?.leave('close');

@@ -15,7 +15,7 @@ const EDGE_PORT = 45_671;
 const SIBLING_PORT = 5_671;
 const LISTENER_PORT = 9_000;
 const SERVER_PORT = 8_000;
-/** Where nobody listens, and nobody is. */
+/** A port without a listener, and an unused address. */
 const CLOSED_PORT = 7;
 const NOBODY = '10.0.9.9';
 
@@ -67,14 +67,14 @@ export class Site {
   /** Seconds from the world's begin until the certificate ends that it shows its sibling. */
   siblingEnds: number | undefined;
   saysEdge: boolean;
-  /** By the names of links, what its routers were told of where the other site is reached: on its disk. */
+  /** By link name, the cached endpoints of the other site that its routers received: on its disk. */
   readonly #remembered = new Map<string, Learned>();
   /** What of that has ever been there since its link was made, by which it has to find the other site. */
-  readonly #told = new Map<string, Learned>();
-  /** Where others may link to it; the last is the one that it tells of. */
+  readonly #everLearned = new Map<string, Learned>();
+  /** Ports that others may link to; the last is the announced one. */
   #places: readonly number[] = [0];
   router: Router | undefined;
-  /** Told of each of its routers. */
+  /** Called for each of its routers. */
   onStarted: (router: Router) => void = () => {};
   /** Of the process that runs now, in a world in which certificates are renewed over links. */
   agent: SiteAgent | undefined;
@@ -82,18 +82,18 @@ export class Site {
   readonly disk: Disk;
   /** All that its site has issued; its routers' on other machines as well. */
   readonly issued: Issued;
-  /** Told of what its agents must not do. */
+  /** Called for forbidden acts of its agents. */
   onFault: (text: string) => void = () => {};
   /** Keys of all connectors that it ever had. */
   readonly everHad = new Set<string>();
-  /** Listeners of which the router has been told last. */
+  /** Listeners of the router's latest configuration. */
   served: ReadonlySet<number> = new Set();
   readonly tls: WorldPlan['tls'];
-  /** What is part of somebody's share of its router's memory. */
+  /** Usage charged to one owner's share of its router's memory. */
   account: Account = { holders: new Set(), charged: 0 };
   /** The other process of its machine that is a router of the same site: of the same wishes. */
   mate: Site | undefined;
-  /** Those of the generations of its access that its router was told: of two that come while it stands still, the later. */
+  /** Generations of its access that its router received: of two that come while it stands still, the later. */
   readonly generationsTold = new Set<number>();
   /** Whose key it has. */
   readonly #site: number;
@@ -204,7 +204,7 @@ export class Site {
     this.disk.bundles.set(link.name, bundle);
   }
 
-  /** It does not have the authority of which its peers' certificates are. */
+  /** Whether it lacks the authority that issued its peers' certificates. */
   get isForeign(): boolean {
     return this.#plan.renewal?.foreign === this.#site;
   }
@@ -255,7 +255,7 @@ export class Site {
     this.#soon(() => this.router?.apply(this.config()));
   }
 
-  /** The keys to one of which its listener of that number leads. */
+  /** The keys of its listener of that number. */
   keysOf(number: number): readonly number[] {
     const { keys, special } = this.#plan;
     return special?.[number]?.destination === undefined ? [number] : [...new Set([number, (number + 1) % keys])];
@@ -308,14 +308,14 @@ export class Site {
     this.apply();
   }
 
-  /** Where its links of a role are to be opened by whoever knows all. */
+  /** The current port for its links of a role. */
   portOf(role: LinkPlan['role']): number {
     return accessPort(role, this.#places.at(-1) ?? 0);
   }
 
-  /** It knows where the site at the other end is reached: from the first, or since it was told. */
+  /** Whether it knows where the site at the other end is reached: from the first, or by announcement. */
   knows({ name, role }: LinkWish, to: Site): boolean {
-    return to.#places.includes(0) || this.#told.get(name)?.endpoints.some(({ port }) => port === to.portOf(role)) === true;
+    return to.#places.includes(0) || this.#everLearned.get(name)?.endpoints.some(({ port }) => port === to.portOf(role)) === true;
   }
 
   #rememberedOf({ name }: LinkWish): { readonly remembered?: Learned } {
@@ -328,13 +328,13 @@ export class Site {
       const { remoteSiteId, told } = state.links[name] ?? {};
       if (state.links[name] === undefined) this.forget({ name });
       else if (remoteSiteId === undefined || told === undefined) this.#remembered.delete(name);
-      else for (const known of [this.#remembered, this.#told]) known.set(name, { site: remoteSiteId, endpoints: told });
+      else for (const known of [this.#remembered, this.#everLearned]) known.set(name, { site: remoteSiteId, endpoints: told });
     }
   }
 
-  /** Its link has been taken away, and what was told of it. */
+  /** Forgets the endpoints announced over a deleted link. */
   forget({ name }: Pick<LinkPlan, 'name'>): void {
-    for (const known of [this.#remembered, this.#told]) known.delete(name);
+    for (const known of [this.#remembered, this.#everLearned]) known.delete(name);
   }
 
   /** Closes what it has within so many milliseconds. */
@@ -374,7 +374,7 @@ export class Site {
     return { siblings: { kind: 'tls', port: SIBLING_PORT, tls, others } };
   }
 
-  /** Whoever is asked of the router is asked in a turn of its machine. */
+  /** Questions to the router are asked in an event of its machine. */
   #soon(run: () => void): void {
     this.machine.network.loop.soon(this.machine, run);
   }

@@ -14,7 +14,7 @@ export const STANDINS: ReadonlyMap<string, URL> = new Map([
   ['net/tls-feed.ts', new URL('./node/tls-feed.ts', import.meta.url)],
 ]);
 
-/** Each router takes less memory than any machine has, of which `node:os` reports. Worlds have loggers of their own, which look for no terminal. */
+/** Each router takes less memory than any machine has by `node:os`. Worlds have their own loggers, which check for no terminal. */
 const KEPT = new Set([...PURE, 'node:async_hooks', 'node:os', 'node:tty']);
 
 export const aroundRouters = (faults: readonly Change[]): Replacements => ({

@@ -3,7 +3,7 @@ import type { Endpoint, EndpointUser } from './endpoint.ts';
 import { Random } from './random.ts';
 import type { Manner } from './shaker.ts';
 
-/** How somebody reads. */
+/** The pace of a reader. */
 export type Reading =
   | { readonly kind: 'all' }
   /** So many bytes each so many milliseconds. */

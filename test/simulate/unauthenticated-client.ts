@@ -2,7 +2,7 @@ import { NOBODY, type Endpoint } from './endpoint.ts';
 import type { Machine } from './network.ts';
 import { PROMPT, Shaker } from './shaker.ts';
 
-/** How far somebody goes who has no certificate, before he does nothing any more: he says nothing, or what is no TLS, half of a handshake, or all of one. */
+/** How far a client without a certificate goes before it stops: silence, bytes that are not TLS, half of a handshake, or a whole one. */
 export const PRETENCES = ['silence', 'noise', 'half', 'whole'] as const;
 export type Pretence = (typeof PRETENCES)[number];
 

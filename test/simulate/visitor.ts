@@ -16,7 +16,7 @@ export interface VisitorOptions {
   readonly site: Site;
   readonly link: LinkWish;
   readonly to: Site;
-  /** Something was thrown where nobody expected it. */
+  /** Called for an unexpected error. */
   readonly onFault: (text: string) => void;
 }
 
@@ -32,7 +32,7 @@ const PATIENCE = 3_000;
 const ASK_EVERY = 2_000;
 
 /**
- * A proxy with the certificate of a link: whoever comes to it is given a connection through the access of the site at the link's other end, for which a
+ * A proxy with the certificate of a link: its clients get a connection through the access of the site at the link's other end, for which a
  * router needs no more than one request (docs/protocol.md, section 12).
  */
 export class Visitor {
@@ -67,7 +67,7 @@ export class Visitor {
     for (const socket of this.shown.keys()) socket.destroy();
   }
 
-  /** Takes nobody any more, either. */
+  /** It accepts no clients any more, either. */
   close(): void {
     this.machine.listeners.clear();
     this.leave();

@@ -27,7 +27,7 @@ export interface Conversation {
   /** Where it comes in. */
   readonly site: number;
   readonly key: number;
-  /** By whom, unless by a listener. */
+  /** The visitor it comes by, unless by a listener. */
   readonly visitor?: Visitor;
   /** Its client's TLS handshake, as long as that lasts. */
   shaker?: Shaker | undefined;
@@ -37,9 +37,9 @@ export interface Conversation {
   server?: Talker;
   /** The site at which the server runs. */
   serverSite?: number;
-  /** One of its ends was told to leave. */
+  /** One of its ends was asked to leave. */
   isLeft?: boolean;
-  /** Nobody listened, or it was let go before it began. */
+  /** The connection was refused, or closed before it began. */
   refused?: boolean;
   /** The kernel of a router that was killed has ended it: that looks like an end in order. */
   cut?: boolean;
@@ -47,17 +47,17 @@ export interface Conversation {
 
 const UNCONSUMED = DEFAULT_LIMITS.unconsumed;
 
-/** As they are, and as they are where paths are fast and nobody waits for half a minute. */
+/** The real ones, and those for fast paths and without waits of half a minute. */
 const DEADLINES = { ...deadlines };
 const SHORT_DEADLINES: typeof deadlines = { connect: 5_000, step: 5_000, join: 15_000, slowAttempt: 5_000 };
 const LOCAL = { ...LOCAL_LIMITS };
 const SHORT_LOCAL = { connect: 5_000, establish: 15_000, handshake: 10_000 };
 
-/** Messages of routing in a second, for each link and one more: half as many again as there ever are; and where somebody lies. */
+/** Routing messages in a second, for each link and one more: half as many again as ever seen; and with a liar. */
 const STORM = 80;
 const LIARS_STORM = 120;
 
-/** Sites, their machines, clients and servers. What happens to them is told to `perform`. */
+/** Sites, their machines, clients and servers. `perform` makes their events happen. */
 export class World {
   readonly plan: WorldPlan;
   readonly loop: Loop;
@@ -78,7 +78,7 @@ export class World {
   hasHurried = false;
   /** Nothing happens to it by which a connection is reset. */
   isPeaceful = false;
-  /** Nobody stays any more: a server whose handshake ends only now leaves at once. */
+  /** Set at the end: a server whose handshake ends only now leaves at once. */
   isOver = false;
   readonly #servers = new Map<string, Listener>();
   readonly #random: Random;
@@ -152,7 +152,7 @@ export class World {
     for (const listeners of this.#servers.values()) for (const { machine } of this.sites) machine.close(listeners);
   }
 
-  /** @param visitor by whom it comes in; left out, by the site's listener */
+  /** @param visitor that it comes by; by the site's listener if absent */
   talk(site: Site, key: number, talk: Talk, visitor?: Visitor): Conversation {
     const conversation: Conversation = { talk, site: site.index, key, ...(visitor === undefined ? {} : { visitor }) };
     this.conversations.set(talk.id, conversation);
@@ -184,7 +184,7 @@ export class World {
     machine.clock.rate = rate;
   }
 
-  /** Its process ends, or its machine. What the router that is gone still does, nobody hears. */
+  /** Ends its process, or its machine. Later acts of that router reach no peer. */
   kill(site: Site, how: 'process' | 'power' | 'drain', deadline: number): void {
     if (site.router === undefined) return;
     // A client, or a server, may be the one's or the other's of two processes.
@@ -207,7 +207,7 @@ export class World {
     for (const one of this.network.at(machine.host)) one.isOn = isOn;
   }
 
-  /** A visitor's machine loses its power: nobody is told. */
+  /** A visitor's machine loses power: no peer is notified. */
   loseVisitor({ machine }: Visitor): void {
     for (const conversation of this.conversations.values()) if (conversation.visitor?.machine === machine) conversation.cut = true;
     for (const endpoint of machine.endpoints) endpoint.vanish();
@@ -228,7 +228,7 @@ export class World {
     }
   }
 
-  /** Whoever tells of what others tell him, again and again, is a storm. */
+  /** A router that repeatedly passes on what it receives is a storm. */
   #count(router: Router): void {
     const ear = inside(router);
     const heed = ear.routingMessage.bind(ear);
@@ -314,7 +314,7 @@ export class World {
     const doorman = new Doorman(endpoint, (id) => {
       const conversation = this.conversations.get(id);
       if (conversation === undefined) {
-        this.faults.push(`a connection ${id} arrived that nobody made`);
+        this.faults.push(`a connection ${id} arrived that was never opened`);
         return;
       }
       if (conversation.server !== undefined) this.faults.push(`connection ${id} arrived twice`);

@@ -23,7 +23,7 @@ export class MemoryWatch implements Disposable {
   }
 
   async #look(): Promise<void> {
-    // A process that has just ended is some scenario's failure, and told there.
+    // A process that has just ended fails a scenario, which reports it.
     this.#most = Math.max(this.#most, await largest(this.#system).catch(() => 0));
   }
 

@@ -39,7 +39,7 @@ export const requests: Turn = async ({ host, options: { seconds }, record }, sys
 /** Small requests begin when the bulk is under way, and end before it does. */
 export const mixed: Turn = async ({ host, options: { seconds }, record }, system) => {
   const transfer = iperf3(host, system.ports.iperf3, 8, seconds + 2);
-  // Awaited below, after the requests; until then its failure is nobody's.
+  // Awaited below, after the requests; until then a failure has no handler.
   transfer.catch(() => undefined);
   const { promise, resolve } = Promise.withResolvers<void>();
   setTimeout(resolve, 1_000);
@@ -51,7 +51,7 @@ export const mixed: Turn = async ({ host, options: { seconds }, record }, system
 };
 
 /**
- * Earshot against itself, a second in turn, in the order none, auto, auto, none: whatever warms up or drifts meets both alike. The difference is
+ * Earshot against itself, a second each, in the order none, auto, auto, none: warm-up and drift affect both alike. The difference is
  * smaller than what two equal measurements differ by, so there are many.
  */
 export const observer: Turn = async ({ host, options, record }, system) => {

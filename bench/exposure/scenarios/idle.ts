@@ -25,7 +25,7 @@ export async function measureIdle(bench: Bench): Promise<void> {
     log(`idle for ${Math.round(secondsSince(start))} s of ${sizes.idleSeconds} s`);
   };
   const { calls, cpu, seconds } = await whileQuiet(bench, 'idle', ours, async () => {
-    // Earshot looks at everything anew in two cases, and never by the clock: when a watch ends, and when a class changes.
+    // Earshot reconciles everything again in two cases, and never by the clock: when a watch ends, and when a class changes.
     await until(0.2);
     await cluster.cutWatches();
     await until(0.6);

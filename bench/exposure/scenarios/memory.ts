@@ -15,7 +15,7 @@ export async function measureMemory(bench: Bench): Promise<void> {
   for (let round = 1; round <= sizes.rounds; round++) {
     {
       await using _restart = await withoutControllers(cluster);
-      // Nobody works on what goes, so that it goes fast.
+      // No controller reconciles the deleted objects, so that deletion is fast.
       await Workspace.clearAll(bench);
     }
     await untilInstalled(cluster);

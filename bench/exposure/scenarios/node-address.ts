@@ -25,7 +25,7 @@ export async function measureNodeAddress(bench: Bench): Promise<void> {
   const seconds: number[] = [];
   try {
     for (let change = 1; change <= sizes.addressChanges; change++) {
-      // RFC 5737, TEST-NET-3: nobody's address. It comes beside the others, which the node goes on answering at.
+      // RFC 5737, TEST-NET-3: an unused address. It is added beside the others, at which the node still answers.
       const address = `203.0.113.${(change % 254) + 1}`;
       const start = performance.now();
       const written = cluster.api.patch(`${path}/status`, { status: { addresses: [...before, { type: 'ExternalIP', address }] } });
@@ -60,7 +60,7 @@ async function startPod(bench: Bench, workspace: Workspace): Promise<{ readonly 
   );
   const claim = await client.get(persistentVolumeClaims, { namespace, name: 'listener-web-0' });
   const node = cluster.nodes.find(({ name }) => name === pod.spec?.nodeName);
-  if (node === undefined) throw new Error(`the pod runs on ${pod.spec?.nodeName ?? 'no node'}, which is none of the cluster's`);
+  if (node === undefined) throw new Error(`the pod runs on ${pod.spec?.nodeName ?? 'no node'}, which is not a node of the cluster`);
   const folder = `${node.kubeletDir}/pods/${pod.metadata.uid}/volumes/kubernetes.io~csi`;
   return { node: node.name, volume: `${folder}/${claim.spec?.volumeName}/mount` };
 }

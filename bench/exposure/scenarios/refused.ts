@@ -14,7 +14,7 @@ import { controllers } from '../processes.ts';
 import { Workspace } from '../workspace.ts';
 import { addListeners } from './listeners.ts';
 
-/** Somebody else's Service has the name of each: it is left alone, and may go at any time. */
+/** Another owner's Service has the name of each: it is left alone, and may be deleted at any time. */
 export async function measureRefused(bench: Bench): Promise<void> {
   const { client, cluster, sizes, record, log } = bench;
   const workspace = await Workspace.open(bench, 'refused');

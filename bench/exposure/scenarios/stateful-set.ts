@@ -65,7 +65,7 @@ async function withListeners(bench: Bench, round: number, trivial: TrivialDriver
   return pace;
 }
 
-/** Creates the StatefulSet, waits until the last of its pods runs, and tells of those that came late. */
+/** Creates the StatefulSet, waits until the last of its pods runs, and reports late ones. */
 async function run(bench: Bench, workspace: Workspace, variant: Variant, round: number, trivial: TrivialDriver): Promise<Pace> {
   const { client, cluster, sizes, record, log } = bench;
   const manifest = setOf(variant, workspace.name, sizes.pods);

@@ -52,7 +52,7 @@ function volumeFor({ metadata }: PersistentVolumeClaim, driver: string): Persist
   return { metadata: { name: volume, annotations: { 'pv.kubernetes.io/provisioned-by': driver } }, spec };
 }
 
-/** Somebody else was faster: what clears up after a round deletes everything, too. */
+/** Another client was faster: the clean-up after a round deletes everything, too. */
 function isDone(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }

@@ -1,4 +1,4 @@
-/** What the API server itself takes for hundreds at once: the same objects and as many statuses, written by nobody but this program. */
+/** The cost of hundreds at once in the API server alone: the same objects and as many statuses, written by this program only. */
 import { connectors, listeners } from '../../../src/api/skupper/index.ts';
 import type { KubeObject, Service } from '../../../src/kube/objects.ts';
 import { services, type Resource } from '../../../src/kube/resource.ts';

@@ -71,8 +71,8 @@ export async function apply(bench: Bench, size: number, round: number): Promise<
   record(`bench-cpu-${size}`, cpu.bench);
   record(`controller-memory-${size}`, await memory(leader));
   record(`router-memory-${size}`, Math.max(...(await Promise.all(ours.router.map(memory)))));
-  const told = Object.entries(seconds).map(([what, value]) => `${what} ${value.toFixed(2)} s`);
-  log(`round ${round}: ${size} + ${size}: ${told.join(', ')}; ${then.writes} writes and ${then.reads} reads until all are Configured`);
+  const times = Object.entries(seconds).map(([what, value]) => `${what} ${value.toFixed(2)} s`);
+  log(`round ${round}: ${size} + ${size}: ${times.join(', ')}; ${then.writes} writes and ${then.reads} reads until all are Configured`);
   log(
     `    CPU: ${Object.entries(cpu)
       .map(([who, spent_]) => `${who} ${spent_.toFixed(1)} s`)

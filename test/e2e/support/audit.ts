@@ -1,4 +1,4 @@
-/** What the API server was asked, by whom: its audit log, read from a point on. */
+/** The requests that the API server received, and their users: its audit log, read from a point on. */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { eventually, type Cluster } from '../../harness/index.ts';
 
@@ -27,7 +27,7 @@ const writes: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delet
 /** A reader of every request that the API server receives from now on. */
 export async function auditFromNow(cluster: Cluster): Promise<AuditReader> {
   const reader = new AuditReader(cluster, statSync(cluster.auditLog).size, '');
-  // Older requests may still be on their way into the log, and a watch comes there again when it ends: their time tells them.
+  // Older requests may still be on their way into the log, and a watch appears again when it ends: their time distinguishes them.
   const { requestReceivedTimestamp } = await reader.settle();
   return new AuditReader(cluster, reader.end, requestReceivedTimestamp);
 }
@@ -115,7 +115,7 @@ export function isLateEvent({ objectRef, responseStatus }: AuditedRequest): bool
   return objectRef?.resource === 'events' && responseStatus?.code === 404;
 }
 
-/** The pod whose token a request bore, which tells replicas of one service account apart. */
+/** The pod whose token a request bore, which distinguishes replicas of one service account. */
 export function podOf({ user }: AuditedRequest): string | undefined {
   return user.extra?.['authentication.kubernetes.io/pod-name']?.[0];
 }

@@ -5,7 +5,7 @@ import type { Cluster } from '../../harness/index.ts';
 /** Objects by kind and name, each as a map from the path of a field to its value. */
 export type Recorded = ReadonlyMap<string, ReadonlyMap<string, unknown>>;
 
-/** Of every write, and of no interest to whom the object serves. */
+/** Fields of every write, of no interest to users of the object. */
 const BOOKKEEPING: ReadonlySet<string> = new Set(['managedFields', 'resourceVersion', 'generation']);
 
 /** Reads the collections at these paths; `include` leaves out what is not the test's. */

@@ -62,7 +62,7 @@ function isObserved({ metadata, status }: Counts): boolean {
   return metadata.generation === status['observedGeneration'];
 }
 
-/** Who leads by the Lease; undefined while nobody does. */
+/** The leader by the Lease; undefined without one. */
 export async function leaderOf(cluster: Cluster): Promise<string | undefined> {
   const holder = (await cluster.api.find<Lease>(LEASE))?.spec.holderIdentity;
   return holder === '' ? undefined : holder;

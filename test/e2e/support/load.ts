@@ -1,4 +1,4 @@
-/** A client in a pod that asks a server over and over, and a server that takes its time when told to: what they need is in the image of the routers. */
+/** A client in a pod that sends requests continuously, and a server that is slow on request: both run in the image of the routers. */
 import type { Manifest } from './manifests.ts';
 import { pod } from './manifests.ts';
 import type { Namespace } from './namespace.ts';
@@ -31,20 +31,20 @@ const CLIENT = `
   const PATIENCE = Number(process.env.PATIENCE);
   const ask = (way, path, agent, timeout, then = () => {}) => {
     const began = Date.now();
-    let told = false;
-    const tell = (error) => {
-      if (told) return;
-      told = true;
+    let isFinished = false;
+    const finish = (error) => {
+      if (isFinished) return;
+      isFinished = true;
       console.log(JSON.stringify({ way, began, ...(error === undefined ? {} : { error }) }));
       then();
     };
     const request = http.get({ host: HOST, port: 8080, path, agent }, (response) => {
-      response.on('error', (error) => tell(error.code ?? error.message));
+      response.on('error', (error) => finish(error.code ?? error.message));
       response.on('data', () => {});
-      response.on('end', () => tell(response.statusCode === 200 ? undefined : 'status ' + response.statusCode));
+      response.on('end', () => finish(response.statusCode === 200 ? undefined : 'status ' + response.statusCode));
     });
     request.setTimeout(timeout, () => request.destroy(new Error('timeout')));
-    request.on('error', (error) => tell(error.code ?? error.message));
+    request.on('error', (error) => finish(error.code ?? error.message));
   };
   setInterval(() => ask('new', '/', false, PATIENCE), 50);
   setInterval(() => ask('long', '/long', false, 10000 + PATIENCE), 200);

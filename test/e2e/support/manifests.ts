@@ -37,7 +37,7 @@ interface ClaimOptions {
   readonly accessMode?: AccessMode;
   readonly labels?: Readonly<Record<string, string>>;
   readonly volumeMode?: 'Block' | 'Filesystem';
-  /** Earshot's unless told. */
+  /** Earshot's by default. */
   readonly storageClass?: string;
 }
 
@@ -70,7 +70,7 @@ export interface PodOptions {
   readonly volumes?: Readonly<Record<string, VolumeSource>>;
   readonly ports?: readonly ContainerPort[];
   readonly labels?: Readonly<Record<string, string>>;
-  /** A shell script; sleeps for good unless told. */
+  /** A shell script; sleeps forever by default. */
   readonly script?: string;
   /** Runs here; elsewhere the scheduler decides. */
   readonly node?: string;

@@ -29,7 +29,7 @@ export async function openNamespace(cluster: Cluster, purpose: string): Promise<
 
 /**
  * The namespace of all tests of a `describe`, with classes by their suffixes, on the cluster of the run: it is there before they begin, and
- * gone after them, when the cluster is let go too. What is to happen earlier, then or now, is to be said before.
+ * gone after them, when the cluster is released too. Earlier steps, before or after, have to be registered first.
  */
 export function useNamespace(
   purpose: string,

@@ -10,7 +10,7 @@ export type Age = (typeof AGES)[number];
 
 const NGINX = 'nginx -e stderr -c /tmp/nginx.conf';
 
-/** Lets in who shows a certificate of either authority, and tells whose that was. */
+/** Admits clients with a certificate of either authority, and answers with that authority. */
 function nginxConfig(age: Age): string {
   const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((part) => `${part}_temp_path /tmp/${part};`);
   return `

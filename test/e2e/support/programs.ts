@@ -23,7 +23,7 @@ export function mounted(secrets: readonly string[]): { readonly volumes: readonl
 
 /**
  * A pod that asks for each of these URLs over and over, each time over a new connection, in a container of the URL's name.
- * @param urls what curl is told: options, then the URL
+ * @param urls arguments of curl: options, then the URL
  * @param secrets see `mounted`
  */
 export function curls(
@@ -50,7 +50,7 @@ interface Answer {
   readonly failure: string;
 }
 
-/** What one container of such a pod was told: all of it, or from some point on. */
+/** The answers that one container of such a pod received: all, or from some point on. */
 export class Asked {
   readonly #namespace: Namespace;
   readonly #pod: string;
@@ -63,7 +63,7 @@ export class Asked {
     this.#container = containerName;
   }
 
-  /** What was told so far does not count. */
+  /** Discards the answers so far. */
   async forget(): Promise<void> {
     this.#from = (await this.#all()).length;
   }

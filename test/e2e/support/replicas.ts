@@ -1,11 +1,11 @@
-/** Replicas of StatefulSets as clients know them: by the address that each was told. */
+/** Replicas of StatefulSets as clients know them: by the address that each received. */
 import type { PodListener } from '../../../src/api/listeners/index.ts';
 import type { KubeObject, PersistentVolume, Pod } from '../../../src/kube/objects.ts';
 import { eventually, type Cluster } from '../../harness/index.ts';
 import { API, pod } from './manifests.ts';
 import type { Namespace, RunningPod } from './namespace.ts';
 
-/** Where a replica is and what it was told, for comparing before and after. */
+/** Where a replica runs and the address that it received, for comparing before and after. */
 export interface Whereabouts {
   readonly node: string;
   readonly listenerUid: string;
@@ -25,7 +25,7 @@ export function runsAnew(namespace: Namespace, former: RunningPod): Promise<Runn
   const name = former.metadata.name ?? '';
   return namespace.until<RunningPod>(
     { apiVersion: 'v1', kind: 'Pod', name },
-    'to run anew',
+    'to run again',
     ({ metadata, status }) => metadata.uid !== former.metadata.uid && !('deletionTimestamp' in metadata) && status?.phase === 'Running',
     120_000,
   );
@@ -52,14 +52,14 @@ function isUnschedulable({ metadata, spec, status }: Pod): boolean {
   return !('deletionTimestamp' in metadata) && spec?.nodeName === undefined && JSON.stringify(status).includes('"Unschedulable"');
 }
 
-/** What the replica that runs was told; its files and its Listener say the same, or this fails. */
+/** The addresses that the running replica received; its files and its Listener agree, or this fails. */
 export async function whereabouts(namespace: Namespace, replica: string): Promise<Whereabouts> {
   const [running] = await namespace.running(replica);
   const requests = await namespace.podListeners(replica);
   const entry = requests.spec.listeners[VOLUME];
   const addresses = addressesOf(entry);
   if (running === undefined || entry === undefined || addresses.length === 0) {
-    throw new Error(`${replica} was told no address: ${JSON.stringify(requests.spec)}`);
+    throw new Error(`${replica} received no address: ${JSON.stringify(requests.spec)}`);
   }
   const shown = await namespace.exec(replica, ['sh', '-c', `cd /listeners/${VOLUME}/default-address; echo $(cat address):$(cat ports/*)`]);
   if (shown.trim() !== addresses[0]) throw new Error(`${replica} reads ${shown.trim()}, and its PodListeners say ${addresses[0]}`);

@@ -82,7 +82,7 @@ function bothUses(): ExtendedKeyUsageExtension {
   return new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth, ExtendedKeyUsage.serverAuth]);
 }
 
-/** Where there is none it has an empty one. */
+/** An empty extension without hosts. */
 function namesOf(hosts: readonly string[]): SubjectAlternativeNameExtension {
   const names = hosts.length === 0 ? [''] : hosts;
   const addresses = names.filter((name) => isIP(name) !== 0).map((value) => ({ type: 'ip' as const, value }));

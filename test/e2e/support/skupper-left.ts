@@ -54,7 +54,7 @@ export class SkupperSite {
     await this.#routers();
   }
 
-  /** What is written by server-side apply: whoever applied it before under the same name loses what is no longer there. */
+  /** Objects are written by server-side apply: an applier of the same name loses fields that it no longer sends. */
   async apply(): Promise<readonly KubeObject[]> {
     const ports = [{ name: 'amqps', port: 5671, protocol: 'TCP', targetPort: 5671 }];
     const spec = { ports, selector: LABELS };
@@ -75,7 +75,7 @@ export class SkupperSite {
     await this.made({ apiVersion: 'v1', kind: 'Service', metadata, spec: { ports, selector: ROUTER_PODS } }, { owner: this.#site });
   }
 
-  /** As `link generate` does it: whoever has it can link to this site. */
+  /** As `link generate` does it: its holder can link to this site. */
   async linkCertificate(): Promise<TlsData> {
     const spec = { ca: 'skupper-site-ca', client: true, server: false, signing: false, subject: this.#linkSubject };
     const certificate = await this.made(skupper('Certificate', `link-${this.#name}`, spec), { status: ready('Ready') });
@@ -183,9 +183,9 @@ export class SkupperSite {
       await this.made({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }, { owner });
     }
     const [first] = await this.apply();
-    const told = { NetworkStatus: JSON.stringify({ addresses: [], siteStatus: [] }) };
+    const network = { NetworkStatus: JSON.stringify({ addresses: [], siteStatus: [] }) };
     const metadata = { name: 'skupper-network-status' };
-    await this.made({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: told }, { owner: first, manager: 'kube-adaptor' });
+    await this.made({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: network }, { owner: first, manager: 'kube-adaptor' });
     const held = { holderIdentity: 'skupper-router-67684c5c59-x7l9k', leaseDurationSeconds: 15, acquireTime: micro(), renewTime: micro() };
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'skupper-site-leader' }, spec: held };
     await this.made(lease, { manager: 'kube-adaptor' });
@@ -243,7 +243,7 @@ export function serialOf({ data }: Secret): string | undefined {
   return certificate === undefined ? undefined : new X509Certificate(Buffer.from(certificate, 'base64')).serialNumber;
 }
 
-/** Status of a resource of which all is well. */
+/** Status of a healthy resource. */
 export function ready(...types: readonly string[]): object {
   const at = new Date().toISOString().replace(/\.\d+/, '');
   const condition = { status: 'True', reason: 'Ready', message: 'OK', observedGeneration: 1, lastTransitionTime: at };
@@ -267,7 +267,7 @@ function withMarks(manifest: Manifest, annotations: Readonly<Record<string, stri
 
 const micro = (): string => new Date().toISOString().replace('Z', '000Z');
 
-/** Says that it is ready, and ends when it is told to. */
+/** Reports that it is ready, and stops on request. */
 const standIn = (port: number): string =>
   `trap 'exit 0' TERM; mkdir -p /tmp/www; touch /tmp/www/healthz; httpd -p ${port} -h /tmp/www; while :; do sleep 1 & wait $!; done`;
 

@@ -85,7 +85,7 @@ export async function startWriteProxy(cluster: Cluster, { token, about }: WriteP
 
   const server = createServer(forward);
   server.requestTimeout = 0;
-  // It cuts when it is told to, and never for idleness.
+  // It cuts on request, and never for idleness.
   server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -109,7 +109,7 @@ export async function startWriteProxy(cluster: Cluster, { token, about }: WriteP
   };
 }
 
-/** Events tell people what happened and are read by no program, so their number and order, which vary, do not count. */
+/** Events inform people and are read by no program, so their number and order, which vary, do not count. */
 function isStateWrite({ method, url = '' }: IncomingMessage, about: string): boolean {
   return method !== 'GET' && url.includes(about) && !url.includes('/events');
 }

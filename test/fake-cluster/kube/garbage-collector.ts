@@ -4,7 +4,7 @@ import { Looks } from '../looks.ts';
 import type { Resources } from '../resources.ts';
 import type { Store } from '../store.ts';
 
-/** Removes what nobody owns any more. */
+/** Deletes objects whose owners are all gone. */
 export function collectGarbage(parts: {
   readonly loop: Loop;
   readonly store: Store;

@@ -9,7 +9,7 @@ export * from 'node:fs/promises';
 
 type Path = string | Buffer;
 
-/** A call in a later turn of whoever calls. A process that ends before never makes it. */
+/** Makes a call in a later iteration of the calling process. A process that ends before never makes it. */
 function call<T>(path: Path, run: (disk: Disk, path: string) => T): Promise<T> {
   const process = hereProcess();
   const disk = cluster().diskOf(process.node);

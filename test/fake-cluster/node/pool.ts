@@ -10,6 +10,6 @@ export default class Pool {
 
   async close(): Promise<void> {}
 
-  /** Whoever destroys it has given up what went through it. */
+  /** The caller of destroy has given up its requests. */
   async destroy(): Promise<void> {}
 }

@@ -1,4 +1,4 @@
-/** Stands for `@prometheus-io/client`: nobody asks for metrics here. */
+/** Stands for `@prometheus-io/client`: metrics are never read here. */
 class Metric {
   inc(): void {}
   dec(): void {}

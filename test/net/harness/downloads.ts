@@ -12,7 +12,7 @@ export interface HeldDownload {
 export const standStill = (dir: string): string => `until [ -e '${dir}/go' ]; do sleep 0.1; done; sha256sum`;
 
 /**
- * curl, with a reader behind it that stands still until it is told to go on: the test holds the pace. (`curl --limit-rate` does not: what
+ * curl, with a reader behind it that stops until the test lets it continue. (`curl --limit-rate` does not hold the pace: what
  * should take ten seconds was seen to take one and a half.) Of a body that is larger than all buffers on the way, most has yet to come.
  */
 export async function startHeldDownload(host: Host, url: string): Promise<HeldDownload> {

@@ -28,7 +28,7 @@ export interface HostPlace {
 }
 
 export interface ProgramOptions extends Pick<CommandOptions, 'cwd'> {
-  /** For messages and the log's name; the program's own name unless told. */
+  /** For messages and the log's name; the program's own name by default. */
   readonly name?: string;
   /** All that it sees of the environment but PATH, HOME and LANG. */
   readonly env?: Readonly<Record<string, string>>;
@@ -69,7 +69,7 @@ export class Host {
     return outputOf(`${argv.join(' ').slice(0, 300)} on ${this.name}`, await this.attempt(argv, options));
   }
 
-  /** Runs a program to its end, however it ends; it is killed after 30 s unless told. */
+  /** Runs a program to its end, however it ends; it is killed after 30 s by default. */
   attempt(argv: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
     return execute(this.#within(argv), { timeoutMs: 30_000, ...options, env: environment(options.env) });
   }

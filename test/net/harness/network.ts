@@ -65,7 +65,7 @@ export async function createNetwork<const Name extends string>(options: NetworkO
   const switches = `es-${name}`;
   const places = hosts.map((host) => placeOf(name, host, hosts, segments));
   const namespaces = [switches, ...places.map(({ netns }) => netns)];
-  // Written down first: whatever happens from now on, somebody will know what to remove.
+  // Recorded first: after any failure from now on, it is known what to remove.
   await record({ name, namespaces });
   try {
     await mkdir(`${NETWORKS}/${name}/logs`, { recursive: true });

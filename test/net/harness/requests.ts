@@ -12,9 +12,9 @@ export interface RequestResult {
 }
 
 export interface RequestOptions {
-  /** 50 a second unless told: a new one begins only after the last one has ended. */
+  /** 50 a second by default: a new one begins only after the last one has ended. */
   readonly perSecond?: number;
-  /** Seconds after which a request has failed; 15 unless told. */
+  /** Seconds after which a request has failed; 15 by default. */
   readonly patience?: number;
 }
 

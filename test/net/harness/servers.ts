@@ -6,7 +6,7 @@ import type { Program } from '../../harness/program.ts';
 
 export interface ServerOptions {
   readonly port: number;
-  /** All addresses of the host, IPv4 and IPv6, unless told. */
+  /** All addresses of the host, IPv4 and IPv6, by default. */
   readonly address?: string;
 }
 
@@ -68,7 +68,7 @@ export async function startNginx(host: Host, options: NginxOptions): Promise<Pro
 }
 
 export interface RedisOptions extends ServerOptions {
-  /** 10,000 unless told, as it has by itself. */
+  /** 10,000 by default, as in Redis itself. */
   readonly maxClients?: number;
 }
 
@@ -113,7 +113,7 @@ export interface PostgresOptions extends ServerOptions {
   readonly tls?: CertificateFiles;
 }
 
-/** PostgreSQL with the superuser `postgres`, whom it trusts over TCP. Settings are for tests: nothing survives a crash. */
+/** PostgreSQL with the superuser `postgres`, trusted over TCP. Settings are for tests: nothing survives a crash. */
 export async function startPostgres(host: Host, { port, address = '*', tls }: PostgresOptions): Promise<Program> {
   const dir = await host.folder('postgres', 'postgres');
   const bin = await postgresPrograms();

@@ -25,7 +25,7 @@ const NODE = process.execPath;
 const COMPILED = { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node` };
 
 export interface SiteOptions {
-  /** The namespace's name, and the site's; the host's name unless told. */
+  /** The namespace's name, and the site's; the host's name by default. */
   readonly name?: string;
   /** What it starts with. Where no Site is among them, one without options is added. */
   readonly resources?: readonly Manifest[];
@@ -38,7 +38,7 @@ export interface SiteOptions {
   readonly under?: readonly string[];
   /** The program: a bundle's file, or the checkout's sources. */
   readonly program?: string;
-  /** Directory of all namespaces (EARSHOT_HOME); one of the host unless told. */
+  /** Directory of all namespaces (EARSHOT_HOME); one of the host by default. */
   readonly home?: string;
   /** Router's name, for a second router of a site. */
   readonly router?: string;
@@ -179,7 +179,7 @@ export class Site implements AsyncDisposable {
     return this.#http('/metrics');
   }
 
-  /** The sum of a metric's samples whose labels hold these; 0 where there is none. */
+  /** The sum of a metric's samples whose labels include these; 0 without any. */
   async metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
     return (await this.metrics()).split('\n').reduce((sum, line) => {

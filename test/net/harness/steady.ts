@@ -4,7 +4,7 @@ import type { Host } from './host.ts';
 
 /** One connection to Redis that is asked for its number twenty times a second, as long as the test runs. */
 export interface Steady {
-  /** Waits for further answers, and fails where the connection was ever another one, or was told of an error. */
+  /** Waits for further answers, and fails if the connection was ever another one, or received an error. */
   unharmed(): Promise<void>;
 }
 

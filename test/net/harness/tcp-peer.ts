@@ -1,5 +1,5 @@
 /**
- * `node tcp-peer.ts listen|connect HOST PORT STEP...`: one end of one TCP connection, which does these steps in turn and ends with 0, or
+ * `node tcp-peer.ts listen|connect HOST PORT STEP...`: one end of one TCP connection, which does these steps in order and ends with 0, or
  * with 1 and what was otherwise than the steps say, or when a step but `stay` takes more than 20 s. It prints `listening` once it does.
  *
  *   say:TEXT     sends TEXT                  hear:TEXT    the next bytes are TEXT
@@ -96,8 +96,8 @@ class Peer {
   }
 
   /**
-   * What was on its way when the connection was reset may come or not: TCP drops it. After an end Node.js does not look any more,
-   * and only writing tells.
+   * Bytes on their way when the connection was reset may arrive or not: TCP drops them. After an end Node.js stops reading,
+   * and only a write shows the reset.
    */
   async #hearReset(): Promise<void> {
     while (this.#error === undefined) {
@@ -129,7 +129,7 @@ class Peer {
 
 const CHUNK = 65_536;
 
-/** Bytes that tell where they belong: each 4 are their own place. */
+/** Bytes that encode their position: every 4 are their own offset. */
 function pattern(from: number, length: number): Buffer {
   const bytes = Buffer.alloc(Math.ceil(length / 4) * 4);
   for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32LE(from + at, at);

@@ -23,8 +23,8 @@ export async function converse(
   await using connecting = await startTcpPeer(client, 'connect', { host, port }, clientSteps);
   const exits = await Promise.all([connecting.exited, listening.exited]);
   if (exits.every(({ code }) => code === 0)) return;
-  const [told, heard] = [connecting, listening].map(({ output }) => output.trimEnd().replaceAll('\n', '; '));
-  throw new Error(`client: ${told} | server: ${heard}`);
+  const [ofClient, ofServer] = [connecting, listening].map(({ output }) => output.trimEnd().replaceAll('\n', '; '));
+  throw new Error(`client: ${ofClient} | server: ${ofServer}`);
 }
 
 /** One end alone. */

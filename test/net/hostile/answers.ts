@@ -20,7 +20,7 @@ const [host = '', ports = '', many = '', directory = '', seed = '1'] = process.a
 const [first, count] = [Number(ports), Number(many)];
 const keys = new Keyring(directory);
 const random = new Random(Number(seed));
-const told: Record<string, number> = {};
+const counts: Record<string, number> = {};
 
 const good = createSecureContext(keys.server(host));
 
@@ -93,8 +93,8 @@ function answer(raw: Socket): void {
 }
 
 function tell(what: string): void {
-  told[what] = (told[what] ?? 0) + 1;
+  counts[what] = (counts[what] ?? 0) + 1;
 }
 
 for (let at = 0; at < count; at += 1) createTcpServer(answer).listen(first + at);
-process.on('SIGUSR2', () => console.log(JSON.stringify(told)));
+process.on('SIGUSR2', () => console.log(JSON.stringify(counts)));

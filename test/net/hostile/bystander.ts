@@ -1,4 +1,4 @@
-/** A server with TLS that nobody but attackers asks: `node bystander.ts HOST PORT DIRECTORY`, with the certificate of the directory. */
+/** A server with TLS that only attackers use: `node bystander.ts HOST PORT DIRECTORY`, with the certificate of the directory. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:tls';
 

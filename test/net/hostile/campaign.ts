@@ -37,7 +37,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** In the east: a web server, one that sends without end, and where nobody answers, not even that nobody is there. */
+/** In the east: a web server, one that sends without end, and an address without a host, which never answers. */
 export function serversOf(east: Host): Readonly<Record<'web' | 'endless' | 'silent', Address>> {
   return {
     web: { host: '127.0.0.1', port: WEB },
@@ -62,7 +62,7 @@ export interface Carrier {
 export interface Phase {
   readonly name: string;
   /** Of what came of the attack's cases, how many each. */
-  readonly told: Readonly<Record<string, number>>;
+  readonly result: Readonly<Record<string, number>>;
   readonly paced: Paced;
   /** MB of resident memory of the attacked process: before, the most meanwhile. */
   readonly memory: { readonly before: number; readonly most: number };
@@ -142,9 +142,9 @@ export class Campaign implements AsyncDisposable {
     await startNode(server, STUCK, 'socket.pause();', ELSEWHERE);
     await linkByToken(west, east);
     const placed = await placeLinkFiles(east, east.host.v4, strange);
-    // As if the site's own authority had fallen into their hands: nobody else could sign what is odd.
+    // As if the attackers had the site's own authority: odd certificates need its signature.
     await copyFile(`${east.layout.internal.ca}/tls.key`, `${placed.certificates}/ca.key`);
-    // A grant that nobody redeems keeps the port for tokens open.
+    // A grant that is never redeemed keeps the port for tokens open.
     await east.earshot(['token', 'issue', `${placed.certificates}/token.yaml`]);
     for (const name of ['web', 'silent']) await west.waitFor('Listener', name);
     const earshot = {
@@ -165,30 +165,30 @@ export class Campaign implements AsyncDisposable {
     return paced(pacer);
   }
 
-  /** One attack from its beginning to its end: on Earshot, or, if it is none that only Earshot knows, on another in its place. */
+  /** One attack from its beginning to its end: on Earshot, or, if others support it too, on another in its place. */
   async strike(name: StrikeName, size: Size, carrier: Carrier = this.earshot): Promise<Phase> {
     const { process: attacked, pacer } = carrier;
     const before = { memory: attacked.memory(), cpu: attacked.cpuSeconds() };
     const watch = new AbortController();
     const most = watchMemory(attacked, watch.signal);
     pacer.signal('SIGUSR2');
-    let told: Phase['told'];
+    let result: Phase['result'];
     try {
-      told = await this.#carryOut(name, size, carrier);
+      result = await this.#perform(name, size, carrier);
     } finally {
       watch.abort();
       await most;
     }
     return {
       name,
-      told,
+      result,
       paced: await paced(pacer),
       memory: { before: before.memory, most: await most },
       cpu: attacked.cpuSeconds() - before.cpu,
     };
   }
 
-  #carryOut(name: StrikeName, size: Size, { link, endless, silent }: Carrier): Promise<Phase['told']> {
+  #perform(name: StrikeName, size: Size, { link, endless, silent }: Carrier): Promise<Phase['result']> {
     switch (name) {
       case 'crowd':
         return endless === undefined ? this.#attack(name, link, size) : this.#attack('holders', endless, size);
@@ -205,25 +205,25 @@ export class Campaign implements AsyncDisposable {
     }
   }
 
-  async #elsewhere(size: Size): Promise<Phase['told']> {
+  async #elsewhere(size: Size): Promise<Phase['result']> {
     const at = { host: this.#strange.v4, port: BYSTANDER };
     const argv = [...ELSEWHERE, here('bystander.ts'), at.host, String(at.port), this.authority.dir];
     const server = await this.#strange.spawn(argv, { name: 'bystander' });
     await server.ready(() => this.#strange.listens(BYSTANDER));
-    const told = await this.#attack('certificates', at, size);
+    const result = await this.#attack('certificates', at, size);
     await server.kill();
-    return told;
+    return result;
   }
 
-  async #attack(name: AttackName | 'holders', { host, port }: Address, { cases, seconds, seed }: Size): Promise<Phase['told']> {
+  async #attack(name: AttackName | 'holders', { host, port }: Address, { cases, seconds, seed }: Size): Promise<Phase['result']> {
     const args = [name, host, String(port), this.authority.dir, ...[cases, seconds, seed].map(String)];
     const said = await this.#strange.run([...ELSEWHERE, here('horde.ts'), ...args], { timeoutMs: (seconds + 30) * 1_000 });
     // The horde's one line.
-    return (JSON.parse(said) as { readonly told: Phase['told'] }).told;
+    return (JSON.parse(said) as { readonly result: Phase['result'] }).result;
   }
 
   /** East dials them: as many links as there are cases, up to twenty. */
-  async #answers({ cases, seconds, seed }: Size): Promise<Phase['told']> {
+  async #answers({ cases, seconds, seed }: Size): Promise<Phase['result']> {
     const count = Math.min(cases, 20);
     const {
       east,
@@ -247,7 +247,7 @@ export class Campaign implements AsyncDisposable {
     const [said = '{}'] = await asked(answers);
     await answers.kill();
     // Its one line.
-    return JSON.parse(said) as Phase['told'];
+    return JSON.parse(said) as Phase['result'];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -262,7 +262,7 @@ export async function startPacer(host: Host, port: number, perSecond: number): P
   return pacer;
 }
 
-/** Ends what a pacer was told to begin. */
+/** Ends what a pacer was asked to begin. */
 async function paced(pacer: Program): Promise<Paced> {
   // Its last line.
   return JSON.parse((await asked(pacer)).at(-1) ?? '') as Paced;

@@ -1,7 +1,7 @@
 /**
  * A site that takes what it gets: `node greedy.ts HOST PORT DIRECTORY COUNT MILLISECONDS`, with COUNT certificates of its own in the directory
- * (`0.crt`, `0.key`, …) and `ca.crt`. It opens connections with all of them, and on each as many streams as it may: to `endless`, of which
- * it reads nothing, to `stuck`, which reads nothing of what it sends, byte by byte or in bulk, and to a key that there is not. Says in one JSON
+ * (`0.crt`, `0.key`, …) and `ca.crt`. It opens connections with all of them, and on each as many streams as possible: to `endless`, without
+ * reading, to `stuck`, which reads nothing of what it sends, byte by byte or in bulk, and to an unknown key. Prints in one JSON
  * line how many it opened and how many were refused.
  */
 import { once } from 'node:events';

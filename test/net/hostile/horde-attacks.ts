@@ -79,7 +79,7 @@ async function greeted(fight: Fight): Promise<TLSSocket | undefined> {
   return socket;
 }
 
-/** A hello that is in order, of a site that nobody knows, and then whatever. */
+/** A valid hello of an unknown site, and then anything. */
 async function strangeSite(fight: Fight): Promise<void> {
   const socket = await greeted(fight);
   if (socket === undefined) return fight.tell('closed');
@@ -133,7 +133,7 @@ const stuckStream = (id: number, key: string): Buffer =>
     data(id, Buffer.alloc(1_000)),
   ]);
 
-/** Connections of good standing, as many as are let in, with as many streams as are let be, that nobody reads. */
+/** Valid connections, as many as are accepted, with as many streams as are allowed, all unread. */
 async function crowd(fight: Fight): Promise<void> {
   const socket = await greeted(fight);
   if (socket === undefined) return fight.tell('closed');
@@ -171,7 +171,7 @@ async function leaver({ host, port, random, tell }: Fight): Promise<void> {
   socket.resetAndDestroy();
 }
 
-/** The beginning of a record of TLS with a ClientHello (RFC 8446 sections 4 and 5.1), of which no more comes. */
+/** The beginning of a TLS record with a ClientHello (RFC 8446 sections 4 and 5.1), which never continues. */
 const halfHello = Buffer.from('1603010200010001fc0303', 'hex');
 
 /** Sockets by the thousand that say nothing, half a word, or no more than TLS asks for; each is replaced when it is closed. */
@@ -199,7 +199,7 @@ export const attacks: Readonly<Record<string, (fight: Fight) => Promise<void>>> 
         }
       }
       const socket = dial(fight, context, fight.random.pick(['h2', 'h2', 'earshot-reverse/1', 'http/1.1']));
-      // Who is let in hears so from whomever he has come to: not every server speaks first.
+      // An accepted client learns that from the server's first bytes: not every server speaks first.
       socket.once('secureConnect', () => socket.write(greeting));
       fight.tell(await outcome(socket));
     }),

@@ -9,7 +9,7 @@ import { Keyring } from './shown.ts';
 const [attack = '', host = '', port = '0', directory = '', cases = '0', seconds = '0', seed = '1'] = process.argv.slice(2);
 const chosen = attacks[attack];
 if (chosen === undefined) throw new Error(`there is no attack ${attack}: take one of ${Object.keys(attacks).join(', ')}`);
-const told: Record<string, number> = {};
+const result: Record<string, number> = {};
 let left = Number(cases);
 const until = performance.now() + Number(seconds) * 1_000;
 await chosen({
@@ -20,8 +20,8 @@ await chosen({
   rest: () => Math.max(0, until - performance.now()),
   more: () => performance.now() < until && left-- > 0,
   tell: (what) => {
-    told[what] = (told[what] ?? 0) + 1;
+    result[what] = (result[what] ?? 0) + 1;
   },
 });
-console.log(JSON.stringify({ attack, told }));
+console.log(JSON.stringify({ attack, result }));
 process.exit(0);

@@ -1,4 +1,4 @@
-/** A linked site that tells of as large and dense a network as others hold, and of another one a moment later; over several links, in turns. */
+/** A linked site that announces a network as large and dense as others hold, and another one a moment later; over several links, alternately. */
 import { setTimeout } from 'node:timers/promises';
 import { siteIdOf } from '../../../src/identity/site-id.ts';
 import { generateSiteKey, type SiteKey } from '../../../src/identity/site-key.ts';
@@ -9,7 +9,7 @@ import { writeAbout, writeKey, writeNeighbour, writeRecord } from '../../../src/
 import { createLogger } from '../../../src/telemetry/log.ts';
 import type { Fight } from './fight.ts';
 
-/** Routers that are told of, each of a site of its own, and what each lists. */
+/** Number of announced routers, each of a site of its own, and what each lists. */
 const [ROUTERS, NEIGHBOURS, KEYS] = [4_000, 60, 20];
 /** Records between two pauses: about as many in a second as are taken from one link. */
 const AT_ONCE = 10;
@@ -39,7 +39,7 @@ export async function maps(fight: Fight): Promise<void> {
     {},
     { log: createLogger({ level: 'silent', component: 'map' }) },
   );
-  // As nobody else reaches into a router.
+  // The test alone accesses a router's internals.
   const { links } = router as unknown as { readonly links: Links };
   const invented = Array.from({ length: ROUTERS }, () => generateSiteKey().key);
   const names = invented.map(idOf);
@@ -53,7 +53,7 @@ export async function maps(fight: Fight): Promise<void> {
       await setTimeout(100);
       continue;
     }
-    // All of them in turn, then whichever.
+    // All of them in sequence, then random ones.
     const at = counter <= ROUTERS ? counter - 1 : random.below(ROUTERS);
     const near = Array.from({ length: NEIGHBOURS }, (_, number) => names[(at + number + 1 + ROUTERS - NEIGHBOURS / 2) % ROUTERS] ?? bearer);
     const fields = [
@@ -63,7 +63,7 @@ export async function maps(fight: Fight): Promise<void> {
     ];
     const own = invented[at] ?? key;
     const bytes = [writeRecord({ router: ROUTER, epoch, counter, part: 0 }, fields, own)];
-    // It is itself next to some of them, and to whom it is linked with.
+    // It is itself next to some of them, and to the peer of its link.
     if (counter % 100 === 1) {
       const next = [link.router, ...Array.from({ length: NEIGHBOURS }, () => random.pick(names))];
       const listed = next.map((other) => writeNeighbour({ router: other, cost: 1, link: link.id }));
@@ -74,7 +74,7 @@ export async function maps(fight: Fight): Promise<void> {
       60_000,
     ))
       link.routing.send(message);
-    fight.tell('told');
+    fight.tell('announced');
     if (counter % AT_ONCE === 0) await setTimeout(10);
   }
   await router.drain(0);

@@ -1,7 +1,7 @@
 /**
- * A client as it should be: `node pacer.ts PORT PER-SECOND`. Asks a web server on this host's loopback for its page, in turn over one connection
- * that stays and over a new one; a new request begins on time whatever became of the last. SIGUSR2 has it begin, and the next one end: when all
- * that it has asked for has come of something, it says in one JSON line what: milliseconds of each request that went well, and what failed.
+ * A well-behaved client: `node pacer.ts PORT PER-SECOND`. Requests a page of a web server on this host's loopback, alternately over one
+ * permanent connection and over a new one; a new request begins on time, even if the last one is pending. SIGUSR2 starts it, and the next one stops it:
+ * once all its requests have ended, it prints one JSON line with milliseconds of each request that succeeded, and the failures.
  */
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';

@@ -1,6 +1,6 @@
 /**
  * A peer that does what none should: `node peer.ts ATTACK HOST PORT DIRECTORY PATIENCE`, with a link's tls.crt, tls.key and ca.crt in the
- * directory. Says in one JSON line how it ended: `goaway CODE: words`, `closed`, or `let be` where nobody minded until it left by itself, after
+ * directory. Prints in one JSON line how it ended: `goaway CODE: words`, `closed`, or `let be` if it was tolerated until it left by itself, after
  * PATIENCE milliseconds.
  */
 import { randomBytes } from 'node:crypto';
@@ -16,7 +16,7 @@ import { frame, headers } from '../../fuzz/frames.ts';
 const [attack = '', host = '', port = '0', directory = '', patience = '0'] = process.argv.slice(2);
 const read = (name: string): string => readFileSync(`${directory}/${name}`, 'utf8');
 
-/** Whoever is neither refused nor cut off leaves after so many milliseconds. */
+/** A tolerated peer leaves after so many milliseconds. */
 const PATIENCE = Number(patience);
 
 type Shown = 'none' | 'link' | 'foreign' | 'nameless';

@@ -7,7 +7,7 @@ import { writePem } from '../../../src/x509/pem.ts';
 import { mutate } from '../../fuzz/mutate.ts';
 import { oddCertificate } from '../../fuzz/odd-certificates.ts';
 
-/** What an attacker has: a link's certificate and key, what the site's authority is, and its key, if he has that as well. */
+/** Credentials of an attacker: a link's certificate and key, the site's authority, and its key, if the attacker has that as well. */
 export class Keyring {
   readonly cert: string;
   readonly key: string;
@@ -40,7 +40,7 @@ export class Keyring {
     return { cert, key };
   }
 
-  /** A certificate as nobody should show one: changed in its bytes, or written oddly and signed by itself or by the authority. */
+  /** An unusual certificate: changed in its bytes, or written oddly and signed by itself or by the authority. */
   odd(random: Random): { readonly cert: string; readonly key: string } {
     switch (random.below(4)) {
       case 0:

@@ -1,6 +1,6 @@
 /**
  * Stands for `node:crypto` in the router. Certificates and keys are real, and read once only; a site's signature is a hash, which costs a
- * hundredth: nobody forges here. What is drawn, the seed decides.
+ * hundredth: signatures are not forged here. Random values follow from the seed.
  */
 import {
   createPrivateKey as parsePrivateKey,
@@ -72,7 +72,7 @@ const ED448_BYTES = 57;
 
 /** Stands for a key of P-256: of a kind whose signatures are those of the key and of what is signed alone, and all of one length. */
 export function generateKeyPairSync(kind: string): { readonly privateKey: KeyObject; readonly publicKey: KeyObject } {
-  if (kind !== 'ec') throw new Error(`Nobody makes a key of the kind ${kind} here.`);
+  if (kind !== 'ec') throw new Error(`Keys of the kind ${kind} are not simulated.`);
   const key = Buffer.concat([ED448, random().bytes(ED448_BYTES)]);
   const privateKey = parsePrivateKey({ key, format: 'der', type: 'pkcs8' });
   return { privateKey, publicKey: parsePublicKey(privateKey) };

@@ -1,4 +1,4 @@
-/** Stands for `node:dns` in the router: a name is that of a machine, or nobody's. */
+/** Stands for `node:dns` in the router: a name is that of a machine, or unknown. */
 import { here, random, surroundings } from '../current.ts';
 import type { Machine } from '../network.ts';
 

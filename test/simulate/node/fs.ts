@@ -1,4 +1,4 @@
-/** Stands for `node:fs` in the router: of the machine's files it reads what the kernel tells, and here the kernel tells nothing. */
+/** Stands for `node:fs` in the router, which reads only files of the kernel; here the kernel has none. */
 export * from 'node:fs';
 
 function missing(path: string): never {

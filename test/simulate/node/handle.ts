@@ -14,8 +14,8 @@ interface Pending {
 }
 
 /**
- * What stands below a `net.Socket` in place of libuv. Like it, it looks at its socket only while it is read or while a write waits: of a
- * socket that is paused nobody hears that its peer has reset it.
+ * What stands below a `net.Socket` in place of libuv. Like libuv, it polls its socket only while it is read or while a write waits: on a
+ * paused socket, a reset by the peer is not noticed.
  */
 export class StreamHandle implements EndpointUser {
   reading = false;
@@ -105,7 +105,7 @@ export class StreamHandle implements EndpointUser {
     this.#closed(done);
   }
 
-  /** Node.js takes it for closed whatever comes of it: where it is being shut down it stays open for good, and nobody is told. */
+  /** Node.js takes it for closed in any case: during a shutdown it stays open for good, without an error. */
   reset(done?: () => void): number {
     if (this.endpoint !== undefined && shutting.has(this.endpoint)) return Code.EINVAL;
     this.#cancel?.();
@@ -163,7 +163,7 @@ export class StreamHandle implements EndpointUser {
       return;
     }
     for (let rest = chunk; rest.length > 0;) {
-      // Who is told of a part may give another buffer.
+      // The reader of a part may set another buffer.
       const part = rest.subarray(0, this.#shared.length);
       rest = rest.subarray(part.length);
       this.#shared.set(part);
@@ -246,6 +246,6 @@ export class StreamHandle implements EndpointUser {
   }
 }
 
-/** Without this a socket that is to be reset would be told that it is none of TCP. */
+/** Without this prototype a reset of the socket would fail as not being TCP. */
 export class TcpHandle extends StreamHandle {}
 Object.setPrototypeOf(StreamHandle.prototype, TCP_PROTOTYPE);

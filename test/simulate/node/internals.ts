@@ -35,7 +35,7 @@ export interface ShutdownRequest {
   oncomplete(status: number): void;
 }
 
-/** Tells a socket of bytes, of an end or of an error, as its own streams do. */
+/** Notifies a socket of bytes, of an end or of an error, as its own streams do. */
 export function tellRead(handle: { onread(bytes?: ArrayBufferLike): void }, result: number, chunk?: Buffer): void {
   stream.streamBaseState[stream.kReadBytesOrError] = result;
   stream.streamBaseState[stream.kArrayBufferOffset] = chunk?.byteOffset ?? 0;

@@ -1,4 +1,4 @@
-/** Stands for what asks the kernel how much memory there is: a router here is always told how much it may take, which is less. */
+/** Stands for the query of the kernel's memory limit: a router here always has an explicit, smaller limit. */
 export * from '../../../src/memory/limit.ts';
 
 export const memoryLimit = (said: number): number => said;

@@ -21,7 +21,7 @@ type SocketOptions = Omit<SocketConstructorOpts, 'handle'> & {
   readonly manualStart?: boolean;
 };
 
-/** A socket that connects, or was accepted, in the simulated network. What it tells, it tells as its machine. */
+/** A socket that connects, or was accepted, in the simulated network. It emits its events as its machine. */
 export class Socket extends NodeSocket {
   readonly #handle: StreamHandle;
 

@@ -2,7 +2,7 @@
 import { isInside, surroundings } from '../current.ts';
 import { Machine } from '../network.ts';
 
-/** Whoever asks how long something takes that it does. */
+/** For code that measures how long its own work takes. */
 const SELDOM = 0.03;
 /** Milliseconds that it takes on a slow machine. */
 const TAKES = [0.1, 60] as const;

@@ -2,7 +2,7 @@
 
 const known: Map<string, unknown>[] = [];
 
-/** @param read what it is told beside the text matters only where that cannot be read */
+/** @param read its further arguments matter only if the text is invalid */
 export function readOnce<T, M extends readonly unknown[]>(read: (text: string, ...more: M) => T): (text: string, ...more: M) => T {
   const answers = new Map<string, T>();
   known.push(answers);

@@ -34,7 +34,7 @@ export class TlsHandle extends StreamHandle {
   #over = false;
   #before: Buffer = Buffer.alloc(0);
   #alpn: string | undefined;
-  /** The event in which its handshake ended: OpenSSL tells of that in the midst of its work, with all ticks and promises that come of it. */
+  /** The event in which its handshake ended: OpenSSL reports that during its work, with all resulting ticks and promises. */
   #doneIn: number | undefined;
 
   constructor(options: HandshakeOptions) {
@@ -62,7 +62,7 @@ export class TlsHandle extends StreamHandle {
   }
 
   override onReadable(): void {
-    // Its process was killed: nobody will read that.
+    // Its process was killed: the rest is never read.
     if (!this.#over && this.endpoint?.broken === true && this.endpoint.closed) this.#fail('ECONNRESET');
     super.onReadable();
   }

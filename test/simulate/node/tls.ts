@@ -1,6 +1,6 @@
 /**
  * Stands for `node:tls` in the router: handshakes that are messages on the simulated network, with real certificates. What follows them is
- * not encrypted, since nobody listens.
+ * not encrypted, since there are no eavesdroppers.
  */
 import { checkServerIdentity } from 'node:tls';
 import { hash, type X509Certificate } from 'node:crypto';
@@ -29,7 +29,7 @@ export class TLSSocket extends Socket {
   authorized = false;
   authorizationError: Error | string | null = null;
   alpnProtocol: string | false | null = null;
-  /** For whoever waits for the handshake: undefined where it went well. */
+  /** Called after the handshake: undefined if it succeeded. */
   onSecure: (error?: Error) => void = () => {};
   readonly #options: TlsOptions;
   readonly #tls: TlsHandle;
@@ -40,7 +40,7 @@ export class TLSSocket extends Socket {
     super({ handle, allowHalfOpen: raw?.allowHalfOpen ?? options.allowHalfOpen ?? false, manualStart: true });
     this.#options = options;
     this.#tls = handle;
-    // As Node.js's own, which tells its server of what nobody else has heard yet.
+    // As Node.js's own, which passes its server an error that has no other listener yet.
     if (options.isServer) this.on('error', () => {});
     handle.onGreeting = (greeting) => this.#greeted(greeting);
     handle.onFailure = (code) => this.#fail(code);
@@ -68,7 +68,7 @@ export class TLSSocket extends Socket {
     return this.#tls.resumed;
   }
 
-  /** Nobody asks for another handshake. */
+  /** Renegotiation is never requested. */
   disableRenegotiation(): void {}
 
   #wrap(raw: Socket): void {
@@ -88,7 +88,7 @@ export class TLSSocket extends Socket {
     if (this.destroyed) return;
     const { isServer, host = '', servername = host, requestCert, rejectUnauthorized } = this.#options;
     this.alpnProtocol = alpn ?? false;
-    // Whoever resumes is known: nobody looks at the certificate again.
+    // A resuming peer is known: its certificate is not verified again.
     const looks = !resumed && (!isServer || requestCert === true);
     const found = looks ? this.#options.secureContext.verify(peer, isServer ? 'client' : 'server') : undefined;
     const identity = isServer || found !== undefined ? undefined : this.#wrongHost(servername);

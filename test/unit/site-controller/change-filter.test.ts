@@ -20,7 +20,7 @@ const cases: readonly [
   hasSite: boolean,
   isRelevantChange: boolean,
 ][] = [
-  ['a status of a Listener by its router is none', listeners, plain, reported, true, false],
+  ['a status of a Listener by its router is not', listeners, plain, reported, true, false],
   ['nor of a Link', links, plain, reported, true, false],
   ["without a Site that is the controller's to say", listeners, plain, reported, false, true],
   ['a label is, with or without a status', listeners, plain, labelled, true, true],

@@ -135,7 +135,7 @@ export class EarlierObjects {
     return new Set([...pinned, ...running.flatMap(({ spec }) => spec?.nodeName ?? [])]);
   }
 
-  /** What this pod is told: its own node's address where there are node ports. */
+  /** The addresses that this pod receives: its own node's address where there are node ports. */
   async entryFor(
     listener: Listener,
     pod: Pod,

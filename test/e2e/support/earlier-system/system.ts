@@ -41,7 +41,7 @@ export class EarlierSystem implements AsyncDisposable {
     await this.#serve();
   }
 
-  /** Programs and Helm release go. What it made stays, and of the release what was told to. */
+  /** Removes the programs and the Helm release. The objects that it created stay, and those of the release that are configured to. */
   async uninstall(): Promise<void> {
     await this[Symbol.asyncDispose]();
     await this.#helm('uninstall', RELEASE);

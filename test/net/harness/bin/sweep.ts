@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { removeLeftovers } from '../leftovers.ts';
 
-/** Milliseconds in which processes that were told to end have ended. */
+/** Milliseconds in which processes have ended after a request to stop. */
 const ENDING = 3_000;
 
 for (const end = performance.now() + ENDING; performance.now() < end; await wait(200)) if ((await removeLeftovers()) === 0) break;
