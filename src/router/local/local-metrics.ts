@@ -10,6 +10,8 @@ export interface LocalSource {
   requests(): Iterable<RequestMetrics>;
   targetsSetAside(): number;
   listening(): number;
+  /** Each routing key of the listeners, and whether it has a reachable connector. */
+  reachability(): Iterable<readonly [routingKey: string, reachable: boolean]>;
 }
 
 /** Routers of this process: one, except in tests. */
@@ -58,6 +60,11 @@ gauge('earshot_router_targets_set_aside', 'Servers of connectors that are avoide
 
 gauge('earshot_router_listeners_listening', 'Listeners that accept connections.', [], (made) => {
   made.set(sources.values().reduce((sum, source) => sum + source.listening(), 0));
+});
+
+gauge('earshot_router_key_reachable', "1 while a connector of a listener's routing key is reachable, else 0.", ['routing_key'], (made) => {
+  made.reset();
+  for (const source of sources) for (const [key, reachable] of source.reachability()) made.set({ routing_key: key }, reachable ? 1 : 0);
 });
 
 const BY_PAIR = ['routing_key', 'from_site', 'to_site', 'protocol'] as const;

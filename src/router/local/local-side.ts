@@ -133,6 +133,7 @@ export class LocalSide implements AsyncDisposable {
       requests: () => this.#metrics.allRequests(),
       targetsSetAside: () => this.#connectors.setAside,
       listening: () => [...this.#listeners.names()].filter((name) => this.#listeners.get(name)?.listening === true).length,
+      reachability: () => this.#reachability(),
     });
   }
 
@@ -265,6 +266,13 @@ export class LocalSide implements AsyncDisposable {
       return [name, { matched, ...this.#connectors.stateOf(name) }];
     });
     return { listeners: Object.fromEntries(listeners), connectors: Object.fromEntries(connectors) };
+  }
+
+  #reachability(): ReadonlyMap<string, boolean> {
+    const { listeners } = this.state;
+    const reachable = new Set(Object.values(listeners).flatMap(({ reachableKeys: keys }) => keys));
+    const all = this.#listenerConfigs.flatMap(({ destination }) => keysOf(destination));
+    return new Map(all.map((key) => [key, reachable.has(key)]));
   }
 
   /** A router that announces working servers still counts as refusing while it refuses this router's own connections. */

@@ -31,7 +31,13 @@ test('the text of metrics is the one that the registry makes in one go', async (
 
 test('others have their turns while it is made', async () => {
   const counted = manySites();
-  const source = { keys: () => counted.all(), requests: () => counted.allRequests(), targetsSetAside: () => 0, listening: () => 0 };
+  const source = {
+    keys: () => counted.all(),
+    requests: () => counted.allRequests(),
+    targetsSetAside: () => 0,
+    listening: () => 0,
+    reachability: () => [],
+  };
   const hide = showLocalSide(source);
   try {
     let turns = 0;
