@@ -9,7 +9,7 @@ import { runElected, runWhileLeading, type Election } from '../../kube/controlle
 import { startClusterCaches, startPolicyCaches, startProvisionCaches, type PolicyCaches } from '../../exposure/cluster/caches.ts';
 import { startController } from '../../exposure/controller.ts';
 import { install } from '../../exposure/installation.ts';
-import { showListeners } from '../../exposure/listener-metrics.ts';
+import { showListeners, showMounts } from '../../exposure/listener-metrics.ts';
 import type { PresetName } from '../../exposure/presets.ts';
 import { logInternalErrors } from '../../telemetry/boundary.ts';
 import { serveTelemetry } from './telemetry-http.ts';
@@ -94,6 +94,7 @@ async function lead(parts: {
     },
   });
   const caches = startClusterCaches(start, client, policy, leading);
+  using _shown = showMounts(caches.podListeners);
   // With a CSI socket the external-provisioner creates volumes. A second provisioner would conflict with it.
   const provision = options.csiSocket === undefined ? startProvisionCaches(start, client, leading) : undefined;
   const { manageCrds: manageDefinitions, preset } = options;
