@@ -1,6 +1,6 @@
 /**
  * Writes what follows from the schemas in src/api and the codes in src/errors: deploy/crds/*.yaml, docs/reference/*.md, and what
- * files are checked by without a cluster. With `--check` it writes nothing, and fails where a file differs.
+ * files are checked by without a cluster. Also the Grafana dashboards, and the chart's alerts as an example. With `--check` it writes nothing, and fails where a file differs.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -10,6 +10,7 @@ import { customResourceDefinitions } from '../src/api/listeners/crds.ts';
 import type { CustomResourceDefinition } from '../src/api/crd.ts';
 import { skupperDefinitions } from '../src/api/skupper/crds.ts';
 import { cliManual } from './cli-manual.ts';
+import { dashboards } from './dashboards.ts';
 import { plantedFaultReference } from './fault-reference.ts';
 import { limitReference } from './limit-reference.ts';
 import { errorReference } from './error-reference.ts';
@@ -27,6 +28,10 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...listeners.map((definition) => [`deploy/crds/${definition.spec.names.plural}.yaml`, toYaml(definition, 'listeners')] as const),
     // Both groups have `listeners`.
     ...skupper.map((definition) => [`deploy/crds/skupper-${definition.spec.names.plural}.yaml`, toYaml(definition, 'skupper')] as const),
+    ...[...dashboards()].flatMap(([name, content]) =>
+      ['deploy/chart/files/dashboards', 'examples/dashboards'].map((folder) => [`${folder}/${name}`, content] as const),
+    ),
+    ['examples/connection/alerts.yaml', readFileSync(new URL('../deploy/chart/files/alerts/sites.yaml', import.meta.url), 'utf8')],
     ['docs/reference/listeners.md', reference(listeners, listenersTexts)],
     ['docs/reference/skupper.md', reference(skupper, skupperTexts)],
     ['docs/reference/cli.md', cliManual()],

@@ -20,7 +20,7 @@ target=${1:?usage: scripts/setup/ready.sh node|connection|net|demo|cluster|e2e|d
 cluster_packages=(ca-certificates containerd containernetworking-plugins curl iproute2 iptables libatomic1 openssl procps redis-server redis-tools runc tar util-linux busybox-static)
 # Clients and servers at the two ends of a connection, and what cuts the way between them. The tests start them by hand.
 net_packages=(aardvark-dns busybox-static curl debootstrap docker.io faketime haproxy iperf3 iproute2 iptables libatomic1 netavark nghttp2-client nghttp2-proxy nginx-light openssh-client openssh-server
-  openssl passwd podman postgresql procps redis-server redis-tools runc socat systemd uidmap util-linux wrk)
+  openssl passwd podman postgresql procps prometheus redis-server redis-tools runc socat systemd uidmap util-linux wrk)
 
 packages=("${cluster_packages[@]}")
 case $target in
@@ -34,7 +34,7 @@ case $target in
     ;;
   net) tools=(nfpm) packages=("${net_packages[@]}") ;;
   demo | cluster) tools=(etcd kubernetes coredns) ;;
-  e2e) tools=(etcd kubernetes coredns csi-provisioner helm csi-sanity metallb) ;;
+  e2e) tools=(etcd kubernetes coredns csi-provisioner helm csi-sanity metallb) packages+=(prometheus) ;;
   *) echo "scripts/setup/ready.sh: unknown target $target" >&2; exit 2 ;;
 esac
 
@@ -95,7 +95,7 @@ may_install() {
   esac
 }
 
-# Files of a package that is being installed must not start a daemon: containerd, nginx and PostgreSQL would.
+# Files of a package that is being installed must not start a daemon: containerd, nginx, PostgreSQL and Prometheus would.
 install_packages() {
   local wanted=("$@") policy=/usr/sbin/policy-rc.d
   may_install "${wanted[@]}"

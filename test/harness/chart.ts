@@ -34,6 +34,7 @@ export const everything = {
   serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
   networkPolicy: { enabled: true, metricsFrom: [{ namespaceSelector: {} }] },
   dashboard: { enabled: true },
+  prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
   imagePullSecrets: [{ name: 'registry' }],
   image: { repository: 'registry.example.com/earshot', digest: `sha256:${'0'.repeat(64)}` },
   manageCrds: false,

@@ -249,6 +249,7 @@ describeChart('the chart', () => {
         labels: null,
         serviceAccount: null,
         resourceQuota: null,
+        prometheusRule: null,
         provisioner: { sidecar: null },
         rbac: { everyoneReadsClasses: null, controllerPolicies: null },
         exposure: null,
@@ -268,7 +269,13 @@ describeChart('the two halves of the chart', () => {
   it('are installed apart: of one that is off there is nothing', async () => {
     assert.deepEqual((await render()).filter(isOfSites), [], 'only what was there before there was another half');
     const sites = await render(
-      { ...sitesOnly, networkPolicy: { enabled: true }, serviceMonitor: { enabled: true }, dashboard: { enabled: true } },
+      {
+        ...sitesOnly,
+        networkPolicy: { enabled: true },
+        serviceMonitor: { enabled: true },
+        dashboard: { enabled: true },
+        prometheusRule: { enabled: true },
+      },
       ['--api-versions', 'security.openshift.io/v1'],
     );
     assert.deepEqual(
@@ -278,6 +285,19 @@ describeChart('the two halves of the chart', () => {
     assert.doesNotMatch(JSON.stringify(sites), /stackable|system-cluster-critical/);
     const both = await render({ connection: { enabled: true } });
     assert.equal(both.length, (await render()).length + (await render(sitesOnly)).length);
+  });
+
+  it('have the dashboards and alerts of what is installed', async () => {
+    const monitored = { dashboard: { enabled: true }, prometheusRule: { enabled: true, labels: { release: 'prometheus' } } };
+    const namesOf = async (values: object): Promise<readonly string[]> =>
+      (await render({ ...monitored, ...values })).flatMap((object) => [
+        ...(object.kind === 'ConfigMap' ? Object.keys(object['data']) : []),
+        ...(object.kind === 'PrometheusRule' && object.metadata.labels['release'] === 'prometheus'
+          ? object['spec'].groups.map(({ name }: { name: string }) => name)
+          : []),
+      ]);
+    assert.deepEqual(await namesOf({}), ['earshot-exposure.json', 'earshot-exposure']);
+    assert.deepEqual(await namesOf(sitesOnly), ['earshot-sites.json', 'earshot-services.json', 'earshot-sites']);
   });
 
   it('let sites be reached by ListenerClasses where there are any', async () => {
