@@ -229,7 +229,7 @@ export interface LinkState {
   /** The `host:port` in use. */
   readonly endpoint?: string;
   /** Endpoints that the other site announced. */
-  readonly told?: readonly LinkEndpoint[];
+  readonly announced?: readonly LinkEndpoint[];
   /** Time of the last bytes in milliseconds since 1970, while the link is up and silent. New connections use other paths meanwhile. */
   readonly silentSince?: number;
   /** Text about the current attempt to open the link, if it is slow and has not failed. */

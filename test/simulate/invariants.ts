@@ -50,14 +50,14 @@ export function costs(world: World): string[] {
       const to = world.sites[link.to];
       // The other one of a machine may have opened it.
       if (to === undefined || to.mate !== undefined || from.mate !== undefined || !mustBeUp(from, to, link)) return [];
-      const told = [from, to].map((site) => {
+      const announced = [from, to].map((site) => {
         const others = site === from ? to.id : from.id;
         return (site.router?.state.network[0]?.links ?? []).filter(({ siteId }) => siteId === others).map(({ cost }) => cost);
       });
-      const isAnnounced = told.every((all) => all.includes(link.wishedCost));
+      const isAnnounced = announced.every((all) => all.includes(link.wishedCost));
       return isAnnounced
         ? []
-        : [`${link.name} costs ${link.wishedCost}, and its ends say ${told.map((all) => all.join(' ')).join(' and ')}`];
+        : [`${link.name} costs ${link.wishedCost}, and its ends say ${announced.map((all) => all.join(' ')).join(' and ')}`];
     }),
   );
 }
@@ -145,14 +145,14 @@ export function closedPorts(world: World): string[] {
 }
 
 /** A site linked to one that moves has its link, and knows where that is reached. */
-export function untold(world: World): string[] {
+export function unannounced(world: World): string[] {
   return world.sites.flatMap((site) =>
     site.links.flatMap((link) => {
       const to = world.sites[link.to];
       if (to?.plan.moves !== true || !mustBeUp(site, to, link)) return [];
-      const { operational, told } = site.router?.state.links[link.name] ?? {};
+      const { operational, announced } = site.router?.state.links[link.name] ?? {};
       // Among links by both roles, one without announced endpoints follows those of the others.
-      const knows = told?.some(({ port }) => ROLES.some((role) => port === to.portOf(role))) === true;
+      const knows = announced?.some(({ port }) => ROLES.some((role) => port === to.portOf(role))) === true;
       return operational === true && knows ? [] : [`${link.name} is not up, or ${site.machine.name} does not know where its other end is`];
     }),
   );
@@ -308,7 +308,7 @@ export function strayConnections(world: World): string[] {
 const isOfSite = ({ sites }: World, machine: Host): boolean => sites.some((site) => site.machine === machine);
 
 const renewedSince = ({ generationsTold }: Site, generation: number): number =>
-  [...generationsTold].filter((told) => told > generation).length;
+  [...generationsTold].filter((announced) => announced > generation).length;
 
 /** A visitor whose certificate is revoked, who came too many certificates of the access ago, or whose access is gone, has no connection. */
 export function unwantedVisitors({ visitor, plan: { priorRevisions = Infinity } }: World): string[] {

@@ -19,7 +19,7 @@ import {
   unaskedResets,
   unwantedConnections,
   unwantedVisitors,
-  untold,
+  unannounced,
 } from './invariants.ts';
 import { forgetRead } from './node/read-once.ts';
 import { perform } from './perform.ts';
@@ -144,7 +144,7 @@ const ALWAYS: readonly Invariant[] = [
   inventedKeys,
   costs,
   closedPorts,
-  untold,
+  unannounced,
   standstills,
   unaskedResets,
   revokedTalks,
@@ -184,7 +184,7 @@ const PATIENCE = new Map<Invariant, number>([
   [unwantedVisitors, 10_000],
   [disagreements, 8_000],
   [closedPorts, 8_000],
-  [untold, 8_000],
+  [unannounced, 8_000],
   [costs, 12_000],
   [endingCertificates, 12_000],
   [leftovers, 15_000],

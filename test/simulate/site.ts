@@ -325,10 +325,10 @@ export class Site {
 
   #remember({ state }: Router): void {
     for (const { name } of this.links) {
-      const { remoteSiteId, told } = state.links[name] ?? {};
+      const { remoteSiteId, announced } = state.links[name] ?? {};
       if (state.links[name] === undefined) this.forget({ name });
-      else if (remoteSiteId === undefined || told === undefined) this.#remembered.delete(name);
-      else for (const known of [this.#remembered, this.#everLearned]) known.set(name, { site: remoteSiteId, endpoints: told });
+      else if (remoteSiteId === undefined || announced === undefined) this.#remembered.delete(name);
+      else for (const known of [this.#remembered, this.#everLearned]) known.set(name, { site: remoteSiteId, endpoints: announced });
     }
   }
 

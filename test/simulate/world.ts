@@ -346,8 +346,8 @@ export class World {
       (fields: Readonly<Record<string, unknown>> | string, message?: string): void => {
         const text = typeof fields === 'string' ? fields : (message ?? '');
         const error = typeof fields === 'string' ? undefined : fields['error'];
-        const told = error instanceof Error ? `${text}: ${error.message}` : text;
-        this.#trace(`site-${index}`, `${level} ${told}`);
+        const shown = error instanceof Error ? `${text}: ${error.message}` : text;
+        this.#trace(`site-${index}`, `${level} ${shown}`);
         if (plan.slowPaths !== undefined && this.isPeaceful && /The peer sent nothing/.test(JSON.stringify(fields)))
           this.faults.push(`site-${index} gave a connection up that a slow path had kept: ${JSON.stringify(fields)}`);
         // Whatever its clients do, no honest router finds fault with another's frames.

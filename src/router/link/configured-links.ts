@@ -152,10 +152,11 @@ export class ConfiguredLinks {
    * with other endpoints are left alone, since they came in by another role.
    */
   #learn(from: string, learned: Learned): void {
-    const before = this.#dialers.get(from)?.told;
+    const before = this.#dialers.get(from)?.announced;
     for (const [name, dialer] of this.#dialers) {
-      if (name === from) dialer.tell(learned);
-      else if (dialer.site === learned.site && (dialer.told === undefined || isDeepStrictEqual(dialer.told, before))) dialer.learn(learned);
+      if (name === from) dialer.notify(learned);
+      else if (dialer.site === learned.site && (dialer.announced === undefined || isDeepStrictEqual(dialer.announced, before)))
+        dialer.learn(learned);
     }
   }
 

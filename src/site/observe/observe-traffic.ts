@@ -133,7 +133,7 @@ export function observeLink(link: Link, view: View): LinkStatus {
   // A router without the link, perhaps because its bundle is missing, must keep these values for its successors.
   const remembered = state === undefined ? view.remembered?.get(nameOf(link)) : undefined;
   const remoteSiteId = state?.remoteSiteId ?? remembered?.site;
-  const told = state?.told ?? remembered?.endpoints;
+  const announced = state?.announced ?? remembered?.endpoints;
   // Current name of the site; it may have changed since the link was opened.
   const remoteSiteName = view.router?.network.find(({ site }) => site.id === remoteSiteId)?.site.name ?? state?.remoteSiteName;
   const conditions = {
@@ -158,7 +158,7 @@ export function observeLink(link: Link, view: View): LinkStatus {
     }),
     ...(remoteSiteId === undefined ? {} : { remoteSiteId }),
     ...(remoteSiteName === undefined ? {} : { remoteSiteName }),
-    ...(told === undefined ? {} : { endpoints: told.map(({ host, port }) => ({ host, port: String(port) })) }),
+    ...(announced === undefined ? {} : { endpoints: announced.map(({ host, port }) => ({ host, port: String(port) })) }),
   };
 }
 

@@ -115,7 +115,7 @@ test('a name that is taken while a token of that name is redeemed stays as it is
   const taken = new Set(['west']);
   await tokens.ensure([token], site, taken);
   key.open();
-  await until(async () => (await tokens.ensure([token], site, taken)).get('west')?.problem?.code === 'name-taken', 'it is told');
+  await until(async () => (await tokens.ensure([token], site, taken)).get('west')?.problem?.code === 'name-taken', 'it is reported');
   assert.deepEqual([...links], []);
 });
 

@@ -26,7 +26,7 @@ function readOnly(): never {
 process.on('message', (trouble: Trouble) => {
   process.send?.('done');
   if (trouble === 'throw') setImmediate(full);
-  else if (trouble === 'reject') void Promise.reject(new Error('nobody takes this'));
+  else if (trouble === 'reject') void Promise.reject(new Error('an unhandled rejection'));
   else if (trouble === 'disk-full')
     Object.assign(promises, {
       open: async (path: string, flags?: string) => (/[wax]/.test(String(flags)) ? full() : open(path, flags)),

@@ -156,7 +156,7 @@ test('endless routers do not displace those that can be reached', () => {
   const { accepted, refused } = routing.counters;
   assert.ok(accepted - refused <= 11, `${accepted} taken, ${refused} given up`);
   routing.receive('right', records(record('right', [toVictim, keyField('real')])), now + 20_000);
-  assert.equal(routing.destinations('real').length, 1, 'unreachable ones give way');
+  assert.equal(routing.destinations('real').length, 1, 'unreachable ones are evicted');
 });
 
 test('bytes are bounded, whatever the number of routers', () => {

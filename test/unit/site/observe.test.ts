@@ -267,8 +267,8 @@ test('a link whose first attempt is slow is Pending, and says so', () => {
 });
 
 test('a link shows where its site says that it is reached', () => {
-  const told = [{ host: '192.0.2.7', port: 30_001 }];
-  const status = observe([aSite(), aLink('east')], { links: { 'Link/east': { operational: true, told } } }).get('Link/east');
+  const announced = [{ host: '192.0.2.7', port: 30_001 }];
+  const status = observe([aSite(), aLink('east')], { links: { 'Link/east': { operational: true, announced } } }).get('Link/east');
   assert.deepEqual(status !== undefined && 'endpoints' in status && status.endpoints, [{ host: '192.0.2.7', port: '30001' }]);
 });
 
@@ -450,8 +450,8 @@ test("where tools parse messages, missing Secrets, missing servers and failed li
   assert.match(first(nowhere, 'Configured'), /^Error: Connector must define a non-empty spec.host or spec.selector: /);
   const nobody = { ...aConnector('a'), spec: { routingKey: 'a', port: 80, selector: 'app=a' } };
   assert.match(first(nobody, 'Configured'), /^Error: No matches for selector: /);
-  const refused = { links: { 'Link/a': { operational: false, problem: { code: 'refused', message: 'nobody listens there' } } } } as const;
-  assert.equal(first(aLink('a'), 'Operational', refused), 'Pending: Not operational: nobody listens there');
+  const refused = { links: { 'Link/a': { operational: false, problem: { code: 'refused', message: 'nothing listens there' } } } } as const;
+  assert.equal(first(aLink('a'), 'Operational', refused), 'Pending: Not operational: nothing listens there');
 });
 
 for (const object of [
@@ -501,14 +501,14 @@ test('a token that was redeemed stays so, also when its Site is gone and there i
     status: { redeemed: true },
   };
   const link: SiteObject = { ...aLink('west'), spec: { ...aLink('west').spec, tlsCredentials: 'west' } };
-  const told = (...objects: readonly SiteObject[]): readonly unknown[] => {
+  const announced = (...objects: readonly SiteObject[]): readonly unknown[] => {
     const status = observe(objects, {}, { wording: 'words' }).get('AccessToken/west');
     return [status !== undefined && 'redeemed' in status && status.redeemed, status?.status, status?.message?.slice(0, 44)];
   };
   const deleted = [true, 'Error', 'Already redeemed for a deleted site, or its '];
-  assert.equal(told(token)[0], true);
-  assert.deepEqual(told(aSite(), token), deleted);
-  assert.deepEqual(told(aSite(), token, link), [true, 'Ready', 'OK']);
+  assert.equal(announced(token)[0], true);
+  assert.deepEqual(announced(aSite(), token), deleted);
+  assert.deepEqual(announced(aSite(), token, link), [true, 'Ready', 'OK']);
 });
 
 for (const [bindHost, expected] of [

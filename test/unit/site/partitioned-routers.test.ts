@@ -6,7 +6,7 @@ import { partitionedRouters } from '../../../src/site/observe/partitioned-router
 
 const site = { id: '', name: '', namespace: '', platform: '', version: '' };
 const network: RouterState['network'] = [{ site, router: 'two', edge: false, links: [], keys: [] }];
-const refused = { code: 'refused', message: 'Nobody listens there.' } as const;
+const refused = { code: 'refused', message: 'Nothing listens there.' } as const;
 
 describe('routers of a site that are not linked to each other', () => {
   for (const [what, state, serving, told] of [

@@ -99,13 +99,13 @@ export class Dialer {
     const current = this.#current;
     const up = current?.opened.link.state === 'up';
     const silentSince = current?.opened.link.silentSince;
-    const told = this.#learned === undefined ? [] : this.#target.ofLearned(this.#learned);
+    const announced = this.#learned === undefined ? [] : this.#target.ofLearned(this.#learned);
     return {
       operational: up,
       ...(this.site === undefined ? {} : { remoteSiteId: this.site }),
       ...(current === undefined ? {} : { remoteSiteName: current.opened.link.peer.site.name }),
       ...(current === undefined || !up ? {} : { endpoint: current.peer }),
-      ...(told.length === 0 ? {} : { told }),
+      ...(announced.length === 0 ? {} : { announced }),
       ...(silentSince === undefined || !up ? {} : { silentSince }),
       ...(this.#slow === undefined ? {} : { slow: this.#slow }),
       ...(this.#problem === undefined ? {} : { problem: this.#problem }),
@@ -133,12 +133,12 @@ export class Dialer {
   }
 
   /** Endpoints that the current or last site announced over this link, or over another one with the same announcements. */
-  get told(): Learned | undefined {
+  get announced(): Learned | undefined {
     return this.#wasNotified ? this.#learned : undefined;
   }
 
   /** Handles an announcement of endpoints over this link. */
-  tell(learned: Learned): void {
+  notify(learned: Learned): void {
     this.#wasNotified = true;
     this.learn(learned);
   }

@@ -252,7 +252,7 @@ describe('a claim', () => {
     know(api, 'pvc-c1');
     await controller.settle();
     assert.equal(api.read(persistentVolumeClaims, 'shop/data-web-0')?.spec?.volumeName, 'pvc-c2');
-    assert.equal(api.read(persistentVolumeClaims, 'shop/data-web-0')?.status?.phase, 'Pending', 'the former volume is none for it');
+    assert.equal(api.read(persistentVolumeClaims, 'shop/data-web-0')?.status?.phase, 'Pending', 'the former volume is not bound to it');
     know(api, 'pvc-c1', 'Released');
     know(api, 'pvc-c2');
     await controller.settle();

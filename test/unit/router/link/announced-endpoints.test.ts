@@ -15,8 +15,8 @@ const at = (port: number, more: Partial<SiteEndpoint> = {}): SiteEndpoint => ({ 
 const message = (value: unknown): Buffer => Buffer.concat([Buffer.from([0xf3]), Buffer.from(JSON.stringify(value))]);
 const up = (router: Router, port: number): Promise<void> =>
   until(router, `a link at ${port}`, ({ links }) => links.server?.operational === true && links.server.endpoint === `127.0.0.1:${port}`);
-const told = (router: Router, ...ports: readonly number[]): Promise<void> =>
-  until(router, `the endpoints ${ports.join()}`, ({ links }) => links.server?.told?.map(({ port }) => port).join() === ports.join());
+const announced = (router: Router, ...ports: readonly number[]): Promise<void> =>
+  until(router, `the endpoints ${ports.join()}`, ({ links }) => links.server?.announced?.map(({ port }) => port).join() === ports.join());
 
 /** A server that is reached at two ports and says so of both, and a client that was given the first alone. */
 async function linked(
@@ -42,16 +42,16 @@ test('a link follows where its site says that it is reached, and comes back to w
   await using _server = server;
   await using _client = client;
   await up(client, first);
-  assert.equal(client.state.links.server?.told, undefined);
+  assert.equal(client.state.links.server?.announced, undefined);
   server.apply({ ...config, reachedAt: [at(second), at(1, { role: 'edge' })] });
-  await told(client, second);
+  await announced(client, second);
   await up(client, first);
   server.apply({ ...config, accesses: config.accesses.slice(1), reachedAt: [at(second)] });
   await up(client, second);
   // A renewed certificate recreates the link, and its endpoints are still known.
   client.apply({ ...clientConfig, links: [link('server', first, await authority.issue())] });
   await up(client, second);
-  await told(client, second);
+  await announced(client, second);
   const [own] = [access(tls, { port: first })];
   server.apply({ ...config, accesses: [own], reachedAt: [at(second)] });
   await up(client, first);
@@ -62,10 +62,10 @@ test('a link with new endpoints forgets those announced at the old ones', async 
   await using _server = server;
   await using _client = client;
   server.apply({ ...config, reachedAt: [at(second)] });
-  await told(client, second);
+  await announced(client, second);
   const third = await freePort();
   client.apply({ ...clientConfig, links: [link('server', third, tls)] });
-  await until(client, 'nothing to be known', ({ links }) => links.server?.told === undefined);
+  await until(client, 'nothing to be known', ({ links }) => links.server?.announced === undefined);
   await until(
     client,
     'an attempt at the announced endpoint',
@@ -81,7 +81,7 @@ test('links to one site by different roles each receive their own endpoints', as
   await using client = await start({ ...siteConfig('client'), edge: true, links: [link('plain', plain, tls), link('edge', edge, tls)] });
   const each = (ofPlain: number, ofEdge: number): Promise<void> =>
     until(client, `${ofPlain} and ${ofEdge}`, ({ links }) => {
-      const ports = [links.plain, links.edge].map((state) => state?.told?.map(({ port }) => port).join());
+      const ports = [links.plain, links.edge].map((state) => state?.announced?.map(({ port }) => port).join());
       return links.plain?.operational === true && links.edge?.operational === true && ports.join(' ') === `${ofPlain} ${ofEdge}`;
     });
   await each(11, 12);
@@ -103,7 +103,7 @@ test('a link first dials the endpoints that an earlier process cached, and refus
   });
   const { id } = server.state.network[0]?.site ?? { id: '' };
   await using again = await start(remembering(id));
-  assert.deepEqual([again.state.links.server?.remoteSiteId, again.state.links.server?.told], [id, [{ host, port }]]);
+  assert.deepEqual([again.state.links.server?.remoteSiteId, again.state.links.server?.announced], [id, [{ host, port }]]);
   await up(again, second);
   await using fooled = await start({ ...siteConfig('third'), links: remembering(siteConfig('other').site.id).links });
   await until(fooled, 'a refusal', ({ links }) => links.server?.problem?.code === 'wrong-site');
@@ -116,7 +116,7 @@ test('a site cannot announce endpoints of another, even with a certificate of th
   await using other = await start({ ...siteConfig('other'), accesses: [access(tls)] });
   const elsewhere = await accessPort(other);
   server.apply({ ...config, reachedAt: [at(elsewhere)] });
-  await told(client, elsewhere);
+  await announced(client, elsewhere);
   server.apply({ ...config, accesses: [], reachedAt: [at(elsewhere)] });
   await until(client, 'a refusal', ({ links }) => links.server?.problem?.code === 'wrong-site');
   assert.equal(other.state.incoming.length, 0);

@@ -19,7 +19,7 @@ class Nowhere extends KnownTarget {
 
   endpoints(): readonly DialEndpoint[] {
     this.#asked();
-    throw new LinkError('no-endpoint', 'There is nobody.');
+    throw new LinkError('no-endpoint', 'There is no endpoint.');
   }
 
   equals(): boolean {

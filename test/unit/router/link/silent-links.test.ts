@@ -291,7 +291,7 @@ describe('of several endpoints', () => {
     await using acceptor = new Acceptor();
     using host = linkHost(siteConfig('dialer'));
     const target = targetOf(
-      { peer: 'one', dial: () => Promise.reject(new LinkError('refused', 'Nobody is here.')) },
+      { peer: 'one', dial: () => Promise.reject(new LinkError('refused', 'Connection refused.')) },
       { peer: 'two', dial: acceptor.dial },
     );
     const { opened: link, peer } = await openFirst({ host, target, last: undefined, signal });

@@ -42,7 +42,7 @@ test('pods are followed in namespaces that a site has attached, and in no others
     told.push(namespace);
     if (caches.podsOf(namespace) !== undefined) first.resolve();
   });
-  assert.equal(caches.podsOf('workload'), undefined, 'nobody has listed them yet');
+  assert.equal(caches.podsOf('workload'), undefined, 'they have not been listed yet');
   caches.followPods(attachedNamespaces(caches));
   await first.promise;
   assert.deepEqual(caches.podsOf('workload'), [{ name: 'a', labels: { app: 'x' }, ip: '10.0.0.1', running: true, ready: true }]);
