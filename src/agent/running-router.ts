@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Router, RouterConfig, RouterHooks, RouterState } from '../router/contract.ts';
+import type { RecordsView, Router, RouterConfig, RouterHooks, RouterState } from '../router/contract.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 export type StartRouter = (config: RouterConfig, hooks: RouterHooks, options: { readonly log: Logger }) => Promise<Router>;
@@ -34,6 +34,10 @@ export class RunningRouter {
 
   get state(): RouterState | undefined {
     return this.#router?.state;
+  }
+
+  get records(): RecordsView | undefined {
+    return this.#router?.records;
   }
 
   async apply(config: RouterConfig): Promise<void> {

@@ -530,6 +530,26 @@ const metrics = {
   },
 } satisfies Readonly<Record<string, Limit>>;
 
+const records = {
+  recordsWritten: {
+    name: 'records of connections',
+    unit: 'rate',
+    value: { burst: 200, perSecond: 200 },
+    note: ', failed ones and ended ones each',
+    of: 'a router',
+    beyond: 'one for each of 200 keys a second; `of` counts the others',
+  },
+  recordTexts: { name: 'different texts in records of ended connections', unit: 'count', value: 4_096, of: 'a router', beyond: 'null' },
+  recordsListed: {
+    name: 'records examined',
+    unit: 'count',
+    value: 5_000,
+    of: 'one request for connections',
+    beyond: 'left to the next page',
+  },
+  recordsOfPage: { name: 'connections in an answer', unit: 'count', value: 1_000, of: 'the same', beyond: 'the same' },
+} satisfies Readonly<Record<string, Limit>>;
+
 const logs = {
   logLines: {
     name: 'log lines that clients can cause',
@@ -566,6 +586,7 @@ export const limitSections = {
   Clusters: clusters,
   Machines: machines,
   Metrics: metrics,
+  'Records of connections': records,
   Logs: logs,
 } as const;
 
@@ -583,5 +604,6 @@ export const limitTable = {
   ...clusters,
   ...machines,
   ...metrics,
+  ...records,
   ...logs,
 } as const;

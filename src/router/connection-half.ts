@@ -4,7 +4,9 @@ import { copyOf, PooledChunks } from '../memory/buffer-pool.ts';
 import { COST } from '../memory/costs.ts';
 import type { MemoryUser } from '../memory/memory-users.ts';
 import { Pieces, SHORT } from '../memory/pieces.ts';
+import type { EndReason } from './connection-end.ts';
 import type { Tap } from './observers/contract.ts';
+import { countBytes, TO_CLIENT, TO_SERVER, type Figures } from './records/figures.ts';
 
 /** A destination of bytes: a `Stream`, or a socket (see `SocketEndpoint`). */
 export interface HalfEndpoint {
@@ -56,15 +58,22 @@ export class ConnectionHalf implements StreamHandler, MemoryUser {
   sitesOnRoute: readonly string[] = NONE;
   #peer: ConnectionHalf | undefined;
   #count: ByteCount | undefined;
-  #over: ((reason: StreamReset | undefined) => void) | undefined;
+  /** Figures of this connection, if it is recorded, and the index of this direction's. */
+  #page: Float64Array | undefined;
+  #at = 0;
+  #over: Over | undefined;
   #held: Pieces | undefined;
   /** Buffers of our data that the other endpoint holds. */
   #chunks: PooledChunks | undefined;
   /** Bytes whose `consumed` waits for the other endpoint to drain. */
   #owed = 0;
 
-  /** Joins two halves. `over` is called once, when nothing of the connection is left; with a reason unless it ended in order. */
-  static join(client: ConnectionHalf, server: ConnectionHalf, counts: Counts, over: (reason: StreamReset | undefined) => void): void {
+  /** Joins two halves. `over` is called once, when nothing of the connection is left. */
+  static join(client: ConnectionHalf, server: ConnectionHalf, counts: Counts, over: Over, figures?: Figures): void {
+    if (figures !== undefined) {
+      client.#record(figures, TO_SERVER);
+      server.#record(figures, TO_CLIENT);
+    }
     client.#join(server, counts.toServer, over);
     server.#join(client, counts.toClient, over);
     client.#passHeld();
@@ -83,6 +92,7 @@ export class ConnectionHalf implements StreamHandler, MemoryUser {
       return;
     }
     if (this.#count !== undefined) this.#count.bytes += chunk.length;
+    if (this.#page !== undefined) countBytes(this.#page, this.#at, chunk.length);
     if (this.tap !== undefined) this.tap.onBytes(chunk);
     if (to.write(this.#copy(chunk))) this.end?.consumed(chunk.length);
     else this.#owed += chunk.length;
@@ -138,7 +148,7 @@ export class ConnectionHalf implements StreamHandler, MemoryUser {
   }
 
   /** Ends the whole connection at once by resetting both endpoints. */
-  sever(reason: StreamReset): void {
+  sever(reason: EndReason): void {
     if (this.gone) return;
     this.abandon(reason.code);
     if (this.#peer === undefined) this.awaiting?.onGone(reason);
@@ -171,7 +181,7 @@ export class ConnectionHalf implements StreamHandler, MemoryUser {
 
   evict(reason: string): void {
     if (this.gone) return;
-    const why = { code: ErrorCode.ENHANCE_YOUR_CALM, reason };
+    const why: EndReason = { code: ErrorCode.ENHANCE_YOUR_CALM, reason, how: 'evicted' };
     this.end?.reset(why.code);
     this.onReset(why);
   }
@@ -180,7 +190,12 @@ export class ConnectionHalf implements StreamHandler, MemoryUser {
     return (this.#held?.held ?? 0) + (this.gone ? 0 : (this.end?.held ?? 0)) + (this.tap?.held ?? 0);
   }
 
-  #join(peer: ConnectionHalf, count: ByteCount, over: (reason: StreamReset | undefined) => void): void {
+  #record({ page, at }: Figures, direction: number): void {
+    this.#page = page;
+    this.#at = at + direction;
+  }
+
+  #join(peer: ConnectionHalf, count: ByteCount, over: Over): void {
     this.awaiting = undefined;
     this.#peer = peer;
     this.#count = count;
@@ -207,7 +222,7 @@ export class ConnectionHalf implements StreamHandler, MemoryUser {
     this.#finishIfOver(undefined);
   }
 
-  #finishIfOver(reason: StreamReset | undefined): void {
+  #finishIfOver(reason: EndReason | undefined): void {
     const over = this.#over;
     const peer = this.#peer;
     if (over === undefined || peer === undefined) return;
@@ -216,11 +231,17 @@ export class ConnectionHalf implements StreamHandler, MemoryUser {
     peer.#over = undefined;
     this.tap = undefined;
     peer.tap = undefined;
+    // Another connection may get the figures.
+    this.#page = undefined;
+    peer.#page = undefined;
     this.#chunks?.forget();
     peer.#chunks?.forget();
-    over(reason);
+    over(reason, this);
   }
 }
+
+/** @param reason undefined if the connection ended in order @param from the half that ended it */
+type Over = (reason: EndReason | undefined, from: ConnectionHalf) => void;
 
 export interface Counts {
   readonly toServer: ByteCount;

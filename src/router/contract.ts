@@ -8,8 +8,10 @@ import type { IssuedCertificate, Revocations } from '../identity/issued.ts';
 import type { SiteKey } from '../identity/site-key.ts';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
 import type { RouterRecord, SiteIdentity } from '../routing/contract.ts';
+import type { ConnectionRecord, RecordPage, RecordQuery, RecordsView, RecordState } from './records/contract.ts';
 
 export type { IssuedCertificate, Problem, Revocations, RouterRecord, SiteIdentity, SiteKey, TlsBundle };
+export type { ConnectionRecord, RecordPage, RecordQuery, RecordsView, RecordState };
 
 export type Observer = 'auto' | 'none' | 'http1' | 'http2';
 
@@ -295,6 +297,8 @@ export interface RouterHooks {
 
 export interface Router extends AsyncDisposable {
   readonly state: RouterState;
+  /** Undefined if connections are not recorded. */
+  readonly records?: RecordsView | undefined;
   /** Applies a new config at once. An invalid part gets a problem in the state; nothing is thrown for it. */
   apply(config: RouterConfig): void;
   /** Calls the listener after changes of `state`, at most once for each event-loop iteration. @returns a function that unsubscribes it */

@@ -40,6 +40,8 @@ import { requestRenewal } from './link/session/renewal.ts';
 import { nextStep } from './link/route.ts';
 import { RoutingDriver } from './link/routing-driver.ts';
 import { LocalSide } from './local/local-side.ts';
+import { ConnectionRecords } from './records/connection-records.ts';
+import type { RecordsView } from './records/contract.ts';
 import { hostNames } from '../net/host-names.ts';
 import { isVia, passedOthers, pathOf, writeVia } from './via.ts';
 import type { Routing } from '../routing/contract.ts';
@@ -66,6 +68,8 @@ export interface RouterOptions {
   readonly log: Logger;
   /** Bytes that the process may use, if less than the machine or its control group allows. */
   readonly memory?: number | undefined;
+  /** Number of ended and failed connections to keep records of; 0 records none, open ones included. Default: 0. */
+  readonly records?: number;
 }
 
 /** Milliseconds from the end of the last listener until links are retired, so that connections just accepted still find their way. */
@@ -92,6 +96,7 @@ class JoinedRouter implements Router, LinkHost {
   #leaving = false;
   #stopped = false;
   readonly relayed = { open: 0, total: 0, failed: 0, bytes: 0 };
+  readonly #records: ConnectionRecords | undefined;
   readonly #passing = new Set<LiveRelay>();
   readonly #routing: Routing;
   readonly #feed: RoutingDriver;
@@ -119,7 +124,7 @@ class JoinedRouter implements Router, LinkHost {
   readonly #changes = new DelayedCall({ name: 'look/router-change', call: () => this.#notify() });
   #closed: Promise<void> | undefined;
 
-  constructor(config: RouterConfig, hooks: RouterHooks, { log, memory }: RouterOptions) {
+  constructor(config: RouterConfig, hooks: RouterHooks, { log, memory, records = 0 }: RouterOptions) {
     const { site, siteKey, router } = config;
     this.log = log;
     this.#linkLog = new KeyedRateLimitedLog(log);
@@ -141,7 +146,10 @@ class JoinedRouter implements Router, LinkHost {
         this.changed();
       },
     });
+    this.#records =
+      records === 0 ? undefined : new ConnectionRecords({ size: records, siteName: (siteId) => this.#routing.site(siteId)?.name });
     this.#local = new LocalSide({
+      ...(this.#records === undefined ? {} : { records: this.#records }),
       log,
       site: site.id,
       routing: this.#routing,
@@ -183,6 +191,10 @@ class JoinedRouter implements Router, LinkHost {
       staleNames: hostNames.stale,
     };
     return this.#state;
+  }
+
+  get records(): RecordsView | undefined {
+    return this.#records;
   }
 
   get #siblingState(): Pick<RouterState, 'siblingLinks' | 'siblingParts'> {
@@ -296,7 +308,8 @@ class JoinedRouter implements Router, LinkHost {
         const leaves = step.rest.split(' ').some((router) => siteOf(router) !== siteOf(step.next));
         const onward = { ...head, fields: { ...head.fields, [ROUTE_FIELD]: step.rest } };
         const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, leaves, to, handler, whose);
-        return relay(stream, onward, open, this.relayed, { memory: this.memory, log: this.log, ...whose }, this.#passing);
+        const share = { memory: this.memory, log: this.log, self: this.self, records: this.#records, ...whose };
+        return relay(stream, onward, open, this.relayed, share, this.#passing);
       }
     }
   }
@@ -407,6 +420,7 @@ class JoinedRouter implements Router, LinkHost {
     this.memory[Symbol.dispose]();
     this.#hideMetrics();
     this.#endNames();
+    this.#records?.[Symbol.dispose]();
     this.#changes.end();
     this.#listeners.clear();
     await this.#local[Symbol.asyncDispose]();

@@ -3,7 +3,8 @@
  * and errors.
  */
 import type { ShownAs } from '../../errors/catalogue.ts';
-import type { LinkConfig, RouterState, SiteIdentity } from '../../router/contract.ts';
+import type { LinkConfig, RecordsView, RouterState, SiteIdentity } from '../../router/contract.ts';
+import { connectionList, connectionQuery } from './connections-api.ts';
 import { keysOf, sitesOf } from './network-view.ts';
 
 export interface RouterApiSources {
@@ -16,6 +17,8 @@ export interface RouterApiSources {
   /** Undefined until the router runs. */
   readonly state: () => RouterState | undefined;
   readonly links: () => readonly LinkConfig[];
+  /** Undefined if the router records no connections, or does not run yet. */
+  readonly records: () => RecordsView | undefined;
   /** Reason why the router does not do all that its config asks for. */
   readonly unready: () => string | undefined;
   /** Actions besides queries; none if omitted. */
@@ -47,16 +50,18 @@ export class RouterApi {
   readonly #sources: RouterApiSources;
   readonly #network: Versions;
   readonly #keys: Versions;
+  readonly #epoch: string;
 
   constructor(sources: RouterApiSources) {
     this.#sources = sources;
     this.#network = new Versions(sources.now());
     this.#keys = new Versions(sources.now());
+    this.#epoch = sources.now().toString(36);
   }
 
   answer({ method, target }: ApiRequest): ApiAnswer {
     const [path = '', query = ''] = target.split('?', 2);
-    const resource = this.#resource(path, new URLSearchParams(query).get('since'));
+    const resource = this.#resource(path, new URLSearchParams(query));
     if (resource === undefined) return failure(404, 'not-found', 'this path does not exist', `Use one of ${this.#paths().join(', ')}.`);
     const act = Object.hasOwn(resource, method) ? resource[method] : undefined;
     if (act !== undefined) return act();
@@ -64,8 +69,11 @@ export class RouterApi {
     return { ...failure(405, 'usage', 'this path does not support the method', `Use ${allow}.`), allow };
   }
 
-  #resource(path: string, since: string | null): Readonly<Record<string, () => ApiAnswer>> | undefined {
+  #resource(path: string, query: URLSearchParams): Readonly<Record<string, () => ApiAnswer>> | undefined {
     const { control } = this.#sources;
+    const since = query.get('since');
+    const connection = /^\/v1\/connections\/([0-9a-z]{1,32})$/.exec(path)?.[1];
+    if (connection !== undefined && control !== undefined) return { DELETE: () => this.#endConnection(connection) };
     const key = /^\/v1\/keys\/([^/]+)$/.exec(path)?.[1];
     if (key !== undefined) return { GET: () => this.#key(key) };
     switch (path) {
@@ -77,6 +85,8 @@ export class RouterApi {
         return { GET: () => this.#list(keysOf(this.#routers()), this.#keys, since) };
       case '/v1/links':
         return { GET: () => ok({ asOf: this.#asOf(), ...this.#links() }) };
+      case '/v1/connections':
+        return { GET: () => this.#connections(query) };
       case '/v1/reload':
         return control && { POST: () => accepted(control.reload) };
       case '/v1/stop':
@@ -87,7 +97,7 @@ export class RouterApi {
   }
 
   #paths(): readonly string[] {
-    return this.#sources.control === undefined ? PATHS : [...PATHS, '/v1/reload', '/v1/stop'];
+    return this.#sources.control === undefined ? PATHS : [...PATHS, '/v1/connections/{id}', '/v1/reload', '/v1/stop'];
   }
 
   #self(): object {
@@ -115,6 +125,20 @@ export class RouterApi {
     return failure(404, 'not-found', 'no site of the network has this routing key', '/v1/keys lists the routing keys.');
   }
 
+  #connections(parameters: URLSearchParams): ApiAnswer {
+    const query = connectionQuery(parameters, this.#epoch);
+    if ('fault' in query) return failure(400, 'usage', query.fault, 'Correct the query.');
+    const records = this.#sources.records();
+    return records === undefined ? NO_RECORDS : ok(connectionList(records, query, this.#epoch, this.#asOf()));
+  }
+
+  #endConnection(id: string): ApiAnswer {
+    const records = this.#sources.records();
+    if (records === undefined) return NO_RECORDS;
+    if (records.end(id)) return { status: 202, body: {} };
+    return failure(404, 'not-found', 'this router has no open connection with this ID', '/v1/connections lists the connections.');
+  }
+
   #list(items: readonly object[], versions: Versions, since: string | null): ApiAnswer {
     const version = versions.of(items);
     const head = { version, asOf: this.#asOf(), total: items.length };
@@ -130,7 +154,7 @@ export class RouterApi {
   }
 }
 
-const PATHS: readonly string[] = ['/v1/self', '/v1/network', '/v1/links', '/v1/keys', '/v1/keys/{key}'];
+const PATHS: readonly string[] = ['/v1/self', '/v1/network', '/v1/links', '/v1/keys', '/v1/keys/{key}', '/v1/connections'];
 
 /** Gives each content of a list a version that also differs from all versions before a restart of the router. */
 class Versions {
@@ -164,6 +188,13 @@ function accepted(act: () => void): ApiAnswer {
 export function failure(status: number, code: ShownAs<'answer'>, message: string, remedy: string): ApiAnswer {
   return { status, body: { code, message, do: remedy } };
 }
+
+const NO_RECORDS = failure(
+  404,
+  'not-found',
+  'this router does not record connections, or has not started yet',
+  'Start it without `--records 0`.',
+);
 
 function decoded(text: string): string | undefined {
   try {

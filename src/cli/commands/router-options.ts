@@ -15,6 +15,17 @@ export function memoryOption(): Option {
   return new Option('--memory <size>', `memory limit of the process, such as 512Mi (default: ${usual})`).argParser(memory);
 }
 
+export function recordsOption(): Option {
+  const what = 'number of ended and failed connections to keep for the router API; 0 for no records, of open ones either';
+  return new Option('--records <number>', what).argParser(records).default(DEFAULT_RECORDS);
+}
+
+function records(text: string): number {
+  const number = /^\d{1,6}$/.test(text) ? Number(text) : Infinity;
+  if (number > MOST_RECORDS) throw new InvalidArgumentError(`It must be a number from 0 to ${MOST_RECORDS}.`);
+  return number;
+}
+
 function memory(text: string): number {
   const bytes = byteSize(text);
   if (bytes === undefined || bytes < LEAST_MEMORY)
@@ -31,3 +42,7 @@ function drainTime(text: string): number {
 
 /** Minimum memory of a router in bytes. A router does not run with less. */
 const LEAST_MEMORY = 128 << 20;
+
+/** A record takes about 160 bytes. */
+const DEFAULT_RECORDS = 16_384;
+const MOST_RECORDS = 262_144;

@@ -5,7 +5,7 @@ import type { RouterCommand } from '../processes/run-router.ts';
 import { untilStopped } from '../processes/signals.ts';
 import { applyV8Flags } from '../processes/v8-flags.ts';
 import { examples, portNumber } from './options.ts';
-import { drainOption, memoryOption } from './router-options.ts';
+import { drainOption, memoryOption, recordsOption } from './router-options.ts';
 
 type RouterOptions = Omit<RouterCommand, 'drainSeconds'> & {
   /** Drain timeout in milliseconds. */
@@ -29,6 +29,7 @@ export function addRouter(program: Command): void {
     .option('--kubeconfig <path>', "kubeconfig file for the API server (default: the pod's service account)")
     .addOption(drainOption(25))
     .addOption(memoryOption())
+    .addOption(recordsOption())
     .addOption(new Option('--log-level <level>').choices(logLevels).default('info'))
     .addHelpText('after', examples('earshot router --namespace west --pod $(hostname) --kubeconfig ~/.kube/config'))
     .addHelpText('after', '\nResources and Secrets may change while it runs. SIGTERM stops it gracefully.')

@@ -3,7 +3,7 @@ import { logLevels, type LogLevel } from '../../telemetry/log.ts';
 import { examples, namespaceOf, namespaceOption, portNumber } from './options.ts';
 import { untilStopped } from '../processes/signals.ts';
 import { applyV8Flags } from '../processes/v8-flags.ts';
-import { drainOption, memoryOption } from './router-options.ts';
+import { drainOption, memoryOption, recordsOption } from './router-options.ts';
 
 interface RunOptions {
   readonly router?: string;
@@ -12,6 +12,7 @@ interface RunOptions {
   readonly logLevel: LogLevel;
   readonly drainTimeout: number;
   readonly memory?: number;
+  readonly records: number;
 }
 
 /** `earshot run`. */
@@ -26,6 +27,7 @@ export function addRun(program: Command): void {
     )
     .addOption(drainOption(30))
     .addOption(memoryOption())
+    .addOption(recordsOption())
     .addOption(new Option('--log-level <level>').choices(logLevels).default('info'))
     .addOption(namespaceOption())
     .addHelpText(
@@ -38,7 +40,7 @@ export function addRun(program: Command): void {
       ),
     )
     .addHelpText('after', '\nFiles below input/ may change while it runs. SIGHUP reads all files again. SIGTERM stops it gracefully.')
-    .action(async ({ router, network, httpPort, logLevel, drainTimeout, memory: most }: RunOptions, command: Command) => {
+    .action(async ({ router, network, httpPort, logLevel, drainTimeout, memory: most, records }: RunOptions, command: Command) => {
       applyV8Flags();
       // Without a handler SIGHUP would end the process. No reload is needed during start, which reads all files, or during
       // shutdown.
@@ -51,6 +53,7 @@ export function addRun(program: Command): void {
         ...(network === undefined ? {} : { network }),
         ...(most === undefined ? {} : { memory: most }),
       };
-      await runSite({ namespace: namespaceOf(command), ...given, httpPort, logLevel, drainSeconds: drainTimeout / 1000 }, untilStopped());
+      const drainSeconds = drainTimeout / 1000;
+      await runSite({ namespace: namespaceOf(command), ...given, httpPort, logLevel, drainSeconds, records }, untilStopped());
     });
 }

@@ -39,6 +39,8 @@ export interface RouterCommand {
   readonly logLevel: LogLevel;
   /** Maximum memory of the process in bytes. Default: the limit of its control group. */
   readonly memory?: number;
+  /** Number of ended and failed connections to keep records of; 0 for no records. */
+  readonly records: number;
   readonly drainSeconds: number;
 }
 
@@ -88,7 +90,7 @@ export async function runRouter(options: RouterCommand, until: AbortSignal): Pro
 }
 
 async function serve({
-  options: { pod, memory, drainSeconds, httpPort, apiPort },
+  options: { pod, memory, records, drainSeconds, httpPort, apiPort },
   cluster,
   log,
   resort,
@@ -100,7 +102,7 @@ async function serve({
   readonly resort: CrashHandler;
   readonly onReadiness: (unready: () => string | undefined) => void;
 }): Promise<void> {
-  const start: typeof startRouter = (config, hooks, given) => startRouter(config, hooks, { ...given, memory });
+  const start: typeof startRouter = (config, hooks, given) => startRouter(config, hooks, { ...given, memory, records });
   await using agent = new Agent({ platform: cluster.platform, router: pod, version: VERSION, log, start });
   let unready = (): string | undefined => agent.unready;
   onReadiness(() => unready());
@@ -135,6 +137,7 @@ function apiOf(
     site: () => agent.router.config?.site,
     state: () => agent.router.state,
     links: () => agent.router.config?.links ?? [],
+    records: () => agent.router.records,
     unready,
     now: Date.now,
   });

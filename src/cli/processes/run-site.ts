@@ -40,6 +40,8 @@ export interface RunCommand {
   readonly logLevel: LogLevel;
   /** Maximum memory of the process in bytes. Default: that of the machine or the limit of its control group. */
   readonly memory?: number;
+  /** Number of ended and failed connections to keep records of; 0 for no records. */
+  readonly records: number;
   /** Seconds for which open connections may continue after a stop. Default 30. */
   readonly drainSeconds?: number;
 }
@@ -84,6 +86,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     site: () => site?.router.config?.site,
     state: () => site?.router.state,
     links: () => site?.router.config?.links ?? [],
+    records: () => site?.router.records,
     unready: () => unready(),
     control: { reload, stop: () => asked.abort() },
     now: Date.now,
@@ -107,8 +110,8 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     ...inNetwork,
   });
   try {
-    const { memory } = options;
-    const start: typeof startRouter = (config, hooks, given) => startRouter(config, hooks, { ...given, memory });
+    const { memory, records } = options;
+    const start: typeof startRouter = (config, hooks, given) => startRouter(config, hooks, { ...given, memory, records });
     await using started = await startSite({ layout, router, network, version: VERSION, log, start });
     site = started;
     unready = () => started.unready;

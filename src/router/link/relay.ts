@@ -1,10 +1,16 @@
+import { performance } from 'node:perf_hooks';
 import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 import { ConnectionHalf, type ByteCount } from '../connection-half.ts';
+import { howEnded, type ConnectionEnd } from '../connection-end.ts';
 import { logConnection } from '../connection-log.ts';
+import type { ConnectionRecords, LiveConnection } from '../records/connection-records.ts';
+import type { ConnectionFacts } from '../records/contract.ts';
+import { keyIn } from './authority.ts';
 import { idGiven, originGiven } from '../local/connection-id.ts';
+import type { FailureCode } from '../local/failure.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { LinkError } from './link-errors.ts';
 import { refuse } from './refusal.ts';
@@ -27,6 +33,9 @@ export interface LiveRelay {
 
 /** Memory accounting, the owner it counts against, and the log. */
 interface Share extends ShareOwner {
+  /** ID of this router. */
+  readonly self?: string;
+  readonly records?: ConnectionRecords | undefined;
   readonly log: Logger;
   readonly memory: Pick<Memory, 'add' | 'delete'>;
 }
@@ -44,12 +53,15 @@ export function relay(
 }
 
 /** Invariant: the relay is in `#live`, and counted as open, from its start until both ends are over. */
-class Relay implements LiveRelay {
+class Relay implements LiveRelay, LiveConnection {
   readonly head: RequestHead;
   readonly #from: Stream;
   readonly #counts: RelayCounts;
   readonly #memory: Pick<Memory, 'add' | 'delete'>;
   readonly #log: Logger;
+  readonly #records: ConnectionRecords | undefined;
+  readonly #self: string;
+  readonly #begun = performance.now();
   readonly #live: Set<LiveRelay>;
   readonly #client = new ConnectionHalf();
   readonly #server = new ConnectionHalf();
@@ -60,6 +72,8 @@ class Relay implements LiveRelay {
     this.#counts = counts;
     this.#memory = share.memory;
     this.#log = share.log;
+    this.#records = share.records;
+    this.#self = share.self ?? '';
     this.#client.owner = share.owner;
     this.#client.key = share.key;
     this.#live = live;
@@ -94,7 +108,27 @@ class Relay implements LiveRelay {
   }
 
   cut(): void {
-    this.#client.sever({ code: ErrorCode.CANCEL, reason: 'cut here' });
+    this.#sever('revoked');
+  }
+
+  get id(): string {
+    return idGiven(this.head.fields) ?? '';
+  }
+
+  facts(): ConnectionFacts {
+    const { authority, fields } = this.head;
+    const via = this.#self === '' ? [] : [this.#self];
+    const to = fields[ROUTE_FIELD]?.split(' ').at(-1) ?? '';
+    const unknown = { client: '', listener: '', server: '' };
+    return { id: this.id, key: keyIn(authority) ?? authority, halves: ['transit'], origin: originGiven(fields) ?? '', via, to, ...unknown };
+  }
+
+  end(): void {
+    this.#sever('command');
+  }
+
+  #sever(how: ConnectionEnd): void {
+    this.#client.sever({ code: ErrorCode.CANCEL, reason: 'cut here', how });
     this.#server.abandon(ErrorCode.CANCEL);
     this.#finish();
   }
@@ -113,10 +147,21 @@ class Relay implements LiveRelay {
   #join(): void {
     const all = { toServer: this.#counts, toClient: this.#counts };
     const logged = this.#log.isLevelEnabled('debug') ? logConnection(this.#log, all, this.#about, this.#path) : undefined;
-    ConnectionHalf.join(this.#client, this.#server, logged?.counts ?? all, (reset) => {
-      logged?.ended(reset);
-      this.#finish();
-    });
+    // A standard client names no ID.
+    const records = this.id === '' ? undefined : this.#records;
+    const recorded = records?.opened(this, this.#begun);
+    ConnectionHalf.join(
+      this.#client,
+      this.#server,
+      logged?.counts ?? all,
+      (reset, from) => {
+        logged?.ended(reset);
+        const end = howEnded(reset, from === this.#client ? 'client' : 'server');
+        if (recorded !== undefined) records?.ended(recorded.slot, this, this.head.authority, end);
+        this.#finish();
+      },
+      recorded?.figures,
+    );
   }
 
   /** Fields of log lines. */
@@ -137,6 +182,8 @@ class Relay implements LiveRelay {
   #refused(status: number): void {
     if (this.#log.isLevelEnabled('debug')) this.#log.debug({ ...this.#about, ...this.#path, status }, 'connection refused');
     this.#counts.failed += 1;
+    const why = { code: statusCodes.get(status) ?? 'peer-refused', message: `The next router answered ${status}.` } as const;
+    if (this.id !== '') this.#records?.failed(this.head.authority, this.#begun, why, () => this.facts());
     this.#finish();
     this.#client.drop();
   }
@@ -147,3 +194,10 @@ class Relay implements LiveRelay {
     this.#memory.delete(this.#client);
   }
 }
+
+/** Failures behind an answer of the next router. */
+const statusCodes = new Map<number, FailureCode>([
+  [404, 'no-connector'],
+  [503, 'busy'],
+  [504, 'timeout'],
+]);

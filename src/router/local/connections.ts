@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Destination, ListenerConfig } from '../contract.ts';
 import type { ShareOwner } from '../../limits/nested-fair-share.ts';
-import type { RequestHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
+import type { RequestHead, Stream, StreamHandler } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
 import { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
 import { localMetrics } from './local-metrics.ts';
@@ -11,6 +11,10 @@ import { CONNECTION_FIELD, ORIGIN_FIELD, ROUTE_FIELD, VIA_FIELD } from '../wire.
 import type { RouteDestination, RouterId } from '../../routing/contract.ts';
 import { siteOf } from '../../routing/names.ts';
 import { candidatesInOrder, keysOf, type Candidate, type ChoiceView } from './destination-choice.ts';
+import { howEnded, type ConnectionEnd, type EndReason } from '../connection-end.ts';
+import type { LiveConnection } from '../records/connection-records.ts';
+import type { ConnectionFacts } from '../records/contract.ts';
+import type { Figures } from '../records/figures.ts';
 import { ConnectionIds, idGiven, originGiven } from './connection-id.ts';
 import type { Connectors } from './connectors.ts';
 import type { LocalLimits, LocalSideOptions } from './contract.ts';
@@ -23,7 +27,7 @@ import { ConnectionHalf, type Counts } from '../connection-half.ts';
 import { logConnection, type LoggedConnection } from '../connection-log.ts';
 import { resetSocket, SocketEndpoint } from './socket-endpoint.ts';
 
-export interface ConnectionsOptions extends Pick<LocalSideOptions, 'log' | 'site' | 'open' | 'budget'> {
+export interface ConnectionsOptions extends Pick<LocalSideOptions, 'log' | 'site' | 'open' | 'budget' | 'records'> {
   readonly self: RouterId;
   readonly limits: LocalLimits;
   readonly connectors: Connectors;
@@ -90,7 +94,7 @@ export class Connections {
     return this.#live.emptied(deadline);
   }
 
-  severAll(reason: StreamReset): void {
+  severAll(reason: EndReason): void {
     this.#live.severAll(reason);
   }
 
@@ -124,6 +128,14 @@ export class Connections {
       socket.on('error', () => {});
       resetSocket(socket, raw);
       localMetrics.clientsRefused.inc({ reason: refused.code });
+      const facts = { id: this.#ids.next(), key: firstKey, origin: this.#options.site, listener: config.name };
+      const address = raw.remoteAddress ?? '';
+      this.#options.records?.failed(firstKey, performance.now(), refused, () => ({
+        ...NO_FACTS,
+        ...facts,
+        halves: ['first'],
+        client: address,
+      }));
       return;
     }
     const client = new ConnectionHalf();
@@ -249,12 +261,22 @@ export class Connections {
         counted.connectTime.observe(milliseconds / 1000);
         const logged = log.isLevelEnabled('debug') ? this.#logOpened(request, candidate, milliseconds, counted) : undefined;
         request.opened(server, candidate);
-        ConnectionHalf.join(client, server, logged?.counts ?? counted, (reason) => {
-          counted.open -= 1;
-          this.#options.memory.closed(routingKey, to.router);
-          this.#live.delete(client);
-          logged?.ended(reason);
-        });
+        const recorded = this.#record(new LocalConnection(request, candidate, server), begun);
+        ConnectionHalf.join(
+          client,
+          server,
+          logged?.counts ?? counted,
+          (reason, from) => {
+            counted.open -= 1;
+            const end = howEnded(reason, from === client ? 'client' : 'server');
+            counted.countEnd(end);
+            this.#options.memory.closed(routingKey, to.router);
+            this.#live.delete(client);
+            recorded?.ended(end);
+            logged?.ended(reason);
+          },
+          recorded?.figures,
+        );
         this.#live.joined(client);
         // The site may have been revoked while the connection was being opened.
         if (this.#isRevoked(client.sitesOnRoute)) client.sever(REVOKED);
@@ -263,6 +285,7 @@ export class Connections {
         this.#openings.delete(opening);
         this.#options.metrics.of(request.routingKey, role).countFailure(why.code);
         this.#live.delete(client);
+        this.#options.records?.failed(request.routingKey, begun, why, () => factsOf(request));
         const entry = { connection: id, routingKey: request.routingKey, reason: why.code, ...request.about() };
         const text = `connection refused: ${why.message}`;
         // Rate-limited: peers and clients can cause these lines as often as they like.
@@ -275,6 +298,14 @@ export class Connections {
     opening.begin(request.isDeferred);
   }
 
+  #record(connection: LocalConnection, begun: number): Recorded | undefined {
+    const { records } = this.#options;
+    if (records === undefined) return undefined;
+    if (records.readsAddresses()) connection.readAddresses();
+    const { slot, figures } = records.opened(connection, begun);
+    return { figures, ended: (end) => records.ended(slot, connection, connection.key, end) };
+  }
+
   #logOpened({ id, role, origin, about }: OpenRequest, { routingKey, to }: Candidate, took: number, all: Counts): LoggedConnection {
     const { log, siteName } = this.#options;
     const remoteSite = siteName(role === 'listener' ? siteOf(to.router) : origin);
@@ -283,7 +314,71 @@ export class Connections {
   }
 }
 
-const REVOKED = { code: ErrorCode.CANCEL, reason: 'a site on its path was revoked here' } as const;
+const REVOKED = { code: ErrorCode.CANCEL, reason: 'a site on its path was revoked here', how: 'revoked' } as const;
+const ENDED_BY_USER = { code: ErrorCode.CANCEL, reason: 'a user of the router API ended it', how: 'command' } as const;
+
+interface Recorded {
+  readonly figures: Figures;
+  readonly ended: (end: ConnectionEnd) => void;
+}
+
+/** An open connection, as its record needs it. */
+class LocalConnection implements LiveConnection {
+  readonly #request: OpenRequest;
+  readonly #candidate: Candidate;
+  readonly #server: ConnectionHalf;
+
+  constructor(request: OpenRequest, candidate: Candidate, server: ConnectionHalf) {
+    this.#request = request;
+    this.#candidate = candidate;
+    this.#server = server;
+  }
+
+  get id(): string {
+    return this.#request.id;
+  }
+
+  get key(): string {
+    return this.#candidate.routingKey;
+  }
+
+  /** Node.js keeps the addresses of a socket that were read once, also after the socket has closed. */
+  readAddresses(): void {
+    this.#request.about();
+    void this.#serverAddress;
+  }
+
+  facts(): ConnectionFacts {
+    const { routingKey, to } = this.#candidate;
+    const isHere = to.path.length === 0;
+    const facts = factsOf(this.#request);
+    return {
+      ...facts,
+      key: routingKey,
+      halves: this.#request.role === 'listener' && isHere ? ['first', 'last'] : facts.halves,
+      via: to.path.slice(0, -1),
+      to: to.router,
+      server: this.#serverAddress,
+    };
+  }
+
+  end(): void {
+    this.#request.client.sever(ENDED_BY_USER);
+  }
+
+  get #serverAddress(): string {
+    const { end } = this.#server;
+    return end instanceof SocketEndpoint ? end.remoteAddress : '';
+  }
+}
+
+const NO_FACTS = { client: '', listener: '', via: [], to: '', server: '' } as const;
+
+/** Facts of a connection that has no server. */
+function factsOf({ id, routingKey, role, origin, about }: OpenRequest): ConnectionFacts {
+  const { listener = '', client = '' } = about();
+  return { ...NO_FACTS, id, key: routingKey, halves: [role === 'listener' ? 'first' : 'last'], origin, client, listener };
+}
 
 interface OpenRequest {
   readonly client: ConnectionHalf;
@@ -304,7 +399,7 @@ interface OpenRequest {
   /** Sites that the connection passed so far, to send to the next router. */
   readonly via: string | undefined;
   /** Fields for log lines. Called lazily, since the client's address takes a system call. */
-  about(): Readonly<Record<string, unknown>>;
+  about(): { readonly listener?: string; readonly client?: string | undefined; readonly entered?: true };
   opened(server: ConnectionHalf, candidate: Candidate): void;
   failed(why: Failure): void;
 }

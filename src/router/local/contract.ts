@@ -12,6 +12,7 @@ import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { ConnectorState, ListenerState } from '../contract.ts';
 import type { Memory } from '../../memory/memory.ts';
+import type { ConnectionRecords } from '../records/connection-records.ts';
 import type { RequestHead, Stream, StreamHandler } from '../../http2/contract.ts';
 import type { RouteDestination, Routing } from '../../routing/contract.ts';
 
@@ -29,6 +30,8 @@ export interface LocalSideOptions {
   open(to: RouteDestination, head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream;
   /** Memory budget for everything that the router holds for others. */
   readonly budget: Memory;
+  /** Records of connections; none if omitted. */
+  readonly records?: ConnectionRecords;
   readonly limits?: Partial<LocalLimits>;
   /** Returns a random number from 0 to below 1. Tests replace it. */
   readonly random?: () => number;

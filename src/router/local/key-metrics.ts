@@ -1,6 +1,7 @@
 import { limitTable } from '../../limits/table.ts';
 import { Buckets } from '../../telemetry/buckets.ts';
 import { RequestMetrics, type Protocol } from '../observers/request-metrics.ts';
+import type { ConnectionEnd } from '../connection-end.ts';
 import type { FailureCode } from './failure.ts';
 import type { ByteCount, Counts } from '../connection-half.ts';
 
@@ -17,6 +18,7 @@ export class KeyMetrics implements Counts {
   opened = 0;
   open = 0;
   readonly failed = new Map<FailureCode, number>();
+  readonly ended = new Map<ConnectionEnd, number>();
   readonly toServer: ByteCount = { bytes: 0 };
   readonly toClient: ByteCount = { bytes: 0 };
   readonly connectTime = new Buckets(CONNECT_TIMES);
@@ -24,6 +26,10 @@ export class KeyMetrics implements Counts {
   constructor(routingKey: string, role: Role) {
     this.routingKey = routingKey;
     this.role = role;
+  }
+
+  countEnd(end: ConnectionEnd): void {
+    this.ended.set(end, (this.ended.get(end) ?? 0) + 1);
   }
 
   countFailure(code: FailureCode): void {

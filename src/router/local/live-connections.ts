@@ -1,6 +1,6 @@
-import type { StreamReset } from '../../http2/contract.ts';
 import type { Memory } from '../../memory/memory.ts';
 import { FairShare } from '../../limits/fair-share.ts';
+import type { EndReason } from '../connection-end.ts';
 import type { ConnectionHalf } from '../connection-half.ts';
 
 /** All current connections by their client half, with the number of sockets that each has or may still get. */
@@ -67,11 +67,11 @@ export class LiveConnections {
     this.#empty = undefined;
   }
 
-  sever(isMeant: (side: ConnectionHalf) => boolean, reason: StreamReset): void {
+  sever(isMeant: (side: ConnectionHalf) => boolean, reason: EndReason): void {
     for (const side of this.#sides.keys()) if (isMeant(side)) side.sever(reason);
   }
 
-  severAll(reason: StreamReset): void {
+  severAll(reason: EndReason): void {
     this.sever(() => true, reason);
     for (const side of this.#sides.keys()) this.delete(side);
   }

@@ -46,6 +46,11 @@ counter('earshot_router_connections_failed_total', 'Connections that no server a
   for (const { labels, counted } of keys()) for (const [reason, count] of counted.failed) made.inc({ ...labels, reason }, count);
 });
 
+counter('earshot_router_connections_ended_total', 'Open connections that ended, by how they ended.', [...BY_KEY, 'end'], (made) => {
+  made.reset();
+  for (const { labels, counted } of keys()) for (const [end, count] of counted.ended) made.inc({ ...labels, end }, count);
+});
+
 counter('earshot_router_bytes_total', 'Bytes of connections, by direction.', [...BY_KEY, 'direction'], (made) => {
   made.reset();
   for (const { labels, counted } of keys()) {

@@ -127,6 +127,7 @@ export class LocalSide implements AsyncDisposable {
       budget: options.budget,
       shares: () => this.#shares,
       open: (to, head, handler, whose) => options.open(to, head, handler, whose),
+      ...(options.records === undefined ? {} : { records: options.records }),
     });
     this.#hideMetrics = showLocalSide({
       keys: () => this.#metrics.all(),
@@ -219,7 +220,7 @@ export class LocalSide implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop();
     this.#connectors.close();
-    this.#connections.severAll({ code: ErrorCode.CANCEL, reason: 'the router is stopping' });
+    this.#connections.severAll({ code: ErrorCode.CANCEL, reason: 'the router is stopping', how: 'drained' });
     this.#hideMetrics();
   }
 

@@ -4,6 +4,7 @@ import { ErrorCode } from '../../http2/errors.ts';
 import { PIECE_COST, TLS_COST, TLS_FEED_COST } from '../../memory/costs.ts';
 import { Pieces, SHORT } from '../../memory/pieces.ts';
 import { receive } from '../../net/shared-read-buffer.ts';
+import { hostPort } from '../host-port.ts';
 import { forgetStalled, watchStalled, type Stalled } from './stalled-sockets.ts';
 import type { HalfEndpoint, ConnectionHalf } from '../connection-half.ts';
 
@@ -92,6 +93,12 @@ export class SocketEndpoint implements HalfEndpoint, Stalled {
 
   get stalled(): boolean {
     return !this.#socket.destroyed && (this.#paused || this.#ended);
+  }
+
+  /** Address and port of the peer; empty if unknown. A system call, unless read before. */
+  get remoteAddress(): string {
+    const { remoteAddress: host, remotePort: port } = this.#raw;
+    return host === undefined || port === undefined ? '' : hostPort({ host, port });
   }
 
   get queued(): number {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { RouterApi, type ApiAnswer, type RouterApiSources } from '../../../src/agent/api/router-api.ts';
-import type { RouterRecord, RouterState, SiteIdentity } from '../../../src/router/contract.ts';
+import type { RecordQuery, RecordsView, RouterRecord, RouterState, SiteIdentity } from '../../../src/router/contract.ts';
 import { anyText } from '../support/any-text.ts';
 
 const west: SiteIdentity = { id: 'w', name: 'west', namespace: 'n', platform: 'linux', version: '1' };
@@ -51,6 +51,7 @@ function anApi(given: Partial<RouterApiSources> = {}): Asked {
       site: () => west,
       state: () => asked.state,
       links: () => [],
+      records: () => undefined,
       unready: () => undefined,
       control: { reload: () => void done.push('reload'), stop: () => void done.push('stop') },
       now: () => 1_767_225_600_000,
@@ -137,6 +138,8 @@ test('whatever is asked for, there is an answer', () => {
     anyText(),
     anyText().map((text) => `/v1/keys/${text}`),
     anyText().map((text) => `/v1/keys?since=${text}`),
+    anyText().map((text) => `/v1/connections?${text}`),
+    fc.tuple(fc.constantFrom('since', 'cursor', 'limit', 'age'), anyText()).map(([name, text]) => `/v1/connections?${name}=${text}`),
   );
   fc.assert(
     fc.property(fc.constantFrom('GET', 'POST', '__proto__', ''), target, (method, asked) => {
@@ -144,4 +147,43 @@ test('whatever is asked for, there is an answer', () => {
       assert.ok(status >= 200 && JSON.stringify(body) !== undefined);
     }),
   );
+});
+
+test('connections are listed by page, with a query that is checked, and ended on machines only', () => {
+  const asked: RecordQuery[] = [];
+  const ended: string[] = [];
+  const records: RecordsView = {
+    list: (query) => {
+      asked.push(query);
+      return { items: [], next: 5_000, total: 7, latest: 3 };
+    },
+    end: (id) => ended.push(id) > 0 && id === 'abc1',
+  };
+  const { api, get } = anApi({ records: () => records });
+  const { body } = get('/v1/connections?state=ended&key=a%2Fb&site=east&age=60&limit=10&cursor=9');
+  const epoch = (1_767_225_600_000).toString(36);
+  assert.deepEqual(body, { asOf: '2026-01-01T00:00:00.000Z', version: `${epoch}-3`, total: 7, next: '5000', items: [] });
+  get(`/v1/connections?since=${epoch}-3`);
+  get('/v1/connections?since=older-3');
+  assert.deepEqual(asked, [
+    { state: 'ended', key: 'a/b', site: 'east', age: 60_000, limit: 10, cursor: 9 },
+    { state: 'open', limit: 100, after: 3 },
+    { state: 'open', limit: 100 },
+  ]);
+  for (const wrong of ['state=toString', 'limit=0', 'limit=1001', 'cursor=-1', 'age=x', 'kee=web'])
+    assert.equal(get(`/v1/connections?${wrong}`).status, 400, wrong);
+  const statuses = ['abc1', 'abc2'].map((id) => api.answer({ method: 'DELETE', target: `/v1/connections/${id}` }).status);
+  assert.deepEqual(
+    [statuses, ended],
+    [
+      [202, 404],
+      ['abc1', 'abc2'],
+    ],
+  );
+});
+
+test('a router without records says how to get them', () => {
+  const { status, body } = anApi().get('/v1/connections');
+  assert.equal(status, 404);
+  assert.match(JSON.stringify(body), /--records 0/);
 });

@@ -8,7 +8,7 @@ for (const [network, expected] of [
   ['apps', /cannot start: it does not run in a container\. Start it with `earshot system start`/],
 ] as const) {
   test(`a router of the network ${network} that cannot be started says why, before it touches the namespace`, async () => {
-    const run = runSite({ namespace: 'west', network, httpPort: 0, logLevel: 'silent' }, AbortSignal.abort());
+    const run = runSite({ namespace: 'west', network, httpPort: 0, logLevel: 'silent', records: 0 }, AbortSignal.abort());
     await assert.rejects(run, { code: 'usage', message: expected });
   });
 }

@@ -9,6 +9,7 @@ export function quietApi(): RouterApi {
     site: () => undefined,
     state: () => undefined,
     links: () => [],
+    records: () => undefined,
     unready: () => undefined,
     now: Date.now,
   });

@@ -1,0 +1,72 @@
+/** The ring of ended and failed connections, and the choice of those that get a record. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EndedRecords, type EndedRecord } from '../../../../src/router/records/ended-records.ts';
+import { RecordSampler } from '../../../../src/router/records/record-sampler.ts';
+
+const anEnd = (given: Partial<EndedRecord> = {}): EndedRecord => ({
+  id: 'abc123',
+  key: 'web',
+  state: 'ended',
+  halves: ['first', 'last'],
+  origin: 'w',
+  client: '2001:db8::1',
+  listener: 'Listener/web',
+  via: ['h/1', 'h/2'],
+  to: 'e/1',
+  server: '192.0.2.1:80',
+  begun: 1_767_225_600_000.5,
+  duration: 1_234.5,
+  connect: 3.25,
+  firstByte: NaN,
+  toServer: 2 ** 40,
+  toClient: 7,
+  end: 'orderly',
+  message: '',
+  of: 3,
+  ...given,
+});
+
+test('a record reads as it was written', () => {
+  const ring = new EndedRecords(4, 100);
+  const records = [anEnd(), anEnd({ state: 'failed', halves: ['transit'], end: 'no-connector', message: 'None.', client: '', via: [] })];
+  for (const record of records) ring.add(record);
+  assert.deepEqual([ring.get(1), ring.get(2)], records);
+  assert.deepEqual([ring.state(1), ring.state(2)], ['ended', 'failed']);
+});
+
+test('a full ring drops the oldest record, and its texts make room for others', () => {
+  // Each record has seven texts of its own, so the table is large enough for the three of the ring only.
+  const ring = new EndedRecords(3, 21);
+  for (let number = 1; number <= 1_000; number += 1) {
+    const own = (name: string): string => `${name} ${number}`;
+    ring.add(
+      anEnd({ key: own('key'), origin: own('site'), listener: own('listener'), to: own('to'), server: own('server'), via: [`v${number}`] }),
+    );
+  }
+  assert.deepEqual([ring.oldest, ring.added], [998, 1_000]);
+  for (const number of [998, 999, 1_000]) {
+    const { key, server, via } = ring.get(number);
+    assert.deepEqual([key, server, via], [`key ${number}`, `server ${number}`, [`v${number}`]]);
+  }
+});
+
+test('a text beyond the limit of texts is left out, and the record is kept', () => {
+  const ring = new EndedRecords(3, 1);
+  ring.add(anEnd());
+  const { key, to, id } = ring.get(1);
+  assert.deepEqual([key, to, id], ['web', '', 'abc123']);
+});
+
+test('beyond the rate one connection of each key and second gets a record, which counts the others', () => {
+  const sampler = new RecordSampler({ burst: 2, perSecond: 1 });
+  const taken = ['web', 'web', 'web', 'web', 'db', 'db'].map((key) => sampler.take(key, 1_000));
+  assert.deepEqual(taken, [1, 1, 0, 0, 3, 0]);
+  assert.equal(sampler.take('web', 2_000), 2, 'the next second');
+});
+
+test('a client that names ever more keys gets a bounded number of records', () => {
+  const sampler = new RecordSampler({ burst: 10, perSecond: 10 });
+  const taken = Array.from({ length: 5_000 }, (_, index) => sampler.take(`key ${index}`, 1_000)).filter((of) => of > 0);
+  assert.ok(taken.length <= 210, String(taken.length));
+});
