@@ -8,6 +8,8 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { wordsOf } from './arguments.ts';
+import { buildPageFiles } from './page.ts';
+import type { PageAsset } from '../src/console/assets.ts';
 
 export interface Bundle {
   readonly code: Buffer;
@@ -34,6 +36,7 @@ export interface BuildStamp {
 const ROOT = path.resolve(import.meta.dirname, '..');
 
 export async function bundle(entry: string = path.join(ROOT, 'src/cli/main.ts'), stamp?: BuildStamp): Promise<Bundle> {
+  const page = await buildPageFiles();
   const result = await build({
     absWorkingDir: ROOT,
     entryPoints: [entry],
@@ -50,14 +53,14 @@ export async function bundle(entry: string = path.join(ROOT, 'src/cli/main.ts'),
     lineLimit: 160,
     legalComments: 'none',
     // Packages in CommonJS ask for Node's own modules with require().
-    plugins: [builtinsWhenNeeded],
+    plugins: [builtinsWhenNeeded, containPage(page.assets)],
     banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
     define: stamp === undefined ? {} : { EARSHOT_BUILD: JSON.stringify(stamp) },
     logLevel: 'warning',
   });
   const [output] = result.outputFiles;
   if (output === undefined) throw new Error(`esbuild wrote nothing for ${entry}`);
-  const inputs = Object.keys(result.metafile.inputs);
+  const inputs = [...Object.keys(result.metafile.inputs), ...page.inputs];
   return { code: Buffer.from(inAscii(output.text)), notices: await noticesOf(inputs), packages: await packagesOf(inputs) };
 }
 
@@ -76,6 +79,20 @@ const builtinsWhenNeeded: Plugin = {
     onLoad({ filter: /^/, namespace: 'builtin' }, ({ path: name }) => ({ contents: exportsOf(name), loader: 'js' }));
   },
 };
+
+/** Replaces the module that builds the page of the console by one that contains its files, as short lines of Base64. */
+const containPage = (assets: readonly PageAsset[]): Plugin => ({
+  name: 'contain-page',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/console\/page-assets\.ts$/ }, () => {
+      const files = assets.map(({ path: file, type, gzip }) => {
+        const lines = gzip.toString('base64').match(/.{1,120}/g) ?? [];
+        return `{path:${JSON.stringify(file)},type:${JSON.stringify(type)},gzip:Buffer.from(${JSON.stringify(lines)}.join(''),'base64')}`;
+      });
+      return { contents: `export const loadPage=async()=>[${files.join(',\n')}];`, loader: 'js' };
+    });
+  },
+});
 
 const require = createRequire(import.meta.url);
 

@@ -29,6 +29,7 @@ const TITLES: Readonly<Record<keyof typeof modules, string>> = {
   trust: 'Trust: certificates, grants, tokens',
   files: 'Files and processes',
   cli: 'The command line',
+  console: 'Console',
   exposure: 'Listeners in Kubernetes',
   volumes: 'Listener volumes of pods',
   kube: 'The API server of Kubernetes',

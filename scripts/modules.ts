@@ -61,7 +61,7 @@ export function moduleOf(file: string, modules: readonly Module[]): Module | und
 }
 
 export function sourceFiles(root = ROOT): readonly string[] {
-  return globSync('**/*.ts', { cwd: join(root, 'src') }).toSorted();
+  return globSync('**/*.{ts,tsx}', { cwd: join(root, 'src') }).toSorted();
 }
 
 export function importsOf(files: readonly string[], root = ROOT): readonly Import[] {
@@ -88,7 +88,7 @@ function reasonAgainst(from: Module, imported: Import, modules: readonly Module[
   const { specifier } = imported;
   const target = targetOf(imported);
   if (target !== undefined) {
-    const isData = !target.endsWith('.ts');
+    const isData = !/\.tsx?$/.test(target);
     return isData || mayImport(from, target, modules) ? undefined : `the row of src/${from.path} in ${TABLE} does not name it`;
   }
   if (specifier.startsWith('node:')) return from.pure && IMPURE.has(specifier) ? `src/${from.path} is pure` : undefined;

@@ -4,6 +4,7 @@ import { addApply } from './commands/apply.ts';
 import { acceptGoValues } from './commands/go-values.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addConnector } from './commands/connector.ts';
+import { addConsole } from './commands/console.ts';
 import { addDebug } from './commands/debug.ts';
 import { addExplain } from './commands/explain.ts';
 import { addExposure } from './commands/exposure.ts';
@@ -50,6 +51,7 @@ export function buildProgram(terminal: Terminal): Command {
   addToken(program, terminal);
   addOverview(program, terminal);
   addExplain(program, terminal);
+  addConsole(program, terminal);
   addWait(program, terminal);
   addLogs(program, terminal);
   addApply(program, terminal);

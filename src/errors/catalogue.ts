@@ -237,6 +237,13 @@ export const modules = {
     exists: ['exit', 'The object to create already exists.', 'Choose another name, or use the existing object.'],
     'unknown-site': ['exit', 'No site of that name is in the network, and no certificate was ever issued to one.', 'Correct the name; the message lists known sites.'],
   },
+  console: {
+    'wrong-host': ['answer', 'The console was asked by an address that is not its own. This protects it from other pages of your browser.',
+      'Use the printed link, or start the console with `--public-url` and this address.'],
+    'signed-out': ['answer', 'The page is not signed in: its link was used or is too old, or it was idle for twelve hours.',
+      'Press Enter in the terminal of `earshot console`, and open the new link.'],
+    'too-many-streams': ['answer', 'Too many pages of the console are open.', 'Close some of them.'],
+  },
   exposure: {
     accepted: ['condition', 'The ListenerClass and the Listener fit together.', 'Nothing.'],
     'accepted-with-notes': ['condition event', 'The ListenerClass and the Listener fit together, but a part was changed or ignored.', 'See the message.'],

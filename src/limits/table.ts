@@ -575,6 +575,31 @@ const logs = {
   },
 } satisfies Readonly<Record<string, Limit>>;
 
+const consoles = {
+  consolePages: { name: 'open pages', unit: 'count', value: 64, of: 'a console', beyond: 'the least recently used is signed out' },
+  consoleStreams: { name: 'streams of changes', unit: 'count', value: 64, of: 'a console', beyond: 'refused with 503' },
+  consoleBehind: {
+    name: 'bytes that wait for a page',
+    unit: 'bytes',
+    value: 1_048_576,
+    of: 'one stream',
+    beyond: 'it ends, and the page connects again',
+  },
+  consoleEvents: {
+    name: 'changes kept for pages that connect again',
+    unit: 'count',
+    value: 1_024,
+    of: 'a console',
+    beyond: 'the page reads everything again',
+  },
+  consoleIds: { name: 'routing keys', unit: 'count', value: 200, of: 'one stream that names them', beyond: 'the others are not reported' },
+  consoleConnections: { name: 'connections', unit: 'count', value: 256, of: 'a console', beyond: 'refused' },
+  consoleBody: { name: 'request body', unit: 'bytes', value: 1_024, of: 'one request to open a page', beyond: 'refused with 401' },
+  consolePageItems: { name: 'objects', unit: 'count', value: 5_000, of: 'one answer of the API', beyond: 'it has a cursor to the next' },
+  consoleKeys: { name: 'routing keys', unit: 'count', value: 10_000, of: 'a console', beyond: 'not shown' },
+  consoleSites: { name: 'sites, and links of one site', unit: 'count', value: 10_000, of: 'a console', beyond: 'not shown' },
+} satisfies Readonly<Record<string, Limit>>;
+
 /** By title of the section in docs/reference/limits.md. */
 export const limitSections = {
   'Unauthenticated clients': unauthenticated,
@@ -588,6 +613,7 @@ export const limitSections = {
   Metrics: metrics,
   'Records of connections': records,
   Logs: logs,
+  Console: consoles,
 } as const;
 
 /**
@@ -606,4 +632,5 @@ export const limitTable = {
   ...metrics,
   ...records,
   ...logs,
+  ...consoles,
 } as const;

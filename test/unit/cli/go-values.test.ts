@@ -76,7 +76,7 @@ describe('boolean options', () => {
 
 describe('options with a value', () => {
   /** One of these suits each option. */
-  const values = ['1', '30s', '80', '512Mi', 'ready', 'west', 'Always', 'default', '{}', 'a=b'];
+  const values = ['1', '30s', '80', '512Mi', 'ready', 'west', 'Always', 'default', '{}', 'a=b', 'http://a'];
 
   it('of every command take it after = in their long and short forms', () => {
     let count = 0;

@@ -1,0 +1,53 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { ConsoleOptions } from '../actions/console-action.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { byteSize } from '../../text/byte-size.ts';
+import { addPlace, examples, onMachine, placeWords, portNumber } from './options.ts';
+
+/** `earshot console`. */
+export function addConsole(program: Command, terminal: Terminal): void {
+  addPlace(
+    program
+      .command('console')
+      .description('serve a page that shows the site of this machine: problems, network, services and trust')
+      .addOption(new Option('--port <number>', 'port on the loopback address; 0 for any free one').argParser(portNumber).default(0))
+      .addOption(
+        new Option('--public-url <url>', 'further address of the page, such as that of a proxy or an SSH tunnel; repeatable')
+          .argParser(publicUrl)
+          .default([], 'none'),
+      )
+      .addOption(
+        new Option('--history-memory <size>', 'memory for history, such as 32Mi').argParser(historyMemory).default(96 * 2 ** 20, '96Mi'),
+      ),
+  )
+    .addHelpText(
+      'after',
+      examples('earshot console', 'earshot -n west console --port 8090', 'earshot console --public-url http://localhost:9000'),
+    )
+    .addHelpText(
+      'after',
+      '\nIt prints a link that works once, within five minutes. On a terminal, Enter prints another one. The page cannot change anything.',
+    )
+    .action(async (options: ConsoleOptions, command: Command) => {
+      const namespace = await onMachine(command, 'console');
+      const [{ runConsole }, { openResources }, { untilStopped }] = await Promise.all([
+        import('../actions/console-action.ts'),
+        import('../resources.ts'),
+        import('../processes/signals.ts'),
+      ]);
+      await runConsole({ resources: await openResources(placeWords(command)), terminal }, namespace, options, untilStopped());
+    });
+}
+
+function publicUrl(text: string, before: readonly URL[]): readonly URL[] {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
+    throw new InvalidArgumentError('It must be a URL such as https://console.example.com/west.');
+  return [...before, url];
+}
+
+function historyMemory(text: string): number {
+  const bytes = byteSize(text);
+  if (bytes === undefined || bytes < 2 ** 20 || bytes > 2 ** 30) throw new InvalidArgumentError('It must be a size from 1Mi to 1Gi.');
+  return bytes;
+}

@@ -1,0 +1,87 @@
+/** Who may use the console: one-time tokens, what they are exchanged for, and the names by which it may be addressed */
+import { createHash, randomBytes } from 'node:crypto';
+import { limitTable } from '../limits/table.ts';
+
+/** Milliseconds for which a link can be used. */
+const TOKEN_VALID = 5 * 60_000;
+/** Milliseconds without a request after which the page has to be opened with a new link. */
+const IDLE = 12 * 3_600_000;
+
+/** Tokens and bearers are kept as hashes, so that comparing them takes no time that depends on a secret. */
+export class PageAccess {
+  readonly #tokens = new Map<string, number>();
+  /** Time of the last request, least recent first. */
+  readonly #bearers = new Map<string, number>();
+
+  /** @returns a token of 128 bits that one page can exchange within five minutes */
+  createToken(now: number): string {
+    const token = randomBytes(16).toString('base64url');
+    for (const [hash, until] of this.#tokens) if (until <= now) this.#tokens.delete(hash);
+    this.#tokens.set(hashOf(token), now + TOKEN_VALID);
+    return token;
+  }
+
+  /** @returns a bearer, or undefined if the token is unknown, was used, or has expired */
+  exchange(token: string, now: number): string | undefined {
+    const hash = hashOf(token);
+    const until = this.#tokens.get(hash);
+    this.#tokens.delete(hash);
+    if (until === undefined || until <= now) return undefined;
+    const bearer = randomBytes(32).toString('base64url');
+    this.#use(hashOf(bearer), now);
+    return bearer;
+  }
+
+  /** Whether the request has a valid bearer, whose idle time begins again. */
+  admit(authorization: string | undefined, now: number): boolean {
+    const [, bearer] = /^Bearer ([\w-]{1,128})$/i.exec(authorization ?? '') ?? [];
+    if (bearer === undefined) return false;
+    const hash = hashOf(bearer);
+    const used = this.#bearers.get(hash);
+    if (used === undefined) return false;
+    if (now - used > IDLE) {
+      this.#bearers.delete(hash);
+      return false;
+    }
+    this.#use(hash, now);
+    return true;
+  }
+
+  #use(hash: string, now: number): void {
+    this.#bearers.delete(hash);
+    this.#bearers.set(hash, now);
+    const [oldest] = this.#bearers.keys();
+    if (this.#bearers.size > limitTable.consolePages.value && oldest !== undefined) this.#bearers.delete(oldest);
+  }
+}
+
+const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+
+/** Addresses of the console. A page of another name, which an attacker may point at this machine (DNS rebinding), is refused. */
+export class ConsoleAddresses {
+  readonly #hosts: ReadonlySet<string>;
+  /** Paths of public URLs, each without its last slash. The longest is first. */
+  readonly #paths: readonly string[];
+
+  constructor(port: number, publicUrls: readonly URL[]) {
+    const local = ['127.0.0.1', '[::1]', 'localhost'].map((name) => (port === 80 ? name : `${name}:${port}`));
+    this.#hosts = new Set([...local, ...publicUrls.map(({ host }) => host)]);
+    const paths = publicUrls.map(({ pathname }) => pathname.replace(/\/+$/, ''));
+    this.#paths = paths.filter((path) => path !== '').toSorted((one, other) => other.length - one.length);
+  }
+
+  has(host: string | undefined): boolean {
+    return host !== undefined && this.#hosts.has(host.toLowerCase());
+  }
+
+  /** Whether a request comes from a page of the console itself, or from a program that is not a page. */
+  hasOrigin(origin: string | undefined): boolean {
+    return origin === undefined || (URL.canParse(origin) && this.#hosts.has(new URL(origin).host));
+  }
+
+  /** Path without that of a public URL, which a proxy may leave or remove. */
+  localPath(path: string): string {
+    const prefix = this.#paths.find((each) => path === each || path.startsWith(`${each}/`));
+    return prefix === undefined ? path : path.slice(prefix.length) || '/';
+  }
+}

@@ -1,0 +1,188 @@
+/** Answers of the console API: docs/reference/console-api.md. */
+import { catalogue, type ShownAs } from '../errors/catalogue.ts';
+import { limitTable } from '../limits/table.ts';
+import { isKind, nameOf } from '../site/resources.ts';
+import { commandIn } from '../text/command-in.ts';
+import { shellWord } from '../text/shell-word.ts';
+import { writeYaml } from '../text/write-yaml.ts';
+import type { ErrorView, KeyDetailView, KeyView, ListView, NetworkView, ResourceRow, ResourceView, SeriesView } from './contract.ts';
+import { historyFields, historySteps, type HistoryField } from './history.ts';
+import { conditionsOf } from './problems.ts';
+import type { ConsoleSources } from './sources.ts';
+import { candidatesOf, keysOfObject, linkViews, problemsByKey, resourceRow, siteViews } from './views.ts';
+import type { Watcher } from './watcher.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: object;
+  readonly allow?: string;
+}
+
+const PATHS = ['overview', 'network', 'keys', 'keys/{key}', 'resources/{kind}', 'resources/{kind}/{name}', 'series', 'stream'];
+
+/** @param path below the host, percent-encoded */
+export async function answerApi(sources: ConsoleSources, watcher: Watcher, path: string, parameters: URLSearchParams): Promise<Answer> {
+  const [kind = '', ...rest] = path.replace(/^\/api\/v1\//, '').split('/');
+  const [one, two] = rest.map(decoded);
+  if (rest.length > 2 || !path.startsWith('/api/v1/')) return unknownPath();
+  switch (`${kind}/${rest.length}`) {
+    case 'overview/0':
+      return ok(watcher.overview());
+    case 'network/0':
+      return ok(networkOf(watcher));
+    case 'keys/0':
+      return ok(listKeys(watcher, parameters));
+    case 'keys/1':
+      return keyDetail(watcher, one ?? '');
+    case 'resources/1':
+      return listResources(watcher, one ?? '', parameters);
+    case 'resources/2':
+      return oneResource(sources, watcher, one ?? '', two ?? '');
+    case 'series/0':
+      return series(watcher, parameters, sources.now());
+    case 'explain/2':
+      if (sources.explain === undefined || one === undefined || two === undefined) return unknownPath();
+      return ok(await sources.explain(one, two));
+    default:
+      return unknownPath();
+  }
+}
+
+function unknownPath(): Answer {
+  return failure(404, 'not-found', 'this path does not exist', `Use one of ${PATHS.map((path) => `/api/v1/${path}`).join(', ')}.`);
+}
+
+const ok = (body: object): Answer => ({ status: 200, body });
+
+/** @param remedy what to do, if the catalogue is too general */
+export function failure(status: number, code: ShownAs<'answer'>, message: string, remedy?: string): Answer {
+  const body: ErrorView = { code, message, do: remedy ?? catalogue.get(code)?.[2] ?? '' };
+  return { status, body };
+}
+
+function networkOf({ facts, figures }: Watcher): NetworkView {
+  return { asOf: new Date(facts.at).toISOString(), sites: siteViews(facts), links: linkViews(facts, figures), partial: facts.partial };
+}
+
+const numbers: Readonly<Record<string, (key: KeyView) => number>> = {
+  open: ({ open = 0 }) => open,
+  opened: ({ rates }) => rates?.opened ?? 0,
+  failed: ({ rates }) => rates?.failed ?? 0,
+  bytes: ({ rates }) => (rates?.up ?? 0) + (rates?.down ?? 0),
+  connect: ({ connect }) => connect?.p95 ?? 0,
+  problems: ({ problems }) => problems,
+};
+
+function listKeys({ facts, keys }: Watcher, parameters: URLSearchParams): ListView<KeyView> {
+  const query = (parameters.get('q') ?? '').toLowerCase();
+  const sort = parameters.get('sort') ?? 'key';
+  const found = query === '' ? keys : keys.filter(({ key }) => key.toLowerCase().includes(query));
+  const number = Object.hasOwn(numbers, sort) ? numbers[sort] : undefined;
+  const sorted = number === undefined ? found : found.toSorted((one, other) => number(other) - number(one));
+  return pageOf(sorted, parameters, facts);
+}
+
+/** The cursor is the number of items before the page. */
+function pageOf<T>(items: readonly T[], parameters: URLSearchParams, facts: Watcher['facts']): ListView<T> {
+  const from = wholeNumber(parameters.get('cursor'), 0, items.length);
+  const limit = wholeNumber(parameters.get('limit'), 1_000, limitTable.consolePageItems.value);
+  const next = from + limit;
+  return {
+    items: items.slice(from, next),
+    next: next < items.length ? String(next) : null,
+    total: items.length,
+    asOf: new Date(facts.at).toISOString(),
+    partial: facts.partial,
+  };
+}
+
+function wholeNumber(text: string | null, usual: number, most: number): number {
+  return Math.min(most, text !== null && /^\d{1,9}$/.test(text) ? Number(text) : usual);
+}
+
+function keyDetail({ facts, keys, problems }: Watcher, name: string): Answer {
+  const [key, known] = [keys.find((each) => each.key === name), facts.keys.find((each) => each.key === name)];
+  if (key === undefined || known === undefined)
+    return failure(404, 'not-found', 'no site of the network has this routing key', '/api/v1/keys lists the routing keys.');
+  const detail: KeyDetailView = {
+    ...key,
+    candidates: candidatesOf(facts, known),
+    resources: facts.objects.filter((object) => keysOfObject(object).includes(name)).map((object) => resourceRow(object, facts.at)),
+    problemList: problemsByKey(facts, problems).get(name) ?? [],
+  };
+  return ok(detail);
+}
+
+function listResources({ facts }: Watcher, kind: string, parameters: URLSearchParams): Answer {
+  if (kind !== 'all' && !isKind(kind)) return failure(404, 'not-found', 'this kind does not exist');
+  const found = kind === 'all' ? facts.objects : facts.objects.filter((object) => object.kind === kind);
+  const list: ListView<ResourceRow> = pageOf(
+    found.map((object) => resourceRow(object, facts.at)),
+    parameters,
+    facts,
+  );
+  return ok(list);
+}
+
+function oneResource(sources: ConsoleSources, { facts }: Watcher, kind: string, name: string): Answer {
+  const object = facts.objects.find((each) => each.kind === kind && nameOf(each) === name);
+  if (object === undefined) return failure(404, 'not-found', 'this resource does not exist');
+  const view: ResourceView = {
+    ...resourceRow(object, facts.at),
+    conditions: conditionsOf(object),
+    yaml: writeYaml(sources.redacted(object)),
+    command: commandFor(sources, kind, name).replaceAll('`', ''),
+  };
+  return ok(view);
+}
+
+function commandFor({ resources }: ConsoleSources, kind: string, of: string): string {
+  const name = shellWord(of);
+  switch (kind) {
+    case 'Link':
+      return commandIn(resources, `link status ${name} -o yaml`);
+    case 'Listener':
+      return commandIn(resources, `listener status ${name} -o yaml`);
+    case 'Connector':
+      return commandIn(resources, `connector status ${name} -o yaml`);
+    default:
+      return commandIn(resources, 'status -o yaml');
+  }
+}
+
+function series({ history }: Watcher, parameters: URLSearchParams, now: number): Answer {
+  const of = parameters.get('of') ?? '';
+  const at = of.lastIndexOf(':');
+  const [id, field] = [of.slice(0, at), of.slice(at + 1)];
+  const step = wholeNumber(parameters.get('step'), 10, 900);
+  if (!Object.hasOwn(historyFields, field) || !historySteps.some(({ seconds }) => seconds === step)) {
+    const fields = Object.keys(historyFields).join(', ');
+    return failure(
+      400,
+      'usage',
+      'this series does not exist',
+      `Use of=all:FIELD or of=key:KEY:FIELD with ${fields}, and a step of 10, 60 or 900.`,
+    );
+  }
+  const from = timeOf(parameters.get('from'), 0);
+  const to = timeOf(parameters.get('to'), now);
+  // Checked above: it is a field.
+  const found = history.read(id, field as HistoryField, step, from, to);
+  const empty: SeriesView = { of, step, unit: historyFields[field as HistoryField], points: [] };
+  return ok(found ?? empty);
+}
+
+/** Milliseconds since 1970, or RFC 3339. */
+function timeOf(text: string | null, usual: number): number {
+  if (text === null) return usual;
+  const time = /^\d{1,15}$/.test(text) ? Number(text) : Date.parse(text);
+  return Number.isNaN(time) ? usual : time;
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,86 @@
+/** Numbers the changes of what the console shows, so that a page receives only differences and can resume (pure). */
+import type { Changes, Topic } from './contract.ts';
+
+export interface ChangeEvent {
+  readonly number: number;
+  readonly topic: Topic;
+  readonly asOf: string;
+  readonly changes: Changes;
+}
+
+type Objects = ReadonlyMap<string, object>;
+
+export class ChangeLog {
+  readonly #most: number;
+  readonly #now = new Map<Topic, Objects>();
+  readonly #kept: ChangeEvent[] = [];
+  /** Differs after a restart, so that a page never resumes with numbers of an earlier process. */
+  readonly epoch: string;
+  #last = 0;
+
+  /** @param most number of kept events */
+  constructor(most: number, epoch: string) {
+    this.#most = most;
+    this.epoch = epoch;
+  }
+
+  get last(): number {
+    return this.#last;
+  }
+
+  objects(topic: Topic): Objects {
+    return this.#now.get(topic) ?? new Map<string, object>();
+  }
+
+  /** @returns the event, or undefined if nothing has changed */
+  update(topic: Topic, objects: Objects, asOf: string): ChangeEvent | undefined {
+    const before = this.#now.get(topic);
+    this.#now.set(topic, objects);
+    const changes = differences(before ?? new Map<string, object>(), objects);
+    if (changes === undefined) return undefined;
+    this.#last += 1;
+    const event = { number: this.#last, topic, asOf, changes };
+    this.#kept.push(event);
+    if (this.#kept.length > this.#most) this.#kept.shift();
+    return event;
+  }
+
+  /** @returns the events after that one; undefined if some of them are no longer kept, or the ID is of another process */
+  after(id: string): readonly ChangeEvent[] | undefined {
+    const [, epoch, number] = /^(\w+)-(\d{1,15})$/.exec(id) ?? [];
+    const from = Number(number);
+    const first = this.#kept[0]?.number ?? this.#last + 1;
+    if (epoch !== this.epoch || from > this.#last || from + 1 < first) return undefined;
+    return this.#kept.filter((event) => event.number > from);
+  }
+}
+
+/** Changed fields by ID; undefined if there are none. */
+export function differences(before: Objects, now: Objects): Changes | undefined {
+  const changes: Record<string, Readonly<Record<string, unknown>> | null> = Object.create(null);
+  let any = false;
+  for (const [id, object] of now) {
+    const old = before.get(id);
+    if (old === object) continue;
+    const fields = changedFields(old, object);
+    if (fields === undefined) continue;
+    changes[id] = fields;
+    any = true;
+  }
+  for (const id of before.keys()) {
+    if (now.has(id)) continue;
+    changes[id] = null;
+    any = true;
+  }
+  return any ? changes : undefined;
+}
+
+function changedFields(before: object | undefined, now: object): Readonly<Record<string, unknown>> | undefined {
+  const old = new Map<string, unknown>(Object.entries(before ?? {}));
+  const fields = Object.entries(now).filter(([name, value]) => !isEqual(old.get(name), value));
+  const gone = [...old.keys()].filter((name) => !Object.hasOwn(now, name)).map((name) => [name, null] as const);
+  return fields.length + gone.length === 0 && before !== undefined ? undefined : Object.fromEntries([...fields, ...gone]);
+}
+
+const isEqual = (one: unknown, other: unknown): boolean =>
+  one === other || (typeof one === 'object' && typeof other === 'object' && JSON.stringify(one) === JSON.stringify(other));

@@ -1,0 +1,213 @@
+/** JSON of the console API: docs/reference/console-api.md. The page uses the same types. */
+
+/** Something that does not work, in the words of the statuses. */
+export interface ProblemView {
+  /** `KIND/NAME`, or `key/KEY`. */
+  readonly object: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly severity: 'error' | 'pending';
+  /** `status.status`, or one word about something that is not a resource. */
+  readonly status: string;
+  readonly message: string;
+  /** What to do, if the message does not say so already. */
+  readonly advice?: string;
+  /** Code of the catalogue of errors. */
+  readonly code?: string;
+  /** RFC 3339. */
+  readonly since?: string;
+}
+
+export interface Expiry {
+  readonly certificate: string;
+  readonly days: number;
+}
+
+/** Percentiles in milliseconds. */
+export interface Percentiles {
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+}
+
+/** Figures of the last seconds. Rates are per second; absent values are unknown. */
+export interface Rates {
+  readonly opened: number;
+  readonly failed: number;
+  /** Bytes from clients to servers, and back. */
+  readonly up: number;
+  readonly down: number;
+}
+
+export interface TotalsView {
+  readonly open?: number;
+  readonly rates?: Rates;
+  /** Of the slowest router. */
+  readonly connect?: Percentiles;
+  /** Milliseconds: p99 of the slowest router. */
+  readonly eventLoopDelay?: number;
+}
+
+export interface OverviewView {
+  readonly asOf: string;
+  readonly where: string;
+  readonly namespace: string;
+  readonly version: string;
+  readonly site?: {
+    readonly name: string;
+    readonly id: string;
+    readonly status: string;
+    readonly headline: string;
+    readonly message: string;
+  };
+  readonly routers: readonly { readonly name: string; readonly ready: boolean; readonly why?: string; readonly version: string }[];
+  readonly problems: readonly ProblemView[];
+  readonly sites: number;
+  readonly links: { readonly up: number; readonly down: number };
+  readonly keys: { readonly total: number; readonly withoutConnector: number; readonly withoutListener: number };
+  readonly expiring: readonly Expiry[];
+  readonly totals: TotalsView;
+  readonly partial: readonly Missing[];
+}
+
+/** A source that did not answer. */
+export interface Missing {
+  readonly router: string;
+  readonly why: string;
+}
+
+export interface SiteView {
+  readonly id: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly platform: string;
+  readonly version: string;
+  readonly edge: boolean;
+  readonly isThis: boolean;
+  readonly routers: number;
+  readonly links: number;
+  readonly keys: number;
+}
+
+/** Directed: from the site that announces it. */
+export interface LinkView {
+  readonly id: string;
+  readonly name: string;
+  readonly from: string;
+  readonly fromName: string;
+  readonly to: string;
+  readonly toName: string;
+  /** `between`: both ends are other sites. */
+  readonly direction: 'outgoing' | 'incoming' | 'between';
+  readonly state: 'up' | 'silent' | 'down';
+  readonly cost: number;
+  readonly message?: string;
+  readonly since?: string;
+  readonly address?: string;
+  readonly roundTripMs?: number;
+  readonly streams?: number;
+  readonly queuedBytes?: number;
+}
+
+export interface SiteCount {
+  readonly site: string;
+  readonly name: string;
+  readonly count: number;
+}
+
+export interface KeyView {
+  readonly key: string;
+  readonly state: 'reachable' | 'no-connector' | 'no-listener';
+  readonly listeners: readonly SiteCount[];
+  readonly connectors: readonly SiteCount[];
+  readonly reachable: boolean;
+  /** Figures at this site: of its listeners, or of its connectors if it has no listener. */
+  readonly figuresOf?: 'listener' | 'connector';
+  readonly open?: number;
+  readonly rates?: Rates;
+  readonly connect?: Percentiles;
+  readonly request?: Percentiles;
+  readonly requests?: number;
+  readonly failures?: Readonly<Record<string, number>>;
+  readonly problems: number;
+}
+
+/** A site with a connector, in the order of choice. */
+export interface CandidateView {
+  readonly site: string;
+  readonly name: string;
+  readonly connectors: number;
+  /** Undefined if no path leads there. */
+  readonly cost?: number;
+  /** Names of the sites from this one to the destination. */
+  readonly path: readonly string[];
+}
+
+export interface ResourceRow {
+  readonly kind: string;
+  readonly name: string;
+  readonly status: string;
+  readonly message: string;
+  readonly ready: boolean;
+  readonly past: boolean;
+  readonly since?: string;
+  /** Title and text of the columns that commands print. */
+  readonly columns: Readonly<Record<string, string>>;
+}
+
+export interface ConditionView {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly since: string;
+}
+
+export interface ResourceView extends ResourceRow {
+  readonly conditions: readonly ConditionView[];
+  readonly yaml: string;
+  /** Command that shows the same in a terminal. */
+  readonly command: string;
+}
+
+export interface KeyDetailView extends KeyView {
+  readonly candidates: readonly CandidateView[];
+  readonly resources: readonly ResourceRow[];
+  readonly problemList: readonly ProblemView[];
+}
+
+export interface ListView<T> {
+  readonly items: readonly T[];
+  readonly next: string | null;
+  readonly total: number;
+  readonly asOf: string;
+  readonly partial: readonly Missing[];
+}
+
+export interface NetworkView {
+  readonly asOf: string;
+  readonly sites: readonly SiteView[];
+  readonly links: readonly LinkView[];
+  readonly partial: readonly Missing[];
+}
+
+export interface SeriesView {
+  readonly of: string;
+  /** Seconds of a step. */
+  readonly step: number;
+  readonly unit: 'sum' | 'gauge' | 'milliseconds';
+  /** Start of the step in milliseconds since 1970, and value; null if nothing was measured. */
+  readonly points: readonly (readonly [time: number, value: number | null])[];
+}
+
+export interface ErrorView {
+  readonly code: string;
+  readonly message: string;
+  readonly do: string;
+}
+
+export const topics = ['overview', 'problems', 'sites', 'links', 'keys', 'resources'] as const;
+export type Topic = (typeof topics)[number];
+
+/** Changed objects by ID; null if one is gone. Fields that are null are gone. */
+export type Changes = Readonly<Record<string, Readonly<Record<string, unknown>> | null>>;

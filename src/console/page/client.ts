@@ -1,0 +1,100 @@
+/** Requests to the console's API. The bearer is in sessionStorage: cookies would be shared by all ports of this host. */
+import type { ErrorView } from '../contract.ts';
+
+const BEARER = 'earshot-bearer';
+/** Milliseconds until a request counts as failed. */
+const PATIENCE = 10_000;
+/** The server sends a comment each 15 s. */
+const SILENCE = 40_000;
+
+export class RequestError extends Error {
+  readonly status: number;
+  readonly view: ErrorView;
+
+  constructor(status: number, view: ErrorView) {
+    super(view.message);
+    this.status = status;
+    this.view = view;
+  }
+}
+
+const base = new URL('.', location.href.split('#', 1)[0]);
+
+/** Exchanges the token of the link, and removes it from the address. @returns whether the page has a bearer */
+export async function signIn(): Promise<boolean> {
+  const [, token] = /^#t=([\w-]+)$/.exec(location.hash) ?? [];
+  if (token === undefined) return sessionStorage.getItem(BEARER) !== null;
+  history.replaceState(null, '', '#/');
+  const body = await send('session', { method: 'POST', body: JSON.stringify({ token }), headers: {} });
+  // The server answers with this type.
+  sessionStorage.setItem(BEARER, (body as { readonly bearer: string }).bearer);
+  return true;
+}
+
+/** @throws RequestError, or TypeError if the console does not answer */
+export async function get<T>(path: string): Promise<T> {
+  // The server answers with the types of contract.ts.
+  return (await send(path, { headers: authorization() })) as T;
+}
+
+async function send(path: string, init: RequestInit): Promise<unknown> {
+  const response = await fetch(new URL(`api/v1/${path}`, base), { ...init, signal: AbortSignal.timeout(PATIENCE) });
+  if (!response.ok) throw await errorOf(response);
+  return response.json();
+}
+
+async function errorOf(response: Response): Promise<RequestError> {
+  if (response.status === 401) sessionStorage.removeItem(BEARER);
+  const fallback = { code: 'failed', message: `the console answered with status ${response.status}`, do: '' };
+  return new RequestError(
+    response.status,
+    await response
+      .json()
+      .then((body) => body as ErrorView)
+      .catch(() => fallback),
+  );
+}
+
+function authorization(): Record<string, string> {
+  return { authorization: `Bearer ${sessionStorage.getItem(BEARER) ?? ''}` };
+}
+
+export interface StreamEvent {
+  readonly id: string;
+  readonly event: string;
+  readonly data: string;
+}
+
+/**
+ * Reads the stream until it ends.
+ * @param heard called for everything that arrives, comments included
+ */
+export async function readStream(lastId: string | undefined, onEvent: (event: StreamEvent) => void, heard: () => void): Promise<void> {
+  const stop = new AbortController();
+  let timer = setTimeout(() => stop.abort(), SILENCE);
+  const headers = { ...authorization(), ...(lastId === undefined ? {} : { 'last-event-id': lastId }) };
+  const response = await fetch(new URL('api/v1/stream', base), { headers, signal: stop.signal });
+  if (!response.ok) throw await errorOf(response);
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const part = await reader?.read();
+    if (part === undefined || part.done) break;
+    clearTimeout(timer);
+    timer = setTimeout(() => stop.abort(), SILENCE);
+    heard();
+    const blocks = (rest + part.value).split('\n\n');
+    rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const event = eventOf(block);
+      if (event !== undefined) onEvent(event);
+    }
+  }
+  clearTimeout(timer);
+}
+
+function eventOf(block: string): StreamEvent | undefined {
+  const fields = new Map(block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]));
+  const [event, data] = [fields.get('event'), fields.get('data')];
+  return event === undefined || data === undefined ? undefined : { id: fields.get('id') ?? '', event, data };
+}

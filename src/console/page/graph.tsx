@@ -1,0 +1,127 @@
+/** The network as a graph. The tables of the same view say all that it shows. */
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { LinkView, SiteView } from '../contract.ts';
+import type { LayoutAnswer, LayoutRequest } from './graph-worker.ts';
+import { count } from './format.ts';
+import { Empty, Panel } from './parts.tsx';
+
+/** Beyond this number, edge sites and sites with one link are counted at their neighbour. */
+const MOST_NODES = 300;
+
+interface Folded {
+  readonly nodes: readonly SiteView[];
+  readonly links: readonly LinkView[];
+  /** Number of sites that are folded into a site. */
+  readonly more: ReadonlyMap<string, number>;
+}
+
+export function foldSites(sites: readonly SiteView[], links: readonly LinkView[]): Folded {
+  const known = new Set(sites.map(({ id }) => id));
+  const inside = links.filter(({ from, to }) => known.has(from) && known.has(to) && from !== to);
+  if (sites.length <= MOST_NODES) return { nodes: sites, links: inside, more: new Map() };
+  const neighbours = new Map<string, string[]>();
+  for (const { from, to } of inside) {
+    neighbours.getOrInsertComputed(from, () => []).push(to);
+    neighbours.getOrInsertComputed(to, () => []).push(from);
+  }
+  const folds = (site: SiteView): boolean => !site.isThis && (site.edge || new Set(neighbours.get(site.id)).size <= 1);
+  const kept = sites
+    .filter((site) => !folds(site))
+    .toSorted((one, other) => other.links - one.links)
+    .slice(0, MOST_NODES);
+  const shown = new Set(kept.map(({ id }) => id));
+  const more = new Map<string, number>();
+  for (const { id } of sites) {
+    const at = shown.has(id) ? undefined : neighbours.get(id)?.find((each) => shown.has(each));
+    if (at !== undefined) more.set(at, (more.get(at) ?? 0) + 1);
+  }
+  return { nodes: kept, links: inside.filter(({ from, to }) => shown.has(from) && shown.has(to)), more };
+}
+
+export function Graph({ sites, links }: { readonly sites: readonly SiteView[]; readonly links: readonly LinkView[] }): JSX.Element {
+  const folded = foldSites(sites, links);
+  const places = useLayout(folded);
+  if (sites.length === 0) return <Empty title="No site to draw." />;
+  const box = boxOf(folded.nodes.map(({ id }) => places[id]));
+  const label = `Graph of ${count(folded.nodes.length)} sites and ${count(folded.links.length)} links. The tables have the same facts.`;
+  return (
+    <Panel title="Graph" aside={<Legend />}>
+      <svg class="graph" viewBox={box} role="img" aria-label={label}>
+        {folded.links.map(({ id, from, to, state }) => {
+          const [one, other] = [places[from], places[to]];
+          return one === undefined || other === undefined ? null : (
+            <line key={id} class={`edge ${state}`} x1={one[0]} y1={one[1]} x2={other[0]} y2={other[1]} />
+          );
+        })}
+        {folded.nodes.map((site) => {
+          const place = places[site.id];
+          if (place === undefined) return null;
+          const more = folded.more.get(site.id);
+          return (
+            <g key={site.id} transform={`translate(${place[0]} ${place[1]})`} class={site.isThis ? 'node this' : 'node'}>
+              {site.edge ? <rect x="-8" y="-8" width="16" height="16" rx="2" /> : <circle r="9" />}
+              <text y="23">{more === undefined ? site.name : `${site.name} +${more}`}</text>
+            </g>
+          );
+        })}
+      </svg>
+      {folded.more.size > 0 && (
+        <p class="foot">Edge sites and sites with one link are counted at their neighbour: +{count(sum(folded.more))}.</p>
+      )}
+    </Panel>
+  );
+}
+
+const sum = (numbers: ReadonlyMap<string, number>): number => [...numbers.values()].reduce((total, each) => total + each, 0);
+
+function Legend(): JSX.Element {
+  return <span class="aside">● site ■ edge site — up ┄ silent ╌ down</span>;
+}
+
+function boxOf(places: readonly (readonly [number, number] | undefined)[]): string {
+  const known = places.filter((place) => place !== undefined);
+  if (known.length === 0) return '-100 -100 200 200';
+  const [xs, ys] = [known.map(([x]) => x), known.map(([, y]) => y)];
+  const [left, top] = [Math.min(...xs) - 60, Math.min(...ys) - 40];
+  const [width, height] = [Math.max(...xs) + 60 - left, Math.max(...ys) + 50 - top];
+  // A small network is not drawn larger than life.
+  const [wide, high] = [Math.max(width, 720), Math.max(height, 360)];
+  return `${left - (wide - width) / 2} ${top - (high - height) / 2} ${wide} ${high}`;
+}
+
+/** Asks the worker when sites or links come or go. Until it answers, the places before stay. */
+function useLayout({ nodes, links }: Folded): LayoutAnswer['places'] {
+  const [places, setPlaces] = useState<LayoutAnswer['places']>({});
+  const ids = nodes.map(({ id }) => id).toSorted();
+  const pairs = links.map(({ from, to }) => [from, to] as const).toSorted(([a, b], [c, d]) => `${a} ${b}`.localeCompare(`${c} ${d}`));
+  const shape = JSON.stringify([ids, pairs]);
+  useEffect(() => {
+    const worker = startWorker();
+    worker.addEventListener('message', ({ data }: MessageEvent<LayoutAnswer>) => setPlaces(data.places));
+    const request: LayoutRequest = { number: 1, nodes: ids, links: pairs };
+    worker.postMessage(request, []);
+    return () => worker.terminate();
+  }, [shape]);
+  return places;
+}
+
+interface TrustedTypes {
+  createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): string };
+}
+
+/** The page's policy: no script but that of the graph, which is in the page's own folder. */
+let policy: ReturnType<TrustedTypes['createPolicy']> | undefined;
+
+function startWorker(): Worker {
+  const file = document.documentElement.dataset['graphWorker'] ?? '';
+  // Not every browser has Trusted Types, and the types of TypeScript lack them.
+  const { trustedTypes } = globalThis as { readonly trustedTypes?: TrustedTypes };
+  policy ??= trustedTypes?.createPolicy('earshot', {
+    createScriptURL: (url) => {
+      if (!/^assets\/graph-worker-\w+\.js$/.test(url)) throw new TypeError('this script is not part of the page');
+      return url;
+    },
+  });
+  return new Worker(policy?.createScriptURL(file) ?? file, { type: 'module' });
+}

@@ -1,0 +1,166 @@
+import type { JSX } from 'preact';
+import type { LinkView, SiteView } from '../contract.ts';
+import { bytes, count, milliseconds } from './format.ts';
+import { Choices } from './filters.tsx';
+import { Graph } from './graph.tsx';
+import { Empty, Panel, Since, State } from './parts.tsx';
+import { href, route } from './route.ts';
+import { links, sites } from './store.ts';
+import { Table, type Column } from './table.tsx';
+
+export function Network(): JSX.Element {
+  const { query } = route.value;
+  const [text, state] = [(query.get('q') ?? '').toLowerCase(), query.get('state') ?? ''];
+  const siteRows = [...sites.value.values()].filter((site) => has([site.name, site.namespace, site.platform, site.version, site.id], text));
+  const linkRows = [...links.value.values()].filter(
+    (link) => has([link.name, link.fromName, link.toName, link.address ?? ''], text) && (state === '' || link.state !== 'up'),
+  );
+  const isGraph = query.get('view') === 'graph';
+  return (
+    <>
+      <Choices
+        label="View of the network"
+        parameter="view"
+        choices={[
+          ['', 'Tables'],
+          ['graph', 'Graph'],
+        ]}
+      />
+      {isGraph && <Graph sites={siteRows} links={[...links.value.values()]} />}
+      {!isGraph && (
+        <>
+          <Panel
+            title="Links"
+            aside={
+              <Choices
+                label="State of the links"
+                parameter="state"
+                choices={[
+                  ['', 'All'],
+                  ['problem', 'Not up'],
+                ]}
+              />
+            }
+          >
+            <Table
+              caption="Links"
+              columns={linkColumns}
+              rows={linkRows}
+              idOf={({ id }) => id}
+              sort="state"
+              empty={
+                links.value.size === 0 ? (
+                  <Empty title="No link yet.">
+                    <p>
+                      Another site issues a token with <code>earshot token issue FILE</code>, and this site redeems it with{' '}
+                      <code>earshot token redeem FILE</code>.
+                    </p>
+                  </Empty>
+                ) : (
+                  <Empty title="No link matches the filter." />
+                )
+              }
+            />
+          </Panel>
+          <Panel title="Sites">
+            <Table
+              caption="Sites"
+              columns={siteColumns}
+              rows={siteRows}
+              idOf={({ id }) => id}
+              sort=""
+              parameter="sites"
+              empty={<Empty title={sites.value.size === 0 ? 'No site is known yet.' : 'No site matches the filter.'} />}
+            />
+          </Panel>
+        </>
+      )}
+    </>
+  );
+}
+
+const has = (texts: readonly string[], text: string): boolean => text === '' || texts.some((each) => each.toLowerCase().includes(text));
+
+const STATES = { up: 'good', silent: 'wait', down: 'bad' } as const;
+const ORDER = { down: '0', silent: '1', up: '2' } as const;
+
+const linkColumns: readonly Column<LinkView>[] = [
+  {
+    name: 'name',
+    title: 'Link',
+    value: ({ direction, name, fromName, toName }) => (direction === 'between' ? `${fromName} – ${toName}` : name),
+    cell: ({ direction, name, fromName, toName }) =>
+      direction === 'outgoing' ? (
+        <a class="row-link" href={href(['objects', 'Link', name])}>
+          {name}
+        </a>
+      ) : direction === 'between' ? (
+        `${fromName} – ${toName}`
+      ) : (
+        name
+      ),
+  },
+  {
+    name: 'state',
+    title: 'State',
+    value: ({ state }) => `${ORDER[state]} ${state}`,
+    cell: ({ state }) => <State tone={STATES[state]}>{state}</State>,
+  },
+  { name: 'to', title: 'To site', needs: 'medium', value: ({ toName }) => toName || '–' },
+  { name: 'cost', title: 'Cost', isNumber: true, value: ({ cost }) => cost },
+  {
+    name: 'rtt',
+    title: 'Round trip',
+    isNumber: true,
+    needs: 'medium',
+    value: ({ roundTripMs }) => roundTripMs,
+    cell: ({ roundTripMs }) => milliseconds(roundTripMs),
+  },
+  {
+    name: 'streams',
+    title: 'Streams',
+    isNumber: true,
+    needs: 'wide',
+    value: ({ streams }) => streams,
+    cell: ({ streams }) => count(streams),
+  },
+  {
+    name: 'queued',
+    title: 'Queued',
+    isNumber: true,
+    needs: 'wide',
+    value: ({ queuedBytes }) => queuedBytes,
+    cell: ({ queuedBytes }) => bytes(queuedBytes),
+  },
+  { name: 'address', title: 'Address', needs: 'wide', value: ({ address }) => address },
+  {
+    name: 'since',
+    title: 'Since',
+    isNumber: true,
+    needs: 'medium',
+    value: ({ since }) => (since === undefined ? undefined : Date.parse(since)),
+    cell: ({ since }) => <Since time={since} />,
+  },
+];
+
+const siteColumns: readonly Column<SiteView>[] = [
+  {
+    name: 'name',
+    title: 'Site',
+    value: ({ name }) => name,
+    cell: ({ name, isThis, edge }) => (
+      <>
+        {name}
+        {isThis && <span class="tag">this site</span>}
+        {edge && <span class="tag">edge</span>}
+      </>
+    ),
+  },
+  { name: 'platform', title: 'Platform', value: ({ platform }) => platform },
+  { name: 'namespace', title: 'Namespace', needs: 'medium', value: ({ namespace }) => namespace },
+  { name: 'version', title: 'Version', needs: 'medium', value: ({ version }) => version },
+  { name: 'routers', title: 'Routers', isNumber: true, needs: 'medium', value: ({ routers }) => routers },
+  { name: 'links', title: 'Links', isNumber: true, value: ({ links: number }) => number },
+  { name: 'keys', title: 'Keys', isNumber: true, value: ({ keys }) => keys },
+  { name: 'id', title: 'ID', needs: 'wide', value: ({ id }) => id, cell: ({ id }) => <code class="id">{id}</code> },
+];

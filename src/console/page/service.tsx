@@ -1,0 +1,149 @@
+import type { JSX } from 'preact';
+import type { CandidateView, KeyDetailView, ResourceRow } from '../contract.ts';
+import { Chart, Ranges } from './chart.tsx';
+import { byteRate, count, milliseconds, rate } from './format.ts';
+import { Empty, Failure, Panel, Problems, State, toneOf, useApi } from './parts.tsx';
+import { href } from './route.ts';
+import { KeyState } from './services.tsx';
+import { Table, type Column } from './table.tsx';
+
+export function Service({ name }: { readonly name: string }): JSX.Element {
+  const loaded = useApi<KeyDetailView>(`keys/${encodeURIComponent(name)}`);
+  if (loaded.is === 'loading') return <p class="loading">Reading {name}…</p>;
+  if (loaded.is === 'failed') return <Failure error={loaded.error} />;
+  const key = loaded.value;
+  return (
+    <>
+      <div class="heading">
+        <h2 class="object">{key.key}</h2>
+        <KeyState item={key} />
+      </div>
+      {key.problemList.length > 0 && (
+        <Panel title="What is wrong">
+          <Problems items={key.problemList} />
+        </Panel>
+      )}
+      <Figures item={key} />
+      <Panel title="Where connections go">
+        <Table
+          caption={`Candidates of ${name}`}
+          columns={candidateColumns}
+          rows={key.candidates}
+          idOf={({ site }) => site}
+          sort=""
+          parameter="candidates"
+          empty={
+            <Empty title={`No site has a connector for ${name}.`}>
+              <p>
+                Create one where the server is: <code>earshot connector create {name} PORT</code>
+              </p>
+            </Empty>
+          }
+        />
+        <p class="foot">The site with the least cost is first. Among equal ones, routers choose the least loaded.</p>
+      </Panel>
+      <Panel title="Listeners and connectors of this site">
+        <Table
+          caption={`Resources of ${name}`}
+          columns={resourceColumns}
+          rows={key.resources}
+          idOf={({ kind, name: of }) => `${kind}/${of}`}
+          sort=""
+          parameter="resources"
+          empty={<Empty title={`This site has neither a listener nor a connector for ${name}.`} />}
+        />
+      </Panel>
+      <Panel title="Traffic at this site" aside={<Ranges />}>
+        <div class="charts">
+          <Chart
+            title="Connections"
+            format="rate"
+            lines={[
+              { title: 'opened', of: `key:${name}:opened`, tone: 'accent' },
+              { title: 'failed', of: `key:${name}:failed`, tone: 'bad' },
+            ]}
+          />
+          <Chart
+            title="Connect time"
+            format="milliseconds"
+            lines={[
+              { title: 'p50', of: `key:${name}:connectP50`, tone: 'muted' },
+              { title: 'p95', of: `key:${name}:connectP95`, tone: 'accent' },
+            ]}
+          />
+        </div>
+      </Panel>
+    </>
+  );
+}
+
+function Figures({ item }: { readonly item: KeyDetailView }): JSX.Element {
+  const { open, rates, connect, request, requests, failures = {} } = item;
+  const facts: readonly (readonly [string, string])[] = [
+    ['Open', count(open)],
+    ['New', rate(rates?.opened)],
+    ['Failed', rate(rates?.failed)],
+    ['To servers', byteRate(rates?.up)],
+    ['To clients', byteRate(rates?.down)],
+    ['Connect p50 / p95 / p99', connect === undefined ? '–' : [connect.p50, connect.p95, connect.p99].map(milliseconds).join(' / ')],
+    ...(request === undefined
+      ? []
+      : ([
+          ['Requests', rate(requests)],
+          ['Request p95', milliseconds(request.p95)],
+        ] as const)),
+    ...Object.entries(failures).map(([reason, number]) => [`Failed: ${reason}`, count(number)] as const),
+  ];
+  return (
+    <dl class="figures">
+      {facts.map(([title, text]) => (
+        <div key={title}>
+          <dt>{title}</dt>
+          <dd>
+            <span class="value">{text}</span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const candidateColumns: readonly Column<CandidateView>[] = [
+  { name: 'site', title: 'Site', value: ({ name }) => name },
+  { name: 'connectors', title: 'Connectors', isNumber: true, value: ({ connectors }) => connectors },
+  { name: 'cost', title: 'Cost', isNumber: true, value: ({ cost }) => cost, cell: ({ cost }) => cost ?? <State tone="bad">no path</State> },
+  {
+    name: 'path',
+    title: 'Path',
+    value: ({ path }) => path.join(' → '),
+    cell: ({ path }) => (path.length < 2 ? 'this site' : path.join(' → ')),
+  },
+];
+
+export const resourceColumns: readonly Column<ResourceRow>[] = [
+  {
+    name: 'name',
+    title: 'Resource',
+    value: ({ kind, name }) => `${kind}/${name}`,
+    cell: ({ kind, name }) => (
+      <a class="row-link" href={href(['objects', kind, name])}>
+        {kind}/{name}
+      </a>
+    ),
+  },
+  {
+    name: 'status',
+    title: 'Status',
+    value: ({ status }) => status,
+    cell: ({ status, ready, past }) => (
+      <State tone={past ? 'quiet' : ready ? 'good' : toneOf(status)}>{past ? 'used up' : ready ? 'Ready' : status}</State>
+    ),
+  },
+  {
+    name: 'message',
+    title: 'Message',
+    needs: 'medium',
+    value: ({ message }) => message,
+    cell: ({ message }) => <span class="message">{message}</span>,
+  },
+];

@@ -1,0 +1,92 @@
+import type { JSX } from 'preact';
+import type { LinkView, ResourceRow } from '../contract.ts';
+import { Empty, Panel, Since, State } from './parts.tsx';
+import { route } from './route.ts';
+import { resourceColumns } from './service.tsx';
+import { links, resources } from './store.ts';
+import { Table, type Column } from './table.tsx';
+
+const sections = [
+  { title: 'Links of this site', kinds: ['Link'], columns: ['Remote Site', 'Cost'], empty: 'This site opens no link.' },
+  {
+    title: 'Grants',
+    kinds: ['AccessGrant'],
+    columns: ['Redemptions Made', 'Redemptions Allowed', 'Expiration'],
+    empty: 'No grant: this site issues no tokens.',
+  },
+  { title: 'Tokens', kinds: ['AccessToken'], columns: ['Redeemed'], empty: 'No token waits here.' },
+  { title: 'Certificates', kinds: ['Certificate', 'SecuredAccess'], columns: ['CA', 'Expiration'], empty: 'No Certificate.' },
+  { title: 'Access for links', kinds: ['RouterAccess'], columns: [], empty: 'No RouterAccess: other sites cannot link to this one.' },
+] as const;
+
+export function Trust(): JSX.Element {
+  const text = (route.value.query.get('q') ?? '').toLowerCase();
+  const rows = [...resources.value.values()].filter(({ kind, name, message }) => `${kind}/${name} ${message}`.toLowerCase().includes(text));
+  const incoming = [...links.value.values()].filter(
+    ({ direction, fromName }) => direction === 'incoming' && fromName.toLowerCase().includes(text),
+  );
+  return (
+    <>
+      {sections.map(({ title, kinds, columns, empty }) => (
+        <Panel key={title} title={title}>
+          <Table
+            caption={title}
+            columns={[...resourceColumns.slice(0, 2), ...columns.map(columnOf), ...resourceColumns.slice(2)]}
+            rows={rows.filter(({ kind }) => kinds.some((each) => each === kind))}
+            idOf={({ kind, name }) => `${kind}/${name}`}
+            sort=""
+            parameter={kinds[0]}
+            empty={<Empty title={empty} />}
+          />
+        </Panel>
+      ))}
+      <Panel title="Links from other sites">
+        <Table
+          caption="Links from other sites"
+          columns={incomingColumns}
+          rows={incoming}
+          idOf={({ id }) => id}
+          sort=""
+          parameter="incoming"
+          empty={<Empty title="No other site has linked to this one." />}
+        />
+      </Panel>
+    </>
+  );
+}
+
+function columnOf(title: string): Column<ResourceRow> {
+  const isTime = title === 'Expiration';
+  const value = ({ columns }: ResourceRow): string | undefined => columns[title];
+  return {
+    name: title.toLowerCase().replaceAll(' ', '-'),
+    title,
+    needs: 'medium',
+    value,
+    ...(isTime ? { cell: (row: ResourceRow) => localTime(value(row)) } : {}),
+  };
+}
+
+function localTime(text: string | undefined): string {
+  const time = Date.parse(text ?? '');
+  return Number.isNaN(time) ? '–' : new Date(time).toLocaleString();
+}
+
+const incomingColumns: readonly Column<LinkView>[] = [
+  { name: 'site', title: 'Site', value: ({ fromName }) => fromName },
+  {
+    name: 'state',
+    title: 'State',
+    value: ({ state }) => state,
+    cell: ({ state }) => <State tone={state === 'up' ? 'good' : 'wait'}>{state}</State>,
+  },
+  { name: 'address', title: 'Address', needs: 'medium', value: ({ address }) => address },
+  { name: 'cost', title: 'Cost', isNumber: true, value: ({ cost }) => cost },
+  {
+    name: 'since',
+    title: 'Since',
+    isNumber: true,
+    value: ({ since }) => (since === undefined ? undefined : Date.parse(since)),
+    cell: ({ since }) => <Since time={since} />,
+  },
+];

@@ -1,0 +1,109 @@
+/** Problems of a site, the gravest first: what is wrong, since when, and what to do (pure). The words are those of the statuses. */
+import { catalogue } from '../errors/catalogue.ts';
+import { conditionReason, isConditionReason, type ConditionCode } from '../errors/condition-reason.ts';
+import { headline, listNotReady, type NotReady } from '../site/overview.ts';
+import { nameOf, type SiteObject } from '../site/resources.ts';
+import { printable } from '../text/printable.ts';
+import type { ConditionView, ProblemView } from './contract.ts';
+import type { Facts } from './facts.ts';
+
+export function listProblems(facts: Facts): readonly ProblemView[] {
+  const byKey = new Map(facts.objects.map((object) => [`${object.kind}/${nameOf(object)}`, object]));
+  const notReady = listNotReady(facts.objects, facts.at).map((one) => resourceProblem(one, byKey.get(`${one.kind}/${one.name}`)));
+  const named = new Set(notReady.map(({ object }) => object));
+  const all = [...placeProblems(facts), ...fileProblems(facts), ...notReady, ...silentLinks(facts, named)];
+  return all.toSorted((one, other) => rank(one) - rank(other));
+}
+
+const rank = ({ severity }: ProblemView): number => (severity === 'error' ? 0 : 1);
+
+/** `Ready, but 1 Link is not`. */
+export function headlineOf(facts: Facts, status: string | undefined): string {
+  return headline(status, listNotReady(facts.objects, facts.at)) ?? 'Unknown';
+}
+
+function placeProblems({ notRunning, routers, objects, partial }: Facts): readonly ProblemView[] {
+  const site = objects.some(({ kind }) => kind === 'Site');
+  return [
+    ...(notRunning === undefined ? [] : [problem('process', 'earshot', 'not running', notRunning, { code: 'not-running' })]),
+    ...(site || notRunning !== undefined
+      ? []
+      : [problem('Site', '', 'missing', 'The namespace does not have a Site yet.', advice('site'))]),
+    ...routers.flatMap(({ name, why }) => (why === undefined ? [] : [problem('router', name, 'not ready', why, {}, 'pending')])),
+    ...partial.map(({ router, why }) => problem('router', router, 'no answer', why, {})),
+  ];
+}
+
+const advice = (what: 'site'): Partial<ProblemView> => ({ site: { advice: 'Create it with `earshot site create NAME`.' } })[what];
+
+function fileProblems({ fileProblems: files }: Facts): readonly ProblemView[] {
+  return files.map(({ file, message, severity }) =>
+    problem('file', printable(file, 253), severity, printable(message, 1024), {}, severity === 'error' ? 'error' : 'pending'),
+  );
+}
+
+/** Links without an answer, before their resource says so. */
+function silentLinks({ links, at }: Facts, named: ReadonlySet<string>): readonly ProblemView[] {
+  return links.flatMap(({ name, operational, silentSince, problem: found, remoteSiteName = 'the other site' }) => {
+    if (named.has(`Link/${name}`) || (operational && silentSince === undefined)) return [];
+    const since = new Date(silentSince ?? at).toISOString();
+    const [code, message] = [found?.code ?? 'silent', found?.message ?? `${remoteSiteName} no longer answers on this link.`];
+    return [problem('Link', name, silentSince === undefined ? 'down' : 'silent', message, { ...adviceOf(code), code, since })];
+  });
+}
+
+function resourceProblem({ kind, name, status, message }: NotReady, object: SiteObject | undefined): ProblemView {
+  const conditions = conditionsOf(object).filter((condition) => condition.status === 'False');
+  const cause = conditions.find((condition) => condition.message === message && condition.type !== 'Ready') ?? conditions[0];
+  const code = cause === undefined ? undefined : codeOfReason(cause.reason);
+  const since = conditions.map((condition) => condition.since).toSorted()[0];
+  return problem(
+    kind,
+    name,
+    status,
+    message === '' ? (cause?.message ?? 'It has not been reconciled yet.') : message,
+    { ...adviceOf(code), ...(code === undefined ? {} : { code }), ...(since === undefined ? {} : { since }) },
+    status === 'Error' ? 'error' : 'pending',
+  );
+}
+
+/** Advice of the catalogue, unless it only refers to the message. */
+function adviceOf(code: string | undefined): Pick<ProblemView, 'advice'> {
+  const [, , whatToDo = ''] = catalogue.get(code ?? '') ?? [];
+  return whatToDo === '' || /^(?:Nothing|See the (?:message|condition)|Follow (?:the|its) message)/.test(whatToDo)
+    ? {}
+    : { advice: whatToDo };
+}
+
+const codes: ReadonlyMap<string, string> = new Map(
+  [...catalogue.keys()].flatMap((code) => {
+    // Other codes are no reasons, which the check finds out.
+    const reason = conditionReason(code as ConditionCode);
+    return isConditionReason(reason) ? [[reason, code] as const] : [];
+  }),
+);
+
+export function codeOfReason(reason: string): string | undefined {
+  return codes.get(reason);
+}
+
+export function conditionsOf(object: SiteObject | undefined): readonly ConditionView[] {
+  return (object?.status?.conditions ?? []).map(({ type, status, reason, message, lastTransitionTime }) => ({
+    type: printable(type, 253),
+    status: printable(status, 20),
+    reason: printable(reason ?? '', 253),
+    message: printable(message ?? '', 1024),
+    since: lastTransitionTime ?? '',
+  }));
+}
+
+function problem(
+  kind: string,
+  name: string,
+  status: string,
+  message: string,
+  more: Partial<ProblemView>,
+  severity: ProblemView['severity'] = 'error',
+): ProblemView {
+  return { object: name === '' ? kind : `${kind}/${name}`, kind, name, severity, status, message, ...more };
+}

@@ -1,0 +1,183 @@
+/** Reads the figures of routing keys from the metrics of a router (pure). */
+import type { Percentiles } from './contract.ts';
+
+/** Counts since the router started. */
+export interface KeySample {
+  opened: number;
+  failed: number;
+  up: number;
+  down: number;
+  open: number;
+  requests: number;
+  errors: number;
+  readonly failures: Map<string, number>;
+  /** Cumulative counts by upper bound in seconds. */
+  readonly connect: Map<number, number>;
+  readonly request: Map<number, number>;
+}
+
+export interface PeerSample {
+  roundTrip?: number;
+  streams?: number;
+  queued?: number;
+}
+
+export interface Sample {
+  /** By role and routing key: `listener web`. */
+  readonly keys: ReadonlyMap<string, KeySample>;
+  /** Days left, by TLS bundle. */
+  readonly certificates: ReadonlyMap<string, number>;
+  /** By the ID of the adjacent site. */
+  readonly peers: ReadonlyMap<string, PeerSample>;
+  /** Seconds: p99. */
+  readonly eventLoopDelay: number | undefined;
+}
+
+export const roles = ['listener', 'connector'] as const;
+export type Role = (typeof roles)[number];
+
+export const keyOfRole = (role: string, key: string): string => `${role} ${key}`;
+
+const LINE = /^(earshot_router_\w+)(?:\{(.*)\})? (\S+)/;
+const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
+const UNESCAPED: Readonly<Record<string, string>> = { '\\n': '\n', '\\"': '"', '\\\\': '\\' };
+
+/** @param most number of keys; further ones are left out */
+export function readSample(text: string, most: number): Sample {
+  const keys = new Map<string, KeySample>();
+  const certificates = new Map<string, number>();
+  const peers = new Map<string, PeerSample>();
+  let eventLoopDelay: number | undefined;
+  const keyOf = (labels: Labels): KeySample | undefined => {
+    // Requests have no role: observers are at listeners.
+    const id = keyOfRole(labels['role'] ?? 'listener', labels['routing_key'] ?? '');
+    const known = keys.get(id);
+    if (known !== undefined || keys.size >= most) return known;
+    const sample = emptySample();
+    keys.set(id, sample);
+    return sample;
+  };
+  for (const line of text.split('\n')) {
+    const [, name, labelText = '', valueText] = LINE.exec(line) ?? [];
+    const value = Number(valueText);
+    if (name === undefined || !Number.isFinite(value)) continue;
+    const labels = labelsOf(labelText);
+    if (name === 'earshot_router_certificate_days_left') certificates.set(labels['bundle'] ?? '', value);
+    else if (name === 'earshot_router_event_loop_delay_seconds') {
+      if (labels['quantile'] === '0.99') eventLoopDelay = value;
+    } else if (name.startsWith('earshot_router_link_') && labels['site'] !== undefined) addPeer(peers, name, labels['site'], value);
+    else if (labels['routing_key'] !== undefined && Object.hasOwn(readers, name)) {
+      const sample = keyOf(labels);
+      if (sample !== undefined) readers[name]?.(sample, value, labels);
+    }
+  }
+  return { keys, certificates, peers, eventLoopDelay };
+}
+
+export function emptySample(): KeySample {
+  const counts = { opened: 0, failed: 0, up: 0, down: 0, open: 0, requests: 0, errors: 0 };
+  return { ...counts, failures: new Map(), connect: new Map(), request: new Map() };
+}
+
+type Labels = Readonly<Record<string, string>>;
+type Reader = (sample: KeySample, value: number, labels: Labels) => void;
+
+const readers: Readonly<Record<string, Reader>> = {
+  earshot_router_connections_opened_total: (sample, value) => void (sample.opened += value),
+  earshot_router_connections_open: (sample, value) => void (sample.open += value),
+  earshot_router_connections_failed_total: (sample, value, { reason = '' }) => {
+    sample.failed += value;
+    add(sample.failures, reason, value);
+  },
+  earshot_router_bytes_total: (sample, value, { direction }) => void (sample[direction === 'to_server' ? 'up' : 'down'] += value),
+  earshot_router_requests_total: (sample, value, { status = '' }) => {
+    sample.requests += value;
+    if (status === '5xx') sample.errors += value;
+  },
+  earshot_router_connect_seconds_bucket: (sample, value, { le }) => add(sample.connect, boundOf(le), value),
+  earshot_router_request_seconds_bucket: (sample, value, { le }) => add(sample.request, boundOf(le), value),
+};
+
+const boundOf = (le = ''): number => (le === '+Inf' ? Infinity : Number(le));
+
+function add<K>(to: Map<K, number>, key: K, value: number): void {
+  to.set(key, (to.get(key) ?? 0) + value);
+}
+
+function addPeer(peers: Map<string, PeerSample>, name: string, site: string, value: number): void {
+  const peer = peers.getOrInsertComputed(site, (): PeerSample => ({}));
+  if (name === 'earshot_router_link_round_trip_seconds') peer.roundTrip = Math.min(peer.roundTrip ?? Infinity, value);
+  else if (name === 'earshot_router_link_open_streams') peer.streams = (peer.streams ?? 0) + value;
+  else if (name === 'earshot_router_link_queued_bytes') peer.queued = (peer.queued ?? 0) + value;
+}
+
+function labelsOf(text: string): Labels {
+  return Object.fromEntries([...text.matchAll(LABEL)].map(([, name = '', value = '']) => [name, unescaped(value)]));
+}
+
+const unescaped = (value: string): string => (value.includes('\\') ? value.replaceAll(/\\./g, (pair) => UNESCAPED[pair] ?? pair) : value);
+
+/** Adds the figures of all routers of a site. */
+export function mergeSamples(samples: readonly Sample[]): Sample {
+  const [only] = samples;
+  if (samples.length === 1 && only !== undefined) return only;
+  const keys = new Map<string, KeySample>();
+  const certificates = new Map<string, number>();
+  const peers = new Map<string, PeerSample>();
+  for (const sample of samples) {
+    for (const [id, from] of sample.keys) addSample(keys.getOrInsertComputed(id, emptySample), from);
+    for (const [bundle, days] of sample.certificates) certificates.set(bundle, Math.min(days, certificates.get(bundle) ?? Infinity));
+    for (const [site, { roundTrip, streams, queued }] of sample.peers) {
+      if (roundTrip !== undefined) addPeer(peers, 'earshot_router_link_round_trip_seconds', site, roundTrip);
+      if (streams !== undefined) addPeer(peers, 'earshot_router_link_open_streams', site, streams);
+      if (queued !== undefined) addPeer(peers, 'earshot_router_link_queued_bytes', site, queued);
+    }
+  }
+  const delays = samples.flatMap(({ eventLoopDelay }) => eventLoopDelay ?? []);
+  return { keys, certificates, peers, eventLoopDelay: delays.length === 0 ? undefined : Math.max(...delays) };
+}
+
+const COUNTS = ['opened', 'failed', 'up', 'down', 'open', 'requests', 'errors'] as const;
+
+function addSample(to: KeySample, from: KeySample): void {
+  for (const name of COUNTS) to[name] += from[name];
+  for (const [reason, value] of from.failures) add(to.failures, reason, value);
+  for (const [bound, value] of from.connect) add(to.connect, bound, value);
+  for (const [bound, value] of from.request) add(to.request, bound, value);
+}
+
+/** Counts since an earlier sample of the same process. After a restart of the router, its counts begin again at zero. */
+export function sinceSample(now: KeySample, before: KeySample | undefined): KeySample {
+  if (before === undefined || now.opened < before.opened || now.failed < before.failed || now.up < before.up) return now;
+  const difference = emptySample();
+  for (const name of COUNTS) difference[name] = Math.max(0, now[name] - before[name]);
+  difference.open = now.open;
+  subtract(difference.failures, now.failures, before.failures);
+  subtract(difference.connect, now.connect, before.connect);
+  subtract(difference.request, now.request, before.request);
+  return difference;
+}
+
+function subtract<K>(to: Map<K, number>, now: ReadonlyMap<K, number>, before: ReadonlyMap<K, number>): void {
+  for (const [key, value] of now) to.set(key, Math.max(0, value - (before.get(key) ?? 0)));
+}
+
+/**
+ * Percentiles of a histogram, interpolated within its buckets; undefined if it is empty.
+ * @param buckets cumulative counts by upper bound in seconds
+ */
+export function percentilesOf(buckets: ReadonlyMap<number, number>): Percentiles | undefined {
+  const steps = [...buckets].toSorted(([one], [other]) => one - other);
+  const total = steps.at(-1)?.[1] ?? 0;
+  if (total === 0) return undefined;
+  const at = (part: number): number => {
+    let [low, below] = [0, 0];
+    for (const [bound, count] of steps) {
+      if (count >= total * part && count > below)
+        return bound === Infinity ? low * 1000 : (low + ((bound - low) * (total * part - below)) / (count - below)) * 1000;
+      if (bound !== Infinity) [low, below] = [bound, count];
+    }
+    return low * 1000;
+  };
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+}

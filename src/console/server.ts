@@ -1,0 +1,160 @@
+/** HTTP server of the console on the loopback address: the page and its API. Read-only. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { gunzipSync } from 'node:zlib';
+import type { ShownAs } from '../errors/catalogue.ts';
+import { limitTable } from '../limits/table.ts';
+import { bounded, detached } from '../telemetry/boundary.ts';
+import { isRecord } from '../text/is-record.ts';
+import { PageAccess, ConsoleAddresses } from './access.ts';
+import { answerApi, failure, type Answer } from './api.ts';
+import type { PageAsset } from './assets.ts';
+import { StreamSet } from './stream.ts';
+import type { ConsoleSources } from './sources.ts';
+import type { Watcher } from './watcher.ts';
+
+export interface ConsoleServerOptions {
+  readonly sources: ConsoleSources;
+  readonly watcher: Watcher;
+  readonly assets: readonly PageAsset[];
+  /** Port on the loopback address; 0 for any free one. */
+  readonly port: number;
+  /** Further addresses of the console, such as that of a proxy. */
+  readonly publicUrls: readonly URL[];
+}
+
+export interface ConsoleServer extends AsyncDisposable {
+  readonly port: number;
+  /** @returns a link that one page can open within five minutes */
+  createLink(): string;
+}
+
+const LOOPBACK = '127.0.0.1';
+
+export const securityHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; worker-src 'self'; base-uri 'none'; " +
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+};
+
+/** @throws Error if the port cannot be opened */
+export async function serveConsole({ sources, watcher, assets, port, publicUrls }: ConsoleServerOptions): Promise<ConsoleServer> {
+  const access = new PageAccess();
+  const files = new Map(assets.map((asset) => [asset.path, asset]));
+  const streams = new StreamSet(watcher);
+  const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 2_500, maxHeaderSize: 16_384 });
+  server.maxConnections = limitTable.consoleConnections.value;
+  let names = new ConsoleAddresses(port, publicUrls);
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
+    const { method = '', headers } = request;
+    if (!names.has(headers.host)) return refuse(response, 421, 'wrong-host', 'the console does not have the address of the request');
+    if (!names.hasOrigin(headers.origin)) return refuse(response, 403, 'wrong-host', 'the request comes from a page of another site');
+    const [target = '', query = ''] = (request.url ?? '').split('?', 2);
+    const path = names.localPath(target);
+    if (!path.startsWith('/api/')) return serveFile(files, path, request, response);
+    if (path === '/api/v1/session') {
+      if (method !== 'POST') return answer(response, notAllowed('POST'));
+      detached(
+        'request/console-session',
+        async () => signIn(access, await bodyOf(request), sources.now(), response),
+        () => void response.destroy(),
+      );
+      return;
+    }
+    if (!access.admit(headers.authorization, sources.now())) {
+      response.setHeader('www-authenticate', 'Bearer');
+      return refuse(response, 401, 'signed-out', 'the request has no valid bearer token');
+    }
+    request.resume();
+    if (method !== 'GET') return answer(response, notAllowed('GET'));
+    const parameters = new URLSearchParams(query);
+    if (path === '/api/v1/stream') return streams.open(parameters, textOf(headers['last-event-id']), response);
+    detached(
+      'request/console-api',
+      async () => answer(response, await answerApi(sources, watcher, path, parameters)),
+      () => void response.destroy(),
+    );
+  };
+  server.on(
+    'request',
+    bounded('request/console', serve, (_, __, response) => void response.destroy()),
+  );
+  server.listen({ port, host: LOOPBACK });
+  await once(server, 'listening');
+  server.on('error', () => {});
+  const address = server.address();
+  const opened = typeof address === 'object' && address !== null ? address.port : port;
+  names = new ConsoleAddresses(opened, publicUrls);
+  return {
+    port: opened,
+    createLink: () =>
+      `${publicUrls[0]?.href.replace(/\/*$/, '/') ?? `http://${LOOPBACK}:${opened}/`}#t=${access.createToken(sources.now())}`,
+    async [Symbol.asyncDispose]() {
+      streams.close();
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+const textOf = (field: string | readonly string[] | undefined): string | undefined => (typeof field === 'string' ? field : undefined);
+
+function serveFile(files: ReadonlyMap<string, PageAsset>, path: string, request: IncomingMessage, response: ServerResponse): void {
+  request.resume();
+  if (request.method !== 'GET' && request.method !== 'HEAD') return answer(response, notAllowed('GET, HEAD'));
+  const file = files.get(path === '/' ? 'index.html' : path.slice(1));
+  if (file === undefined) return answer(response, failure(404, 'not-found', 'this path does not exist', 'Open the page at /.'));
+  // The name of every other file has a hash of its content.
+  if (path !== '/') response.setHeader('cache-control', 'private, max-age=31536000, immutable');
+  response.setHeader('content-type', file.type);
+  response.setHeader('vary', 'accept-encoding');
+  const compressed = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+  if (compressed) response.setHeader('content-encoding', 'gzip');
+  const content = compressed ? file.gzip : gunzipSync(file.gzip);
+  response.setHeader('content-length', content.length);
+  response.end(request.method === 'HEAD' ? undefined : content);
+}
+
+function signIn(access: PageAccess, body: unknown, now: number, response: ServerResponse): void {
+  const token = isRecord(body) && typeof body['token'] === 'string' ? body['token'] : '';
+  const bearer = access.exchange(token.slice(0, 128), now);
+  if (bearer === undefined) return refuse(response, 401, 'signed-out', 'the link was used already, or has expired');
+  answer(response, { status: 200, body: { bearer } });
+}
+
+/** @returns undefined for a body that is too long or is not JSON */
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  let text = '';
+  for await (const chunk of request) {
+    text += String(chunk);
+    if (text.length > limitTable.consoleBody.value) return undefined;
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Ends the connection too, so that clients without access cannot hold connections open. */
+function refuse(response: ServerResponse, status: number, code: ShownAs<'answer'>, message: string): void {
+  response.setHeader('connection', 'close');
+  answer(response, failure(status, code, message));
+}
+
+function notAllowed(allow: string): Answer {
+  return { ...failure(405, 'usage', 'this path does not support the method', `Use ${allow}.`), allow };
+}
+
+function answer(response: ServerResponse, { status, body, allow }: Answer): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...(allow === undefined ? {} : { allow }) });
+  response.end(`${JSON.stringify(body)}\n`);
+}

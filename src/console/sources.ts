@@ -1,0 +1,19 @@
+/** What the console reads: a platform, or memory in tests. */
+import type { Resources } from '../platform/resources.ts';
+import type { Explanation } from '../explain/step.ts';
+
+export interface ConsoleSources {
+  readonly resources: Pick<Resources, 'namespace' | 'where' | 'commandFlags' | 'list' | 'about' | 'notRunning'>;
+  /** Names of the running routers of the namespace. */
+  routers(): Promise<readonly string[]>;
+  /** Response of a router's API. @throws Error if the router does not answer */
+  ask(router: string, path: string): Promise<unknown>;
+  /** Text of a router's `/metrics`. @throws Error if the router does not answer */
+  metrics(router: string): Promise<string>;
+  /** Resource with the fields that may be shown. */
+  redacted(resource: object): unknown;
+  /** Explains an object; absent if the platform cannot. */
+  explain?(kind: string, name: string): Promise<Explanation>;
+  /** Milliseconds since 1970. */
+  now(): number;
+}

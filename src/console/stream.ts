@@ -1,0 +1,87 @@
+/** Streams of changes to pages, as server-sent events. */
+import type { ServerResponse } from 'node:http';
+import { limitTable } from '../limits/table.ts';
+import { bounded } from '../telemetry/boundary.ts';
+import type { ChangeEvent } from './change-log.ts';
+import { topics, type Changes, type Topic } from './contract.ts';
+import { failure } from './api.ts';
+import type { Watcher } from './watcher.ts';
+
+/** Milliseconds between two comments, which show that the connection lives. */
+const COMMENT_EVERY = 15_000;
+
+interface Stream {
+  readonly response: ServerResponse;
+  readonly topics: ReadonlySet<Topic>;
+  /** IDs of the routing keys on the screen; undefined for all. */
+  readonly keys: ReadonlySet<string> | undefined;
+}
+
+export class StreamSet {
+  readonly #watcher: Watcher;
+  readonly #open = new Set<Stream>();
+  readonly #subscription: Disposable;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(watcher: Watcher) {
+    this.#watcher = watcher;
+    this.#subscription = watcher.subscribe((event) => this.#report(event));
+    const comment = (): void => {
+      for (const stream of this.#open) write(stream, ':\n\n');
+    };
+    this.#timer = setInterval(bounded('stream/console-comment', comment), COMMENT_EVERY).unref();
+  }
+
+  /** @param lastId ID of the last event that the page has received */
+  open(parameters: URLSearchParams, lastId: string | undefined, response: ServerResponse): void {
+    if (this.#open.size >= limitTable.consoleStreams.value) {
+      const { status, body } = failure(503, 'too-many-streams', `${limitTable.consoleStreams.value} pages are open already`);
+      response.writeHead(status, { 'content-type': 'application/json' }).end(`${JSON.stringify(body)}\n`);
+      return;
+    }
+    const wanted = (parameters.get('topics') ?? topics.join(',')).split(',');
+    const keys = parameters.getAll('key').slice(0, limitTable.consoleIds.value);
+    const stream = {
+      response,
+      topics: new Set(topics.filter((topic) => wanted.includes(topic))),
+      keys: keys.length === 0 ? undefined : new Set(keys),
+    };
+    const leave = (): void => void this.#open.delete(stream);
+    response.on('close', bounded('stream/console-closed', leave, leave));
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    this.#open.add(stream);
+    const { log } = this.#watcher;
+    const missed = lastId === undefined ? undefined : log.after(lastId);
+    if (missed === undefined) write(stream, `id: ${log.epoch}-${log.last}\nevent: resync\ndata: {}\n\n`);
+    else for (const event of missed) this.#send(stream, event);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#subscription[Symbol.dispose]();
+    for (const { response } of this.#open) response.destroy();
+  }
+
+  #report(event: ChangeEvent): void {
+    for (const stream of this.#open) this.#send(stream, event);
+  }
+
+  #send(stream: Stream, { number, topic, asOf, changes }: ChangeEvent): void {
+    if (!stream.topics.has(topic)) return;
+    const chosen = topic === 'keys' && stream.keys !== undefined ? onlyOf(changes, stream.keys) : changes;
+    if (chosen === undefined) return;
+    const data = JSON.stringify({ asOf, changes: chosen });
+    write(stream, `id: ${this.#watcher.log.epoch}-${number}\nevent: ${topic}\ndata: ${data}\n\n`);
+  }
+}
+
+function onlyOf(changes: Changes, ids: ReadonlySet<string>): Changes | undefined {
+  const chosen = Object.entries(changes).filter(([id]) => ids.has(id));
+  return chosen.length === 0 ? undefined : Object.fromEntries(chosen);
+}
+
+/** A page that does not read is cut; it connects again and resumes. */
+function write({ response }: Stream, text: string): void {
+  if (response.writableLength + text.length > limitTable.consoleBehind.value) response.destroy();
+  else response.write(text);
+}

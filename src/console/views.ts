@@ -1,0 +1,356 @@
+/** Views of the console API, from facts and figures (pure). */
+import { printerColumns } from '../api/skupper/columns.ts';
+import { isPast, isReady } from '../site/overview.ts';
+import { nameOf, type SiteObject } from '../site/resources.ts';
+import { sortActiveFirst } from '../site/surplus-sites.ts';
+import { printable } from '../text/printable.ts';
+import type {
+  CandidateView,
+  Expiry,
+  KeyView,
+  LinkView,
+  OverviewView,
+  Percentiles,
+  ProblemView,
+  Rates,
+  ResourceRow,
+  SiteView,
+  TotalsView,
+} from './contract.ts';
+import type { Facts, Figures, KeyFacts, SiteFacts } from './facts.ts';
+import { conditionsOf, headlineOf } from './problems.ts';
+import { keyOfRole, percentilesOf, type KeySample, type Role } from './samples.ts';
+
+export interface Place {
+  readonly where: string;
+  readonly namespace: string;
+  readonly version: string;
+}
+
+/** Days until the expiry of a certificate that is worth a line. */
+const EXPIRES_SOON = 14;
+
+export function overviewOf(facts: Facts, figures: Figures | undefined, problems: readonly ProblemView[], place: Place): OverviewView {
+  const [site] = sortActiveFirst(facts.objects.filter((object) => object.kind === 'Site'));
+  const links = linkViews(facts, figures);
+  const keys = facts.keys.map(keyState);
+  const own = facts.sites[0];
+  return {
+    asOf: new Date(facts.at).toISOString(),
+    ...place,
+    ...(site === undefined
+      ? {}
+      : {
+          site: {
+            name: printable(nameOf(site), 253),
+            id: own?.id ?? '',
+            status: facts.notRunning === undefined ? (site.status?.status ?? 'Pending') : 'Stopped',
+            headline: facts.notRunning === undefined ? headlineOf(facts, site.status?.status ?? 'Pending') : 'Stopped',
+            message: printable(site.status?.message ?? '', 1024),
+          },
+        }),
+    routers: facts.routers,
+    problems,
+    sites: facts.sites.length,
+    links: { up: links.filter(({ state }) => state === 'up').length, down: links.filter(({ state }) => state !== 'up').length },
+    keys: {
+      total: keys.length,
+      withoutConnector: keys.filter((state) => state === 'no-connector').length,
+      withoutListener: keys.filter((state) => state === 'no-listener').length,
+    },
+    expiring: expiringOf(figures),
+    totals: totalsOf(figures),
+    partial: facts.partial,
+  };
+}
+
+function expiringOf(figures: Figures | undefined): readonly Expiry[] {
+  return [...(figures?.sample.certificates ?? [])]
+    .filter(([, days]) => days <= EXPIRES_SOON)
+    .map(([certificate, days]) => ({ certificate: printable(certificate, 253), days }))
+    .toSorted((one, other) => one.days - other.days);
+}
+
+function totalsOf(figures: Figures | undefined): TotalsView {
+  if (figures === undefined) return {};
+  const counted = chosenSamples(figures);
+  const connect = percentilesOf(mergeBuckets(counted.map(({ sample }) => sample.connect)));
+  const { eventLoopDelay } = figures.sample;
+  const rates = counted.map(({ sample }) => ratesOf(sample, figures.seconds));
+  return {
+    open: counted.reduce((sum, { sample }) => sum + sample.open, 0),
+    rates: { opened: total(rates, 'opened'), failed: total(rates, 'failed'), up: total(rates, 'up'), down: total(rates, 'down') },
+    ...(connect === undefined ? {} : { connect: rounded(connect) }),
+    ...(eventLoopDelay === undefined ? {} : { eventLoopDelay: round(eventLoopDelay * 1000) }),
+  };
+}
+
+const total = (rates: readonly Rates[], name: keyof Rates): number => round(rates.reduce((sum, each) => sum + each[name], 0));
+
+function mergeBuckets(all: readonly ReadonlyMap<number, number>[]): ReadonlyMap<number, number> {
+  const merged = new Map<number, number>();
+  for (const buckets of all) for (const [bound, count] of buckets) merged.set(bound, (merged.get(bound) ?? 0) + count);
+  return merged;
+}
+
+interface ChosenSample {
+  readonly key: string;
+  readonly role: Role;
+  readonly sample: KeySample;
+}
+
+/** The figures of each key once: those of its listeners at this site, otherwise those of its connectors. */
+export function chosenSamples({ recent }: Pick<Figures, 'recent'>): readonly ChosenSample[] {
+  return [...recent].flatMap(([id, sample]): readonly ChosenSample[] => {
+    const [role, key] = [id.slice(0, id.indexOf(' ')), id.slice(id.indexOf(' ') + 1)];
+    if (role === 'listener') return [{ key, role, sample }];
+    return role === 'connector' && !recent.has(keyOfRole('listener', key)) ? [{ key, role, sample }] : [];
+  });
+}
+
+export function ratesOf({ opened, failed, up, down }: KeySample, seconds: number): Rates {
+  const each = Math.max(1, seconds);
+  return { opened: round(opened / each), failed: round(failed / each), up: Math.round(up / each), down: Math.round(down / each) };
+}
+
+const round = (value: number): number => (value >= 100 ? Math.round(value) : Math.round(value * 100) / 100);
+const rounded = ({ p50, p95, p99 }: Percentiles): Percentiles => ({ p50: round(p50), p95: round(p95), p99: round(p99) });
+
+export function siteViews(facts: Facts): readonly SiteView[] {
+  const keysOf = new Map<string, number>();
+  for (const { listeners, connectors } of facts.keys) {
+    for (const site of new Set([...listeners, ...connectors].map((entry) => entry.site))) keysOf.set(site, (keysOf.get(site) ?? 0) + 1);
+  }
+  return facts.sites.map(({ id, name, namespace, platform, version, edge, routers, links }, index) => ({
+    id,
+    name,
+    namespace,
+    platform,
+    version,
+    edge,
+    isThis: index === 0,
+    routers: routers.length,
+    links: links.length,
+    keys: keysOf.get(id) ?? 0,
+  }));
+}
+
+/** Links of this site with their state, and those between other sites. */
+export function linkViews(facts: Facts, figures: Figures | undefined): readonly LinkView[] {
+  const [own] = facts.sites;
+  const [ownId, ownName] = [own?.id ?? '', own?.name ?? 'this site'];
+  const peer = (site: string | undefined): Partial<LinkView> => {
+    const { roundTrip, streams, queued } = figures?.sample.peers.get(site ?? '') ?? {};
+    return {
+      ...(roundTrip === undefined ? {} : { roundTripMs: round(roundTrip * 1000) }),
+      ...(streams === undefined ? {} : { streams }),
+      ...(queued === undefined ? {} : { queuedBytes: queued }),
+    };
+  };
+  const outgoing = facts.links.map(
+    ({ name, cost, operational, silentSince, remoteSiteId = '', remoteSiteName = '', endpoint, problem }): LinkView => ({
+      id: `out/${name}`,
+      name,
+      from: ownId,
+      fromName: ownName,
+      to: remoteSiteId,
+      toName: remoteSiteName,
+      direction: 'outgoing',
+      state: stateOf(operational, silentSince),
+      cost,
+      ...(problem === undefined || operational ? {} : { message: problem.message }),
+      ...(silentSince === undefined ? {} : { since: new Date(silentSince).toISOString() }),
+      ...(endpoint === undefined ? {} : { address: endpoint }),
+      ...(operational ? peer(remoteSiteId) : {}),
+    }),
+  );
+  const incoming = facts.incoming.map(({ siteId, siteName, address, cost, since, silentSince }, index): LinkView => {
+    const begun = silentSince ?? since;
+    return {
+      id: `in/${siteId}/${index}`,
+      name: `from ${siteName}`,
+      from: siteId,
+      fromName: siteName,
+      to: ownId,
+      toName: ownName,
+      direction: 'incoming',
+      state: stateOf(true, silentSince),
+      cost,
+      address,
+      ...(begun === undefined ? {} : { since: new Date(begun).toISOString() }),
+      ...peer(siteId),
+    };
+  });
+  return [...outgoing, ...incoming, ...linksBetweenOthers(facts, ownId)];
+}
+
+function stateOf(operational: boolean, silentSince: number | undefined): LinkView['state'] {
+  if (!operational) return 'down';
+  return silentSince === undefined ? 'up' : 'silent';
+}
+
+/** Both ends of a link announce it, so each pair of sites is listed once. */
+function linksBetweenOthers({ sites }: Facts, ownId: string): readonly LinkView[] {
+  const found = new Map<string, LinkView>();
+  for (const { id, name, links } of sites) {
+    if (id === ownId) continue;
+    for (const { siteId, siteName, cost } of links) {
+      if (siteId === ownId) continue;
+      const [one, other] = id < siteId ? [id, siteId] : [siteId, id];
+      const pair = `${one}/${other}`;
+      if (found.has(pair)) continue;
+      found.set(pair, {
+        id: pair,
+        name: '',
+        from: id,
+        fromName: name,
+        to: siteId,
+        toName: siteName,
+        direction: 'between',
+        state: 'up',
+        cost,
+      });
+    }
+  }
+  return [...found.values()];
+}
+
+export function keyState({ listeners, connectors }: KeyFacts): KeyView['state'] {
+  if (connectors.length === 0) return 'no-connector';
+  return listeners.length === 0 ? 'no-listener' : 'reachable';
+}
+
+export function keyViews(facts: Facts, figures: Figures | undefined, problems: readonly ProblemView[]): readonly KeyView[] {
+  const names = new Map(facts.sites.map(({ id, name }) => [id, name]));
+  const counts = (of: KeyFacts['listeners']): KeyView['listeners'] =>
+    of.map(({ site, count }) => ({ site, name: names.get(site) ?? site, count }));
+  const sick = problemsByKey(facts, problems);
+  const chosen = new Map(figures === undefined ? [] : chosenSamples(figures).map((one) => [one.key, one]));
+  return facts.keys.map((key) => ({
+    key: key.key,
+    state: keyState(key),
+    listeners: counts(key.listeners),
+    connectors: counts(key.connectors),
+    reachable: key.reachable,
+    ...figuresOf(chosen.get(key.key), figures?.seconds ?? 1),
+    problems: sick.get(key.key)?.length ?? 0,
+  }));
+}
+
+function figuresOf(chosen: ChosenSample | undefined, seconds: number): Partial<KeyView> {
+  if (chosen === undefined) return {};
+  const { role, sample } = chosen;
+  const [connect, request] = [percentilesOf(sample.connect), percentilesOf(sample.request)];
+  const failures = Object.fromEntries([...sample.failures].filter(([, count]) => count > 0));
+  return {
+    figuresOf: role,
+    open: sample.open,
+    rates: ratesOf(sample, seconds),
+    ...(connect === undefined ? {} : { connect: rounded(connect) }),
+    ...(request === undefined ? {} : { request: rounded(request), requests: round(sample.requests / Math.max(1, seconds)) }),
+    ...(Object.keys(failures).length === 0 ? {} : { failures }),
+  };
+}
+
+/** Problems of the resources that use a key. */
+export function problemsByKey(facts: Facts, problems: readonly ProblemView[]): ReadonlyMap<string, readonly ProblemView[]> {
+  const byObject = new Map(problems.map((problem) => [problem.object, problem]));
+  const found = new Map<string, ProblemView[]>();
+  for (const object of facts.objects) {
+    const problem = byObject.get(`${object.kind}/${nameOf(object)}`);
+    if (problem !== undefined) for (const key of keysOfObject(object)) found.getOrInsertComputed(key, () => []).push(problem);
+  }
+  return found;
+}
+
+/** The routing keys that a resource names. */
+export function keysOfObject(object: SiteObject): readonly string[] {
+  switch (object.kind) {
+    case 'Listener':
+    case 'Connector':
+    case 'AttachedConnectorBinding':
+      return object.spec.routingKey === undefined ? [] : [object.spec.routingKey];
+    case 'MultiKeyListener': {
+      const { priority, weighted } = object.spec.strategy ?? {};
+      return [...(priority?.routingKeys ?? []), ...Object.keys(weighted?.routingKeys ?? {})];
+    }
+    default:
+      return [];
+  }
+}
+
+/**
+ * The sites with a connector for a key, nearest first. Routers choose the path with the least cost; edge sites carry no transit.
+ * @param key its sites and counts
+ */
+export function candidatesOf(facts: Facts, key: KeyFacts): readonly CandidateView[] {
+  const [own] = facts.sites;
+  const paths = own === undefined ? new Map<string, PathTo>() : pathsFrom(own, facts.sites);
+  const names = new Map(facts.sites.map(({ id, name }) => [id, name]));
+  return key.connectors
+    .map(({ site, count }): CandidateView => {
+      const found = paths.get(site);
+      return {
+        site,
+        name: names.get(site) ?? site,
+        connectors: count,
+        ...(found === undefined ? {} : { cost: found.cost }),
+        path: (found?.path ?? []).map((id) => names.get(id) ?? id),
+      };
+    })
+    .toSorted((one, other) => (one.cost ?? Infinity) - (other.cost ?? Infinity));
+}
+
+interface PathTo {
+  readonly cost: number;
+  readonly path: readonly string[];
+}
+
+function pathsFrom(own: SiteFacts, sites: readonly SiteFacts[]): ReadonlyMap<string, PathTo> {
+  const byId = new Map(sites.map((site) => [site.id, site]));
+  const done = new Map<string, PathTo>();
+  const open = new Map<string, PathTo>([[own.id, { cost: 0, path: [own.id] }]]);
+  while (open.size > 0) {
+    const [id, here] = [...open].reduce((least, each) => (each[1].cost < least[1].cost ? each : least));
+    open.delete(id);
+    done.set(id, here);
+    const site = byId.get(id);
+    if (site === undefined || (site.edge && id !== own.id)) continue;
+    for (const { siteId, cost } of site.links) {
+      const next = here.cost + cost;
+      if (!done.has(siteId) && next < (open.get(siteId)?.cost ?? Infinity)) open.set(siteId, { cost: next, path: [...here.path, siteId] });
+    }
+  }
+  return done;
+}
+
+/** Lists the resources of a kind with the columns that commands print. */
+export function resourceRow(object: SiteObject, now: number): ResourceRow {
+  const since = conditionsOf(object)
+    .map((condition) => condition.since)
+    .toSorted()
+    .at(-1);
+  const columns = printerColumns[object.kind]
+    .filter(({ name }) => name !== 'Status' && name !== 'Message')
+    .map(({ name, jsonPath }) => [name, textAt(object, jsonPath)] as const);
+  return {
+    kind: object.kind,
+    name: printable(nameOf(object), 253),
+    status: printable(object.status?.status ?? 'Pending', 63),
+    message: printable(object.status?.message ?? '', 1024),
+    ready: isReady(object),
+    past: isPast(object, now),
+    ...(since === undefined ? {} : { since }),
+    columns: Object.fromEntries(columns.filter(([, text]) => text !== '')),
+  };
+}
+
+/** Text at a path of plain names. */
+function textAt(object: object, jsonPath: string): string {
+  let value: unknown = object;
+  for (const name of jsonPath.split('.').slice(1)) {
+    if (typeof value !== 'object' || value === null) return '';
+    value = Reflect.get(value, name);
+  }
+  return value === undefined || value === null || typeof value === 'object' ? '' : printable(String(value), 253);
+}

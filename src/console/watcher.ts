@@ -1,0 +1,271 @@
+/** Reads the sources of a console again and again, keeps facts and history, and reports changes. */
+import { limitTable } from '../limits/table.ts';
+import { overviewKinds, quietKinds } from '../site/overview.ts';
+import { attempt, reportInternalError } from '../telemetry/boundary.ts';
+import { messageOf } from '../telemetry/log.ts';
+import { printable } from '../text/printable.ts';
+import { isRecord } from '../text/is-record.ts';
+import { pause } from '../work/pause.ts';
+import { ChangeLog, type ChangeEvent } from './change-log.ts';
+import type { KeyView, Missing, OverviewView, ProblemView, Topic } from './contract.ts';
+import { itemsOf, noFacts, readKeys, readLinks, readRouter, readSites, versionOf, type Facts, type Figures } from './facts.ts';
+import { History, type Point } from './history.ts';
+import { listProblems } from './problems.ts';
+import { mergeSamples, percentilesOf, readSample, sinceSample, type KeySample, type Sample } from './samples.ts';
+import type { ConsoleSources } from './sources.ts';
+import { chosenSamples, keyViews, linkViews, overviewOf, resourceRow, siteViews, type Place } from './views.ts';
+
+/** Milliseconds between two reads of state and of figures. */
+const EVERY = 1_000;
+const FIGURES_EVERY = 5_000;
+/** The pause is at least this many times as long as the read before it, so that reading takes a tenth of a core at most. */
+const PAUSE_PER_READ = 9;
+/** Milliseconds in which the answer whether anything runs is awaited. A starting process takes longer. */
+const PATIENCE = 1_500;
+/** Recent figures are those of this many samples. */
+const RECENT_SAMPLES = 12;
+
+export interface WatcherOptions {
+  readonly place: Place;
+  /** Bytes for history. */
+  readonly historyMemory: number;
+}
+
+/** Subscriber to changes. */
+export type ChangeListener = (event: ChangeEvent) => void;
+
+export class Watcher {
+  readonly #sources: ConsoleSources;
+  readonly #options: WatcherOptions;
+  readonly #listeners = new Set<ChangeListener>();
+  readonly #versions = new Map<string, { readonly version: string; readonly items: unknown }>();
+  readonly #samples: { readonly at: number; readonly sample: Sample }[] = [];
+  readonly history: History;
+  readonly log: ChangeLog;
+  facts: Facts = noFacts;
+  figures: Figures | undefined;
+  problems: readonly ProblemView[] = [];
+  keys: readonly KeyView[] = [];
+  /** First time at which each problem without a time of its own was seen. */
+  #seen = new Map<string, string>();
+  #readFigures = Number.NEGATIVE_INFINITY;
+
+  constructor(sources: ConsoleSources, options: WatcherOptions) {
+    this.#sources = sources;
+    this.#options = options;
+    this.history = new History(options.historyMemory);
+    this.log = new ChangeLog(limitTable.consoleEvents.value, sources.now().toString(36));
+  }
+
+  /** Reads until the signal is aborted. */
+  async run(until: AbortSignal): Promise<void> {
+    while (!until.aborted) {
+      const begun = performance.now();
+      await attempt('look/console', () => this.read());
+      const took = performance.now() - begun;
+      await pause(Math.max(EVERY - took, took * PAUSE_PER_READ, 50), until);
+    }
+  }
+
+  /** Calls the listener for each change, until disposal. */
+  subscribe(listener: ChangeListener): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  /** Reads everything once. */
+  async read(): Promise<void> {
+    const { resources, now } = this.#sources;
+    const routers = (await this.#sources.routers()).toSorted();
+    const partial: Missing[] = [];
+    const kinds = ['Site', ...overviewKinds, ...quietKinds] as const;
+    const [state, about, notRunning, ...lists] = await Promise.all([
+      this.#readRouters(routers, partial),
+      resources.about(),
+      routers.length > 0 ? undefined : this.#notRunning(),
+      ...kinds.map((kind) => resources.list(kind)),
+    ]);
+    const fileProblems = about.problems
+      .filter(isRecord)
+      .map((each) => ({
+        file: String(each['file'] ?? ''),
+        message: String(each['message'] ?? ''),
+        severity: String(each['severity'] ?? 'error'),
+      }));
+    this.facts = { at: now(), ...state, objects: lists.flat(), fileProblems, ...(notRunning === undefined ? {} : { notRunning }), partial };
+    if (this.facts.at - this.#readFigures >= FIGURES_EVERY) {
+      this.#readFigures = this.facts.at;
+      await this.#sample(routers);
+    }
+    this.#publish();
+  }
+
+  overview(): OverviewView {
+    return overviewOf(this.facts, this.figures, this.problems, this.#options.place);
+  }
+
+  async #readRouters(
+    routers: readonly string[],
+    partial: Missing[],
+  ): Promise<Pick<Facts, 'routers' | 'sites' | 'keys' | 'links' | 'incoming'>> {
+    const answers = await Promise.all(
+      routers.map(async (router) => {
+        try {
+          const [self, network, keys, links] = await Promise.all([
+            this.#sources.ask(router, '/v1/self'),
+            this.#list(router, '/v1/network'),
+            this.#list(router, '/v1/keys'),
+            this.#sources.ask(router, '/v1/links'),
+          ]);
+          return { self: readRouter(router, self), network, keys, links };
+        } catch (error) {
+          partial.push({ router, why: printable(messageOf(error), 512) });
+          return undefined;
+        }
+      }),
+    );
+    const found = answers.filter((answer) => answer !== undefined);
+    // Each router knows the whole network, so the fullest view counts. A router that has just started knows less.
+    const networks = found.map(({ network }) => readSites(network, limitTable.consoleSites.value));
+    const keyLists = found.map(({ keys }) => readKeys(keys, limitTable.consoleKeys.value));
+    const links = found.map((answer) => readLinks(answer.links, limitTable.consoleSites.value));
+    const byName = new Map<string, Facts['links'][number]>();
+    for (const link of links.flatMap((each) => each.links)) {
+      const known = byName.get(link.name);
+      if (known === undefined || (!known.operational && link.operational)) byName.set(link.name, link);
+    }
+    return {
+      routers: found.map(({ self }) => self),
+      sites: longest(networks),
+      keys: longest(keyLists),
+      links: [...byName.values()],
+      incoming: links.flatMap((each) => each.incoming),
+    };
+  }
+
+  /** Asks for a list only if it has changed. */
+  async #list(router: string, path: string): Promise<unknown> {
+    const known = this.#versions.get(`${router}${path}`);
+    const answer = await this.#sources.ask(router, known === undefined ? path : `${path}?since=${encodeURIComponent(known.version)}`);
+    const items = itemsOf(answer) ?? known?.items ?? [];
+    const version = versionOf(answer);
+    if (version !== undefined) this.#versions.set(`${router}${path}`, { version, items });
+    return items;
+  }
+
+  async #notRunning(): Promise<string> {
+    const asked = this.#sources.resources.notRunning().then((advice) => advice ?? '');
+    const advice = await Promise.race([asked, pause(PATIENCE).then(() => 'A process that runs the namespace is starting.')]);
+    return printable(advice === '' ? 'No process runs the namespace.' : advice, 1024);
+  }
+
+  async #sample(routers: readonly string[]): Promise<void> {
+    const answers = await Promise.allSettled(
+      routers.map(async (router) => readSample(await this.#sources.metrics(router), 2 * limitTable.consoleKeys.value)),
+    );
+    const samples = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    const { at } = this.facts;
+    const [before, last] = [this.#samples[0], this.#samples.at(-1)];
+    if (samples.length === 0) {
+      this.figures = undefined;
+      this.#samples.length = 0;
+      return;
+    }
+    const sample = mergeSamples(samples);
+    this.#samples.push({ at, sample });
+    if (this.#samples.length > RECENT_SAMPLES) this.#samples.shift();
+    if (last === undefined || before === undefined) {
+      this.figures = { sample, recent: changeSince(sample, sample), seconds: 1 };
+      return;
+    }
+    this.figures = { sample, recent: changeSince(sample, before.sample), seconds: (at - before.at) / 1000 };
+    this.#remember(at, changeSince(sample, last.sample));
+  }
+
+  #remember(at: number, recent: Sample['keys']): void {
+    const sum: Record<'opened' | 'failed' | 'open' | 'up' | 'down' | 'requests' | 'errors', number> = {
+      opened: 0,
+      failed: 0,
+      open: 0,
+      up: 0,
+      down: 0,
+      requests: 0,
+      errors: 0,
+    };
+    for (const { key, sample } of chosenSamples({ recent })) {
+      for (const name of ['opened', 'failed', 'open', 'up', 'down', 'requests', 'errors'] as const) sum[name] += sample[name];
+      this.history.add(`key:${key}`, at, pointOf(sample));
+    }
+    this.history.add('all', at, sum);
+  }
+
+  #publish(): void {
+    const { facts, figures } = this;
+    this.problems = this.#timed(listProblems(facts));
+    this.keys = keyViews(facts, figures, this.problems);
+    const { problems: _, ...overview } = this.overview();
+    this.#update('overview', new Map([['overview', { ...overview, asOf: undefined }]]));
+    this.#update(
+      'problems',
+      byId(this.problems, ({ object, status }) => `${object} ${status}`),
+    );
+    this.#update(
+      'sites',
+      byId(siteViews(facts), ({ id }) => id),
+    );
+    this.#update(
+      'links',
+      byId(linkViews(facts, figures), ({ id }) => id),
+    );
+    this.#update(
+      'keys',
+      byId(this.keys, ({ key }) => key),
+    );
+    this.#update(
+      'resources',
+      byId(
+        facts.objects.map((object) => resourceRow(object, facts.at)),
+        ({ kind, name }) => `${kind}/${name}`,
+      ),
+    );
+  }
+
+  /** Adds the time at which a problem was first seen, if it has none of its own. */
+  #timed(problems: readonly ProblemView[]): readonly ProblemView[] {
+    const now = new Date(this.facts.at).toISOString();
+    const timed = problems.map((problem) => ({ since: this.#seen.get(`${problem.object} ${problem.status}`) ?? now, ...problem }));
+    this.#seen = new Map(timed.map(({ object, status, since }) => [`${object} ${status}`, since]));
+    return timed;
+  }
+
+  #update(topic: Topic, objects: ReadonlyMap<string, object>): void {
+    const event = this.log.update(topic, objects, new Date(this.facts.at).toISOString());
+    if (event === undefined) return;
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        reportInternalError('look/console-change', error);
+      }
+    }
+  }
+}
+
+function longest<T>(lists: readonly (readonly T[])[]): readonly T[] {
+  return lists.toSorted((one, other) => other.length - one.length)[0] ?? [];
+}
+
+function byId<T extends object>(items: readonly T[], idOf: (item: T) => string): ReadonlyMap<string, T> {
+  return new Map(items.map((item) => [idOf(item), item]));
+}
+
+function changeSince(now: Sample, before: Sample): Sample['keys'] {
+  return new Map([...now.keys].map(([id, sample]) => [id, sinceSample(sample, before.keys.get(id))]));
+}
+
+function pointOf(sample: KeySample): Point {
+  const connect = percentilesOf(sample.connect);
+  const { opened, failed, open, up, down, requests, errors } = sample;
+  const counts = { opened, failed, open, up, down, requests, errors };
+  return connect === undefined ? counts : { ...counts, connectP50: connect.p50, connectP95: connect.p95, connectP99: connect.p99 };
+}

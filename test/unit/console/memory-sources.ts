@@ -1,0 +1,116 @@
+/** In-memory sources of a console, with one router that gives the answers of the test. */
+import type { ConsoleSources } from '../../../src/console/sources.ts';
+import { Watcher } from '../../../src/console/watcher.ts';
+import type { SkupperResource } from '../../../src/api/skupper/index.ts';
+
+export interface MemoryState {
+  network: readonly object[];
+  keys: readonly object[];
+  links: object;
+  metrics: string;
+  objects: readonly SkupperResource[];
+  routers: readonly string[];
+  notRunning: string | undefined;
+  now: number;
+}
+
+export function memoryState(): MemoryState {
+  return {
+    network: [
+      site('west-id', 'west', [{ siteId: 'hub-id', siteName: 'hub', cost: 1 }]),
+      site('hub-id', 'hub', [
+        { siteId: 'west-id', siteName: 'west', cost: 1 },
+        { siteId: 'east-id', siteName: 'east', cost: 2 },
+      ]),
+      site('east-id', 'east', [{ siteId: 'hub-id', siteName: 'hub', cost: 2 }]),
+    ],
+    keys: [
+      { key: 'billing', listeners: [{ site: 'west-id', count: 1 }], connectors: [], reachable: false },
+      { key: 'web', listeners: [{ site: 'west-id', count: 1 }], connectors: [{ site: 'east-id', count: 2 }], reachable: true },
+    ],
+    links: { items: [{ name: 'hub', cost: 1, operational: true, remoteSiteId: 'hub-id', remoteSiteName: 'hub' }], incoming: [] },
+    metrics: metricsOf(0, 0),
+    objects: [
+      object('Site', 'west', {}, 'Ready'),
+      object('Listener', 'web', { routingKey: 'web', port: 8080, host: '0.0.0.0' }, 'Ready'),
+      object(
+        'Listener',
+        'billing',
+        { routingKey: 'billing', port: 8081, host: '0.0.0.0' },
+        'Pending',
+        'no connector of routing key "billing"',
+      ),
+    ],
+    routers: ['router'],
+    notRunning: undefined,
+    now: Date.parse('2026-01-01T00:00:00Z'),
+  };
+}
+
+function site(id: string, name: string, links: readonly object[]): object {
+  return { id, name, namespace: name, platform: 'linux', version: '1', edge: false, routers: ['router'], links };
+}
+
+export function object(kind: SkupperResource['kind'], name: string, spec: object, status: string, message = 'OK'): SkupperResource {
+  const conditions = [
+    {
+      type: 'Matched',
+      status: status === 'Ready' ? 'True' : 'False',
+      reason: status === 'Ready' ? 'Ready' : 'NoConnector',
+      message,
+      lastTransitionTime: '2025-12-31T23:50:00Z',
+    },
+  ];
+  // A test gives each kind its required fields.
+  return {
+    apiVersion: 'skupper.io/v2alpha1',
+    kind,
+    metadata: { name, namespace: 'west' },
+    spec,
+    status: { status, message, conditions },
+  } as unknown as SkupperResource;
+}
+
+export function metricsOf(opened: number, failed: number): string {
+  return `# HELP text
+earshot_router_connections_opened_total{routing_key="web",role="listener"} ${opened}
+earshot_router_connections_open{routing_key="web",role="listener"} 3
+earshot_router_connections_failed_total{routing_key="web",role="listener",reason="refused"} ${failed}
+earshot_router_bytes_total{routing_key="web",role="listener",direction="to_server"} ${opened * 100}
+earshot_router_connect_seconds_bucket{routing_key="web",role="listener",le="0.001"} 0
+earshot_router_connect_seconds_bucket{routing_key="web",role="listener",le="0.002"} ${opened}
+earshot_router_connect_seconds_bucket{routing_key="web",role="listener",le="+Inf"} ${opened}
+earshot_router_certificate_days_left{bundle="east"} 3
+earshot_router_event_loop_delay_seconds{quantile="0.99"} 0.004
+`;
+}
+
+export function memorySources(state: MemoryState): ConsoleSources {
+  const answers: Readonly<Record<string, () => object>> = {
+    '/v1/self': () => ({ router: 'router', version: '1', ready: true }),
+    '/v1/network': () => ({ items: state.network }),
+    '/v1/keys': () => ({ items: state.keys }),
+    '/v1/links': () => state.links,
+  };
+  return {
+    resources: {
+      namespace: 'west',
+      where: 'the namespace west of this machine',
+      commandFlags: ' -n west',
+      // The objects were selected by kind.
+      list: (kind) => Promise.resolve(state.objects.filter((one) => one.kind === kind) as never),
+      about: () => Promise.resolve({ kept: ['Directory', '/'], running: [], routers: [], problems: [] }),
+      notRunning: () => Promise.resolve(state.notRunning),
+    },
+    routers: () => Promise.resolve(state.routers),
+    ask: (_, path) => Promise.resolve(answers[path]?.()),
+    metrics: () => Promise.resolve(state.metrics),
+    redacted: (resource) => resource,
+    now: () => state.now,
+  };
+}
+
+export function memoryWatcher(state: MemoryState, historyMemory = 2 ** 24): Watcher {
+  const place = { where: 'the namespace west of this machine', namespace: 'west', version: '1' };
+  return new Watcher(memorySources(state), { place, historyMemory });
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { memoryState, memoryWatcher } from './memory-sources.ts';
+
+test('a namespace that nothing runs says so, with the advice of the command line', async () => {
+  const state = memoryState();
+  state.routers = [];
+  state.notRunning = 'No process runs the namespace west: start it with `earshot -n west run`.';
+  const watcher = memoryWatcher(state);
+  await watcher.read();
+  const [problem] = watcher.problems;
+  assert.deepEqual([problem?.status, problem?.message, problem?.severity], ['not running', state.notRunning, 'error']);
+  assert.equal(watcher.overview().site?.status, 'Stopped');
+});
+
+test('a link that is silent is a problem before its resource says so, since the time of its last answer', async () => {
+  const state = memoryState();
+  const silentSince = state.now - 2_500;
+  state.links = { items: [{ name: 'hub', cost: 1, operational: true, remoteSiteId: 'hub-id', remoteSiteName: 'hub', silentSince }] };
+  const watcher = memoryWatcher(state);
+  await watcher.read();
+  const problem = watcher.problems.find(({ object }) => object === 'Link/hub');
+  assert.deepEqual([problem?.status, problem?.code, problem?.since], ['silent', 'silent', new Date(silentSince).toISOString()]);
+});
+
+test('names of peers become bounded text without control characters', async () => {
+  const state = memoryState();
+  state.network = [{ id: 'x', name: `\u202e<script>${'a'.repeat(5_000)}\n`, links: 'none', routers: {} }];
+  state.keys = [{ key: 'web\u0007', listeners: null, connectors: [{ site: 7 }] }, []];
+  const watcher = memoryWatcher(state);
+  await watcher.read();
+  const [site] = watcher.facts.sites;
+  assert.ok((site?.name.length ?? 0) <= 253);
+  assert.match(site?.name ?? '', /^\\u\{202e\}<script>a+…$/);
+  assert.deepEqual(
+    watcher.keys.map(({ key }) => key),
+    ['web\\u{7}'],
+  );
+});

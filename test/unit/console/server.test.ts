@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { request, type IncomingHttpHeaders } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { suite, test } from 'node:test';
+import { serveConsole, type ConsoleServer } from '../../../src/console/server.ts';
+import { memorySources, memoryState, memoryWatcher, type MemoryState } from './memory-sources.ts';
+import type { Watcher } from '../../../src/console/watcher.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+interface Opened extends AsyncDisposable {
+  readonly state: MemoryState;
+  readonly watcher: Watcher;
+  readonly server: ConsoleServer;
+  ask(path: string, options?: { method?: string; headers?: Record<string, string>; body?: string }): Promise<Answer>;
+  signIn(): Promise<Record<string, string>>;
+}
+
+async function open(publicUrls: readonly URL[] = []): Promise<Opened> {
+  const state = memoryState();
+  const watcher = memoryWatcher(state);
+  await watcher.read();
+  const assets = [{ path: 'index.html', type: 'text/html; charset=utf-8', gzip: gzipSync('<p>page</p>') }];
+  const server = await serveConsole({ sources: memorySources(state), watcher, assets, port: 0, publicUrls });
+  const ask: Opened['ask'] = async (path, { method = 'GET', headers = {}, body } = {}) => {
+    const asked = request({ host: '127.0.0.1', port: server.port, path, method, headers, agent: false });
+    asked.end(body);
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    const answer = await text(response);
+    const isJson = response.headers['content-type'] === 'application/json';
+    return { status: response.statusCode ?? 0, headers: response.headers, body: isJson ? JSON.parse(answer) : { text: answer } };
+  };
+  const signIn: Opened['signIn'] = async () => {
+    const { body } = await ask('/api/v1/session', { method: 'POST', body: JSON.stringify({ token: tokenOf(server.createLink()) }) });
+    return { authorization: `Bearer ${String(body['bearer'])}` };
+  };
+  return { state, watcher, server, ask, signIn, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+const tokenOf = (link: string): string => link.slice(link.indexOf('#t=') + 3);
+
+suite('the console server', () => {
+  test('exchanges the token of a link once, and refuses it after that', async () => {
+    await using console = await open();
+    const body = JSON.stringify({ token: tokenOf(console.server.createLink()) });
+    const exchange = (): Promise<Answer> => console.ask('/api/v1/session', { method: 'POST', body });
+    const first = await exchange();
+    assert.equal(first.status, 200);
+    assert.equal(
+      (await console.ask('/api/v1/overview', { headers: { authorization: `Bearer ${String(first.body['bearer'])}` } })).status,
+      200,
+    );
+    const second = await exchange();
+    assert.deepEqual([second.status, second.body['code']], [401, 'signed-out']);
+  });
+
+  test('refuses a link that is older than five minutes, and a bearer that was idle for twelve hours', async () => {
+    await using console = await open();
+    const link = console.server.createLink();
+    const headers = await console.signIn();
+    console.state.now += 300_001;
+    const late = await console.ask('/api/v1/session', { method: 'POST', body: JSON.stringify({ token: tokenOf(link) }) });
+    assert.equal(late.status, 401);
+    assert.equal((await console.ask('/api/v1/overview', { headers })).status, 200);
+    console.state.now += 12 * 3_600_000 + 1;
+    assert.equal((await console.ask('/api/v1/overview', { headers })).status, 401);
+  });
+
+  const bodies: readonly (readonly [string, string])[] = [
+    ['not JSON', 'token'],
+    ['a number', '{"token":1}'],
+    ['longer than its limit', JSON.stringify({ token: 'x'.repeat(2_000) })],
+    ['empty', ''],
+  ];
+  for (const [name, body] of bodies) {
+    test(`refuses a body that is ${name}`, async () => {
+      await using console = await open();
+      assert.equal((await console.ask('/api/v1/session', { method: 'POST', body })).status, 401);
+    });
+  }
+
+  const hosts: readonly (readonly [string, number])[] = [
+    ['evil', 421],
+    ['evil:PORT', 421],
+    ['127.0.0.1.evil.example:PORT', 421],
+    ['127.0.0.1', 421],
+    ['console.example', 200],
+    ['127.0.0.1:PORT', 200],
+    ['localhost:PORT', 200],
+    ['LOCALHOST:PORT', 200],
+    ['[::1]:PORT', 200],
+  ];
+  for (const [host, status] of hosts) {
+    test(`answers a request to the host ${host} with ${status}`, async () => {
+      await using console = await open([new URL('https://console.example/west/')]);
+      const { status: found, body } = await console.ask('/', { headers: { host: host.replace('PORT', String(console.server.port)) } });
+      assert.equal(found, status);
+      if (status === 421) assert.match(String(body['do']), /--public-url/);
+    });
+  }
+
+  test('serves the page below the path of a public URL, with or without that path', async () => {
+    await using console = await open([new URL('https://console.example/west/')]);
+    const headers = { host: 'console.example' };
+    for (const path of ['/west/', '/west', '/']) assert.equal((await console.ask(path, { headers })).body['text'], '<p>page</p>');
+    assert.equal((await console.ask('/west/api/v1/overview', { headers })).status, 401);
+    assert.match(console.server.createLink(), /^https:\/\/console\.example\/west\/#t=/);
+  });
+
+  test('refuses pages of other sites, and changes nothing', async () => {
+    await using console = await open();
+    const headers = await console.signIn();
+    assert.equal((await console.ask('/api/v1/overview', { headers: { ...headers, origin: 'http://evil.example' } })).status, 403);
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const { status, headers: answered } = await console.ask('/api/v1/resources/Listener/web', { method, headers });
+      assert.deepEqual([status, answered.allow], [405, 'GET']);
+    }
+  });
+
+  test('sends a content security policy with each answer, errors included', async () => {
+    await using console = await open();
+    for (const path of ['/', '/none', '/api/v1/overview']) {
+      const { headers } = await console.ask(path);
+      assert.match(String(headers['content-security-policy'] ?? ''), /^default-src 'none';.*require-trusted-types-for 'script'$/);
+      assert.equal(headers['x-content-type-options'], 'nosniff');
+    }
+  });
+
+  test('lists problems first in the overview, with the advice of the catalogue and the time of the condition', async () => {
+    await using console = await open();
+    const { body } = await console.ask('/api/v1/overview', { headers: await console.signIn() });
+    const [problem] = body['problems'] as readonly Readonly<Record<string, unknown>>[];
+    assert.equal(problem?.['object'], 'Listener/billing');
+    assert.equal(problem?.['code'], 'no-connector');
+    assert.equal(problem?.['advice'], 'Create a Connector, or check the links on the path.');
+    assert.equal(problem?.['since'], '2025-12-31T23:50:00Z');
+    assert.deepEqual(body['expiring'], [{ certificate: 'east', days: 3 }]);
+  });
+
+  test('gives the path and cost to each site with a connector', async () => {
+    await using console = await open();
+    const { body } = await console.ask('/api/v1/keys/web', { headers: await console.signIn() });
+    assert.deepEqual(body['candidates'], [{ site: 'east-id', name: 'east', connectors: 2, cost: 3, path: ['west', 'hub', 'east'] }]);
+  });
+
+  test('filters, sorts and pages routing keys', async () => {
+    await using console = await open();
+    const headers = await console.signIn();
+    console.state.keys = Array.from({ length: 25 }, (_, at) => ({ key: `key-${at}`, listeners: [], connectors: [], reachable: false }));
+    console.state.now += 1_000;
+    await console.watcher.read();
+    const list = async (query: string): Promise<Readonly<Record<string, unknown>>> =>
+      (await console.ask(`/api/v1/keys?${query}`, { headers })).body;
+    assert.deepEqual(
+      [(await list('q=KEY-2'))['total'], (await list('limit=10'))['next'], (await list('limit=10&cursor=20'))['next']],
+      [6, '10', null],
+    );
+  });
+
+  test('redacts with the function of its sources', async () => {
+    const state = memoryState();
+    const watcher = memoryWatcher(state);
+    await watcher.read();
+    const sources = { ...memorySources(state), redacted: () => ({ hidden: true }) };
+    await using server = await serveConsole({ sources, watcher, assets: [], port: 0, publicUrls: [] });
+    const ask = async (path: string, init: RequestInit): Promise<Readonly<Record<string, unknown>>> =>
+      // Answers of the API are objects.
+      (await (await fetch(`http://127.0.0.1:${server.port}${path}`, init)).json()) as Readonly<Record<string, unknown>>;
+    const { bearer } = await ask('/api/v1/session', { method: 'POST', body: JSON.stringify({ token: tokenOf(server.createLink()) }) });
+    const headers = { authorization: `Bearer ${String(bearer)}` };
+    assert.equal((await ask('/api/v1/resources/Listener/web', { headers }))['yaml'], 'hidden: true\n');
+  });
+});
+
+suite('a stream of changes', () => {
+  async function read(
+    opened: Opened,
+    headers: Record<string, string>,
+    path = '/api/v1/stream',
+  ): Promise<{ next(): Promise<string>; end(): void }> {
+    const asked = request({ host: '127.0.0.1', port: opened.server.port, path, headers, agent: false });
+    asked.end();
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    const parts = response.setEncoding('utf8')[Symbol.asyncIterator]();
+    let rest = '';
+    return {
+      async next() {
+        while (!rest.includes('\n\n')) rest += String((await parts.next()).value);
+        const at = rest.indexOf('\n\n');
+        const event = rest.slice(0, at);
+        rest = rest.slice(at + 2);
+        return event;
+      },
+      end: () => void response.destroy(),
+    };
+  }
+
+  async function change(opened: Opened, status: string): Promise<void> {
+    opened.state.now += 1_000;
+    opened.state.objects = opened.state.objects.map((one) => ({ ...one, status: { ...one.status, status } }) as typeof one);
+    await opened.watcher.read();
+  }
+
+  test('begins with resync, sends changed fields only, and resumes after the last event', async () => {
+    await using console = await open();
+    const headers = await console.signIn();
+    const stream = await read(console, headers, '/api/v1/stream?topics=resources');
+    assert.match(await stream.next(), /^id: \S+\nevent: resync\n/);
+    await change(console, 'Error');
+    const first = await stream.next();
+    stream.end();
+    const data = JSON.parse(first.slice(first.indexOf('data: ') + 6)) as { changes: Record<string, unknown> };
+    assert.deepEqual(data.changes['Listener/billing'], { status: 'Error' });
+    await change(console, 'Pending');
+    const id = /id: (\S+)/.exec(first)?.[1] ?? '';
+    const resumed = await read(console, { ...headers, 'last-event-id': id }, '/api/v1/stream?topics=resources');
+    assert.match(await resumed.next(), /"Listener\/billing":\{"status":"Pending"/);
+    resumed.end();
+  });
+
+  test('says resync to a page that names an event of another process', async () => {
+    await using console = await open();
+    const stream = await read(console, { ...(await console.signIn()), 'last-event-id': 'other-1' });
+    assert.match(await stream.next(), /event: resync/);
+    stream.end();
+  });
+
+  test('is refused beyond 64 pages', async () => {
+    await using console = await open();
+    const headers = await console.signIn();
+    const streams = await Promise.all(Array.from({ length: 64 }, () => read(console, headers)));
+    assert.equal((await console.ask('/api/v1/stream', { headers })).status, 503);
+    for (const stream of streams) stream.end();
+  });
+});
