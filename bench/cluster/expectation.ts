@@ -37,7 +37,7 @@ export async function expect<T extends KubeObject>({ client }: Ground, of: Resou
   const cache: Cache<KubeObject> = startInformer<T, KubeObject>(client, of, {
     namespace,
     signal: end.signal,
-    onTrouble: () => undefined,
+    onProblem: () => undefined,
     project: (object) => {
       if (!isThere(object)) return undefined;
       const { name = '', uid = '' } = object.metadata;

@@ -60,13 +60,13 @@ export class Authorities {
    * @throws TrustError
    */
   async find(name: string | undefined, site: Site, ifAbsent: IfAbsent = 'fail'): Promise<Authority> {
-    const wanted = name ?? defaultIssuerOf(site);
+    const desired = name ?? defaultIssuerOf(site);
     const isDefault = name === undefined;
     const found =
-      wanted === undefined || SITE_ISSUERS.has(wanted)
+      desired === undefined || SITE_ISSUERS.has(desired)
         ? ((await this.#ofUserAsOwn()) ?? (await this.#own(site)))
-        : await this.#named(wanted, site, isDefault ? 'create' : ifAbsent);
-    this.#known.set(wanted ?? '', found);
+        : await this.#named(desired, site, isDefault ? 'create' : ifAbsent);
+    this.#known.set(desired ?? '', found);
     return found;
   }
 

@@ -4,7 +4,7 @@ import { problemOf } from '../errors/problem.ts';
 import { purposeOf, type CertificatePurpose } from '../identity/certificate-purpose.ts';
 import type { TlsBundle } from '../router/contract.ts';
 import type { CertificateState } from '../site/observe/trust-facts.ts';
-import { PURPOSE, type WantedBundle } from '../site/plan/certificates.ts';
+import { PURPOSE, type DesiredBundle } from '../site/plan/certificates.ts';
 import { quoted } from '../text/printable.ts';
 import type { Authority } from '../trust/contract.ts';
 import type { CertificateFacts } from '../x509/facts.ts';
@@ -51,23 +51,24 @@ export class Certificates {
   }
 
   /** Creates or renews one bundle if necessary. @returns its state, and whether this call wrote it */
-  async ensure(planned: WantedBundle, options: EnsureOptions): Promise<CertificateState & { readonly written: boolean }> {
+  async ensure(planned: DesiredBundle, options: EnsureOptions): Promise<CertificateState & { readonly written: boolean }> {
     const { site, issued, ofTokens, revoked, now } = options;
     try {
       const unreadable = issued.unreadable.get(planned.name);
       if (unreadable !== undefined) return { problem: unreadable, written: false };
       const bundle = issued.bundles.get(planned.name) ?? (await this.#bundles.get(planned.name));
       const leaf = this.#leafOf(bundle);
-      const wanted = options.keepsPurpose === true ? withPurposeOf(leaf, planned) : planned;
-      const authority = await this.#issuerOf(wanted, site);
+      const desired = options.keepsPurpose === true ? withPurposeOf(leaf, planned) : planned;
+      const authority = await this.#issuerOf(desired, site);
       const isRevoked = leaf !== undefined && revoked.has(leaf.facts.serial);
-      if (leaf !== undefined && !isRevoked && stands(leaf, wanted, authority, now)) return { expires: leaf.facts.notAfter, written: false };
-      if (leaf !== undefined && ofTokens.has(wanted.name) && !isOf(authority, leaf)) throw nameTaken(wanted.name);
-      const purpose = purposeIn(wanted);
+      if (leaf !== undefined && !isRevoked && stands(leaf, desired, authority, now))
+        return { expires: leaf.facts.notAfter, written: false };
+      if (leaf !== undefined && ofTokens.has(desired.name) && !isOf(authority, leaf)) throw nameTaken(desired.name);
+      const purpose = purposeIn(desired);
       // The site's own bundles before this one were of servers, which open no links.
-      const mayLink = wanted.isGenerated !== true && leaf !== undefined && leaf.purpose !== purpose && !isRevoked;
-      if (mayLink && purpose === 'application') await this.#refuse(wanted, leaf);
-      const made = await this.#make(wanted, purpose, authority, options.days);
+      const mayLink = desired.isGenerated !== true && leaf !== undefined && leaf.purpose !== purpose && !isRevoked;
+      if (mayLink && purpose === 'application') await this.#refuse(desired, leaf);
+      const made = await this.#make(desired, purpose, authority, options.days);
       return { expires: made.notAfter, written: true };
     } catch (error) {
       return { problem: problemOf(error), written: false };
@@ -88,20 +89,20 @@ export class Certificates {
   }
 
   /** @returns undefined for a self-signed certificate */
-  async #issuerOf({ issuer }: WantedBundle, site: Site): Promise<Authority | undefined> {
+  async #issuerOf({ issuer }: DesiredBundle, site: Site): Promise<Authority | undefined> {
     if (issuer.kind === 'self') return undefined;
     if (issuer.kind === 'default') return this.#authorities.find(undefined, site);
     return this.#authorities.find(issuer.name, site, issuer.mayCreate === true ? 'create' : 'fail');
   }
 
   /** Revokes a certificate that could open links (it has no purpose mark, or the one for links) and is for applications from now on. */
-  async #refuse({ resource }: WantedBundle, { facts: { serial, notAfter } }: ReadLeaf): Promise<void> {
+  async #refuse({ resource }: DesiredBundle, { facts: { serial, notAfter } }: ReadLeaf): Promise<void> {
     await this.#ledger.record({ siteName: resource, serial, notAfter });
     await this.#ledger.revoke(resource);
   }
 
   async #make(
-    { name, resource, recordedAs = resource, order: { purpose: _purpose, ...order } }: WantedBundle,
+    { name, resource, recordedAs = resource, order: { purpose: _purpose, ...order } }: DesiredBundle,
     purpose: CertificatePurpose | undefined,
     authority: Authority | undefined,
     days: number | undefined,
@@ -138,21 +139,21 @@ interface ReadLeaf {
   readonly purpose: CertificatePurpose | undefined;
 }
 
-function withPurposeOf(leaf: ReadLeaf | undefined, { order: { purpose, ...order }, ...planned }: WantedBundle): WantedBundle {
+function withPurposeOf(leaf: ReadLeaf | undefined, { order: { purpose, ...order }, ...planned }: DesiredBundle): DesiredBundle {
   const kept = leaf === undefined || purpose === undefined ? purpose : leaf.purpose;
   return { ...planned, order: { ...order, ...(kept === undefined ? {} : { purpose: kept }) } };
 }
 
-function purposeIn({ order: { purpose } }: WantedBundle): CertificatePurpose | undefined {
+function purposeIn({ order: { purpose } }: DesiredBundle): CertificatePurpose | undefined {
   if (purpose === undefined || purpose === 'link' || purpose === 'application') return purpose;
   throw new TrustError('bad-argument', `settings.${PURPOSE} is ${quoted(purpose, 100)}, and must be "link" or "application"`);
 }
 
-function stands({ facts, x509, purpose }: ReadLeaf, wanted: WantedBundle, authority: Authority | undefined, now: number): boolean {
+function stands({ facts, x509, purpose }: ReadLeaf, desired: DesiredBundle, authority: Authority | undefined, now: number): boolean {
   return (
-    serves(facts, wanted) &&
-    isFor(x509, wanted) &&
-    (wanted.order.purpose === undefined || wanted.order.purpose === purpose) &&
+    serves(facts, desired) &&
+    isFor(x509, desired) &&
+    (desired.order.purpose === undefined || desired.order.purpose === purpose) &&
     // False if the certificate was issued while the clock was ahead.
     facts.notBefore <= now &&
     isOf(authority, { x509 }) &&
@@ -168,12 +169,12 @@ const nameTaken = (name: string): TrustError =>
   new TrustError('name-taken', `${name} is already the TLS bundle of a link that a token created, and would be replaced: use another name`);
 
 /** Additional names are accepted, so that an address that comes and goes does not cause a new certificate each time. */
-function serves(facts: CertificateFacts, { order }: WantedBundle): boolean {
+function serves(facts: CertificateFacts, { order }: DesiredBundle): boolean {
   const isWithin = order.isExact !== true || namesAll(order.hosts, facts.hosts);
   return facts.commonName === order.subject && facts.isAuthority === order.signing && namesAll(facts.hosts, order.hosts) && isWithin;
 }
 
-function isFor(certificate: X509Certificate, { order }: WantedBundle): boolean {
+function isFor(certificate: X509Certificate, { order }: DesiredBundle): boolean {
   // CA certificates have no extended key usage.
   if (order.signing) return true;
   const found = new Set(certificate.keyUsage);

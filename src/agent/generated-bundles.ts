@@ -1,5 +1,5 @@
 import type { SiteResources } from '../site/resources.ts';
-import type { WantedBundle } from '../site/plan/certificates.ts';
+import type { DesiredBundle } from '../site/plan/certificates.ts';
 import { nameOf } from '../site/resources.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { GeneratedBundles } from './ports.ts';
@@ -19,23 +19,23 @@ export class GeneratedBundleReconciler {
   }
 
   /** Notes the names of bundles before they are issued. */
-  async note(wanted: readonly WantedBundle[]): Promise<void> {
+  async note(desired: readonly DesiredBundle[]): Promise<void> {
     const names = await this.names();
-    const added = wanted.filter(({ isGenerated, name }) => isGenerated === true && !names.has(name));
+    const added = desired.filter(({ isGenerated, name }) => isGenerated === true && !names.has(name));
     if (added.length > 0) await this.#set(names.union(new Set(added.map(({ name }) => name))));
   }
 
   /** @param wanted bundles that the site issues now */
-  async removeOthers(wanted: readonly WantedBundle[], { Link, Certificate }: SiteResources): Promise<void> {
+  async removeOthers(desired: readonly DesiredBundle[], { Link, Certificate }: SiteResources): Promise<void> {
     const names = await this.names();
-    const kept = new Set(wanted.filter(({ isGenerated }) => isGenerated === true).map(({ name }) => name));
+    const kept = new Set(desired.filter(({ isGenerated }) => isGenerated === true).map(({ name }) => name));
     const obsolete = names.difference(kept);
     if (obsolete.size === 0) return;
     // Such a name belongs to another kind of bundle by now.
     const passedOn = new Set([
       ...Link.flatMap(({ spec }) => spec.tlsCredentials ?? []),
       ...Certificate.map(nameOf),
-      ...wanted.map(({ name }) => name),
+      ...desired.map(({ name }) => name),
     ]);
     const removed = new Set<string>();
     for (const name of obsolete) {

@@ -68,8 +68,8 @@ export class Grants implements AsyncDisposable {
     } catch (error) {
       return new Map(grants.map((grant) => [nameOf(grant), { ...unknown, problem: problemOf(error) }]));
     }
-    const wanted = new Set(grants.map(nameOf));
-    for (const { name } of store.list()) if (!wanted.has(name) && !isUnread(name)) await store.remove(name);
+    const desired = new Set(grants.map(nameOf));
+    for (const { name } of store.list()) if (!desired.has(name) && !isUnread(name)) await store.remove(name);
     if (grants.length === 0) {
       await this.#stopServing();
       return new Map();

@@ -142,8 +142,8 @@ export interface TokenStore {
   /** Undoes `putLink`. */
   removeLink(name: string): Promise<void>;
   /** Names of bundles that were written for tokens only. */
-  madeBundles(): Promise<ReadonlySet<string>>;
-  /** Removes one of `madeBundles`. No-op for any other bundle. */
+  createdBundles(): Promise<ReadonlySet<string>>;
+  /** Removes one of `createdBundles`. No-op for any other bundle. */
   removeBundle(name: string): Promise<void>;
 }
 

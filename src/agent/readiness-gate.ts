@@ -62,10 +62,10 @@ function missingIn({ site, links, listeners, revoked }: RouterConfig, state: Rou
   if (beyond !== undefined) return `starting: the site ${beyond}, which other routers of this site reach, is not reached yet`;
   // The router knows the connectors of a listener before the listener is open, which can take long on a busy machine.
   const shut = listeners.filter(({ name }) => state.listeners[name]?.listening !== true && state.listeners[name]?.problem === undefined);
-  const wanted = new Set(shut.flatMap(({ destination }) => keysOf(destination)));
+  const desired = new Set(shut.flatMap(({ destination }) => keysOf(destination)));
   const served = new Set<string>();
-  for (const { keys } of wanted.size === 0 ? [] : state.network)
-    for (const { routingKey, connectors } of keys) if (connectors > 0 && wanted.has(routingKey)) served.add(routingKey);
+  for (const { keys } of desired.size === 0 ? [] : state.network)
+    for (const { routingKey, connectors } of keys) if (connectors > 0 && desired.has(routingKey)) served.add(routingKey);
   const first = shut.find(({ destination }) => keysOf(destination).some((key) => served.has(key)));
   return first === undefined ? undefined : `starting: ${first.name} does not listen yet`;
 }

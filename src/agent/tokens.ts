@@ -83,9 +83,9 @@ export class Tokens implements Disposable {
     this.#taken = taken;
     this.#redeemed ??= new Map(await this.#options.stores.tokens.redeemed());
     const siteName = nameOf(site);
-    const wanted = new Map(tokens.map((token) => [nameOf(token), token]));
+    const desired = new Map(tokens.map((token) => [nameOf(token), token]));
     for (const attempt of this.#attempts.values()) {
-      const spec = wanted.get(attempt.name)?.spec;
+      const spec = desired.get(attempt.name)?.spec;
       const isFree = attempt.facts.problem?.code === 'name-taken' && !taken.has(attempt.name);
       if (isFree || attempt.siteName !== siteName || !isDeepStrictEqual(spec, attempt.spec)) this.#giveUp(attempt);
     }
@@ -103,7 +103,7 @@ export class Tokens implements Disposable {
     // The bundle of a token that is being redeemed exists before its Link.
     const busy = [...this.#attempts.values()].flatMap(({ name, facts }) => (facts.redeemed ? [] : [name]));
     const { unused, due } = this.#unused.find(
-      await stores.tokens.madeBundles(),
+      await stores.tokens.createdBundles(),
       inUse === undefined ? undefined : inUse.union(new Set(busy)),
       now,
     );

@@ -3,7 +3,7 @@ import { EarshotError } from '../errors/earshot-error.ts';
 import type { LinkConfig, Router, RouterState, TlsBundle } from '../router/contract.ts';
 import type { CertificateState, TrustFacts } from '../site/observe/trust-facts.ts';
 import { listAccesses, SITE_SERVER_BUNDLE, type Access } from '../site/plan/access.ts';
-import { planCertificates, type WantedBundle } from '../site/plan/certificates.ts';
+import { planCertificates, type DesiredBundle } from '../site/plan/certificates.ts';
 import { publishedBundles } from '../site/plan/published-bundles.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { certificateHosts, commonBindHost, endpointsOf, reachableHosts, type Reach } from '../site/site-endpoints.ts';
@@ -100,14 +100,14 @@ export class Trust implements AsyncDisposable {
     this.#latest = input;
     const { resources, site, now } = input;
     this.#options.authorities.refresh(possibleAuthorities(input));
-    const wanted = wantedBundles(input);
+    const desired = desiredBundles(input);
     const restless = await this.#withdraw(input);
-    const { certificates, problems, issued } = await this.#issue(input, wanted);
+    const { certificates, problems, issued } = await this.#issue(input, desired);
     await this.#publish(input, issued);
     const { accesses } = listAccesses(resources, site);
     const isUnread = (name: string): boolean => input.incomplete || input.unread.has(`AccessGrant/${name}`);
     const grants = await this.#grants.ensure(resources.AccessGrant, isUnread, grantSettings(input, accesses), now);
-    const own = ownBundles(resources, accesses, wanted);
+    const own = ownBundles(resources, accesses, desired);
     const tokens = await this.#tokens.ensure(resources.AccessToken, site, own);
     await this.#tokens.removeUnused(input.incomplete || input.unread.size > 0 ? undefined : own.union(secretNames(resources)), now);
     return {
@@ -135,10 +135,10 @@ export class Trust implements AsyncDisposable {
     const { resources, site, incomplete, unread } = input;
     const { published } = this.#options;
     const bundles = bundlesInUse(input, issued);
-    const wanted = [...publishedBundles(resources, site)].flatMap((name) => bundles.get(name) ?? []);
+    const desired = [...publishedBundles(resources, site)].flatMap((name) => bundles.get(name) ?? []);
     try {
-      await published.write(wanted);
-      if (!incomplete && unread.size === 0) await published.keepOnly(wanted.map(({ name }) => name));
+      await published.write(desired);
+      if (!incomplete && unread.size === 0) await published.keepOnly(desired.map(({ name }) => name));
     } catch (error) {
       const message = `copies of TLS bundles for scripts cannot be written: ${messageOf(error)}`;
       this.#once.say(message, () => this.#options.log.error({ error }, message));
@@ -150,9 +150,9 @@ export class Trust implements AsyncDisposable {
     const { resources, site, reach, incomplete, unread } = input;
     const { accesses } = listAccesses(resources, site);
     const bundles = bundlesInUse(input, accesses.length === 0 ? undefined : await stores.bundles.list());
-    const wanted = planStaticLinks(accesses, reach, accesses.length === 0 ? {} : router.state.accesses, bundles);
-    await writeStaticLinks(wanted, offlineLinks);
-    if (!incomplete && unread.size === 0) await offlineLinks.keepOnly(wanted);
+    const desired = planStaticLinks(accesses, reach, accesses.length === 0 ? {} : router.state.accesses, bundles);
+    await writeStaticLinks(desired, offlineLinks);
+    if (!incomplete && unread.size === 0) await offlineLinks.keepOnly(desired);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -171,13 +171,13 @@ export class Trust implements AsyncDisposable {
     }
   }
 
-  async #issue(input: TrustInput, wanted: readonly WantedBundle[]): Promise<Issue> {
+  async #issue(input: TrustInput, desired: readonly DesiredBundle[]): Promise<Issue> {
     const { bundles } = this.#options.stores;
     const ofTokens = bundlesOfTokens(input.resources);
     const revoked = new Set(revocationsOf(await this.#options.ledger.revoked()).serials);
     let issued = await bundles.list();
-    const own = await this.#withoutGiven(input, wanted, issued);
-    const certificates = new Map<string, CertificateState>(wanted.map(({ name }) => [name, {}]));
+    const own = await this.#withoutGiven(input, desired, issued);
+    const certificates = new Map<string, CertificateState>(desired.map(({ name }) => [name, {}]));
     const problems: ResourceProblem[] = [];
     let anyWritten = false;
     await this.#generated.note(own);
@@ -205,14 +205,14 @@ export class Trust implements AsyncDisposable {
   }
 
   /** Leaves out bundles that others have put there, or may have. A generated bundle never takes the place of such a bundle. */
-  async #withoutGiven(input: TrustInput, wanted: readonly WantedBundle[], issued: BundleSet): Promise<readonly WantedBundle[]> {
+  async #withoutGiven(input: TrustInput, desired: readonly DesiredBundle[], issued: BundleSet): Promise<readonly DesiredBundle[]> {
     const { userBundles, attached, incomplete, unread } = input;
-    const own = wanted.filter(({ name }) => !isOfUser(userBundles, name));
+    const own = desired.filter(({ name }) => !isOfUser(userBundles, name));
     if (!own.some(({ isGenerated }) => isGenerated === true)) return own;
-    const given = new Set([...attached.map(({ name }) => name), ...(await this.#options.stores.tokens.madeBundles())]);
+    const given = new Set([...attached.map(({ name }) => name), ...(await this.#options.stores.tokens.createdBundles())]);
     const generated = await this.#generated.names();
     const isUnreadLink = [...unread].some((key) => key.startsWith('Link/'));
-    const isFree = ({ name }: WantedBundle): boolean => {
+    const isFree = ({ name }: DesiredBundle): boolean => {
       if (given.has(name)) return false;
       if (generated.has(name)) return true;
       const isUncertain = incomplete || isUnreadLink || unread.has(`Certificate/${name}`);
@@ -221,7 +221,7 @@ export class Trust implements AsyncDisposable {
     return own.filter((bundle) => bundle.isGenerated !== true || isFree(bundle));
   }
 
-  #written({ name, resource, order }: WantedBundle): void {
+  #written({ name, resource, order }: DesiredBundle): void {
     this.#withdrawals.gave(resource);
     this.#options.log.info({ bundle: name, hosts: order.hosts }, 'certificate issued');
     if (order.signing) this.#options.authorities.refresh();
@@ -248,10 +248,10 @@ interface Issue {
 const OWN_BUNDLES: readonly string[] = [SITE_SERVER_BUNDLE, GRANT_SERVER_BUNDLE];
 
 /** Names of bundles that the site creates, and of those used by anything other than a Link, whether or not they exist yet. */
-function ownBundles(resources: SiteResources, accesses: readonly Access[], wanted: readonly WantedBundle[]): ReadonlySet<string> {
+function ownBundles(resources: SiteResources, accesses: readonly Access[], desired: readonly DesiredBundle[]): ReadonlySet<string> {
   const { Listener, MultiKeyListener, Connector } = resources;
   const shown = [...Listener, ...MultiKeyListener, ...Connector].flatMap(({ spec: { tlsCredentials = '' } }) => tlsCredentials);
-  return new Set([...OWN_BUNDLES, ...wanted.map(({ name }) => name), ...accesses.map(({ bundle }) => bundle), ...shown]);
+  return new Set([...OWN_BUNDLES, ...desired.map(({ name }) => name), ...accesses.map(({ bundle }) => bundle), ...shown]);
 }
 
 function bundlesOfTokens({ Link }: SiteResources): ReadonlySet<string> {
@@ -260,12 +260,12 @@ function bundlesOfTokens({ Link }: SiteResources): ReadonlySet<string> {
   );
 }
 
-function wantedBundles(input: TrustInput): readonly WantedBundle[] {
+function desiredBundles(input: TrustInput): readonly DesiredBundle[] {
   const { resources, site, reach } = input;
   return planCertificates(resources, site, reach, resources.AccessGrant.length === 0 ? [] : [grantServerBundle(input)]);
 }
 
-function grantServerBundle({ resources, site, reach }: TrustInput): WantedBundle {
+function grantServerBundle({ resources, site, reach }: TrustInput): DesiredBundle {
   const { accesses } = listAccesses(resources, site);
   const hosts = accesses.length === 0 ? certificateHosts(undefined, reach) : accesses.flatMap((access) => certificateHosts(access, reach));
   return {
@@ -277,7 +277,7 @@ function grantServerBundle({ resources, site, reach }: TrustInput): WantedBundle
 }
 
 /** A Certificate reports its problem in its own status. */
-function problemsOf({ resource }: WantedBundle, { problem }: CertificateState): readonly ResourceProblem[] {
+function problemsOf({ resource }: DesiredBundle, { problem }: CertificateState): readonly ResourceProblem[] {
   if (problem === undefined || resource.startsWith('Certificate/')) return [];
   return [{ resource, severity: 'error', code: problem.code, message: `its certificate cannot be issued: ${problem.message}` }];
 }

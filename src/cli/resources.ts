@@ -5,7 +5,7 @@ import { kubeconfigFiles } from '../kube/client/kubeconfig-files.ts';
 import type { KubeClient, PodAccess } from '../kube/contract.ts';
 import type { ClusterPlace } from '../platform/kubernetes/resources.ts';
 import { layoutOf } from '../platform/linux/layout.ts';
-import { directoryResources, ways as machineWays } from '../platform/linux/resources.ts';
+import { directoryResources, conventions as machineWays } from '../platform/linux/resources.ts';
 import type { PlatformConventions, Resources } from '../platform/resources.ts';
 import { quoted } from '../text/printable.ts';
 import { CliError } from './errors.ts';
@@ -48,7 +48,7 @@ export async function platformFor(words: PlaceWords): Promise<Choice> {
 /** Defaults on the selected platform, without opening it. */
 export async function conventionsFor(words: PlaceWords): Promise<PlatformConventions> {
   if (isMachine((await platformFor(words)).platform)) return machineWays;
-  return (await import('../platform/kubernetes/kubernetes-conventions.ts')).ways;
+  return (await import('../platform/kubernetes/kubernetes-conventions.ts')).conventions;
 }
 
 /** @returns the machine platform that is selected; linux if a cluster is */

@@ -120,10 +120,10 @@ export class ReceiveWindows {
 
   creditConnection(): void {
     const lowest = this.#initial <= this.#limits.streamWindow >> LOWEST;
-    const wanted = Math.max(this.#limits.unconsumed - this.#unconsumed, lowest ? this.#limits.unconsumed >> 4 : 0);
-    const bytes = wanted - this.#connectionWindow;
+    const aim = Math.max(this.#limits.unconsumed - this.#unconsumed, lowest ? this.#limits.unconsumed >> 4 : 0);
+    const bytes = aim - this.#connectionWindow;
     // Rarely while much is left, at once when little is left.
-    if (bytes < this.#limits.unconsumed / 4 && (bytes <= 0 || this.#connectionWindow > wanted / 2)) return;
+    if (bytes < this.#limits.unconsumed / 4 && (bytes <= 0 || this.#connectionWindow > aim / 2)) return;
     this.#connectionWindow += bytes;
     this.#actions.credit(0, bytes);
   }
@@ -208,13 +208,13 @@ export class ReceiveWindows {
     if (this.#announced !== undefined) return;
     const full = this.#limits.streamWindow;
     const load = (this.#unconsumed - this.#beyond) / Math.max(1, this.#limits.unconsumed - this.#beyond);
-    let wanted = this.#initial;
-    if (load > 1 / 2) wanted = full >> LOWEST;
-    else if (load > 1 / 4) wanted = Math.min(wanted, full >> 2);
-    else if (load < 1 / 8) wanted = full;
-    if (wanted === this.#initial) return;
-    this.#announced = wanted;
-    this.#actions.announce(wanted);
+    let aim = this.#initial;
+    if (load > 1 / 2) aim = full >> LOWEST;
+    else if (load > 1 / 4) aim = Math.min(aim, full >> 2);
+    else if (load < 1 / 8) aim = full;
+    if (aim === this.#initial) return;
+    this.#announced = aim;
+    this.#actions.announce(aim);
   }
 }
 

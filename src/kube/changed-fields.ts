@@ -17,22 +17,22 @@ const MOST_FIELDS = 3;
  */
 export function changedFields(
   current: unknown,
-  wanted: unknown,
-  isSame: (current: unknown, wanted: unknown, field?: string) => boolean = (one, other) => isDeepStrictEqual(one, other),
+  desired: unknown,
+  isSame: (current: unknown, desired: unknown, field?: string) => boolean = (one, other) => isDeepStrictEqual(one, other),
   field?: string,
 ): readonly FieldPath[] {
-  if (isSame(current, wanted, field)) return [];
-  if (Array.isArray(wanted) && Array.isArray(current)) {
-    const inside = wanted.every(isNamed)
-      ? wanted.flatMap((each) => {
+  if (isSame(current, desired, field)) return [];
+  if (Array.isArray(desired) && Array.isArray(current)) {
+    const inside = desired.every(isNamed)
+      ? desired.flatMap((each) => {
           const found: unknown = current.find((one) => isNamed(one) && one.name === each.name);
           return changedFields(found, each, isSame).map((path) => [`[${each.name}]`, ...path]);
         })
       : [];
     return inside.length === 0 ? [[]] : inside.slice(0, MOST_FIELDS);
   }
-  if (!isRecord(wanted) || !isRecord(current)) return [[]];
-  const found = Object.entries(wanted).flatMap(([key, value]) =>
+  if (!isRecord(desired) || !isRecord(current)) return [[]];
+  const found = Object.entries(desired).flatMap(([key, value]) =>
     value === undefined ? [] : changedFields(current[key], value, isSame, key).map((path) => [key, ...path]),
   );
   return found.length === 0 ? [[]] : found.slice(0, MOST_FIELDS);
@@ -68,12 +68,12 @@ export function managerOf({ metadata }: KubeObject, path: FieldPath, isOurs: (ma
  */
 export function repairReportOf(
   current: KubeObject | undefined,
-  wanted: unknown,
+  desired: unknown,
   isOurs: (manager: string) => boolean,
-  isSame?: (current: unknown, wanted: unknown) => boolean,
+  isSame?: (current: unknown, desired: unknown) => boolean,
 ): RepairReport {
   if (current === undefined) return { fields: [] };
-  const paths = changedFields(current, wanted, isSame);
+  const paths = changedFields(current, desired, isSame);
   const [first = []] = paths;
   const manager = managerOf(current, first, isOurs);
   return { fields: paths.map(formatField).filter((field) => field !== ''), ...(manager === undefined ? {} : { manager }) };

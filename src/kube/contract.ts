@@ -160,10 +160,10 @@ export interface InformerOptions<S extends KubeObject, T extends KubeObject> ext
   /**
    * Called for everything that the informer recovers from: an interrupted watch, a relist, an error in a handler or projection.
    */
-  readonly onTrouble?: (trouble: InformerTrouble) => void;
+  readonly onProblem?: (problem: InformerProblem) => void;
 }
 
-export interface InformerTrouble {
+export interface InformerProblem {
   readonly resource: string;
   /** resume: continues from the last version. relist: starts again. callback: the caller's own code threw. */
   readonly kind: 'resume' | 'relist' | 'callback';

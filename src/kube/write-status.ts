@@ -22,14 +22,14 @@ export async function writeStatus<T extends WithStatus>(
   status: unknown,
   { client, view, signal }: { readonly client: Pick<KubeClient, 'patch'>; readonly view: StatusView<T>; readonly signal: AbortSignal },
 ): Promise<boolean> {
-  const wanted: unknown = JSON.parse(JSON.stringify(status));
-  if (isDeepStrictEqual(object.status, wanted)) return false;
+  const desired: unknown = JSON.parse(JSON.stringify(status));
+  if (isDeepStrictEqual(object.status, desired)) return false;
   const { namespace, uid, name = '' } = object.metadata;
   const key = { ...(namespace === undefined ? {} : { namespace }), name };
   // The UID protects the status of another object if this one was deleted meanwhile.
-  const patch = { metadata: { uid }, status: difference(object.status, wanted) };
+  const patch = { metadata: { uid }, status: difference(object.status, desired) };
   try {
-    await view.write({ ...object, status: wanted }, () => client.patch(of, key, patch, { type: 'merge', subresource: 'status', signal }));
+    await view.write({ ...object, status: desired }, () => client.patch(of, key, patch, { type: 'merge', subresource: 'status', signal }));
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;

@@ -61,7 +61,7 @@ export class NestedFairShare {
     if (key !== undefined) this.#changeKey(owner, key, amount);
     const held = this.owners.of(owner);
     const ofKeys = this.#keysOf(owner).total;
-    const claim = Math.min(wantedFor(held, ofKeys), this.#claimFor(owner, held, ofKeys));
+    const claim = Math.min(neededFor(held, ofKeys), this.#claimFor(owner, held, ofKeys));
     // An amount that was admitted may have grown beyond the claim.
     this.#claims.change(owner, Math.max(held, claim) - this.#claims.held.of(owner));
   }
@@ -80,10 +80,10 @@ export class NestedFairShare {
   /** Returns the owner's claim, or the claim that it may have once it holds these amounts. */
   #claimFor(owner: string, held: number, ofKeys: number): number {
     const claimed = this.#claims.held.of(owner);
-    return Math.max(claimed, Math.min(wantedFor(held, ofKeys), claimed + Math.floor(this.#claims.room(owner))));
+    return Math.max(claimed, Math.min(neededFor(held, ofKeys), claimed + Math.floor(this.#claims.room(owner))));
   }
 }
 
 const NONE = new Amounts();
 
-const wantedFor = (held: number, ofKeys: number): number => held + Math.ceil(ofKeys / 3);
+const neededFor = (held: number, ofKeys: number): number => held + Math.ceil(ofKeys / 3);

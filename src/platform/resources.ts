@@ -8,7 +8,7 @@ export interface Resources extends CommandPlace {
   readonly namespace: string;
   /** Description for users: `the namespace west of this machine`. */
   readonly where: string;
-  readonly ways: PlatformConventions;
+  readonly conventions: PlatformConventions;
   /**
    * Returns the resources that the site has processed, and written ones that it has not, by name. Without a running site, none is ready.
    */
@@ -74,7 +74,7 @@ export type OfferedLink = { readonly documents: readonly object[] } | { readonly
 /** Location of the resources, and the processes that run them. */
 export interface About {
   /** Location, for users. */
-  readonly kept: readonly [name: string, value: string];
+  readonly location: readonly [name: string, value: string];
   /** Running processes, for users. */
   readonly running: readonly string[];
   /** Running routers, for programs. */
@@ -82,7 +82,7 @@ export interface About {
   /** Problems with written resources, for programs. */
   readonly problems: readonly object[];
   /** The same problems for users: a title, and lines. */
-  readonly troubles?: { readonly title: string; readonly lines: readonly string[] };
+  readonly problemText?: { readonly title: string; readonly lines: readonly string[] };
 }
 
 export type OfKind<K extends SkupperKind> = Extract<SkupperResource, { readonly kind: K }>;
@@ -101,5 +101,5 @@ export interface Written {
   /** Location, for users. */
   readonly location: string;
   /** Resource from which it was created, and would be created again. */
-  readonly madeOf?: { readonly kind: SkupperKind; readonly name: string };
+  readonly createdFrom?: { readonly kind: SkupperKind; readonly name: string };
 }

@@ -324,8 +324,8 @@ class JoinedRouter implements Router, LinkHost {
   }
 
   #reportToSiblings(): void {
-    this.#siblingLinks.tell(() => this.#configured.state.links);
-    if (this.#config.network !== undefined) this.#siblingParts.tell(() => partsOf(this.#local.state));
+    this.#siblingLinks.report(() => this.#configured.state.links);
+    if (this.#config.network !== undefined) this.#siblingParts.report(() => partsOf(this.#local.state));
   }
 
   changed(): void {

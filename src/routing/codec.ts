@@ -93,7 +93,12 @@ export interface AgedRecord {
 
 export type Message =
   | { readonly kind: 'summary'; readonly sums: readonly bigint[] }
-  | { readonly kind: 'digest'; readonly wanted: boolean; readonly buckets: ReadonlySet<number>; readonly versions: readonly VersionsOf[] }
+  | {
+      readonly kind: 'digest';
+      readonly requested: boolean;
+      readonly buckets: ReadonlySet<number>;
+      readonly versions: readonly VersionsOf[];
+    }
   | { readonly kind: 'request'; readonly parts: readonly PartsOf[] }
   | { readonly kind: 'records'; readonly records: readonly AgedRecord[] }
   | { readonly kind: 'done' }
@@ -146,7 +151,7 @@ export function writeSummary(sums: readonly bigint[]): Buffer {
 /**
  * Writes as few messages of at most `longest` bytes as possible. Without versions it is one message, which asks for a digest in return.
  */
-export function writeDigest(wanted: boolean, of: ReadonlySet<number>, versions: readonly VersionsOf[], longest: number): Buffer[] {
+export function writeDigest(requested: boolean, of: ReadonlySet<number>, versions: readonly VersionsOf[], longest: number): Buffer[] {
   let bits = 0n;
   for (const bucket of of) bits |= 1n << BigInt(63 - bucket);
   const head = Buffer.alloc(10);
@@ -159,7 +164,7 @@ export function writeDigest(wanted: boolean, of: ReadonlySet<number>, versions: 
     true,
   );
   // One digest in return is enough.
-  if (wanted) messages[0]?.writeUInt8(1, 1);
+  if (requested) messages[0]?.writeUInt8(1, 1);
   return messages;
 }
 
@@ -204,7 +209,7 @@ const RECORDS_OF_PIECE = 8;
 const type = { summary: 1, digest: 2, request: 3, records: 4, done: 5 } as const;
 
 function readDigest(cursor: ByteCursor): Message {
-  const wanted = cursor.number(1) === 1;
+  const requested = cursor.number(1) === 1;
   const bits = cursor.take(8).readBigUInt64BE();
   const of = new Set<number>();
   for (let bucket = 0; bucket < BUCKETS; bucket += 1) if ((bits >> BigInt(63 - bucket)) & 1n) of.add(bucket);
@@ -219,7 +224,7 @@ function readDigest(cursor: ByteCursor): Message {
     }
     versions.push({ router, epoch, parts });
   }
-  return { kind: 'digest', wanted, buckets: of, versions };
+  return { kind: 'digest', requested, buckets: of, versions };
 }
 
 function readRequest(cursor: ByteCursor): Message {

@@ -43,8 +43,8 @@ export class Exchange {
   /** @param begins whether this side sends the first summary */
   up(link: string, begins: boolean): void {
     this.#links.set(link, {
-      wanted: new Map(),
-      wantedParts: 0,
+      needed: new Map(),
+      neededParts: 0,
       asked: [],
       since: 0,
       every: begins ? COMPARE_EVERY : COMPARE_AT_LAST,
@@ -84,14 +84,14 @@ export class Exchange {
   }
 
   onDigest(link: string, digest: Extract<Message, { kind: 'digest' }>): void {
-    if (digest.wanted) this.#digest(link, digest.buckets, false);
+    if (digest.requested) this.#digest(link, digest.buckets, false);
     const state = this.#links.get(link);
     if (state === undefined) return;
     for (const { router, epoch, parts } of this.#withRoom(state, digest.versions)) {
       for (const { part, counter, check } of parts) {
         const version = { epoch, part, counter, check };
         if (!this.#context.database.isNew(router, version)) continue;
-        if (state.wantedParts >= MOST_WANTED) state.overflowed = true;
+        if (state.neededParts >= MOST_NEEDED) state.overflowed = true;
         else want(state, router, version);
       }
     }
@@ -142,7 +142,7 @@ export class Exchange {
     if (state === undefined || state.asked.length === 0) return;
     this.#release(state);
     this.#ask();
-    if (state.overflowed && state.wanted.size === 0) {
+    if (state.overflowed && state.needed.size === 0) {
       state.overflowed = false;
       this.summarize(link);
     }
@@ -163,7 +163,7 @@ export class Exchange {
   }
 
   /** Rate-limited, because a short request asks for a long digest. When limited, our summary restarts the comparison later. */
-  #digest(link: string, of: ReadonlySet<number>, wanted: boolean): void {
+  #digest(link: string, of: ReadonlySet<number>, requested: boolean): void {
     if (this.#links.get(link)?.digests.take(this.#context.clock()) !== true) {
       this.#context.postponed(link);
       return;
@@ -171,7 +171,7 @@ export class Exchange {
     // Nearest first, so that the peer requests them in this order. Each router is then reachable when its record arrives, and is not
     // evicted.
     const versions = this.#context.database.versions(of, this.#context.reachable());
-    for (const message of writeDigest(wanted, of, versions, this.#context.messageBytes)) this.#context.send(link, message);
+    for (const message of writeDigest(requested, of, versions, this.#context.messageBytes)) this.#context.send(link, message);
   }
 
   /**
@@ -196,15 +196,15 @@ export class Exchange {
     }
   }
 
-  /** Sends the next request on each link without a pending one. Records that would not be accepted now stay wanted. */
+  /** Sends the next request on each link without a pending one. Records that would not be accepted now stay needed. */
   #ask(): void {
     for (const [link, state] of this.#links) {
-      if (state.asked.length > 0 || state.wanted.size === 0) continue;
+      if (state.asked.length > 0 || state.needed.size === 0) continue;
       const parts = this.#choose(link, state);
       if (parts.length === 0) continue;
       state.since = this.#context.clock();
       for (const { name } of state.asked) {
-        if (!this.#asked.has(name) && this.#asked.size < MOST_WANTED) this.#asked.set(name, { since: state.since, isAwaited: true });
+        if (!this.#asked.has(name) && this.#asked.size < MOST_NEEDED) this.#asked.set(name, { since: state.since, isAwaited: true });
       }
       this.#context.send(link, writeRequest(parts));
     }
@@ -215,26 +215,26 @@ export class Exchange {
    */
   #choose(link: string, state: LinkExchange): PartsOf[] {
     const chosen: PartsOf[] = [];
-    for (const [router, wanted] of state.wanted) {
+    for (const [router, needed] of state.needed) {
       const most = Math.min(this.#context.room(link, router), LONGEST_REQUEST - state.asked.length);
       if (most === 0) continue;
-      const parts = this.#chooseOf(router, wanted, state, most);
-      if (wanted.size === 0) state.wanted.delete(router);
+      const parts = this.#chooseOf(router, needed, state, most);
+      if (needed.size === 0) state.needed.delete(router);
       if (parts.length > 0) chosen.push({ router, parts });
       if (state.asked.length >= LONGEST_REQUEST) break;
     }
     return chosen;
   }
 
-  #chooseOf(router: RouterId, wanted: Map<number, RecordVersion>, state: LinkExchange, most: number): number[] {
+  #chooseOf(router: RouterId, needed: Map<number, RecordVersion>, state: LinkExchange, most: number): number[] {
     const parts: number[] = [];
-    for (const [part, version] of wanted) {
+    for (const [part, version] of needed) {
       if (parts.length >= most) break;
       const name = `${router} ${part}`;
       const asked = this.#asked.get(name);
       if (asked?.isAwaited === true && this.#context.clock() - asked.since < ALONE_FOR) continue;
-      wanted.delete(part);
-      state.wantedParts -= 1;
+      needed.delete(part);
+      state.neededParts -= 1;
       if (!this.#context.database.isNew(router, version)) continue;
       parts.push(part);
       state.asked.push({ name, router, version });
@@ -244,9 +244,9 @@ export class Exchange {
 }
 
 function want(state: LinkExchange, router: RouterId, version: RecordVersion): void {
-  const wanted = state.wanted.getOrInsertComputed(router, () => new Map());
-  if (!wanted.has(version.part)) state.wantedParts += 1;
-  wanted.set(version.part, version);
+  const needed = state.needed.getOrInsertComputed(router, () => new Map());
+  if (!needed.has(version.part)) state.neededParts += 1;
+  needed.set(version.part, version);
 }
 
 interface Asked {
@@ -258,8 +258,8 @@ interface Asked {
 
 interface LinkExchange {
   /** Versions that are newer at the peer, by router and part. */
-  readonly wanted: Map<RouterId, Map<number, RecordVersion>>;
-  wantedParts: number;
+  readonly needed: Map<RouterId, Map<number, RecordVersion>>;
+  neededParts: number;
   /** Records of the pending request. */
   asked: { readonly name: string; readonly router: RouterId; readonly version: RecordVersion }[];
   since: number;
@@ -271,11 +271,11 @@ interface LinkExchange {
   readonly unknownRouters: RateLimiter;
   readonly digests: RateLimiter;
   readonly answers: RateLimiter;
-  /** Whether the peer had more records than `wanted` can hold. */
+  /** Whether the peer had more records than `needed` can hold. */
   overflowed: boolean;
 }
 
-const MOST_WANTED = 16_384;
+const MOST_NEEDED = 16_384;
 const ANSWER_WITHIN = 15_000;
 /** Time that a link with a pending request may keep others from requesting a record, and the interval after which it may do so again. */
 const [ALONE_FOR, ASKED_FOR] = [2000, 60_000];

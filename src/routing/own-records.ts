@@ -90,12 +90,12 @@ export class OwnRecords {
   }
 
   /** Replaces all entries whose names begin with the group's prefix. */
-  #state(group: string, first: number, wanted: ReadonlyMap<string, Buffer>): void {
+  #state(group: string, first: number, desired: ReadonlyMap<string, Buffer>): void {
     for (const [entry, number] of this.#partOf) {
-      if (entry.startsWith(group) && !wanted.has(entry)) this.#remove(number, entry);
+      if (entry.startsWith(group) && !desired.has(entry)) this.#remove(number, entry);
     }
     let leftOut = 0;
-    for (const [entry, bytes] of wanted) {
+    for (const [entry, bytes] of desired) {
       const number = this.#partOf.get(entry) ?? this.#partFor(bytes, first);
       if (number === undefined) leftOut += 1;
       else this.#put(number, entry, bytes);

@@ -49,7 +49,7 @@ const NEEDING_OTHERS: ReadonlySet<string> = new Set(['RoleBinding', 'Deployment'
  * status of the resource that needs the object. The others are still applied, unless the namespace is terminating.
  */
 export async function applyDesired(
-  { objects, unwanted }: Pick<DesiredState, 'objects' | 'unwanted'>,
+  { objects, obsolete }: Pick<DesiredState, 'objects' | 'obsolete'>,
   options: ApplyOptions,
 ): Promise<ApplyResult> {
   const { namespace, repairs, site, slices, signal } = options;
@@ -76,17 +76,17 @@ export async function applyDesired(
       if (resource !== undefined && !ends && !isConflict(error)) problems.push(refused(resource, what, error));
     }
   };
-  const wishes = objects.map((wish) => ({ ...wish, object: { ...wish.object, metadata: { namespace, ...wish.object.metadata } } }));
+  const items = objects.map((item) => ({ ...item, object: { ...item.object, metadata: { namespace, ...item.object.metadata } } }));
   const making = (some: readonly DesiredObject[]): readonly (() => Promise<void>)[] =>
-    some.map((wish) => () => attempt(nameOf(wish), wish.for, () => make(wish, options)));
-  const { first = [], later = [] } = Object.groupBy(wishes, ({ of }) => (NEEDING_OTHERS.has(of.kind) ? 'later' : 'first'));
-  const removing = unwanted.map((each) => () => attempt(nameOf(each), undefined, () => removeObsolete({ ...each, for: site }, options)));
+    some.map((item) => () => attempt(nameOf(item), item.for, () => make(item, options)));
+  const { first = [], later = [] } = Object.groupBy(items, ({ of }) => (NEEDING_OTHERS.has(of.kind) ? 'later' : 'first'));
+  const removing = obsolete.map((each) => () => attempt(nameOf(each), undefined, () => removeObsolete({ ...each, for: site }, options)));
   await mapConcurrent(CONCURRENCY, [...making(first), ...removing]);
   await mapConcurrent(CONCURRENCY, making(later));
   await slices.rest();
-  const reports = repairs.reports([...wishes, ...unwanted.map((each) => ({ ...each, for: site }))]);
+  const reports = repairs.reports([...items, ...obsolete.map((each) => ({ ...each, for: site }))]);
   again = Math.min(again, reports.again ?? again);
-  const changed = wishes.flatMap((wish) => changedByAdmission(wish, options));
+  const changed = items.flatMap((item) => changedByAdmission(item, options));
   return { problems: [...problems, ...reports.problems, ...changed], failed, ...(Number.isFinite(again) ? { again } : {}) };
 }
 
@@ -98,45 +98,45 @@ class ForeignObjectError extends EarshotError<'object-foreign'> {
 }
 
 /** @returns milliseconds until the next attempt if another writer keeps reverting the object; 0 when done */
-async function make(wish: DesiredObject, { caches, client, repairs, settled, signal }: ApplyOptions): Promise<number> {
-  const { of, object: wanted } = wish;
+async function make(item: DesiredObject, { caches, client, repairs, settled, signal }: ApplyOptions): Promise<number> {
+  const { of, object: desired } = item;
   const view = caches.view(of);
-  const current = view.get(`${wanted.metadata.namespace}/${wanted.metadata.name}`);
+  const current = view.get(`${desired.metadata.namespace}/${desired.metadata.name}`);
   const owner = current === undefined ? undefined : foreignController(current.metadata);
-  if (owner !== undefined) throw new ForeignObjectError(`${nameOf(wish)} exists and belongs to ${owner}; rename one of the two`);
-  const fate = current === undefined ? undefined : orphanPolicy(current, wanted);
+  if (owner !== undefined) throw new ForeignObjectError(`${nameOf(item)} exists and belongs to ${owner}; rename one of the two`);
+  const fate = current === undefined ? undefined : orphanPolicy(current, desired);
   // Its deletion triggers the next reconcile.
   if (fate === 'awaited') return 0;
-  const desired = digestOf(wanted);
+  const digest = digestOf(desired);
   const found = current === undefined ? ABSENT : (markOf(current)?.digest ?? '');
   if (current !== undefined && fate === 'kept') {
-    const before = marked(wanted, `${markOf(current)?.how ?? ''}${desired}`);
+    const before = marked(desired, `${markOf(current)?.how ?? ''}${digest}`);
     if (matchesDesired(current, before) || settled.has(of, current, before)) return 0;
   }
-  const delay = repairs.delay(wish, desired, found);
-  await repairs.investigate(wish, current, signal);
+  const delay = repairs.delay(item, digest, found);
+  await repairs.investigate(item, current, signal);
   if (delay > 0) return delay;
   if (current === undefined) {
     // An object that the cache lacks may exist, for example because the former leader created it. Then create is refused.
-    const created = marked(wanted, `${CREATED_MARK}${desired}`);
+    const created = marked(desired, `${CREATED_MARK}${digest}`);
     const answer = await client.create(of, created, { strict: true, signal });
     view.wrote(answer);
     settled.record(of, answer, created);
-    repairs.wrote(wish, desired, found);
+    repairs.wrote(item, digest, found);
     return 0;
   }
   if (fate === 'replaced') {
     settled.forget(of, current);
-    if (await remove({ of, object: current }, client, signal)) repairs.wrote(wish, ABSENT, found);
+    if (await remove({ of, object: current }, client, signal)) repairs.wrote(item, ABSENT, found);
     return 0;
   }
   const held = isCreatedBySite(current) ? await heldAsApplied(of, current, client, signal) : current;
-  const applied = await apply(of, marked(wanted, desired), held, client, signal);
+  const applied = await apply(of, marked(desired, digest), held, client, signal);
   view.wrote(applied);
-  repairs.wrote(wish, desired, found);
-  const answer = hasMore(applied, wanted) ? await replaceSpec(of, marked(wanted, desired), applied, client, signal) : applied;
+  repairs.wrote(item, digest, found);
+  const answer = hasMore(applied, desired) ? await replaceSpec(of, marked(desired, digest), applied, client, signal) : applied;
   if (answer !== applied) view.wrote(answer);
-  settled.record(of, answer, marked(wanted, desired));
+  settled.record(of, answer, marked(desired, digest));
   return 0;
 }
 
@@ -151,27 +151,27 @@ function changedByAdmission({ of, object, for: resource }: DesiredObject, { sett
 }
 
 async function removeObsolete(
-  unwanted: ObsoleteObject & { readonly for: DesiredObject['for'] | undefined },
+  obsolete: ObsoleteObject & { readonly for: DesiredObject['for'] | undefined },
   { client, repairs, settled, signal }: ApplyOptions,
 ): Promise<number> {
-  const { metadata } = unwanted.object;
-  settled.forget(unwanted.of, unwanted.object);
+  const { metadata } = obsolete.object;
+  settled.forget(obsolete.of, obsolete.object);
   // It waits for its finalizers, or another controller owns it in spite of our marks.
   if (metadata.deletionTimestamp !== undefined || foreignController(metadata) !== undefined) return 0;
-  const delay = repairs.delay(unwanted, ABSENT);
-  await repairs.investigate(unwanted, undefined, signal);
+  const delay = repairs.delay(obsolete, ABSENT);
+  await repairs.investigate(obsolete, undefined, signal);
   if (delay > 0) return delay;
-  if (await remove(unwanted, client, signal)) repairs.wrote(unwanted, ABSENT);
+  if (await remove(obsolete, client, signal)) repairs.wrote(obsolete, ABSENT);
   return 0;
 }
 
-async function apply(of: Resource, wanted: KubeObject, current: KubeObject, client: KubeClient, signal: AbortSignal): Promise<KubeObject> {
+async function apply(of: Resource, desired: KubeObject, current: KubeObject, client: KubeClient, signal: AbortSignal): Promise<KubeObject> {
   try {
-    return await client.apply(of, at(current, wanted), { signal });
+    return await client.apply(of, at(current, desired), { signal });
   } catch (error) {
     // The cause may be fields of other managers that are invalid beside ours.
-    if (!(error instanceof ApiError && error.status === 422) || specOf(wanted) === undefined) throw error;
-    return client.apply(of, at(await replaceSpec(of, wanted, current, client, signal), wanted), { signal });
+    if (!(error instanceof ApiError && error.status === 422) || specOf(desired) === undefined) throw error;
+    return client.apply(of, at(await replaceSpec(of, desired, current, client, signal), desired), { signal });
   }
 }
 
@@ -179,20 +179,20 @@ async function apply(of: Resource, wanted: KubeObject, current: KubeObject, clie
  * Replaces each list of the spec as a whole. Sets the owner in the same patch: the admission policy forbids the controller to change
  * objects that no resource of skupper.io owns.
  */
-function replaceSpec(of: Resource, wanted: KubeObject, current: KubeObject, client: KubeClient, signal: AbortSignal): Promise<KubeObject> {
-  const { namespace, name = '' } = wanted.metadata;
+function replaceSpec(of: Resource, desired: KubeObject, current: KubeObject, client: KubeClient, signal: AbortSignal): Promise<KubeObject> {
+  const { namespace, name = '' } = desired.metadata;
   const key = { ...(namespace === undefined ? {} : { namespace }), name };
-  const patch = { metadata: { ...ownersOf(wanted, current) }, spec: specOf(wanted) };
+  const patch = { metadata: { ...ownersOf(desired, current) }, spec: specOf(desired) };
   return client.patch(of, key, at(current, patch), { type: 'merge', signal });
 }
 
 /** Adds the missing owners; those of others stay. */
 function ownersOf(
-  { metadata: { ownerReferences: wanted = [] } }: KubeObject,
+  { metadata: { ownerReferences: desired = [] } }: KubeObject,
   current: KubeObject,
 ): Pick<KubeObject['metadata'], 'ownerReferences'> {
   const { ownerReferences: before = [] } = current.metadata;
-  const missing = wanted.filter(({ uid }) => !before.some((each) => each.uid === uid));
+  const missing = desired.filter(({ uid }) => !before.some((each) => each.uid === uid));
   return missing.length === 0 ? {} : { ownerReferences: [...before, ...missing] };
 }
 

@@ -93,7 +93,7 @@ export class SiteCaches {
       signal: AbortSignal.any([signal, end.signal]),
       indexes: { [NAMESPACE]: ({ metadata }) => [metadata.namespace ?? ''] },
       // The CRD was deleted, or the program that serves the kind. Stops waiting for its list.
-      onTrouble: ({ kind, error }) => {
+      onProblem: ({ kind, error }) => {
         if (optional !== true || kind === 'callback' || !isNotFound(error)) return;
         started.unserved = error;
         end.abort();

@@ -9,7 +9,7 @@ export interface DesiredState {
   /** Objects to ensure with these fields; all other fields belong to others. */
   readonly objects: readonly DesiredObject[];
   /** Objects of ours to delete. */
-  readonly unwanted: readonly ObsoleteObject[];
+  readonly obsolete: readonly ObsoleteObject[];
   readonly problems: readonly ResourceProblem[];
 }
 
@@ -27,12 +27,12 @@ export interface ObsoleteObject {
   readonly object: KubeObject;
 }
 
-export const emptyDesiredState: DesiredState = { objects: [], unwanted: [], problems: [] };
+export const emptyDesiredState: DesiredState = { objects: [], obsolete: [], problems: [] };
 
 export function mergeDesiredStates(all: readonly DesiredState[]): DesiredState {
   return {
     objects: all.flatMap(({ objects }) => objects),
-    unwanted: all.flatMap(({ unwanted }) => unwanted),
+    obsolete: all.flatMap(({ obsolete }) => obsolete),
     problems: all.flatMap(({ problems }) => problems),
   };
 }
@@ -41,18 +41,18 @@ export function mergeDesiredStates(all: readonly DesiredState[]): DesiredState {
  * If two rules want different versions of one object, the first wins. Otherwise they would overwrite each other forever.
  * @returns `rivals`: problems of the resources that lost
  */
-export function resolveConflicts(wishes: DesiredState): DesiredState & { readonly rivals: readonly ResourceProblem[] } {
+export function resolveConflicts(desired: DesiredState): DesiredState & { readonly conflicts: readonly ResourceProblem[] } {
   const first = new Map<string, DesiredObject>();
-  const rivals: ResourceProblem[] = [];
-  const objects = wishes.objects.filter((wish) => {
-    const { kind, metadata } = wish.object;
-    const had = first.getOrInsert(`${wish.of.group} ${kind} ${metadata.namespace ?? ''}/${metadata.name}`, wish);
-    if (had === wish) return true;
+  const conflicts: ResourceProblem[] = [];
+  const objects = desired.objects.filter((item) => {
+    const { kind, metadata } = item.object;
+    const had = first.getOrInsert(`${item.of.group} ${kind} ${metadata.namespace ?? ''}/${metadata.name}`, item);
+    if (had === item) return true;
     // Identical requests for a shared object do not conflict.
-    if (isDeepStrictEqual(had.object, wish.object)) return false;
+    if (isDeepStrictEqual(had.object, item.object)) return false;
     const message = `${kind} ${metadata.name} is already used by ${had.for}; rename this resource.`;
-    rivals.push({ resource: wish.for, severity: 'error', code: 'name-taken', message });
+    conflicts.push({ resource: item.for, severity: 'error', code: 'name-taken', message });
     return false;
   });
-  return { ...wishes, objects, rivals };
+  return { ...desired, objects, conflicts };
 }

@@ -3,32 +3,32 @@ import type { KubeObject } from '../kube/objects.ts';
 import { isRecord } from '../text/is-record.ts';
 
 /** Whether everything desired is present. A field that is no longer desired changes the digest, so it is not checked here. */
-export function matchesDesired(current: unknown, wanted: unknown): boolean {
-  if (Array.isArray(wanted)) {
+export function matchesDesired(current: unknown, desired: unknown): boolean {
+  if (Array.isArray(desired)) {
     return (
-      Array.isArray(current) && current.length === wanted.length && wanted.every((each, index) => matchesDesired(current[index], each))
+      Array.isArray(current) && current.length === desired.length && desired.every((each, index) => matchesDesired(current[index], each))
     );
   }
-  if (isRecord(wanted)) {
-    if (!isRecord(current)) return Object.keys(wanted).length === 0 && current === undefined;
-    return Object.entries(wanted).every(([key, value]) => {
+  if (isRecord(desired)) {
+    if (!isRecord(current)) return Object.keys(desired).length === 0 && current === undefined;
+    return Object.entries(desired).every(([key, value]) => {
       if (key === 'ownerReferences') return hasOwners(current[key], value);
       if (key === 'selector' && hasOtherKeys(current[key], value)) return false;
       return value === undefined || matchesDesired(current[key], value);
     });
   }
-  return current === wanted || (isEmpty(current) && isEmpty(wanted));
+  return current === desired || (isEmpty(current) && isEmpty(desired));
 }
 
 /** Other owners are allowed. */
-function hasOwners(current: unknown, wanted: unknown): boolean {
-  if (!Array.isArray(wanted)) return true;
-  return Array.isArray(current) && wanted.every((owner) => current.some((each) => matchesDesired(each, owner)));
+function hasOwners(current: unknown, desired: unknown): boolean {
+  if (!Array.isArray(desired)) return true;
+  return Array.isArray(current) && desired.every((owner) => current.some((each) => matchesDesired(each, owner)));
 }
 
 /** An additional label would select other pods. */
-function hasOtherKeys(current: unknown, wanted: unknown): boolean {
-  return isRecord(current) && isRecord(wanted) && Object.keys(current).some((key) => !Object.hasOwn(wanted, key));
+function hasOtherKeys(current: unknown, desired: unknown): boolean {
+  return isRecord(current) && isRecord(desired) && Object.keys(current).some((key) => !Object.hasOwn(desired, key));
 }
 
 /** The API server omits empty values. */
@@ -42,19 +42,20 @@ type Recorded = readonly Readonly<Record<string, unknown>>[];
  * the desired ones, as two ports of one name are. Elements that admission adds are allowed: they have no recorded manager, and admission
  * would add them again.
  */
-export function hasMore(current: KubeObject, wanted: KubeObject): boolean {
+export function hasMore(current: KubeObject, desired: KubeObject): boolean {
   const entries = current.metadata.managedFields;
   const recorded = entries?.map((entry) => (isRecord(entry) && isRecord(entry['fieldsV1']) ? entry['fieldsV1'] : {}));
-  return isLonger(specOf(current), specOf(wanted), recorded === undefined ? undefined : under(recorded, 'f:spec'));
+  return isLonger(specOf(current), specOf(desired), recorded === undefined ? undefined : under(recorded, 'f:spec'));
 }
 
-function isLonger(current: unknown, wanted: unknown, recorded: Recorded | undefined): boolean {
-  if (Array.isArray(wanted)) {
+function isLonger(current: unknown, desired: unknown, recorded: Recorded | undefined): boolean {
+  if (Array.isArray(desired)) {
     if (!Array.isArray(current)) return false;
-    if (recorded === undefined) return current.length > wanted.length || wanted.some((each, at) => isLonger(current[at], each, undefined));
+    if (recorded === undefined)
+      return current.length > desired.length || desired.some((each, at) => isLonger(current[at], each, undefined));
     const keys = new Set(recorded.flatMap((fields) => Object.keys(fields).filter((key) => key.startsWith('k:'))));
-    if (current.filter((each) => [...keys].some((key) => isOfKey(each, key))).length > wanted.length) return true;
-    return wanted.some((each) => {
+    if (current.filter((each) => [...keys].some((key) => isOfKey(each, key))).length > desired.length) return true;
+    return desired.some((each) => {
       const key = [...keys].find((one) => isOfKey(each, one));
       return (
         key !== undefined &&
@@ -66,8 +67,8 @@ function isLonger(current: unknown, wanted: unknown, recorded: Recorded | undefi
       );
     });
   }
-  if (!isRecord(wanted) || !isRecord(current)) return false;
-  return Object.entries(wanted).some(([key, value]) => isLonger(current[key], value, recorded && under(recorded, `f:${key}`)));
+  if (!isRecord(desired) || !isRecord(current)) return false;
+  return Object.entries(desired).some(([key, value]) => isLonger(current[key], value, recorded && under(recorded, `f:${key}`)));
 }
 
 function under(recorded: Recorded, field: string): Recorded {
@@ -81,24 +82,24 @@ function isOfKey(element: unknown, key: string): boolean {
 }
 
 /** Whether everything desired is present. Additional fields are allowed, and so is an image that was pinned to its digest. */
-export function hasAll(current: unknown, wanted: unknown, field = ''): boolean {
-  if (field === 'ownerReferences') return hasOwners(current, wanted);
-  if (field === 'selector' && hasOtherKeys(current, wanted)) return false;
-  if (matchesDesired(current, wanted)) return true;
-  if (typeof wanted === 'string' && typeof current === 'string') return isPinned(current, wanted);
-  if (Array.isArray(wanted) && Array.isArray(current)) {
-    return wanted.every(
+export function hasAll(current: unknown, desired: unknown, field = ''): boolean {
+  if (field === 'ownerReferences') return hasOwners(current, desired);
+  if (field === 'selector' && hasOtherKeys(current, desired)) return false;
+  if (matchesDesired(current, desired)) return true;
+  if (typeof desired === 'string' && typeof current === 'string') return isPinned(current, desired);
+  if (Array.isArray(desired) && Array.isArray(current)) {
+    return desired.every(
       (each) => isRecord(each) && current.some((one) => isRecord(one) && one['name'] === each['name'] && hasAll(one, each)),
     );
   }
-  if (!isRecord(wanted) || !isRecord(current)) return false;
-  return Object.entries(wanted).every(([key, value]) => value === undefined || hasAll(current[key], value, key));
+  if (!isRecord(desired) || !isRecord(current)) return false;
+  return Object.entries(desired).every(([key, value]) => value === undefined || hasAll(current[key], value, key));
 }
 
 /** `repository:tag@sha256:…` and `repository@sha256:…` match `repository:tag`. */
-function isPinned(current: string, wanted: string): boolean {
+function isPinned(current: string, desired: string): boolean {
   const [image, digest] = current.split('@sha256:');
-  return digest !== undefined && (image === wanted || image === wanted.replace(/:[^:/@]+$/, ''));
+  return digest !== undefined && (image === desired || image === desired.replace(/:[^:/@]+$/, ''));
 }
 
 function specOf(object: KubeObject & { readonly spec?: unknown }): unknown {

@@ -104,18 +104,18 @@ export class NamespaceReconciler implements AsyncDisposable {
     }
     planned.push(await slices.run(planServiceObjects(view)));
     await slices.rest();
-    const { rivals, ...wanted } = resolveConflicts(mergeDesiredStates(planned));
+    const { conflicts, ...merged } = resolveConflicts(mergeDesiredStates(planned));
     await slices.rest();
-    const wishes = await slices.run(templateSteps(view, wanted));
+    const desired = await slices.run(templateSteps(view, merged));
     const repairs = this.#repairs;
     const site = view.site === undefined ? undefined : keyOf(view.site);
     const settled = this.#settled.getOrInsertComputed(namespace, () => new SettledObjects());
-    const carried = await applyDesired(wishes, { namespace, caches, client, repairs, settled, site, slices, signal });
+    const carried = await applyDesired(desired, { namespace, caches, client, repairs, settled, site, slices, signal });
     const { problems: refused, failed } = carried;
-    reportRefusals(allOf(view.resources), [...rivals, ...refused], events);
+    reportRefusals(allOf(view.resources), [...conflicts, ...refused], events);
     const awaited = this.#awaited.getOrInsertComputed(namespace, () => new AwaitedSecrets(this.#options.clock));
-    const judged = awaited.judge(wishes.problems, allOf(view.resources));
-    const problems = [...ofTrust, ...judged.problems, ...rivals, ...refused];
+    const judged = awaited.judge(desired.problems, allOf(view.resources));
+    const problems = [...ofTrust, ...judged.problems, ...conflicts, ...refused];
     await slices.rest();
     const statuses = observeNamespace(view, { problems, trust: facts }, now());
     await slices.rest();

@@ -7,9 +7,9 @@ import type { Deployment, KubeObject, RoleBinding } from '../kube/objects.ts';
  */
 export type OrphanPolicy = 'kept' | 'awaited' | 'replaced';
 
-export function orphanPolicy(current: KubeObject, wanted: KubeObject): OrphanPolicy {
+export function orphanPolicy(current: KubeObject, desired: KubeObject): OrphanPolicy {
   if (current.metadata.deletionTimestamp !== undefined) return 'awaited';
-  return isOfAnother(current, wanted) || differsForGood(current, wanted) ? 'replaced' : 'kept';
+  return isOfAnother(current, desired) || differsForGood(current, desired) ? 'replaced' : 'kept';
 }
 
 /**
@@ -19,12 +19,12 @@ export function orphanPolicy(current: KubeObject, wanted: KubeObject): OrphanPol
  */
 function isOfAnother(
   { metadata: { ownerReferences: current = [] } }: KubeObject,
-  { metadata: { ownerReferences: wanted = [] } }: KubeObject,
+  { metadata: { ownerReferences: desired = [] } }: KubeObject,
 ): boolean {
   const alike = current.filter(({ kind, apiVersion }) =>
-    wanted.some((owner) => owner.kind === kind && groupOf(owner.apiVersion) === groupOf(apiVersion)),
+    desired.some((owner) => owner.kind === kind && groupOf(owner.apiVersion) === groupOf(apiVersion)),
   );
-  return alike.length > 0 && !alike.some(({ uid }) => wanted.some((owner) => owner.uid === uid));
+  return alike.length > 0 && !alike.some(({ uid }) => desired.some((owner) => owner.uid === uid));
 }
 
 function groupOf(apiVersion: string): string {
@@ -32,12 +32,12 @@ function groupOf(apiVersion: string): string {
 }
 
 /** The API server treats both fields as immutable. Controllers of one release also selected router pods by their group. */
-function differsForGood(current: KubeObject, wanted: KubeObject): boolean {
-  switch (wanted.kind) {
+function differsForGood(current: KubeObject, desired: KubeObject): boolean {
+  switch (desired.kind) {
     case 'Deployment':
-      return !isDeepStrictEqual((current as Deployment).spec?.selector?.matchLabels, (wanted as Deployment).spec?.selector?.matchLabels);
+      return !isDeepStrictEqual((current as Deployment).spec?.selector?.matchLabels, (desired as Deployment).spec?.selector?.matchLabels);
     case 'RoleBinding':
-      return !isDeepStrictEqual((current as RoleBinding).roleRef, (wanted as RoleBinding).roleRef);
+      return !isDeepStrictEqual((current as RoleBinding).roleRef, (desired as RoleBinding).roleRef);
     default:
       return false;
   }

@@ -20,15 +20,15 @@ export class SettledObjects {
   readonly #objects = new Map<string, Settled>();
 
   /** Records a write: `answer` is the object that the API server returned. */
-  record(of: Resource, answer: KubeObject, wanted: KubeObject): void {
+  record(of: Resource, answer: KubeObject, desired: KubeObject): void {
     const key = keyFor(of, answer);
-    if (matchesDesired(answer, wanted)) this.#objects.delete(key);
-    else this.#objects.set(key, { made: wantedPart(answer, wanted), changed: changedFields(answer, wanted, hasAll).map(formatField) });
+    if (matchesDesired(answer, desired)) this.#objects.delete(key);
+    else this.#objects.set(key, { made: desiredPart(answer, desired), changed: changedFields(answer, desired, hasAll).map(formatField) });
   }
 
-  has(of: Resource, current: KubeObject, wanted: KubeObject): boolean {
+  has(of: Resource, current: KubeObject, desired: KubeObject): boolean {
     const settled = this.#objects.get(keyFor(of, current));
-    return settled !== undefined && hashOf(settled.made) === hashOf(wanted) && matchesDesired(current, settled.made);
+    return settled !== undefined && hashOf(settled.made) === hashOf(desired) && matchesDesired(current, settled.made);
   }
 
   /** Desired fields whose value was changed in the last write. */
@@ -44,10 +44,10 @@ export class SettledObjects {
 const keyFor = ({ plural, group }: Resource, object: KubeObject): string => `${plural}.${group} ${keyOf(object)}`;
 
 /** Lists and selectors count as one value each. */
-function wantedPart(answer: unknown, wanted: unknown): unknown {
-  if (!isRecord(wanted) || !isRecord(answer)) return answer;
+function desiredPart(answer: unknown, desired: unknown): unknown {
+  if (!isRecord(desired) || !isRecord(answer)) return answer;
   return Object.fromEntries(
-    Object.entries(wanted).map(([key, value]) => [key, key === 'selector' ? answer[key] : wantedPart(answer[key], value)]),
+    Object.entries(desired).map(([key, value]) => [key, key === 'selector' ? answer[key] : desiredPart(answer[key], value)]),
   );
 }
 

@@ -9,7 +9,7 @@ interface Setting {
   /** Platform that it is for; undefined for both. */
   readonly on?: PlatformKind;
   /** Valid values, for a message; undefined if any text is valid or another rule checks it. */
-  readonly wanted?: string;
+  readonly desired?: string;
   readonly isValid?: (text: string) => boolean;
 }
 
@@ -40,17 +40,17 @@ const onMachines: Setting = { on: 'machine' };
 
 const settingsOf: { readonly [K in Kind]?: Readonly<Record<string, Setting>> } = {
   Site: {
-    [SETTING.priorRevisions]: { wanted: 'a whole number of earlier certificates', isValid: isCount },
+    [SETTING.priorRevisions]: { desired: 'a whole number of earlier certificates', isValid: isCount },
     [SETTING.unmarked]: oneOf('allow', 'refuse'),
-    [SETTING.linkLifetime]: { wanted: 'a duration of at least 10s, such as 720h', isValid: isLifetime },
-    [SETTING.suspectAfter]: { wanted: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
-    [SETTING.deadAfter]: { wanted: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
+    [SETTING.linkLifetime]: { desired: 'a duration of at least 10s, such as 720h', isValid: isLifetime },
+    [SETTING.suspectAfter]: { desired: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
+    [SETTING.deadAfter]: { desired: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
     [SETTING.networks]: onMachines,
-    [SETTING.grantPort]: { on: 'machine', wanted: 'a port, 0 to 65535', isValid: isPortOrZero },
+    [SETTING.grantPort]: { on: 'machine', desired: 'a port, 0 to 65535', isValid: isPortOrZero },
     size: onKubernetes,
     ingressClassName: onKubernetes,
     'router-logging': { on: 'kubernetes', ...oneOf('trace', 'debug', 'info', 'warn', 'error') },
-    'router-data-connection-count': { on: 'kubernetes', wanted: 'a whole number', isValid: isCount },
+    'router-data-connection-count': { on: 'kubernetes', desired: 'a whole number', isValid: isCount },
     'disable-anti-affinity': { on: 'kubernetes', ...oneOf('true', 'false') },
   },
   Listener: { [SETTING.observer]: oneOf('auto', 'none', 'http1', 'http2'), [SETTING.network]: onMachines },
@@ -96,11 +96,11 @@ function whyWithoutEffect(
     return `has no effect ${platform === 'machine' ? 'without a cluster' : 'on Kubernetes'}; remove it.`;
   }
   if (setting.isValid === undefined || setting.isValid(value)) return undefined;
-  return `${quoted(value)} is not ${setting.wanted ?? 'usable'}, so the default applies.`;
+  return `${quoted(value)} is not ${setting.desired ?? 'usable'}, so the default applies.`;
 }
 
 function oneOf(...words: readonly string[]): Setting {
-  return { wanted: `one of ${words.join(', ')}`, isValid: (text) => words.includes(text) };
+  return { desired: `one of ${words.join(', ')}`, isValid: (text) => words.includes(text) };
 }
 
 export function isCount(text: string): boolean {

@@ -4,10 +4,10 @@ const MOST_CHARACTERS = 64;
 /** The candidate that a mistyped text most likely means: different case, or at most one typo per three characters. */
 export function nearest(text: string, candidates: readonly string[]): string | undefined {
   if (text.length > MOST_CHARACTERS) return undefined;
-  const wanted = text.toLowerCase();
+  const lower = text.toLowerCase();
   let best: { readonly candidate: string; readonly distance: number } | undefined;
   for (const candidate of candidates) {
-    const distance = editDistance(wanted, candidate.toLowerCase());
+    const distance = editDistance(lower, candidate.toLowerCase());
     if (distance <= Math.floor(candidate.length / 3) && (best === undefined || distance < best.distance)) best = { candidate, distance };
   }
   return best?.candidate;
@@ -17,8 +17,8 @@ export function nearest(text: string, candidates: readonly string[]): string | u
 export function sortByDistance(text: string, candidates: Iterable<string>): readonly string[] {
   const sorted = [...candidates].toSorted();
   if (text === '' || text.length > MOST_CHARACTERS) return sorted;
-  const wanted = text.toLowerCase();
-  const distances = new Map(sorted.map((candidate) => [candidate, editDistance(wanted, candidate.toLowerCase())]));
+  const lower = text.toLowerCase();
+  const distances = new Map(sorted.map((candidate) => [candidate, editDistance(lower, candidate.toLowerCase())]));
   return sorted.toSorted((one, other) => (distances.get(one) ?? 0) - (distances.get(other) ?? 0));
 }
 

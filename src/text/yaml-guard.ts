@@ -4,7 +4,7 @@
  */
 import { Lexer } from 'yaml';
 
-export interface YamlTrouble {
+export interface YamlProblem {
   /** Offset in characters from the start. */
   readonly offset: number;
   /** Message for the author of the text; may quote it. */
@@ -14,11 +14,11 @@ export interface YamlTrouble {
 }
 
 /** @returns the first violation, or undefined */
-export function guardYaml(text: string): YamlTrouble | undefined {
+export function guardYaml(text: string): YamlProblem | undefined {
   const guard = new YamlGuard();
   for (const token of new Lexer().lex(text)) {
-    const trouble = guard.add(token);
-    if (trouble !== undefined) return trouble;
+    const problem = guard.add(token);
+    if (problem !== undefined) return problem;
   }
   return undefined;
 }
@@ -37,9 +37,9 @@ export class YamlGuard {
   }
 
   /** @returns the violation caused by this token */
-  add(token: string): YamlTrouble | undefined {
-    const trouble = this.#counts.add(token);
-    if (trouble !== undefined) return { offset: this.#offset, message: `${trouble}.`, kind: trouble };
+  add(token: string): YamlProblem | undefined {
+    const problem = this.#counts.add(token);
+    if (problem !== undefined) return { offset: this.#offset, message: `${problem}.`, kind: problem };
     this.#offset += ANNOUNCEMENTS.has(token) ? 0 : token.length;
     return undefined;
   }
@@ -93,9 +93,9 @@ class TokenCounts {
       this.#isLineStart = true;
       return undefined;
     }
-    const trouble = this.#count(token);
+    const problem = this.#count(token);
     if (token.trim() !== '') this.#isLineStart = false;
-    return trouble;
+    return problem;
   }
 
   #count(token: string): string | undefined {

@@ -1,11 +1,11 @@
-import type { YamlTrouble } from './yaml-guard.ts';
+import type { YamlProblem } from './yaml-guard.ts';
 
 /**
  * Finds the line whose indentation does not match its neighbours. A parser notices this only later, with a less helpful message.
  * For texts that are not valid YAML; returns undefined if unsure.
  * @param near offset at which the parser failed
  */
-export function misindented(text: string, near: number): YamlTrouble | undefined {
+export function misindented(text: string, near: number): YamlProblem | undefined {
   const first = text.lastIndexOf(NEXT_DOCUMENT, near) + 1;
   const last = text.indexOf(NEXT_DOCUMENT, near);
   const levels = new Levels();
@@ -21,7 +21,7 @@ export function misindented(text: string, near: number): YamlTrouble | undefined
 
 const NEXT_DOCUMENT = '\n---';
 
-function troubleAt(begin: number, { spaces, neighbours }: Misfit): YamlTrouble {
+function troubleAt(begin: number, { spaces, neighbours }: Misfit): YamlProblem {
   const message = `it is indented by ${spaces} ${spaces === 1 ? 'space' : 'spaces'}, its neighbours by ${neighbours}.`;
   return { offset: begin + spaces, kind: 'indentation', message };
 }

@@ -1,7 +1,7 @@
 /** Parses untrusted YAML within limits. */
 import { parseAllDocuments, parseDocument, type Document, type ParsedNode } from 'yaml';
 import { quoted } from './printable.ts';
-import { guardYaml, type YamlTrouble } from './yaml-guard.ts';
+import { guardYaml, type YamlProblem } from './yaml-guard.ts';
 import { misindented } from './yaml-indentation.ts';
 
 /**
@@ -29,21 +29,21 @@ export function parseWritten(text: string): unknown {
  * @throws SyntaxError
  */
 export function parseDocuments(text: string): readonly Document.Parsed[] {
-  const trouble = guardYaml(text);
-  if (trouble !== undefined) throw notYaml(text, trouble);
+  const problem = guardYaml(text);
+  if (problem !== undefined) throw notYaml(text, problem);
   const documents = parseAllDocuments(text, READING);
   return 'empty' in documents ? [] : documents;
 }
 
 /** @throws SyntaxError */
 function valueOf(document: Document.Parsed, text: string): unknown {
-  const { trouble, value } = readDocument(document, text);
-  if (trouble !== undefined) throw notYaml(text, trouble);
+  const { problem, value } = readDocument(document, text);
+  if (problem !== undefined) throw notYaml(text, problem);
   return value;
 }
 
 /** An error that names the line but contains nothing of the text, which may be secret. */
-function notYaml(text: string, { offset, kind }: YamlTrouble): SyntaxError {
+function notYaml(text: string, { offset, kind }: YamlProblem): SyntaxError {
   return new SyntaxError(`line ${text.slice(0, offset).split('\n').length} is not YAML (${kind})`);
 }
 
@@ -53,7 +53,7 @@ export const READING = { uniqueKeys: false, prettyErrors: false, logLevel: 'sile
 export interface ReadDocument {
   /** Undefined for an empty document, such as after a closing `---`. */
   readonly value?: unknown;
-  readonly trouble?: YamlTrouble;
+  readonly problem?: YamlProblem;
 }
 
 /** @param text source of the document, to find a wrong indentation */
@@ -62,25 +62,25 @@ export function readDocument(document: Document.Parsed, text?: string): ReadDocu
   // One mistake causes many errors, so only the first one is reported.
   if (error !== undefined) {
     const indentation = text === undefined ? undefined : misindented(text, error.pos[0]);
-    if (indentation !== undefined) return { trouble: indentation };
+    if (indentation !== undefined) return { problem: indentation };
     const kind = error.code.toLowerCase().replaceAll('_', ' ');
-    return { trouble: { offset: error.pos[0], kind, message: `it is not YAML: ${sentence(error.message)}` } };
+    return { problem: { offset: error.pos[0], kind, message: `it is not YAML: ${sentence(error.message)}` } };
   }
   const { contents } = document;
   if (contents === null || contents.range[0] === contents.range[1]) return {};
   const twice = repeatedKey(contents);
-  if (twice !== undefined) return { trouble: twice };
+  if (twice !== undefined) return { problem: twice };
   try {
     return { value: document.toJS({ maxAliasCount: 50 }) };
   } catch (cause) {
     // An alias without an anchor, or aliases that expand beyond the limit.
     const message = `it cannot be read: ${sentence(cause instanceof Error ? cause.message : String(cause))}`;
-    return { trouble: { offset: contents.range[0], kind: 'aliases', message } };
+    return { problem: { offset: contents.range[0], kind: 'aliases', message } };
   }
 }
 
 /** The first repeated key of a map. Which value is meant is unknown, so it is an error. */
-function repeatedKey(root: ParsedNode): YamlTrouble | undefined {
+function repeatedKey(root: ParsedNode): YamlProblem | undefined {
   const open: ParsedNode[] = [root];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     if (!('items' in node)) continue;

@@ -81,8 +81,8 @@ export async function renewFor(
   try {
     refuseRenewal(shown.facts.serial, siteId, siteName, await ledger.revoked());
     if (isLink !== true) await checkLinks(shown, siteId, ledger);
-    const wanted = checkRequest(request).commonName;
-    if (wanted !== undefined && wanted !== siteName) {
+    const requested = checkRequest(request).commonName;
+    if (requested !== undefined && requested !== siteName) {
       throw new TrustError('request-malformed', `a renewal keeps the name ${JSON.stringify(siteName)}, and the request has another`);
     }
     const server = shown.uses?.includes(Use.server) === true;

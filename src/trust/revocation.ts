@@ -119,8 +119,8 @@ export async function withoutRevoked(
   issued: AsyncIterable<IssuedEntry> | Iterable<IssuedEntry>,
 ): Promise<readonly RevokedSite[]> {
   const site = isUuid(given.toLowerCase()) ? given.toLowerCase() : given;
-  const wanted = [site, certificateHolder(site), serialIn(site)].find((one) => revoked.some(({ name }) => name === one));
-  const others = revoked.filter(({ name }) => name !== wanted);
+  const match = [site, certificateHolder(site), serialIn(site)].find((one) => revoked.some(({ name }) => name === one));
+  const others = revoked.filter(({ name }) => name !== match);
   if (!others.some(({ siteIds }) => siteIds.includes(site))) return others.length < revoked.length ? others : revoked;
   const own = new Set((await findById(site, issued)).entries.map(({ serial }) => serial));
   return others.flatMap((one) => {

@@ -14,7 +14,7 @@ import { loadConfig } from '../../src/kube/client/config.ts';
 import { resource, services } from '../../src/kube/resource.ts';
 import { startInformer } from '../../src/kube/watch/informer.ts';
 import { whileLeading, type LeaseTiming } from '../../src/kube/lease/lease.ts';
-import type { Cache, Change, InformerTrouble, KubeClient, ListWatch } from '../../src/kube/contract.ts';
+import type { Cache, Change, InformerProblem, KubeClient, ListWatch } from '../../src/kube/contract.ts';
 import type { KubeObject } from '../../src/kube/objects.ts';
 import { connectCluster, eventually } from '../harness/index.ts';
 import { useNamespace } from './support/namespace.ts';
@@ -129,11 +129,11 @@ describe('the Kubernetes client and a real API server', { timeout: 580_000 }, ()
 
   describe('an informer', () => {
     /** A cache of this namespace's ConfigMaps, with the changes it reported. */
-    function inform(source: ListWatch, signal: AbortSignal): { cache: Cache<ConfigMap>; changes: string[]; troubles: InformerTrouble[] } {
+    function inform(source: ListWatch, signal: AbortSignal): { cache: Cache<ConfigMap>; changes: string[]; troubles: InformerProblem[] } {
       const changes: string[] = [];
-      const troubles: InformerTrouble[] = [];
-      const onTrouble = (trouble: InformerTrouble): unknown => troubles.push(trouble);
-      const cache = startInformer<ConfigMap>(source, configMaps, { namespace: namespace.name, labelSelector, signal, onTrouble });
+      const troubles: InformerProblem[] = [];
+      const onProblem = (trouble: InformerProblem): unknown => troubles.push(trouble);
+      const cache = startInformer<ConfigMap>(source, configMaps, { namespace: namespace.name, labelSelector, signal, onProblem });
       cache.onChange(({ type, object }: Change<ConfigMap>) => changes.push(`${type} ${object.metadata.name}`));
       return { cache, changes, troubles };
     }

@@ -349,7 +349,7 @@ export class SiteAgent {
         setRedeemed: nothing,
         putLink: nothing,
         removeLink: nothing,
-        madeBundles: async () => new Set<string>(),
+        createdBundles: async () => new Set<string>(),
         removeBundle: nothing,
       },
       ledger: async () => ledger,

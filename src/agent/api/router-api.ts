@@ -119,8 +119,8 @@ export class RouterApi {
   }
 
   #key(encoded: string): ApiAnswer {
-    const wanted = decoded(encoded);
-    const found = keysOf(this.#routers()).find(({ key }) => key === wanted);
+    const routingKey = decoded(encoded);
+    const found = keysOf(this.#routers()).find(({ key }) => key === routingKey);
     if (found !== undefined) return ok({ asOf: this.#asOf(), ...found });
     return failure(404, 'not-found', 'no site of the network has this routing key', '/v1/keys lists the routing keys.');
   }

@@ -56,7 +56,7 @@ async function manifestsIn({ resources, terminal }: Context, paths: readonly str
   const manifests: Manifest[] = [];
   const errors: string[] = [];
   for (const { name, text } of sources) {
-    const { platform } = resources.ways;
+    const { platform } = resources.conventions;
     const { objects, problems } = await parseResources(text, name, resources.namespace, platform, 'read');
     const ofFields = objects.flatMap(({ value, line }) =>
       fieldErrors(value, platform).map(({ severity, field = '', message }): FileProblem => ({
@@ -68,7 +68,7 @@ async function manifestsIn({ resources, terminal }: Context, paths: readonly str
       })),
     );
     for (const found of [...problems, ...ofFields]) {
-      const problem = found.field === 'metadata.namespace' && resources.ways.namespacesCount ? elsewhere(found, resources) : found;
+      const problem = found.field === 'metadata.namespace' && resources.conventions.namespacesCount ? elsewhere(found, resources) : found;
       const line = printable(locationText(problem));
       if (problem.severity === 'error') errors.push(line);
       else terminal.note(`Warning: ${line}\n`);

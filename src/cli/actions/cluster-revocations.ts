@@ -47,6 +47,6 @@ export async function unrevokeInCluster({ client, namespace }: SiteInCluster, si
 function isReceived(text: string | undefined, { siteIds, serials }: RevokedSite): boolean {
   const received: unknown = text === undefined ? undefined : JSON.parse(text);
   if (!isRecord(received)) return false;
-  const has = (list: unknown, wanted: readonly string[]): boolean => Array.isArray(list) && wanted.every((one) => list.includes(one));
+  const has = (list: unknown, required: readonly string[]): boolean => Array.isArray(list) && required.every((one) => list.includes(one));
   return has(received['sites'], siteIds) && has(received['serials'], serials);
 }

@@ -51,11 +51,11 @@ export async function explain(words: PlaceWords, terminal: Terminal, named: Name
 
 /** @throws CliError usage */
 export function kindsNamed(word: string, { cluster }: Pick<ExplainPlace, 'cluster'>): readonly ExplainableKind[] {
-  const wanted = word.toLowerCase();
+  const lower = word.toLowerCase();
   const here = explainableKinds.filter(({ needsCluster }) => needsCluster === undefined || cluster !== undefined);
-  const found = here.filter(({ words }) => words.includes(wanted));
+  const found = here.filter(({ words }) => words.includes(lower));
   if (found.length > 0) return found;
-  if (explainableKinds.some(({ words }) => words.includes(wanted)))
+  if (explainableKinds.some(({ words }) => words.includes(lower)))
     throw new CliError('usage', `The kind ${quoted(word)} exists only in a cluster: select one with --platform kubernetes.`);
   const names = here.map(({ words: [name = ''] }) => name);
   throw new CliError('usage', `The kind ${quoted(word)} does not exist; kinds are ${names.join(', ')}${sentence(didYouMean(word, names))}`);
@@ -79,8 +79,8 @@ async function explainNamed(
     );
   }
   if (found.length === 1) return first.result;
-  const ways = found.map(({ each: { half, words } }) => `${words.at(-1) ?? ''} (${half})`).join(' or ');
-  throw new CliError('usage', `Two kinds have a ${kind} ${quoted(name)}: use ${ways}.`);
+  const choices = found.map(({ each: { half, words } }) => `${words.at(-1) ?? ''} (${half})`).join(' or ');
+  throw new CliError('usage', `Two kinds have a ${kind} ${quoted(name)}: use ${choices}.`);
 }
 
 function show(terminal: Terminal, explanation: Explanation, title: string, { output, short }: ExplainOptions): void {

@@ -9,10 +9,10 @@ import { CliError } from '../errors.ts';
 
 /** @throws CliError usage */
 export function kindNamed(word: string): SkupperKind {
-  const wanted = word.toLowerCase();
+  const lower = word.toLowerCase();
   for (const { spec } of skupperDefinitions()) {
     const { kind, singular, plural, shortNames = [] } = spec.names;
-    if (isSkupperKind(kind) && [singular, plural, ...shortNames].includes(wanted)) return kind;
+    if (isSkupperKind(kind) && [singular, plural, ...shortNames].includes(lower)) return kind;
   }
   const kinds = skupperDefinitions().map(({ spec }) => spec.names.kind);
   throw new CliError('usage', `The kind ${quoted(word)} does not exist; kinds are ${kinds.join(', ')}${sentence(didYouMean(word, kinds))}`);

@@ -29,7 +29,7 @@ export interface OverviewOptions {
 export async function showOverview({ resources: all, terminal }: Context, { output, check }: OverviewOptions): Promise<void> {
   const { namespace } = all;
   const kinds = ['Site', ...overviewKinds, ...quietKinds] as const;
-  const [{ kept, running, routers, problems, troubles }, ...lists] = await Promise.all([
+  const [{ location, running, routers, problems, problemText }, ...lists] = await Promise.all([
     all.about(),
     ...kinds.map((kind) => all.list(kind)),
   ]);
@@ -54,7 +54,7 @@ export async function showOverview({ resources: all, terminal }: Context, { outp
   terminal.out(
     fieldLines([
       ['Namespace', namespace],
-      kept,
+      location,
       ['Site', site?.metadata.name],
       ['Status', headline(site?.status?.status, notReady)],
       ['Message', site?.status?.message],
@@ -63,8 +63,8 @@ export async function showOverview({ resources: all, terminal }: Context, { outp
     ]),
   );
   for (const { kind, items } of resources) terminal.out(section(kind, items, all));
-  if (troubles !== undefined && troubles.lines.length > 0)
-    terminal.out(`\n${troubles.title}\n${troubles.lines.map((line) => `  ${printable(line)}\n`).join('')}`);
+  if (problemText !== undefined && problemText.lines.length > 0)
+    terminal.out(`\n${problemText.title}\n${problemText.lines.map((line) => `  ${printable(line)}\n`).join('')}`);
   const others = notReady.filter(({ kind, name }) =>
     kind === 'Site' ? name !== site?.metadata.name : quietKinds.some((quiet) => quiet === kind),
   );

@@ -28,14 +28,14 @@ export interface DeleteOptions {
 
 export async function createResource(target: Target, name: string, change: SpecChange, usual: Wait, options: WaitOptions): Promise<void> {
   const { resources, kind } = target;
-  const wanted = manifest(kind, name, changed({}, change));
-  const resource = checked(kind, wanted, resources.ways.platform);
+  const desired = manifest(kind, name, changed({}, change));
+  const resource = checked(kind, desired, resources.conventions.platform);
   await requireBundle(resources, resource);
   const found = await resources.find(kind, name);
   if (found !== undefined) {
     throw new CliError('exists', `${kind} "${name}" already exists, in ${found.location}. ${waysOn(target, name)}`);
   }
-  await resources.put(wanted);
+  await resources.put(desired);
   try {
     await reportStatus(target, resource, usual, options, 'created');
   } catch (error) {
@@ -54,10 +54,10 @@ export async function updateResource(target: Target, name: string, change: SpecC
   const { resources, kind } = target;
   const found = await resources.find(kind, name);
   if (found === undefined) throw await notFound(resources, kind, name);
-  const wanted: Manifest = { ...found.manifest, spec: changed(found.manifest.spec ?? {}, change) };
-  const resource = checked(kind, wanted, resources.ways.platform);
+  const desired: Manifest = { ...found.manifest, spec: changed(found.manifest.spec ?? {}, change) };
+  const resource = checked(kind, desired, resources.conventions.platform);
   await requireBundle(resources, resource);
-  const outcome = await resources.put(wanted);
+  const outcome = await resources.put(desired);
   await reportStatus(target, resource, usual, options, outcome === 'unchanged' ? 'as it was' : 'changed');
 }
 
@@ -66,7 +66,7 @@ export async function deleteResource(target: Target, name: string, options: Dele
   const found = await resources.find(kind, name);
   if (found === undefined) throw await notFound(resources, kind, name);
   // Removed first, so that the site does not create the resource again from it.
-  if (found.madeOf !== undefined) await resources.remove(found.madeOf.kind, found.madeOf.name);
+  if (found.createdFrom !== undefined) await resources.remove(found.createdFrom.kind, found.createdFrom.name);
   await resources.remove(kind, name);
   if (options.wait) await waitUntilGone(target, kind, name, options.timeout);
   terminal.out(`${kind} "${name}" is deleted.\n`);
@@ -89,9 +89,9 @@ export async function showStatus(target: Target, name: string | undefined, outpu
 
 /** @throws CliError usage if the resource would be invalid on every platform */
 export function generateResource(terminal: Terminal, kind: SkupperKind, name: string, change: SpecChange, output: OutputFormat): void {
-  const wanted = manifest(kind, name, changed({}, change));
-  checked(kind, wanted);
-  terminal.out(structured(wanted, output));
+  const desired = manifest(kind, name, changed({}, change));
+  checked(kind, desired);
+  terminal.out(structured(desired, output));
 }
 
 /** Error that lists the existing names. */
@@ -113,9 +113,9 @@ export function manifest(kind: string, name: string, spec: Readonly<Record<strin
  * @param platform omitted if the target platform is unknown
  * @throws CliError usage that names each field
  */
-export function checked<K extends SkupperKind>(kind: K, wanted: Manifest, platform?: Platform): OfKind<K> {
-  const { resource, problems } = validateResource(wanted);
-  const what = `${kind} "${wanted.metadata.name}"`;
+export function checked<K extends SkupperKind>(kind: K, desired: Manifest, platform?: Platform): OfKind<K> {
+  const { resource, problems } = validateResource(desired);
+  const what = `${kind} "${desired.metadata.name}"`;
   if (resource === undefined) throw new CliError('usage', problemList(what, problems));
   const errors = platform === undefined ? [] : fieldErrors(resource, platform);
   if (errors.length > 0)

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { baseDirectory, layoutOf, namespacesDirectory, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { directoryResources } from '../../platform/linux/resources.ts';
-import { tellRouter } from '../../platform/linux/router-api.ts';
+import { notifyRouter } from '../../platform/linux/router-api.ts';
 import type { Engine } from '../../platform/linux/machine.ts';
 import { readPlatformFile, removePlatformFile, writePlatformFile, type PlatformFile } from '../../platform/linux/platform-file.ts';
 import { runningRouters } from '../../platform/linux/routers.ts';
@@ -272,7 +272,7 @@ export async function stop(namespace: string, terminal: Terminal): Promise<void>
   const layout = layoutOf(namespace);
   const unit = await findUnit(namespace);
   if (unit !== undefined) await systemctl('stop', unit);
-  else if (!(await stopOwnContainers(namespace))) await tellRouters(layout, 'stop');
+  else if (!(await stopOwnContainers(namespace))) await notifyRouters(layout, 'stop');
   await waitUntil({ resources: directoryResources(layout), terminal }, `the namespace ${namespace} to be ended`, 120_000, async () => {
     const left = await runningRouters(layout);
     return left.length === 0 ? { done: undefined } : { waitingFor: 'open connections have their time' };
@@ -291,7 +291,7 @@ async function stopOwnContainers(namespace: string): Promise<boolean> {
 }
 
 export async function reload(namespace: string, terminal: Terminal): Promise<void> {
-  await tellRouters(layoutOf(namespace), 'reload');
+  await notifyRouters(layoutOf(namespace), 'reload');
   terminal.out(`All files of the namespace ${namespace} are read again.\n`);
 }
 
@@ -346,13 +346,13 @@ export async function untilRunning(layout: NamespaceLayout, timeout: number, log
   });
 }
 
-async function tellRouters(layout: NamespaceLayout, what: 'reload' | 'stop'): Promise<void> {
+async function notifyRouters(layout: NamespaceLayout, what: 'reload' | 'stop'): Promise<void> {
   await directoryResources(layout).notRunning();
   const routers = await runningRouters(layout);
   if (routers.length === 0) throw new CliError('not-running', `No process runs the namespace ${layout.namespace}.`);
   for (const running of routers) {
     try {
-      await tellRouter(layout, running, what);
+      await notifyRouter(layout, running, what);
     } catch (error) {
       throw new CliError(
         'failed',

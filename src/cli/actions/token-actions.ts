@@ -129,16 +129,16 @@ export async function redeemTokenFile(context: Context, file: string, options: R
   if (!isResourceName(name)) throw new CliError('usage', `"${printable(name)}" is not a valid name of a link; choose another with --name.`);
   await requireRunning(resources);
   const linkCost = options.linkCost ?? token.linkCost;
-  const wanted = manifest('AccessToken', name, {
+  const desired = manifest('AccessToken', name, {
     url: token.url,
     code: token.code,
     ca: token.ca,
     ...(linkCost === undefined ? {} : { linkCost }),
     ...settingsOf(token.otherUrls),
   });
-  const resource = checked('AccessToken', wanted);
+  const resource = checked('AccessToken', desired);
   await requireUnused(resources, resource);
-  await resources.put(wanted);
+  await resources.put(desired);
   const link = await redeemed(context, resource, options.timeout).catch(async (error: unknown) => {
     throw error instanceof CliError ? await afterFailure(resources, name, error) : error;
   });

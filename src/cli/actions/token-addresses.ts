@@ -20,10 +20,10 @@ const MOST_OTHERS = 7;
  */
 export async function addressesFor(url: string, host: string | undefined, resources: Resources): Promise<TokenAddresses> {
   const usual = bare(new URL(url).hostname);
-  const hosts = [...new Set([usual, ...(resources.ways.redeemsAtSite ? await hostsOf(resources) : [])])];
+  const hosts = [...new Set([usual, ...(resources.conventions.redeemsAtSite ? await hostsOf(resources) : [])])];
   const first = host ?? usual;
   if (!hosts.includes(first)) {
-    const advice = resources.ways.redeemsAtSite
+    const advice = resources.conventions.redeemsAtSite
       ? 'To add a host, create a RouterAccess that lists it in subjectAlternativeNames.'
       : 'In a cluster, tokens are redeemed at the controller: omit --host.';
     throw new CliError('failed', `${unreachableText(first, hosts)} ${advice}`);

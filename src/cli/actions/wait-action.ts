@@ -84,16 +84,16 @@ interface Goal {
  * @throws CliError usage
  */
 export function goalIn(text: string): Goal {
-  const [, type, wanted = 'True'] = /^(?:condition=)?([A-Za-z]+)(?:=([A-Za-z]+))?$/.exec(text) ?? [];
+  const [, type, expected = 'True'] = /^(?:condition=)?([A-Za-z]+)(?:=([A-Za-z]+))?$/.exec(text) ?? [];
   if (type === undefined) throw new CliError('usage', `--for ${quoted(text)} is invalid: use a condition such as Ready, or delete.`);
   const same = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
   if (same(type, 'delete')) return { text: 'deleted', isGone: true, isReached: () => false };
   return {
-    text: wanted === 'True' ? type : `${type}=${wanted}`,
+    text: expected === 'True' ? type : `${type}=${expected}`,
     isGone: false,
     isReached: (resource) =>
-      (same(type, 'Ready') && same(wanted, 'True') && isReady(resource)) ||
-      (resource.status?.conditions ?? []).some((condition) => same(condition.type, type) && same(condition.status, wanted)),
+      (same(type, 'Ready') && same(expected, 'True') && isReady(resource)) ||
+      (resource.status?.conditions ?? []).some((condition) => same(condition.type, type) && same(condition.status, expected)),
   };
 }
 

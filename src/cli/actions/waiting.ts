@@ -54,7 +54,7 @@ export async function waitUntil<T>(
     }
     errorSince = seen.error === true ? (errorSince ?? now) : undefined;
     const isOver = now - begin >= timeout;
-    if (errorSince !== undefined && (isOver || now - errorSince >= resources.ways.believeAfter))
+    if (errorSince !== undefined && (isOver || now - errorSince >= resources.conventions.believeAfter))
       throw new CliError('failed', `Failed while waiting for ${goal}: ${message}`);
     if (isOver) {
       throw new CliError(

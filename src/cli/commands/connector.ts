@@ -86,7 +86,7 @@ async function selectPods(
   const isPrinted = command.name() === 'generate';
   if (workload === undefined && (isPrinted || fields['selector'] === undefined)) return given;
   const resources = await open();
-  if (!resources.ways.platform.capabilities.has('pods')) {
+  if (!resources.conventions.platform.capabilities.has('pods')) {
     const how = isPrinted
       ? 'Give their labels with --selector, or name the cluster with --platform kubernetes'
       : 'Give the server with --host';
@@ -96,14 +96,14 @@ async function selectPods(
 }
 
 /** Spec of a new connector. Its server is given by host or by pod selector; the default depends on the platform. */
-function newSpec({ port, host, selector: pods, ...rest }: SpecChange, name: string, ways: PlatformConventions): SpecChange {
-  const server = host === undefined && pods === undefined ? ways.server(name) : { host, selector: pods };
+function newSpec({ port, host, selector: pods, ...rest }: SpecChange, name: string, conventions: PlatformConventions): SpecChange {
+  const server = host === undefined && pods === undefined ? conventions.server(name) : { host, selector: pods };
   return { routingKey: name, port, ...server, ...rest };
 }
 
-function assumedServer({ host, selector: pods }: SpecChange, name: string, ways: PlatformConventions): string | undefined {
+function assumedServer({ host, selector: pods }: SpecChange, name: string, conventions: PlatformConventions): string | undefined {
   if (host !== undefined || pods !== undefined) return undefined;
-  const { host: server, selector: labels }: SpecChange = ways.server(name);
+  const { host: server, selector: labels }: SpecChange = conventions.server(name);
   if (server !== undefined) return `Its server is the host ${JSON.stringify(server)}. Choose another host with --host.`;
   return labels === undefined
     ? undefined

@@ -47,13 +47,13 @@ const INITIAL_HOST = ' (default: 0.0.0.0, which is all IPv4 addresses; in a clus
 const PORT = 'port that clients connect to';
 const nameAndPort = [nameOnly, new Argument('<port>', PORT).argParser(servicePort)];
 
-function newSpec(fields: SpecChange, name: string, ways: PlatformConventions): SpecChange {
-  return { routingKey: name, host: ways.listenerHost(name), ...fields };
+function newSpec(fields: SpecChange, name: string, conventions: PlatformConventions): SpecChange {
+  return { routingKey: name, host: conventions.listenerHost(name), ...fields };
 }
 
 /** Note about the default host: users may not expect a port that is open to other machines. */
-function assumedHost({ host }: SpecChange, name: string, ways: PlatformConventions): string | undefined {
-  if (host !== undefined || ways.listenerHost(name) !== '0.0.0.0') return undefined;
+function assumedHost({ host }: SpecChange, name: string, conventions: PlatformConventions): string | undefined {
+  if (host !== undefined || conventions.listenerHost(name) !== '0.0.0.0') return undefined;
   return 'It accepts clients at 0.0.0.0, which is all IPv4 addresses of this machine. To accept only clients of this machine, use --host 127.0.0.1.';
 }
 

@@ -65,7 +65,7 @@ export async function targetOf({ kind, command, terminal }: At, begins?: true): 
 /** A command whose arguments and options map to fields of the spec by name. */
 interface SpecRow extends Row {
   /** Builds the spec if arguments and options do not map to it directly. */
-  spec?(fields: SpecChange, name: string, ways: PlatformConventions): SpecChange;
+  spec?(fields: SpecChange, name: string, conventions: PlatformConventions): SpecChange;
   /** Resolves fields that depend on existing resources. Ends the command if its options are not valid together. */
   resolve?(command: Command, fields: SpecChange, open: () => Promise<Resources>): Promise<SpecChange>;
 }
@@ -74,13 +74,13 @@ interface WriteRow extends SpecRow {
   /** Default state to wait for. */
   readonly wait: Wait;
   /** Default of `--timeout` if it depends on the platform. */
-  readonly within?: { readonly text: string; of(ways: PlatformConventions): number };
+  readonly within?: { readonly text: string; of(conventions: PlatformConventions): number };
   /** Replaces the default action of the verb. */
   action?(): Promise<Write>;
   /** Whether to note where the command works, because it starts something there. */
   readonly saysWhere?: true;
   /** Text about a default that was assumed because no option was given. */
-  assumed?(fields: SpecChange, name: string, ways: PlatformConventions): string | undefined;
+  assumed?(fields: SpecChange, name: string, conventions: PlatformConventions): string | undefined;
 }
 
 type Write = (target: Target, name: string, change: SpecChange, usual: Wait, options: WaitOptions) => Promise<void>;
@@ -102,13 +102,13 @@ function writeVerb(verb: string, row: WriteRow & Required<Pick<WriteRow, 'action
     run: async (at, given: Partial<WaitOptions>, name: string, ...words) => {
       const target = await targetOf(at, row.saysWhere);
       if (row.saysWhere === true) await sayWhere(at.command, target);
-      const { ways } = target.resources;
+      const { conventions } = target.resources;
       const typed = fieldsOf(row, words, given);
       const fields = (await row.resolve?.(at.command, typed, () => Promise.resolve(target.resources))) ?? typed;
       const write = await row.action();
-      const options = { ...given, timeout: given.timeout ?? row.within?.of(ways) ?? 0 };
-      await write(target, name, row.spec?.(fields, name, ways) ?? fields, row.wait, options);
-      const assumed = row.assumed?.(fields, name, ways);
+      const options = { ...given, timeout: given.timeout ?? row.within?.of(conventions) ?? 0 };
+      await write(target, name, row.spec?.(fields, name, conventions) ?? fields, row.wait, options);
+      const assumed = row.assumed?.(fields, name, conventions);
       if (assumed !== undefined) target.terminal.note(`${assumed}\n`);
     },
   };
@@ -163,8 +163,8 @@ export function generateVerb(row: SpecRow): Verb {
       const typed = fieldsOf(row, words, options);
       const fields = (await row.resolve?.(command, typed, async () => (await targetOf(at)).resources)) ?? typed;
       // The platform decides defaults; the cluster itself is not asked.
-      const ways = await (await import('../resources.ts')).conventionsFor(placeWords(command));
-      generateResource(terminal, kind, name, row.spec?.(fields, name, ways) ?? fields, options.output);
+      const conventions = await (await import('../resources.ts')).conventionsFor(placeWords(command));
+      generateResource(terminal, kind, name, row.spec?.(fields, name, conventions) ?? fields, options.output);
     },
   };
 }

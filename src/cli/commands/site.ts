@@ -14,7 +14,7 @@ export function addSite(program: Command, terminal: Terminal): void {
       ...written,
       wait: 'ready',
       saysWhere: true,
-      within: { text: '60s, in a cluster 3m', of: (ways) => ways.siteReadyWithin },
+      within: { text: '60s, in a cluster 3m', of: (conventions) => conventions.siteReadyWithin },
       action: async () => (await import('../actions/site-actions.ts')).createSite,
     }),
     updateVerb({

@@ -1,4 +1,4 @@
-import type { InformerTrouble, KubeClient } from '../../kube/contract.ts';
+import type { InformerProblem, KubeClient } from '../../kube/contract.ts';
 import { createClient } from '../../kube/client/client.ts';
 import { isNotFound } from '../../kube/errors.ts';
 import { loadConfig } from '../../kube/client/config.ts';
@@ -34,7 +34,7 @@ export async function connect(
  * Logs errors of an informer, which retries by itself. In a new cluster a kind is not served until its definition is installed.
  * That is logged once for each kind; the readiness probe shows how long it lasts.
  */
-export function logTrouble(log: Logger): (trouble: InformerTrouble) => void {
+export function logProblem(log: Logger): (problem: InformerProblem) => void {
   const awaited = new Set<string>();
   return ({ resource, kind, error, delay }) => {
     if (isNotFound(error)) {

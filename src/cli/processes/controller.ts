@@ -17,7 +17,7 @@ import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts
 import { counter, registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { VERSION } from '../../version.ts';
 import { findClusterDomain } from './cluster-domain.ts';
-import { connect, logTrouble } from './connect.ts';
+import { connect, logProblem } from './connect.ts';
 import { installing } from './installing.ts';
 import { createCrashHandler } from './crash-handler.ts';
 
@@ -48,7 +48,7 @@ export async function runController(options: ControllerCommand, until: AbortSign
   const end = new AbortController();
   try {
     await using client = await connect('controller', options, end.signal);
-    const start: StartInformer = (of, resource, how) => startInformer(of, resource, { onTrouble: logTrouble(log), ...how });
+    const start: StartInformer = (of, resource, how) => startInformer(of, resource, { onProblem: logProblem(log), ...how });
     const policy = startPolicyCaches(start, client, end.signal);
     showListeners(policy);
     await using telemetry = await serveTelemetry({ port: options.httpPort, live: () => undefined, ready: () => unsynced(policy) });

@@ -7,7 +7,7 @@ import { serveTelemetry } from './telemetry-http.ts';
 import { createLogger, type LogLevel } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { VERSION } from '../../version.ts';
-import { connect, logTrouble } from './connect.ts';
+import { connect, logProblem } from './connect.ts';
 import { createCrashHandler } from './crash-handler.ts';
 
 export interface CsiNodeCommand {
@@ -30,7 +30,7 @@ export async function runCsiNode(options: CsiNodeCommand, until: AbortSignal): P
   try {
     await using client = await connect('csi-node', options, end.signal);
     await using telemetry = await serveTelemetry({ port: options.httpPort, live: () => undefined, ready: () => problem });
-    const cache = startInformer(client, podListeners, { ...podListenersOnNode(nodeName), signal: end.signal, onTrouble: logTrouble(log) });
+    const cache = startInformer(client, podListeners, { ...podListenersOnNode(nodeName), signal: end.signal, onProblem: logProblem(log) });
     log.info({ httpPort: telemetry.port, nodeName, kubeletDir }, 'started');
     await run({ nodeName, kubeletDir, client, podListeners: cache, log, onReadiness: (now) => (problem = now) }, stopped);
   } finally {

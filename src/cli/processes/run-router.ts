@@ -19,7 +19,7 @@ import { quoted } from '../../text/printable.ts';
 import { VERSION } from '../../version.ts';
 import { aborted, pause } from '../../work/pause.ts';
 import { followMemory } from './gc-policy.ts';
-import { connect, logTrouble } from './connect.ts';
+import { connect, logProblem } from './connect.ts';
 import { widenFileTable } from './file-table.ts';
 import { createCrashHandler, type CrashHandler } from './crash-handler.ts';
 import { warnAboutFewFiles } from './open-files.ts';
@@ -77,7 +77,7 @@ export async function runRouter(options: RouterCommand, until: AbortSignal): Pro
     await using leaseClient = await connect('router-lease', options, end.signal);
     // Stopped before the clients are closed, so that no watch logs an interruption.
     using _watches = { [Symbol.dispose]: () => watching.abort() };
-    const given = { ...options, client, leaseClient, start: startInformer, log, onTrouble: logTrouble(log), signal: watching.signal };
+    const given = { ...options, client, leaseClient, start: startInformer, log, onProblem: logProblem(log), signal: watching.signal };
     await using cluster = clusterPlatform(given);
     // A router is not ready before it listens, because ready pods get clients.
     unready = () => cluster.waitsFor() ?? 'starting';

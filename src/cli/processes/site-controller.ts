@@ -10,7 +10,7 @@ import { SiteCaches } from '../../site-controller/caches.ts';
 import { followLogLevel } from '../../site-controller/log-level.ts';
 import { followServed, servedOptional } from '../../site-controller/served.ts';
 import type { ControllerSettings } from '../../site-controller/settings.ts';
-import type { InformerTrouble, KubeClient, StartInformer } from '../../kube/contract.ts';
+import type { InformerProblem, KubeClient, StartInformer } from '../../kube/contract.ts';
 import { bringUpToDate } from '../../kube/controller/definitions.ts';
 import { runElected, runWhileLeading } from '../../kube/controller/leadership.ts';
 import { isNamespaceTerminating } from '../../kube/errors.ts';
@@ -22,7 +22,7 @@ import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { VERSION } from '../../version.ts';
 import { FIELD_MANAGER } from '../../api/skupper/cluster-names.ts';
-import { connect, logTrouble } from './connect.ts';
+import { connect, logProblem } from './connect.ts';
 import { installing } from './installing.ts';
 import { createCrashHandler } from './crash-handler.ts';
 
@@ -59,13 +59,13 @@ export async function runSiteController(command: SiteControllerCommand, until: A
     const connectAs = (part: string, signal: AbortSignal): ReturnType<typeof connect> =>
       connect(part, { ...command, fieldManager: FIELD_MANAGER }, signal);
     await using client = await connectAs('site-controller', end.signal);
-    const logged = logTrouble(log);
+    const logged = logProblem(log);
     const start: StartInformer = (of, resource, how) => {
-      const onTrouble = (trouble: InformerTrouble): void => {
-        logged(trouble);
-        how.onTrouble?.(trouble);
+      const onProblem = (problem: InformerProblem): void => {
+        logged(problem);
+        how.onProblem?.(problem);
       };
-      return startInformer(of, resource, { ...how, onTrouble });
+      return startInformer(of, resource, { ...how, onProblem });
     };
     const served = await servedOptional({ client, namespace: settings.watchNamespace, signal: end.signal });
     const caches = new SiteCaches({ start, client, namespace: settings.watchNamespace, served, signal: end.signal });

@@ -46,8 +46,8 @@ export function reachSteps(facts: SiteFacts, reach: Reach): readonly Step[] {
 
 const WORDS: Readonly<Record<Side, string>> = { listeners: 'a listener', connectors: 'a connector' };
 
-function countAt({ keys }: SiteOfNetwork, wanted: string, side: Side): number {
-  return keys.find(({ key }) => key === wanted)?.[side] ?? 0;
+function countAt({ keys }: SiteOfNetwork, desired: string, side: Side): number {
+  return keys.find(({ key }) => key === desired)?.[side] ?? 0;
 }
 
 function offeredStep(id: string, { object, key, side }: Reach, offering: readonly SiteOfNetwork[]): Step {

@@ -22,7 +22,7 @@ export interface SiteSources {
 
 export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
   const { resources, askRouter, bundles } = sources;
-  const { namespace, where, commandFlags, ways } = resources;
+  const { namespace, where, commandFlags, conventions } = resources;
   const [stopped, objects, written, problems, asked, links, certificates] = await Promise.all([
     readSource('the state of the process', () => resources.notRunning()),
     readSource('the resources', () => listAll(resources)),
@@ -37,7 +37,7 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
   const site =
     'value' in objects ? sortActiveFirst(objects.value.filter((object): object is Site => object.kind === 'Site'))[0] : undefined;
   return {
-    place: { namespace, where, commandFlags, isMachine: ways.platform.access === undefined },
+    place: { namespace, where, commandFlags, isMachine: conventions.platform.access === undefined },
     now: Date.now(),
     stopped,
     objects,
@@ -59,7 +59,7 @@ function mapped<T, U>(source: Source<T>, map: (value: T) => U): Source<U> {
 async function listAll(resources: Resources): Promise<readonly SkupperResource[]> {
   // The table is keyed by kind.
   const kinds = Object.keys(skupperResources) as readonly SkupperKind[];
-  const supported = kinds.filter((kind) => supportsKind(kind, resources.ways.platform.capabilities));
+  const supported = kinds.filter((kind) => supportsKind(kind, resources.conventions.platform.capabilities));
   const lists = await Promise.all(supported.map((kind): Promise<readonly SkupperResource[]> => resources.list(kind)));
   return lists.flat();
 }
@@ -72,13 +72,13 @@ async function listWritten(resources: Resources): Promise<SiteFacts['written'] e
 }
 
 async function listProblems(resources: Resources): Promise<readonly WrittenProblem[]> {
-  const { problems, troubles } = await resources.about();
+  const { problems, problemText } = await resources.about();
   return problems
     .filter(isRecord)
     .map((problem, index) => ({
       ...(typeof problem['resource'] === 'string' ? { resource: problem['resource'] } : {}),
       isError: problem['severity'] === 'error',
-      text: printable(troubles?.lines[index] ?? String(problem['message']), 1_024),
+      text: printable(problemText?.lines[index] ?? String(problem['message']), 1_024),
     }));
 }
 

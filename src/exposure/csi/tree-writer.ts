@@ -33,11 +33,11 @@ export interface WriteOptions {
  */
 export async function writeTree(
   folder: Directory,
-  wanted: Tree,
+  desired: Tree,
   { settleMilliseconds = SETTLE_MILLISECONDS, keepsFolders = false }: WriteOptions = {},
 ): Promise<Written> {
   const observed = await observe(folder);
-  const steps = planChange(observed, wanted, freshName);
+  const steps = planChange(observed, desired, freshName);
   const isChanged = steps.length > 0;
   const kept = isChanged && keepsFolders ? (await hiddenNames(folder)).map(String) : [];
   for (const step of steps) {

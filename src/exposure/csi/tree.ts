@@ -55,23 +55,23 @@ export type Step =
  * each step `default-address` leads to a complete folder. So a crash between two steps harms no reader, and planning again from
  * the resulting state repairs it.
  */
-export function planChange(observed: Observed, wanted: Tree, fresh: () => string): readonly Step[] {
-  if (showsExactly(observed, wanted)) return [];
+export function planChange(observed: Observed, desired: Tree, fresh: () => string): readonly Step[] {
+  if (showsExactly(observed, desired)) return [];
   const final = fresh();
-  const write: Step = { kind: 'write', generation: final, content: wanted.addresses };
+  const write: Step = { kind: 'write', generation: final, content: desired.addresses };
   const pointAtFinal: Step = { kind: 'link', name: ADDRESSES, text: final };
-  const showDefault: Step = { kind: 'link', name: DEFAULT_ADDRESS, text: defaultText(wanted.primary) };
+  const showDefault: Step = { kind: 'link', name: DEFAULT_ADDRESS, text: defaultText(desired.primary) };
   if (observed.addresses === 'folder') {
     // rename(2) cannot replace a folder by a link, so `addresses` is missing for a moment. Meanwhile default-address bypasses it.
     // This happens once in a volume's life.
     const hidden = fresh();
-    const around: Step = { kind: 'link', name: DEFAULT_ADDRESS, text: `${final}/${wanted.primary}` };
+    const around: Step = { kind: 'link', name: DEFAULT_ADDRESS, text: `${final}/${desired.primary}` };
     const keep = [...observed.current, final, hidden];
     return [write, around, { kind: 'aside', name: ADDRESSES, hidden }, pointAtFinal, showDefault, { kind: 'tidy', keep }];
   }
-  const bridged = bridge(observed, wanted);
+  const bridged = bridge(observed, desired);
   if (bridged === undefined) {
-    const isPrimaryShown = observed.primary === wanted.primary;
+    const isPrimaryShown = observed.primary === desired.primary;
     return [write, pointAtFinal, ...(isPrimaryShown ? [] : [showDefault]), { kind: 'tidy', keep: [...observed.current, final] }];
   }
   // Two links cannot change atomically, so for a moment both the former and the new primary address exist.
@@ -88,17 +88,17 @@ export function planChange(observed: Observed, wanted: Tree, fresh: () => string
 }
 
 /** The desired addresses plus the former primary one, if it would otherwise vanish while a link still leads to it. */
-function bridge(observed: Observed, wanted: Tree): ReadonlyMap<string, Ports> | undefined {
+function bridge(observed: Observed, desired: Tree): ReadonlyMap<string, Ports> | undefined {
   const { primary, content } = observed;
-  if (primary === undefined || wanted.addresses.has(primary)) return undefined;
+  if (primary === undefined || desired.addresses.has(primary)) return undefined;
   const former = content.get(primary);
-  return former === undefined ? undefined : new Map([...wanted.addresses, [primary, former]]);
+  return former === undefined ? undefined : new Map([...desired.addresses, [primary, former]]);
 }
 
-function showsExactly(observed: Observed, wanted: Tree): boolean {
+function showsExactly(observed: Observed, desired: Tree): boolean {
   const { content } = observed;
-  if (!observed.isWhole || observed.primary !== wanted.primary || content.size !== wanted.addresses.size) return false;
-  return [...wanted.addresses].every(([address, ports]) => {
+  if (!observed.isWhole || observed.primary !== desired.primary || content.size !== desired.addresses.size) return false;
+  return [...desired.addresses].every(([address, ports]) => {
     const shown = content.get(address);
     return shown?.size === ports.size && [...ports].every(([name, number]) => shown.get(name) === number);
   });

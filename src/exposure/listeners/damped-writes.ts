@@ -35,7 +35,7 @@ export interface Write<T extends KubeObject> {
   /** The same value of the current object, if known. If it differs from the last write, something else overwrote it. */
   readonly found?: unknown;
   /** Fields that the object should have. */
-  readonly wanted: unknown;
+  readonly fields: unknown;
 }
 
 /** Field manager of the controller's own writes. */
@@ -67,7 +67,7 @@ export class DampedWrites {
     const result = await send();
     // An API server that still serves earlier definitions may have pruned fields. Such a write does not count; the backoff
     // decides about the retry.
-    const isDropped = write.of.group === GROUP && isRecord(result) && !includes(result, write.wanted);
+    const isDropped = write.of.group === GROUP && isRecord(result) && !includes(result, write.fields);
     if (!isDropped) this.#limiter.wrote(request, this.#clock());
     return result;
   }
@@ -84,14 +84,14 @@ export class DampedWrites {
     const key = limiterKey(write);
     const last = this.#limiter.lastWritten(key, now);
     const isOverwritten = write.found !== undefined && last !== undefined && digestOf(write.found) !== last;
-    return { key, desired: digestOf(write.desired ?? write.wanted), isOverwritten };
+    return { key, desired: digestOf(write.desired ?? write.fields), isOverwritten };
   }
 
   /** Reads the object, because the caches hold no field managers. A failure of this read is ignored. */
   async #report<T extends KubeObject>(write: Write<T>, { key }: RepairRequest, signal: AbortSignal | undefined): Promise<void> {
     const read = this.#client.find(write.of, write.key, signal === undefined ? {} : { signal });
     const current = await read.catch(() => undefined);
-    const report = repairReportOf(current, write.wanted, (manager) => manager === OURS, includes);
+    const report = repairReportOf(current, write.fields, (manager) => manager === OURS, includes);
     this.#limiter.note(key, report, this.#clock());
     const reason: ConditionReason = 'ObjectContested';
     const note = repairMessage(nameOf(write), report);
@@ -113,21 +113,21 @@ export function dampWrites(client: KubeClient, repairs: DampedWrites): KubeClien
     watch: (...args) => client.watch(...args),
     create: (of, object, options) => {
       const { namespace, name = '' } = object.metadata;
-      const write = { of, key: { ...(namespace === undefined ? {} : { namespace }), name }, wanted: withoutPreconditions(object) };
+      const write = { of, key: { ...(namespace === undefined ? {} : { namespace }), name }, fields: withoutPreconditions(object) };
       return repairs.write(write, () => client.create(of, object, options), options?.signal);
     },
     apply: (of, object, options) => {
       const { namespace, name = '' } = object.metadata;
-      const write = { of, key: { ...(namespace === undefined ? {} : { namespace }), name }, wanted: withoutPreconditions(object) };
+      const write = { of, key: { ...(namespace === undefined ? {} : { namespace }), name }, fields: withoutPreconditions(object) };
       return repairs.write(write, () => client.apply(of, object, options), options?.signal);
     },
     patch: (of, key, patch, options) => {
-      const wanted = options.type === 'json' ? addedBy(patch) : withoutPreconditions(patch);
+      const fields = options.type === 'json' ? addedBy(patch) : withoutPreconditions(patch);
       const part = options.subresource === undefined ? {} : { part: options.subresource };
-      return repairs.write({ of, key, wanted, uid: uidIn(patch), ...part }, () => client.patch(of, key, patch, options), options.signal);
+      return repairs.write({ of, key, fields, uid: uidIn(patch), ...part }, () => client.patch(of, key, patch, options), options.signal);
     },
     delete: (of, key, options) => {
-      const write = { of, key, part: 'delete', uid: options?.uid, wanted: undefined } as const;
+      const write = { of, key, part: 'delete', uid: options?.uid, fields: undefined } as const;
       return repairs.write(write, () => client.delete(of, key, options), options?.signal);
     },
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
@@ -194,13 +194,13 @@ function merged(into: unknown, [first, ...rest]: readonly string[], value: unkno
  * Whether `current` has all wanted fields. It may also have defaults and fields of other writers. Null means that the field is
  * absent.
  */
-function includes(current: unknown, wanted: unknown): boolean {
-  if (wanted === null || wanted === undefined || wanted === false) return current === wanted || current === null || current === undefined;
-  if (Array.isArray(wanted)) {
-    return Array.isArray(current) && current.length === wanted.length && wanted.every((item, index) => includes(current[index], item));
+function includes(current: unknown, fields: unknown): boolean {
+  if (fields === null || fields === undefined || fields === false) return current === fields || current === null || current === undefined;
+  if (Array.isArray(fields)) {
+    return Array.isArray(current) && current.length === fields.length && fields.every((item, index) => includes(current[index], item));
   }
-  if (!isRecord(wanted)) return current === wanted;
-  const entries = Object.entries(wanted);
+  if (!isRecord(fields)) return current === fields;
+  const entries = Object.entries(fields);
   if (current === undefined) return entries.length === 0;
   return isRecord(current) && entries.every(([key, value]) => includes(current[key], value));
 }

@@ -7,7 +7,7 @@ import { apiVersionOf } from '../../kube/resource.ts';
 import { hadAddresses, reachableText } from './listener-status.ts';
 
 /** Reasons that require action by a user; reported at once. */
-const troubles: ReadonlySet<string> = new Set<ConditionReason>([
+const problemReasons: ReadonlySet<string> = new Set<ConditionReason>([
   'NoClass',
   'Invalid',
   'UnsupportedServiceType',
@@ -60,7 +60,7 @@ export class ListenerEvents {
     const fresh = (status.conditions ?? []).filter(({ reason, message }) => !known.has(`${reason} ${message}`));
     for (const { reason, message } of fresh) {
       if (patience.has(reason)) this.#wait(listener, reason);
-      else if (troubles.has(reason)) this.#notify(listener, 'Warning', reason, message);
+      else if (problemReasons.has(reason)) this.#notify(listener, 'Warning', reason, message);
     }
   }
 

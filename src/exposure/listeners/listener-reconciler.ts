@@ -168,7 +168,7 @@ export class ListenerReconciler {
     const { service: desired, notices } = live === undefined ? { service: intended, notices: [] } : keepImmutable(intended, live);
     if (live !== undefined && !differs(desired, live)) return { service: live, notices };
     try {
-      const write = { of: services, key: serviceKey, desired: intended, wanted: { metadata: metadataOf(desired), spec: desired.spec } };
+      const write = { of: services, key: serviceKey, desired: intended, fields: { metadata: metadataOf(desired), spec: desired.spec } };
       // Create instead of apply: a Service newer than the caches must never be taken over.
       const send = (): Promise<Service> =>
         live === undefined
@@ -218,7 +218,7 @@ export class ListenerReconciler {
         client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal }),
       );
     const states = { desired: comparable(status), found: comparable(listener.status ?? {}) };
-    const write = { of: listeners, key: parseKey(key), uid: listener.metadata.uid, part: 'status', wanted: { status }, ...states } as const;
+    const write = { of: listeners, key: parseKey(key), uid: listener.metadata.uid, part: 'status', fields: { status }, ...states } as const;
     const written = await repairs.write(write, send, signal);
     this.#pace.wrote(listener);
     // State recorded for a Listener deleted meanwhile would never be removed.

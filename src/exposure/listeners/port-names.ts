@@ -7,7 +7,7 @@ export interface NamedPort {
   /** Name of the port, unique in the list. */
   readonly name: string;
   /** The port as requested. */
-  readonly wanted: ListenerPort;
+  readonly desired: ListenerPort;
 }
 
 /**
@@ -17,11 +17,11 @@ export interface NamedPort {
 export function namePorts(ports: readonly ListenerPort[]): readonly NamedPort[] {
   const owners = new Map(ports.filter(({ name }) => name !== '').map((port) => [port.name, port]));
   const last = new Map<string, number>();
-  return ports.map((wanted) => {
-    if (owners.get(wanted.name) === wanted) return { name: wanted.name, wanted };
-    const name = firstFree(`port-${wanted.port}`, owners, last);
-    owners.set(name, wanted);
-    return { name, wanted };
+  return ports.map((desired) => {
+    if (owners.get(desired.name) === desired) return { name: desired.name, desired };
+    const name = firstFree(`port-${desired.port}`, owners, last);
+    owners.set(name, desired);
+    return { name, desired };
   });
 }
 

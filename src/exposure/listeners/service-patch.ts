@@ -92,18 +92,18 @@ function identityOf({ port, protocol = 'TCP' }: ServicePort): string {
 }
 
 /** `wanted` plus null for each field that was set before and is no longer desired. */
-function merged(before: FieldSet, wanted: Json): Json {
+function merged(before: FieldSet, desired: Json): Json {
   const nested = Object.entries(before).flatMap(([field, inner]): [string, unknown][] => {
-    const value = Object.hasOwn(wanted, field) ? wanted[field] : undefined;
+    const value = Object.hasOwn(desired, field) ? desired[field] : undefined;
     if (value === undefined) return [[field, null]];
     return inner !== 1 && isRecord(value) ? [[field, merged(inner, value)]] : [];
   });
-  return { ...wanted, ...Object.fromEntries(nested) };
+  return { ...desired, ...Object.fromEntries(nested) };
 }
 
-function removals(before: Json, wanted: Json = {}): Readonly<Record<string, null>> {
-  const unwanted = Object.keys(before).filter((key) => !Object.hasOwn(wanted, key));
-  return Object.fromEntries(unwanted.map((key) => [key, null]));
+function removals(before: Json, desired: Json = {}): Readonly<Record<string, null>> {
+  const obsolete = Object.keys(before).filter((key) => !Object.hasOwn(desired, key));
+  return Object.fromEntries(obsolete.map((key) => [key, null]));
 }
 
 /** Reads the annotation. Any user who may write Services can change it, so it can affect only labels, annotations and spec. */

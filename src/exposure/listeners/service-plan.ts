@@ -68,16 +68,19 @@ export function planService(listener: Listener, listenerClass: ListenerClass | u
   }
   const refused = refuseName(listener.metadata.name ?? '');
   if (refused !== undefined) return { refused };
-  const wanted = listener.spec.ports ?? [];
-  if (wanted.length > MOST_PORTS) {
-    return refuse('TooManyPorts', `spec.ports has ${wanted.length} entries, and a Listener may have ${MOST_PORTS}. Use several Listeners.`);
+  const desired = listener.spec.ports ?? [];
+  if (desired.length > MOST_PORTS) {
+    return refuse(
+      'TooManyPorts',
+      `spec.ports has ${desired.length} entries, and a Listener may have ${MOST_PORTS}. Use several Listeners.`,
+    );
   }
-  const { ports, notices } = planPorts(wanted);
+  const { ports, notices } = planPorts(desired);
   if (ports.length === 0) {
     const remedy = 'Name the ports (for a volume with a class: in the ports of the containers).';
     return refuse('NoPorts', `spec.ports is empty, and a Service needs at least one port. ${remedy}`);
   }
-  const repeated = repeatedPort(wanted);
+  const repeated = repeatedPort(desired);
   if (repeated !== undefined) return refuse('RepeatedPort', repeated);
   const { service, problems } = applyOverrides(buildService(listener, listenerClass.spec, ports), {
     classOverrides: serviceOverrides ?? {},
@@ -191,10 +194,10 @@ function seal(service: Service, listenerName: string): Service {
 }
 
 /** Converts the ports. Identical entries become one port. */
-function planPorts(wanted: readonly ListenerPort[]): { ports: readonly ServicePort[]; notices: readonly string[] } {
-  const numbered = new Map(wanted.map((port) => [`${port.name}/${port.protocol ?? 'TCP'}/${port.port}`, port]));
+function planPorts(desired: readonly ListenerPort[]): { ports: readonly ServicePort[]; notices: readonly string[] } {
+  const numbered = new Map(desired.map((port) => [`${port.name}/${port.protocol ?? 'TCP'}/${port.port}`, port]));
   const notices: string[] = [];
-  const ports = namePorts([...numbered.values()]).map(({ name, wanted: asked }): ServicePort => {
+  const ports = namePorts([...numbered.values()]).map(({ name, desired: asked }): ServicePort => {
     const { name: before, port } = asked;
     const protocol = asked.protocol ?? 'TCP';
     const why = before === '' ? 'a port has no name' : `two ports have the name ${before}`;
@@ -208,9 +211,9 @@ function planPorts(wanted: readonly ListenerPort[]): { ports: readonly ServicePo
  * Reports two ports of different names with the same number and protocol, which no type of Service allows. Overrides merge by
  * both, so they add none. (The API server's own refusal names a random node port.)
  */
-function repeatedPort(wanted: readonly ListenerPort[]): string | undefined {
+function repeatedPort(desired: readonly ListenerPort[]): string | undefined {
   const seen = new Map<string, { readonly index: number; readonly name: string }>();
-  for (const [index, { name, port, protocol }] of wanted.entries()) {
+  for (const [index, { name, port, protocol }] of desired.entries()) {
     const identity = `${protocol ?? 'TCP'} ${port}`;
     const first = seen.get(identity);
     if (first !== undefined && first.name !== name) {

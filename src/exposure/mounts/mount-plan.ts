@@ -153,7 +153,7 @@ function portsOf(pod: Pod): readonly ListenerPort[] {
   const numbered = new Set<string>();
   const ofContainers = newPorts(pod.spec?.containers ?? [], numbered);
   const ofSidecars = newPorts((pod.spec?.initContainers ?? []).filter(isSidecar), numbered);
-  const named = namePorts([...ofSidecars, ...ofContainers]).map(({ name, wanted }) => ({ ...wanted, name }));
+  const named = namePorts([...ofSidecars, ...ofContainers]).map(({ name, desired }) => ({ ...desired, name }));
   return [...named.slice(ofSidecars.length), ...named.slice(0, ofSidecars.length)];
 }
 
@@ -174,12 +174,12 @@ function isSidecar(container: { readonly restartPolicy?: string }): boolean {
 }
 
 /** Whether the existing Listener matches. Additional labels and its overrides are kept. */
-export function isListenerCurrent(wanted: Listener, existing: Listener): boolean {
+export function isListenerCurrent(desired: Listener, existing: Listener): boolean {
   const labels = existing.metadata.labels ?? {};
   return (
-    Object.entries(wanted.metadata.labels ?? {}).every(([key, value]) => labels[key] === value) &&
-    existing.spec.className === wanted.spec.className &&
-    JSON.stringify(portKeys(existing.spec.ports ?? [])) === JSON.stringify(portKeys(wanted.spec.ports ?? []))
+    Object.entries(desired.metadata.labels ?? {}).every(([key, value]) => labels[key] === value) &&
+    existing.spec.className === desired.spec.className &&
+    JSON.stringify(portKeys(existing.spec.ports ?? [])) === JSON.stringify(portKeys(desired.spec.ports ?? []))
   );
 }
 

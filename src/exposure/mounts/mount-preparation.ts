@@ -32,12 +32,12 @@ export class MountPreparation {
     if (ownership !== undefined && 'waiting' in ownership) return ownership;
     const mismatch = checkClaim(claim, volume, pod);
     if (claim === undefined || mismatch !== undefined) return { waiting: mismatch ?? notFound(target) };
-    const wanted = planVolumeListener(target, { volume, claim, pod });
+    const desired = planVolumeListener(target, { volume, claim, pod });
     const own = known === undefined || ownership === undefined ? known : await this.#adopt(known, ownership.owners, signal);
-    if (own !== undefined && isListenerCurrent(wanted, own)) return own;
+    if (own !== undefined && isListenerCurrent(desired, own)) return own;
     // If no Listener is known, it must not exist: no object has resource version 1, so an existing one causes a conflict.
     const precondition = own === undefined ? { resourceVersion: '1' } : { uid: own.metadata.uid ?? '' };
-    const object = { ...wanted, metadata: { ...wanted.metadata, ...precondition } };
+    const object = { ...desired, metadata: { ...desired.metadata, ...precondition } };
     const applied = await this.#client.apply(listeners, object, { signal });
     this.#listeners.wrote(applied);
     return applied;

@@ -10,26 +10,26 @@ import { isRecord } from '../../text/is-record.ts';
  * other files that they name, or come from an exec plugin.
  * @throws EarshotError `kube-config`
  */
-export async function kubeconfigSource(paths: readonly string[], wanted?: string): Promise<ConfigSource> {
-  const { name, entry } = contextOf(await readKubeconfig(paths), wanted);
+export async function kubeconfigSource(paths: readonly string[], contextName?: string): Promise<ConfigSource> {
+  const { name, entry } = contextOf(await readKubeconfig(paths), contextName);
   const plugin = new ExecCredentials();
   return {
     name: paths.join(':'),
     context: name,
     namespace: optionalText(entry.fields, 'namespace', entry.path),
-    load: async () => connectionOf(await readKubeconfig(paths), wanted, plugin),
+    load: async () => connectionOf(await readKubeconfig(paths), contextName, plugin),
   };
 }
 
-function contextOf(config: Kubeconfig, wanted: string | undefined): { readonly name: string; readonly entry: Entry } {
-  const name = wanted ?? config.currentContext;
+function contextOf(config: Kubeconfig, contextName: string | undefined): { readonly name: string; readonly entry: Entry } {
+  const name = contextName ?? config.currentContext;
   if (name === undefined)
     throw new EarshotError('kube-config', `${config.name} names no current-context; set one with \`kubectl config use-context NAME\`.`);
   return { name, entry: find(config, 'contexts', 'context', name) };
 }
 
-async function connectionOf(config: Kubeconfig, wanted: string | undefined, plugin: ExecCredentials): Promise<Connection> {
-  const { entry: context } = contextOf(config, wanted);
+async function connectionOf(config: Kubeconfig, contextName: string | undefined, plugin: ExecCredentials): Promise<Connection> {
+  const { entry: context } = contextOf(config, contextName);
   const cluster = find(config, 'clusters', 'cluster', optionalText(context.fields, 'cluster', context.path));
   const userName = optionalText(context.fields, 'user', context.path);
   const user = userName === undefined ? { fields: {}, path: context.path } : find(config, 'users', 'user', userName);

@@ -48,7 +48,7 @@ export async function runElected(
       client,
       signal: stopped,
       onChange: (event, holder) => log.info({ event, holder }, 'leader election'),
-      onTrouble: (error) => log.warn({ error }, 'the lease cannot be read or renewed'),
+      onProblem: (error) => log.warn({ error }, 'the lease cannot be read or renewed'),
     },
     (leading, stillLeading) => work(leading, new FencedClient(parts.client, stillLeading)),
   );

@@ -23,7 +23,7 @@ export interface LeaseOptions {
   /** Called when another holder is seen, and when this candidate takes, releases or loses the lease. */
   readonly onChange?: (event: 'following' | 'leading' | 'released' | 'lost', holder: string) => void;
   /** Called for failed reads and writes of the lease, which are retried. */
-  readonly onTrouble?: (error: unknown) => void;
+  readonly onProblem?: (error: unknown) => void;
   /** Clock in milliseconds, monotonic. */
   readonly clock?: () => number;
 }
@@ -97,7 +97,7 @@ class Candidate {
       } catch (error) {
         if (isClosed(error)) throw error;
         // Another candidate was faster; its write is read next time. Other errors are reported.
-        if (!isConflict(error) && !signal.aborted) this.#options.onTrouble?.(error);
+        if (!isConflict(error) && !signal.aborted) this.#options.onProblem?.(error);
       }
       // Jitter, so that candidates do not synchronize.
       await pause(this.#timing.retryEvery * (0.8 + 0.4 * Math.random()), signal).catch(() => undefined);
@@ -135,7 +135,7 @@ class Candidate {
 
   /** Releases the lease, so that the next candidate need not wait until it expires. */
   async release(lease: Lease): Promise<void> {
-    const { identity, onChange, onTrouble } = this.#options;
+    const { identity, onChange, onProblem } = this.#options;
     try {
       await this.#patch(lease, releasedSpec(new Date())).catch(async (error: unknown) => {
         // Changed meanwhile, by another writer's label or by a renewal whose response was lost.
@@ -145,7 +145,7 @@ class Candidate {
       });
       onChange?.('released', identity);
     } catch (error) {
-      onTrouble?.(error);
+      onProblem?.(error);
     }
   }
 
@@ -160,7 +160,7 @@ class Candidate {
         tenure.renewed({ lease: await this.#take(tenure.held.lease), since });
         wait = this.#timing.renewEvery;
       } catch (error) {
-        this.#options.onTrouble?.(error);
+        this.#options.onProblem?.(error);
         // The lease is still ours and its current state is known, so the wait is short.
         wait = (await this.#scan(tenure, error)) ? this.#timing.retryEvery / 4 : this.#timing.retryEvery;
       }
@@ -180,7 +180,7 @@ class Candidate {
       else tenure.lose(error);
       return ours;
     } catch (cause) {
-      this.#options.onTrouble?.(cause);
+      this.#options.onProblem?.(cause);
       return false;
     }
   }

@@ -16,12 +16,12 @@ export function startInformer<S extends KubeObject, T extends KubeObject = S>(
   options: InformerOptions<S, T>,
   recovery: Recovery = {},
 ): Cache<T> {
-  const { onTrouble = warn } = options;
+  const { onProblem = warn } = options;
   const writer = new CacheWriter<S, T>({
     // Without a projection S and T are the same type (the parameter's default).
     project: options.project ?? ((object) => withoutManagedFields(object) as unknown as T),
     ...(options.indexes === undefined ? {} : { indexes: options.indexes }),
-    onCallbackError: (error) => onTrouble({ resource: of.plural, kind: 'callback', error, delay: 0 }),
+    onCallbackError: (error) => onProblem({ resource: of.plural, kind: 'callback', error, delay: 0 }),
   });
   const { namespace, labelSelector, fieldSelector } = options;
   void runWatcher(client, of, {
@@ -33,7 +33,7 @@ export function startInformer<S extends KubeObject, T extends KubeObject = S>(
     },
     sink: writer,
     signal: options.signal,
-    onTrouble: (kind, error, delay) => onTrouble({ resource: of.plural, kind, error, delay }),
+    onProblem: (kind, error, delay) => onProblem({ resource: of.plural, kind, error, delay }),
   }).finally(() => {
     writer.stop(
       new EarshotError('kube-stopped', `The informer of ${of.plural} was stopped before its first list was in.`, options.signal.reason),
@@ -47,7 +47,7 @@ function withoutManagedFields<S extends KubeObject>(object: S): S {
   return { ...object, metadata };
 }
 
-function warn(trouble: { readonly resource: string; readonly error: unknown }): void {
-  const { resource, error } = trouble;
+function warn(problem: { readonly resource: string; readonly error: unknown }): void {
+  const { resource, error } = problem;
   process.emitWarning(`informer of ${resource}: ${error instanceof Error ? error.message : String(error)}`);
 }

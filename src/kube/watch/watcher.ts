@@ -52,7 +52,7 @@ export interface WatcherOptions<T extends KubeObject> {
   readonly selection: Selection;
   readonly sink: WatcherSink<T>;
   readonly signal: AbortSignal;
-  readonly onTrouble: (kind: 'resume' | 'relist', error: unknown, delay: number) => void;
+  readonly onProblem: (kind: 'resume' | 'relist', error: unknown, delay: number) => void;
   readonly backoff?: Backoff;
   /** Random number in [0, 1). */
   readonly random?: () => number;
@@ -163,7 +163,7 @@ class Watcher<T extends KubeObject> {
     this.#advance({ next, effects: [] });
     const own = backoffDelay(this.#options.backoff ?? BACKOFF, failures, this.#random());
     const delay = Math.max(own, Math.min(askedToWait(error), LONGEST_PAUSE));
-    this.#options.onTrouble(next.phase === 'watching' ? 'resume' : 'relist', error ?? endedEarly(this.#of), delay);
+    this.#options.onProblem(next.phase === 'watching' ? 'resume' : 'relist', error ?? endedEarly(this.#of), delay);
     await pause(delay, this.#options.signal);
   }
 

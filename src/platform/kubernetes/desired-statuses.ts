@@ -19,28 +19,28 @@ export function desiredStatuses(
   stored: (kind: Kind) => Iterable<KubeObject>,
   now: string,
 ): ReadonlyMap<ResourceKey, AnyStatus> {
-  const wanted = new Map<ResourceKey, AnyStatus>();
+  const desired = new Map<ResourceKey, AnyStatus>();
   for (const kind of routerKinds) {
     for (const object of resources[kind]) {
       const status = statuses.get(keyOf(object));
-      if (status !== undefined) wanted.set(keyOf(object), status);
+      if (status !== undefined) desired.set(keyOf(object), status);
     }
   }
   const errors = Map.groupBy(
     problems.filter(({ severity }) => severity === 'error'),
     ({ resource }) => resource,
   );
-  if (errors.size === 0) return wanted;
+  if (errors.size === 0) return desired;
   for (const kind of routerKinds) {
     for (const { metadata } of stored(kind)) {
       const key: ResourceKey = `${kind}/${metadata.name ?? ''}`;
       const own = errors.get(key);
-      if (own === undefined || wanted.has(key)) continue;
+      if (own === undefined || desired.has(key)) continue;
       const { wording } = kubernetes;
-      wanted.set(key, observePlanned(undefined, { own, wording, previous: [], generation: metadata.generation, now }));
+      desired.set(key, observePlanned(undefined, { own, wording, previous: [], generation: metadata.generation, now }));
     }
   }
-  return wanted;
+  return desired;
 }
 
 /** Keeps the transition time of a condition whose status has not changed. The author of the earlier condition does not matter. */

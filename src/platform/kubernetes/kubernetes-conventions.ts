@@ -1,7 +1,7 @@
 import { kubernetes } from '../../site/cluster-platform.ts';
 import type { PlatformConventions } from '../resources.ts';
 
-export const ways: PlatformConventions = {
+export const conventions: PlatformConventions = {
   platform: kubernetes,
   // Name of a Service.
   listenerHost: (name) => name,

@@ -9,7 +9,7 @@ import {
   sites,
   type SkupperKind,
 } from '../../api/skupper/index.ts';
-import type { Cache, Change, InformerTrouble, KubeClient, StartInformer } from '../../kube/contract.ts';
+import type { Cache, Change, InformerProblem, KubeClient, StartInformer } from '../../kube/contract.ts';
 import type { ConfigMap, EndpointSlice, KubeObject, Service } from '../../kube/objects.ts';
 import { configMaps, endpointSlices, pods, services, type Resource } from '../../kube/resource.ts';
 import { WriteThroughCache } from '../../kube/watch/write-through-cache.ts';
@@ -41,7 +41,7 @@ export interface NamespaceWatchesOptions {
   readonly start: StartInformer;
   readonly namespace: string;
   readonly signal: AbortSignal;
-  readonly onTrouble: (trouble: InformerTrouble) => void;
+  readonly onProblem: (problem: InformerProblem) => void;
   /** Called when the input of a reconcile changes. Statuses are not part of it. */
   readonly onChange: () => void;
   /** Called when the network-status ConfigMap changes. */
@@ -147,8 +147,8 @@ export class NamespaceWatches {
     how: { readonly project?: (object: S) => T; readonly fieldSelector?: string; readonly labelSelector?: string },
     content: (object: T) => unknown,
   ): Cache<T> {
-    const { client, start, namespace, signal, onTrouble, onChange } = this.#options;
-    const cache = start<S, T>(client, of, { namespace, signal, onTrouble, ...how });
+    const { client, start, namespace, signal, onProblem, onChange } = this.#options;
+    const cache = start<S, T>(client, of, { namespace, signal, onProblem, ...how });
     cache.onChange((change) => {
       if (!isSame(change, content)) onChange();
     });

@@ -2,7 +2,7 @@ import type { SitePlatform } from '../../agent/ports.ts';
 import { ROUTER } from '../../api/skupper/cluster-names.ts';
 import { timestamp } from '../../agent/stale-status.ts';
 import type { KubeObject, OwnerReference } from '../../kube/objects.ts';
-import type { InformerTrouble, KubeClient, StartInformer } from '../../kube/contract.ts';
+import type { InformerProblem, KubeClient, StartInformer } from '../../kube/contract.ts';
 import { roles } from '../../kube/resource.ts';
 import { FencedClient } from '../../kube/lease/fenced-client.ts';
 import { kubernetes } from '../../site/cluster-platform.ts';
@@ -33,7 +33,7 @@ export interface ClusterPlatformOptions {
   /** UID of the Site that this pod runs; if undefined, the site's controller provides it. */
   readonly siteUid?: string;
   readonly log: Logger;
-  readonly onTrouble: (trouble: InformerTrouble) => void;
+  readonly onProblem: (problem: InformerProblem) => void;
   /** Ends every watch. */
   readonly signal: AbortSignal;
   /** Milliseconds between two rounds of status writes. */
@@ -55,8 +55,8 @@ export interface ClusterPlatform extends AsyncDisposable {
 const ANSWER = 2_000;
 
 export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatform {
-  const { client, leaseClient, start, namespace, pod, siteUid, log, onTrouble, signal } = options;
-  const common = { client, start, namespace, signal, onTrouble };
+  const { client, leaseClient, start, namespace, pod, siteUid, log, onProblem, signal } = options;
+  const common = { client, start, namespace, signal, onProblem };
   const watches = new NamespaceWatches({ ...common, onChange: () => source.changed(), onNetworkChange: () => statuses.networkChanged() });
   const secrets = new WatchedSecrets({ ...common, onChange: () => source.wake() });
   const bundles = new RouterSecretBundles(client, namespace, secrets);
@@ -110,7 +110,7 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
 
 /** Watches the Role of the site's routers, if this pod's account may read it. A change shows at once which Secrets are readable. */
 function followRights({ client, start, namespace, signal }: ClusterPlatformOptions, onChange: () => void): void {
-  const how = { namespace, fieldSelector: `metadata.name=${ROUTER}`, signal, onTrouble: () => undefined };
+  const how = { namespace, fieldSelector: `metadata.name=${ROUTER}`, signal, onProblem: () => undefined };
   start(client, roles, how).onChange(onChange);
 }
 
@@ -118,7 +118,7 @@ function followRights({ client, start, namespace, signal }: ClusterPlatformOptio
 const nowhere = { kind: 'forwarded', addresses: {} } as const;
 
 /** Objects that routers create are deleted with the Site. */
-function ownerOf(sites: readonly KubeObject[], wanted: string | undefined): OwnerReference | undefined {
-  const { apiVersion, kind, metadata: { name = '', uid } = {} } = sites.find(({ metadata }) => metadata.uid === wanted) ?? {};
+function ownerOf(sites: readonly KubeObject[], desired: string | undefined): OwnerReference | undefined {
+  const { apiVersion, kind, metadata: { name = '', uid } = {} } = sites.find(({ metadata }) => metadata.uid === desired) ?? {};
   return uid === undefined || apiVersion === undefined || kind === undefined ? undefined : { apiVersion, kind, name, uid };
 }

@@ -16,7 +16,7 @@ import { ClusterReader } from './cluster-resources/reader.ts';
 import { knownResource, removeObject, writeManifest } from './cluster-resources/write.ts';
 import { selectorOf } from './cluster-resources/workload.ts';
 import { newQuestion, putEntry, renewalAnswer } from './renewal-requests.ts';
-import { ways } from './kubernetes-conventions.ts';
+import { conventions } from './kubernetes-conventions.ts';
 
 export type { ClusterPlace } from './cluster-resources/explain.ts';
 import { sortActiveFirst } from '../../site/surplus-sites.ts';
@@ -27,7 +27,7 @@ export function clusterResources(client: KubeClient, place: ClusterPlace, revoke
 }
 
 class ClusterResources implements Resources {
-  readonly ways = ways;
+  readonly conventions = conventions;
   readonly #client: KubeClient;
   readonly #place: ClusterPlace;
   readonly #reader: ClusterReader;

@@ -101,7 +101,7 @@ export class ControllerSigning implements Elsewhere {
         fieldSelector: `metadata.name=${RENEWALS}`,
         signal: AbortSignal.any([signal, end.signal]),
         // The watch retries until the timeout.
-        onTrouble: () => undefined,
+        onProblem: () => undefined,
       });
       return await cacheUntil(cache, (seen) => seen.get(`${namespace}/${RENEWALS}`)?.data?.[`${entry}.answer`], signal);
     } catch (error) {

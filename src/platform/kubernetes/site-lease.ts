@@ -71,7 +71,7 @@ export class SiteLease implements Leadership, AsyncDisposable {
             name: SITE_LEADER,
             signal,
             onChange: (event, holder) => log.info({ event, holder }, 'the Lease of the site'),
-            onTrouble: (error) => log.warn({ error }, `the Lease of the site cannot be read or renewed: ${messageOf(error)}`),
+            onProblem: (error) => log.warn({ error }, `the Lease of the site cannot be read or renewed: ${messageOf(error)}`),
           },
           async (leading, stillLeading) => {
             this.#stillLeading = stillLeading;

@@ -70,7 +70,7 @@ export class ClusterStatuses implements StatusSink {
   readonly #heldBack: FirstStatusDelay;
   #settled = false;
   #report: Report | undefined;
-  #wanted: ReadonlyMap<ResourceKey, AnyStatus> = new Map();
+  #desired: ReadonlyMap<ResourceKey, AnyStatus> = new Map();
 
   constructor(options: ClusterStatusesOptions) {
     const { round = ROUND, settling = SETTLING } = options;
@@ -130,13 +130,13 @@ export class ClusterStatuses implements StatusSink {
 
   #round(): void {
     if (this.#report === undefined) return;
-    this.#wanted = desiredStatuses(this.#report, (kind) => this.#options.watches.resources(kind).values(), this.#options.now());
-    const there = [...this.#wanted].filter(([key]) => this.#standing(key) !== undefined);
+    this.#desired = desiredStatuses(this.#report, (kind) => this.#options.watches.resources(kind).values(), this.#options.now());
+    const there = [...this.#desired].filter(([key]) => this.#standing(key) !== undefined);
     const waiting = there.filter(([key, { status }]) => status === 'Pending' && this.#standing(key)?.status === undefined);
     this.#heldBack.see({
       waiting: new Set(waiting.map(([key]) => key)),
       awaitingService: awaitingService(this.#report),
-      isDone: (key) => (this.#wanted.get(key as ResourceKey)?.status ?? 'Pending') !== 'Pending',
+      isDone: (key) => (this.#desired.get(key as ResourceKey)?.status ?? 'Pending') !== 'Pending',
     });
     for (const [key, status] of there) {
       if (isWritten(status, this.#standing(key)?.status)) continue;
@@ -160,7 +160,7 @@ export class ClusterStatuses implements StatusSink {
     // All other keys are keys of resources.
     const resource = key as ResourceKey;
     const object = this.#standing(resource);
-    const status = this.#wanted.get(resource);
+    const status = this.#desired.get(resource);
     if (object === undefined || status === undefined) return;
     const kind = kindOf(resource);
     const of = skupperResources[kind] as Resource<StoredResource>;

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as timeout } from 'node:timers/promises';
-import type { Cache, InformerTrouble, ListWatch, StartInformer } from '../../kube/contract.ts';
+import type { Cache, InformerProblem, ListWatch, StartInformer } from '../../kube/contract.ts';
 import { ApiError } from '../../kube/errors.ts';
 import type { Secret } from '../../kube/objects.ts';
 import { secrets } from '../../kube/resource.ts';
@@ -13,7 +13,7 @@ export interface WatchedSecretsOptions {
   readonly start: StartInformer;
   readonly namespace: string;
   readonly signal: AbortSignal;
-  readonly onTrouble: (trouble: InformerTrouble) => void;
+  readonly onProblem: (problem: InformerProblem) => void;
   readonly onChange: () => void;
 }
 
@@ -99,7 +99,7 @@ export class WatchedSecrets {
   }
 
   #watch(name: string, since = performance.now(), refusals = 1): Watched {
-    const { client, start, namespace, signal, onTrouble, onChange } = this.#options;
+    const { client, start, namespace, signal, onProblem, onChange } = this.#options;
     const end = new AbortController();
     const answer = Promise.withResolvers<void>();
     const refuse = (): void => {
@@ -113,10 +113,10 @@ export class WatchedSecrets {
       fieldSelector: `metadata.name=${name}`,
       signal: AbortSignal.any([signal, end.signal]),
       project: needed,
-      onTrouble: (trouble) => {
+      onProblem: (problem) => {
         answer.resolve();
-        if (isForbidden(trouble.error)) refuse();
-        else onTrouble(trouble);
+        if (isForbidden(problem.error)) refuse();
+        else onProblem(problem);
       },
     });
     cache.onChange(onChange);

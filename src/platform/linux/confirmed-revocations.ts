@@ -27,10 +27,10 @@ export class ConfirmedRevocations {
 
 /** Running routers that have applied other revocations. A router that never confirmed any has a version without confirmations. */
 export async function routersBehind(layout: NamespaceLayout, revoked: Revocations): Promise<readonly string[]> {
-  const wanted = digestOf(revoked);
+  const desired = digestOf(revoked);
   const routers = (await runningRouters(layout)).map(({ router }) => router);
   const confirmed = await Promise.all(routers.map((router) => readText(routerFiles(layout, router).revoked, { bytes: 1_024 })));
-  return routers.filter((_, index) => confirmed[index] !== undefined && confirmed[index]?.trim() !== wanted);
+  return routers.filter((_, index) => confirmed[index] !== undefined && confirmed[index]?.trim() !== desired);
 }
 
 const digestOf = ({ sites, serials }: Revocations): string =>

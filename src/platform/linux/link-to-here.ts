@@ -8,13 +8,13 @@ import type { NamespaceLayout } from './layout.ts';
 import { OfflineLinkFiles } from './offline-links.ts';
 
 /** Returns the link that the running process keeps in `runtime/links`. */
-export async function linkToHere(layout: NamespaceLayout, { status }: Site, wanted: string | undefined): Promise<OfferedLink> {
+export async function linkToHere(layout: NamespaceLayout, { status }: Site, desired: string | undefined): Promise<OfferedLink> {
   const links = new OfflineLinkFiles(layout.runtime.links);
   const offered = (status?.endpoints ?? []).flatMap(({ host, group }) =>
     host === undefined || group === undefined ? [] : [{ host, access: group }],
   );
   if (offered.length === 0) return { waitingFor: 'the site does not listen for links yet' };
-  const { host, access } = choose(offered, wanted);
+  const { host, access } = choose(offered, desired);
   const text = await links.read(`link-${access}`, host);
   const documents = text === undefined || text === '' ? [] : parseYaml(text).filter(isRecord);
   return documents.length > 0 ? { documents } : { waitingFor: 'its certificate does not exist yet' };

@@ -10,7 +10,7 @@ import { linux } from './machine.ts';
 import { SITE_SERVER_BUNDLE } from '../../site/plan/access.ts';
 import { SERVICE_ISSUER, SITE_ISSUERS } from '../../site/plan/certificates.ts';
 import { isSecret, readSecret, type NamedProxy } from './secret.ts';
-import { YamlGuard, type YamlTrouble } from '../../text/yaml-guard.ts';
+import { YamlGuard, type YamlProblem } from '../../text/yaml-guard.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { printable, quoted } from '../../text/printable.ts';
 import { sentence } from '../../text/sentence.ts';
@@ -97,16 +97,16 @@ export async function parseResources(
 }
 
 /** Ends after the first violation of a limit. */
-async function* documents(text: string, lines: LineCounter): AsyncGenerator<Document.Parsed | YamlTrouble> {
+async function* documents(text: string, lines: LineCounter): AsyncGenerator<Document.Parsed | YamlProblem> {
   const guard = new YamlGuard(MOST_PARTS);
   const parser = new Parser(lines.addNewLine);
   const composer = new Composer({ ...READING, lineCounter: lines });
   lines.addNewLine(0);
   let since = performance.now();
   for (const lexeme of new Lexer().lex(text)) {
-    const trouble = guard.add(lexeme);
-    if (trouble !== undefined) {
-      yield trouble;
+    const invalid = guard.add(lexeme);
+    if (invalid !== undefined) {
+      yield invalid;
       return;
     }
     for (const token of parser.next(lexeme)) yield* composer.next(token);
@@ -118,7 +118,7 @@ async function* documents(text: string, lines: LineCounter): AsyncGenerator<Docu
   yield* composer.end();
 }
 
-function outOfBounds({ offset, message }: YamlTrouble, text: string, file: string): FileProblem {
+function outOfBounds({ offset, message }: YamlProblem, text: string, file: string): FileProblem {
   const before = text.slice(0, offset);
   return { file, line: before.split('\n').length, column: offset - before.lastIndexOf('\n'), severity: 'error', message };
 }
@@ -145,10 +145,10 @@ export function isList(value: unknown): value is { readonly items: readonly unkn
 }
 
 function readResources(document: Document.Parsed, source: Source, file: string, namespace: string): readonly ReadResource[] {
-  const { value, trouble } = readDocument(document, source.text);
+  const { value, problem: invalid } = readDocument(document, source.text);
   const { line } = place(source, document.contents?.range[0] ?? document.range[0]);
-  if (trouble !== undefined)
-    return [{ line, problems: [{ file, ...place(source, trouble.offset), severity: 'error', message: trouble.message }] }];
+  if (invalid !== undefined)
+    return [{ line, problems: [{ file, ...place(source, invalid.offset), severity: 'error', message: invalid.message }] }];
   if (value === undefined) return [];
   if (source.lists === 'read' && isList(value))
     return value.items.map((item, index) => readValue(item, `items[${index}]`, document, source, file, namespace));

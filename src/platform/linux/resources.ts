@@ -28,7 +28,7 @@ const LOOK_EVERY = 50;
 const SEARCH_EVERY = 1_000;
 const START_WITHIN = 15_000;
 
-export const ways: PlatformConventions = {
+export const conventions: PlatformConventions = {
   platform: linux,
   // As in Skupper without a cluster, where the name of a listener is rarely the name of an address.
   listenerHost: () => '0.0.0.0',
@@ -59,7 +59,7 @@ export function directoryResources(layout: NamespaceLayout, commandFlags: string
     namespace: layout.namespace,
     where: `the namespace ${layout.namespace} of this machine`,
     commandFlags,
-    ways,
+    conventions,
     list: (kind) => listResources(layout, kind),
     get: (kind, name) => readRuntime(layout, kind, name),
     find: (kind, name) => findWritten(layout, kind, name),
@@ -85,7 +85,7 @@ export function directoryResources(layout: NamespaceLayout, commandFlags: string
 async function aboutOf(layout: NamespaceLayout): Promise<About> {
   const [routers, problems] = await Promise.all([runningRouters(layout), readProblems(layout)]);
   return {
-    kept: ['Directory', layout.root],
+    location: ['Directory', layout.root],
     running: routers.map((running) => {
       const { router, version, commit, network } = running;
       const where = network === undefined ? '' : ` in the network ${network}`;
@@ -97,7 +97,7 @@ async function aboutOf(layout: NamespaceLayout): Promise<About> {
     }),
     routers,
     problems,
-    troubles: { title: `Problems with files below ${layout.input.root}`, lines: problems.map(locationText) },
+    problemText: { title: `Problems with files below ${layout.input.root}`, lines: problems.map(locationText) },
   };
 }
 

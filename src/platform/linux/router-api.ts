@@ -29,7 +29,7 @@ export async function serveApi(
 }
 
 /** @throws Error if the request fails */
-export async function tellRouter(layout: NamespaceLayout, running: RunningRouter, what: 'reload' | 'stop'): Promise<void> {
+export async function notifyRouter(layout: NamespaceLayout, running: RunningRouter, what: 'reload' | 'stop'): Promise<void> {
   try {
     await askRouter(layout, running.router, `/v1/${what}`, 'POST');
   } catch (error) {

@@ -18,7 +18,7 @@ export interface WrittenFile {
 export interface StatusWriterOptions {
   readonly directory: string;
   /** Called once for each kind of error, and with undefined when it is over. */
-  readonly onTrouble: (trouble: string | undefined) => void;
+  readonly onProblem: (problem: string | undefined) => void;
   /** Milliseconds before a failed write is retried. */
   readonly retry?: number;
   readonly write?: typeof writeDurably;
@@ -52,23 +52,23 @@ export class StatusWriter implements Disposable {
   readonly #writes = new KeyedRateLimiter(WRITES);
   /** Whether a file waits for its rate limit. */
   #isLate = false;
-  #wanted: ReadonlyMap<string, WrittenFile> = new Map();
+  #desired: ReadonlyMap<string, WrittenFile> = new Map();
   #listed = false;
   readonly #closing = new AbortController();
-  #trouble: string | undefined;
+  #problem: string | undefined;
 
   constructor(options: StatusWriterOptions) {
     this.#options = options;
   }
 
   /** Error of the last write, for a log line and for readiness; undefined if there was none. */
-  get trouble(): string | undefined {
-    return this.#trouble;
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   /** Sets all desired files by name and removes others. Calls may overlap; the last one wins. */
   write(files: ReadonlyMap<string, WrittenFile>): void {
-    this.#wanted = files;
+    this.#desired = files;
     this.#passes.request();
   }
 
@@ -92,9 +92,9 @@ export class StatusWriter implements Disposable {
   async #work(): Promise<void> {
     const failure = await this.#ensure();
     if (this.#passes.ended) return;
-    if (failure !== this.#trouble) {
-      this.#trouble = failure;
-      this.#options.onTrouble(failure);
+    if (failure !== this.#problem) {
+      this.#problem = failure;
+      this.#options.onProblem(failure);
     }
     if (failure !== undefined) this.#passes.requestIn(this.#options.retry ?? RETRY);
     if (this.#isLate) this.#passes.requestIn(LATER);
@@ -112,8 +112,8 @@ export class StatusWriter implements Disposable {
     };
     if (!this.#listed) await attempt('', () => this.#list());
     this.#isLate = false;
-    for (const name of this.#wanted.keys()) {
-      const file = this.#wanted.get(name);
+    for (const name of this.#desired.keys()) {
+      const file = this.#desired.get(name);
       if (file === undefined) continue;
       const text = await this.#textOf(file.parts());
       if (this.#written.get(name) === text) continue;
@@ -127,7 +127,7 @@ export class StatusWriter implements Disposable {
         for (let bytes = text.length; bytes >= 0; bytes -= BYTES_OF_WRITE) this.#writes.reserve(name, performance.now());
       });
     }
-    for (const name of [...this.#written.keys()].filter((known) => !this.#wanted.has(known))) {
+    for (const name of [...this.#written.keys()].filter((known) => !this.#desired.has(known))) {
       await attempt(name, async (path) => {
         await removeFile(path);
         this.#written.delete(name);
@@ -156,7 +156,7 @@ export class StatusWriter implements Disposable {
   /** Finds files of an earlier process whose resources no longer exist. */
   async #list(): Promise<void> {
     for (const name of await readdir(this.#options.directory)) {
-      if (/\.(yaml|tmp)$/.test(name) && !this.#wanted.has(name)) this.#written.set(name, '');
+      if (/\.(yaml|tmp)$/.test(name) && !this.#desired.has(name)) this.#written.set(name, '');
     }
     this.#listed = true;
   }

@@ -30,16 +30,16 @@ export class FileStatuses implements StatusSink {
 
   constructor(options: FileStatusesOptions) {
     const { runtime } = options.layout;
-    const onTrouble =
+    const onProblem =
       (files: 'statuses' | 'problems') =>
-      (trouble: string | undefined): void => {
-        unwritable.set({ files }, trouble === undefined ? 0 : 1);
-        if (trouble === undefined) options.log.info('statuses can be written again');
-        else options.log.error(trouble);
+      (problem: string | undefined): void => {
+        unwritable.set({ files }, problem === undefined ? 0 : 1);
+        if (problem === undefined) options.log.info('statuses can be written again');
+        else options.log.error(problem);
       };
     this.#options = options;
-    this.#resources = new StatusWriter({ directory: runtime.resources, onTrouble: onTrouble('statuses') });
-    this.#problems = new StatusWriter({ directory: runtime.root, onTrouble: onTrouble('problems') });
+    this.#resources = new StatusWriter({ directory: runtime.resources, onProblem: onProblem('statuses') });
+    this.#problems = new StatusWriter({ directory: runtime.root, onProblem: onProblem('problems') });
   }
 
   write(report: Report): void {

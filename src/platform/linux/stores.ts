@@ -137,14 +137,14 @@ class TokenFiles implements TokenStore {
     await removeFile(this.#pathOf(name));
   }
 
-  async madeBundles(): Promise<ReadonlySet<string>> {
+  async createdBundles(): Promise<ReadonlySet<string>> {
     const { bundles, unreadable } = await this.#bundles.list();
     const redeemed = Object.keys(await this.#readRecord());
     return new Set(redeemed.filter((name) => bundles.has(name) || unreadable.has(name)));
   }
 
   async removeBundle(name: string): Promise<void> {
-    if ((await this.madeBundles()).has(name)) await rm(this.#bundles.locationOf(name), { recursive: true, force: true });
+    if ((await this.createdBundles()).has(name)) await rm(this.#bundles.locationOf(name), { recursive: true, force: true });
   }
 
   #pathOf(name: string): string {

@@ -20,7 +20,7 @@ export class DirectoryWatch implements Disposable {
   readonly #options: Required<WatchOptions>;
   readonly #watchers = new Map<string, FSWatcher>();
   readonly #poller: ReturnType<typeof setInterval>;
-  #wanted: readonly string[] = [];
+  #desired: readonly string[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #firstEvent = 0;
   #ended = false;
@@ -36,7 +36,7 @@ export class DirectoryWatch implements Disposable {
 
   /** Sets the directories to watch. Missing ones are tried again at the next call or poll. */
   follow(directories: readonly string[]): void {
-    this.#wanted = directories;
+    this.#desired = directories;
     const kept = new Set(directories);
     for (const [directory, watcher] of this.#watchers) if (!kept.has(directory)) this.#drop(directory, watcher);
     this.#attach();
@@ -50,7 +50,7 @@ export class DirectoryWatch implements Disposable {
   }
 
   #attach(): void {
-    for (const directory of this.#wanted) {
+    for (const directory of this.#desired) {
       if (this.#watchers.has(directory)) continue;
       try {
         this.#watch(directory);

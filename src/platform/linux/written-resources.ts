@@ -36,8 +36,8 @@ export async function writtenResources(layout: NamespaceLayout): Promise<readonl
         const { tlsCredentials = manifest.metadata.name } = manifest.spec ?? {};
         const isNamesake = manifest.kind === 'Link' && tlsCredentials === manifest.metadata.name;
         const made = folder === layout.internal.links && name === `Link-${manifest.metadata.name}.yaml` && isNamesake;
-        const madeOf = made ? ({ kind: 'AccessToken', name: manifest.metadata.name } as const) : undefined;
-        found.push({ manifest, location: relative(layout.root, path), ...(madeOf && { madeOf }), path, documents, index });
+        const createdFrom = made ? ({ kind: 'AccessToken', name: manifest.metadata.name } as const) : undefined;
+        found.push({ manifest, location: relative(layout.root, path), ...(createdFrom && { createdFrom }), path, documents, index });
       }
     }
   }
@@ -49,21 +49,21 @@ export async function findWritten(layout: NamespaceLayout, kind: string, name: s
 }
 
 /** Writes the resource to the file that already defines it, or to a file of its own. */
-export async function putManifest(layout: NamespaceLayout, wanted: Manifest): Promise<'created' | 'changed' | 'unchanged'> {
-  const { kind, metadata } = wanted;
+export async function putManifest(layout: NamespaceLayout, desired: Manifest): Promise<'created' | 'changed' | 'unchanged'> {
+  const { kind, metadata } = desired;
   const found = await findWritten(layout, kind, metadata.name);
   if (found === undefined) {
     const path = join(layout.input.resources, resourceFileName(kind, metadata.name));
     if ((await documentsOf(path)) === undefined)
       throw new EarshotError('failed', `${path} is not YAML; correct or delete it, and try again.`);
     await makeDirectory(layout.input.resources, 0o755);
-    await writeDurably(path, writeYaml(wanted), modeOf(kind));
+    await writeDurably(path, writeYaml(desired), modeOf(kind));
     return 'created';
   }
   const document = found.documents[found.index];
-  if (document === undefined || isDeepStrictEqual(found.manifest, wanted)) return 'unchanged';
-  for (const [key, value] of Object.entries(wanted)) editField(document, [key], found.manifest[key], value);
-  for (const key of Object.keys(found.manifest)) if (!(key in wanted)) document.delete(key);
+  if (document === undefined || isDeepStrictEqual(found.manifest, desired)) return 'unchanged';
+  for (const [key, value] of Object.entries(desired)) editField(document, [key], found.manifest[key], value);
+  for (const key of Object.keys(found.manifest)) if (!(key in desired)) document.delete(key);
   await writeDurably(found.path, found.documents.map(String).join(''), modeOf(kind));
   return 'changed';
 }
@@ -109,7 +109,7 @@ async function documentsOf(path: string): Promise<readonly Document.Parsed[] | u
   if (text === undefined) return [];
   try {
     const documents = parseDocuments(text);
-    return documents.some((document) => readDocument(document).trouble !== undefined) ? undefined : documents;
+    return documents.some((document) => readDocument(document).problem !== undefined) ? undefined : documents;
   } catch {
     return undefined;
   }

@@ -166,9 +166,9 @@ export class ConfiguredLinks {
   }
 
   #applyAccesses({ accesses }: RouterConfig, sharesPorts: boolean): void {
-    const wanted = new Map(accesses.map((access) => [access.name, access]));
-    for (const [name, access] of this.#accesses) if (!wanted.has(name)) this.#leave(this.#accesses, name, access);
-    for (const [name, access] of wanted) {
+    const desired = new Map(accesses.map((access) => [access.name, access]));
+    for (const [name, access] of this.#accesses) if (!desired.has(name)) this.#leave(this.#accesses, name, access);
+    for (const [name, access] of desired) {
       const known = this.#accesses.get(name);
       if (known === undefined) this.#accesses.set(name, new Access(this.#host, access, { sharesPort: sharesPorts }));
       else known.apply(access, sharesPorts);
@@ -194,9 +194,9 @@ export class ConfiguredLinks {
     else this.#siblingAccess = new Access(this.#host, access, { siblingsOnly: true });
   }
 
-  #applyDialers(dialers: Map<string, Dialer>, wanted: ReadonlyMap<string, DialTarget>): void {
-    for (const [name, dialer] of dialers) if (!wanted.has(name)) this.#leave(dialers, name, dialer);
-    for (const [name, target] of wanted) {
+  #applyDialers(dialers: Map<string, Dialer>, desired: ReadonlyMap<string, DialTarget>): void {
+    for (const [name, dialer] of dialers) if (!desired.has(name)) this.#leave(dialers, name, dialer);
+    for (const [name, target] of desired) {
       const known = dialers.get(name);
       const onLearned = (learned: Learned): void => this.#learn(name, learned);
       if (known === undefined) dialers.set(name, new Dialer(this.#host, name, target, dialers === this.#dialers ? onLearned : undefined));

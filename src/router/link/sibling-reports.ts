@@ -47,7 +47,7 @@ export class SiblingReports<Own, Heard> {
   }
 
   /** @param own current states of this router */
-  tell(own: () => Readonly<Record<string, Own>>): void {
+  report(own: () => Readonly<Record<string, Own>>): void {
     if (this.#siblings.size === 0) return;
     const { type } = this.#format;
     const nothing = (name: string): string => this.#format.write(name, undefined);

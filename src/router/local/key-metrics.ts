@@ -79,16 +79,16 @@ export class MetricsByKey {
 
   /** Counts of keys that are no longer configured stay while connections are open, so that they never fall below zero. */
   configure(role: Role, routingKeys: Iterable<string>): void {
-    const wanted = new Set(routingKeys);
+    const desired = new Set(routingKeys);
     const byKey = this.#byRole[role];
     for (const [key, { open }] of byKey) {
-      if (wanted.has(key) || key === OTHER_KEYS || open > 0) continue;
+      if (desired.has(key) || key === OTHER_KEYS || open > 0) continue;
       byKey.delete(key);
       if (role !== 'listener') continue;
       this.#made -= this.#requests.get(key)?.size ?? 0;
       this.#requests.delete(key);
     }
-    for (const key of wanted) if (!byKey.has(key)) byKey.set(key, new KeyMetrics(key, role));
+    for (const key of desired) if (!byKey.has(key)) byKey.set(key, new KeyMetrics(key, role));
   }
 
   *all(): Iterable<KeyMetrics> {

@@ -143,8 +143,8 @@ class Listener {
   follow(taken: Map<string, string>, shared: boolean): readonly HostPort[] {
     this.#conflict = undefined;
     const addresses = this.#resolved();
-    const wanted = addresses.map((host) => ({ host, port: this.config.port }));
-    const conflict = wanted.map(hostPort).find((address) => taken.has(address));
+    const desired = addresses.map((host) => ({ host, port: this.config.port }));
+    const conflict = desired.map(hostPort).find((address) => taken.has(address));
     if (conflict !== undefined) {
       this.#conflict = {
         code: 'port-in-use',
@@ -153,19 +153,19 @@ class Listener {
       this.#closeSockets();
       return [];
     }
-    for (const address of wanted) taken.set(hostPort(address), this.config.name);
+    for (const address of desired) taken.set(hostPort(address), this.config.name);
     if (!this.#options.reachable(this.config)) {
       this.#closeSockets();
-      return wanted;
+      return desired;
     }
     if (this.#tlsProblem !== undefined) return [];
-    const kept = new Set(wanted.map(hostPort));
+    const kept = new Set(desired.map(hostPort));
     for (const [key, socket] of this.#sockets) {
       if (kept.has(key)) continue;
       socket.close();
       this.#sockets.delete(key);
     }
-    for (const address of wanted) {
+    for (const address of desired) {
       if (this.#sockets.has(hostPort(address))) continue;
       this.#sockets.set(hostPort(address), new ListeningSocket(address, this.config.tls, this.#socketOptions(shared)));
     }

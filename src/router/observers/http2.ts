@@ -88,7 +88,7 @@ class FrameReader {
   /** Number of bytes to skip: first the preface, then frames that are not parsed. */
   #skip: number;
   /** Size of the current frame if it is parsed, and the bytes received of it, possibly one by one. */
-  #wanted = 0;
+  #expected = 0;
   readonly #parts = new Pieces();
   #type = 0;
   #flags = 0;
@@ -127,17 +127,17 @@ class FrameReader {
         const skipped = Math.min(this.#skip, chunk.length - at);
         this.#skip -= skipped;
         at += skipped;
-      } else if (this.#wanted > 0) {
-        const taken = Math.min(this.#wanted - this.#parts.bytes, chunk.length - at);
+      } else if (this.#expected > 0) {
+        const taken = Math.min(this.#expected - this.#parts.bytes, chunk.length - at);
         const part = chunk.subarray(at, at + taken);
         at += taken;
-        if (taken === this.#wanted) {
+        if (taken === this.#expected) {
           if (!this.#frame(part)) return false;
           continue;
         }
         // Copied, because the connection reuses the bytes.
         this.#parts.push(Buffer.from(part));
-        if (this.#parts.bytes === this.#wanted && !this.#frame(Buffer.concat(this.#parts.takeAll()))) return false;
+        if (this.#parts.bytes === this.#expected && !this.#frame(Buffer.concat(this.#parts.takeAll()))) return false;
       } else {
         const copied = chunk.copy(this.#header, this.#headerLength, at, at + FRAME_HEADER_BYTES - this.#headerLength);
         this.#headerLength += copied;
@@ -162,14 +162,14 @@ class FrameReader {
       return true;
     }
     if (length + this.#blockLength > MOST_BLOCK || this.#block.length >= MOST_FRAMES) return false;
-    this.#wanted = length;
+    this.#expected = length;
     // An empty frame is complete already.
     return length > 0 || this.#frame(EMPTY);
   }
 
   /** @param payload valid during the call only */
   #frame(payload: Buffer): boolean {
-    this.#wanted = 0;
+    this.#expected = 0;
     const fragment = this.#type === FrameType.CONTINUATION ? payload : this.#fragment(payload);
     if (fragment === undefined) return false;
     const isLast = (this.#flags & END_HEADERS) !== 0;

@@ -8,8 +8,8 @@ export function accessEndpoints(view: NamespaceView): ReadonlyMap<ResourceKey, r
   const { asked, made } = listCreatedAccess(view);
   const endpoints = new Map<ResourceKey, readonly Endpoint[]>();
   for (const { access, endpoints: own } of made) endpoints.set(keyOf(access), own);
-  for (const { wish, by, group } of asked) {
-    const own = (endpoints.get(keyOf(wish.object)) ?? []).map((each) => ({ ...each, group }));
+  for (const { item, by, group } of asked) {
+    const own = (endpoints.get(keyOf(item.object)) ?? []).map((each) => ({ ...each, group }));
     endpoints.set(by, [...(endpoints.get(by) ?? []), ...own]);
   }
   return endpoints;

@@ -16,24 +16,24 @@ export function accessObjects(view: NamespaceView): DesiredState {
   const { asked, made, problems: ofRouters } = listCreatedAccess(view);
   const certificates = certificatesOf(made, view);
   const objects = [
-    ...asked.map(({ wish }) => wish),
+    ...asked.map(({ item }) => item),
     ...made.flatMap((each) => each.objects),
     ...certificates.flatMap((each) => each.objects),
   ];
   const ofAccesses = [...made.flatMap(({ problems }) => problems), ...certificates.flatMap((each) => each.problems)];
-  return { objects, unwanted: obsoleteIn(view, objects), problems: [...ofRouters, ...ofAccesses] };
+  return { objects, obsolete: obsoleteIn(view, objects), problems: [...ofRouters, ...ofAccesses] };
 }
 
 const kinds: readonly Resource[] = [services, ingresses, routes, httpProxies, tlsRoutes, earlyTlsRoutes, listeners];
 
 /** Objects that this or an earlier controller created for a resource that is gone or now needs other objects. */
 function obsoleteIn(view: NamespaceView, objects: readonly DesiredObject[]): readonly ObsoleteObject[] {
-  const wanted = new Set(objects.map(({ of, object }) => idOf(of, object)));
+  const desired = new Set(objects.map(({ of, object }) => idOf(of, object)));
   const isHeld = heldIn(view);
   const left = (of: Resource, isOurs: (object: KubeObject) => boolean): readonly ObsoleteObject[] =>
     view
       .list(of)
-      .filter((object) => isOurs(object) && object.metadata.deletionTimestamp === undefined && !wanted.has(idOf(of, object)))
+      .filter((object) => isOurs(object) && object.metadata.deletionTimestamp === undefined && !desired.has(idOf(of, object)))
       .filter((object) => !isHeld(object))
       .map((object) => ({ of, object }));
   // Two API versions of one kind list the same objects.

@@ -30,7 +30,7 @@ export function byRoute(order: AccessPlanInput): AccessPlan {
       port: { targetPort: port.name },
       tls: { termination: 'passthrough' },
     };
-    return wish(order, routes, 'route.openshift.io/v1', nameFor(access, port), spec);
+    return desiredObject(order, routes, 'route.openshift.io/v1', nameFor(access, port), spec);
   });
   const endpoints = access.spec.ports.flatMap((port) =>
     (view.find(routes, nameFor(access, port))?.status?.ingress ?? []).map(({ host = '' }) => endpoint(port, host, TLS_PORT)),
@@ -47,7 +47,7 @@ export function byHttpProxy(order: AccessPlanInput): AccessPlan {
   if ('refused' in hosts) return hosts.refused;
   const objects = [...hosts].map(([port, fqdn]): DesiredObject => {
     const spec = { virtualhost: { fqdn, tls: { passthrough: true } }, tcpproxy: { services: [{ name: nameOf(access), port: port.port }] } };
-    return wish(order, httpProxies, 'projectcontour.io/v1', nameFor(access, port), spec);
+    return desiredObject(order, httpProxies, 'projectcontour.io/v1', nameFor(access, port), spec);
   });
   const endpoints = [...hosts].map(([port, host]) => endpoint(port, host, TLS_PORT));
   return { objects: [serviceFor(order), ...objects], endpoints, problems: [] };
@@ -66,7 +66,7 @@ export function byIngress(order: AccessPlanInput, isNginx: boolean): AccessPlan 
     ...(className === undefined ? {} : { ingressClassName: className }),
     rules: [...hosts].map(([port, host]) => ({ host, http: { paths: [pathTo(nameOf(access), port.port)] } })),
   };
-  const object = wish(order, ingresses, 'networking.k8s.io/v1', nameOf(access), spec, isNginx ? NGINX : {});
+  const object = desiredObject(order, ingresses, 'networking.k8s.io/v1', nameOf(access), spec, isNginx ? NGINX : {});
   // Without a domain the hosts cannot be resolved. They get a domain once the Ingress has an address.
   const endpoints = domain === '' ? [] : [...hosts].map(([port, host]) => endpoint(port, host, TLS_PORT));
   return { objects: [serviceFor(order), object], endpoints, problems: [] };
@@ -93,7 +93,7 @@ export function domainBy(addresses: readonly (string | undefined)[]): string {
 
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 
-function wish(
+function desiredObject(
   { access }: AccessPlanInput,
   of: DesiredObject['of'],
   apiVersion: string,

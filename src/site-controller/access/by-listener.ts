@@ -28,7 +28,7 @@ export function byListener(order: AccessPlanInput, className: string): AccessPla
   return {
     objects: [listenerFor(access, className)],
     endpoints: listener === undefined ? [] : endpointsBy(listener, access),
-    problems: listener === undefined ? [] : troubles(listener, view.find(services, nameOf(access)), access),
+    problems: listener === undefined ? [] : problemsOf(listener, view.find(services, nameOf(access)), access),
   };
 }
 
@@ -72,12 +72,12 @@ function endpointsBy({ status }: Listener, access: SecuredAccess): AccessPlan['e
   );
 }
 
-function troubles({ status }: Listener, service: Service | undefined, access: SecuredAccess): readonly ResourceProblem[] {
-  const tell = (message: string): readonly ResourceProblem[] => [errorIn(keyOf(access), 'spec.accessType', 'access-type', message)];
+function problemsOf({ status }: Listener, service: Service | undefined, access: SecuredAccess): readonly ResourceProblem[] {
+  const report = (message: string): readonly ResourceProblem[] => [errorIn(keyOf(access), 'spec.accessType', 'access-type', message)];
   const refusal = status?.conditions?.find(({ type, status: state }) => type === 'Accepted' && state === 'False');
-  if (refusal !== undefined) return tell(`the Listener of this name is not accepted: ${quoted(refusal.message, 300)}.`);
+  if (refusal !== undefined) return report(`the Listener of this name is not accepted: ${quoted(refusal.message, 300)}.`);
   const selected = service?.spec?.selector;
   const isOurs = selected === undefined || Object.entries(access.spec.selector).every(([key, value]) => selected[key] === value);
   if (isOurs) return [];
-  return tell('the ListenerClass does not let Listeners choose their pods (objectOverridesPolicy: WithinClass); use a class with Any.');
+  return report('the ListenerClass does not let Listeners choose their pods (objectOverridesPolicy: WithinClass); use a class with Any.');
 }

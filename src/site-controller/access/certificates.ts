@@ -4,7 +4,7 @@ import { annotation } from '../../api/skupper/cluster-names.ts';
 import type { Certificate, Endpoint, SecuredAccess } from '../../api/skupper/index.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
 import type { NamespaceView } from '../namespace-view.ts';
-import { certificateNamed, desiredCertificate, type WantedCertificate } from '../trust/certificate-object.ts';
+import { certificateNamed, desiredCertificate, type DesiredCertificate } from '../trust/certificate-object.ts';
 import type { DesiredState } from '../desired-state.ts';
 
 /** A Certificate has at most 256 hosts, and two routers may share one. */
@@ -44,7 +44,7 @@ export function certificatesOf(
 function unreadableOwners(
   unreadable: NamespaceView['unreadable'],
   existing: Pick<Certificate, 'metadata'> | undefined,
-): WantedCertificate['owners'] {
+): DesiredCertificate['owners'] {
   const { annotations = {} } = existing?.metadata ?? {};
   return unreadable.flatMap((owner) => {
     const hosts = annotations[`${annotation.hosts}-${owner.metadata.uid}`];

@@ -16,17 +16,18 @@ export interface CreatedAccess {
 /** Plans each SecuredAccess of a namespace, except one that is being deleted or that no RouterAccess requests any longer. */
 export function listCreatedAccess(view: NamespaceView): CreatedAccess {
   const { asked, problems } = askedByRouters(view);
-  const wanted = new Map(asked.map(({ wish }) => [nameOf(wish.object), wish.object]));
+  const desired = new Map(asked.map(({ item }) => [nameOf(item.object), item.object]));
   const unreadable = new Set(view.unreadable.map(({ metadata }) => metadata.uid));
   const isAskedByUnreadable = ({ metadata: { ownerReferences = [] } }: SecuredAccess): boolean =>
     ownerReferences.some(({ uid }) => unreadable.has(uid));
   const alive = view.resources.SecuredAccess.filter(
     (access) =>
-      access.metadata.deletionTimestamp === undefined && (!isOfRouter(access) || wanted.has(nameOf(access)) || isAskedByUnreadable(access)),
+      access.metadata.deletionTimestamp === undefined &&
+      (!isOfRouter(access) || desired.has(nameOf(access)) || isAskedByUnreadable(access)),
   );
   const made = alive.map((found) => {
     // The spec that the RouterAccess requests now. The same reconcile updates the object.
-    const access = { ...found, spec: wanted.get(nameOf(found))?.spec ?? found.spec };
+    const access = { ...found, spec: desired.get(nameOf(found))?.spec ?? found.spec };
     return { access, ...makeAccess(access, view) };
   });
   return { asked, made, problems };

@@ -13,7 +13,7 @@ import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import type { DesiredObject } from '../desired-state.ts';
 
 export interface Asked {
-  readonly wish: DesiredObject<SecuredAccess>;
+  readonly item: DesiredObject<SecuredAccess>;
   readonly by: ResourceKey;
   /** Group of routers: the name of their Deployment. */
   readonly group: string;
@@ -36,7 +36,7 @@ export function askedByRouters(view: NamespaceView): { readonly asked: readonly 
     for (const [group, name] of groupsOf(site, access.name)) {
       const taken = isTaken(name, routerAccess, view) || (name !== access.name && names.has(name));
       if (taken) problems.push(nameTaken(access.resource, name));
-      else asked.push({ wish: securedAccess(name, group, routerAccess, access, site), by: access.resource, group });
+      else asked.push({ item: securedAccess(name, group, routerAccess, access, site), by: access.resource, group });
     }
   }
   return { asked, problems };

@@ -19,12 +19,12 @@ export function makeAccess(access: SecuredAccess, view: NamespaceView): AccessPl
   const type = accessTypeOf(access.spec.accessType, view.settings.access, view.serves(routes));
   const made = typeof type === 'string' ? failed(access, 'access-type', type) : (unserved(type, order) ?? by(type, order));
   const whole = made.objects.length === 0 ? { ...made, objects: [serviceFor(order)] } : made;
-  const taken = whole.objects.filter((wish) => isForeign(wish, view));
+  const taken = whole.objects.filter((item) => isForeign(item, view));
   if (taken.length === 0) return whole;
   return {
-    objects: whole.objects.filter((wish) => !taken.includes(wish)),
+    objects: whole.objects.filter((item) => !taken.includes(item)),
     endpoints: [],
-    problems: [...whole.problems, ...taken.map((wish) => nameTaken(wish, access))],
+    problems: [...whole.problems, ...taken.map((item) => nameTaken(item, access))],
   };
 }
 

@@ -23,13 +23,13 @@ export function attachedObjects(view: NamespaceView): DesiredState {
   // The slices of a resource stay unchanged while its pods are unknown or it is unreadable.
   const unreadable = view.unreadable.filter(({ kind }) => kind === 'AttachedConnectorBinding').map(keyOf);
   const kept = new Set([...unknown, ...unreadable].map((key) => prefixOf(key.slice(key.indexOf('/') + 1))));
-  const wanted = new Set(objects.map(({ object }) => object.metadata.name));
-  const unwanted = view.list(endpointSlices).filter(({ metadata }) => {
+  const desired = new Set(objects.map(({ object }) => object.metadata.name));
+  const obsolete = view.list(endpointSlices).filter(({ metadata }) => {
     const { name = '', annotations } = metadata;
-    if (annotations?.[annotation.controlled] !== 'true' || foreignController(metadata) !== undefined || wanted.has(name)) return false;
+    if (annotations?.[annotation.controlled] !== 'true' || foreignController(metadata) !== undefined || desired.has(name)) return false;
     return !kept.has(name.slice(0, PREFIX_LENGTH));
   });
-  return { objects, unwanted: unwanted.map((object) => ({ of: endpointSlices, object })), problems };
+  return { objects, obsolete: obsolete.map((object) => ({ of: endpointSlices, object })), problems };
 }
 
 function slicesOf(servers: BoundServers, owner: ReturnType<typeof ownerOf>): readonly DesiredObject<EndpointSlice>[] {

@@ -6,7 +6,7 @@ import type { NamespaceService } from '../../site/material.ts';
 import { namespaceService } from '../../site/namespace-service.ts';
 import { podKeysIn } from '../../site/pod-keys.ts';
 import { portNameOf } from '../../site/plan/service-names.ts';
-import { planServicePorts, type WantedService } from '../../site/plan/service-ports.ts';
+import { planServicePorts, type DesiredService } from '../../site/plan/service-ports.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../../site/resources.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import { emptyDesiredState, type DesiredObject, type DesiredState } from '../desired-state.ts';
@@ -36,15 +36,15 @@ export function* planServiceObjects(view: NamespaceView): Sliced<DesiredState> {
     ...(podKeys === undefined ? podServices(there, view.resources) : []),
   ]);
   yield;
-  const wanted = new Set([...services.map(({ name }) => name), ...held]);
+  const desired = new Set([...services.map(({ name }) => name), ...held]);
   const isOurs = (service: Service): boolean => {
     const { label: value, controlled } = readService(service);
     return value !== undefined && controlled;
   };
   return {
     objects: services.filter(({ name }) => !held.has(name)).map((service) => desiredFor(service, site)),
-    unwanted: there
-      .filter((service) => isOurs(service) && !wanted.has(service.metadata.name ?? ''))
+    obsolete: there
+      .filter((service) => isOurs(service) && !desired.has(service.metadata.name ?? ''))
       .map((object) => ({ of: serviceResource, object })),
     problems: [],
   };
@@ -71,7 +71,7 @@ function podServices(there: readonly Service[], { Listener }: SiteResources): re
 }
 
 /** A foreign Service keeps its owners, and deleting the listeners does not delete it. */
-function desiredFor({ name, label: value, controlled, ports }: WantedService, site: ReturnType<typeof ownerOf>): DesiredObject<Service> {
+function desiredFor({ name, label: value, controlled, ports }: DesiredService, site: ReturnType<typeof ownerOf>): DesiredObject<Service> {
   const metadata = controlled ? { annotations: { [annotation.controlled]: 'true' }, ownerReferences: [site] } : {};
   return {
     of: serviceResource,

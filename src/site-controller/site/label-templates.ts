@@ -25,26 +25,26 @@ export const TEMPLATE_KEYS = ['name', 'kind', 'labelSelector', 'exclude'] as con
 type Templates = (kind: string, metadata: ObjectMeta) => { readonly labels: StringMap; readonly annotations: StringMap };
 
 /** Applied last, to the desired objects of all rules. Server-side apply removes what no template asks for any longer. */
-export function withTemplates(view: NamespaceView, wishes: DesiredState): DesiredState {
-  return runToEnd(templateSteps(view, wishes));
+export function withTemplates(view: NamespaceView, desired: DesiredState): DesiredState {
+  return runToEnd(templateSteps(view, desired));
 }
 
-export function* templateSteps(view: NamespaceView, wishes: DesiredState): Sliced<DesiredState> {
+export function* templateSteps(view: NamespaceView, desired: DesiredState): Sliced<DesiredState> {
   const { templates, problems } = readTemplates(view);
   const more = templatesOf(templates);
   const objects: DesiredObject[] = [];
-  for (const wish of wishes.objects) {
-    objects.push({ ...wish, object: decorated(wish.of.kind, wish.object, more) });
+  for (const item of desired.objects) {
+    objects.push({ ...item, object: decorated(item.of.kind, item.object, more) });
     yield;
   }
   objects.push(...(yield* onSecrets(view, more)));
-  return { ...wishes, objects, problems: [...wishes.problems, ...problems] };
+  return { ...desired, objects, problems: [...desired.problems, ...problems] };
 }
 
 /** Others write the content of the site's Secrets. These desired objects contain only what templates add. */
 function* onSecrets({ site, list }: NamespaceView, templates: Templates): Sliced<readonly DesiredObject[]> {
   if (site === undefined) return [];
-  const wishes: DesiredObject[] = [];
+  const desired: DesiredObject[] = [];
   for (const { metadata } of list(secrets)) {
     yield;
     if (!isOurs({ metadata })) continue;
@@ -55,9 +55,9 @@ function* onSecrets({ site, list }: NamespaceView, templates: Templates): Sliced
     if (isBare && annotations[annotation.applied] === undefined) continue;
     // The UID keeps apply from creating the Secret.
     const object = { apiVersion: 'v1', kind: 'Secret', metadata: { name, uid, ...more } } as KubeObject;
-    wishes.push({ of: secrets, object, for: keyOf(site) });
+    desired.push({ of: secrets, object, for: keyOf(site) });
   }
-  return wishes;
+  return desired;
 }
 
 const KINDS: ReadonlySet<string> = new Set(

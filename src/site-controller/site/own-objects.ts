@@ -37,5 +37,5 @@ export function own<T extends KubeObject>(
 /** Deletes the object if it exists and is ours. */
 export function gone(view: Pick<NamespaceView, 'find'>, of: Resource, name: string): DesiredState {
   const there = view.find(of, name);
-  return there === undefined || !isOurs(there) ? emptyDesiredState : { ...emptyDesiredState, unwanted: [{ of, object: there }] };
+  return there === undefined || !isOurs(there) ? emptyDesiredState : { ...emptyDesiredState, obsolete: [{ of, object: there }] };
 }

@@ -9,8 +9,8 @@ type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses
 export function podProblem({ status }: Pod): string | undefined {
   const message = status?.conditions?.find((condition) => condition.status === 'False')?.message;
   if (message === undefined || message === '') return undefined;
-  const [trouble] = (status?.containerStatuses ?? []).flatMap((container) => containerProblem(container) ?? []);
-  return lasting(trouble === undefined ? message : `${message}: ${trouble}`);
+  const [problem] = (status?.containerStatuses ?? []).flatMap((container) => containerProblem(container) ?? []);
+  return lasting(problem === undefined ? message : `${message}: ${problem}`);
 }
 
 function containerProblem({ name, state, lastState }: ContainerStatus): string | undefined {

@@ -48,10 +48,11 @@ function routers(view: NamespaceView, site: Site): DesiredState {
     resources: sizeOf(site, view.elsewhere(configMaps, settings.namespace)),
     spread: site.spec.settings?.['disable-anti-affinity'] !== 'true',
   };
-  const wanted = (group: string): DesiredState => own(view, deployments, routerDeployment(site, settings, { group, ...pods }), keyOf(site));
+  const desired = (group: string): DesiredState =>
+    own(view, deployments, routerDeployment(site, settings, { group, ...pods }), keyOf(site));
   return mergeDesiredStates([
-    wanted(ROUTER),
-    twofold ? wanted(SECOND_ROUTER) : gone(view, deployments, SECOND_ROUTER),
+    desired(ROUTER),
+    twofold ? desired(SECOND_ROUTER) : gone(view, deployments, SECOND_ROUTER),
     twofold ? own(view, podDisruptionBudgets, disruptionBudget(site), keyOf(site)) : gone(view, podDisruptionBudgets, ROUTER),
   ]);
 }
@@ -78,12 +79,12 @@ function accounts(view: NamespaceView, site: Site): DesiredState {
   const metadata = { name: ROUTER, ownerReferences: [ownerOf(site)] };
   const rbac = 'rbac.authorization.k8s.io';
   const { read, renew, problems } = routerSecrets(view, site);
-  const wanted = <T extends KubeObject>(of: Parameters<typeof own<T>>[1], object: T): DesiredState => own(view, of, object, keyOf(site));
+  const desired = <T extends KubeObject>(of: Parameters<typeof own<T>>[1], object: T): DesiredState => own(view, of, object, keyOf(site));
   return mergeDesiredStates([
     { ...emptyDesiredState, problems },
-    wanted(serviceAccounts, { apiVersion: 'v1', kind: 'ServiceAccount', metadata }),
-    wanted(roles, { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: routerRights(read, renew) }),
-    wanted(roleBindings, {
+    desired(serviceAccounts, { apiVersion: 'v1', kind: 'ServiceAccount', metadata }),
+    desired(roles, { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: routerRights(read, renew) }),
+    desired(roleBindings, {
       apiVersion: `${rbac}/v1`,
       kind: 'RoleBinding',
       metadata,
@@ -103,16 +104,16 @@ function configs(view: NamespaceView, site: Site): DesiredState {
     ...(revoked === undefined ? {} : { [ROUTER_DATA.revoked]: revoked }),
     [ROUTER_JSON]: '[]',
   };
-  const wanted = (name: string, more: Partial<ConfigMap> = {}): DesiredState => {
+  const desired = (name: string, more: Partial<ConfigMap> = {}): DesiredState => {
     const metadata = { name, ...(more.data === undefined ? {} : { labels }), ownerReferences: [ownerOf(site)] };
     return own(view, configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata, ...more }, keyOf(site));
   };
   return mergeDesiredStates([
-    wanted(ROUTER, { data: { ...data, ...(anchor === undefined ? {} : { [ROUTER_DATA.anchor]: anchor }) } }),
-    isTwofold(site) ? wanted(SECOND_ROUTER, { data }) : gone(view, configMaps, SECOND_ROUTER),
+    desired(ROUTER, { data: { ...data, ...(anchor === undefined ? {} : { [ROUTER_DATA.anchor]: anchor }) } }),
+    isTwofold(site) ? desired(SECOND_ROUTER, { data }) : gone(view, configMaps, SECOND_ROUTER),
     // The routers write the content of these two.
-    wanted(NETWORK_STATUS),
-    wanted(RENEWALS),
+    desired(NETWORK_STATUS),
+    desired(RENEWALS),
   ]);
 }
 

@@ -21,9 +21,9 @@ const USUAL: ContainerResources = { requests: { cpu: '20m', memory: '96Mi' }, li
  */
 export function sizeOf({ spec }: Site, sizes: readonly ConfigMap[]): ContainerResources {
   const known = sizes.filter(({ metadata }) => metadata.labels?.[label.siteSizing] !== undefined);
-  const wanted = spec.settings?.['size'];
+  const desired = spec.settings?.['size'];
   const named =
-    wanted === undefined || wanted === '' ? undefined : known.find(({ metadata }) => metadata.labels?.[label.siteSizing] === wanted);
+    desired === undefined || desired === '' ? undefined : known.find(({ metadata }) => metadata.labels?.[label.siteSizing] === desired);
   const size = named ?? known.find(({ metadata }) => metadata.annotations?.[annotation.defaultSizing] !== undefined);
   return size === undefined ? USUAL : resourcesOf(size.data ?? {});
 }

@@ -30,14 +30,14 @@ export class SiteGrants implements AsyncDisposable {
     const { grantService, store } = this.#options;
     this.#namespace = namespace;
     const grants = site === undefined || !grantService.enabled ? [] : resources.AccessGrant;
-    const wanted = new Set(grants.map(uidOf));
+    const desired = new Set(grants.map(uidOf));
     // Only a deleted grant is removed: one that is unreadable or not served now must not start again from zero.
     const kept = new Set([...resources.AccessGrant.map(uidOf), ...unreadable.filter(({ kind }) => kind === 'AccessGrant').map(uidOf)]);
     for (const { name } of store.list()) if (!kept.has(name)) await store.remove(name);
     const facts = new Map<string, GrantFacts>();
     for (const grant of resources.AccessGrant)
       facts.set(nameOf(grant), grantService.enabled ? await this.#factsOf(grant, now) : notEnabled);
-    if (site !== undefined) grantService.serve(namespace, wanted, this.#realmOf(site));
+    if (site !== undefined) grantService.serve(namespace, desired, this.#realmOf(site));
     else grantService.close(namespace);
     return facts;
   }

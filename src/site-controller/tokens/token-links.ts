@@ -53,7 +53,7 @@ export class TokenLinks implements TokenStore {
       );
   }
 
-  madeBundles(): Promise<ReadonlySet<string>> {
+  createdBundles(): Promise<ReadonlySet<string>> {
     return Promise.resolve(new Set(this.#ownBundles().map(({ metadata }) => metadata.name ?? '')));
   }
 

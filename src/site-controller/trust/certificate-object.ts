@@ -8,7 +8,7 @@ import { quoted } from '../../text/printable.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import { emptyDesiredState, type DesiredState } from '../desired-state.ts';
 
-export interface WantedCertificate {
+export interface DesiredCertificate {
   readonly name: string;
   /** Secret of the CA; empty if self-signed. */
   readonly ca: string;
@@ -22,13 +22,16 @@ export interface WantedCertificate {
 }
 
 /** A Certificate that the site needs itself. A user's Certificate of that name stays, and is reported as a problem. */
-export function desiredCertificate(view: Pick<NamespaceView, 'resources' | 'unreadable'>, wanted: WantedCertificate): DesiredState {
-  const there = certificateNamed(view, wanted.name);
+export function desiredCertificate(view: Pick<NamespaceView, 'resources' | 'unreadable'>, desired: DesiredCertificate): DesiredState {
+  const there = certificateNamed(view, desired.name);
   if (there !== undefined && !isControlled(there)) {
-    const message = `certificate ${quoted(wanted.name)} exists but is not controlled by skupper: rename it, because the site needs the name`;
-    return { ...emptyDesiredState, problems: [{ resource: wanted.for, severity: 'error' as const, code: 'name-taken' as const, message }] };
+    const message = `certificate ${quoted(desired.name)} exists but is not controlled by skupper: rename it, because the site needs the name`;
+    return {
+      ...emptyDesiredState,
+      problems: [{ resource: desired.for, severity: 'error' as const, code: 'name-taken' as const, message }],
+    };
   }
-  return { ...emptyDesiredState, objects: [{ of: skupperResources.Certificate, object: certificateObject(wanted), for: wanted.for }] };
+  return { ...emptyDesiredState, objects: [{ of: skupperResources.Certificate, object: certificateObject(desired), for: desired.for }] };
 }
 
 /** Unreadable Certificates of one reconcile. */
@@ -48,7 +51,7 @@ export function isControlled({ metadata }: KubeObject): boolean {
   return metadata.annotations?.[annotation.controlled] === 'true' && foreignController(metadata) === undefined;
 }
 
-function certificateObject({ name, ca, subject, server = false, signing = false, owners }: WantedCertificate): Certificate {
+function certificateObject({ name, ca, subject, server = false, signing = false, owners }: DesiredCertificate): Certificate {
   const hosts = [...new Set(owners.flatMap((one) => one.hosts))].sort();
   const ofOwners = owners.map(({ owner, hosts: own }) => [`${annotation.hosts}-${owner.metadata.uid ?? ''}`, own.join(',')]);
   return {

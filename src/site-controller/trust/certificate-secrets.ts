@@ -21,7 +21,7 @@ import { Issuers, makeRoot, renewedRoot } from './issuers.ts';
 import { ANCHOR_LOCATION } from './router-anchor.ts';
 import { isOurs, refuseRecord, SiteSecretBundles, type BundleMarks } from './site-secret-bundles.ts';
 import { isOwned, type SiteSecrets } from './site-secrets.ts';
-import { isReissued, refuseSettings, serves, type Standing, type WantedSecret } from './desired-secrets.ts';
+import { isReissued, refuseSettings, serves, type Standing, type DesiredSecret } from './desired-secrets.ts';
 
 export interface SecretState {
   /** Undefined while unknown. */
@@ -70,9 +70,9 @@ export class CertificateSecrets {
   }
 
   /** CAs that the anchor must contain: those that exist, and those that are missing but still desired. */
-  authorities(wanted: (name: string) => boolean): Anchor['authorities'] {
+  authorities(desired: (name: string) => boolean): Anchor['authorities'] {
     const all = [...Object.entries(this.#anchor().authorities), ...this.#authorities];
-    return Object.fromEntries(all.filter(([name]) => wanted(name)));
+    return Object.fromEntries(all.filter(([name]) => desired(name)));
   }
 
   get issuers(): Issuers {
@@ -80,18 +80,18 @@ export class CertificateSecrets {
   }
 
   /** Brings the Secret of one Certificate up to date. */
-  async ensure(wanted: WantedSecret, revoked: ReadonlySet<string>): Promise<SecretState> {
+  async ensure(desired: DesiredSecret, revoked: ReadonlySet<string>): Promise<SecretState> {
     try {
-      refuseSettings(wanted);
+      refuseSettings(desired);
       // Checked before anything is recorded for it.
-      refuseRecord(wanted.name);
-      const secret = this.#secrets.find(wanted.name);
-      if (secret !== undefined && isOfAnother(secret, wanted.certificate)) return { state: undefined };
-      const bundle = await this.#bundles.get(wanted.name);
-      if (secret !== undefined && !isOurs(secret)) return { state: this.#stateOfForeign(bundle, wanted) };
+      refuseRecord(desired.name);
+      const secret = this.#secrets.find(desired.name);
+      if (secret !== undefined && isOfAnother(secret, desired.certificate)) return { state: undefined };
+      const bundle = await this.#bundles.get(desired.name);
+      if (secret !== undefined && !isOurs(secret)) return { state: this.#stateOfForeign(bundle, desired) };
       // A Secret restored from a backup gets its owner back, so that it is deleted with its Certificate.
-      if (secret !== undefined && bundle !== undefined && !isOwned(secret)) await this.#put(bundle, bundle, wanted);
-      return await this.#ensureOwn(bundle, wanted, revoked);
+      if (secret !== undefined && bundle !== undefined && !isOwned(secret)) await this.#put(bundle, bundle, desired);
+      return await this.#ensureOwn(bundle, desired, revoked);
     } catch (error) {
       const state = { problem: problemOf(error) };
       return error instanceof TrustError || error instanceof CertificateError ? { state } : { state, failed: error };
@@ -99,8 +99,8 @@ export class CertificateSecrets {
   }
 
   /** Forgets what was issued for Certificates that are no longer desired. */
-  keepOnly(wanted: readonly WantedSecret[]): void {
-    const uids = new Set(wanted.map(({ certificate }) => certificate.metadata.uid));
+  keepOnly(desired: readonly DesiredSecret[]): void {
+    const uids = new Set(desired.map(({ certificate }) => certificate.metadata.uid));
     for (const uid of this.#issued.keys()) if (!uids.has(uid)) this.#issued.delete(uid);
   }
 
@@ -110,16 +110,17 @@ export class CertificateSecrets {
     return standing === undefined || standing instanceof CertificateError ? undefined : standing.facts.serial;
   }
 
-  async #ensureOwn(bundle: TlsBundle | undefined, wanted: WantedSecret, revoked: ReadonlySet<string>): Promise<SecretState> {
+  async #ensureOwn(bundle: TlsBundle | undefined, desired: DesiredSecret, revoked: ReadonlySet<string>): Promise<SecretState> {
     const now = this.#clock();
     const standing = this.#standingOf(bundle);
-    if (wanted.signing && wanted.ca === undefined) return this.#ensureRoot(bundle, standing, wanted, now);
+    if (desired.signing && desired.ca === undefined) return this.#ensureRoot(bundle, standing, desired, now);
     const isRead = standing !== undefined && !(standing instanceof CertificateError);
-    if (isRead && !isReissued(standing, wanted, revoked, now) && !(await this.#hasOtherAuthority(bundle, wanted))) return stateOf(standing);
-    if (isRead && !wanted.keepsPurpose && takesBack(standing.purpose, wanted.purpose)) await this.#refuse(wanted, standing, revoked);
+    if (isRead && !isReissued(standing, desired, revoked, now) && !(await this.#hasOtherAuthority(bundle, desired)))
+      return stateOf(standing);
+    if (isRead && !desired.keepsPurpose && takesBack(standing.purpose, desired.purpose)) await this.#refuse(desired, standing, revoked);
     return this.#issue(
       bundle,
-      wanted.keepsPurpose && isRead ? { ...wanted, purpose: standing.purpose ?? wanted.purpose } : wanted,
+      desired.keepsPurpose && isRead ? { ...desired, purpose: standing.purpose ?? desired.purpose } : desired,
       revoked,
     );
   }
@@ -128,23 +129,23 @@ export class CertificateSecrets {
   async #ensureRoot(
     bundle: TlsBundle | undefined,
     standing: Standing | CertificateError | undefined,
-    wanted: WantedSecret,
+    desired: DesiredSecret,
     now: number,
   ): Promise<SecretState> {
-    if (standing instanceof CertificateError) throw this.#damaged(wanted, standing.message);
-    const { uid = '' } = wanted.certificate.metadata;
+    if (standing instanceof CertificateError) throw this.#damaged(desired, standing.message);
+    const { uid = '' } = desired.certificate.metadata;
     const key = standing?.authorityKey;
-    if (bundle === undefined || standing !== undefined) this.#checkAuthority(wanted.name, { uid, ...(key === undefined ? {} : { key }) });
+    if (bundle === undefined || standing !== undefined) this.#checkAuthority(desired.name, { uid, ...(key === undefined ? {} : { key }) });
     if (standing?.facts.isAuthority === false || bundle === undefined) {
-      const state = await this.#put(bundle, makeRoot(wanted.name, wanted.subject, wanted.days, now), wanted);
-      this.#stands(wanted.name, uid, this.#standingOf(await this.#bundles.get(wanted.name)));
+      const state = await this.#put(bundle, makeRoot(desired.name, desired.subject, desired.days, now), desired);
+      this.#stands(desired.name, uid, this.#standingOf(await this.#bundles.get(desired.name)));
       return state;
     }
-    this.#stands(wanted.name, uid, standing);
-    if (standing?.isWhole === false) throw this.#damaged(wanted, 'its certificate and its key do not match');
-    if (standing === undefined) throw this.#damaged(wanted, 'tls.crt or tls.key is missing');
+    this.#stands(desired.name, uid, standing);
+    if (standing?.isWhole === false) throw this.#damaged(desired, 'its certificate and its key do not match');
+    if (standing === undefined) throw this.#damaged(desired, 'tls.crt or tls.key is missing');
     if (renewalDue(standing.facts) > now) return stateOf(standing);
-    return this.#put(bundle, renewedRoot(bundle, wanted.days, now), wanted);
+    return this.#put(bundle, renewedRoot(bundle, desired.days, now), desired);
   }
 
   /** The local CA is not anchored: no other site depends on it, so it can simply be created again. */
@@ -154,7 +155,7 @@ export class CertificateSecrets {
   }
 
   /** Peers that are admitted from now on trust the current CA only. While it is missing, issued certificates stay. */
-  async #hasOtherAuthority(bundle: TlsBundle | undefined, { ca = '', name }: WantedSecret): Promise<boolean> {
+  async #hasOtherAuthority(bundle: TlsBundle | undefined, { ca = '', name }: DesiredSecret): Promise<boolean> {
     const authority = await this.#issuers.find(ca).catch((error: unknown) => {
       if (error instanceof TrustError) return undefined;
       throw error;
@@ -169,34 +170,34 @@ export class CertificateSecrets {
     return !isSigned;
   }
 
-  async #issue(before: TlsBundle | undefined, wanted: WantedSecret, revoked: ReadonlySet<string>): Promise<SecretState> {
-    const { uid = '' } = wanted.certificate.metadata;
-    const authority = await this.#issuers.find(wanted.ca ?? '');
+  async #issue(before: TlsBundle | undefined, desired: DesiredSecret, revoked: ReadonlySet<string>): Promise<SecretState> {
+    const { uid = '' } = desired.certificate.metadata;
+    const authority = await this.#issuers.find(desired.ca ?? '');
     const last = this.#issued.get(uid);
     // Deleting the Secret requests a new certificate; overwriting it does not.
     const isOverwritten = last?.isWritten === true && before !== undefined && !sameBundle(before, last.bundle);
     const mayStand = last?.authority === authority && (isOverwritten || last.isWritten === false);
     const standing = mayStand ? this.#standingOf(last.bundle) : undefined;
     const isGood =
-      standing !== undefined && !(standing instanceof CertificateError) && !isReissued(standing, wanted, revoked, this.#clock());
-    const repair = { key: wanted.name, desired: uid, isOverwritten };
+      standing !== undefined && !(standing instanceof CertificateError) && !isReissued(standing, desired, revoked, this.#clock());
+    const repair = { key: desired.name, desired: uid, isOverwritten };
     const wait = isOverwritten && isGood ? this.#repairs.delay(repair, performance.now()) : 0;
-    if (wait > 0) return { state: { problem: this.#contested(wanted) }, due: this.#clock() + wait };
-    const bundle = isGood && last !== undefined ? last.bundle : await this.#recorded(authority, wanted);
+    if (wait > 0) return { state: { problem: this.#contested(desired) }, due: this.#clock() + wait };
+    const bundle = isGood && last !== undefined ? last.bundle : await this.#recorded(authority, desired);
     const issued = { authority, bundle, isWritten: false };
     this.#issued.set(uid, issued);
-    const state = await this.#put(before, bundle, wanted);
+    const state = await this.#put(before, bundle, desired);
     issued.isWritten = true;
     if (isOverwritten && isGood) this.#repairs.wrote(repair, performance.now());
     return state;
   }
 
-  #contested({ name }: WantedSecret): Problem {
+  #contested({ name }: DesiredSecret): Problem {
     const message = `${this.#secrets.locationOf(name)} is reverted by another writer after each repair, so it is repaired less and less often: find that writer`;
     return { code: 'object-contested', message };
   }
 
-  async #recorded(authority: Authority, { name, resource, subject, hosts, signing, purpose, days }: WantedSecret): Promise<TlsBundle> {
+  async #recorded(authority: Authority, { name, resource, subject, hosts, signing, purpose, days }: DesiredSecret): Promise<TlsBundle> {
     const uses = signing ? { signing } : { client: true, server: true, ...(purpose === undefined ? {} : { purpose }) };
     const { serial, ...bundle } = issueBundle(authority, name, { subject, hosts, days, ...uses }, this.#clock);
     const { notAfter } = readCertificates(bundle.cert, name)[0].facts;
@@ -204,7 +205,7 @@ export class CertificateSecrets {
     return bundle;
   }
 
-  async #put(before: TlsBundle | undefined, bundle: TlsBundle, { name, certificate }: WantedSecret): Promise<SecretState> {
+  async #put(before: TlsBundle | undefined, bundle: TlsBundle, { name, certificate }: DesiredSecret): Promise<SecretState> {
     this.#certificates.set(name, certificate);
     await this.#bundles.replace(before, bundle);
     this.#certificates.delete(name);
@@ -214,19 +215,19 @@ export class CertificateSecrets {
   }
 
   /** Revokes a certificate whose successor has another purpose. */
-  async #refuse({ resource }: WantedSecret, { facts: { serial, notAfter } }: Standing, revoked: ReadonlySet<string>): Promise<void> {
+  async #refuse({ resource }: DesiredSecret, { facts: { serial, notAfter } }: Standing, revoked: ReadonlySet<string>): Promise<void> {
     if (revoked.has(serial)) return;
     await this.#ledger.record({ siteName: resource, serial, notAfter });
     await this.#ledger.revoke(resource);
   }
 
-  #stateOfForeign(bundle: TlsBundle | undefined, wanted: WantedSecret): CertificateState {
+  #stateOfForeign(bundle: TlsBundle | undefined, desired: DesiredSecret): CertificateState {
     const standing = this.#standingOf(bundle);
     const isRead = standing !== undefined && !(standing instanceof CertificateError);
     const expires = isRead ? { expires: standing.facts.notAfter } : {};
-    if (isRead && serves(standing, wanted, this.#clock())) return expires;
+    if (isRead && serves(standing, desired, this.#clock())) return expires;
     const message =
-      `secret exists but is not controlled by skupper: ${this.#secrets.locationOf(wanted.name)} is used unchanged, although its certificate ` +
+      `secret exists but is not controlled by skupper: ${this.#secrets.locationOf(desired.name)} is used unchanged, although its certificate ` +
       'has other names or another subject than requested, or has expired. Replace the certificate, or delete the Secret';
     return { ...expires, problem: { code: 'name-taken', message } };
   }
@@ -251,7 +252,7 @@ export class CertificateSecrets {
     checkAuthority(this.#anchor(), name, found, this.#secrets.locationOf(name), ANCHOR_LOCATION);
   }
 
-  #damaged({ name }: WantedSecret, what: string): TrustError {
+  #damaged({ name }: DesiredSecret, what: string): TrustError {
     return new TrustError(
       'state-damaged',
       `the certificate authority in ${this.#secrets.locationOf(name)} is damaged: ${what}. Restore it from a backup; or delete ` +

@@ -14,7 +14,7 @@ import { namesAll } from '../../x509/alternative-names.ts';
 import type { CertificateFacts } from '../../x509/facts.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 
-export interface WantedSecret {
+export interface DesiredSecret {
   readonly certificate: Certificate;
   readonly name: string;
   readonly resource: ResourceKey;
@@ -56,20 +56,20 @@ function issuerNamed(name: string): string {
 export function desiredSecrets(
   { resources, unreadable }: Pick<NamespaceView, 'resources' | 'unreadable'>,
   site: Site | undefined,
-): readonly WantedSecret[] {
+): readonly DesiredSecret[] {
   const accesses = site === undefined ? [] : listAccesses(resources, site).accesses;
   const shown = new Set(accesses.map(({ bundle }) => bundle));
   const isShownUnknown = unreadable.some(({ kind }) => kind === 'RouterAccess' || kind === 'Site');
-  const rank = ({ signing, ca }: WantedSecret): number => (signing ? (ca === undefined ? 0 : 1) : 2);
+  const rank = ({ signing, ca }: DesiredSecret): number => (signing ? (ca === undefined ? 0 : 1) : 2);
   return resources.Certificate.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .map((certificate) => ({
-      ...wantedSecret(certificate, shown.has(nameOf(certificate)), defaultIssuerOf(site)),
+      ...desiredSecret(certificate, shown.has(nameOf(certificate)), defaultIssuerOf(site)),
       keepsPurpose: isShownUnknown && certificate.spec.settings?.[PURPOSE] === undefined,
     }))
     .toSorted((one, other) => rank(one) - rank(other));
 }
 
-function wantedSecret(certificate: Certificate, isShown: boolean, defaultIssuer: string): Omit<WantedSecret, 'keepsPurpose'> {
+function desiredSecret(certificate: Certificate, isShown: boolean, defaultIssuer: string): Omit<DesiredSecret, 'keepsPurpose'> {
   const { ca, subject, hosts = [], settings, ...uses } = certificate.spec;
   const signing = uses.signing === true;
   const issuer = ca === '' ? undefined : issuerNamed(ca);
@@ -112,7 +112,7 @@ function lifetimeOf(text: string | undefined): number {
 const PURPOSES: ReadonlySet<string> = new Set<CertificatePurpose>(['link', 'application', 'api']);
 
 /** @throws TrustError `bad-argument` */
-export function refuseSettings({ certificate: { spec } }: WantedSecret): void {
+export function refuseSettings({ certificate: { spec } }: DesiredSecret): void {
   const { [PURPOSE]: purpose, [LIFETIME]: lifetime } = spec.settings ?? {};
   if (purpose !== undefined && !PURPOSES.has(purpose)) {
     throw new TrustError('bad-argument', `settings.${PURPOSE} is ${quoted(purpose, 100)}, and must be "link", "application" or "api"`);
@@ -149,13 +149,13 @@ export interface Standing {
 /** Whether subject, hosts, CA flag and validity are as desired. A user's certificate need not satisfy more than this. */
 export function serves(
   { facts }: Pick<Standing, 'facts'>,
-  wanted: Pick<WantedSecret, 'subject' | 'hosts' | 'signing'>,
+  desired: Pick<DesiredSecret, 'subject' | 'hosts' | 'signing'>,
   now: number,
 ): boolean {
   return (
-    asCommonName(facts.commonName ?? '') === wanted.subject &&
-    facts.isAuthority === wanted.signing &&
-    namesAll(facts.hosts, wanted.hosts) &&
+    asCommonName(facts.commonName ?? '') === desired.subject &&
+    facts.isAuthority === desired.signing &&
+    namesAll(facts.hosts, desired.hosts) &&
     now <= facts.notAfter
   );
 }
@@ -166,14 +166,14 @@ export function serves(
  */
 export function isReissued(
   { facts, purpose, isWhole }: Standing,
-  wanted: WantedSecret,
+  desired: DesiredSecret,
   revoked: ReadonlySet<string>,
   now: number,
 ): boolean {
-  const isOtherwise = wanted.keepsPurpose ? false : purpose === undefined ? wanted.isPurposeSaid : purpose !== wanted.purpose;
+  const isOtherwise = desired.keepsPurpose ? false : purpose === undefined ? desired.isPurposeSaid : purpose !== desired.purpose;
   return (
     !isWhole ||
-    !serves({ facts }, wanted, now) ||
+    !serves({ facts }, desired, now) ||
     isOtherwise ||
     revoked.has(facts.serial) ||
     // Issued while the clock was ahead.

@@ -19,7 +19,7 @@ import type { SiteCaches } from '../caches.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import type { CertificateSecrets } from './certificate-secrets.ts';
 import { answerKey, answerOf, readRequests, refusalOf, withAnswers, type AskedRenewal, type OpenRequest } from './renewal-requests.ts';
-import { defaultIssuerOf, type WantedSecret } from './desired-secrets.ts';
+import { defaultIssuerOf, type DesiredSecret } from './desired-secrets.ts';
 
 export interface RenewalHandlerOptions {
   readonly client: KubeClient;
@@ -36,7 +36,7 @@ const MOST_ANSWERED = 8;
 /** Inputs for all answers of one reconcile. */
 interface Answering {
   readonly site: Site;
-  readonly wanted: readonly WantedSecret[];
+  readonly desired: readonly DesiredSecret[];
   readonly view: NamespaceView;
   readonly onRecord: ReadonlyMap<string, IssuedEntry>;
   readonly slices: TimeSlices;
@@ -54,7 +54,7 @@ export class RenewalHandler {
     this.#options = options;
   }
 
-  async step(view: NamespaceView, site: Site, wanted: readonly WantedSecret[], slices: TimeSlices): Promise<void> {
+  async step(view: NamespaceView, site: Site, desired: readonly DesiredSecret[], slices: TimeSlices): Promise<void> {
     const { client, caches, clock, log } = this.#options;
     const { namespace } = view;
     const object = view.find(configMaps, RENEWALS);
@@ -67,7 +67,7 @@ export class RenewalHandler {
     const answers: Record<string, string> = {};
     for (const asked of open.slice(0, MOST_ANSWERED)) {
       await slices.next();
-      answers[answerKey(asked.id)] = await this.#answer(asked, { site, wanted, view, onRecord, slices }, refusals);
+      answers[answerKey(asked.id)] = await this.#answer(asked, { site, desired, view, onRecord, slices }, refusals);
     }
     if (refusals.length > 0) {
       // One log line, regardless of the number of requests.
@@ -127,7 +127,7 @@ export class RenewalHandler {
    * @returns the holder under which the successor is recorded; undefined for the other site itself
    * @throws TrustError if it is not a link's certificate that is known here
    */
-  async #holderOf(shown: X509Certificate, siteId: string, { site, wanted, onRecord, slices }: Answering): Promise<string | undefined> {
+  async #holderOf(shown: X509Certificate, siteId: string, { site, desired, onRecord, slices }: Answering): Promise<string | undefined> {
     const { certificates } = this.#options;
     const serial = shown.serialNumber;
     const entry = onRecord.get(serial);
@@ -137,11 +137,11 @@ export class RenewalHandler {
         return undefined;
       }
       // Deleting the Certificate then revokes its successors too.
-      if (wanted.some(({ resource, isGivenAway }) => resource === entry.siteName && isGivenAway)) return entry.siteName;
+      if (desired.some(({ resource, isGivenAway }) => resource === entry.siteName && isGivenAway)) return entry.siteName;
       throw notALinks(shown, `${entry.siteName} is not a link, or no longer exists`);
     }
     // Issued before the migration to this controller, when nothing was recorded.
-    for (const { name, resource, isGivenAway } of wanted) {
+    for (const { name, resource, isGivenAway } of desired) {
       await slices.next();
       if ((await certificates.serialOf(name)) !== serial) continue;
       if (isGivenAway) return resource;

@@ -138,6 +138,6 @@ function bundleIn(name: string, { data = {} }: Secret): TlsBundle | undefined {
   return parts.length === 0 ? undefined : { name, ...Object.fromEntries(parts) };
 }
 
-function withOwners(before: readonly OwnerReference[] = [], wanted: readonly OwnerReference[] = []): readonly OwnerReference[] {
-  return [...before.filter(({ uid }) => !wanted.some((one) => one.uid === uid)), ...wanted];
+function withOwners(before: readonly OwnerReference[] = [], desired: readonly OwnerReference[] = []): readonly OwnerReference[] {
+  return [...before.filter(({ uid }) => !desired.some((one) => one.uid === uid)), ...desired];
 }

@@ -80,10 +80,10 @@ export class SiteSecrets {
     const { client, namespace, caches } = this.#options;
     let current = await this.load(name);
     for (let tries = 1; ; tries += 1) {
-      const wanted = await plan(current);
-      if (wanted === undefined) return current;
+      const desired = await plan(current);
+      if (desired === undefined) return current;
       try {
-        return await this.#write(name, current, wanted);
+        return await this.#write(name, current, desired);
       } catch (error) {
         if (tries === MOST_TRIES || !(isConflict(error) || isNotFound(error))) throw error;
         current = await client.find(secrets, { namespace, name });
@@ -124,17 +124,17 @@ export class SiteSecrets {
     }
   }
 
-  async #write(name: string, current: Secret | undefined, wanted: Secret): Promise<Secret> {
+  async #write(name: string, current: Secret | undefined, desired: Secret): Promise<Secret> {
     const { client, namespace, caches } = this.#options;
     const view = caches.view(secrets);
     if (current === undefined) {
-      const object = { apiVersion: 'v1', kind: 'Secret', ...wanted, metadata: { ...wanted.metadata, name, namespace } };
+      const object = { apiVersion: 'v1', kind: 'Secret', ...desired, metadata: { ...desired.metadata, name, namespace } };
       const made = await client.create(secrets, object);
       view.wrote(made);
       return made;
     }
     const { uid, resourceVersion } = current.metadata;
-    const { metadata, ...others } = difference(current, wanted) as Partial<Secret>;
+    const { metadata, ...others } = difference(current, desired) as Partial<Secret>;
     if (metadata === undefined && Object.keys(others).length === 0) return current;
     const patch = { ...others, metadata: { ...metadata, uid, resourceVersion } };
     const changed = await client.patch(secrets, { namespace, name }, patch, { type: 'merge' });

@@ -31,7 +31,7 @@ import { SecretPendingKeys } from './secret-pending-keys.ts';
 import { siteIdentity } from './site-key.ts';
 import { SiteSecrets } from './site-secrets.ts';
 import { unrecorded } from './unrecorded.ts';
-import { defaultIssuerOf, desiredSecrets, type WantedSecret } from './desired-secrets.ts';
+import { defaultIssuerOf, desiredSecrets, type DesiredSecret } from './desired-secrets.ts';
 
 export interface SiteTrustOptions {
   readonly namespace: string;
@@ -84,11 +84,11 @@ export class SiteTrust implements AsyncDisposable {
     const mended = await found.attempt(() => kept.ledger.mend());
     // Revocations come first: without them nothing is signed.
     const revoked = await found.attempt(async () => revocationsOf(await kept.ledger.revoked()));
-    const wanted = desiredSecrets(view, site);
-    const issued = revoked === undefined ? noIssue : await this.#issue(kept, view, wanted, revoked, found, slices);
+    const desired = desiredSecrets(view, site);
+    const issued = revoked === undefined ? noIssue : await this.#issue(kept, view, desired, revoked, found, slices);
     const tokens =
       identity === undefined || revoked === undefined ? undefined : await found.attempt(() => this.#stepTokens(kept, identity, view));
-    if (revoked !== undefined) await found.attempt(() => kept.renewals.step(view, site, wanted, slices));
+    if (revoked !== undefined) await found.attempt(() => kept.renewals.step(view, site, desired, slices));
     const after = revoked === undefined ? undefined : await found.attempt(async () => revocationsOf(await kept.ledger.revoked()));
     return {
       facts: { ...noTrust, ...tokens?.facts, certificates: issued.certificates, defaultIssuer: defaultIssuerOf(site) },
@@ -144,14 +144,14 @@ export class SiteTrust implements AsyncDisposable {
   async #issue(
     { certificates, withdrawals }: Kept,
     { unreadable }: NamespaceView,
-    wanted: readonly WantedSecret[],
+    desired: readonly DesiredSecret[],
     revoked: Revocations,
     found: TrustFindings,
     slices: TimeSlices,
   ): Promise<Issue> {
     // A Certificate in the API server exists or not: nothing replaces one in two steps, so the grace period is 0.
-    await found.attempt(() => withdrawals.step(new Set([...wanted.map(({ resource }) => resource), ...unreadable.map(keyOf)]), 0));
-    const issue = await ensureAll(certificates, wanted, new Set(revoked.serials), found, slices);
+    await found.attempt(() => withdrawals.step(new Set([...desired.map(({ resource }) => resource), ...unreadable.map(keyOf)]), 0));
+    const issue = await ensureAll(certificates, desired, new Set(revoked.serials), found, slices);
     for (const { name, resource, hosts } of issue.written) {
       withdrawals.gave(resource);
       this.#options.log.info({ namespace: this.#options.namespace, secret: name, hosts }, 'certificate issued');
@@ -233,7 +233,7 @@ interface Kept {
 
 interface Issue {
   readonly certificates: ReadonlyMap<string, CertificateState>;
-  readonly written: readonly WantedSecret[];
+  readonly written: readonly DesiredSecret[];
   /** Time at which the first of them must be issued again. */
   readonly due: number | undefined;
 }
@@ -245,16 +245,16 @@ const ISSUED_AT_ONCE = 64;
 
 async function ensureAll(
   secrets: CertificateSecrets,
-  wanted: readonly WantedSecret[],
+  desired: readonly DesiredSecret[],
   revoked: ReadonlySet<string>,
   found: TrustFindings,
   slices: TimeSlices,
 ): Promise<Issue> {
   const certificates = new Map<string, CertificateState>();
-  const written: WantedSecret[] = [];
+  const written: DesiredSecret[] = [];
   let soonestDue: number | undefined;
-  secrets.keepOnly(wanted);
-  const ensure = async (each: WantedSecret): Promise<void> => {
+  secrets.keepOnly(desired);
+  const ensure = async (each: DesiredSecret): Promise<void> => {
     await slices.next();
     const { state, due, isWritten, failed } = await secrets.ensure(each, revoked);
     if (state !== undefined) certificates.set(each.name, state);
@@ -263,7 +263,7 @@ async function ensureAll(
     found.failed ??= failed;
   };
   // CAs come first, since they sign the others.
-  const [authorities, others] = parted(wanted, ({ signing }) => signing);
+  const [authorities, others] = parted(desired, ({ signing }) => signing);
   for (const each of authorities) await ensure(each);
   await mapConcurrent(
     ISSUED_AT_ONCE,

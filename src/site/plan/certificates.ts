@@ -8,7 +8,7 @@ import { SETTING, settingOf } from '../settings.ts';
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { asCommonName, isHost, isResourceName } from '../../text/names.ts';
 
-export interface WantedBundle {
+export interface DesiredBundle {
   readonly name: string;
   readonly resource: ResourceKey;
   readonly issuer: Issuer;
@@ -61,14 +61,14 @@ export function planCertificates(
   resources: SiteResources,
   site: Site,
   reach: Reach,
-  servers: readonly WantedBundle[] = [],
-): readonly WantedBundle[] {
+  servers: readonly DesiredBundle[] = [],
+): readonly DesiredBundle[] {
   const { accesses } = listAccesses(resources, site);
-  const wanted = new Map(ofCertificates(resources, accesses).map((bundle) => [bundle.name, bundle]));
-  const add = (bundle: WantedBundle): void => {
-    const before = wanted.get(bundle.name);
-    if (before === undefined) wanted.set(bundle.name, bundle);
-    else if (before.isGenerated === true) wanted.set(bundle.name, merge(before, bundle));
+  const desired = new Map(ofCertificates(resources, accesses).map((bundle) => [bundle.name, bundle]));
+  const add = (bundle: DesiredBundle): void => {
+    const before = desired.get(bundle.name);
+    if (before === undefined) desired.set(bundle.name, bundle);
+    else if (before.isGenerated === true) desired.set(bundle.name, merge(before, bundle));
   };
   for (const access of accesses) if (access.issued) add(ofAccess(access, site, reach));
   const ofLinks = new Set(resources.Link.map(({ spec }) => spec.tlsCredentials));
@@ -77,7 +77,7 @@ export function planCertificates(
   for (const bundle of others) if (isResourceName(bundle.name) && !ofLinks.has(bundle.name)) add(bundle);
   // Two plans for one name would replace each other's certificate in each reconcile.
   servers.forEach(add);
-  return [...wanted.values()].sort((one, other) => Number(other.order.signing) - Number(one.order.signing));
+  return [...desired.values()].sort((one, other) => Number(other.order.signing) - Number(one.order.signing));
 }
 
 /** Name of the bundle with the client certificate of an access's static links. */
@@ -90,7 +90,7 @@ export function staticLinkName({ name }: Pick<Access, 'name'>): string {
   return `link-${name}`;
 }
 
-function ofCertificates({ Certificate }: SiteResources, accesses: readonly Access[]): readonly WantedBundle[] {
+function ofCertificates({ Certificate }: SiteResources, accesses: readonly Access[]): readonly DesiredBundle[] {
   const ofAccesses = new Set(accesses.flatMap((access) => [access.bundle, staticLinkBundle(access)]));
   return Certificate.map((certificate) => {
     const { ca, subject, hosts, client, server, signing, settings } = certificate.spec;
@@ -113,7 +113,7 @@ function ofCertificates({ Certificate }: SiteResources, accesses: readonly Acces
   });
 }
 
-function ofAccess(access: Access, site: Site, reach: Reach): WantedBundle {
+function ofAccess(access: Access, site: Site, reach: Reach): DesiredBundle {
   return {
     name: access.bundle,
     resource: access.resource,
@@ -130,7 +130,7 @@ function ofAccess(access: Access, site: Site, reach: Reach): WantedBundle {
   };
 }
 
-function ofStaticLinks(access: Access): WantedBundle {
+function ofStaticLinks(access: Access): DesiredBundle {
   // A renewal over a link is recorded under the common name, so both are the same.
   const name = asCommonName(staticLinkName(access));
   return {
@@ -143,8 +143,8 @@ function ofStaticLinks(access: Access): WantedBundle {
   };
 }
 
-function ofTraffic({ Listener, MultiKeyListener, Connector }: SiteResources, reach: Reach): readonly WantedBundle[] {
-  return [...Listener, ...MultiKeyListener, ...Connector].flatMap((object): readonly WantedBundle[] => {
+function ofTraffic({ Listener, MultiKeyListener, Connector }: SiteResources, reach: Reach): readonly DesiredBundle[] {
+  return [...Listener, ...MultiKeyListener, ...Connector].flatMap((object): readonly DesiredBundle[] => {
     const { host, tlsCredentials } = object.spec;
     if (!isGiven(tlsCredentials) || !isHost(host)) return [];
     const { hosts, isOfMachine } = addressHosts(host, reach);
@@ -175,7 +175,7 @@ function showsClientCertificate(object: Listener | MultiKeyListener | Connector)
 }
 
 /** Several resources may share a bundle. Its certificate has the names of all, from the issuer of the first. */
-function merge(first: WantedBundle, { order }: WantedBundle): WantedBundle {
+function merge(first: DesiredBundle, { order }: DesiredBundle): DesiredBundle {
   return {
     ...first,
     order: {

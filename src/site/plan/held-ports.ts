@@ -19,15 +19,15 @@ export interface PlannedListeners<Config = ListenerConfig> extends Planned<Confi
 /** Listener at an address of the machine, or in a container network. */
 export type LocalListener = ListenerConfig & { readonly host: string; readonly network?: string };
 
-export function sharePorts(wanted: readonly LocalListener[], before: readonly HeldPort[]): PlannedListeners<LocalListener> {
+export function sharePorts(desired: readonly LocalListener[], before: readonly HeldPort[]): PlannedListeners<LocalListener> {
   const incumbents = new Map(before.map((held) => [bindAddress(held), held.listener]));
   const owners = new Map<string, string>();
-  for (const config of wanted) {
+  for (const config of desired) {
     const address = bindAddress(config);
     if (!owners.has(address) || incumbents.get(address) === config.name) owners.set(address, config.name);
   }
-  const configs = wanted.filter((config) => owners.get(bindAddress(config)) === config.name);
-  const losers = wanted.filter((config) => owners.get(bindAddress(config)) !== config.name);
+  const configs = desired.filter((config) => owners.get(bindAddress(config)) === config.name);
+  const losers = desired.filter((config) => owners.get(bindAddress(config)) !== config.name);
   return {
     configs,
     held: configs.map(({ name, host, port, network }) => ({ listener: name, host, port, ...(network === undefined ? {} : { network }) })),

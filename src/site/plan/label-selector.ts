@@ -124,12 +124,12 @@ class Reader {
 
 const INTEGER = /^-?\d{1,18}$/;
 
-function equalTo(wanted: string): Requirement['holds'] {
-  return (value) => value === wanted;
+function equalTo(desired: string): Requirement['holds'] {
+  return (value) => value === desired;
 }
 
-function oneOf(wanted: readonly string[]): Requirement['holds'] {
-  return (value) => value !== undefined && wanted.includes(value);
+function oneOf(desired: readonly string[]): Requirement['holds'] {
+  return (value) => value !== undefined && desired.includes(value);
 }
 
 /** A missing label differs from every value. */

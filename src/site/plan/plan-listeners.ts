@@ -22,12 +22,14 @@ export interface PlacedListeners extends PlannedListeners {
 
 export function planListeners(resources: SiteResources, site: Site, material: Material, before: readonly HeldPort[]): PlacedListeners {
   const drafts = [...resources.Listener, ...resources.MultiKeyListener].map((listener) => draft(listener, site, material));
-  const wanted = drafts.flatMap(({ config, problems }) => (config === undefined || hasErrors(problems) ? [] : [config]));
+  const desired = drafts.flatMap(({ config, problems }) => (config === undefined || hasErrors(problems) ? [] : [config]));
   const planned = material.capabilities.has('services')
-    ? atServices(wanted, servicePorts(resources, material.services ?? { services: [], podKeys: [] }))
-    : atAddresses(sharePorts(wanted, before));
+    ? atServices(desired, servicePorts(resources, material.services ?? { services: [], podKeys: [] }))
+    : atAddresses(sharePorts(desired, before));
   // Names of planned listeners are keys of their resources.
-  const networks = new Map(wanted.flatMap(({ name, network }) => (network === undefined ? [] : [[name as ResourceKey, network] as const])));
+  const networks = new Map(
+    desired.flatMap(({ name, network }) => (network === undefined ? [] : [[name as ResourceKey, network] as const])),
+  );
   return { ...planned, problems: [...drafts.flatMap((each) => each.problems), ...planned.problems], networks };
 }
 

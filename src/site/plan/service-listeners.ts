@@ -5,10 +5,10 @@ import type { LocalListener, PlannedListeners } from './held-ports.ts';
 import type { ListenerPort, ServicePlan } from './service-ports.ts';
 
 /** Config of each listener at the port that its Service targets, and another one for each pod with a Service of its own. */
-export function atServices(wanted: readonly LocalListener[], { ports, problems }: ServicePlan): PlannedListeners {
+export function atServices(desired: readonly LocalListener[], { ports, problems }: ServicePlan): PlannedListeners {
   const byListener = Map.groupBy(ports, ({ listener }) => listener);
   const waiting: ResourceProblem[] = [];
-  const configs = wanted.flatMap((config) => {
+  const configs = desired.flatMap((config) => {
     // Names of planned listeners are keys of their resources.
     const resource = config.name as ResourceKey;
     const own = byListener.get(resource) ?? [];
@@ -19,8 +19,8 @@ export function atServices(wanted: readonly LocalListener[], { ports, problems }
   return { configs, held: [], problems: [...problems, ...waiting] };
 }
 
-function at(wanted: LocalListener, { podKey, service, routerPort }: ListenerPort): ListenerConfig {
-  const { host: _, ...config } = wanted;
+function at(desired: LocalListener, { podKey, service, routerPort }: ListenerPort): ListenerConfig {
+  const { host: _, ...config } = desired;
   if (podKey === undefined) return { ...config, port: routerPort };
   return { ...config, name: `${config.name}/${service}`, port: routerPort, destination: { kind: 'key', routingKey: podKey } };
 }

@@ -15,11 +15,11 @@ const MOST_READABLE = 63 - HASH_LENGTH - 1;
  */
 export function portNameOf(listener: ResourceKey): string {
   const [kind = '', name = ''] = listener.split('/');
-  const wanted = kind === 'MultiKeyListener' ? `${MULTI_KEY}${name}` : name;
+  const desired = kind === 'MultiKeyListener' ? `${MULTI_KEY}${name}` : name;
   const isAnothers = kind === 'Listener' && name.startsWith(MULTI_KEY);
-  if (isLabel(wanted) && !isAnothers) return wanted;
+  if (isLabel(desired) && !isAnothers) return desired;
   const hash = createHash('sha256').update(listener).digest('hex').slice(0, HASH_LENGTH);
-  return `${wanted.replaceAll('.', '-').slice(0, MOST_READABLE)}-${hash}`;
+  return `${desired.replaceAll('.', '-').slice(0, MOST_READABLE)}-${hash}`;
 }
 
 /** Services of the router itself, whether they exist yet or not. */

@@ -14,7 +14,7 @@ import { serviceClaims, type ServiceClaim } from './service-claims.ts';
 
 export interface ServicePlan {
   readonly ports: readonly ListenerPort[];
-  readonly services: readonly WantedService[];
+  readonly services: readonly DesiredService[];
   readonly problems: readonly ResourceProblem[];
 }
 
@@ -27,7 +27,7 @@ export interface ListenerPort extends ServiceClaim {
   readonly applied: boolean;
 }
 
-export interface WantedService {
+export interface DesiredService {
   readonly name: string;
   /** Port name of one of its listeners. It stays the same while that listener has a port in the Service. */
   readonly label: string;
@@ -74,10 +74,10 @@ export function* planServicePorts(
   const ofListeners = services.filter(({ label }) => label !== undefined).flatMap((service) => service.ports);
   const { ports, problems: ofPorts } = assign(winners, before, ofListeners, new RouterPorts(resources));
   yield;
-  const wanted = [...Map.groupBy(ports, ({ service }) => service)].flatMap(([name, [first, ...others]]) =>
+  const desired = [...Map.groupBy(ports, ({ service }) => service)].flatMap(([name, [first, ...others]]) =>
     first === undefined ? [] : [serviceOf(name, [first, ...others], known.get(name))],
   );
-  return { ports, services: wanted, problems: [...problems, ...ofClaims, ...ofLosers, ...ofPorts] };
+  return { ports, services: desired, problems: [...problems, ...ofClaims, ...ofLosers, ...ofPorts] };
 }
 
 /** Keyed by `service/port name`. */
@@ -169,7 +169,7 @@ function assign(
   return { ports, problems };
 }
 
-function serviceOf(name: string, ports: WantedService['ports'], there: NamespaceService | undefined): WantedService {
+function serviceOf(name: string, ports: DesiredService['ports'], there: NamespaceService | undefined): DesiredService {
   const keeps = ports.find((port) => port.name === there?.label);
   return { name, label: (keeps ?? ports[0]).name, controlled: there === undefined || there.controlled, ports };
 }

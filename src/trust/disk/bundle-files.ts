@@ -73,12 +73,12 @@ export async function createParts(directory: string, bundle: TlsBundle, disk: Di
 async function pointAt(directory: string, parts: readonly Part[], disk: Disk): Promise<void> {
   for (const part of PARTS) {
     const path = join(directory, BUNDLE_FILES[part]);
-    const wanted = `${CURRENT}/${BUNDLE_FILES[part]}`;
+    const target = `${CURRENT}/${BUNDLE_FILES[part]}`;
     const there = await readlink(path).catch(() => undefined);
     if (!parts.includes(part)) await disk.remove(path);
-    else if (there !== wanted) {
+    else if (there !== target) {
       const prepared = join(directory, `..${randomBytes(8).toString('hex')}.link`);
-      await disk.link(wanted, prepared);
+      await disk.link(target, prepared);
       await disk.rename(prepared, path);
     }
   }

@@ -86,12 +86,12 @@ export class RedemptionService {
     const realm = this.#options.realm(name);
     const origin = realm?.store.get(name)?.ownCode === true ? "person's" : 'ours';
     this.#refuseGuesser(address, origin);
-    const wanted = decodeRedemption(await readBody(request, this.#limits));
+    const requested = decodeRedemption(await readBody(request, this.#limits));
     // Check again, since many requests may have begun before the first wrong code was counted. Nothing is awaited from here to the count.
     this.#refuseGuesser(address, origin);
     try {
       if (realm === undefined) throw unknownGrant(name);
-      realm.store.check(name, wanted.code);
+      realm.store.check(name, requested.code);
     } catch (error) {
       if (error instanceof TrustError && (error.code === 'token-wrong-code' || error.code === 'token-unknown-grant')) {
         this.#throttle.guessed(address, origin);
@@ -101,18 +101,18 @@ export class RedemptionService {
     const turn = await this.#turns.take({ signal, deadline: this.#limits.requestMilliseconds, owner: networkOf(address) });
     if (turn !== 'granted') throw new HttpRefusal(503, 'server-busy', 'too many redemptions at once: try again in a second', 1);
     try {
-      return await this.#certify(name, wanted, address, realm);
+      return await this.#certify(name, requested, address, realm);
     } finally {
       this.#turns.giveBack();
     }
   }
 
   /** Checks everything that can fail before the redemption is counted. */
-  async #certify(name: string, wanted: RedemptionRequest, address: string, realm: GrantRealm): Promise<RedemptionAnswer> {
+  async #certify(name: string, requested: RedemptionRequest, address: string, realm: GrantRealm): Promise<RedemptionAnswer> {
     const { store, ledger } = realm;
     const { clock = Date.now, log } = this.#options;
-    checkProof(name, wanted);
-    const { siteId, siteName, csr, code } = wanted;
+    checkProof(name, requested);
+    const { siteId, siteName, csr, code } = requested;
     const keyHash = keyHashOf(checkRequest(csr).publicKey);
     const authority = await realm.authority(store.get(name)?.issuer);
     const offer = realm.offer();

@@ -43,13 +43,13 @@ export function redemptionProof(grant: string, { siteId, siteName, csr }: Pick<R
 
 export function encodeRedemption(
   grant: string,
-  wanted: { code: string; siteId: string; siteName: string; csr: string },
+  requested: { code: string; siteId: string; siteName: string; csr: string },
   key: SiteKey,
 ): string {
   return JSON.stringify({
-    ...wanted,
+    ...requested,
     sitePublicKey: key.publicKey.toString('base64'),
-    signature: key.sign(redemptionProof(grant, wanted)).toString('base64'),
+    signature: key.sign(redemptionProof(grant, requested)).toString('base64'),
   });
 }
 

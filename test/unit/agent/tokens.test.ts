@@ -51,7 +51,7 @@ function aSiteOf(given: { readonly onKey?: () => Promise<string>; readonly onPut
           links.set(link.metadata.name ?? '', link.spec.endpoints);
         },
         removeLink: (name) => Promise.resolve(void links.delete(name)),
-        madeBundles: () => Promise.resolve(new Set<string>()),
+        createdBundles: () => Promise.resolve(new Set<string>()),
         removeBundle: () => Promise.resolve(),
       },
     },

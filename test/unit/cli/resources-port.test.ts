@@ -14,7 +14,7 @@ class MemoryResources implements Resources {
   readonly namespace = 'west';
   readonly where = 'memory';
   readonly commandFlags = ' -n west';
-  readonly ways = directoryResources(layoutOf('west', '/nowhere')).ways;
+  readonly conventions = directoryResources(layoutOf('west', '/nowhere')).conventions;
   readonly #written = new Map<string, Written>();
   readonly #taken = new Map<string, SkupperResource>();
 
@@ -78,7 +78,7 @@ class MemoryResources implements Resources {
   readonly renewals = { ask: async () => {}, answerTo: async () => undefined, drop: async () => {} };
 
   async about(): Promise<About> {
-    return { kept: ['Memory', 'here'], running: [], routers: [], problems: [] };
+    return { location: ['Memory', 'here'], running: [], routers: [], problems: [] };
   }
 
   async notRunning(): Promise<undefined> {

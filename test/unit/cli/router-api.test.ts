@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { access, mkdir, open, stat } from 'node:fs/promises';
 import { test } from 'node:test';
 import { routerFiles } from '../../../src/platform/linux/layout.ts';
-import { askRouter, tellRouter } from '../../../src/platform/linux/router-api.ts';
+import { askRouter, notifyRouter } from '../../../src/platform/linux/router-api.ts';
 import { lockOf, runningRouters } from '../../../src/platform/linux/routers.ts';
 import { RunningSite } from './running-site.ts';
 
@@ -23,9 +23,9 @@ test('a running router answers on a socket that only its user can open, and stop
   const [running] = await runningRouters(layout);
   assert.ok(running);
   await site.adds('late');
-  await tellRouter(layout, running, 'reload');
+  await notifyRouter(layout, running, 'reload');
   await site.until('it has read the listener', async () => /Listener/.test(await site.status('Listener-late.yaml')));
-  await tellRouter(layout, running, 'stop');
+  await notifyRouter(layout, running, 'stop');
   assert.equal(await site.ends(), 0);
   await assert.rejects(access(api), { code: 'ENOENT' });
 });
@@ -38,7 +38,7 @@ test('a router without such a socket is stopped by a signal', async () => {
   await lock.close();
   const { pid } = older;
   assert.ok(pid !== undefined);
-  await tellRouter(site.layout, { pid, router: 'router', httpPort: 1, startedAt: '', version: '0' }, 'stop');
+  await notifyRouter(site.layout, { pid, router: 'router', httpPort: 1, startedAt: '', version: '0' }, 'stop');
   const [, signal] = (await once(older, 'exit')) as readonly unknown[];
   assert.equal(signal, 'SIGTERM');
 });
@@ -49,8 +49,8 @@ test('a process that does not hold the lock of the router gets no signal, whatev
   const { pid } = other;
   assert.ok(pid !== undefined);
   const running = { pid, router: 'router', httpPort: 1, startedAt: '', version: '0' };
-  await assert.rejects(tellRouter(site.layout, running, 'reload'), { code: 'ENOENT' });
-  await assert.rejects(tellRouter(site.layout, running, 'stop'), { code: 'ENOENT' });
+  await assert.rejects(notifyRouter(site.layout, running, 'reload'), { code: 'ENOENT' });
+  await assert.rejects(notifyRouter(site.layout, running, 'stop'), { code: 'ENOENT' });
   assert.equal(other.exitCode ?? other.signalCode, null);
   other.kill();
   await once(other, 'exit');

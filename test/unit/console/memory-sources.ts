@@ -99,7 +99,7 @@ export function memorySources(state: MemoryState): ConsoleSources {
       commandFlags: ' -n west',
       // The objects were selected by kind.
       list: (kind) => Promise.resolve(state.objects.filter((one) => one.kind === kind) as never),
-      about: () => Promise.resolve({ kept: ['Directory', '/'], running: [], routers: [], problems: [] }),
+      about: () => Promise.resolve({ location: ['Directory', '/'], running: [], routers: [], problems: [] }),
       notRunning: () => Promise.resolve(state.notRunning),
     },
     routers: () => Promise.resolve(state.routers),

@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { ApiError, TransportError } from '../../../src/kube/errors.ts';
 import { cacheUntil } from '../../../src/kube/watch/cache-until.ts';
 import { resource } from '../../../src/kube/resource.ts';
-import type { Cache, Change, InformerOptions, InformerTrouble, StartInformer } from '../../../src/kube/contract.ts';
+import type { Cache, Change, InformerOptions, InformerProblem, StartInformer } from '../../../src/kube/contract.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import { startInformer, type Recovery } from '../../../src/kube/watch/informer.ts';
 import { object, Scripted } from './scripted.ts';
@@ -28,7 +28,7 @@ startInformer satisfies StartInformer;
 class Running implements Disposable {
   readonly server = new Scripted();
   readonly stop = new AbortController();
-  readonly troubles: InformerTrouble[] = [];
+  readonly troubles: InformerProblem[] = [];
   readonly changes: string[] = [];
   readonly cache: Cache<Thing>;
 
@@ -36,7 +36,7 @@ class Running implements Disposable {
     this.cache = startInformer<Thing>(
       this.server,
       things,
-      { signal: this.stop.signal, onTrouble: (trouble) => this.troubles.push(trouble), ...options },
+      { signal: this.stop.signal, onProblem: (trouble) => this.troubles.push(trouble), ...options },
       recovery,
     );
     this.cache.onChange((change) => this.changes.push(described(change)));

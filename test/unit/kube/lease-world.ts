@@ -103,7 +103,7 @@ export class Contender {
         signal: this.stop.signal,
         clock: () => world.now,
         onChange: (event, holder) => this.events.push(event === 'following' ? `following ${holder}` : event),
-        onTrouble: (error) => this.troubles.push(error),
+        onProblem: (error) => this.troubles.push(error),
         ...options,
       },
       (leading, stillLeading) => {

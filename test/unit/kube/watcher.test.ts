@@ -27,7 +27,7 @@ async function delaysAfter(errors: readonly Error[]): Promise<readonly number[]>
     selection: {},
     sink: { restart: () => undefined, put: () => undefined, remove: () => undefined, ready: () => undefined },
     signal: stop.signal,
-    onTrouble: (_kind, _error, delay) => delays.push(delay),
+    onProblem: (_kind, _error, delay) => delays.push(delay),
     backoff: { first: 1, max: 100 },
     random: () => 0,
   });
@@ -103,7 +103,7 @@ it('leaves a watch that goes on alone however long nothing changes, and takes no
     selection: {},
     sink: { restart: () => undefined, put: () => undefined, remove: () => undefined, ready: () => undefined },
     signal: stop.signal,
-    onTrouble: (kind) => trouble.push(kind),
+    onProblem: (kind) => trouble.push(kind),
     random: () => 0,
   });
   await turns();

@@ -15,7 +15,7 @@ test('only what changed is written, and what is no longer wanted goes', async (t
   const written: string[] = [];
   using writer = new StatusWriter({
     directory,
-    onTrouble: () => {},
+    onProblem: () => {},
     write: (path, text, mode) => {
       written.push(path.slice(directory.length + 1));
       return writeDurably(path, text, mode);
@@ -40,7 +40,7 @@ test('a full disk is reported once, retried, and its end is reported', async (t)
   using writer = new StatusWriter({
     directory,
     retry: 5,
-    onTrouble: (trouble) => told.push(trouble),
+    onProblem: (trouble) => told.push(trouble),
     write: (path, text, mode) => {
       attempts += 1;
       return full ? Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' })) : writeDurably(path, text, mode);
@@ -48,9 +48,9 @@ test('a full disk is reported once, retried, and its end is reported', async (t)
   });
   writer.write(files({ 'a.yaml': '1' }));
   await until(() => attempts >= 3, 'it has been tried three times');
-  assert.match(writer.trouble ?? '', /disk is full/);
+  assert.match(writer.problem ?? '', /disk is full/);
   full = false;
-  await until(() => writer.trouble === undefined, 'the trouble is over');
+  await until(() => writer.problem === undefined, 'the trouble is over');
   assert.equal(await readFile(join(directory, 'a.yaml'), 'utf8'), '1');
   assert.equal(told.length, 2);
   assert.equal(told[1], undefined);
@@ -60,7 +60,7 @@ test('one file that cannot be written does not keep the others back', async (t) 
   const directory = await aDirectory(t);
   using writer = new StatusWriter({
     directory,
-    onTrouble: () => {},
+    onProblem: () => {},
     write: (path, text, mode) =>
       path.endsWith('a.yaml') ? Promise.reject(Object.assign(new Error('broken'), { code: 'EIO' })) : writeDurably(path, text, mode),
   });
@@ -71,7 +71,7 @@ test('one file that cannot be written does not keep the others back', async (t) 
 
 test('of many states in a row the last is on disk', async (t) => {
   const directory = await aDirectory(t);
-  using writer = new StatusWriter({ directory, onTrouble: () => {} });
+  using writer = new StatusWriter({ directory, onProblem: () => {} });
   for (let state = 0; state <= 200; state++) writer.write(files({ 'a.yaml': String(state) }));
   await writer.settled();
   assert.equal(await readFile(join(directory, 'a.yaml'), 'utf8'), '200');
@@ -79,7 +79,7 @@ test('of many states in a row the last is on disk', async (t) => {
 
 test('a text of many parts does not block other work, unless the writer is closed', async (t) => {
   const directory = await aDirectory(t);
-  using writer = new StatusWriter({ directory, onTrouble: () => {} });
+  using writer = new StatusWriter({ directory, onProblem: () => {} });
   let turns = 0;
   const turn = (): void => {
     turns += 1;
@@ -111,7 +111,7 @@ test('a file that changes all the time does not keep the others from being writt
   let state = 0;
   using writer = new StatusWriter({
     directory,
-    onTrouble: () => {},
+    onProblem: () => {},
     write: async (path, text, mode) => {
       await writeDurably(path, text, mode);
       state += 1;
@@ -133,7 +133,7 @@ test('a file that changes again and again is written a few times, and then once 
   const written: string[] = [];
   const writer = new StatusWriter({
     directory,
-    onTrouble: () => {},
+    onProblem: () => {},
     write: (path, text, mode) => {
       written.push(String(text));
       return writeDurably(path, text, mode);

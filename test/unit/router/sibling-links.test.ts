@@ -27,7 +27,7 @@ test('routers of a site report each link once for each change, only to each othe
   for (const { link: one } of [two, east]) links.up(one);
   let own: Readonly<Record<string, LinkState>> = { 'Link/a': up, 'Link/b': { operational: false } };
   const tell = (): readonly unknown[] => {
-    links.tell(() => own);
+    links.report(() => own);
     return texts(two.sent.splice(0));
   };
   const a = { link: 'Link/a', operational: true, remoteSiteId: 'e', remoteSiteName: 'east' };

@@ -57,7 +57,7 @@ test('each message is read as it was written', () => {
     },
   ];
   assert.deepEqual(writeDigest(true, new Set([0, 5, 63]), versions, 4096).map(readMessage), [
-    { kind: 'digest', wanted: true, buckets: new Set([0, 5, 63]), versions },
+    { kind: 'digest', requested: true, buckets: new Set([0, 5, 63]), versions },
   ]);
   const parts = [{ router, parts: [0, 7, 4095] }];
   assert.deepEqual(readMessage(writeRequest(parts)), { kind: 'request', parts });
@@ -79,7 +79,7 @@ test('what does not fit into one message goes in several, and asks for one answe
   assert.ok(messages.length > 1 && messages.every((message) => message.length <= 1000));
   const read = messages.map(readMessage).filter((message) => message.kind === 'digest');
   assert.deepEqual(
-    read.map(({ wanted }) => wanted),
+    read.map(({ requested }) => requested),
     messages.map((_, index) => index === 0),
   );
   assert.equal(read.flatMap((digest) => digest.versions.flatMap(({ parts }) => parts)).length, 40 * 30);

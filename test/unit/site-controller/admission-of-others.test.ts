@@ -77,7 +77,7 @@ const admissions: readonly (readonly [what: string, admission: Admission, change
 describe('what admission does to every write of an object', () => {
   const carry = ({ api, caches, signal }: PlayedCluster, object: Deployment, settled: SettledObjects): Promise<ApplyResult> =>
     applyDesired(
-      { objects: [{ of: deployments, object, for: 'Site/west' }], unwanted: [] },
+      { objects: [{ of: deployments, object, for: 'Site/west' }], obsolete: [] },
       {
         namespace: 'ns',
         caches,
@@ -102,8 +102,8 @@ describe('what admission does to every write of an object', () => {
         ['registry/earshot:2', 0],
       ] as const) {
         const before = cluster.api.writes.length;
-        const wanted = deployment([{ ...router, image }]);
-        const { problems, failed } = await carry(cluster, wanted, settled);
+        const desired = deployment([{ ...router, image }]);
+        const { problems, failed } = await carry(cluster, desired, settled);
         assert.equal(failed, undefined);
         assert.ok(cluster.api.writes.length - before <= most, `${image}: ${cluster.api.writes.slice(before).join(', ')}`);
         if (image === 'registry/earshot:2') continue;
@@ -153,13 +153,13 @@ describe('a list with more in it than is wanted', () => {
 });
 
 it('fields that differ are named by their paths, and what was added is not', () => {
-  const wanted = { spec: { selector: { a: 'b' }, ports: [{ name: 'x', port: 1 }], type: 'ClusterIP' } };
-  const changed = (spec: object): readonly string[] => changedFields({ spec }, wanted, hasAll).map(formatField);
+  const desired = { spec: { selector: { a: 'b' }, ports: [{ name: 'x', port: 1 }], type: 'ClusterIP' } };
+  const changed = (spec: object): readonly string[] => changedFields({ spec }, desired, hasAll).map(formatField);
   const ports = [
     { name: 'y', port: 2 },
     { name: 'x', port: 1, nodePort: 3 },
   ];
-  assert.deepEqual(changed({ ...wanted.spec, ports }), []);
+  assert.deepEqual(changed({ ...desired.spec, ports }), []);
   assert.deepEqual(changed({ selector: { a: 'b', c: 'd' }, ports: [{ name: 'x', port: 2 }] }), [
     'spec.selector',
     'spec.ports[x].port',

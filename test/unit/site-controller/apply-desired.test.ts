@@ -20,10 +20,10 @@ class ApiWithOthers extends PlayedApi {
   override apply<T extends KubeObject>(of: Resource<T>, object: T): Promise<T> {
     const { namespace = '', name = '' } = object.metadata;
     const before = portsOf(this.read(services, `${namespace}/${name}`));
-    const wanted = portsOf(object);
-    const left = before.filter(({ port }) => !wanted.some((each) => each.port === port));
-    const names = [...wanted, ...left].map((each) => each.name);
-    if (new Set(names).size === names.length) return super.apply(of, withPorts(object, [...wanted, ...left]));
+    const desired = portsOf(object);
+    const left = before.filter(({ port }) => !desired.some((each) => each.port === port));
+    const names = [...desired, ...left].map((each) => each.name);
+    if (new Set(names).size === names.length) return super.apply(of, withPorts(object, [...desired, ...left]));
     this.calls.push(`apply ${of.plural} ${namespace}/${name}`);
     return refuse(422, 'Invalid', 'Duplicate value');
   }
@@ -43,9 +43,9 @@ function service(ports: Ports, more: Partial<Service['spec']> = {}, metadata: Pa
 const owner = (uid: string) => ({ apiVersion: 'v1', kind: 'Site', name: 'west', uid });
 
 async function carry({ api, caches, signal }: PlayedCluster, object: Service): Promise<ApplyResult> {
-  const wish: DesiredObject = { of: services, object, for: 'Listener/web' };
+  const desiredObject: DesiredObject = { of: services, object, for: 'Listener/web' };
   return applyDesired(
-    { objects: [wish], unwanted: [] },
+    { objects: [desiredObject], obsolete: [] },
     {
       namespace: 'ns',
       caches,
@@ -131,8 +131,8 @@ describe('what differs from what is wanted', () => {
   ] as const) {
     test(what, async () => {
       using cluster = await playedCluster();
-      const wanted = service([['web', 80]], { selector: { app: 'router' } }, { ownerReferences: [owner('ours')] });
-      await carry(cluster, wanted);
+      const desired = service([['web', 80]], { selector: { app: 'router' } }, { ownerReferences: [owner('ours')] });
+      await carry(cluster, desired);
       const made = cluster.api.read(services, 'ns/web') ?? assert.fail();
       cluster.api.put(services, {
         ...made,
@@ -140,7 +140,7 @@ describe('what differs from what is wanted', () => {
         spec: { ...made.spec, ...change.spec },
       });
       const before = cluster.api.writes.length;
-      await carry(cluster, wanted);
+      await carry(cluster, desired);
       assert.equal(cluster.api.writes.length - before, writes);
     });
   }
@@ -148,16 +148,16 @@ describe('what differs from what is wanted', () => {
 
 describe('what is of a Site that is gone', () => {
   const ofBefore = service([['web', 80]], {}, { ownerReferences: [owner('before')] });
-  const wanted = service([['web', 80]], {}, { ownerReferences: [owner('ours')] });
+  const desired = service([['web', 80]], {}, { ownerReferences: [owner('ours')] });
 
   test('is deleted, and created again once it is gone', async () => {
     using cluster = await playedCluster();
     const { metadata } = cluster.api.put(services, ofBefore);
     cluster.api.hold(services);
-    await carry(cluster, wanted);
+    await carry(cluster, desired);
     assert.deepEqual(cluster.api.writes, ['delete services ns/web']);
     cluster.api.release(services);
-    await carry(cluster, wanted);
+    await carry(cluster, desired);
     assert.deepEqual(cluster.api.writes.slice(1), ['create services ns/web']);
     assert.notEqual(cluster.api.read(services, 'ns/web')?.metadata.uid, metadata.uid);
   });
@@ -165,7 +165,7 @@ describe('what is of a Site that is gone', () => {
   test('is left alone while it is being deleted already', async () => {
     using cluster = await playedCluster();
     cluster.api.put(services, { ...ofBefore, metadata: { ...ofBefore.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
-    assert.deepEqual(await carry(cluster, wanted), { problems: [], failed: undefined });
+    assert.deepEqual(await carry(cluster, desired), { problems: [], failed: undefined });
     assert.deepEqual(cluster.api.writes, []);
   });
 });
@@ -188,7 +188,7 @@ const ownersOf = (change: Service, made: Service) => ({
 test('what needs others is made after them, whatever the order of the wishes', async () => {
   using cluster = await playedCluster();
   const { api, caches, signal } = cluster;
-  const wishes = [roleBindings, deployments, roles, serviceAccounts].map((of): DesiredObject => {
+  const planned = [roleBindings, deployments, roles, serviceAccounts].map((of): DesiredObject => {
     const object = {
       apiVersion: of.group === '' ? 'v1' : `${of.group}/v1`,
       kind: of.kind,
@@ -197,7 +197,7 @@ test('what needs others is made after them, whatever the order of the wishes', a
     return { of, object, for: 'Site/west' };
   });
   await applyDesired(
-    { objects: wishes, unwanted: [] },
+    { objects: planned, obsolete: [] },
     {
       namespace: 'ns',
       caches,

@@ -19,7 +19,10 @@ interface Given {
   readonly hasSite?: boolean;
 }
 
-function wishes(objects: readonly SiteObject[], { services = [], podKeys, hasSite = true }: Given = {}): ReturnType<typeof serviceObjects> {
+function planned(
+  objects: readonly SiteObject[],
+  { services = [], podKeys, hasSite = true }: Given = {},
+): ReturnType<typeof serviceObjects> {
   const status: ConfigMap = {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -54,7 +57,7 @@ const names = (all: readonly { readonly object: KubeObject }[]): readonly string
 
 describe('Services of listeners', () => {
   test('select the routers and nothing else, and belong to the Site', () => {
-    const { objects, unwanted, problems } = wishes([
+    const { objects, obsolete, problems } = planned([
       aListener('web', { host: 'backend', port: 8080 }),
       aMultiKeyListener('both', { host: 'backend', port: 8081 }),
     ]);
@@ -81,7 +84,7 @@ describe('Services of listeners', () => {
         },
       ],
     );
-    assert.deepEqual([unwanted, problems], [[], []]);
+    assert.deepEqual([obsolete, problems], [[], []]);
   });
 
   test('go where no listener wants them any more, if they were made for one', () => {
@@ -92,36 +95,36 @@ describe('Services of listeners', () => {
       service('router', { label: '' }),
       service('users', { label: '', annotations: {} }),
     ];
-    const { objects, unwanted } = wishes([aListener('web', { host: 'moved', port: 80 })], { services });
+    const { objects, obsolete } = planned([aListener('web', { host: 'moved', port: 80 })], { services });
     assert.deepEqual(names(objects), ['moved']);
-    assert.deepEqual(names(unwanted), ['backend', 'other']);
+    assert.deepEqual(names(obsolete), ['backend', 'other']);
   });
 
   test('that another client labelled serve the listener, and stay unmanaged', () => {
-    const { objects } = wishes([aListener('web', { host: 'his' })], { services: [service('his', { annotations: {} })] });
+    const { objects } = planned([aListener('web', { host: 'his' })], { services: [service('his', { annotations: {} })] });
     assert.deepEqual(objects[0]?.object.metadata, { name: 'his', labels: { 'internal.skupper.io/listener': 'web' } });
   });
 
   test('of another owner stay as they are, and the listener has none', () => {
-    const { objects, unwanted, problems } = wishes([aListener('web', { host: 'his' })], { services: [service('his', { label: '' })] });
-    assert.deepEqual([objects, unwanted, problems], [[], [], []]);
+    const { objects, obsolete, problems } = planned([aListener('web', { host: 'his' })], { services: [service('his', { label: '' })] });
+    assert.deepEqual([objects, obsolete, problems], [[], [], []]);
   });
 
   test('are created for the pods that the routers report, and deleted with them', () => {
     const web = aListener('web', { host: 'web', port: 80, exposePodsByName: true });
-    const { objects } = wishes([web], { podKeys: '["web.pod-a", 7, "web.pod-b"]' });
+    const { objects } = planned([web], { podKeys: '["web.pod-a", 7, "web.pod-b"]' });
     assert.deepEqual(names(objects), ['web', 'pod-a', 'pod-b']);
-    assert.deepEqual(names(wishes([web], { services: [service('web'), service('pod-a')], podKeys: '[]' }).unwanted), ['pod-a']);
+    assert.deepEqual(names(planned([web], { services: [service('web'), service('pod-a')], podKeys: '[]' }).obsolete), ['pod-a']);
   });
 
   for (const text of ['', '{', '{"a": 1}', 'null']) {
     test(`are created for no pod if the report of pods is ${JSON.stringify(text)}`, () => {
-      assert.deepEqual(names(wishes([aListener('web', { host: 'web', exposePodsByName: true })], { podKeys: text }).objects), ['web']);
+      assert.deepEqual(names(planned([aListener('web', { host: 'web', exposePodsByName: true })], { podKeys: text }).objects), ['web']);
     });
   }
 
   test('are ignored if the namespace has no Site', () => {
-    const { objects, unwanted } = wishes([aListener('web', { host: 'web' })], { services: [service('old')], hasSite: false });
-    assert.deepEqual([objects, unwanted], [[], []]);
+    const { objects, obsolete } = planned([aListener('web', { host: 'web' })], { services: [service('old')], hasSite: false });
+    assert.deepEqual([objects, obsolete], [[], []]);
   });
 });

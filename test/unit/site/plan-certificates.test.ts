@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Certificate } from '../../../src/api/skupper/index.ts';
-import { planCertificates, type WantedBundle } from '../../../src/site/plan/certificates.ts';
+import { planCertificates, type DesiredBundle } from '../../../src/site/plan/certificates.ts';
 import type { SiteObject } from '../../../src/site/resources.ts';
 import { aConnector, aLink, aListener, aMultiKeyListener, aRouterAccess, aSite, resources } from './fixtures.ts';
 
@@ -16,7 +16,7 @@ const aCertificate = (name: string, spec: Partial<Certificate['spec']> = {}): Si
 });
 
 /** Name, resource, issuer, uses, purpose, and hosts; `!` if no others are accepted. */
-function line({ name, resource, issuer, order }: WantedBundle): string {
+function line({ name, resource, issuer, order }: DesiredBundle): string {
   const by = issuer.kind === 'named' ? `${issuer.name}${issuer.mayCreate === true ? '+' : ''}` : issuer.kind;
   const uses = [order.signing && 'ca', order.server && 'server', order.client && 'client'].filter(Boolean).join('+');
   return `${name} ${resource} ${by} ${uses} ${order.purpose ?? '-'} ${order.hosts.join(' ')}${order.isExact === true ? '!' : ''}`.trim();

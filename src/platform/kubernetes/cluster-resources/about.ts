@@ -16,7 +16,7 @@ export async function aboutOf(client: KubeClient, { cluster, namespace }: Cluste
     return { router: name, node: pod.spec?.nodeName ?? '', state: isReady(pod) ? 'ready' : (pod.status?.phase ?? 'Pending') };
   });
   return {
-    kept: ['Cluster', cluster],
+    location: ['Cluster', cluster],
     running: routers.map(({ router, node, state }) => `${router} (${node === '' ? 'on no node yet' : `node ${node}`}, ${state})`),
     routers,
     problems: [],

@@ -54,12 +54,12 @@ function afterAnswer(error: ApiError, { cluster, namespace }: ClusterPlace): Exp
 function afterSilence({ code, message, cause }: TransportError, { cluster, server }: ClusterPlace): Explanation | undefined {
   const at = server === undefined ? cluster : `${cluster} (${printable(server, 200)})`;
   const why = isRecord(cause) && typeof cause['code'] === 'string' ? cause['code'] : '';
-  if (CERTIFICATE_TROUBLE.test(why)) {
+  if (CERTIFICATE_PROBLEM.test(why)) {
     const advice =
       'check certificate-authority of the cluster in the kubeconfig, or set tls-server-name if its certificate has another name';
     return ['failed', `The certificate of the API server of ${at} cannot be trusted (${why}): ${advice}.`];
   }
-  if (CLIENT_CERTIFICATE_TROUBLE.test(why)) {
+  if (CLIENT_CERTIFICATE_PROBLEM.test(why)) {
     return ['failed', `The API server of ${at} refused the TLS connection (${why}): check the client certificate in the kubeconfig.`];
   }
   if (code === 'kube-unreachable' || code === 'kube-timeout' || code === 'kube-cut') {
@@ -71,7 +71,7 @@ function afterSilence({ code, message, cause }: TransportError, { cluster, serve
 }
 
 /** OpenSSL error names, as Node.js reports them. */
-const CERTIFICATE_TROUBLE = /SELF_SIGNED|UNABLE_TO_|CERT_|_CERT_ALTNAME_|HOSTNAME_MISMATCH|INVALID_CA/;
-const CLIENT_CERTIFICATE_TROUBLE = /^ERR_SSL_/;
+const CERTIFICATE_PROBLEM = /SELF_SIGNED|UNABLE_TO_|CERT_|_CERT_ALTNAME_|HOSTNAME_MISMATCH|INVALID_CA/;
+const CLIENT_CERTIFICATE_PROBLEM = /^ERR_SSL_/;
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -79,7 +79,7 @@ export class ClusterReader {
       namespace: this.#namespace,
       ...(name === undefined ? {} : { fieldSelector: `metadata.name=${name}` }),
       signal,
-      onTrouble: ({ error }) => {
+      onProblem: ({ error }) => {
         if (isFinal(error) || performance.now() - startedAt > FIRST_LIST_WITHIN) reject(error);
       },
     });

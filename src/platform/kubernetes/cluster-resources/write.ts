@@ -25,13 +25,13 @@ export async function writeManifest(
 ): Promise<'created' | 'changed' | 'unchanged'> {
   const of = resourceOf(manifest.kind);
   const key = { namespace, name: manifest.metadata.name };
-  const wanted = { ...withData(manifest), metadata: { ...manifest.metadata, namespace } };
+  const desired = { ...withData(manifest), metadata: { ...manifest.metadata, namespace } };
   const found = await client.find(of, key);
   if (found === undefined) {
-    await client.create(of, wanted as KubeObject);
+    await client.create(of, desired as KubeObject);
     return 'created';
   }
-  const patch = changeOf({ ...found, kind: manifest.kind, apiVersion: manifest.apiVersion }, wanted);
+  const patch = changeOf({ ...found, kind: manifest.kind, apiVersion: manifest.apiVersion }, desired);
   if (patch === undefined) return 'unchanged';
   await client.patch(of, key, patch, { type: 'merge' });
   return 'changed';
@@ -49,11 +49,11 @@ export async function removeObject(client: KubeClient, namespace: string, kind: 
 }
 
 /** Returns a merge patch. Labels and annotations of others are kept, and so are defaults of the API server. */
-function changeOf(found: StoredObject, wanted: Manifest): object | undefined {
+function changeOf(found: StoredObject, desired: Manifest): object | undefined {
   const { metadata } = found;
   const ownMetadata = Object.fromEntries(
     (['labels', 'annotations'] as const).flatMap((field) => {
-      const changed = Object.entries(isRecord(wanted.metadata[field]) ? wanted.metadata[field] : {}).filter(
+      const changed = Object.entries(isRecord(desired.metadata[field]) ? desired.metadata[field] : {}).filter(
         ([name, value]) => metadata[field]?.[name] !== value,
       );
       return changed.length === 0 ? [] : [[field, Object.fromEntries(changed)]];
@@ -61,8 +61,8 @@ function changeOf(found: StoredObject, wanted: Manifest): object | undefined {
   );
   const fields = Object.fromEntries(
     ['spec', 'data'].flatMap((field) => {
-      const [before, after] = [found, wanted].map((object) => new Map(Object.entries(object)).get(field));
-      return after === undefined || isSame(field, found, wanted) ? [] : [[field, difference(before, after)]];
+      const [before, after] = [found, desired].map((object) => new Map(Object.entries(object)).get(field));
+      return after === undefined || isSame(field, found, desired) ? [] : [[field, difference(before, after)]];
     }),
   );
   const patch = { ...(Object.keys(ownMetadata).length === 0 ? {} : { metadata: ownMetadata }), ...fields };

@@ -336,7 +336,7 @@ export class Access {
       bounded(
         'listener/access-retry',
         () => this.#listen(),
-        (trouble) => this.#failed(listenError(trouble, this.#config.host, this.#config.port)),
+        (cause) => this.#failed(listenError(cause, this.#config.host, this.#config.port)),
       ),
       this.#nextWait(),
     );

@@ -60,7 +60,7 @@ function handshake(options: DialOptions, tunnel?: Socket): Promise<TLSSocket> {
     secureContext: bundle.context,
     ALPNProtocols: [options.protocol],
     minVersion: 'TLSv1.3',
-    // `troubleWith` verifies the peer, since its error can name the certificate.
+    // `problemWith` verifies the peer, since its error can name the certificate.
     rejectUnauthorized: false,
     ...(options.sibling === true ? { checkServerIdentity: () => undefined } : {}),
   });
@@ -97,8 +97,8 @@ function handshake(options: DialOptions, tunnel?: Socket): Promise<TLSSocket> {
   const onError = (error: Error): void => fail(connectError(error, peer));
   const onClose = (): void => fail(new LinkError('lost', `${peer} closed the connection before TLS was set up. Is this the right port?`));
   const onSecure = (): void => {
-    const trouble = troubleWith(socket, options);
-    if (trouble !== undefined) fail(trouble);
+    const problem = problemWith(socket, options);
+    if (problem !== undefined) fail(problem);
     else resolve(socket);
   };
   socket.once('error', bounded('connection/dial-error', onError, faulty));
@@ -112,7 +112,7 @@ function handshake(options: DialOptions, tunnel?: Socket): Promise<TLSSocket> {
   });
 }
 
-function troubleWith(socket: TLSSocket, { endpoint, protocol, sibling = false }: DialOptions): LinkError | undefined {
+function problemWith(socket: TLSSocket, { endpoint, protocol, sibling = false }: DialOptions): LinkError | undefined {
   const peer = `the peer at ${hostPort(endpoint)}`;
   const certificate = socket.getPeerX509Certificate();
   if (!socket.authorized) {

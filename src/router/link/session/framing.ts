@@ -30,7 +30,7 @@ export class MessageReader {
   #message: Buffer | undefined;
   #filled = 0;
   /** Length of the current message. Its buffer grows as data arrives, so an announced length costs this end no more than the sender. */
-  #wanted = 0;
+  #expected = 0;
 
   constructor(most = MOST_MESSAGE_BYTES) {
     this.#most = most;
@@ -65,12 +65,12 @@ export class MessageReader {
         if (this.#lengthBytes === 4) this.#begin();
         continue;
       }
-      const taken = Math.min(this.#wanted - this.#filled, chunk.length - at);
-      this.#message = grown(this.#message, this.#filled + taken, this.#wanted);
+      const taken = Math.min(this.#expected - this.#filled, chunk.length - at);
+      this.#message = grown(this.#message, this.#filled + taken, this.#expected);
       chunk.copy(this.#message, this.#filled, at, at + taken);
       this.#filled += taken;
       at += taken;
-      if (this.#filled === this.#wanted) {
+      if (this.#filled === this.#expected) {
         const message = this.#message.subarray(0, this.#filled);
         this.#message = undefined;
         this.#lengthBytes = 0;
@@ -85,7 +85,7 @@ export class MessageReader {
     if (length === 0 || length > this.#most) {
       throw new LinkError('protocol', `The peer announced a routing message of ${length} bytes; 1 to ${this.#most} are allowed.`);
     }
-    this.#wanted = length;
+    this.#expected = length;
     this.#filled = 0;
     this.#message = Buffer.allocUnsafeSlow(Math.min(length, 4_096));
   }

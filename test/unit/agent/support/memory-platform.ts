@@ -172,7 +172,7 @@ export class MemoryPlatform implements SitePlatform {
       setRedeemed: () => Promise.resolve(),
       putLink: (link) => Promise.resolve(this.site.put(link)),
       removeLink: (name) => Promise.resolve(void this.site.objects.delete(`Link/${name}`)),
-      madeBundles: () => Promise.resolve(new Set(this.site.redeemed.keys())),
+      createdBundles: () => Promise.resolve(new Set(this.site.redeemed.keys())),
       removeBundle: (name) => Promise.resolve(this.site.issued.remove(name)),
     },
     renewalRequests: {

@@ -64,7 +64,7 @@ export interface RunningPod extends AsyncDisposable {
 export async function aPod(api: PlayedApi, pod = 'one', how: Pick<ClusterPlatformOptions, 'grace'> = {}): Promise<RunningPod> {
   const end = new AbortController();
   const common = { client: api, leaseClient: api, start: startInformer, log, signal: end.signal };
-  const cluster = clusterPlatform({ ...common, namespace, pod, round: 5, ...how, onTrouble: () => undefined });
+  const cluster = clusterPlatform({ ...common, namespace, pod, round: 5, ...how, onProblem: () => undefined });
   await cluster.synced();
   const router = new FakeRouter();
   const agent = new Agent({ platform: cluster.platform, router: pod, version: '1', log, start: router.start });

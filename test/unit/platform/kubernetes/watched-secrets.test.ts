@@ -20,7 +20,7 @@ function watchedSecrets(): {
     start: startInformer,
     namespace: 'west',
     signal: end.signal,
-    onTrouble: ({ error }) => troubles.push(error),
+    onProblem: ({ error }) => troubles.push(error),
     onChange: () => undefined,
   });
   return { client, secrets, troubles, end };

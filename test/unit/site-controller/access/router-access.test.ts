@@ -5,7 +5,7 @@ import { accessObjects } from '../../../../src/site-controller/access/access-obj
 import { observeNamespace } from '../../../../src/site-controller/observe.ts';
 import { noTrust } from '../../../../src/site/observe/trust-facts.ts';
 import type { KubeObject } from '../../../../src/kube/objects.ts';
-import { aRouterAccess, aSite, anAccess, problems, seen, told, unwanted, wanted, wish } from './support.ts';
+import { aRouterAccess, aSite, anAccess, problems, seen, told, obsolete, desired, desiredObject } from './support.ts';
 
 const secret = (name: string): KubeObject => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name } });
 const ofRouter = (routerAccess: string): object => ({
@@ -19,7 +19,7 @@ const askedFor = (name: string, routerAccess = 'skupper-router'): SecuredAccess 
 
 describe('a RouterAccess', () => {
   test('asks for a SecuredAccess of its own name before the routers, with a certificate of the site', () => {
-    const { metadata, spec } = wish(
+    const { metadata, spec } = desiredObject(
       seen([aSite(), aRouterAccess({ accessType: 'local', settings: { domain: 'x.example' } })]),
       'SecuredAccess',
     );
@@ -45,13 +45,13 @@ describe('a RouterAccess', () => {
   ] as const) {
     test(`has its certificate issued by ${of}`, () => {
       const view = seen([aSite(site), aRouterAccess(access), secret('skupper-site-server')]);
-      assert.equal((wish(view, 'SecuredAccess').spec as { issuer?: string }).issuer, issuer);
+      assert.equal((desiredObject(view, 'SecuredAccess').spec as { issuer?: string }).issuer, issuer);
     });
   }
 
   test('takes the usual ports for 0 and for none', () => {
     const roles = [{ name: 'inter-router', port: 0 }, { name: 'edge' }];
-    const { ports } = wish(seen([aSite(), aRouterAccess({ roles })]), 'SecuredAccess').spec as SecuredAccess['spec'];
+    const { ports } = desiredObject(seen([aSite(), aRouterAccess({ roles })]), 'SecuredAccess').spec as SecuredAccess['spec'];
     assert.deepEqual(
       ports.map(({ port }) => port),
       [55_671, 45_671],
@@ -62,7 +62,7 @@ describe('a RouterAccess', () => {
     const site = aSite({ ha: true });
     const access = aRouterAccess({ accessType: 'local' });
     const view = seen([site, access, askedFor('skupper-router'), askedFor('skupper-router-2')]);
-    const second = wish(view, 'SecuredAccess', 'skupper-router-2').spec as SecuredAccess['spec'];
+    const second = desiredObject(view, 'SecuredAccess', 'skupper-router-2').spec as SecuredAccess['spec'];
     assert.equal(second.selector['skupper.io/group'], 'skupper-router-2');
     assert.deepEqual(told(view, 'RouterAccess/skupper-router'), [
       'skupper-router inter-router skupper-router.west:55671',
@@ -74,7 +74,7 @@ describe('a RouterAccess', () => {
 
   test('has one certificate for all its routers', () => {
     const objects = [aSite({ ha: true }), aRouterAccess({ accessType: 'local' }), askedFor('skupper-router'), askedFor('skupper-router-2')];
-    const { metadata, spec } = wish(seen(objects), 'Certificate', 'skupper-site-server');
+    const { metadata, spec } = desiredObject(seen(objects), 'Certificate', 'skupper-site-server');
     const { hosts, subject } = spec as { readonly hosts: readonly string[]; readonly subject: string };
     assert.deepEqual([subject, hosts.includes('skupper-router'), hosts.includes('skupper-router-2.west')], ['skupper-router', true, true]);
     assert.deepEqual(
@@ -85,16 +85,16 @@ describe('a RouterAccess', () => {
 
   test('deletes obsolete SecuredAccesses of its own, and none of another owner', () => {
     const objects = [aSite(), aRouterAccess(), askedFor('skupper-router'), askedFor('skupper-router-2'), anAccess('local', {}, 'own')];
-    assert.deepEqual(unwanted(seen(objects)), ['SecuredAccess skupper-router-2']);
-    assert.deepEqual(unwanted(seen([aRouterAccess(), askedFor('skupper-router')])), ['SecuredAccess skupper-router']);
-    assert.deepEqual(unwanted(seen([aSite({ edge: true }), aRouterAccess(), askedFor('skupper-router')])), [
+    assert.deepEqual(obsolete(seen(objects)), ['SecuredAccess skupper-router-2']);
+    assert.deepEqual(obsolete(seen([aRouterAccess(), askedFor('skupper-router')])), ['SecuredAccess skupper-router']);
+    assert.deepEqual(obsolete(seen([aSite({ edge: true }), aRouterAccess(), askedFor('skupper-router')])), [
       'SecuredAccess skupper-router',
     ]);
   });
 
   test('follows a change at once, in the same pass as its SecuredAccess', () => {
     const view = seen([aSite(), aRouterAccess({ accessType: 'loadbalancer' }), askedFor('skupper-router')]);
-    assert.equal((wish(view, 'Service').spec as { readonly type: string }).type, 'LoadBalancer');
+    assert.equal((desiredObject(view, 'Service').spec as { readonly type: string }).type, 'LoadBalancer');
   });
 
   const other = aRouterAccess({ roles: [{ name: 'inter-router', port: 45_671 }] }, 'b');
@@ -139,7 +139,7 @@ describe('a RouterAccess', () => {
       assert.ok(found?.includes(problem), found ?? 'nothing is reported');
       assert.deepEqual(others, []);
       assert.deepEqual(
-        wanted(view).filter((each) => each.startsWith('SecuredAccess')),
+        desired(view).filter((each) => each.startsWith('SecuredAccess')),
         asks,
       );
     });
@@ -184,7 +184,7 @@ describe('a RouterAccess', () => {
   test('whose second name is another’s own leaves it to that', () => {
     const view = seen([aSite({ ha: true }), aRouterAccess({}, 'a'), aRouterAccess({ roles: [{ name: 'edge', port: 7000 }] }, 'a-2')]);
     assert.deepEqual(
-      wanted(view).filter((each) => each.startsWith('SecuredAccess')),
+      desired(view).filter((each) => each.startsWith('SecuredAccess')),
       ['SecuredAccess a', 'SecuredAccess a-2', 'SecuredAccess a-2-2'],
     );
     assert.match(problems(view).join(), /RouterAccess\/a object-foreign SecuredAccess "a-2" already exists/);

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { listeners } from '../../../../src/api/listeners/index.ts';
 import { earlyTlsRoutes, gateways, httpProxies, routes, tlsRoutes } from '../../../../src/site-controller/access/kinds.ts';
 import type { KubeObject } from '../../../../src/kube/objects.ts';
-import { anAccess, marks, problems, seen, told, unwanted, wanted, wish, type Given } from './support.ts';
+import { anAccess, marks, problems, seen, told, obsolete, desired, desiredObject, type Given } from './support.ts';
 
 const service = (type: string, more: object = {}, status: object = {}): KubeObject =>
   ({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'a', uid: 's', ...marks }, spec: { type, ...more }, status }) as KubeObject;
@@ -157,13 +157,13 @@ describe('a SecuredAccess', () => {
     const around = JSON.stringify([settings, given.access ?? {}, given.there?.map((each) => (each as { status?: unknown }).status) ?? []]);
     test(`of type ${type} with ${around} is ${objects.join(', ')}, and reached at ${endpoints.join(', ') || 'nothing yet'}`, () => {
       const view = seen([anAccess(type, { settings })], given);
-      assert.deepEqual([wanted(view), told(view), problems(view)], [objects, endpoints, []]);
+      assert.deepEqual([desired(view), told(view), problems(view)], [objects, endpoints, []]);
     });
   }
 
   test('has a Service of the names and ports that it says, by which it is known', () => {
     const access = anAccess('nodeport', { ports: [{ name: 'dns', port: 53, targetPort: 5353, protocol: 'UDP' }] });
-    const { metadata, spec } = wish(seen([access], { access: { clusterHost: 'n.example' } }), 'Service');
+    const { metadata, spec } = desiredObject(seen([access], { access: { clusterHost: 'n.example' } }), 'Service');
     const owner = { apiVersion: 'skupper.io/v2alpha1', kind: 'SecuredAccess', name: 'a', uid: 'sa-a' };
     assert.deepEqual(metadata, { name: 'a', ...marks, ownerReferences: [owner] });
     const port = { name: 'dns', port: 53, targetPort: 5353, protocol: 'UDP' };
@@ -172,8 +172,8 @@ describe('a SecuredAccess', () => {
 
   test('has Routes that open nothing of what passes, with a host of its own where a domain is set', () => {
     const spec = { to: { kind: 'Service', name: 'a', weight: 100 }, port: { targetPort: 'edge' }, tls: { termination: 'passthrough' } };
-    assert.deepEqual(wish(seen([anAccess('route')]), 'Route', 'a-edge').spec, spec);
-    const named = wish(seen([anAccess('route', { settings: { domain: 'apps.example' } })]), 'Route', 'a-edge').spec;
+    assert.deepEqual(desiredObject(seen([anAccess('route')]), 'Route', 'a-edge').spec, spec);
+    const named = desiredObject(seen([anAccess('route', { settings: { domain: 'apps.example' } })]), 'Route', 'a-edge').spec;
     assert.deepEqual(named, { host: 'a-edge.west.apps.example', ...spec });
   });
 
@@ -186,7 +186,7 @@ describe('a SecuredAccess', () => {
   ] as const) {
     test(`of type ${type} has the Ingress class ${className} where it says ${ofAccess} and the flag "${flag}"`, () => {
       const access = anAccess(type, ofAccess === undefined ? {} : { settings: { ingressClassName: ofAccess } });
-      const object = wish(seen([access], { access: { ingressClassName: flag } }), 'Ingress');
+      const object = desiredObject(seen([access], { access: { ingressClassName: flag } }), 'Ingress');
       assert.equal((object.spec as { ingressClassName?: string }).ingressClassName, className);
       assert.equal(object.metadata.annotations?.['nginx.ingress.kubernetes.io/ssl-passthrough'], type === 'ingress' ? undefined : 'true');
     });
@@ -194,7 +194,7 @@ describe('a SecuredAccess', () => {
 
   test('shares the Gateway of the controller with all namespaces, each by hosts that say its own', () => {
     const view = seen([anAccess('gateway')], { access: gatewayFlags });
-    const { metadata, spec } = wish(view, 'Gateway');
+    const { metadata, spec } = desiredObject(view, 'Gateway');
     assert.deepEqual([metadata.namespace, metadata.ownerReferences], ['skupper', undefined]);
     assert.deepEqual(spec, {
       gatewayClassName: 'contour',
@@ -202,7 +202,7 @@ describe('a SecuredAccess', () => {
         { name: 'tls', port: 8443, protocol: 'TLS', tls: { mode: 'Passthrough' }, allowedRoutes: { namespaces: { from: 'All' } } },
       ],
     });
-    assert.deepEqual(wish(view, 'TLSRoute', 'a-edge').spec, {
+    assert.deepEqual(desiredObject(view, 'TLSRoute', 'a-edge').spec, {
       parentRefs: [{ name: 'skupper', namespace: 'skupper' }],
       hostnames: ['a-edge.west.gw.example'],
       rules: [{ backendRefs: [{ name: 'a', port: 45_671 }] }],
@@ -215,13 +215,13 @@ describe('a SecuredAccess', () => {
   ] as const) {
     test(`has TLSRoutes of ${version} where the cluster serves ${unserved.length === 0 ? 'both versions' : 'the earlier one only'}`, () => {
       const view = seen([anAccess('gateway')], { access: gatewayFlags, unserved });
-      assert.equal(wish(view, 'TLSRoute').apiVersion, `gateway.networking.k8s.io/${version}`);
+      assert.equal(desiredObject(view, 'TLSRoute').apiVersion, `gateway.networking.k8s.io/${version}`);
     });
   }
 
   test('has a Listener that chooses its pods by the selector, and takes none that is not ready', () => {
     const access = anAccess('listenerclass:outside', { ports: [{ name: 'edge', port: 443, targetPort: 45_671 }] });
-    const { spec, metadata } = wish(seen([access]), 'Listener');
+    const { spec, metadata } = desiredObject(seen([access]), 'Listener');
     assert.deepEqual(metadata.labels, undefined);
     assert.deepEqual(spec, {
       className: 'outside',
@@ -258,9 +258,9 @@ describe('a SecuredAccess', () => {
   ] as const) {
     test(`of type ${asked} with ${JSON.stringify(flags)} ${hasRoutes ? 'and' : 'without'} Routes is a ${kind}`, () => {
       const view = seen([anAccess(asked)], { access: flags, unserved: hasRoutes ? [] : [routes] });
-      const kinds = wanted(view).map((each) => each.split(' ')[0]);
+      const kinds = desired(view).map((each) => each.split(' ')[0]);
       if (kinds.includes('Service') && !kinds.includes('Route')) {
-        assert.equal((wish(view, 'Service').spec as { type: string }).type, kind);
+        assert.equal((desiredObject(view, 'Service').spec as { type: string }).type, kind);
       } else assert.ok(kinds.includes(kind), kinds.join(', '));
     });
   }
@@ -308,7 +308,7 @@ describe('a SecuredAccess', () => {
       assert.ok(found?.includes(problem), found ?? 'nothing is reported');
       assert.deepEqual([others, told(view)], [[], []]);
       // Those inside the cluster still reach it.
-      assert.ok(wanted(view).includes(`Service ${access.metadata.name}`));
+      assert.ok(desired(view).includes(`Service ${access.metadata.name}`));
     });
   }
 
@@ -341,8 +341,8 @@ describe('a SecuredAccess', () => {
     ]) {
       const view = seen([anAccess('route')], { there: [foreign, route('inter-router', 'x.example')] });
       const name = `${foreign.kind} ${foreign.metadata.name}`;
-      assert.equal(wanted(view).includes(name), false);
-      assert.deepEqual(unwanted(view), []);
+      assert.equal(desired(view).includes(name), false);
+      assert.deepEqual(obsolete(view), []);
       assert.match(
         problems(view).join(),
         new RegExp(`object-foreign ${foreign.kind} "${foreign.metadata.name}" already exists in namespace`),
@@ -357,27 +357,27 @@ describe('a SecuredAccess', () => {
       { apiVersion: 'v1', kind: 'Service', metadata: { name: 'c', annotations: marks.annotations } },
     ];
     const before = [service('ClusterIP'), route('inter-router'), route('edge'), ingress(), listener({}), ...others];
-    assert.deepEqual(unwanted(seen([anAccess('local')], { there: before })), [
+    assert.deepEqual(obsolete(seen([anAccess('local')], { there: before })), [
       'Ingress a',
       'Route a-inter-router',
       'Route a-edge',
       'Listener a',
     ]);
-    assert.deepEqual(unwanted(seen([anAccess('listenerclass:x')], { there: [service('LoadBalancer')] })), ['Service a']);
+    assert.deepEqual(obsolete(seen([anAccess('listenerclass:x')], { there: [service('LoadBalancer')] })), ['Service a']);
   });
 
   test('takes what it was made of with it when it goes, a Service of a former controller included', () => {
     const left = seen([], { there: [service('LoadBalancer'), route('edge')] });
-    assert.deepEqual(unwanted(left), ['Service a', 'Route a-edge']);
+    assert.deepEqual(obsolete(left), ['Service a', 'Route a-edge']);
     const ending = anAccess('local');
     const deleted = { ...ending, metadata: { ...ending.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
-    assert.deepEqual(wanted(seen([deleted])), []);
+    assert.deepEqual(desired(seen([deleted])), []);
   });
 
   test('has no Certificate unless it names an issuer, then for all the hosts by which it is known', () => {
-    assert.ok(!wanted(seen([anAccess('local')])).some((each) => each.startsWith('Certificate')));
+    assert.ok(!desired(seen([anAccess('local')])).some((each) => each.startsWith('Certificate')));
     const view = seen([anAccess('loadbalancer', { issuer: 'ca' })], { there: [balancer({ ip: '192.0.2.1' })] });
-    const { metadata, spec } = wish(view, 'Certificate', 'a');
+    const { metadata, spec } = desiredObject(view, 'Certificate', 'a');
     const hosts = ['192.0.2.1', 'a', 'a.west'];
     assert.deepEqual(spec, { ca: 'ca', subject: 'a', client: false, server: true, signing: false, hosts });
     assert.equal(metadata.annotations?.['internal.skupper.io/hosts-sa-a']?.includes('192.0.2.1'), true);
@@ -385,24 +385,24 @@ describe('a SecuredAccess', () => {
 
   test('keeps a certificate for the addresses that it had last: those who link to it hear of others later', () => {
     const access = anAccess('loadbalancer', { issuer: 'ca' });
-    const before = wish(seen([access], { there: [balancer({ ip: '192.0.2.1' })] }), 'Certificate');
-    assert.deepEqual(wish(seen([access, before], { there: [balancer()] }), 'Certificate'), before);
+    const before = desiredObject(seen([access], { there: [balancer({ ip: '192.0.2.1' })] }), 'Certificate');
+    assert.deepEqual(desiredObject(seen([access, before], { there: [balancer()] }), 'Certificate'), before);
     let certificate = before;
     for (let ip = 2; ip <= 40; ip += 1)
-      certificate = wish(seen([access, certificate], { there: [balancer({ ip: `192.0.2.${ip}` })] }), 'Certificate');
+      certificate = desiredObject(seen([access, certificate], { there: [balancer({ ip: `192.0.2.${ip}` })] }), 'Certificate');
     const { hosts } = certificate.spec as { readonly hosts: readonly string[] };
     assert.deepEqual(
       [40, 39, 24, 23, 1].map((ip) => hosts.includes(`192.0.2.${ip}`)),
       [true, true, true, false, false],
     );
-    const back = wish(seen([access, certificate], { there: [balancer({ ip: '192.0.2.39' })] }), 'Certificate');
+    const back = desiredObject(seen([access, certificate], { there: [balancer({ ip: '192.0.2.39' })] }), 'Certificate');
     assert.deepEqual((back.spec as { readonly hosts: readonly string[] }).hosts, hosts);
   });
 
   test("leaves another owner's Certificate alone", () => {
     const own = { apiVersion: 'skupper.io/v2alpha1', kind: 'Certificate', metadata: { name: 'a' }, spec: {} };
     const view = seen([anAccess('local', { issuer: 'ca' }), own]);
-    assert.ok(!wanted(view).includes('Certificate a'));
+    assert.ok(!desired(view).includes('Certificate a'));
     assert.match(problems(view).join(), /SecuredAccess\/a name-taken certificate "a" exists but is not controlled by skupper/);
   });
 });

@@ -65,19 +65,19 @@ export function seen(objects: readonly KubeObject[], { there = [], access = {}, 
 }
 
 /** `Service a`, as they are wanted. */
-export function wanted(view: NamespaceView): readonly string[] {
+export function desired(view: NamespaceView): readonly string[] {
   return accessObjects(view).objects.map(({ of, object }) => `${of.kind} ${object.metadata.name}`);
 }
 
-export function unwanted(view: NamespaceView): readonly string[] {
-  return accessObjects(view).unwanted.map(({ of, object }) => `${of.kind} ${object.metadata.name}`);
+export function obsolete(view: NamespaceView): readonly string[] {
+  return accessObjects(view).obsolete.map(({ of, object }) => `${of.kind} ${object.metadata.name}`);
 }
 
-export function wish(view: NamespaceView, kind: string, name?: string): KubeObject & { readonly spec?: unknown } {
+export function desiredObject(view: NamespaceView, kind: string, name?: string): KubeObject & { readonly spec?: unknown } {
   const found = accessObjects(view).objects.find(
     ({ of, object }) => of.kind === kind && (name === undefined || object.metadata.name === name),
   );
-  if (found === undefined) throw new Error(`no ${kind} ${name ?? ''} is wanted`);
+  if (found === undefined) throw new Error(`no ${kind} ${name ?? ''} is desired`);
   return found.object;
 }
 

@@ -149,9 +149,9 @@ describe('the pods of an AttachedConnector', () => {
       ],
     );
     assert.equal(attachedServersIn(slices, 'uid-hub')[0]?.pods.length, 1_002);
-    const { unwanted } = attachedObjects(hub({ here: [site, binding(), ...slices] }));
+    const { obsolete } = attachedObjects(hub({ here: [site, binding(), ...slices] }));
     assert.deepEqual(
-      unwanted.map(({ object }) => object.metadata.name),
+      obsolete.map(({ object }) => object.metadata.name),
       slices.slice(1).map(({ metadata }) => metadata.name),
     );
   });
@@ -159,7 +159,7 @@ describe('the pods of an AttachedConnector', () => {
   test('that have not been listed yet leave all as it is', () => {
     const before = slicesOf(hub());
     const view = hub({ here: [site, binding(), ...before], pods: undefined });
-    assert.deepEqual(attachedObjects(view), { objects: [], unwanted: [], problems: [] });
+    assert.deepEqual(attachedObjects(view), { objects: [], obsolete: [], problems: [] });
     const statuses = observeNamespace(view, { problems: [], trust: noTrust }, now);
     assert.deepEqual([...statuses.keys()], ['Site/hub']);
   });
@@ -185,9 +185,9 @@ describe('the pods of an AttachedConnector', () => {
     ];
     for (const [what, given, message] of lone) {
       const view = hub({ ...given, here: [site, binding(), secret('skupper-site-ca'), ...before] });
-      const { objects, unwanted, problems } = attachedObjects(view);
+      const { objects, obsolete, problems } = attachedObjects(view);
       assert.deepEqual(objects, [], what);
-      assert.equal(unwanted.length, 1, what);
+      assert.equal(obsolete.length, 1, what);
       assert.ok(problems.length === 1 && problems[0]?.resource === 'AttachedConnectorBinding/iperf3', what);
       assert.ok(problems[0].message.startsWith(message), `${what}: ${problems[0].message}`);
     }

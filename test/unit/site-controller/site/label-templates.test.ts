@@ -24,43 +24,43 @@ function template(
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata, ...(data === undefined ? {} : { data }) };
 }
 
-function wish(of: Resource, name: string, metadata: ObjectMeta = {}): DesiredState['objects'][number] {
+function desiredObject(of: Resource, name: string, metadata: ObjectMeta = {}): DesiredState['objects'][number] {
   return { of, object: { metadata: { name, ...metadata } }, for: 'Site/west' };
 }
 
 function metadataOf(
   objects: readonly KubeObject[],
-  wanted: DesiredState['objects'][number],
+  desired: DesiredState['objects'][number],
   elsewhere: readonly KubeObject[] = [],
 ): ObjectMeta | undefined {
   const view = viewOf([site, ...objects], { elsewhere });
-  return withTemplates(view, { ...emptyDesiredState, objects: [wanted] }).objects[0]?.object.metadata;
+  return withTemplates(view, { ...emptyDesiredState, objects: [desired] }).objects[0]?.object.metadata;
 }
 
 const both = { labels: { 'acme.foo/l': '1' }, annotations: { 'acme.foo/a': '2' } };
 
 describe('labels and annotations of a template', () => {
-  for (const [what, data, wanted, isOn] of [
-    ['go onto a Deployment', undefined, wish(deployments, 'skupper-router'), true],
-    ['go onto a Service', {}, wish(services, 'web'), true],
-    ['go onto a Secret', {}, wish(secrets, 'x'), true],
-    ['go onto no Role', {}, wish(roles, 'skupper-router'), false],
-    ['go onto the kind that it names, in any case', { kind: 'service' }, wish(services, 'web'), true],
-    ['go onto no other kind than it names', { kind: 'Service' }, wish(deployments, 'skupper-router'), false],
-    ['go onto the object that it names', { name: 'web' }, wish(services, 'web'), true],
-    ['go onto no other object than it names', { name: 'web' }, wish(services, 'web-2'), false],
-    ['go onto the second router as onto the first', { name: 'skupper-router' }, wish(deployments, 'skupper-router-2'), true],
+  for (const [what, data, desired, isOn] of [
+    ['go onto a Deployment', undefined, desiredObject(deployments, 'skupper-router'), true],
+    ['go onto a Service', {}, desiredObject(services, 'web'), true],
+    ['go onto a Secret', {}, desiredObject(secrets, 'x'), true],
+    ['go onto no Role', {}, desiredObject(roles, 'skupper-router'), false],
+    ['go onto the kind that it names, in any case', { kind: 'service' }, desiredObject(services, 'web'), true],
+    ['go onto no other kind than it names', { kind: 'Service' }, desiredObject(deployments, 'skupper-router'), false],
+    ['go onto the object that it names', { name: 'web' }, desiredObject(services, 'web'), true],
+    ['go onto no other object than it names', { name: 'web' }, desiredObject(services, 'web-2'), false],
+    ['go onto the second router as onto the first', { name: 'skupper-router' }, desiredObject(deployments, 'skupper-router-2'), true],
     [
       'go onto an object with the labels that it asks for',
       { labelSelector: 'a=1,!b' },
-      wish(services, 'web', { labels: { a: '1' } }),
+      desiredObject(services, 'web', { labels: { a: '1' } }),
       true,
     ],
-    ['go onto none with others', { labelSelector: 'a=1' }, wish(services, 'web', { labels: { a: '2' } }), false],
+    ['go onto none with others', { labelSelector: 'a=1' }, desiredObject(services, 'web', { labels: { a: '2' } }), false],
   ] as const) {
     test(what, () => {
-      const { labels, annotations } = metadataOf([template(data)], wanted) ?? {};
-      const own = wanted.object.metadata.labels;
+      const { labels, annotations } = metadataOf([template(data)], desired) ?? {};
+      const own = desired.object.metadata.labels;
       const nothing = { labels: own, annotations: undefined };
       assert.deepEqual({ labels, annotations }, isOn ? { ...both, labels: { ...both.labels, ...own } } : nothing);
     });
@@ -75,7 +75,7 @@ describe('labels and annotations of a template', () => {
       'earshot/applied': 'x',
       'sku.pper': '1',
     };
-    const found = metadataOf([template({ exclude: 'drop, acme.foo/a' }, labels)], wish(services, 'web'));
+    const found = metadataOf([template({ exclude: 'drop, acme.foo/a' }, labels)], desiredObject(services, 'web'));
     assert.deepEqual(found?.labels, { keep: '1', 'sku.pper': '1' });
     assert.deepEqual(found?.annotations, {});
   });
@@ -95,7 +95,7 @@ describe('labels and annotations of a template', () => {
     };
     const configMap = template({});
     const view = viewOf([site, { ...configMap, metadata: { ...configMap.metadata, annotations } }]);
-    const { objects, problems } = withTemplates(view, { ...emptyDesiredState, objects: [wish(deployments, 'skupper-router')] });
+    const { objects, problems } = withTemplates(view, { ...emptyDesiredState, objects: [desiredObject(deployments, 'skupper-router')] });
     assert.deepEqual(objects[0]?.object.metadata.annotations, {
       'service.beta.kubernetes.io/aws-load-balancer-type': 'nlb',
       'nginx.ingress.kubernetes.io/ssl-passthrough': 'true',
@@ -105,15 +105,18 @@ describe('labels and annotations of a template', () => {
   });
 
   test("yield to the object's own", () => {
-    const found = metadataOf([template({})], wish(services, 'web', { labels: { 'acme.foo/l': 'own' }, annotations: { other: '1' } }));
+    const found = metadataOf(
+      [template({})],
+      desiredObject(services, 'web', { labels: { 'acme.foo/l': 'own' }, annotations: { other: '1' } }),
+    );
     assert.deepEqual(found?.labels, { 'acme.foo/l': 'own' });
     assert.deepEqual(found?.annotations, { 'acme.foo/a': '2', other: '1' });
   });
 
   test("yield to those of the controller's namespace, and to none of any other", () => {
     const elsewhere = [template({}, { 'acme.foo/l': 'of all' }, 'skupper'), template({}, { 'acme.foo/l': 'no' }, 'east')];
-    assert.deepEqual(metadataOf([template({})], wish(services, 'web'), elsewhere)?.labels, { 'acme.foo/l': 'of all' });
-    assert.deepEqual(metadataOf([], wish(services, 'web'), elsewhere)?.labels, { 'acme.foo/l': 'of all' });
+    assert.deepEqual(metadataOf([template({})], desiredObject(services, 'web'), elsewhere)?.labels, { 'acme.foo/l': 'of all' });
+    assert.deepEqual(metadataOf([], desiredObject(services, 'web'), elsewhere)?.labels, { 'acme.foo/l': 'of all' });
   });
 
   test('yield to those of a later name, in whichever order these are found', () => {
@@ -123,14 +126,14 @@ describe('labels and annotations of a template', () => {
       [first, second],
       [second, first],
     ]) {
-      assert.deepEqual(metadataOf(found, wish(services, 'web'))?.labels, { 'acme.foo/l': 'b' });
+      assert.deepEqual(metadataOf(found, desiredObject(services, 'web'))?.labels, { 'acme.foo/l': 'b' });
     }
   });
 
   test('are reported to have no effect if their selector is invalid', () => {
     const { objects, problems } = withTemplates(viewOf([site, template({ labelSelector: 'a in b' })]), {
       ...emptyDesiredState,
-      objects: [wish(services, 'web')],
+      objects: [desiredObject(services, 'web')],
     });
     assert.equal(objects[0]?.object.metadata.labels, undefined);
     assert.deepEqual(

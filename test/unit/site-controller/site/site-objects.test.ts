@@ -13,7 +13,7 @@ function aSite(spec: Site['spec'] = {}, name = 'west'): Site {
   return { apiVersion, kind: 'Site', metadata: { name, uid: 'u1' }, spec };
 }
 
-function wishesFor(spec: Site['spec'], objects: readonly KubeObject[] = [], options: Parameters<typeof viewOf>[1] = {}): DesiredState {
+function desiredFor(spec: Site['spec'], objects: readonly KubeObject[] = [], options: Parameters<typeof viewOf>[1] = {}): DesiredState {
   return siteObjects(viewOf([aSite(spec), ...objects], options));
 }
 
@@ -21,9 +21,9 @@ function namesIn({ objects }: Pick<DesiredState, 'objects'>): readonly string[] 
   return objects.map(({ of, object }) => `${of.kind}/${object.metadata.name}`).sort();
 }
 
-function wished<T extends KubeObject>({ objects }: DesiredState, kind: string, name: string): T {
+function desiredOf<T extends KubeObject>({ objects }: DesiredState, kind: string, name: string): T {
   const found = objects.find(({ of, object }) => of.kind === kind && object.metadata.name === name);
-  assert.ok(found, `${kind} ${name} is not wished for`);
+  assert.ok(found, `${kind} ${name} is not desiredOf for`);
   return found.object as T;
 }
 
@@ -61,8 +61,8 @@ interface Template {
   readonly spec: PodSpec;
 }
 
-function templateOf(wishes: DesiredState, name = 'skupper-router'): Template {
-  return wished<Deployment>(wishes, 'Deployment', name).spec?.template as Template;
+function templateOf(planned: DesiredState, name = 'skupper-router'): Template {
+  return desiredOf<Deployment>(planned, 'Deployment', name).spec?.template as Template;
 }
 
 describe('what a site needs', () => {
@@ -88,15 +88,15 @@ describe('what a site needs', () => {
     ],
   ] as const) {
     test(what, () => {
-      const wishes = wishesFor(spec);
-      assert.deepEqual(namesIn(wishes), [...always.filter((name) => !without.some((each) => each === name)), ...more].sort());
-      assert.deepEqual(wishes.unwanted, []);
-      for (const { object } of wishes.objects) assert.deepEqual(object.metadata.ownerReferences, [owner]);
+      const planned = desiredFor(spec);
+      assert.deepEqual(namesIn(planned), [...always.filter((name) => !without.some((each) => each === name)), ...more].sort());
+      assert.deepEqual(planned.obsolete, []);
+      for (const { object } of planned.objects) assert.deepEqual(object.metadata.ownerReferences, [owner]);
     });
   }
 
   test('is nothing without a Site', () => {
-    assert.deepEqual(siteObjects(viewOf([])), { objects: [], unwanted: [], problems: [] });
+    assert.deepEqual(siteObjects(viewOf([])), { objects: [], obsolete: [], problems: [] });
   });
 
   for (const [spec, message] of [
@@ -108,7 +108,7 @@ describe('what a site needs', () => {
     [{ linkAccess: 'nodeport' }, /^Unsupported value for LinkAccess: nodeport;/],
   ] as const) {
     test(`is reported as invalid: ${JSON.stringify(spec)}`, () => {
-      const [problem, ...others] = wishesFor(spec).problems;
+      const [problem, ...others] = desiredFor(spec).problems;
       assert.equal(problem?.severity, 'error');
       assert.match(problem.message, message);
       assert.deepEqual(others, []);
@@ -125,7 +125,7 @@ describe('what a site no longer needs', () => {
     metadata: { name: 'skupper-router', annotations: { 'internal.skupper.io/controlled': 'true' } },
     spec: { roles: [], tlsCredentials: 'x' },
   };
-  for (const [what, spec, there, unwanted] of [
+  for (const [what, spec, there, obsolete] of [
     [
       'its second router',
       {},
@@ -144,15 +144,15 @@ describe('what a site no longer needs', () => {
     ],
   ] as const) {
     test(what, () => {
-      const names = wishesFor(spec, there).unwanted.map(({ of, object }) => `${of.kind}/${object.metadata.name}`);
-      assert.deepEqual(names.sort(), [...unwanted].sort());
+      const names = desiredFor(spec, there).obsolete.map(({ of, object }) => `${of.kind}/${object.metadata.name}`);
+      assert.deepEqual(names.sort(), [...obsolete].sort());
     });
   }
 });
 
 describe("a router's Deployment", () => {
-  const plain = wishesFor({});
-  const deployment = wished<Deployment>(plain, 'Deployment', 'skupper-router');
+  const plain = desiredFor({});
+  const deployment = desiredOf<Deployment>(plain, 'Deployment', 'skupper-router');
 
   test('is selected by what an earlier controller selected it by, since that cannot be changed', () => {
     assert.deepEqual(deployment.spec?.selector, { matchLabels: { 'skupper.io/component': 'router' } });
@@ -168,7 +168,7 @@ describe("a router's Deployment", () => {
     };
     assert.deepEqual(deployment.metadata.labels, labels);
     assert.deepEqual(templateOf(plain).metadata.labels, { ...labels, 'skupper.io/group': 'skupper-router' });
-    assert.deepEqual(templateOf(wishesFor({ ha: true }), 'skupper-router-2').metadata.labels, {
+    assert.deepEqual(templateOf(desiredFor({ ha: true }), 'skupper-router-2').metadata.labels, {
       ...labels,
       'skupper.io/group': 'skupper-router-2',
     });
@@ -189,13 +189,13 @@ describe("a router's Deployment", () => {
   });
 
   test('separates two routers of a site by node and by zone, by default', () => {
-    const text = JSON.stringify(templateOf(wishesFor({ ha: true })).spec.affinity);
+    const text = JSON.stringify(templateOf(desiredFor({ ha: true })).spec.affinity);
     for (const key of ['kubernetes.io/hostname', 'topology.kubernetes.io/zone']) assert.ok(text.includes(key));
-    assert.equal(templateOf(wishesFor({ ha: true, settings: { 'disable-anti-affinity': 'true' } })).spec.affinity, undefined);
+    assert.equal(templateOf(desiredFor({ ha: true, settings: { 'disable-anti-affinity': 'true' } })).spec.affinity, undefined);
   });
 
   test('is the same whether there is a second router or not', () => {
-    const first = (spec: Site['spec']) => wished<Deployment>(wishesFor(spec), 'Deployment', 'skupper-router');
+    const first = (spec: Site['spec']) => desiredOf<Deployment>(desiredFor(spec), 'Deployment', 'skupper-router');
     assert.deepEqual(first({ ha: true }), first({}));
   });
 
@@ -212,17 +212,17 @@ describe("a router's Deployment", () => {
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     });
-    const chosen = templateOf(wishesFor({}, [], { settings: { disableSecurityContext: true } })).spec;
+    const chosen = templateOf(desiredFor({}, [], { settings: { disableSecurityContext: true } })).spec;
     assert.deepEqual([chosen.securityContext, chosen.containers[0].securityContext], [undefined, undefined]);
   });
 
   test('has no empty list, which would never be as it is wanted', () => {
     assert.ok(!('imagePullSecrets' in templateOf(plain).spec));
-    assert.deepEqual(templateOf(wishesFor({}, [], { settings: { imagePullSecrets: ['a'] } })).spec.imagePullSecrets, [{ name: 'a' }]);
+    assert.deepEqual(templateOf(desiredFor({}, [], { settings: { imagePullSecrets: ['a'] } })).spec.imagePullSecrets, [{ name: 'a' }]);
   });
 
   test('restarts its router for settings that need a restart, and for no other', () => {
-    const digest = (spec: Site['spec']): unknown => templateOf(wishesFor(spec)).metadata.annotations['skupper.io/config-digest'];
+    const digest = (spec: Site['spec']): unknown => templateOf(desiredFor(spec)).metadata.annotations['skupper.io/config-digest'];
     const same = digest({});
     assert.equal(digest({ settings: { size: 'large', other: '1' } }), same);
     assert.notEqual(digest({ settings: { 'router-data-connection-count': '4' } }), same);
@@ -235,16 +235,16 @@ describe("a router's Deployment", () => {
     ['debug --evil', ['router']],
   ] as const) {
     test(`takes a level of its log from the setting ${level}`, () => {
-      assert.deepEqual(templateOf(wishesFor({ settings: { 'router-logging': level } })).spec.containers[0].args, args);
+      assert.deepEqual(templateOf(desiredFor({ settings: { 'router-logging': level } })).spec.containers[0].args, args);
     });
   }
 });
 
 describe('the ConfigMap of a router', () => {
-  const dataOf = (wishes: DesiredState): ConfigMap['data'] => wished<ConfigMap>(wishes, 'ConfigMap', 'skupper-router').data;
+  const dataOf = (planned: DesiredState): ConfigMap['data'] => desiredOf<ConfigMap>(planned, 'ConfigMap', 'skupper-router').data;
 
   test('contains the Site and the revocations', () => {
-    const data = dataOf(wishesFor({}));
+    const data = dataOf(desiredFor({}));
     assert.deepEqual(JSON.parse(data?.['site.json'] ?? ''), { name: 'west', uid: 'u1' });
     assert.deepEqual(JSON.parse(data?.['revoked.json'] ?? ''), { sites: [], serials: [] });
   });
@@ -261,13 +261,14 @@ describe('the ConfigMap of a router', () => {
 
   test('of what routers write says nothing, so that it is not taken away', () => {
     for (const name of ['skupper-network-status', 'skupper-router-renewals']) {
-      assert.equal(wished<ConfigMap>(wishesFor({}), 'ConfigMap', name).data, undefined);
+      assert.equal(desiredOf<ConfigMap>(desiredFor({}), 'ConfigMap', name).data, undefined);
     }
   });
 });
 
 describe('the RouterAccess for link access', () => {
-  const specOf = (wishes: DesiredState): unknown => wished<KubeObject & { spec: unknown }>(wishes, 'RouterAccess', 'skupper-router').spec;
+  const specOf = (planned: DesiredState): unknown =>
+    desiredOf<KubeObject & { spec: unknown }>(planned, 'RouterAccess', 'skupper-router').spec;
   const common = { tlsCredentials: 'skupper-site-server', generateTlsCredentials: true };
   const both = [
     { name: 'inter-router', port: 55_671 },
@@ -289,15 +290,15 @@ describe('the RouterAccess for link access', () => {
       { ...common, roles: both, issuer: 'skupper-site-ca' },
     ],
   ] as const) {
-    test(JSON.stringify(spec), () => assert.deepEqual(specOf(wishesFor(spec)), expected));
+    test(JSON.stringify(spec), () => assert.deepEqual(specOf(desiredFor(spec)), expected));
   }
 
   test('keeps its port, for any later request of it', () => {
     const role = { name: 'inter-router', port: 0 };
     const other = { apiVersion, kind: 'RouterAccess', metadata: { name: 'a' }, spec: { roles: [role], tlsCredentials: 'a' } };
-    const own = wished<KubeObject>(wishesFor({ linkAccess: 'default' }), 'RouterAccess', 'skupper-router');
-    assert.deepEqual(specOf(wishesFor({ linkAccess: 'default' }, [other, own])), { ...common, roles: both, issuer: 'skupper-site-ca' });
-    assert.deepEqual(specOf(wishesFor({ linkAccess: 'default' }, [other])), { ...common, roles: [both[1]], issuer: 'skupper-site-ca' });
+    const own = desiredOf<KubeObject>(desiredFor({ linkAccess: 'default' }), 'RouterAccess', 'skupper-router');
+    assert.deepEqual(specOf(desiredFor({ linkAccess: 'default' }, [other, own])), { ...common, roles: both, issuer: 'skupper-site-ca' });
+    assert.deepEqual(specOf(desiredFor({ linkAccess: 'default' }, [other])), { ...common, roles: [both[1]], issuer: 'skupper-site-ca' });
   });
 
   test('leaves a port to a RouterAccess that has it', () => {
@@ -307,7 +308,7 @@ describe('the RouterAccess for link access', () => {
       metadata: { name: 'mine' },
       spec: { roles: [{ name: 'edge' }], tlsCredentials: 'x' },
     };
-    assert.deepEqual(specOf(wishesFor({ linkAccess: 'default' }, [other])), {
+    assert.deepEqual(specOf(desiredFor({ linkAccess: 'default' }, [other])), {
       ...common,
       roles: both.slice(0, 1),
       issuer: 'skupper-site-ca',
@@ -321,16 +322,16 @@ describe('the RouterAccess for link access', () => {
       metadata: { name: 'skupper-router' },
       spec: { roles: [{ name: 'edge' }], tlsCredentials: 'x' },
     };
-    const { objects, unwanted } = wishesFor({ linkAccess: 'default' }, [own]);
+    const { objects, obsolete } = desiredFor({ linkAccess: 'default' }, [own]);
     assert.ok(!namesIn({ objects }).includes('RouterAccess/skupper-router'));
-    assert.deepEqual(unwanted, []);
+    assert.deepEqual(obsolete, []);
   });
 });
 
 describe("another owner's object of a name that a site needs", () => {
   test('is left alone, and reported in the status of the Site; the rest is created', () => {
     const foreign = { kind: 'Service', metadata: { name: 'skupper-router-local' } };
-    const { objects, problems } = wishesFor({}, [foreign]);
+    const { objects, problems } = desiredFor({}, [foreign]);
     assert.deepEqual(
       namesIn({ objects }),
       always.filter((name) => name !== 'Service/skupper-router-local'),
@@ -357,7 +358,7 @@ describe("another owner's object of a name that a site needs", () => {
   ] as const) {
     test(`is not ${what}`, () => {
       const there = { kind: 'ConfigMap', metadata: { name: 'skupper-network-status', ...metadata } };
-      assert.deepEqual(wishesFor({}, [there]).problems, []);
+      assert.deepEqual(desiredFor({}, [there]).problems, []);
     });
   }
 });
@@ -414,8 +415,8 @@ describe('the size of a router', () => {
         { 'router-cpu-limit': '9' },
         { name: 'mine', namespace: 'west', labels: { 'skupper.io/site-sizing': 'mine' } },
       );
-      const wishes = wishesFor(name === undefined ? {} : { settings: { size: name } }, [own], { elsewhere: sizes });
-      assert.deepEqual(templateOf(wishes).spec.containers[0].resources, expected);
+      const planned = desiredFor(name === undefined ? {} : { settings: { size: name } }, [own], { elsewhere: sizes });
+      assert.deepEqual(templateOf(planned).spec.containers[0].resources, expected);
     });
   }
 });

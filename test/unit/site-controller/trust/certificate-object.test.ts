@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { annotation, label } from '../../../../src/api/skupper/cluster-names.ts';
-import { desiredCertificate, type WantedCertificate } from '../../../../src/site-controller/trust/certificate-object.ts';
+import { desiredCertificate, type DesiredCertificate } from '../../../../src/site-controller/trust/certificate-object.ts';
 import { certificate, site } from '../support/trust-world.ts';
 import { viewOf } from '../support/view.ts';
 
 const [one, other] = [site({}, 'a'), site({}, 'b')];
-const wanted: WantedCertificate = {
+const desired: DesiredCertificate = {
   name: 'skupper-site-server',
   ca: 'skupper-site-ca',
   subject: 'skupper-router',
@@ -19,24 +19,24 @@ const wanted: WantedCertificate = {
 };
 
 test("a Certificate of the controller's own has the hosts of all its owners, each in an annotation of its own", () => {
-  const { objects, problems } = desiredCertificate(viewOf([one]), wanted);
-  const [wish] = objects;
+  const { objects, problems } = desiredCertificate(viewOf([one]), desired);
+  const [desiredObject] = objects;
   assert.deepEqual(problems, []);
-  assert.deepEqual(wish?.object.metadata.annotations, {
+  assert.deepEqual(desiredObject?.object.metadata.annotations, {
     [annotation.controlled]: 'true',
     [`${annotation.hosts}-a`]: '10.0.0.1,skupper-router',
     [`${annotation.hosts}-b`]: '10.0.0.1,another',
   });
-  assert.deepEqual(wish?.object.metadata.labels, { [label.certificate]: 'true' });
+  assert.deepEqual(desiredObject?.object.metadata.labels, { [label.certificate]: 'true' });
   assert.deepEqual(
-    wish?.object.metadata.ownerReferences?.map(({ kind, uid }) => [kind, uid]),
+    desiredObject?.object.metadata.ownerReferences?.map(({ kind, uid }) => [kind, uid]),
     [
       ['Site', 'a'],
       ['Site', 'b'],
     ],
   );
-  assert.ok(wish !== undefined && 'spec' in wish.object);
-  assert.deepEqual(wish.object.spec, {
+  assert.ok(desiredObject !== undefined && 'spec' in desiredObject.object);
+  assert.deepEqual(desiredObject.object.spec, {
     ca: 'skupper-site-ca',
     subject: 'skupper-router',
     client: false,
@@ -47,10 +47,10 @@ test("a Certificate of the controller's own has the hosts of all its owners, eac
 });
 
 test("a person's Certificate of the name is left alone and reported; one of an earlier controller is adopted", () => {
-  const { objects, problems } = desiredCertificate(viewOf([one, certificate('skupper-site-server')]), wanted);
+  const { objects, problems } = desiredCertificate(viewOf([one, certificate('skupper-site-server')]), desired);
   assert.deepEqual(objects, []);
   assert.match(problems[0]?.message ?? '', /^certificate "skupper-site-server" exists but is not controlled by skupper/);
   assert.equal(problems[0]?.resource, 'Site/west');
   const left = certificate('skupper-site-server', {}, { annotations: { [annotation.controlled]: 'true' } });
-  assert.equal(desiredCertificate(viewOf([one, left]), wanted).objects.length, 1);
+  assert.equal(desiredCertificate(viewOf([one, left]), desired).objects.length, 1);
 });
