@@ -260,13 +260,15 @@ export class Agent implements AsyncDisposable {
 
   async #configOf(plan: SitePlan, { id, key }: Identity, reachedAt: Snapshot['reachedAt']): Promise<RouterConfig> {
     const { platform, router, version } = this.#options;
-    const siblings = await platform.siblings.config(plan.site?.spec.ha === true);
+    const routers = platform.routers?.(plan.site) ?? 1;
+    const siblings = await platform.siblings.config(plan.site?.spec.ha === true || routers > 1);
     const name = plan.site === undefined ? (this.#router.config?.site.name ?? '') : nameOf(plan.site);
     return {
       site: { id, name, namespace: platform.namespace, platform: platform.name, version },
       siteKey: key,
       router,
       ...(platform.network === undefined ? {} : { network: platform.network }),
+      ...(routers === 1 ? {} : { memoryParts: routers }),
       ...plan.config,
       revoked: await this.#signing.revocations(),
       ...(siblings === undefined ? {} : { siblings }),

@@ -4,7 +4,7 @@
  *
  * Every rejection is transient: the engine reports it and retries at the next reconcile.
  */
-import type { Endpoint, Link } from '../api/skupper/index.ts';
+import type { Endpoint, Link, Site } from '../api/skupper/index.ts';
 import type { Learned, ProxyConfig, RouterState, SiblingConfig, SiteEndpoint, SiteKey, TlsBundle } from '../router/contract.ts';
 import type { Platform } from '../site/capabilities.ts';
 import type { AttachedServers, SelectablePod, ServiceMaterial } from '../site/material.ts';
@@ -24,6 +24,8 @@ export interface SitePlatform extends Platform {
   readonly namespace: string;
   /** Container network of this router; undefined for routers on the network of a machine or a pod. */
   readonly network?: string;
+  /** Number of routers that a supervisor runs for the Site on this machine, this one included. Undefined without a supervisor. */
+  readonly routers?: (site: Site | undefined) => number;
   readonly source: Source;
   readonly stores: RouterStores;
   readonly signing: Signing;

@@ -92,7 +92,7 @@ function isSame(before: RouterConfig | undefined, now: RouterConfig): boolean {
   if (before.listeners !== now.listeners || before.connectors !== now.connectors) return false;
   if (before.links !== now.links || before.accesses !== now.accesses || before.edge !== now.edge) return false;
   return isDeepStrictEqual(
-    [before.site, before.router, before.revoked, before.siblings, before.reachedAt],
-    [now.site, now.router, now.revoked, now.siblings, now.reachedAt],
+    [before.site, before.router, before.revoked, before.siblings, before.reachedAt, before.memoryParts],
+    [now.site, now.router, now.revoked, now.siblings, now.reachedAt, now.memoryParts],
   );
 }

@@ -59,9 +59,12 @@ export class Memory {
     this.#shares = new NestedFairShare(limits.bytes, true);
     // Peer connections take a part of the reserved file descriptors. Each owner has an equal share of that part, in any order of arrival.
     this.#peers = new FairShare(limits.peers, true);
-    const { owners } = this.#shares;
+    const shares = this.#shares;
+    const { owners } = shares;
     this.#hideMetrics = showMemory({
-      budget: limits.bytes,
+      get budget() {
+        return shares.most;
+      },
       get held() {
         return owners.total;
       },
@@ -93,6 +96,13 @@ export class Memory {
     memoryMetrics.refused.inc({ what: kind });
     this.#log.warn(fields, `${kind} refused: ${owner} has used up its memory quota of this router`);
     return `${mebibytes(fields.held)} of this router's memory are in use for you, which is your quota. Open fewer connections at once, or raise its memory limit.`;
+  }
+
+  /** Changes the total. Owners beyond their share of a smaller one lose connections. */
+  resize(bytes: number): void {
+    if (bytes === this.#shares.most) return;
+    this.#shares.most = bytes;
+    this.#easeWhereUsedUp();
   }
 
   /**

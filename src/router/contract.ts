@@ -33,6 +33,8 @@ export interface RouterConfig {
   readonly accesses: readonly AccessConfig[];
   readonly revoked: Revocations;
   readonly siblings?: SiblingConfig;
+  /** Number of routers that share the memory of the machine or control group equally. Default: 1. */
+  readonly memoryParts?: number;
   /** Default: `DEFAULT_LIVENESS`. */
   readonly liveness?: LivenessConfig;
   /** Endpoints of this site, announced over the links that other sites open. Without it, they keep the endpoints that they have. */

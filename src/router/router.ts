@@ -87,6 +87,8 @@ class JoinedRouter implements Router, LinkHost {
   readonly links = new Links();
   readonly liveness = new Liveness();
   readonly memory: Memory;
+  /** Bytes of all routers that share the memory of this process. */
+  readonly #memoryLimit: number;
   readonly turns = new PeerLoopQuotas();
   readonly closing = createClosingSlots();
   readonly dials = new LoopQuota(() => 1);
@@ -128,7 +130,8 @@ class JoinedRouter implements Router, LinkHost {
     const { site, siteKey, router } = config;
     this.log = log;
     this.#linkLog = new KeyedRateLimitedLog(log);
-    const limits = { bytes: budgetWithin(memoryLimit(memory)), peers: reserveWithin(openFilesLimit()).peers };
+    this.#memoryLimit = memoryLimit(memory);
+    const limits = { bytes: budgetWithin(this.#memoryLimit), peers: reserveWithin(openFilesLimit()).peers };
     this.memory = new Memory(limits, log);
     this.hooks = hooks;
     this.siteKey = siteKey;
@@ -215,6 +218,7 @@ class JoinedRouter implements Router, LinkHost {
     this.#revoked = revokedSets(config.revoked, config.site.id);
     // First of all, since what follows may throw, and the change would not be detected again.
     if (sites.symmetricDifference(this.#revoked.sites).size > 0) this.#block();
+    this.memory.resize(budgetWithin(this.#memoryLimit / (config.memoryParts ?? 1)));
     this.#sharesPorts ||= config.siblings?.kind === 'unix' && config.siblings.sharesPorts;
     this.liveness.apply({ ...DEFAULT_LIVENESS, ...config.liveness });
     this.#local.apply(config.listeners, config.connectors, this.#sharesPorts);

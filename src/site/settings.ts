@@ -1,5 +1,6 @@
 /** `spec.settings` of all kinds: this table contains every setting that has an effect. */
 import { parseDuration } from '../api/skupper/duration.ts';
+import { limitTable } from '../limits/table.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { quoted } from '../text/printable.ts';
 import { warningIn, type ResourceProblem } from './problem.ts';
@@ -22,6 +23,7 @@ export const SETTING = {
   suspectAfter: 'link-suspect-after',
   deadAfter: 'link-dead-after',
   grantPort: 'grant-port',
+  routers: 'routers',
   observer: 'observer',
   probe: 'probe',
   networks: 'networks',
@@ -32,6 +34,11 @@ export const SETTING = {
 /** Limits of a link's silence in milliseconds. Below the minimum, pings are too rare to distinguish silence from an idle link. */
 const [LEAST_SILENCE, MOST_SILENCE] = [500, 3_600_000];
 const SILENCE_WANTED = 'a duration from 500ms to 1h, such as 10s or 1m30s';
+
+/** Value of settings that Earshot decides. */
+export const AUTO = 'auto';
+
+const MOST_ROUTERS = limitTable.routersOfSite.value;
 
 const any: Setting = {};
 const onKubernetes: Setting = { on: 'kubernetes' };
@@ -46,6 +53,7 @@ const settingsOf: { readonly [K in Kind]?: Readonly<Record<string, Setting>> } =
     [SETTING.suspectAfter]: { desired: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
     [SETTING.deadAfter]: { desired: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
     [SETTING.networks]: onMachines,
+    [SETTING.routers]: { on: 'machine', desired: `${AUTO} or a whole number from 1 to ${MOST_ROUTERS}`, isValid: isRouterCount },
     [SETTING.grantPort]: { on: 'machine', desired: 'a port, 0 to 65535', isValid: isPortOrZero },
     size: onKubernetes,
     ingressClassName: onKubernetes,
@@ -105,6 +113,11 @@ function oneOf(...words: readonly string[]): Setting {
 
 export function isCount(text: string): boolean {
   return /^\d{1,9}$/.test(text);
+}
+
+/** Whether it is a valid number of routers of a site. */
+export function isRouterCount(text: string): boolean {
+  return text === AUTO || (/^[1-9]\d?$/.test(text) && Number(text) <= MOST_ROUTERS);
 }
 
 export function isPortOrZero(text: string): boolean {

@@ -43,7 +43,10 @@ describe('a site in a cluster and one on a machine outside', { timeout: 300_000 
       pod('client'),
     );
     const log = join(cluster.logs, 'machine.log');
-    machine = await Program.start('machine', [process.execPath, MAIN, '-n', 'machine', 'run', '--http-port', '0'], { env: env(), log });
+    machine = await Program.start('machine', [process.execPath, MAIN, '-n', 'machine', 'run', '--router', 'router', '--http-port', '0'], {
+      env: env(),
+      log,
+    });
     await apply(
       skupper('Site', 'machine'),
       skupper('Connector', 'files', { host: '127.0.0.1', port: portOf(), routingKey: 'files', verifyHostname: false }),

@@ -73,7 +73,7 @@ describe('sites in a namespace, in another cluster and on a machine', { timeout:
     ]);
     // On the machine nothing runs yet.
     assert.deepEqual(said, ['Site "west" is ready.\n', 'Site "other" is ready.\n', 'Site "machine" is created.\n']);
-    const running = await startOnMachine([MAIN, '-n', MACHINE, 'run', '--http-port', '0']);
+    const running = await startOnMachine([MAIN, '-n', MACHINE, 'run', '--router', 'router', '--http-port', '0']);
     await running.ready(() => running.output.includes('access open'));
     await Promise.all(PLACES.map((place) => earshot(place, ['apply', '-f', '-'], resourcesOf(place))));
     await Promise.all([west.running('west'), other.running('other')]);

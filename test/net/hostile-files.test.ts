@@ -199,7 +199,7 @@ test('files that the user may not read are named, and the rest is read', async (
   await site.apply(listener('closed', '127.0.0.1', 9201, { routingKey: 'web', tlsCredentials: 'closed' }));
   // Root may read everything, but for this.
   const lowered = ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-dac_override,-dac_read_search'];
-  await host.spawn([...lowered, process.execPath, 'src/cli/main.ts', '-n', 'west', 'run', '--http-port', '0'], {
+  await host.spawn([...lowered, process.execPath, 'src/cli/main.ts', '-n', 'west', 'run', '--router', 'router', '--http-port', '0'], {
     env: { EARSHOT_HOME: site.home },
     cwd: process.cwd(),
     name: 'lowered',

@@ -99,7 +99,7 @@ test('a router in a container is a site like any other, for links, files, signal
   // Started twice: refused, by the name of the container, since its PID is another process here.
   const twice = await west.attempt(['run']);
   assert.notEqual(twice.code, 0);
-  assert.match(twice.stderr, /container west-skupper-router already runs the router router/);
+  assert.match(twice.stderr, /container west-skupper-router already runs the namespace/);
   assert.match(await west.earshot(['system', 'start']), /west-skupper-router is started/);
 
   await t.test('a report has the state of the container', async () => {

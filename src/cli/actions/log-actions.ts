@@ -58,17 +58,21 @@ async function machineLogs(namespace: string, how: Tail, show: Show, terminal: T
 async function sourcesOf(namespace: string): Promise<readonly LogSource[]> {
   const [routers, containers] = await Promise.all([runningRouters(layoutOf(namespace)), containersOf(namespace)]);
   const found = await Promise.all(
-    routers.map(async (running): Promise<LogSource> => {
+    routers.map(async (running): Promise<readonly [key: string, source: LogSource]> => {
       const { container } = running;
       const of = containers?.find(({ network }) => containerName(namespace, network) === container);
-      if (container !== undefined && of !== undefined) return { kind: 'container', program: of.program, name: container };
+      if (container !== undefined && of !== undefined) return [container, { kind: 'container', program: of.program, name: container }];
       const pid = pidHere(running);
-      if (pid === undefined) return { kind: 'elsewhere', why: `${processText(running)} has a log of its own: ask its engine` };
+      if (pid === undefined) {
+        const why = `${processText(running)} has a log of its own: ask its engine`;
+        return [why, { kind: 'elsewhere', why }];
+      }
       const [output, groups] = await Promise.all([outputOf(pid), readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')]);
-      return logSourceOf(pid, output, groups);
+      return [output?.isFile === true ? output.target : String(pid), logSourceOf(pid, output, groups)];
     }),
   );
-  if (found.length > 0) return found;
+  // Routers of one supervisor write to one file or container, which is shown once.
+  if (found.length > 0) return [...new Map(found).values()];
   // The last container that ended still has its log, unless systemd removed it.
   const ended = containers === undefined ? [] : (await containerStates(containers)).filter(({ state }) => state !== 'absent');
   if (ended.length > 0) return ended.map(({ name }) => ({ kind: 'container', program: containers?.[0].program ?? '', name }));

@@ -9,7 +9,7 @@ import { directoryResources } from '../../platform/linux/resources.ts';
 import { notifyRouter } from '../../platform/linux/router-api.ts';
 import type { Engine } from '../../platform/linux/machine.ts';
 import { readPlatformFile, removePlatformFile, writePlatformFile, type PlatformFile } from '../../platform/linux/platform-file.ts';
-import { runningRouters } from '../../platform/linux/routers.ts';
+import { isSupervised, runningRouters } from '../../platform/linux/routers.ts';
 import { processText } from '../../platform/linux/running-process.ts';
 import { messageOf } from '../../telemetry/log.ts';
 import { isLabel } from '../../text/names.ts';
@@ -275,7 +275,7 @@ export async function stop(namespace: string, terminal: Terminal): Promise<void>
   else if (!(await stopOwnContainers(namespace))) await notifyRouters(layout, 'stop');
   await waitUntil({ resources: directoryResources(layout), terminal }, `the namespace ${namespace} to be ended`, 120_000, async () => {
     const left = await runningRouters(layout);
-    return left.length === 0 ? { done: undefined } : { waitingFor: 'open connections have their time' };
+    return left.length === 0 && !isSupervised(layout) ? { done: undefined } : { waitingFor: 'open connections have their time' };
   });
   terminal.out(`The namespace ${namespace} is stopped.\n`);
 }

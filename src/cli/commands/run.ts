@@ -13,6 +13,7 @@ interface RunOptions {
   readonly drainTimeout: number;
   readonly memory?: number;
   readonly records: number;
+  readonly supervised?: true;
 }
 
 /** `earshot run`. */
@@ -20,7 +21,7 @@ export function addRun(program: Command): void {
   program
     .command('run')
     .description('run the site of the namespace, in the foreground')
-    .option('--router <name>', 'name of the router, if the site has several')
+    .option('--router <name>', 'run only one router of this name (default: settings.routers of the Site decides how many run)')
     .option('--network <name>', 'serve the part of the site in this container network; settings.networks of the Site lists it')
     .addOption(
       new Option('--http-port <number>', 'loopback port of /metrics, /livez and /readyz; 0 for any').argParser(portNumber).default(0),
@@ -30,6 +31,8 @@ export function addRun(program: Command): void {
     .addOption(recordsOption())
     .addOption(new Option('--log-level <level>').choices(logLevels).default('info'))
     .addOption(namespaceOption())
+    // For the supervisor's own routers, which notify it.
+    .addOption(new Option('--supervised').hideHelp())
     .addHelpText(
       'after',
       examples(
@@ -40,20 +43,31 @@ export function addRun(program: Command): void {
       ),
     )
     .addHelpText('after', '\nFiles below input/ may change while it runs. SIGHUP reads all files again. SIGTERM stops it gracefully.')
-    .action(async ({ router, network, httpPort, logLevel, drainTimeout, memory: most, records }: RunOptions, command: Command) => {
+    .action(async ({ router, network, httpPort, logLevel, drainTimeout, memory, records, supervised }: RunOptions, command: Command) => {
       applyV8Flags();
       // Without a handler SIGHUP would end the process. No reload is needed during start, which reads all files, or during
       // shutdown.
       process.on('SIGHUP', () => {});
       const { requireOwnNamespace } = await import('../own-namespace.ts');
       await requireOwnNamespace(namespaceOf(command));
-      const { runSite } = await import('../processes/run-site.ts');
-      const given = {
-        ...(router === undefined ? {} : { router }),
-        ...(network === undefined ? {} : { network }),
-        ...(most === undefined ? {} : { memory: most }),
+      const common = {
+        namespace: namespaceOf(command),
+        ...(memory === undefined ? {} : { memory }),
+        httpPort,
+        logLevel,
+        drainSeconds: drainTimeout / 1000,
+        records,
       };
-      const drainSeconds = drainTimeout / 1000;
-      await runSite({ namespace: namespaceOf(command), ...given, httpPort, logLevel, drainSeconds, records }, untilStopped());
+      if (router === undefined && network === undefined) {
+        const { superviseSite } = await import('../processes/supervise-site.ts');
+        return superviseSite(common, untilStopped());
+      }
+      const { runSite } = await import('../processes/run-site.ts');
+      const which = { ...(router === undefined ? {} : { router }), ...(network === undefined ? {} : { network }) };
+      if (supervised === undefined) return runSite({ ...common, ...which }, untilStopped());
+      const { followSupervisor } = await import('../processes/follow-supervisor.ts');
+      const stop = untilStopped();
+      const { ended, ...asked } = followSupervisor();
+      return runSite({ ...common, ...which, supervised: asked }, AbortSignal.any([stop, ended]));
     });
 }

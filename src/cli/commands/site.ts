@@ -97,7 +97,7 @@ const written = {
       '--link-access-type <type>',
       'access type for other sites, in a cluster: default, route, loadbalancer, listenerclass:NAME and others; on a machine only default',
     ),
-    new Option('--enable-ha', 'run two routers, so that one may fail; on a machine you start the second'),
+    new Option('--enable-ha', 'run two routers, so that one may fail'),
     new Option('--no-enable-ha', 'run one router'),
     new Option('--edge', 'link to other sites without forwarding connections between them'),
     new Option('--no-edge', 'forward connections between other sites'),

@@ -40,14 +40,14 @@ export type Usage = Pick<NodeJS.MemoryUsage, 'heapUsed' | 'external' | 'rss'>;
  * (docs/adr/0033). So speed is preferred while memory use is high and after frequent full collections, if memory is available.
  */
 export class Preference {
-  readonly #limit: number;
+  /** Maximum memory of the process in bytes. */
+  limit: number;
   #now: keyof typeof FLAGS = 'small';
   #collected = -Infinity;
   #hurriedUntil = -Infinity;
 
-  /** @param limit maximum memory of the process in bytes */
   constructor(limit: number) {
-    this.#limit = limit;
+    this.limit = limit;
   }
 
   /**
@@ -68,7 +68,7 @@ export class Preference {
   }
 
   #chosen({ heapUsed, external, rss }: Usage, at: number): keyof typeof FLAGS {
-    if (rss >= this.#limit * ROOM) return 'small';
+    if (rss >= this.limit * ROOM) return 'small';
     if (heapUsed + external >= (this.#now === 'fast' ? MUCH * LITTLE : MUCH)) return 'fast';
     return at < this.#hurriedUntil ? 'hurried' : 'small';
   }
@@ -100,10 +100,10 @@ export class MemoryReclaimer {
 
 /**
  * Starts checking.
- * @param limit maximum memory of the process in bytes
+ * @param limit returns the maximum memory of the process in bytes at present
  */
-export function followMemory(limit: number): Disposable {
-  const [preference, leftovers] = [new Preference(limit), new MemoryReclaimer()];
+export function followMemory(limit: () => number): Disposable {
+  const [preference, leftovers] = [new Preference(limit()), new MemoryReclaimer()];
   let before = performance.eventLoopUtilization();
   const prefer = (usage: Usage): void => {
     // V8 reads these flags at each collection.
@@ -111,6 +111,7 @@ export function followMemory(limit: number): Disposable {
   };
   const look = (): void => {
     const [usage, now] = [memoryUsage(), performance.eventLoopUtilization()];
+    preference.limit = limit();
     prefer(usage);
     const busy = performance.eventLoopUtilization(now, before).utilization;
     before = now;

@@ -64,7 +64,8 @@ export async function runRouter(options: RouterCommand, until: AbortSignal): Pro
   using resort = createCrashHandler(log, until);
   registerProcessMetrics(VERSION);
   reportMissingInternals(log);
-  using _collector = followMemory(memoryLimit(options.memory));
+  const limit = memoryLimit(options.memory);
+  using _collector = followMemory(() => limit);
   void widenFileTable();
   let unready: () => string | undefined = () => 'starting';
   const probes = { live: () => undefined, ready: () => unready() };

@@ -1,6 +1,9 @@
 /** `earshot run`: runs one router of a site in the foreground. */
+import type { ServerResponse } from 'node:http';
+import { availableParallelism } from 'node:os';
 import type { Agent } from '../../agent/agent.ts';
 import { RouterApi } from '../../agent/api/router-api.ts';
+import type { Site } from '../../api/skupper/index.ts';
 import { DEFAULT_PORTS } from '../../api/skupper/names.ts';
 import { BUILD, VERSION } from '../../version.ts';
 import { DEFAULT_ROUTER, layoutOf, requireLabel, routerFiles, type NamespaceLayout } from '../../platform/linux/layout.ts';
@@ -11,6 +14,7 @@ import { serveApi } from '../../platform/linux/router-api.ts';
 import { ensurePlatformFile } from '../../platform/linux/platform-file.ts';
 import { makeNamespace, startSite } from '../../platform/linux/site.ts';
 import { isNetworkAlias, networkFault, networkRouterName } from '../../site/networks.ts';
+import { siteRouters } from '../../site/site-routers.ts';
 import { starting, timestamp } from '../../agent/stale-status.ts';
 import { markStale } from '../../platform/linux/stale-status.ts';
 import { openFilesLimit } from '../../telemetry/open-files.ts';
@@ -44,6 +48,17 @@ export interface RunCommand {
   readonly records: number;
   /** Seconds for which open connections may continue after a stop. Default 30. */
   readonly drainSeconds?: number;
+  /** Set if a supervisor runs the site's routers. */
+  readonly supervised?: Supervised;
+}
+
+export interface Supervised {
+  /** Called when a user asks this router to stop, which stops the site. */
+  readonly stop: () => void;
+  /** Called on SIGHUP, besides the router's own reload. */
+  readonly reload?: () => void;
+  /** Answers `/metrics`. @param own answers with the metrics of this process */
+  readonly metrics?: (response: ServerResponse, own: typeof answerMetrics) => void;
 }
 
 /**
@@ -52,7 +67,7 @@ export interface RunCommand {
  */
 export async function runSite(options: RunCommand, until: AbortSignal): Promise<void> {
   const layout = layoutOf(options.namespace);
-  const { network } = options;
+  const { network, supervised } = options;
   if (network !== undefined) requireNetwork(network);
   const router = options.router ?? (network === undefined ? DEFAULT_ROUTER : networkRouterName(network));
   requireLabel(router, 'router');
@@ -62,7 +77,6 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   using resort = createCrashHandler(log, AbortSignal.any([until, asked.signal]));
   registerProcessMetrics(VERSION);
   reportMissingInternals(log);
-  using _collector = followMemory(memoryLimit(options.memory));
   void widenFileTable();
   await makeNamespace(layout);
   await ensurePlatformFile(layout).catch((error: unknown) => log.warn({ error }, `the platform cannot be noted: ${messageOf(error)}`));
@@ -74,9 +88,12 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     await markStale(layout.runtime.resources, starting, timestamp());
   let unready: () => string | undefined = () => 'starting';
   let site: Agent | undefined;
+  const ofMachine = memoryLimit(options.memory);
+  using _collector = followMemory(() => ofMachine / (site?.router.config?.memoryParts ?? 1));
   const reload = bounded('pass/reload', () => {
     log.info('reloading');
     site?.reload();
+    supervised?.reload?.();
   });
   const startedAt = new Date().toISOString();
   const api = new RouterApi({
@@ -88,7 +105,13 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     links: () => site?.router.config?.links ?? [],
     records: () => site?.router.records,
     unready: () => unready(),
-    control: { reload, stop: () => asked.abort() },
+    control: {
+      reload,
+      stop: () => {
+        supervised?.stop();
+        asked.abort();
+      },
+    },
     now: Date.now,
   });
   await using _api = await serveApi(layout, router, api, log, answerMetrics);
@@ -96,6 +119,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     port: options.httpPort,
     avoid: Object.values(DEFAULT_PORTS),
     host: '127.0.0.1',
+    metrics: (response) => (supervised?.metrics === undefined ? answerMetrics(response) : supervised.metrics(response, answerMetrics)),
     live: () => undefined,
     ready: () => unready(),
   });
@@ -112,7 +136,8 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   try {
     const { memory, records } = options;
     const start: typeof startRouter = (config, hooks, given) => startRouter(config, hooks, { ...given, memory, records });
-    await using started = await startSite({ layout, router, network, version: VERSION, log, start });
+    const routers = supervised === undefined ? undefined : routersHere;
+    await using started = await startSite({ layout, router, network, routers, version: VERSION, log, start });
     site = started;
     unready = () => started.unready;
     process.on('SIGHUP', reload);
@@ -129,6 +154,8 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   }
   log.info('stopped');
 }
+
+const routersHere = (wanted: Site | undefined): number => siteRouters(wanted, availableParallelism());
 
 const NOT_IN_CONTAINER =
   'it does not run in a container. Start it with `earshot system start`, or set EARSHOT_PLATFORM to podman or docker in the container.';

@@ -13,7 +13,7 @@ import { Renderings } from './renderings.ts';
 import { limitTable } from '../../limits/table.ts';
 
 /** Reason why a probe fails, shown by `kubectl describe`; undefined if healthy. */
-export type Probe = () => string | undefined;
+export type Probe = () => string | undefined | Promise<string | undefined>;
 
 export interface TelemetryServer extends AsyncDisposable {
   readonly port: number;
@@ -43,8 +43,8 @@ export async function serveTelemetry(options: {
   readonly avoid?: readonly number[];
   /** Address to listen on. Default: all addresses. */
   readonly host?: string;
-  /** False to serve probes only. */
-  readonly metrics?: boolean;
+  /** False to serve probes only. A function answers in place of the metrics of this process. */
+  readonly metrics?: boolean | ((response: ServerResponse) => void);
   readonly live: Probe;
   readonly ready: Probe;
 }): Promise<TelemetryServer> {
@@ -53,11 +53,10 @@ export async function serveTelemetry(options: {
     const path = request.url?.split('?', 1)[0] ?? '';
     const probe = Object.hasOwn(probes, path) ? probes[path] : undefined;
     if (probe !== undefined) {
-      const problem = probe();
-      response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain; charset=utf-8' });
-      response.end(`${problem ?? 'ok'}\n`);
+      answerProbe(probe, response);
     } else if (path === '/metrics' && options.metrics !== false) {
-      answerMetrics(response);
+      const answer = typeof options.metrics === 'function' ? options.metrics : answerMetrics;
+      answer(response);
     } else {
       response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' });
       response.end('not found; this port serves /metrics, /livez and /readyz\n');
@@ -65,6 +64,21 @@ export async function serveTelemetry(options: {
   };
   const listening = await listen(serve, options);
   return { port: portOf(listening.door), [Symbol.asyncDispose]: () => close(listening) };
+}
+
+function answerProbe(probe: Probe, response: ServerResponse): void {
+  const answer = (problem: string | undefined): void => {
+    response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain; charset=utf-8' });
+    response.end(`${problem ?? 'ok'}\n`);
+  };
+  const problem = probe();
+  if (problem instanceof Promise)
+    detached(
+      'request/probe',
+      async () => answer(await problem),
+      () => response.writeHead(500).end(),
+    );
+  else answer(problem);
 }
 
 /** Answers a request for metrics. */

@@ -11,6 +11,7 @@ import { EarshotError } from '../../errors/earshot-error.ts';
 import { pause } from '../../work/pause.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { isNetworkName, type NetworkRouter } from '../../site/networks.ts';
+import { SETTING } from '../../site/settings.ts';
 import { isLabel } from '../../text/names.ts';
 
 /** Length of sun_path in unix(7) without the terminating zero byte. */
@@ -31,6 +32,23 @@ export async function lockRouter(layout: NamespaceLayout, router: string): Promi
   const message = `${who} already runs the router ${router} of the namespace ${layout.namespace}; stop it first, or run another router of the site with --router NAME.`;
   throw new EarshotError('router-running', message);
 }
+
+/** @throws EarshotError `router-running` if another process runs the routers of the site */
+export async function lockSupervisor(layout: NamespaceLayout): Promise<Disposable> {
+  const lock = tryLock(supervisorLock(layout));
+  if (lock !== undefined) return lock;
+  const [running] = await leadingRouters(layout);
+  const who = running === undefined ? 'another process' : processText(running);
+  const message = `${who} already runs the namespace ${layout.namespace}; stop it first, or set settings.${SETTING.routers} of the Site to run more routers.`;
+  throw new EarshotError('router-running', message);
+}
+
+/** Whether a supervisor runs the routers of the site. It ends after them. */
+export function isSupervised(layout: NamespaceLayout): boolean {
+  return isLocked(supervisorLock(layout));
+}
+
+const supervisorLock = ({ runtime }: NamespaceLayout): string => join(runtime.run, '.supervisor.lock');
 
 /** Lock of the one process of a site that writes statuses and reconciles trust. Held until the process ends. */
 export class LeaderLock implements Leadership {

@@ -18,6 +18,8 @@ export interface SiteOptions extends Omit<AgentOptions, 'platform'> {
   readonly layout: NamespaceLayout;
   /** Container network of the router; undefined for the machine's own network. */
   readonly network?: string | undefined;
+  /** Number of routers that the supervisor of this one runs for a Site. Undefined without a supervisor. */
+  readonly routers?: SitePlatform['routers'] | undefined;
 }
 
 /** Resolves after the first reconcile, whether or not the site runs by then. */
@@ -29,7 +31,7 @@ export async function startSite(options: SiteOptions): Promise<Agent> {
   return agent;
 }
 
-function linuxPlatform({ layout, router, network, log }: SiteOptions): SitePlatform {
+function linuxPlatform({ layout, router, network, routers, log }: SiteOptions): SitePlatform {
   const issued = new DirectoryBundles(layout.internal.certs);
   const confirmed = new ConfirmedRevocations(layout, router);
   const userIssuers = new DirectoryBundles(layout.input.issuers);
@@ -39,6 +41,7 @@ function linuxPlatform({ layout, router, network, log }: SiteOptions): SitePlatf
     ...machinePlatform(),
     namespace: layout.namespace,
     ...(network === undefined ? {} : { network }),
+    ...(routers === undefined ? {} : { routers }),
     source,
     stores,
     signing: {

@@ -42,6 +42,8 @@ export interface SiteOptions {
   readonly home?: string;
   /** Router's name, for a second router of a site. */
   readonly router?: string;
+  /** Runs as many routers as the Site asks for. Otherwise one, however many cores the machine has. */
+  readonly supervised?: true;
 }
 
 /** A resource as the system writes it back. */
@@ -90,16 +92,26 @@ export class Site implements AsyncDisposable {
 
   /** Starts `earshot run` and waits until it is known where it can be asked how it is. */
   async start(): Promise<void> {
-    const { router = DEFAULT_ROUTER, args = [], under = [] } = this.#options;
+    const { router = DEFAULT_ROUTER, args = [], under = [], supervised = false } = this.#options;
     const { state } = routerFiles(this.layout, router);
-    const which = router === DEFAULT_ROUTER ? [] : ['--router', router];
+    const which = supervised ? [] : ['--router', router];
     const process = await this.host.spawn([...under, ...this.#command(), 'run', ...which, '--http-port', '0', ...args], {
       name: `site-${this.name}-${router}`,
       env: this.#environment(),
     });
     this.#process = process;
     // A file that a killed process left behind names another pid.
-    await process.ready(async () => (await readRunning(state))?.pid === process.pid);
+    await process.ready(async () => {
+      const pid = (await readRunning(state))?.pid;
+      return pid === process.pid || (supervised && pid !== undefined && (await this.host.attempt(['kill', '-0', String(pid)])).code === 0);
+    });
+  }
+
+  /** PID of a running router of a supervised site. */
+  async pidOf(router: string): Promise<number> {
+    const running = await readRunning(routerFiles(this.layout, router).state);
+    if (running === undefined) throw new Error(`the router ${router} of the site ${this.name} does not run`);
+    return running.pid;
   }
 
   /** `earshot -n NAME ARGS`. @returns its standard output @throws HarnessError with what it says when it fails */

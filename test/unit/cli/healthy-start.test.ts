@@ -46,7 +46,7 @@ class LoggedSite implements AsyncDisposable {
   }
 
   run(...args: readonly string[]): void {
-    const child = spawn(process.execPath, [MAIN, '-n', this.name, 'run', '--drain-timeout', '1s', ...args], {
+    const child = spawn(process.execPath, [MAIN, '-n', this.name, 'run', '--router', 'router', '--drain-timeout', '1s', ...args], {
       env: this.#env,
       stdio: ['ignore', 'pipe', 'inherit'],
     });

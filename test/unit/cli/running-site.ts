@@ -68,7 +68,18 @@ export class RunningSite implements AsyncDisposable {
   spawn(stdout: 'ignore' | 'pipe' | number = 'ignore'): ChildProcess {
     const stdio: StdioOptions = ['ignore', stdout, 'ignore', 'ipc'];
     const env = { ...process.env, EARSHOT_HOME: this.home, EARSHOT_TUNED: '1' };
-    const args = ['--import', path('./trouble.ts'), path('../../../src/cli/main.ts'), '-n', 'west', 'run', '--drain-timeout', '1s'];
+    const args = [
+      '--import',
+      path('./trouble.ts'),
+      path('../../../src/cli/main.ts'),
+      '-n',
+      'west',
+      'run',
+      '--router',
+      'router',
+      '--drain-timeout',
+      '1s',
+    ];
     const child = spawn(process.execPath, args, { stdio, env });
     this.#child = child;
     return child;

@@ -45,7 +45,7 @@ for (const [what, object, settings, on, expected] of [
     [
       'router-data-connection-count "many" is not a whole number, so the default applies.',
       'bogus is unknown and has no effect; known settings are tls-prior-valid-revisions, unmarked-certificates, link-certificate-lifetime, link-suspect-after, link-dead-after, ' +
-        'networks, grant-port, size, ingressClassName, router-logging, router-data-connection-count, disable-anti-affinity',
+        'networks, routers, grant-port, size, ingressClassName, router-logging, router-data-connection-count, disable-anti-affinity',
     ],
   ],
   ['what every object inherits', aSite(), { toString: '1' }, 'machine', undefined],

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { siteRouters } from '../../../src/site/site-routers.ts';
+import { aSite } from './fixtures.ts';
+
+for (const [setting, cores, expected] of [
+  [undefined, 1, 1],
+  [undefined, 2, 1],
+  [undefined, 3, 1],
+  [undefined, 4, 2],
+  ['auto', 8, 4],
+  ['auto', 64, 8],
+  ['3', 2, 3],
+  ['16', 2, 16],
+  ['17', 4, 2],
+  ['0', 4, 2],
+  ['two', 4, 2],
+  ['', 4, 2],
+] as const) {
+  test(`${setting === undefined ? 'no setting' : JSON.stringify(setting)} on ${cores} cores is ${expected} routers`, () => {
+    assert.equal(siteRouters(aSite(setting === undefined ? {} : { settings: { routers: setting } }), cores), expected);
+  });
+}
+
+test('a Site with ha has two routers at least, unless its setting says otherwise', () => {
+  assert.equal(siteRouters(aSite({ ha: true }), 2), 2);
+  assert.equal(siteRouters(aSite({ ha: true }), 8), 4);
+  assert.equal(siteRouters(aSite({ ha: true, settings: { routers: '1' } }), 2), 1);
+});
+
+test('a namespace without a Site has the number of routers that an omitted setting gives', () => {
+  assert.equal(siteRouters(undefined, 4), 2);
+});
