@@ -86,7 +86,7 @@ export async function apply(bench: Bench, size: number, round: number): Promise<
 export async function addAll(bench: Bench, { west, east }: Pick<Pair, 'west' | 'east'>, size: number): Promise<void> {
   await forEach(names('key', 0, size), async (name) => {
     await create(bench, west, 'Listener', name, { host: name, port: 80, routingKey: name });
-    await create(bench, east, 'Connector', name, { host: HOST, port: 80, routingKey: name });
+    await create(bench, east, 'Connector', name, { host: HOST, port: 80, routingKey: name, settings: { probe: 'none' } });
   });
 }
 
