@@ -3,6 +3,7 @@ import { VERSION } from '../version.ts';
 import { addApply } from './commands/apply.ts';
 import { acceptGoValues } from './commands/go-values.ts';
 import { addCompletion } from './commands/completion.ts';
+import { addCheck } from './commands/check.ts';
 import { addConnector } from './commands/connector.ts';
 import { addConsole } from './commands/console.ts';
 import { addDebug } from './commands/debug.ts';
@@ -51,6 +52,7 @@ export function buildProgram(terminal: Terminal): Command {
   addToken(program, terminal);
   addOverview(program, terminal);
   addExplain(program, terminal);
+  addCheck(program, terminal);
   addConsole(program, terminal);
   addWait(program, terminal);
   addLogs(program, terminal);

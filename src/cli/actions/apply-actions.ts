@@ -1,19 +1,13 @@
-import { limitTable } from '../../limits/table.ts';
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { SkupperResource } from '../../api/skupper/index.ts';
 import { isSkupperKind, validateResource } from '../../api/skupper/validate.ts';
-import { readText } from '../../files/durable.ts';
-import { isList, parseResources, type FileProblem } from '../../platform/linux/parse.ts';
+import { isList, type FileProblem } from '../../platform/linux/parse.ts';
 import { locationText } from '../../platform/linux/report.ts';
 import { isManifest } from '../../platform/linux/written-resources.ts';
 import type { Manifest, Resources } from '../../platform/resources.ts';
-import { fieldErrors } from '../../site/plan/field-errors.ts';
 import { CliError } from '../errors.ts';
-import type { Terminal } from '../output/terminal.ts';
+import { readResourceFiles } from './resource-files.ts';
 import type { DeleteOptions } from './resource-actions.ts';
 import { waitForStatus, waitUntilGone, type Context, type WaitOptions } from './waiting.ts';
-import { messageOf } from '../../telemetry/log.ts';
 import { printable } from '../../text/printable.ts';
 import { parseYaml } from '../../text/yaml.ts';
 
@@ -52,22 +46,12 @@ export async function deleteFiles(context: Context, paths: readonly string[], op
 
 /** @throws CliError usage with all problems by file, line and field */
 async function manifestsIn({ resources, terminal }: Context, paths: readonly string[]): Promise<readonly Manifest[]> {
-  const sources = (await Promise.all(paths.map((path) => sourcesOf(path, terminal)))).flat();
+  const { namespace, conventions } = resources;
+  const files = await readResourceFiles(paths, terminal, { namespace, platform: conventions.platform });
   const manifests: Manifest[] = [];
   const errors: string[] = [];
-  for (const { name, text } of sources) {
-    const { platform } = resources.conventions;
-    const { objects, problems } = await parseResources(text, name, resources.namespace, platform, 'read');
-    const ofFields = objects.flatMap(({ value, line }) =>
-      fieldErrors(value, platform).map(({ severity, field = '', message }): FileProblem => ({
-        file: name,
-        line,
-        severity,
-        field,
-        message,
-      })),
-    );
-    for (const found of [...problems, ...ofFields]) {
+  for (const { text, problems } of files) {
+    for (const found of problems) {
       const problem = found.field === 'metadata.namespace' && resources.conventions.namespacesCount ? elsewhere(found, resources) : found;
       const line = printable(locationText(problem));
       if (problem.severity === 'error') errors.push(line);
@@ -98,43 +82,6 @@ function asked({ status: _status, metadata, ...manifest }: Manifest): Manifest {
     ...manifest,
     metadata: { name, ...(labels === undefined ? {} : { labels }), ...(annotations === undefined ? {} : { annotations }) },
   };
-}
-
-async function sourcesOf(path: string, terminal: Terminal): Promise<readonly { readonly name: string; readonly text: string }[]> {
-  if (path === '-') return [{ name: 'standard input', text: await terminal.input() }];
-  if (/^https?:\/\//.test(path)) return [{ name: path, text: await download(path) }];
-  const found = await stat(path).catch((cause: unknown) => {
-    throw new CliError('not-found', `The file ${path} does not exist.`, cause);
-  });
-  const files = found.isDirectory()
-    ? (await readdir(path))
-        .filter((name) => /^[^.].*\.(ya?ml|json)$/.test(name))
-        .sort()
-        .map((name) => join(path, name))
-    : [path];
-  return Promise.all(files.map(async (name) => ({ name, text: (await readText(name, { bytes: MOST_BYTES })) ?? '' })));
-}
-
-/** Download timeout in milliseconds, and maximum size in bytes. */
-const DOWNLOAD = 30_000;
-const MOST_BYTES = limitTable.manifestBytes.value;
-
-/** @throws CliError failed */
-async function download(address: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  try {
-    const answer = await fetch(address, { signal: AbortSignal.timeout(DOWNLOAD) });
-    if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-    for await (const chunk of answer.body ?? []) {
-      bytes += chunk.length;
-      if (bytes > MOST_BYTES) throw new Error(`it has more than ${MOST_BYTES} bytes`);
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw new CliError('failed', `${printable(address)} cannot be downloaded: ${printable(messageOf(error))}.`, error);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function titleOf({ kind, metadata }: Manifest): string {

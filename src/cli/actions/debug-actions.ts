@@ -2,17 +2,21 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { runChecks } from '../../explain/gather/run-checks.ts';
+import { messageOf } from '../../telemetry/log.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
 import { redacted, scrubbed, secretsIn } from '../output/redact.ts';
 import type { Collected } from '../output/collected.ts';
-import { tarOf } from '../output/tar.ts';
+import { structured } from '../output/output.ts';
+import { tarOf, type ArchiveFile } from '../output/tar.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { requireOwnNamespace } from '../own-namespace.ts';
 import { isMachine, machineNamespace, type PlaceWords } from '../place.ts';
 import { openCluster, platformFor } from '../resources.ts';
+import { openPlace } from './explain-place.ts';
 
 export async function dump(words: PlaceWords, name: string | undefined, terminal: Terminal): Promise<void> {
-  const { namespace, texts, resources: parsed } = await collect(words);
+  const [{ namespace, texts, resources: parsed }, report] = await Promise.all([collect(words), checkOf(words)]);
   const file = archiveName(name, namespace, new Date());
   const secrets = [...new Set(parsed.flatMap(({ values }) => values.flatMap(secretsIn)))];
   const resources = parsed.map(({ path, values }) => ({
@@ -20,7 +24,10 @@ export async function dump(words: PlaceWords, name: string | undefined, terminal
     content: values.map((value) => `---\n${writeYaml(redacted(value))}`).join(''),
   }));
   const root = `earshot-${namespace}`;
-  const files = [...texts, ...resources].map(({ path, content }) => ({ path: `${root}/${path}`, content: scrubbed(content, secrets) }));
+  const files = [report, ...texts, ...resources].map(({ path, content }) => ({
+    path: `${root}/${path}`,
+    content: scrubbed(content, secrets),
+  }));
   const draft = `${resolve(file)}.${process.pid}.tmp`;
   await writeFile(draft, gzipSync(tarOf(files, Math.floor(Date.now() / 1000))), { mode: 0o600, flag: 'wx' });
   await rename(draft, resolve(file));
@@ -32,6 +39,17 @@ export async function dump(words: PlaceWords, name: string | undefined, terminal
 export function archiveName(name = 'skupper-dump', namespace: string, now: Date): string {
   if (extname(name) !== '') return name;
   return `${name}-${namespace}-${now.toISOString().replaceAll(/\D/g, '').slice(0, 14)}.tar.gz`;
+}
+
+/** What `earshot check -o json` prints. */
+async function checkOf(words: PlaceWords): Promise<ArchiveFile> {
+  const path = 'check.json';
+  try {
+    await using open = await openPlace(words);
+    return { path, content: structured(await runChecks({ ...open.place, probe: false }), 'json') };
+  } catch (error) {
+    return { path, content: structured({ problem: messageOf(error) }, 'json') };
+  }
 }
 
 async function collect(words: PlaceWords): Promise<Collected & { readonly namespace: string }> {

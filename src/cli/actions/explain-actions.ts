@@ -5,7 +5,7 @@ import { didYouMean } from '../../text/nearest.ts';
 import { printable, quoted } from '../../text/printable.ts';
 import { sentence } from '../../text/sentence.ts';
 import { CliError } from '../errors.ts';
-import { formatExplanation } from '../output/explanation-format.ts';
+import { formatExplanation, isScreenColoured } from '../output/explanation-format.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { PlaceWords } from '../place.ts';
@@ -85,8 +85,7 @@ async function explainNamed(
 
 function show(terminal: Terminal, explanation: Explanation, title: string, { output, short }: ExplainOptions): void {
   if (output !== undefined) return terminal.out(structured(explanation, output));
-  const isColoured = terminal.isScreen === true && (process.env['NO_COLOR'] ?? '') === '';
-  terminal.out(formatExplanation(explanation, { title, isShort: short === true, isColoured }));
+  terminal.out(formatExplanation(explanation, { title, isShort: short === true, isColoured: isScreenColoured(terminal) }));
 }
 
 function requireWorking({ object, verdict, cause, steps }: Explanation, { failOn }: ExplainOptions): void {

@@ -2,6 +2,7 @@
 import { styleText } from 'node:util';
 import type { Explanation, Step, StepState } from '../../explain/step.ts';
 import { printable } from '../../text/printable.ts';
+import type { Terminal } from './terminal.ts';
 
 export interface ExplanationFormat {
   /** Facts for the head line: `key "web"`; may be empty. */
@@ -32,14 +33,26 @@ export function formatExplanation(explanation: Explanation, format: ExplanationF
   const { object, verdict, steps } = explanation;
   const [kind = '', ...name] = object.split('/');
   const head = `${kind} ${name.join('/')}${format.title === '' ? '' : `, ${format.title}`}`;
-  const word = VERDICTS[verdict];
-  const shown = printable(head);
-  const gap = Math.max(2, COLUMNS - [...shown].length - word.length);
-  const first = `${shown}${' '.repeat(gap)}${coloured(word, verdict, format)}\n`;
+  const first = headLine(head, verdict, format);
   const chosen = format.isShort ? steps.filter(({ state }) => !['pass', 'skip'].includes(state)) : steps;
   return `${first}${groupsOf(chosen)
     .map((group) => groupLines(group, format))
     .join('')}`;
+}
+
+/** Lines about one step, with what to do. @param name what stands before its text */
+export function stepLines(step: Step, name: string, format: Pick<ExplanationFormat, 'isColoured'>): string {
+  const { state, says, code, do: remedy } = step;
+  const text = `${printable(says)}${code === undefined || state === 'pass' ? '' : ` (${code})`}`;
+  const line = wrapped(MARKS[state], printable(name), text, state, format);
+  return remedy === undefined || state === 'pass' ? line : `${line}${wrapped('do', '', printable(remedy), undefined, format)}`;
+}
+
+/** First line: what was examined, and at the right what came of it. */
+export function headLine(text: string, verdict: StepState, format: Pick<ExplanationFormat, 'isColoured'>): string {
+  const word = VERDICTS[verdict];
+  const shown = printable(text);
+  return `${shown}${' '.repeat(Math.max(2, COLUMNS - [...shown].length - word.length))}${coloured(word, verdict, format)}\n`;
 }
 
 /** Steps without a problem share a line while their names and texts fit. */
@@ -58,11 +71,9 @@ function groupsOf(steps: readonly Step[]): readonly (readonly Step[])[] {
 function groupLines(steps: readonly Step[], format: ExplanationFormat): string {
   const [first] = steps;
   if (first === undefined) return '';
-  const { state, do: remedy } = first;
+  const { state } = first;
   if (state === 'skip') return wrapped('-', 'not checked', steps.map(nameOf).join(', '), 'skip', format);
-  const code = first.code === undefined || state === 'pass' ? '' : ` (${first.code})`;
-  const line = wrapped(MARKS[state], namesOf(steps), `${textOf(steps)}${code}`, state, format);
-  return remedy === undefined || state === 'pass' ? line : `${line}${wrapped('do', '', printable(remedy), undefined, format)}`;
+  return stepLines({ ...first, says: textOf(steps) }, namesOf(steps), format);
 }
 
 /** The last part of the id: `listener.port` is `port`. */
@@ -73,11 +84,24 @@ function nameOf({ id }: Step): string {
 const namesOf = (steps: readonly Step[]): string => [...new Set(steps.map(nameOf))].join(', ');
 const textOf = (steps: readonly Step[]): string => steps.map(({ says }) => printable(says)).join('; ');
 
-function wrapped(mark: string, names: string, text: string, state: StepState | undefined, format: ExplanationFormat): string {
+/** Whether output for people has colours (https://no-color.org). */
+export function isScreenColoured({ isScreen }: Terminal): boolean {
+  return isScreen === true && (process.env['NO_COLOR'] ?? '') === '';
+}
+
+function wrapped(
+  mark: string,
+  names: string,
+  text: string,
+  state: StepState | undefined,
+  format: Pick<ExplanationFormat, 'isColoured'>,
+): string {
   const [first = '', ...rest] = linesOf(text);
   const begin = `  ${state === undefined ? mark.padEnd(MARK - 2) : coloured(mark.padEnd(MARK - 2), state, format)}`;
   const indent = ' '.repeat(MARK + NAMES);
-  return `${begin}${names.padEnd(NAMES)}${first}\n${rest.map((line) => `${indent}${line}\n`).join('')}`;
+  // A long name has a line of its own.
+  const head = [...names].length < NAMES ? `${begin}${names.padEnd(NAMES)}` : `${begin}${names}\n${indent}`;
+  return `${head}${first}\n${rest.map((line) => `${indent}${line}\n`).join('')}`;
 }
 
 /** Breaks text between words. A longer word has a line of its own, so that it can be copied. */
@@ -91,6 +115,6 @@ function linesOf(text: string): readonly string[] {
   return lines;
 }
 
-function coloured(text: string, state: StepState, { isColoured }: ExplanationFormat): string {
+function coloured(text: string, state: StepState, { isColoured }: Pick<ExplanationFormat, 'isColoured'>): string {
   return isColoured ? styleText(COLOURS[state], text, { validateStream: false }) : text;
 }

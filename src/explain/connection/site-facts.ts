@@ -7,6 +7,8 @@ export type Source<T> = { readonly value: T } | { readonly unknown: string };
 
 export interface SiteFacts {
   readonly place: SitePlace;
+  /** Version of this program. */
+  readonly version: string;
   /** Milliseconds since 1970, by the clock of this process. */
   readonly now: number;
   /** Message that nothing reconciles the resources, with advice; undefined if something does. */

@@ -3,6 +3,7 @@ import type { Site, SiteRecord, SkupperKind, SkupperResource } from '../../api/s
 import { skupperResources } from '../../api/skupper/index.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { isKind, nameOf } from '../../site/resources.ts';
+import { VERSION } from '../../version.ts';
 import { sortActiveFirst } from '../../site/surplus-sites.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { printable } from '../../text/printable.ts';
@@ -38,6 +39,7 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
     'value' in objects ? sortActiveFirst(objects.value.filter((object): object is Site => object.kind === 'Site'))[0] : undefined;
   return {
     place: { namespace, where, commandFlags, isMachine: conventions.platform.access === undefined },
+    version: VERSION,
     now: Date.now(),
     stopped,
     objects,

@@ -61,6 +61,7 @@ const site = (name: string, more: Partial<SiteOfNetwork> = {}): SiteOfNetwork =>
 function factsOf(objects: readonly SkupperResource[], more: Partial<SiteFacts> = {}): SiteFacts {
   return {
     place: { namespace: 'west', where: 'here', commandFlags: ' -n west', isMachine: true },
+    version: '0.2.0',
     now: NOW,
     stopped: { value: undefined },
     objects: { value: [object('Site', 'west'), ...objects] },

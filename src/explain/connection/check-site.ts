@@ -1,0 +1,140 @@
+/** Checks all objects of a site, and what concerns no single one (pure). */
+import type { SkupperKind } from '../../api/skupper/index.ts';
+import { isKind, nameOf } from '../../site/resources.ts';
+import { isPast } from '../../site/overview.ts';
+import { quoted, shownValue } from '../../text/printable.ts';
+import { reportOf, type CheckReport } from '../report.ts';
+import type { Step } from '../step.ts';
+import { datesStep } from './bundle-steps.ts';
+import { explainConnection } from './explain-connection.ts';
+import { valueOf, type SiteFacts, type SiteOfNetwork } from './site-facts.ts';
+
+/** Most named items of one finding. Further ones are only counted. */
+const MOST_NAMED = 8;
+
+export function checkSite(facts: SiteFacts): CheckReport {
+  const objects = objectsOf(facts).flatMap(({ kind, name }) => explainConnection(facts, kind, name) ?? []);
+  const sites = valueOf(facts.network)?.sites ?? [];
+  const findings = [
+    ...unknownSteps(facts),
+    ...missingSiteSteps(facts),
+    ...versionSteps(facts, sites),
+    ...certificateSteps(facts),
+    ...keySteps(sites),
+    ...identitySteps(sites),
+  ];
+  return reportOf(objects, findings, new Date(facts.now));
+}
+
+/** Found and written objects, each once. Used-up ones are records, and need no attention. */
+function objectsOf(facts: SiteFacts): readonly { readonly kind: SkupperKind; readonly name: string }[] {
+  const found = (valueOf(facts.objects) ?? [])
+    .filter((object) => !isPast(object, facts.now))
+    .map((object) => ({ kind: object.kind, name: nameOf(object) }));
+  const past = new Set(
+    (valueOf(facts.objects) ?? []).filter((object) => isPast(object, facts.now)).map((object) => `${object.kind}/${nameOf(object)}`),
+  );
+  const written = (valueOf(facts.written) ?? []).flatMap(({ kind, name }) =>
+    isKind(kind) && !past.has(`${kind}/${name}`) ? [{ kind, name }] : [],
+  );
+  const unread = (valueOf(facts.problems) ?? []).flatMap(({ resource = '' }) => {
+    const [kind = '', ...name] = resource.split('/');
+    return isKind(kind) ? [{ kind, name: name.join('/') }] : [];
+  });
+  return [...new Map([...found, ...written, ...unread].map((each) => [`${each.kind}/${each.name}`, each])).values()];
+}
+
+/** Sources that could not be read, once each, and files whose resource is not known. */
+function unknownSteps(facts: SiteFacts): readonly Step[] {
+  const sources = [facts.stopped, facts.objects, facts.written, facts.problems, facts.network, facts.links, facts.bundles];
+  const unread = [...new Set(sources.flatMap((source) => ('unknown' in source ? [source.unknown] : [])))];
+  const files = (valueOf(facts.problems) ?? []).filter(({ resource, isError }) => isError && resource === undefined);
+  return [
+    ...unread.map((says): Step => ({ id: 'check.sources', object: objectOf(facts), state: 'unknown', says })),
+    ...files.map(({ text }): Step => ({ id: 'check.files', object: objectOf(facts), state: 'fail', code: 'invalid-file', says: text })),
+  ];
+}
+
+const objectOf = ({ place }: SiteFacts): string => `namespace/${place.namespace}`;
+
+function missingSiteSteps(facts: SiteFacts): readonly Step[] {
+  const { value } = 'value' in facts.objects ? facts.objects : { value: undefined };
+  if (value === undefined || value.some(({ kind }) => kind === 'Site')) return [];
+  return [
+    {
+      id: 'check.site',
+      object: objectOf(facts),
+      state: 'fail',
+      code: 'no-site',
+      says: `the namespace ${facts.place.namespace} has no Site`,
+    },
+  ];
+}
+
+/** Sites with another version than this program's. */
+function versionSteps({ version }: SiteFacts, sites: readonly SiteOfNetwork[]): readonly Step[] {
+  const others = sites.filter((site) => site.version !== '' && site.version !== version);
+  return [...Map.groupBy(others, (site) => site.version)]
+    .slice(0, MOST_NAMED)
+    .map(([other, of]) => ({
+      id: 'check.versions',
+      object: `Site/${of[0]?.name ?? ''}`,
+      state: 'warn',
+      says: `version ${shownValue(other)} runs at ${listed(of.map(({ name }) => shownValue(name)))}; this command is ${version}`,
+      do: 'update the older ones',
+    }));
+}
+
+/** All bundles, whether an object uses them or not. */
+function certificateSteps({ bundles, now }: SiteFacts): readonly Step[] {
+  return (valueOf(bundles) ?? []).flatMap((bundle) => {
+    const step = datesStep({ id: 'check.certificates', object: `bundle/${bundle.name === '' ? 'authority' : bundle.name}` }, bundle, now);
+    // The chain of an object that uses it fails. Without one, nothing does.
+    return step.state === 'pass' ? [] : [{ ...step, state: 'warn' as const }];
+  });
+}
+
+function keySteps(sites: readonly SiteOfNetwork[]): readonly Step[] {
+  const uses = sites.flatMap((site) => site.keys.map((use) => ({ site: site.name, ...use })));
+  const byKey = [...Map.groupBy(uses, ({ key }) => key)];
+  const halves = byKey.flatMap(([key, of]): readonly Step[] => {
+    const [listeners, connectors] = [of.some((use) => use.listeners > 0), of.some((use) => use.connectors > 0)];
+    if (listeners === connectors) return [];
+    const [code, has, lacks] = listeners
+      ? (['no-connector', 'listeners', 'connector'] as const)
+      : (['no-listener', 'connectors', 'listener'] as const);
+    const says = `routing key ${quoted(key)} has ${has} at ${listed([...new Set(of.map(({ site }) => shownValue(site)))])}, but no ${lacks}`;
+    return [{ id: 'check.keys', object: `key/${key}`, state: 'warn', code, says }];
+  });
+  const byCase = [...Map.groupBy(byKey, ([key]) => key.toLowerCase()).values()].filter(({ length }) => length > 1);
+  const cases = byCase.map((of): Step => ({
+    id: 'check.keys',
+    object: `key/${of[0]?.[0] ?? ''}`,
+    state: 'warn',
+    code: 'routing-key',
+    says: `routing keys differ only in case: ${listed(of.map(([key]) => quoted(key)))}`,
+    do: 'use one spelling',
+  }));
+  return [...halves.slice(0, MOST_FINDINGS), ...cases.slice(0, MOST_FINDINGS)];
+}
+
+const MOST_FINDINGS = 50;
+
+/** Two sites of one name confuse people; two sites of one ID exclude each other. */
+function identitySteps(sites: readonly SiteOfNetwork[]): readonly Step[] {
+  const named = [...Map.groupBy(sites, ({ name }) => name)].filter(([, { length }]) => length > 1);
+  return named
+    .slice(0, MOST_NAMED)
+    .map(([name, of]) => ({
+      id: 'check.identities',
+      object: `Site/${name}`,
+      state: 'warn',
+      says: `${of.length} sites are named ${shownValue(name)}: ${listed(of.map(({ id }) => id))}`,
+      do: 'rename one of them',
+    }));
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - MOST_NAMED;
+  return `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}

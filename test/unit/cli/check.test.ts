@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { Namespace } from './namespace.ts';
+
+const listener = (routingKey: string) => ({ routingKey, host: '127.0.0.1', port: 8080 });
+const unmet = (type: string, reason: string, message: string) => ({
+  status: 'Pending',
+  conditions: [type, 'Ready'].map((each) => ({ type: each, status: 'False', reason, message, lastTransitionTime: '2030-01-01T00:00:00Z' })),
+});
+
+async function broken(): Promise<Namespace> {
+  const west = await Namespace.make();
+  await west.run();
+  await west.answer('Site', 'west', {}, { status: 'Ready', network: [{ id: 'w', name: 'west', version: '0' }] });
+  await west.answer('Connector', 'ok', { routingKey: 'ok', host: 'h', port: 1 }, unmet('Configured', 'TargetRefused', 'refused at h:1'));
+  for (const name of ['a', 'b', 'c'])
+    await west.answer('Listener', name, listener(name), unmet('Matched', 'NoConnector', `no connector of ${name}`));
+  return west;
+}
+
+describe('earshot check', () => {
+  it('explains each object, fails with exit code 1, and shows causes first', async () => {
+    await using west = await broken();
+    const { code, out, err } = await west.earshot(['check']);
+    assert.deepEqual([code, err], [1, '4 problems found.\n']);
+    assert.match(out, /^Namespace west +Fails$/m);
+    assert.match(out, /FAIL +Connector\/ok +refused at h:1 \(target-refused\)/);
+    assert.match(out, /FAIL +Listener\/a +no connector of a/);
+    const { objects, verdict } = JSON.parse((await west.earshot(['check', '-o', 'json'])).out);
+    assert.deepEqual([verdict, objects.length], ['fail', 5]);
+  });
+
+  it('prints JUnit XML with one test for each object, in which texts are escaped', async () => {
+    await using west = await broken();
+    await west.answer('Link', 'east', { endpoints: [] }, unmet('Operational', 'Refused', 'refused by "<x>" & more'));
+    const { out } = await west.earshot(['check', '-o', 'junit']);
+    assert.match(
+      out,
+      /^<\?xml version="1.0" encoding="UTF-8"\?>\n<testsuite name="earshot check: Namespace west" tests="\d+" failures="5"/,
+    );
+    assert.match(out, /name="Link\/east"><failure type="refused" message="refused by &quot;&lt;x&gt;&quot; &amp; more">/);
+  });
+
+  it('ends with exit code 6 if nothing runs the site, and warns of versions only with --fail-on warn', async () => {
+    await using west = await Namespace.make();
+    await west.answer('Site', 'west', {}, { status: 'Ready', network: [{ id: 'w', name: 'west', version: '0' }] });
+    assert.equal((await west.earshot(['check'])).code, 6);
+    await west.run();
+    const { code, out } = await west.earshot(['check']);
+    assert.deepEqual([code, /warn +Site\/west +version 0 runs at west/.test(out)], [0, true]);
+    assert.equal((await west.earshot(['check', '--fail-on', 'warn'])).code, 1);
+  });
+
+  it('finds errors, conflicts and odd keys in files before they are applied', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'earshot-check-'));
+    const resource = (kind: string, name: string, spec: object) =>
+      `${JSON.stringify({ apiVersion: 'skupper.io/v2alpha1', kind, metadata: { name }, spec })}\n`;
+    await writeFile(join(folder, 'a.yaml'), resource('Listener', 'a', listener('web')));
+    await writeFile(join(folder, 'b.yaml'), `${resource('Listener', 'b', listener('Web'))}---\n${resource('Site', 'x', { edge: 'yes' })}`);
+    await using west = await Namespace.make();
+    const { code, out } = await west.earshot(['check', '-f', folder]);
+    await rm(folder, { recursive: true });
+    assert.equal(code, 1);
+    assert.match(out, /b\.yaml:\d+:\d+: spec\.edge:/s);
+    assert.match(
+      out.replaceAll(/\s+/g, ' '),
+      /Listener\/a \(\S+a\.yaml:1\) and Listener\/b \(\S+b\.yaml:1\) have 127\.0\.0\.1:8080 \(port-taken-twice\)/,
+    );
+    assert.match(out, /routing keys differ only in case: "web", "Web"/);
+    assert.equal((await west.earshot(['check', '-f', join(folder, 'gone.yaml')])).code, 4);
+  });
+
+  it('checks a machine before a site is installed there', async () => {
+    await using west = await Namespace.make();
+    const { out } = await west.earshot(['check', '--pre', '-o', 'json']);
+    const { findings } = JSON.parse(out);
+    const directory = findings.find(({ id }: { id: string }) => id === 'pre.directory');
+    assert.deepEqual([directory.state, directory.says.startsWith(west.home)], ['pass', true]);
+  });
+});
