@@ -19,7 +19,7 @@ target=${1:?usage: scripts/setup/ready.sh node|connection|net|demo|cluster|e2e|d
 # Packages for a cluster, and Redis outside of it, client and server. None of them starts a service here.
 cluster_packages=(ca-certificates containerd containernetworking-plugins curl iproute2 iptables libatomic1 openssl procps redis-server redis-tools runc tar util-linux busybox-static)
 # Clients and servers at the two ends of a connection, and what cuts the way between them. The tests start them by hand.
-net_packages=(aardvark-dns busybox-static curl debootstrap docker.io faketime haproxy iperf3 iproute2 iptables libatomic1 netavark nghttp2-client nghttp2-proxy nginx-light openssh-client openssh-server
+net_packages=(aardvark-dns busybox-static chromium curl debootstrap docker.io faketime haproxy iperf3 iproute2 iptables libatomic1 netavark nghttp2-client nghttp2-proxy nginx-light openssh-client openssh-server
   openssl passwd podman postgresql procps prometheus redis-server redis-tools runc socat systemd uidmap util-linux wrk)
 
 packages=("${cluster_packages[@]}")

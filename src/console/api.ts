@@ -5,6 +5,7 @@ import { isKind, nameOf } from '../site/resources.ts';
 import { commandIn } from '../text/command-in.ts';
 import { shellWord } from '../text/shell-word.ts';
 import { writeYaml } from '../text/write-yaml.ts';
+import { listConnections } from './connections.ts';
 import type { ErrorView, KeyDetailView, KeyView, ListView, NetworkView, ResourceRow, ResourceView, SeriesView } from './contract.ts';
 import { historyFields, historySteps, type HistoryField } from './history.ts';
 import { conditionsOf } from './problems.ts';
@@ -18,7 +19,18 @@ export interface Answer {
   readonly allow?: string;
 }
 
-const PATHS = ['overview', 'network', 'keys', 'keys/{key}', 'resources/{kind}', 'resources/{kind}/{name}', 'series', 'stream'];
+const PATHS = [
+  'overview',
+  'network',
+  'keys',
+  'keys/{key}',
+  'resources/{kind}',
+  'resources/{kind}/{name}',
+  'connections',
+  'explain/{kind}/{name}',
+  'series',
+  'stream',
+];
 
 /** @param path below the host, percent-encoded */
 export async function answerApi(sources: ConsoleSources, watcher: Watcher, path: string, parameters: URLSearchParams): Promise<Answer> {
@@ -41,11 +53,17 @@ export async function answerApi(sources: ConsoleSources, watcher: Watcher, path:
     case 'series/0':
       return series(watcher, parameters, sources.now());
     case 'explain/2':
-      if (sources.explain === undefined || one === undefined || two === undefined) return unknownPath();
-      return ok(await sources.explain(one, two));
+      return explain(sources, one ?? '', two ?? '');
+    case 'connections/0':
+      return ok(await listConnections(sources, parameters));
     default:
       return unknownPath();
   }
+}
+
+async function explain(sources: ConsoleSources, kind: string, name: string): Promise<Answer> {
+  const explanation = await sources.explain?.(kind, name);
+  return explanation === undefined ? failure(404, 'not-found', 'this object cannot be explained') : ok(explanation);
 }
 
 function unknownPath(): Answer {

@@ -89,6 +89,39 @@ export interface SiteView {
   readonly keys: number;
 }
 
+/** A connection that a router of this site carries or carried. Absent facts are unknown here. */
+export interface ConnectionView {
+  readonly id: string;
+  readonly key: string;
+  readonly state: ConnectionState;
+  /** RFC 3339. */
+  readonly begun: string;
+  readonly ended?: string;
+  /** Name of the site with the client, and its address. */
+  readonly from: string;
+  readonly client?: string;
+  readonly listener?: string;
+  /** Routers in between. */
+  readonly via: readonly string[];
+  readonly to?: string;
+  readonly server?: string;
+  readonly up?: number;
+  readonly down?: number;
+  /** Milliseconds. */
+  readonly connect?: number;
+  readonly firstByte?: number;
+  /** Why it ended or failed. */
+  readonly end?: string;
+  readonly message?: string;
+  /** What this site has: `first` is the end of the client, `last` that of the server. */
+  readonly halves: readonly string[];
+  /** Number of connections for which a record stands. */
+  readonly of: number;
+}
+
+export const connectionStates = ['open', 'ended', 'failed'] as const;
+export type ConnectionState = (typeof connectionStates)[number];
+
 /** Directed: from the site that announces it. */
 export interface LinkView {
   readonly id: string;

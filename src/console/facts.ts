@@ -153,7 +153,7 @@ function linkOf(link: Fields): LinkFacts {
     name: textIn(link, 'name'),
     cost: numberIn(link, 'cost') ?? 1,
     operational: link['operational'] === true,
-    ...(isRecord(endpoint) ? { endpoint: printable(`${String(endpoint['host'])}:${String(endpoint['port'])}`, MOST_NAME) } : {}),
+    ...(endpoint === undefined ? {} : { endpoint: textIn(link, 'endpoint') }),
     ...(link['remoteSiteId'] === undefined ? {} : { remoteSiteId: textIn(link, 'remoteSiteId') }),
     ...(link['remoteSiteName'] === undefined ? {} : { remoteSiteName: textIn(link, 'remoteSiteName') }),
     ...(silentSince === undefined ? {} : { silentSince }),

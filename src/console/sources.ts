@@ -12,8 +12,8 @@ export interface ConsoleSources {
   metrics(router: string): Promise<string>;
   /** Resource with the fields that may be shown. */
   redacted(resource: object): unknown;
-  /** Explains an object; absent if the platform cannot. */
-  explain?(kind: string, name: string): Promise<Explanation>;
+  /** Explains an object; undefined if it does not exist. Absent if the platform cannot explain. */
+  explain?(kind: string, name: string): Promise<Explanation | undefined>;
   /** Milliseconds since 1970. */
   now(): number;
 }

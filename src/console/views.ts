@@ -147,6 +147,11 @@ export function linkViews(facts: Facts, figures: Figures | undefined): readonly 
       ...(queued === undefined ? {} : { queuedBytes: queued }),
     };
   };
+  const changed = new Map(facts.objects.filter(({ kind }) => kind === 'Link').map((link) => [nameOf(link), operationalSince(link)]));
+  const sinceOf = (name: string): Partial<LinkView> => {
+    const since = changed.get(name);
+    return since === undefined ? {} : { since };
+  };
   const outgoing = facts.links.map(
     ({ name, cost, operational, silentSince, remoteSiteId = '', remoteSiteName = '', endpoint, problem }): LinkView => ({
       id: `out/${name}`,
@@ -159,7 +164,7 @@ export function linkViews(facts: Facts, figures: Figures | undefined): readonly 
       state: stateOf(operational, silentSince),
       cost,
       ...(problem === undefined || operational ? {} : { message: problem.message }),
-      ...(silentSince === undefined ? {} : { since: new Date(silentSince).toISOString() }),
+      ...(silentSince === undefined ? sinceOf(name) : { since: new Date(silentSince).toISOString() }),
       ...(endpoint === undefined ? {} : { address: endpoint }),
       ...(operational ? peer(remoteSiteId) : {}),
     }),
@@ -182,6 +187,11 @@ export function linkViews(facts: Facts, figures: Figures | undefined): readonly 
     };
   });
   return [...outgoing, ...incoming, ...linksBetweenOthers(facts, ownId)];
+}
+
+/** Time at which a Link came up or went down. */
+function operationalSince(link: SiteObject): string | undefined {
+  return conditionsOf(link).find(({ type }) => type === 'Operational')?.since;
 }
 
 function stateOf(operational: boolean, silentSince: number | undefined): LinkView['state'] {

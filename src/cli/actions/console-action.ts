@@ -10,6 +10,8 @@ import type { Resources } from '../../platform/resources.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import { VERSION } from '../../version.ts';
 import { redacted } from '../output/redact.ts';
+import { explainableKinds } from '../../explain/gather/explainable-kinds.ts';
+import { machineSources as explainSources } from '../../explain/gather/machine-sources.ts';
 import type { Context } from './waiting.ts';
 
 export interface ConsoleOptions {
@@ -52,6 +54,12 @@ function machineSources(resources: Resources, namespace: string): ConsoleSources
     ask: (router, path) => askRouter(layout, router, path),
     metrics: (router) => askRouterText(layout, router, '/metrics'),
     redacted,
+    explain: async (kind, name) => {
+      const found = await explainableKinds
+        .find((each) => each.kind === kind)
+        ?.explain({ site: explainSources(layout, resources), probe: false }, name);
+      return found !== undefined && 'explanation' in found ? found.explanation : undefined;
+    },
     now: () => Date.now(),
   };
 }

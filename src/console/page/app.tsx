@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { Connections } from './connections.tsx';
 import { duration } from './format.ts';
 import { Network } from './network.tsx';
 import { ObjectPage } from './object.tsx';
@@ -16,6 +17,7 @@ const views = [
   { path: '', title: 'Overview' },
   { path: 'network', title: 'Network' },
   { path: 'services', title: 'Services' },
+  { path: 'connections', title: 'Connections' },
   { path: 'trust', title: 'Trust' },
   { path: 'objects', title: 'Objects' },
 ] as const;
@@ -78,6 +80,7 @@ function View({ path }: { readonly path: readonly string[] }): JSX.Element {
   if (name === '') return <Overview />;
   if (name === 'network') return <Network />;
   if (name === 'services') return one === undefined ? <Services /> : <Service name={one} />;
+  if (name === 'connections') return <Connections />;
   if (name === 'trust') return <Trust />;
   if (name === 'objects') return one === undefined || two === undefined ? <Objects /> : <ObjectPage kind={one} name={two} />;
   return (
@@ -129,7 +132,7 @@ function Mark(): JSX.Element {
   );
 }
 
-const FILTERED: ReadonlySet<string> = new Set(['network', 'services', 'trust', 'objects']);
+const FILTERED: ReadonlySet<string> = new Set(['network', 'services', 'connections', 'trust', 'objects']);
 
 /** Filters the view. Where nothing can be filtered, it searches all objects. */
 function Search(): JSX.Element {
@@ -192,7 +195,7 @@ const keysHelp = [
   ['Enter', 'open the row'],
   ['Esc', 'leave the search, or go up'],
   ['p', 'pause the page'],
-  ['1 – 5', 'overview, network, services, trust, objects'],
+  ['1 – 6', 'the views, from left to right'],
   ['?', 'this help'],
 ] as const;
 

@@ -76,7 +76,7 @@ export function Graph({ sites, links }: { readonly sites: readonly SiteView[]; r
 const sum = (numbers: ReadonlyMap<string, number>): number => [...numbers.values()].reduce((total, each) => total + each, 0);
 
 function Legend(): JSX.Element {
-  return <span class="aside">● site ■ edge site — up ┄ silent ╌ down</span>;
+  return <span class="aside">● this site, ○ others, □ edge sites; dashed links are silent or down</span>;
 }
 
 function boxOf(places: readonly (readonly [number, number] | undefined)[]): string {
@@ -86,7 +86,7 @@ function boxOf(places: readonly (readonly [number, number] | undefined)[]): stri
   const [left, top] = [Math.min(...xs) - 60, Math.min(...ys) - 40];
   const [width, height] = [Math.max(...xs) + 60 - left, Math.max(...ys) + 50 - top];
   // A small network is not drawn larger than life.
-  const [wide, high] = [Math.max(width, 720), Math.max(height, 360)];
+  const [wide, high] = [Math.max(width, 900), Math.max(height, 340)];
   return `${left - (wide - width) / 2} ${top - (high - height) / 2} ${wide} ${high}`;
 }
 

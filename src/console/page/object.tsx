@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { ConditionView, ResourceView } from '../contract.ts';
+import { ExplanationPanel } from './explanation.tsx';
 import { Empty, Failure, Panel, Prose, Since, State, toneOf, useApi } from './parts.tsx';
 import { Table, type Column } from './table.tsx';
 
@@ -32,6 +33,7 @@ export function ObjectPage({ kind, name }: { readonly kind: string; readonly nam
           ))}
         </dl>
       )}
+      <ExplanationPanel kind={kind} name={name} />
       <Panel title="Conditions">
         <Table
           caption={`Conditions of ${kind} ${name}`}

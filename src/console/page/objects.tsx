@@ -32,7 +32,7 @@ export function Objects(): JSX.Element {
   );
   return (
     <Panel
-      title="Objects"
+      title="Resources"
       aside={
         <Choices
           label="State of the objects"

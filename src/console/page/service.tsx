@@ -3,6 +3,7 @@ import type { CandidateView, KeyDetailView, ResourceRow } from '../contract.ts';
 import { Chart, Ranges } from './chart.tsx';
 import { byteRate, count, milliseconds, rate } from './format.ts';
 import { Empty, Failure, Panel, Problems, State, toneOf, useApi } from './parts.tsx';
+import { ExplanationPanel } from './explanation.tsx';
 import { href } from './route.ts';
 import { KeyState } from './services.tsx';
 import { Table, type Column } from './table.tsx';
@@ -23,6 +24,7 @@ export function Service({ name }: { readonly name: string }): JSX.Element {
           <Problems items={key.problemList} />
         </Panel>
       )}
+      <ExplanationPanel kind="key" name={name} />
       <Figures item={key} />
       <Panel title="Where connections go">
         <Table
@@ -53,6 +55,9 @@ export function Service({ name }: { readonly name: string }): JSX.Element {
           empty={<Empty title={`This site has neither a listener nor a connector for ${name}.`} />}
         />
       </Panel>
+      <p class="more">
+        <a href={href(['connections'], { key: name })}>Connections of {name}</a>
+      </p>
       <Panel title="Traffic at this site" aside={<Ranges />}>
         <div class="charts">
           <Chart

@@ -92,7 +92,7 @@ export function Services(): JSX.Element {
   );
   return (
     <Panel
-      title="Services"
+      title="Routing keys"
       aside={
         <Choices
           label="State of the services"

@@ -1,0 +1,206 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ConnectionView, ListView } from '../contract.ts';
+import { get } from './client.ts';
+import { Choices } from './filters.tsx';
+import { bytes, count, duration, milliseconds } from './format.ts';
+import { Empty, Failure, Panel, Since, State, useApi } from './parts.tsx';
+import { href, route } from './route.ts';
+import { clock } from './store.ts';
+import { Table, type Column } from './table.tsx';
+
+/** Milliseconds between two reads. */
+const EVERY = 2_000;
+
+export function Connections(): JSX.Element {
+  const { query } = route.value;
+  const [state, key] = [query.get('state') ?? 'open', query.get('key') ?? ''];
+  const path = `connections?${new URLSearchParams({ state, ...(key === '' ? {} : { key }) }).toString()}`;
+  const loaded = useApi<ListView<ConnectionView>>(path, EVERY);
+  const choices = (
+    <Choices
+      label="State of the connections"
+      parameter="state"
+      choices={[
+        ['', 'Open'],
+        ['ended', 'Ended'],
+        ['failed', 'Failed'],
+      ]}
+    />
+  );
+  return (
+    <Panel title={key === '' ? 'Connections of this site' : `Connections of ${key}`} aside={choices}>
+      {key !== '' && (
+        <p class="foot">
+          <a href={href(['connections'], state === 'open' ? {} : { state })}>Show all routing keys</a>
+        </p>
+      )}
+      {loaded.is === 'loading' && <p class="empty">Asking the routers…</p>}
+      {loaded.is === 'failed' && <Failure error={loaded.error} />}
+      {loaded.is === 'ready' && <Rows key={path} path={path} list={loaded.value} state={state} />}
+    </Panel>
+  );
+}
+
+function Rows({
+  path,
+  list,
+  state,
+}: {
+  readonly path: string;
+  readonly list: ListView<ConnectionView>;
+  readonly state: string;
+}): JSX.Element {
+  const [older, setOlder] = useState<Pick<ListView<ConnectionView>, 'items' | 'next'>>();
+  const text = (route.value.query.get('q') ?? '').toLowerCase();
+  const next = older === undefined ? list.next : older.next;
+  const newest = new Set(list.items.map(({ id }) => id));
+  const rows = [...list.items, ...(older?.items ?? []).filter(({ id }) => !newest.has(id))].filter((row) => matches(row, text));
+  const more = async (): Promise<void> => {
+    const found = await get<ListView<ConnectionView>>(`${path}&cursor=${encodeURIComponent(next ?? '')}`);
+    setOlder({ items: [...(older?.items ?? []), ...found.items], next: found.next });
+  };
+  return (
+    <>
+      {list.partial.map(({ router, why }) => (
+        <p key={router} class="foot">
+          Router {router} does not answer: {why}
+        </p>
+      ))}
+      <Table
+        caption={`${state} connections`}
+        columns={state === 'open' ? openColumns : pastColumns}
+        rows={rows}
+        idOf={({ id }) => id}
+        sort="-begun"
+        empty={<Empty title={list.total === 0 ? (EMPTY[state] ?? 'No connection.') : 'No connection matches the filter.'} />}
+      />
+      <p class="foot">
+        {count(list.total)} in all.{' '}
+        {next !== null && (
+          // A failure leaves the rows as they are, and the button.
+          <button type="button" class="plain" onClick={() => void more().catch(() => undefined)}>
+            Load more
+          </button>
+        )}
+      </p>
+    </>
+  );
+}
+
+const EMPTY: Readonly<Record<string, string>> = {
+  open: 'No connection is open.',
+  ended: 'No connection has ended yet.',
+  failed: 'No connection has failed.',
+};
+
+function matches({ key, from, client = '', to = '', server = '', end = '', id }: ConnectionView, text: string): boolean {
+  return text === '' || [key, from, client, to, server, end, id].some((each) => each.toLowerCase().includes(text));
+}
+
+const columns: Readonly<Record<'key' | 'from' | 'to' | 'up' | 'down' | 'connect' | 'firstByte', Column<ConnectionView>>> = {
+  key: {
+    name: 'key',
+    title: 'Routing key',
+    value: ({ key }) => key,
+    cell: ({ key, id }) => (
+      <a class="row-link" href={href(['services', key])} title={`connection ${id}`}>
+        {key}
+      </a>
+    ),
+  },
+  from: {
+    name: 'from',
+    title: 'Client',
+    value: ({ from, client }) => [from, client].filter(Boolean).join(' '),
+    cell: ({ from, client }) => <End site={from} at={client} />,
+  },
+  to: {
+    name: 'to',
+    title: 'Server',
+    needs: 'medium',
+    value: ({ to, server }) => [to, server].filter(Boolean).join(' '),
+    cell: ({ to, server }) => <End site={to} at={server} />,
+  },
+  up: { name: 'up', title: 'To server', isNumber: true, needs: 'medium', value: ({ up }) => up, cell: ({ up }) => bytes(up) },
+  down: { name: 'down', title: 'To client', isNumber: true, needs: 'medium', value: ({ down }) => down, cell: ({ down }) => bytes(down) },
+  connect: {
+    name: 'connect',
+    title: 'Connect',
+    isNumber: true,
+    needs: 'wide',
+    value: ({ connect }) => connect,
+    cell: ({ connect }) => milliseconds(connect),
+  },
+  firstByte: {
+    name: 'first-byte',
+    title: 'First byte',
+    isNumber: true,
+    needs: 'wide',
+    value: ({ firstByte }) => firstByte,
+    cell: ({ firstByte }) => milliseconds(firstByte),
+  },
+};
+
+const openColumns: readonly Column<ConnectionView>[] = [
+  columns.key,
+  columns.from,
+  columns.to,
+  columns.up,
+  columns.down,
+  columns.connect,
+  columns.firstByte,
+  {
+    name: 'begun',
+    title: 'Open for',
+    isNumber: true,
+    value: ({ begun }) => Date.parse(begun),
+    cell: ({ begun }) => <Since time={begun} />,
+  },
+];
+
+const pastColumns: readonly Column<ConnectionView>[] = [
+  columns.key,
+  columns.from,
+  columns.to,
+  {
+    name: 'end',
+    title: 'How it ended',
+    value: ({ end }) => end,
+    cell: ({ end = '–', message, of }) => (
+      <span title={message}>
+        <State tone={end === 'orderly' ? 'good' : 'bad'}>{end}</State>
+        {of > 1 && <span class="tag">1 of {count(of)}</span>}
+        {message !== undefined && <span class="message end-message">{message}</span>}
+      </span>
+    ),
+  },
+  columns.up,
+  columns.down,
+  columns.connect,
+  {
+    name: 'duration',
+    title: 'Lasted',
+    isNumber: true,
+    needs: 'wide',
+    value: ({ begun, ended = '' }) => Date.parse(ended) - Date.parse(begun),
+    cell: ({ begun, ended = '' }) => milliseconds(Date.parse(ended) - Date.parse(begun)),
+  },
+  {
+    name: 'begun',
+    title: 'Begun',
+    isNumber: true,
+    needs: 'medium',
+    value: ({ begun }) => Date.parse(begun),
+    cell: ({ begun }) => `${duration(clock.value - Date.parse(begun))} ago`,
+  },
+];
+
+/** One end: its site and address. Half of a connection knows only one of them. */
+function End({ site = '–', at }: { readonly site: string | undefined; readonly at: string | undefined }): JSX.Element {
+  return (
+    <>
+      {site} {at !== undefined && <span class="where">{at}</span>}
+    </>
+  );
+}
