@@ -88,7 +88,10 @@ export interface NodeAddress {
 }
 
 export interface Node extends KubeObject {
-  readonly status?: { readonly addresses?: readonly NodeAddress[] };
+  readonly status?: {
+    readonly addresses?: readonly NodeAddress[];
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
+  };
 }
 
 export interface NodeSelectorRequirement {

@@ -68,7 +68,9 @@ async function explainNamed(
   { kind, name }: Named,
 ): Promise<Extract<Explained, { explanation: Explanation }>> {
   const all = await Promise.all(kinds.map(async (each) => ({ each, result: await each.explain(place, name) })));
-  const found = all.flatMap(({ each, result }) => ('explanation' in result ? [{ each, result }] : []));
+  const explained = all.flatMap(({ each, result }) => ('explanation' in result ? [{ each, result }] : []));
+  const certain = explained.filter(({ result }) => result.isUncertain !== true);
+  const found = certain.length > 0 ? certain : explained;
   const [first] = found;
   if (first === undefined) {
     const names = all.flatMap(({ result }) => ('names' in result ? result.names : []));

@@ -9,11 +9,15 @@ export function addExplain(program: Command, terminal: Terminal): void {
     program
       .command('explain')
       .description('follow an object from client to server, and show where it breaks and what to do')
-      .argument('<kind>', 'kind of the object, such as listener, connector, link or site; or key, for a routing key')
+      .argument(
+        '<kind>',
+        'kind of the object, such as listener, connector, link or site; key, for a routing key; in a cluster also pod or pvc',
+      )
       .argument('<name>', 'name of the object')
       .option('--short', 'show only what does not work')
       .addOption(failOnOption())
       .addOption(new Option('--wait <duration>', 'try again until nothing fails or waits, at most for this time').argParser(duration))
+      .option('--probe', 'connect to the addresses of a Listener of listeners.stackable.tech (TCP)')
       .addOption(outputOption()),
   )
     .addHelpText('after', examples('earshot explain listener web', 'earshot explain link west --short', 'earshot explain key web -o json'))

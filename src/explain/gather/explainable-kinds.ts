@@ -2,37 +2,14 @@
 import { skupperDefinitions } from '../../api/skupper/crds.ts';
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import { isSkupperKind } from '../../api/skupper/validate.ts';
-import type { KubeClient, PodAccess } from '../../kube/contract.ts';
 import { explainConnection, explainKey, titleOf } from '../connection/explain-connection.ts';
 import { valueOf } from '../connection/site-facts.ts';
 import { nameOf } from '../../site/resources.ts';
-import type { Explanation } from '../step.ts';
-import { gatherSite, namesOf, type SiteSources } from './gather-site.ts';
+import type { ExplainableKind, Explained, ExplainPlace } from './explainable-kind.ts';
+import { exposureKinds } from './exposure-kinds.ts';
+import { gatherSite, namesOf } from './gather-site.ts';
 
-/** Place whose objects are explained, for one explanation. */
-export interface ExplainPlace {
-  readonly site: SiteSources;
-  /** Undefined on a machine. */
-  readonly cluster?: { readonly client: KubeClient & PodAccess; readonly namespace: string };
-  /** Whether to send traffic. */
-  readonly probe: boolean;
-}
-
-export interface ExplainableKind {
-  /** Kind as in `KIND/NAME` of an explanation: `Listener`. */
-  readonly kind: string;
-  /** Words for it in lower case: singular, plural, short names, and the plural with its API group. The last one is unambiguous. */
-  readonly words: readonly string[];
-  /** Half of the system, for the question which of two kinds with one word is meant. */
-  readonly half: 'connection' | 'exposure';
-  readonly needsCluster?: true;
-  explain(place: ExplainPlace, name: string): Promise<Explained>;
-}
-
-export type Explained =
-  | { readonly explanation: Explanation; /** Facts for the head line: `key "web"`; may be empty. */ readonly title: string }
-  /** No such object; existing names for a suggestion. */
-  | { readonly names: readonly string[] };
+export type { ExplainableKind, Explained, ExplainPlace };
 
 const connectionKinds: readonly ExplainableKind[] = skupperDefinitions().flatMap(({ spec: { names, group } }) => {
   const { kind, singular, plural, shortNames = [] } = names;
@@ -55,12 +32,12 @@ const keyKind: ExplainableKind = {
 };
 
 /** The one table of kinds. */
-export const explainableKinds: readonly ExplainableKind[] = [...connectionKinds, keyKind];
+export const explainableKinds: readonly ExplainableKind[] = [...connectionKinds, keyKind, ...exposureKinds];
 
 async function explainOfSite({ site }: ExplainPlace, kind: SkupperKind, name: string): Promise<Explained> {
   const facts = await gatherSite(site);
   const explanation = explainConnection(facts, kind, name);
   if (explanation === undefined) return { names: namesOf(facts, kind) };
   const object = valueOf(facts.objects)?.find((each) => each.kind === kind && nameOf(each) === name);
-  return { explanation, title: titleOf(object) };
+  return { explanation, title: titleOf(object), isUncertain: 'unknown' in facts.objects };
 }

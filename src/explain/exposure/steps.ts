@@ -1,0 +1,94 @@
+/** Steps and checks that several chains of the exposure half share (pure). */
+import { printable } from '../../text/printable.ts';
+import type { Check, CheckResult } from '../chain.ts';
+import { isConditionReason } from '../../errors/condition-reason.ts';
+import { adviceOn } from '../connection/object-problem.ts';
+import type { Source } from '../connection/site-facts.ts';
+import type { Step } from '../step.ts';
+import type { ExposureFacts, LeaseFacts } from './exposure-facts.ts';
+
+/** Makes the steps of one object. */
+export class Steps {
+  readonly object: string;
+
+  constructor(object: string) {
+    this.object = object;
+  }
+
+  check(id: string, run: () => CheckResult): Check {
+    return { id, object: this.object, run };
+  }
+
+  pass(id: string, says: string): Step {
+    return { id, state: 'pass', object: this.object, says };
+  }
+
+  wait(id: string, says: string, more: Partial<Step> = {}): Step {
+    return { id, state: 'wait', object: this.object, says: shown(says), ...more };
+  }
+
+  warn(id: string, says: string, remedy?: string): Step {
+    return { id, state: 'warn', object: this.object, says: shown(says), ...(remedy === undefined ? {} : { do: remedy }) };
+  }
+
+  fail(id: string, says: string, more: Partial<Step> = {}): Step {
+    return { id, state: 'fail', object: this.object, says: shown(says), ...more };
+  }
+
+  unknown(id: string, says: string): Step {
+    return { id, state: 'unknown', object: this.object, says: shown(says) };
+  }
+
+  /** A problem with the reason of a condition or an event. The catalogue says whether anyone has to act. */
+  problem(id: string, { reason, message, since }: Reported): Step {
+    const advice = isConditionReason(reason) ? adviceOn(codeOf(reason)) : { state: 'fail' as const, code: printable(reason, MOST_REASON) };
+    return { id, object: this.object, ...advice, says: shown(message), ...(since === undefined ? {} : { since }) };
+  }
+
+  /** One step for a source that could not be read, and otherwise the result of the check. */
+  of<T>(id: string, source: Source<T>, check: (value: T) => CheckResult): CheckResult {
+    return 'unknown' in source ? this.unknown(id, source.unknown) : check(source.value);
+  }
+
+  /** The controller leads. `isCurrent`: it has processed the present object, so it runs whatever the Lease says. */
+  controller({ lease, now }: ExposureFacts, isCurrent: boolean): Check {
+    const id = 'exposure.controller';
+    return this.check(id, () => {
+      if (isCurrent) return this.pass(id, 'runs');
+      return this.of(id, lease, (found) => this.#leader(found, now));
+    });
+  }
+
+  #leader(lease: LeaseFacts | undefined, now: number): Step {
+    const id = 'exposure.controller';
+    const advice = { code: 'not-running', do: CONTROLLER_ADVICE } as const;
+    if (lease === undefined) return this.fail(id, 'No replica of the exposure controller has ever led in this cluster.', advice);
+    const { key, holder, endsAt } = lease;
+    if (holder === undefined) return this.fail(id, `No replica of the exposure controller leads: Lease ${key} has no holder.`, advice);
+    if (endsAt + CLOCK_DIFFERENCE >= now) return this.pass(id, `${printable(holder, MOST_REASON)} leads`);
+    const since = new Date(endsAt).toISOString();
+    return this.fail(id, `No replica of the exposure controller leads: Lease ${key} expired at ${since}.`, { ...advice, since });
+  }
+}
+
+/** The code of the catalogue: `port-in-use` for the reason `PortInUse`. */
+const codeOf = (reason: string): string => reason.replaceAll(/(?<=.)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
+
+/** What a status or an event reports. */
+export interface Reported {
+  readonly reason: string;
+  readonly message: string;
+  readonly since?: string;
+}
+
+export const valueIn = <T>(source: Source<T>): T | undefined => ('value' in source ? source.value : undefined);
+
+export const CONTROLLER_ADVICE =
+  'Install the chart with exposure.enabled, or look at its pods: kubectl get pods -A -l app.kubernetes.io/name=earshot';
+
+/** Difference of clocks, in milliseconds, that is no reason to call a Lease expired. */
+const CLOCK_DIFFERENCE = 60_000;
+const MOST_REASON = 253;
+const MOST_CHARACTERS = 1_024;
+
+const shown = (text: string): string => printable(text, MOST_CHARACTERS);

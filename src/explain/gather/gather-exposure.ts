@@ -1,0 +1,324 @@
+/** Gathers the facts about objects of the exposure half with the rights of the user. A missing right makes one fact unknown. */
+import { connect } from 'node:net';
+import { listenerClasses, listeners, podListeners, type Listener } from '../../api/listeners/index.ts';
+import {
+  DRIVER_NAME,
+  LISTENER_CLASS_ANNOTATION,
+  LISTENER_NAME_ANNOTATION,
+  LISTENER_NAME_LABEL,
+  podListenersName,
+} from '../../api/listeners/names.ts';
+import { storageClassOf } from '../../exposure/cluster/claims.ts';
+import { readableClass, readableListener } from '../../exposure/cluster/readable.ts';
+import { claimNameOf } from '../../exposure/cluster/starting-pods.ts';
+import { hasCode } from '../../files/errno.ts';
+import type { KubeClient, Selection } from '../../kube/contract.ts';
+import { isForbidden } from '../../kube/errors.ts';
+import { holderOf, leases } from '../../kube/lease/lease-record.ts';
+import type { KubeObject, PersistentVolumeClaim, Service } from '../../kube/objects.ts';
+import {
+  endpointSlices,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  resource,
+  services,
+  storageClasses,
+  type Resource,
+} from '../../kube/resource.ts';
+import { printable } from '../../text/printable.ts';
+import type { Source } from '../connection/site-facts.ts';
+import type {
+  ClaimFacts,
+  ClassFacts,
+  CsiNode,
+  EventFacts,
+  ExposureFacts,
+  LeaseFacts,
+  ListenerFacts,
+  PodFacts,
+  ProbeResult,
+} from '../exposure/exposure-facts.ts';
+import { valueIn } from '../exposure/steps.ts';
+import { readSource, SOURCE_DEADLINE } from './read-source.ts';
+
+/** Where exposed objects are read. */
+export interface ExposurePlace {
+  readonly client: Pick<KubeClient, 'find' | 'list'>;
+  readonly namespace: string;
+  /** Whether to connect to the addresses. */
+  readonly probe: boolean;
+}
+
+const events = resource<CoreEvent>('v1', 'Event', 'events');
+const csiNodes = resource<CsiNode>('storage.k8s.io/v1', 'CSINode', 'csinodes', 'cluster');
+
+/** core/v1. */
+interface CoreEvent extends KubeObject {
+  readonly type?: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly involvedObject?: { readonly uid?: string };
+  readonly reportingComponent?: string;
+  readonly source?: { readonly component?: string };
+  readonly lastTimestamp?: string | null;
+  readonly eventTime?: string | null;
+  readonly series?: { readonly lastObservedTime?: string };
+}
+
+/** Name of the Lease of the exposure controller, in whatever namespace it is installed. */
+const LEASE = 'earshot-controller';
+/** Label that the EndpointSlice controller sets. */
+const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
+const MOST_OBJECTS = 5_000;
+const MOST_NODES = 20;
+const MOST_PROBES = 32;
+
+export async function gatherListener(place: ExposurePlace, name: string): Promise<ListenerFacts | undefined> {
+  const { client, namespace } = place;
+  const key = { namespace, name };
+  const [found, common, service, serviceEvents, slices] = await Promise.all([
+    client.find(listeners, key),
+    gatherCommon(place),
+    find(place, services, name),
+    eventsOf(place, 'Service', name),
+    list(place, endpointSlices, { namespace, labelSelector: `${SERVICE_NAME_LABEL}=${name}` }),
+  ]);
+  if (found === undefined) return undefined;
+  const listener = readableListener(found);
+  const selector = valueIn(service)?.spec?.selector;
+  const [selected, around, probes] = await Promise.all([
+    selector === undefined ? { value: [] } : list(place, pods, { namespace, labelSelector: selectorText(selector) }),
+    findNodes(place, valueIn(slices)?.flatMap(({ endpoints = [] }) => endpoints.flatMap(({ nodeName }) => nodeName ?? [])) ?? []),
+    place.probe ? probeAll(listener) : undefined,
+  ]);
+  const uid = valueIn(service)?.metadata.uid;
+  return {
+    ...common,
+    listener,
+    service,
+    serviceEvents: mapped(serviceEvents, (all) => all.filter((each) => uid === undefined || each.uid === uid)),
+    pods: selected,
+    endpoints: slices,
+    nodes: around,
+    ...(probes === undefined ? {} : { probes }),
+  };
+}
+
+export async function gatherClass(place: ExposurePlace, name: string): Promise<ClassFacts | undefined> {
+  const [found, common, all, balanced] = await Promise.all([
+    place.client.find(listenerClasses, { name }),
+    gatherCommon(place),
+    list(place, listeners, {}),
+    list(place, services, { labelSelector: LISTENER_NAME_LABEL }),
+  ]);
+  if (found === undefined) return undefined;
+  const ofClass = mapped(all, (each) => each.map(readableListener).filter(({ spec }) => spec.className === name));
+  const keys = new Set((valueIn(ofClass) ?? []).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
+  return {
+    ...common,
+    listenerClass: readableClass(found),
+    listeners: ofClass,
+    services:
+      'unknown' in ofClass
+        ? ofClass
+        : mapped(balanced, (each) => each.filter(({ metadata }) => keys.has(`${metadata.namespace}/${metadata.name}`))),
+  };
+}
+
+export async function gatherClaim(place: ExposurePlace, name: string): Promise<ClaimFacts | undefined> {
+  const [claim, common, all] = await Promise.all([
+    place.client.find(persistentVolumeClaims, { namespace: place.namespace, name }),
+    gatherCommon(place),
+    list(place, listeners, { namespace: place.namespace }),
+  ]);
+  return claim === undefined ? undefined : claimFacts(place, { name, claim: { value: claim }, common, listeners: all });
+}
+
+export async function gatherPod(place: ExposurePlace, name: string): Promise<PodFacts | undefined> {
+  const { client, namespace } = place;
+  const [pod, common, podEvents, all] = await Promise.all([
+    client.find(pods, { namespace, name }),
+    gatherCommon(place),
+    eventsOf(place, 'Pod', name),
+    list(place, listeners, { namespace }),
+  ]);
+  if (pod === undefined) return undefined;
+  const { uid = '' } = pod.metadata;
+  const { nodeName } = pod.spec ?? {};
+  const names = [...new Set((pod.spec?.volumes ?? []).flatMap((volume) => claimNameOf(volume, name) ?? []))];
+  const [found, csiNode, request] = await Promise.all([
+    Promise.all(
+      names.map(async (each) =>
+        claimFacts(place, { name: each, claim: await find(place, persistentVolumeClaims, each), common, listeners: all }),
+      ),
+    ),
+    nodeName === undefined ? { value: undefined } : find(place, csiNodes, nodeName),
+    find(place, podListeners, podListenersName(uid)),
+  ]);
+  return {
+    ...common,
+    pod,
+    claims: found.filter(isListenerVolume),
+    podEvents: mapped(podEvents, (each) => each.filter((event) => event.uid === uid)),
+    csiNode,
+    podListeners: request,
+  };
+}
+
+/** Whether the claim is, or is meant to be, for a listener volume. Other claims of a pod are not explained. */
+function isListenerVolume({ claim, storageClass }: ClaimFacts): boolean {
+  const found = valueIn(claim);
+  if (found === undefined) return 'unknown' in claim;
+  const annotations = Object.keys(found.metadata.annotations ?? {});
+  return (
+    storageClassOf(found) === DRIVER_NAME ||
+    valueIn(storageClass)?.provisioner === DRIVER_NAME ||
+    [LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION].some((annotation) => annotations.includes(annotation))
+  );
+}
+
+async function claimFacts(
+  place: ExposurePlace,
+  known: {
+    readonly name: string;
+    readonly claim: Source<PersistentVolumeClaim | undefined>;
+    readonly common: ExposureFacts;
+    readonly listeners: Source<readonly Listener[]>;
+  },
+): Promise<ClaimFacts> {
+  const claim = valueIn(known.claim);
+  const volumeName = claim?.spec?.volumeName ?? '';
+  const className = claim === undefined ? '' : storageClassOf(claim);
+  const [storageClass, volume, claimEvents] = await Promise.all([
+    className === '' ? { value: undefined } : find(place, storageClasses, className),
+    volumeName === '' ? { value: undefined } : find(place, persistentVolumes, volumeName),
+    eventsOf(place, 'PersistentVolumeClaim', known.name),
+  ]);
+  const uid = claim?.metadata.uid;
+  return {
+    ...known.common,
+    name: known.name,
+    claim: known.claim,
+    storageClass,
+    volume,
+    claimEvents: mapped(claimEvents, (all) => all.filter((event) => event.uid === uid)),
+    listeners: mapped(known.listeners, (all) => all.map(readableListener)),
+  };
+}
+
+async function gatherCommon(place: ExposurePlace): Promise<ExposureFacts> {
+  const [all, classes] = await Promise.all([
+    list(place, leases, { fieldSelector: `metadata.name=${LEASE}` }),
+    list(place, listenerClasses, {}),
+  ]);
+  return {
+    now: Date.now(),
+    lease: mapped(all, ([lease]): LeaseFacts | undefined => {
+      if (lease === undefined) return undefined;
+      const holder = holderOf(lease);
+      const { renewTime = '', leaseDurationSeconds = 0 } = lease.spec ?? {};
+      return {
+        key: `${lease.metadata.namespace}/${lease.metadata.name}`,
+        ...(holder === undefined ? {} : { holder }),
+        endsAt: (Date.parse(renewTime) || 0) + leaseDurationSeconds * 1_000,
+      };
+    }),
+    classes: mapped(classes, (each) => each.map(readableClass)),
+  };
+}
+
+/** Names of existing objects, for suggestions; empty if they cannot be listed. */
+export async function namesOfKind(place: ExposurePlace, of: Resource): Promise<readonly string[]> {
+  const found = await list(place, of, of.namespaced ? { namespace: place.namespace } : {});
+  return (valueIn(found) ?? []).map(({ metadata }) => metadata.name ?? '');
+}
+
+function find<T extends KubeObject>({ client, namespace }: ExposurePlace, of: Resource<T>, name: string): Promise<Source<T | undefined>> {
+  const key = of.namespaced ? { namespace, name } : { name };
+  return readApi('get', of, of.namespaced ? namespace : undefined, () => client.find(of, key));
+}
+
+function list<T extends KubeObject>({ client }: ExposurePlace, of: Resource<T>, selection: Selection): Promise<Source<readonly T[]>> {
+  return readApi('list', of, selection.namespace, async () => {
+    const found: T[] = [];
+    for await (const object of client.list(of, selection)) if (found.push(object) >= MOST_OBJECTS) break;
+    return found;
+  });
+}
+
+/** The reason for an unknown fact names verb and resource. */
+async function readApi<T>(verb: 'get' | 'list', of: Resource, namespace: string | undefined, read: () => Promise<T>): Promise<Source<T>> {
+  const name = of.group === '' ? of.plural : `${of.plural}.${of.group}`;
+  const where = namespace === undefined ? 'in the cluster' : `in the namespace ${namespace}`;
+  let isDenied = false;
+  const source = await readSource(name, () =>
+    read().catch((error: unknown) => {
+      isDenied = isForbidden(error);
+      throw error;
+    }),
+  );
+  return isDenied ? { unknown: `you have no right to ${verb} ${name} ${where}` } : source;
+}
+
+async function findNodes(place: ExposurePlace, names: readonly string[]): Promise<ListenerFacts['nodes']> {
+  const found = await Promise.all([...new Set(names)].slice(0, MOST_NODES).map((name) => find(place, nodes, name)));
+  const unknown = found.find((source) => 'unknown' in source);
+  return unknown ?? { value: found.flatMap((source) => valueIn(source) ?? []) };
+}
+
+interface OwnedEvent extends EventFacts {
+  readonly uid: string;
+}
+
+async function eventsOf(place: ExposurePlace, kind: string, name: string): Promise<Source<readonly OwnedEvent[]>> {
+  const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${name}`;
+  const found = await list(place, events, { namespace: place.namespace, fieldSelector });
+  return mapped(found, (all) => all.map(eventFacts).toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at)));
+}
+
+function eventFacts(event: CoreEvent): OwnedEvent {
+  const { type = '', reason = '', message = '', involvedObject, reportingComponent = '', source, metadata } = event;
+  return {
+    type,
+    reason: printable(reason, MOST_NAME),
+    message: printable(message, MOST_CHARACTERS),
+    reporter: printable(reportingComponent === '' ? (source?.component ?? '') : reportingComponent, MOST_NAME),
+    at: event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime ?? metadata.creationTimestamp ?? '',
+    uid: involvedObject?.uid ?? '',
+  };
+}
+
+const MOST_NAME = 253;
+const MOST_CHARACTERS = 1_024;
+
+function mapped<T, U>(source: Source<T>, map: (value: T) => U): Source<U> {
+  return 'value' in source ? { value: map(source.value) } : source;
+}
+
+function selectorText(selector: NonNullable<NonNullable<Service['spec']>['selector']>): string {
+  return Object.entries(selector)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+}
+
+/** Connects to each address and port of the Listener, all at once. */
+function probeAll({ status }: Listener): Promise<readonly ProbeResult[]> {
+  const all = (status?.ingressAddresses ?? []).flatMap(({ address, ports }) => Object.values(ports).map((port) => ({ address, port })));
+  return Promise.all(all.slice(0, MOST_PROBES).map(({ address, port }) => probeTcp(address, port)));
+}
+
+function probeTcp(address: string, port: number): Promise<ProbeResult> {
+  const start = performance.now();
+  const { promise, resolve } = Promise.withResolvers<ProbeResult>();
+  const end = (result: ProbeResult['result']): void => {
+    resolve({ address: printable(address, MOST_NAME), port, result, milliseconds: performance.now() - start });
+    socket.destroy();
+  };
+  const socket = connect({ host: address, port, timeout: SOURCE_DEADLINE });
+  socket.on('connect', () => end('open'));
+  socket.on('timeout', () => end('silent'));
+  socket.on('error', (error) => end(hasCode(error, 'ECONNREFUSED') ? 'refused' : 'failed'));
+  return promise;
+}

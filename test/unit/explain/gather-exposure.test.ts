@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { API_VERSION } from '../../../src/api/listeners/names.ts';
+import { explainListener } from '../../../src/explain/exposure/explain-listener.ts';
+import { gatherListener, gatherPod, type ExposurePlace } from '../../../src/explain/gather/gather-exposure.ts';
+import { ApiError } from '../../../src/kube/errors.ts';
+import type { KubeObject } from '../../../src/kube/objects.ts';
+import type { Resource } from '../../../src/kube/resource.ts';
+
+type Stored = KubeObject & Readonly<Record<string, unknown>>;
+
+/** A cluster with these objects by plural. The user may not read the plurals in `denied`. */
+function clusterOf(objects: Readonly<Record<string, readonly Stored[]>>, denied: readonly string[] = []): ExposurePlace['client'] {
+  const read = <T extends KubeObject>({ plural }: Resource<T>): readonly T[] => {
+    if (denied.includes(plural)) throw new ApiError('GET', { status: 403, reason: 'Forbidden', message: `${plural} is forbidden` });
+    // The tests store objects of the right kind.
+    return (objects[plural] ?? []) as readonly T[];
+  };
+  return {
+    find: async (of, { name }) => read(of).find(({ metadata }) => metadata.name === name),
+    list: async function* (of) {
+      yield* read(of);
+    },
+  };
+}
+
+const listener = (port = 8080): Stored => ({
+  apiVersion: API_VERSION,
+  kind: 'Listener',
+  metadata: { name: 'web', namespace: 'shop', uid: 'u1', generation: 1 },
+  spec: { className: 'internal', ports: [{ name: 'http', port }] },
+  status: {
+    observedGeneration: 1,
+    conditions: [{ type: 'Ready', status: 'True', reason: 'AddressesAssigned', message: 'x', lastTransitionTime: '2030-01-01T00:00:00Z' }],
+    ingressAddresses: [{ address: '127.0.0.1', addressType: 'IP', ports: { http: port } }],
+  },
+});
+
+test('a missing right is one unknown fact that names verb, resource and namespace', async () => {
+  const client = clusterOf({ listeners: [listener()] }, ['leases', 'listenerclasses', 'services']);
+  const facts = await gatherListener({ client, namespace: 'shop', probe: false }, 'web');
+  assert.ok(facts !== undefined);
+  assert.deepEqual(
+    [facts.lease, facts.classes, facts.service, facts.pods],
+    [
+      { unknown: 'you have no right to list leases.coordination.k8s.io in the cluster' },
+      { unknown: 'you have no right to list listenerclasses.listeners.stackable.tech in the cluster' },
+      { unknown: 'you have no right to get services in the namespace shop' },
+      { value: [] },
+    ],
+  );
+});
+
+test('an object that does not exist has no facts', async () => {
+  const place: ExposurePlace = { client: clusterOf({}), namespace: 'shop', probe: false };
+  assert.equal(await gatherListener(place, 'web'), undefined);
+  assert.equal(await gatherPod(place, 'web'), undefined);
+});
+
+test('a probe distinguishes a port that accepts from one that refuses', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  // A TCP server has an address of this type.
+  const { port } = server.address() as AddressInfo;
+  const place: ExposurePlace = { client: clusterOf({ listeners: [listener(port)] }), namespace: 'shop', probe: true };
+  const statesOf = async (): Promise<readonly string[]> => {
+    const facts = await gatherListener(place, 'web');
+    assert.ok(facts !== undefined);
+    return explainListener({ ...facts, classes: { unknown: '' } })
+      .steps.filter(({ id }) => id === 'exposure.probe')
+      .map(({ state, code = '' }) => `${state} ${code}`);
+  };
+  assert.deepEqual(await statesOf(), ['pass ']);
+  server.close();
+  await once(server, 'close');
+  assert.deepEqual(await statesOf(), ['fail refused']);
+});
+
+test('a pod has the facts of its listener claims, and of no other claim', async () => {
+  const claim = (name: string, storageClassName: string): Stored => ({
+    metadata: { name, namespace: 'shop', uid: `uid-${name}` },
+    spec: { storageClassName },
+  });
+  const pod: Stored = {
+    metadata: { name: 'web', namespace: 'shop', uid: 'u2' },
+    spec: {
+      containers: [],
+      volumes: [
+        { name: 'a', persistentVolumeClaim: { claimName: 'data' } },
+        { name: 'b', ephemeral: {} },
+      ],
+    },
+  };
+  const client = clusterOf({
+    pods: [pod],
+    persistentvolumeclaims: [claim('data', 'disks'), claim('web-b', 'listeners.stackable.tech')],
+    events: [
+      {
+        metadata: {},
+        type: 'Warning',
+        reason: 'FailedMount',
+        message: 'line\nbreak',
+        involvedObject: { uid: 'u2' },
+        lastTimestamp: '2030-01-01T00:00:00Z',
+      },
+      { metadata: {}, type: 'Warning', reason: 'Old', message: 'of an earlier pod', involvedObject: { uid: 'u1' } },
+    ],
+  });
+  const facts = await gatherPod({ client, namespace: 'shop', probe: false }, 'web');
+  assert.deepEqual(
+    facts?.claims.map(({ name }) => name),
+    ['web-b'],
+  );
+  assert.ok(facts !== undefined && 'value' in facts.podEvents);
+  assert.deepEqual(
+    facts.podEvents.value.map(({ message }) => message),
+    ['line break'],
+  );
+});
