@@ -79,7 +79,7 @@ async function compare({ revision, rounds, seconds, json }: Options): Promise<vo
       host,
       authority: await createAuthority(`${host.dir}/ca`),
       program: side === 'haproxy' ? '' : bundles[side],
-      options: { only: [], systems: [], rounds, seconds, idleConnections: 0 },
+      options: { only: [], systems: [], rounds, seconds, idleConnections: 0, routers: 1 },
       record: (id, _, sample) => {
         const of = samples.getOrInsertComputed(id, () => ({}));
         (of[side] ??= []).push(sample);

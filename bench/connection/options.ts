@@ -20,6 +20,8 @@ export type SystemName = (typeof SYSTEMS)[number];
 export interface Options extends Sizes, Destination {
   readonly only: readonly ScenarioName[];
   readonly systems: readonly SystemName[];
+  /** Routers of each site of Earshot. With several, only traffic is measured, and not their CPU and memory. */
+  readonly routers: number;
 }
 
 export const FULL: Sizes = { rounds: 5, seconds: 4, idleConnections: 10_000 };
@@ -37,6 +39,7 @@ a network namespace of its own, and compares. All of it takes about 15 minutes o
   --rounds N          ${FULL.rounds}
   --seconds N         ${FULL.seconds}, of one measurement
   --idle N            ${FULL.idleConnections} idle connections
+  --routers N         1 router in each site of Earshot; CPU and memory of several are not measured
   --quick             ${QUICK.rounds} round, ${QUICK.seconds} second, ${QUICK.idleConnections} idle connections: whether it works, not how well
 ${DESTINATION_USAGE}
 
@@ -46,7 +49,13 @@ EARSHOT_PROGRAM=FILE measures that bundle; without it one is made from this chec
 export function parseOptions(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({
     args: [...args],
-    options: { ...COMMON, systems: { type: 'string' }, seconds: { type: 'string' }, quick: { type: 'boolean', default: false } },
+    options: {
+      ...COMMON,
+      systems: { type: 'string' },
+      seconds: { type: 'string' },
+      routers: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+    },
   });
   if (values.help) return undefined;
   const sizes = values.quick ? QUICK : FULL;
@@ -56,12 +65,13 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     rounds: count('--rounds', values.rounds, sizes.rounds),
     seconds: count('--seconds', values.seconds, sizes.seconds),
     idleConnections: count('--idle', values.idle, sizes.idleConnections),
+    routers: count('--routers', values.routers, 1),
     ...destination(values),
   };
 }
 
 /** Whether figures of this run are those that the table speaks of. */
-export function isFull({ rounds, seconds, idleConnections, only, systems }: Options): boolean {
+export function isFull({ rounds, seconds, idleConnections, only, systems, routers }: Options): boolean {
   const isLong = rounds >= FULL.rounds && seconds >= FULL.seconds && idleConnections >= FULL.idleConnections;
-  return isLong && SCENARIOS.every((name) => only.includes(name)) && COMPARED.every((name) => systems.includes(name));
+  return isLong && routers === 1 && SCENARIOS.every((name) => only.includes(name)) && COMPARED.every((name) => systems.includes(name));
 }

@@ -1,5 +1,5 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { connector, linkByToken, listener, startSite, type Manifest, type Site } from '../../../test/net/harness/index.ts';
+import { connector, linkByToken, listener, manifest, startSite, type Manifest, type Site } from '../../../test/net/harness/index.ts';
 import { OFFSETS, PORTS, portsAt, SERVICES, type Bench, type Running, type System } from '../bench.ts';
 
 /** Where the far site finds the near one: the delay passes it on. */
@@ -8,6 +8,11 @@ export const EARSHOT_DELAY = { listen: 55_672, to: 55_671 } as const;
 /** Two sites with a link by a token, each an `earshot run`; for the delay, a third whose link goes the long way round. */
 export async function earshotPair(bench: Bench): Promise<System> {
   const { host, program, log } = bench;
+  const { routers } = bench.options;
+  // A revision that is compared may not know the setting.
+  const several = routers === 1 ? {} : { settings: { routers: String(routers) } };
+  const siteOf = (name: string, spec: object = {}): Manifest => manifest('Site', name, { ...spec, ...several });
+  const how = routers === 1 ? {} : { supervised: true as const };
   const listeners = (offset: number): Manifest[] => SERVICES.map((service) => listener(service, '127.0.0.1', portsAt(offset)[service]));
   const unobserved = listener('http-unobserved', '127.0.0.1', PORTS.http + OFFSETS.earshotUnobserved, {
     routingKey: 'http',
@@ -16,10 +21,15 @@ export async function earshotPair(bench: Bench): Promise<System> {
   const server = await startSite(host, {
     name: 'server',
     program,
-    access: true,
-    resources: SERVICES.map((service) => connector(service, '127.0.0.1', PORTS[service])),
+    ...how,
+    resources: [siteOf('server', { linkAccess: 'default' }), ...SERVICES.map((service) => connector(service, '127.0.0.1', PORTS[service]))],
   });
-  const client = await startSite(host, { name: 'client', program, resources: [...listeners(OFFSETS.earshot), unobserved] });
+  const client = await startSite(host, {
+    name: 'client',
+    program,
+    ...how,
+    resources: [siteOf('client'), ...listeners(OFFSETS.earshot), unobserved],
+  });
   await linkByToken(client, server);
   await untilReady(client);
   await client.stop();
@@ -35,7 +45,8 @@ export async function earshotPair(bench: Bench): Promise<System> {
     return {
       name: 'earshot',
       ports: portsAt(offset),
-      ends: { client: clientSite.process, server: server.process },
+      // The processes of several routers are children of these.
+      ends: routers === 1 ? { client: clientSite.process, server: server.process } : undefined,
       unobservedHttp: PORTS.http + OFFSETS.earshotUnobserved,
       async [Symbol.asyncDispose]() {
         await clientSite.process.kill();
