@@ -7,16 +7,25 @@ import { AUTO, isRouterCount, SETTING, settingOf } from './settings.ts';
  * connection fill about as much (docs/adr/0037).
  */
 const CORES_OF_ROUTER = 2;
+/** Bytes that a router needs at least, as documented. */
+const MEMORY_OF_ROUTER = 256 << 20;
 /** Each router costs memory, and a link to each linked site. */
 const MOST_AUTOMATIC = 8;
 
+/** Part of the machine that the site may use. */
+export interface MachineShare {
+  readonly cores: number;
+  /** Bytes. */
+  readonly memory: number;
+}
+
 /**
- * @returns the number by the setting; by the number of cores if it is omitted or invalid, or if there is no Site. A Site with `ha` has two at
+ * @returns the number by the setting; by cores and memory if it is omitted or invalid, or if there is no Site. A Site with `ha` has two at
  *   least.
  */
-export function siteRouters(site: Pick<Site, 'spec'> | undefined, cores: number): number {
+export function siteRouters(site: Pick<Site, 'spec'> | undefined, { cores, memory }: MachineShare): number {
   const text = site === undefined ? undefined : settingOf({ spec: site.spec }, SETTING.routers);
   if (text !== undefined && text !== AUTO && isRouterCount(text)) return Number(text);
   const least = site?.spec.ha === true ? 2 : 1;
-  return Math.min(MOST_AUTOMATIC, Math.max(least, Math.floor(cores / CORES_OF_ROUTER)));
+  return Math.max(least, Math.floor(Math.min(MOST_AUTOMATIC, cores / CORES_OF_ROUTER, memory / MEMORY_OF_ROUTER)));
 }

@@ -1,6 +1,5 @@
 /** `earshot run`: runs one router of a site in the foreground. */
 import type { ServerResponse } from 'node:http';
-import { availableParallelism } from 'node:os';
 import type { Agent } from '../../agent/agent.ts';
 import { RouterApi } from '../../agent/api/router-api.ts';
 import type { Site } from '../../api/skupper/index.ts';
@@ -29,6 +28,7 @@ import { quoted } from '../../text/printable.ts';
 import { CliError } from '../errors.ts';
 import { aborted } from '../../work/pause.ts';
 import { followMemory } from './gc-policy.ts';
+import { machineShare } from './machine-share.ts';
 import { widenFileTable } from './file-table.ts';
 import { createCrashHandler } from './crash-handler.ts';
 import { warnAboutFewFiles } from './open-files.ts';
@@ -136,7 +136,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   try {
     const { memory, records } = options;
     const start: typeof startRouter = (config, hooks, given) => startRouter(config, hooks, { ...given, memory, records });
-    const routers = supervised === undefined ? undefined : routersHere;
+    const routers = supervised === undefined ? undefined : (desired: Site | undefined) => siteRouters(desired, machineShare(memory));
     await using started = await startSite({ layout, router, network, routers, version: VERSION, log, start });
     site = started;
     unready = () => started.unready;
@@ -154,8 +154,6 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   }
   log.info('stopped');
 }
-
-const routersHere = (wanted: Site | undefined): number => siteRouters(wanted, availableParallelism());
 
 const NOT_IN_CONTAINER =
   'it does not run in a container. Start it with `earshot system start`, or set EARSHOT_PLATFORM to podman or docker in the container.';

@@ -1,6 +1,5 @@
 /** `earshot run` without the name of a router: runs as many routers of a site as its setting asks for. */
 import type { ServerResponse } from 'node:http';
-import { availableParallelism } from 'node:os';
 import { DEFAULT_PORTS } from '../../api/skupper/names.ts';
 import { DirectoryWatch } from '../../platform/linux/watch.ts';
 import { InputReader } from '../../platform/linux/input.ts';
@@ -20,6 +19,7 @@ import { isRecord } from '../../text/is-record.ts';
 import { aborted } from '../../work/pause.ts';
 import { VERSION } from '../../version.ts';
 import { createCrashHandler } from './crash-handler.ts';
+import { machineShare } from './machine-share.ts';
 import { Renderings } from './renderings.ts';
 import { RouterSupervisor } from './router-supervisor.ts';
 import type { RunCommand } from './run-site.ts';
@@ -47,7 +47,7 @@ export async function superviseSite(options: SuperviseCommand, until: AbortSigna
   using _lock = await lockSupervisor(layout);
   const asked = new AbortController();
   const stopped = AbortSignal.any([until, asked.signal]);
-  const wish = new RouterCount(layout, log);
+  const wish = new RouterCount(layout, options.memory, log);
   const first = await wish.read();
   // Names of the routers that are not this process.
   const others = (count: number): readonly string[] => routerNames(count).slice(first === 1 ? 1 : 0);
@@ -109,11 +109,13 @@ class RouterCount {
   readonly #layout: NamespaceLayout;
   readonly #log: Logger;
   readonly #input: InputReader;
+  readonly #memory: number | undefined;
   #site: ReturnType<typeof chooseSite>['site'];
   #count: number | undefined;
 
-  constructor(layout: NamespaceLayout, log: Logger) {
+  constructor(layout: NamespaceLayout, memory: number | undefined, log: Logger) {
     this.#layout = layout;
+    this.#memory = memory;
     this.#log = log;
     this.#input = new InputReader(layout);
   }
@@ -123,7 +125,7 @@ class RouterCount {
     const { objects } = await this.#input.read();
     const { site } = chooseSite(sortResources(objects), this.#site);
     this.#site = site ?? this.#site;
-    if (site !== undefined || this.#count === undefined) this.#count = siteRouters(site, availableParallelism());
+    if (site !== undefined || this.#count === undefined) this.#count = siteRouters(site, machineShare(this.#memory));
     return this.#count;
   }
 
