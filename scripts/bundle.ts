@@ -161,9 +161,9 @@ function field(manifest: unknown, name: string): string {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const file = path.resolve(wordsOf('node scripts/bundle.ts [FILE]', 1)[0] ?? path.join(ROOT, 'dist/earshot.mjs'));
-  const made = await bundle();
+  const created = await bundle();
   await mkdir(path.dirname(file), { recursive: true });
-  await writeFile(file, made.code);
-  await writeFile(`${file}.licenses.txt`, made.notices);
-  console.log(`${file}: ${Math.round(made.code.length / 1024)} KiB`);
+  await writeFile(file, created.code);
+  await writeFile(`${file}.licenses.txt`, created.notices);
+  console.log(`${file}: ${Math.round(created.code.length / 1024)} KiB`);
 }

@@ -48,7 +48,7 @@ try {
   narrator.begin('Earshot, installed from its manifest');
   narrator.say(`
     kubectl apply --server-side -f deploy/earshot.yaml: the Helm chart with its default values, for those who have no Helm at
-    hand. The image is made from this checkout. Two replicas of a controller, of which one works, and a driver on each node
+    hand. The image is created from this checkout. Two replicas of a controller, of which one works, and a driver on each node
     that brings addresses into pods.`);
   await installManifest(cluster, (line) => narrator.progress(line));
   narrator.progress("making an image of Debian's redis-server, called redis:7 as in the example");

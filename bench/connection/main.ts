@@ -131,9 +131,9 @@ async function makeSystems(bench: Bench): Promise<readonly System[]> {
     rathole: () => ratholePair(bench),
     earshot: () => earshotPair(bench),
   };
-  const made: System[] = [];
-  for (const name of bench.options.systems) made.push(await makers[name]());
-  return made;
+  const created: System[] = [];
+  for (const name of bench.options.systems) created.push(await makers[name]());
+  return created;
 }
 
 /** What users run: the bundle. */

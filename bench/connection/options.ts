@@ -43,7 +43,7 @@ a network namespace of its own, and compares. All of it takes about 15 minutes o
   --quick             ${QUICK.rounds} round, ${QUICK.seconds} second, ${QUICK.idleConnections} idle connections: whether it works, not how well
 ${DESTINATION_USAGE}
 
-EARSHOT_PROGRAM=FILE measures that bundle; without it one is made from this checkout.`;
+EARSHOT_PROGRAM=FILE measures that bundle; without it one is created from this checkout.`;
 
 /** Throws a TypeError that says which argument is wrong; undefined where help was asked for. */
 export function parseOptions(args: readonly string[]): Options | undefined {

@@ -84,8 +84,8 @@ export class Authorities {
       return isThere ? this.find(undefined, site) : undefined;
     }
     if ((await this.#ofUserAsOwn()) !== undefined) return this.find(undefined, site);
-    const made = await this.#stores.siteAuthority.get(OWN);
-    return made?.cert === undefined ? undefined : this.find(undefined, site);
+    const own = await this.#stores.siteAuthority.get(OWN);
+    return own?.cert === undefined ? undefined : this.find(undefined, site);
   }
 
   /** Fails if the site's own CA is on record, but is missing, damaged or replaced by another one. @throws TrustError */

@@ -68,8 +68,8 @@ export class Certificates {
       // The site's own bundles before this one were of servers, which open no links.
       const mayLink = desired.isGenerated !== true && leaf !== undefined && leaf.purpose !== purpose && !isRevoked;
       if (mayLink && purpose === 'application') await this.#refuse(desired, leaf);
-      const made = await this.#make(desired, purpose, authority, options.days);
-      return { expires: made.notAfter, written: true };
+      const fresh = await this.#make(desired, purpose, authority, options.days);
+      return { expires: fresh.notAfter, written: true };
     } catch (error) {
       return { problem: problemOf(error), written: false };
     }

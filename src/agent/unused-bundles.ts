@@ -12,11 +12,11 @@ export class UnusedBundles {
    * @returns the bundles to remove now, and when the next one is due
    */
   find(
-    made: Iterable<string>,
+    created: Iterable<string>,
     inUse: ReadonlySet<string> | undefined,
     now: number,
   ): { readonly unused: readonly string[]; readonly due?: number } {
-    const waiting = new Set(inUse === undefined ? [] : [...made].filter((name) => !inUse.has(name)));
+    const waiting = new Set(inUse === undefined ? [] : [...created].filter((name) => !inUse.has(name)));
     for (const name of this.#since.keys()) if (!waiting.has(name)) this.#since.delete(name);
     const due = new Map([...waiting].map((name) => [name, this.#since.getOrInsert(name, now) + UNUSED_FOR]));
     const later = [...due.values()].filter((time) => time > now);

@@ -1,5 +1,6 @@
 /** Finds out whether a namespace of this machine belongs to the user or to another one. Pure, except for the file checks. */
-import { access, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { baseDirectory, layoutOf, namespacesDirectory, surroundings, type Surroundings } from '../platform/linux/layout.ts';
 import { commandIn } from '../text/command-in.ts';
@@ -48,10 +49,10 @@ export function homeIn(passwd: string, user: string): string | undefined {
 
 /** The other user who has a namespace of this name, if this user does not have one. */
 async function findOther(namespace: string): Promise<OtherUser | undefined> {
-  if (await exists(layoutOf(namespace).root)) return undefined;
+  if (existsSync(layoutOf(namespace).root)) return undefined;
   const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '');
   const other = otherUser(namespace, surroundings(), (user) => homeIn(passwd, user));
-  return other !== undefined && (await Promise.all(other.signs.map(exists))).includes(true) ? other : undefined;
+  return other !== undefined && other.signs.some((path) => existsSync(path)) ? other : undefined;
 }
 
 /** @throws CliError not-found if this namespace exists for another user but not for this one */
@@ -70,11 +71,4 @@ export async function otherUserAdvice(namespace: string): Promise<string | undef
   const other = await findOther(namespace);
   if (other === undefined) return undefined;
   return `This site is your own, in ${layoutOf(namespace).root}; ${printable(other.name)} also has a namespace ${namespace}.`;
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

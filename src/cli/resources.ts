@@ -78,7 +78,7 @@ const PATIENCE = 30_000;
 export async function openCluster(words: PlaceWords, patience: number = PATIENCE): Promise<Cluster> {
   const { env } = process;
   const [{ loadConfig }, { createClient }] = await Promise.all([import('../kube/client/config.ts'), import('../kube/client/client.ts')]);
-  const found = words.kubeconfig === undefined ? await kubeconfigFiles(env, homedir()) : [words.kubeconfig];
+  const found = words.kubeconfig === undefined ? kubeconfigFiles(env, homedir()) : [words.kubeconfig];
   const config = await loadConfig({ context: words.context, ...(found.length === 0 ? {} : { kubeconfig: found }) });
   const { server } = await config.load();
   const place: ClusterPlace = {

@@ -5,11 +5,11 @@ import { gauge } from '../telemetry/metrics.ts';
 import type { PolicyCaches } from './cluster/caches.ts';
 
 export function showListeners(caches: PolicyCaches): void {
-  gauge('earshot_listeners', 'Listeners by class and state of their Ready condition.', ['class', 'ready'], (made) => {
-    made.reset();
+  gauge('earshot_listeners', 'Listeners by class and state of their Ready condition.', ['class', 'ready'], (metric) => {
+    metric.reset();
     for (const { spec, status } of caches.listeners.values()) {
       const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status ?? 'Unknown';
-      made.inc({ class: spec.className ?? '', ready });
+      metric.inc({ class: spec.className ?? '', ready });
     }
   });
 }
@@ -17,11 +17,11 @@ export function showListeners(caches: PolicyCaches): void {
 /** Caches of the leader: one, except in tests. */
 const leading = new Set<Pick<Cache<PodListeners>, 'values'>>();
 
-gauge('earshot_mounts', 'Listener volumes of pods by state, as the leading controller sees them.', ['state'], (made) => {
-  made.reset();
+gauge('earshot_mounts', 'Listener volumes of pods by state, as the leading controller sees them.', ['state'], (metric) => {
+  metric.reset();
   if (leading.size === 0) return;
   const states = [...leading].flatMap((podListeners) => [...podListeners.values()].flatMap(mountStatesOf));
-  for (const state of ['ready', 'waiting'] as const) made.set({ state }, states.filter((each) => each === state).length);
+  for (const state of ['ready', 'waiting'] as const) metric.set({ state }, states.filter((each) => each === state).length);
 });
 
 /** Counts mounts until the result is disposed. */

@@ -16,7 +16,7 @@ const MOST_BUFFERS = 64;
 const LOOK_AGAIN = 50;
 
 const free: Buffer[] = [];
-let made = 0;
+let created = 0;
 
 /**
  * Buffers lent to one direction of a connection. Bytes leave in the order in which they arrived. So a buffer is free once the other end
@@ -71,7 +71,7 @@ export class PooledChunks {
   /** Called when the connection has ended and it is unknown who holds its chunks. The lent buffers are left to the garbage collector. */
   forget(): void {
     if (this.reclaim()) return;
-    made -= this.#lent.length;
+    created -= this.#lent.length;
     this.#lent = [];
   }
 }
@@ -84,8 +84,8 @@ interface Lent {
 
 function take(): Buffer | undefined {
   const known = free.pop();
-  if (known !== undefined || made >= MOST_BUFFERS) return known;
-  made += 1;
+  if (known !== undefined || created >= MOST_BUFFERS) return known;
+  created += 1;
   return Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
 }
 

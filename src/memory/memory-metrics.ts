@@ -22,16 +22,16 @@ export const memoryMetrics = {
   ended: counter('earshot_router_memory_ended_total', 'Connections ended because their memory budget was used up, by kind.', ['what']),
 };
 
-gauge('earshot_router_memory_budget_bytes', 'Memory limit of all peers and connections together.', [], (made) => {
-  made.set(sources.values().reduce((sum, { budget }) => sum + budget, 0));
+gauge('earshot_router_memory_budget_bytes', 'Memory limit of all peers and connections together.', [], (metric) => {
+  metric.set(sources.values().reduce((sum, { budget }) => sum + budget, 0));
 });
 
-gauge('earshot_router_memory_held_bytes', 'Memory in use at the last scan: of all owners, and of the largest owner.', ['by'], (made) => {
-  made.set(
+gauge('earshot_router_memory_held_bytes', 'Memory in use at the last scan: of all owners, and of the largest owner.', ['by'], (metric) => {
+  metric.set(
     { by: 'all' },
     sources.values().reduce((sum, { held }) => sum + held, 0),
   );
-  made.set(
+  metric.set(
     { by: 'greediest' },
     sources.values().reduce((sum, { most }) => Math.max(sum, most), 0),
   );

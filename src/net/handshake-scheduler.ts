@@ -268,9 +268,9 @@ export class HandshakeScheduler {
 function groupAt({ groups, of }: Reading): Group {
   const known = groups.get(of);
   if (known !== undefined) return known;
-  const made = { waiting: new Set<Socket>(), silent: new Set<Socket>(), isOfSilent: false, until: 0 };
-  groups.set(of, made);
-  return made;
+  const created = { waiting: new Set<Socket>(), silent: new Set<Socket>(), isOfSilent: false, until: 0 };
+  groups.set(of, created);
+  return created;
 }
 
 /** Removes and returns the next connection to read. */

@@ -16,7 +16,7 @@ export interface KnownRouter {
   readonly parts: readonly RouteRecord[];
   readonly about: About | undefined;
   /** Creation time of part 0 in milliseconds of the ageing clock; the latest time that any peer announced. */
-  readonly made: number;
+  readonly created: number;
   /** Memory cost of its records in bytes. */
   readonly bytes: number;
   /** Number of keys that it lists. */
@@ -79,14 +79,14 @@ export class Database {
   }
 
   /** Handles a record that is not new. If it equals the stored record, its announced age may count. */
-  confirm({ id, part }: { readonly id: RouterId; readonly part: number }, bytes: Buffer, made: number): void {
-    if (partOf(this.#routers.get(id), part)?.bytes.equals(bytes) === true) this.rejuvenate(id, made);
+  confirm({ id, part }: { readonly id: RouterId; readonly part: number }, bytes: Buffer, created: number): void {
+    if (partOf(this.#routers.get(id), part)?.bytes.equals(bytes) === true) this.rejuvenate(id, created);
   }
 
   /** Part 0 of the router was created no earlier than `made`. Peers cannot make it older: age grows by the local clock only. */
-  rejuvenate(router: RouterId, made: number): void {
+  rejuvenate(router: RouterId, created: number): void {
     const entry = this.#routers.get(router);
-    if (entry !== undefined) entry.made = Math.max(entry.made, made);
+    if (entry !== undefined) entry.created = Math.max(entry.created, created);
   }
 
   /** Whether the limits were exceeded since the last `settled`. */
@@ -143,7 +143,7 @@ export class Database {
    * Stores a record that is new and fits.
    * @param made when the router created its part 0, on the ageing clock; ignored if it is earlier than the known time
    */
-  take(record: RouteRecord, made: number): Change {
+  take(record: RouteRecord, created: number): Change {
     let entry = this.#routers.get(record.router);
     let before: RouteRecord[] = [];
     let topology = false;
@@ -156,7 +156,7 @@ export class Database {
         epoch: record.epoch,
         parts: [],
         about: undefined,
-        made: Math.max(made, entry?.made ?? -Infinity),
+        created: Math.max(created, entry?.created ?? -Infinity),
         bytes: 0,
         keys: 0,
         neighbours: 0,
@@ -173,7 +173,7 @@ export class Database {
     this.#count(entry, record, 1);
     if (record.part === 0) {
       entry.about = record.about;
-      entry.made = Math.max(entry.made, made);
+      entry.created = Math.max(entry.created, created);
     }
     const { routers, databaseBytes, keys, neighbours, routersOfSite } = this.#limits;
     this.#crowded ||= this.#bytes > databaseBytes || this.#keys > keys || this.#neighbours > neighbours;
@@ -256,7 +256,7 @@ interface Entry {
   readonly epoch: number;
   readonly parts: RouteRecord[];
   about: About | undefined;
-  made: number;
+  created: number;
   bytes: number;
   keys: number;
   neighbours: number;

@@ -85,11 +85,11 @@ export class RecordIntake {
     const { database, verify, read, self } = this.#context;
     const head = readHead(bytes);
     const clock = this.#context.clock();
-    const made = clock - age * 1000;
+    const created = clock - age * 1000;
     const isNew = database.isNew(head.id, head);
-    if (!isNew) database.confirm(head, bytes, made);
+    if (!isNew) database.confirm(head, bytes, created);
     // The age of a known router is at most what this router knows.
-    if (!isNew || clock - Math.max(made, database.routers.get(head.id)?.made ?? -Infinity) >= FORGET_AFTER) {
+    if (!isNew || clock - Math.max(created, database.routers.get(head.id)?.created ?? -Infinity) >= FORGET_AFTER) {
       this.counters.stale += 1;
       return undefined;
     }
@@ -121,7 +121,7 @@ export class RecordIntake {
     }
     this.counters.accepted += 1;
     const isUnknown = !database.routers.has(head.id);
-    this.#context.changed(database.take(record, made));
+    this.#context.changed(database.take(record, created));
     if (isUnknown && database.crowded) this.#provisional.add(head.id);
     return this.#provisional.has(head.id) || this.#scan?.onTrial.has(head.id) === true ? undefined : record;
   }

@@ -266,8 +266,8 @@ class LinkState implements Routing {
     const { reading } = this.#clock;
     this.#sweepAt = reading + SWEEP_EVERY;
     for (const id of this.#answers.reachable) this.#database.rejuvenate(id, reading - REFRESH_EVERY);
-    for (const { id, made } of this.#database.routers.values()) {
-      const change = id !== this.self && reading - made >= FORGET_AFTER ? this.#database.forget(id) : undefined;
+    for (const { id, created } of this.#database.routers.values()) {
+      const change = id !== this.self && reading - created >= FORGET_AFTER ? this.#database.forget(id) : undefined;
       if (change !== undefined) this.#answers.apply(change);
     }
   }
@@ -345,8 +345,8 @@ class LinkState implements Routing {
 
   /** Returns the seconds since that router created its part 0. */
   #ageOf(router: RouterId): number {
-    const made = this.#database.routers.get(router)?.made ?? this.#clock.reading;
-    return router === this.self ? 0 : Math.max(0, Math.floor((this.#clock.reading - made) / 1000));
+    const created = this.#database.routers.get(router)?.created ?? this.#clock.reading;
+    return router === this.self ? 0 : Math.max(0, Math.floor((this.#clock.reading - created) / 1000));
   }
 }
 

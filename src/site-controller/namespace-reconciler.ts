@@ -234,8 +234,8 @@ export class NamespaceReconciler implements AsyncDisposable {
 
   #activeIn(namespace: string): Site | undefined {
     const { caches } = this.#options;
-    const made = [configMaps, deployments].map((of) => caches.view<KubeObject>(of).get(`${namespace}/${ROUTER}`));
-    return activeSite(caches.list(sites, namespace), made);
+    const created = [configMaps, deployments].map((of) => caches.view<KubeObject>(of).get(`${namespace}/${ROUTER}`));
+    return activeSite(caches.list(sites, namespace), created);
   }
 
   #viewOf(namespace: string): NamespaceView {

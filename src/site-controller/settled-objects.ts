@@ -8,7 +8,7 @@ import { hasAll, matchesDesired } from './matches-desired.ts';
 
 interface Settled {
   /** Desired fields, as the API server returned them. */
-  readonly made: unknown;
+  readonly part: unknown;
   readonly changed: readonly string[];
 }
 
@@ -23,12 +23,12 @@ export class SettledObjects {
   record(of: Resource, answer: KubeObject, desired: KubeObject): void {
     const key = keyFor(of, answer);
     if (matchesDesired(answer, desired)) this.#objects.delete(key);
-    else this.#objects.set(key, { made: desiredPart(answer, desired), changed: changedFields(answer, desired, hasAll).map(formatField) });
+    else this.#objects.set(key, { part: desiredPart(answer, desired), changed: changedFields(answer, desired, hasAll).map(formatField) });
   }
 
   has(of: Resource, current: KubeObject, desired: KubeObject): boolean {
     const settled = this.#objects.get(keyFor(of, current));
-    return settled !== undefined && hashOf(settled.made) === hashOf(desired) && matchesDesired(current, settled.made);
+    return settled !== undefined && hashOf(settled.part) === hashOf(desired) && matchesDesired(current, settled.part);
   }
 
   /** Desired fields whose value was changed in the last write. */

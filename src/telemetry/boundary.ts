@@ -19,12 +19,12 @@ const internalErrors = counter(
 
 interface Seam {
   before: ((name: HandlerName) => void) | undefined;
-  made: (<A extends readonly unknown[]>(name: HandlerName, call: (...given: A) => void) => (...given: A) => void) | undefined;
+  created: (<A extends readonly unknown[]>(name: HandlerName, call: (...given: A) => void) => (...given: A) => void) | undefined;
   seen: ((error: unknown, name: HandlerName) => void) | undefined;
 }
 
 /** Hooks for tests only: to throw in a handler, to call one early that has a long timer, and to observe errors. */
-export const seam: Seam = { before: undefined, made: undefined, seen: undefined };
+export const seam: Seam = { before: undefined, created: undefined, seen: undefined };
 
 let log: RateLimitedLog | undefined;
 
@@ -69,7 +69,7 @@ export function bounded(name: HandlerName, handler: AnyHandler, end: AnyHandler 
       caught(name, error, end.bind(this, error, one, two, three));
     }
   };
-  return seam.made === undefined ? call : seam.made(name, call);
+  return seam.created === undefined ? call : seam.created(name, call);
 }
 
 /** The same for each item in a handler's loop: an error ends only that item. Efficient enough for frequent loops. */

@@ -13,14 +13,14 @@ export function counter<L extends string>(
   labelNames: readonly L[] = [],
   collect?: (counter: Counter<L>) => void,
 ): Counter<L> {
-  const made: Counter<L> = new Counter({
+  const metric: Counter<L> = new Counter({
     name,
     help,
     labelNames: [...labelNames],
     registers,
-    ...(collect === undefined ? {} : { collect: () => collect(made) }),
+    ...(collect === undefined ? {} : { collect: () => collect(metric) }),
   });
-  return made;
+  return metric;
 }
 
 /** `collect`, if given, sets the gauge's values at each scrape. */
@@ -30,14 +30,14 @@ export function gauge<L extends string>(
   labelNames: readonly L[] = [],
   collect?: (gauge: Gauge<L>) => void,
 ): Gauge<L> {
-  const made: Gauge<L> = new Gauge({
+  const metric: Gauge<L> = new Gauge({
     name,
     help,
     labelNames: [...labelNames],
     registers,
-    ...(collect === undefined ? {} : { collect: () => collect(made) }),
+    ...(collect === undefined ? {} : { collect: () => collect(metric) }),
   });
-  return made;
+  return metric;
 }
 
 /** A histogram of durations in seconds, from a millisecond to a minute and a half. */
@@ -51,29 +51,29 @@ export function duration<L extends string>(name: string, help: string, labelName
  * at each scrape, so that an idle process stays idle.
  */
 export function registerProcessMetrics(version: string): void {
-  gauge('earshot_build_info', 'Always 1: versions of the program and of Node.js.', ['version', 'node'], (made) =>
-    made.set({ version, node: process.version }, 1),
+  gauge('earshot_build_info', 'Always 1: versions of the program and of Node.js.', ['version', 'node'], (metric) =>
+    metric.set({ version, node: process.version }, 1),
   );
   const startTime = Date.now() / 1000 - process.uptime();
-  gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', [], (made) => made.set(process.memoryUsage.rss()));
-  gauge('process_start_time_seconds', 'Start time of the process since the Unix epoch in seconds.', [], (made) => made.set(startTime));
-  gauge('nodejs_heap_size_used_bytes', 'Process heap size used from Node.js in bytes.', [], (made) =>
-    made.set(process.memoryUsage().heapUsed),
+  gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', [], (metric) => metric.set(process.memoryUsage.rss()));
+  gauge('process_start_time_seconds', 'Start time of the process since the Unix epoch in seconds.', [], (metric) => metric.set(startTime));
+  gauge('nodejs_heap_size_used_bytes', 'Process heap size used from Node.js in bytes.', [], (metric) =>
+    metric.set(process.memoryUsage().heapUsed),
   );
-  gauge('earshot_log_bytes_waiting', 'Bytes of log lines that wait for standard output.', [], (made) =>
-    made.set(destinationInUse()?.waiting ?? 0),
+  gauge('earshot_log_bytes_waiting', 'Bytes of log lines that wait for standard output.', [], (metric) =>
+    metric.set(destinationInUse()?.waiting ?? 0),
   );
   let dropped = 0;
-  counter('earshot_log_lines_dropped_total', 'Log lines dropped because standard output was blocked for too long.', [], (made) => {
+  counter('earshot_log_lines_dropped_total', 'Log lines dropped because standard output was blocked for too long.', [], (metric) => {
     const now = destinationInUse()?.dropped ?? 0;
-    made.inc(now - dropped);
+    metric.inc(now - dropped);
     dropped = now;
   });
   let counted = 0;
-  counter('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', [], (made) => {
+  counter('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', [], (metric) => {
     const { user, system } = process.cpuUsage();
     const spent = (user + system) / 1e6;
-    made.inc(spent - counted);
+    metric.inc(spent - counted);
     counted = spent;
   });
 }

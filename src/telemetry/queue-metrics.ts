@@ -6,11 +6,11 @@ const reconciles = counter('earshot_reconciles_total', 'Reconciles by queue and 
 const seconds = duration('earshot_reconcile_duration_seconds', 'Duration of reconciles.', ['queue']);
 const queues = new Map<string, QueueSize>();
 
-gauge('earshot_queue_depth', 'Keys that wait for a free worker of a work queue.', ['queue'], (made) => {
-  for (const [queue, { depth }] of queues) made.set({ queue }, depth);
+gauge('earshot_queue_depth', 'Keys that wait for a free worker of a work queue.', ['queue'], (metric) => {
+  for (const [queue, { depth }] of queues) metric.set({ queue }, depth);
 });
-gauge('earshot_queue_delayed', 'Keys that wait for a later reconcile: backoff, or a scheduled one.', ['queue'], (made) => {
-  for (const [queue, { delayed }] of queues) made.set({ queue }, delayed);
+gauge('earshot_queue_delayed', 'Keys that wait for a later reconcile: backoff, or a scheduled one.', ['queue'], (metric) => {
+  for (const [queue, { delayed }] of queues) metric.set({ queue }, delayed);
 });
 
 interface QueueSize {

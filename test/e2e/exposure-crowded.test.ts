@@ -34,16 +34,16 @@ test('a Listener gets its Service before most of another namespace that were wri
   const names = Array.from({ length: CROWD }, (_, index) => `crowd-${index}`);
   for (let from = 0; from < CROWD; from += AT_ONCE)
     await Promise.all(names.slice(from, from + AT_ONCE).map((name) => crowded.listener(name, { className, ports: PORTS })));
-  const made = async (): Promise<number> => {
+  const created = async (): Promise<number> => {
     const { items } = await crowded.cluster.api.get<{ readonly items: readonly Service[] }>(`/api/v1/namespaces/${crowded.name}/services`);
     return items.length;
   };
-  assert.equal(await made(), 0);
+  assert.equal(await created(), 0);
   await crowded.class('late', { serviceType: 'ClusterIP' });
   const first = await probe('first');
-  const before = await made();
+  const before = await created();
   const busy = await probes('busy');
   t.diagnostic(`idle ${idle.toFixed(0)} ms, first ${first.toFixed(0)} ms after ${before} of ${CROWD}, then ${busy.toFixed(0)} ms`);
   assert.ok(before < CROWD / 2, `${before} of ${CROWD} Services of the other namespace came first`);
-  await eventually('the other Services', async () => (await made()) === CROWD);
+  await eventually('the other Services', async () => (await created()) === CROWD);
 });

@@ -246,7 +246,7 @@ describe('the Kubernetes client and a real API server', { timeout: 580_000 }, ()
       written.map(({ series, type }) => [series?.count, type]),
       [[3, 'Warning']],
     );
-    assert.match(await cluster.kubectl(['get', 'events', '--namespace', namespace.name]), /Warning\s+Tested\s+configmap\/made\s+üxxx/);
+    assert.match(await cluster.kubectl(['get', 'events', '--namespace', namespace.name]), /Warning\s+Tested\s+configmap\/stored\s+üxxx/);
   });
 
   describe('leader election', () => {

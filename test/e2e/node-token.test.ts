@@ -105,8 +105,8 @@ describe('the token of a node driver', { timeout: 580_000 }, () => {
     await eventually('the service account of the namespace', () =>
       cluster.api.find(`/api/v1/namespaces/${NAMESPACE}/serviceaccounts/default`),
     );
-    for (const made of [sleeper('own', ownNode), sleeper('foreign', foreignNode)])
-      await cluster.api.create(`/api/v1/namespaces/${NAMESPACE}/pods`, made);
+    for (const created of [sleeper('own', ownNode), sleeper('foreign', foreignNode)])
+      await cluster.api.create(`/api/v1/namespaces/${NAMESPACE}/pods`, created);
     [own, foreign] = [await scheduled('own'), await scheduled('foreign')];
   });
   after(async () => {
@@ -192,8 +192,11 @@ describe('the token of a node driver', { timeout: 580_000 }, () => {
     let handles: { readonly own: string; readonly foreign: string };
 
     before(async () => {
-      for (const made of [sleeper('own-mounted', ownNode, [listenerVolume]), sleeper('foreign-mounted', foreignNode, [listenerVolume])]) {
-        await cluster.api.create(`/api/v1/namespaces/${NAMESPACE}/pods`, made);
+      for (const created of [
+        sleeper('own-mounted', ownNode, [listenerVolume]),
+        sleeper('foreign-mounted', foreignNode, [listenerVolume]),
+      ]) {
+        await cluster.api.create(`/api/v1/namespaces/${NAMESPACE}/pods`, created);
       }
       handles = {
         own: await eventually('the volume of one pod to be mounted', () => handleIn('own-mounted')),

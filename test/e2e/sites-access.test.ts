@@ -37,38 +37,38 @@ function template(name: string, value: string, data: object = {}): Manifest {
 /** What each type gives is written by hand where its own controller would. */
 const byOthers: readonly {
   readonly type: string;
-  readonly made: readonly (readonly [apiVersion: string, kind: string, name: string])[];
+  readonly created: readonly (readonly [apiVersion: string, kind: string, name: string])[];
   readonly told?: readonly [apiVersion: string, kind: string, name: string, status: object];
   /** For `edge`, in the namespace `NS`. */
   readonly endpoints: readonly string[];
 }[] = [
-  { type: 'local', made: [], endpoints: ['local.NS:8081'] },
+  { type: 'local', created: [], endpoints: ['local.NS:8081'] },
   {
     type: 'loadbalancer',
-    made: [],
+    created: [],
     told: ['v1', 'Service', 'loadbalancer', { loadBalancer: { ingress: [{ ip: '192.0.2.1' }, { ip: '2001:db8::1' }] } }],
     endpoints: ['192.0.2.1:8081', '2001:db8::1:8081'],
   },
   {
     type: 'route',
-    made: [['route.openshift.io/v1', 'Route', 'route-inter-router']],
+    created: [['route.openshift.io/v1', 'Route', 'route-inter-router']],
     told: ['route.openshift.io/v1', 'Route', 'route-edge', { ingress: [{ host: 'edge.example' }] }],
     endpoints: ['edge.example:443'],
   },
   {
     type: 'ingress-nginx',
-    made: [],
+    created: [],
     told: ['networking.k8s.io/v1', 'Ingress', 'ingress-nginx', { loadBalancer: { ingress: [{ ip: '192.0.2.2' }] } }],
     endpoints: ['edge.NS.192.0.2.2.nip.io:443'],
   },
   {
     type: 'contour-http-proxy',
-    made: [['projectcontour.io/v1', 'HTTPProxy', 'contour-http-proxy-inter-router']],
+    created: [['projectcontour.io/v1', 'HTTPProxy', 'contour-http-proxy-inter-router']],
     endpoints: ['contour-http-proxy-edge.NS.proxy.example:443'],
   },
   {
     type: 'gateway',
-    made: [['gateway.networking.k8s.io/v1', 'Gateway', 'skupper']],
+    created: [['gateway.networking.k8s.io/v1', 'Gateway', 'skupper']],
     told: ['gateway.networking.k8s.io/v1', 'Gateway', 'skupper', { addresses: [{ type: 'IPAddress', value: '192.0.2.3' }] }],
     endpoints: ['gateway-edge.NS.192.0.2.3.nip.io:8443'],
   },
@@ -98,7 +98,7 @@ describe('a SecuredAccess in a cluster', { timeout: 300_000 }, () => {
   before(async () => {
     definitions = parseAllDocuments(await readFile(DEFINITIONS, 'utf8')).map((document) => document.toJS() as Manifest);
     for (const definition of definitions) await cluster.api.create(collectionOfObject(definition, ''), definition);
-    for (const [apiVersion, kind] of byOthers.flatMap(({ made }) => made)) {
+    for (const [apiVersion, kind] of byOthers.flatMap(({ created }) => created)) {
       await eventually(`${kind} to be served`, () => cluster.api.find(collectionOf(apiVersion, kind, namespace.name)));
     }
     await namespace.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'skupper' }, data: { controller: NAME } } as Manifest);
@@ -106,10 +106,10 @@ describe('a SecuredAccess in a cluster', { timeout: 300_000 }, () => {
     await eventually('the kinds of sites', () => cluster.api.find(collectionOf(SKUPPER, 'SecuredAccess', namespace.name)));
     await namespace.create(pod('router', { node: node.name, labels: { app: 'router' }, script: webServer(8080) }));
   });
-  for (const { type, made, told, endpoints } of byOthers) {
+  for (const { type, created, told, endpoints } of byOthers) {
     it(`of type ${type} consists of what the API server accepts, and is reachable at its announced endpoints`, async () => {
       await namespace.create(access(type, type));
-      for (const [apiVersion, kind, name] of made) await namespace.until({ apiVersion, kind, name }, 'is there', () => true);
+      for (const [apiVersion, kind, name] of created) await namespace.until({ apiVersion, kind, name }, 'is there', () => true);
       if (told !== undefined) {
         const [apiVersion, kind, name, status] = told;
         await namespace.until({ apiVersion, kind, name }, 'is there', () => true);

@@ -52,9 +52,9 @@ describe('namespaces that Skupper has kept', { timeout: 300_000 }, () => {
       ['pods', 8080, 'pods'],
     ] as const) {
       const spec = { host, port, routingKey: name === 'backend-admin' ? name : 'backend', exposePodsByName: host === 'pods', type: 'tcp' };
-      await left.west.made(skupper('Listener', name, spec), { status: ready('Configured', 'Matched', 'Ready') });
+      await left.west.created(skupper('Listener', name, spec), { status: ready('Configured', 'Matched', 'Ready') });
     }
-    await left.west.made(
+    await left.west.created(
       skupper('MultiKeyListener', 'both', { host: 'both', port: 8080, strategy: { priority: { routingKeys: ['backend', 'other'] } } }),
       { status: ready('Configured', 'Operational') },
     );
@@ -65,7 +65,7 @@ describe('namespaces that Skupper has kept', { timeout: 300_000 }, () => {
     await left.west.service('pods', [{ name: 'pods', port: 8080, routerPort: 1026 }]);
     await left.west.service('both', [{ name: 'multiaddress-both', port: 8080, routerPort: 1027 }]);
     const expirationTime = new Date(Date.now() + 900_000).toISOString();
-    await left.west.made(skupper('AccessGrant', 'token', { redemptionsAllowed: 1, expirationWindow: '15m0s' }), {
+    await left.west.created(skupper('AccessGrant', 'token', { redemptionsAllowed: 1, expirationWindow: '15m0s' }), {
       status: {
         ...ready('Processed', 'Resolved', 'Ready'),
         url: 'https://10.77.0.11:9090/x',
@@ -75,11 +75,11 @@ describe('namespaces that Skupper has kept', { timeout: 300_000 }, () => {
       },
     });
     const connector = { routingKey: 'backend', selector: 'app=backend', port: 8080, type: 'tcp', useClientCert: false };
-    await left.east.made(skupper('Connector', 'backend', connector), { status: ready('Configured', 'Matched', 'Ready') });
+    await left.east.created(skupper('Connector', 'backend', connector), { status: ready('Configured', 'Matched', 'Ready') });
     const annotations = { 'internal.skupper.io/tls-profile-context': '[{"profileName":"link-west-profile","ordinal":0}]' };
     await east.create(tlsSecret('link-west', await left.west.linkCertificate(), annotations));
     const link = { cost: 1, endpoints: left.west.endpoints, tlsCredentials: 'link-west' };
-    await left.east.made(skupper('Link', LINK, link), { status: ready('Configured', 'Operational', 'Ready') });
+    await left.east.created(skupper('Link', LINK, link), { status: ready('Configured', 'Operational', 'Ready') });
     await Promise.all([untilRouters(west, 2, ['skupper-router']), untilRouters(east, 2, GROUPS)]);
     asItWas = (await Promise.all(both.map(standing))).flat();
     specsAsTheyWere = await routerSpecs();

@@ -28,7 +28,7 @@ export class Admission {
   }
 
   /** An object as it is stored when it is made. */
-  made(plural: string, object: Fields, uid: string, now: string): KubeObject {
+  created(plural: string, object: Fields, uid: string, now: string): KubeObject {
     const { status: _status, ...rest } = object;
     const base = WITH_STATUS.has(plural) ? rest : object;
     const generation = WITH_GENERATION.has(plural) ? { generation: 1 } : {};

@@ -211,7 +211,7 @@ function touched(service: Service, how: 'unlabel' | 'retype' | 'touch'): Service
 }
 
 function makePod({ resources, store }: Cluster, name: number, volumes: readonly VolumeDraw[]): void {
-  const made = volumes.map((draw, index): EphemeralVolume => {
+  const created = volumes.map((draw, index): EphemeralVolume => {
     const annotations = { [draw.by === 'class' ? LISTENER_CLASS_ANNOTATION : LISTENER_NAME_ANNOTATION]: `${draw.by}-${draw.name}` };
     if (draw.ephemeral) return { name: `volume${index}`, ephemeral: { annotations } };
     if (draw.by === 'claim') return { name: `volume${index}`, persistentVolumeClaim: { claimName: `data0-pod-${draw.name}` } };
@@ -227,6 +227,6 @@ function makePod({ resources, store }: Cluster, name: number, volumes: readonly 
   const containers = [{ name: 'main', ports: [{ name: 'http', containerPort: 8080 }] }];
   resources.create<Pod & KubeObject>('pods', {
     metadata: { namespace: NAMESPACE, name: `pod-${name}` },
-    spec: { containers, volumes: made },
+    spec: { containers, volumes: created },
   });
 }

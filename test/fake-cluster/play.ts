@@ -134,7 +134,7 @@ function broken(cluster: Cluster): readonly string[] {
     const count = mostInAMinute(times);
     return count > MOST_REPAIRS ? [`${count} writes of ${id} in a minute, while something changes it back`] : [];
   });
-  const past = mostOrphans > MOST_ORPHANS ? [`${mostOrphans} Services were made for one Listener that is gone`] : [];
+  const past = mostOrphans > MOST_ORPHANS ? [`${mostOrphans} Services were created for one Listener that is gone`] : [];
   return [
     ...faults,
     ...cluster.mishaps,

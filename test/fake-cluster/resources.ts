@@ -46,8 +46,8 @@ export class Resources {
     const { name = '', namespace } = object.metadata;
     const key = keyString(namespace === undefined ? { name } : { namespace, name });
     if (this.#store.get(plural, key) !== undefined) throw new Refused(409, 'AlreadyExists', `${plural} "${name}" already exists`);
-    const made = this.#admission.made(plural, object, this.#store.newUid(), this.now());
-    return this.#store.put(plural, made) as T; // What was given, filled in.
+    const created = this.#admission.created(plural, object, this.#store.newUid(), this.now());
+    return this.#store.put(plural, created) as T; // What was given, filled in.
   }
 
   /** A change based on the current version. No-op if absent. */

@@ -43,9 +43,9 @@ export class Store {
     const known = this.#kinds.get(plural);
     if (known !== undefined) return known;
     const version = this.#random.pick([90, 93, 97, 980]);
-    const made: Kind = { objects: new Map(), events: [], version, compacted: version };
-    this.#kinds.set(plural, made);
-    return made;
+    const created: Kind = { objects: new Map(), events: [], version, compacted: version };
+    this.#kinds.set(plural, created);
+    return created;
   }
 
   /** Called synchronously, in order. */

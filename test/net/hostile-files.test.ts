@@ -142,10 +142,10 @@ test('hostile strings in any field lead to a problem, to no file elsewhere, and 
   assert.doesNotMatch(shown, /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]/, 'control characters are shown');
   assert.ok(shown.length < 2_000_000, `${shown.length} characters are shown`);
   const after = await namesBelow(host.dir);
-  const made = after.filter(
+  const created = after.filter(
     (name) => !before.includes(name) && !/^home\/namespaces\/west\/(input|internal|runtime)(\/|$)|\.log$/.test(name),
   );
-  assert.deepEqual(made, [], 'nothing is written elsewhere');
+  assert.deepEqual(created, [], 'nothing is written elsewhere');
   // A draft, whose name begins with a dot, is there only until it is renamed.
   await eventually('nothing but statuses with names of ours', async () => {
     const runtime = await readdir(site.layout.runtime.resources);

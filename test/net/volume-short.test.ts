@@ -38,7 +38,7 @@ test('very many short connections leave no memory and no descriptor behind', asy
     }
   }
   const took = seconds();
-  const made = await pair.west.metric('earshot_router_connections_opened_total', { role: 'listener' });
+  const created = await pair.west.metric('earshot_router_connections_opened_total', { role: 'listener' });
   await settled(pair, before);
   const last = await eventually(`no more memory than ${MOST_GROWTH} MB above what it was after the first fifth`, async () => {
     const now = await look(pair);
@@ -46,8 +46,8 @@ test('very many short connections leave no memory and no descriptor behind', asy
     if (now.memory.every((megabytes, at) => megabytes <= (early?.memory[at] ?? 0) + MOST_GROWTH)) return now;
     throw new Error(`${early === undefined ? 'nothing' : shown(early)} then, ${shown(now)} now`);
   });
-  t.diagnostic(`${made} connections in ${took.toFixed(0)} s: ${(made / took).toFixed(0)} a second; ${shown(last)}`);
-  assert.ok(made >= answered && made >= Math.min(LEAST, WANTED), `${made} connections for ${answered} answers`);
+  t.diagnostic(`${created} connections in ${took.toFixed(0)} s: ${(created / took).toFixed(0)} a second; ${shown(last)}`);
+  assert.ok(created >= answered && created >= Math.min(LEAST, WANTED), `${created} connections for ${answered} answers`);
   assert.equal(await pair.west.metric('earshot_router_connections_failed_total'), 0);
 });
 

@@ -53,9 +53,9 @@ export function testSite(index: number): TestSite {
   const known = sites[index];
   if (known !== undefined) return known;
   const publicKey = createHash('sha256').update(`site ${index}`).digest();
-  const made = { id: siteIdOf(publicKey), key: { publicKey, sign: (message: Uint8Array) => signatureOf(publicKey, message) } };
-  sites[index] = made;
-  return made;
+  const created = { id: siteIdOf(publicKey), key: { publicKey, sign: (message: Uint8Array) => signatureOf(publicKey, message) } };
+  sites[index] = created;
+  return created;
 }
 
 /**
@@ -69,9 +69,9 @@ export function testBundle(index: number, generation: number, seconds?: number, 
   const order = { subject: name, hosts: [hostOf(index), SIBLINGS], siteId: testSite(site).id, client: true, server: true };
   const days = seconds === undefined ? 90 : (seconds * 1_000) / DAY;
   // A day old, for those whose clocks are behind.
-  const made = outsideOf(name, () => issueBundle(authority, name, { ...order, days: days + 1 }, () => EPOCH - DAY));
-  bundles.set(name, made);
-  return made;
+  const created = outsideOf(name, () => issueBundle(authority, name, { ...order, days: days + 1 }, () => EPOCH - DAY));
+  bundles.set(name, created);
+  return created;
 }
 
 /**

@@ -182,12 +182,12 @@ function rushes(plan: WorldPlan, talkers: { next: number }, random: Random): Eve
   if (key === undefined || random.chance(0.9)) return [];
   const at = random.int(0, SPAN);
   const part: Part = { sends: HEADER_BYTES, chunk: 100, pause: 0, ends: true, reads: { kind: 'all' } };
-  const made = Array.from({ length: random.int(30, 90) }, (): Talk => ({ id: talkers.next++, client: part, server: part }));
-  const leaving = random.chance(0.6) ? made : [];
+  const created = Array.from({ length: random.int(30, 90) }, (): Talk => ({ id: talkers.next++, client: part, server: part }));
+  const leaving = random.chance(0.6) ? created : [];
   const left = leaving.map(({ id }, number): Event => {
     return { at: at + number * APART + random.scaled(1, 12), kind: 'leave', talk: id, end: 'client', how: 'reset' };
   });
-  return [{ at, kind: 'talk', site, key, talks: made }, ...left];
+  return [{ at, kind: 'talk', site, key, talks: created }, ...left];
 }
 
 /** Unauthenticated clients at an access, and routers that cannot admit any. */
@@ -259,9 +259,9 @@ function visits(plan: WorldPlan, talkers: { next: number }, random: Random): Eve
   const at = random.int(0, SPAN);
   const lasts = random.chance(0.5) ? ENDLESS : random.scaled(50, 5_000);
   const groups = Array.from({ length: random.int(1, 4) }, (): Event => {
-    const made = Array.from({ length: random.int(1, 3) }, () => drawTalk(talkers.next++, random, false));
+    const created = Array.from({ length: random.int(1, 3) }, () => drawTalk(talkers.next++, random, false));
     const patients = random.chance(0.5) ? [patient(talkers.next++, random)] : [];
-    return { at: random.int(0, SPAN), kind: 'visit', key: random.int(0, plan.keys - 1), talks: [...made, ...patients] };
+    return { at: random.int(0, SPAN), kind: 'visit', key: random.int(0, plan.keys - 1), talks: [...created, ...patients] };
   });
   const troubles: readonly Happening[] = [
     { kind: 'lose-visitor' },
@@ -333,11 +333,11 @@ function secure(plan: WorldPlan, events: Event[], talkers: { next: number }, ran
   const chosen = random.pick(among);
   if (chosen === undefined || random.chance(0.4)) return;
   const at = random.int(0, SPAN);
-  const made = Array.from({ length: random.int(2, 6) }, (): Talk => {
+  const created = Array.from({ length: random.int(2, 6) }, (): Talk => {
     const manner: Manner = { before: random.pick(['first', 'last']), pause: random.scaled(10, 400) };
     return { ...drawTalk(talkers.next++, random, false), manner };
   });
-  events.push({ at, kind: 'talk', ...chosen, talks: made });
+  events.push({ at, kind: 'talk', ...chosen, talks: created });
   const goes = { at: at + random.scaled(5, 300), lasts: random.scaled(50, 2_000), key: chosen.key };
   if (random.chance(0.4)) events.push({ ...goes, kind: 'listener', site: chosen.site });
   else
@@ -389,14 +389,14 @@ function talks(plan: WorldPlan, random: Random, talkers: { next: number }, isCro
   if (key === undefined) return [];
   const at = random.int(0, SPAN);
   const count = isCrowd ? random.int(8, 30) : random.int(1, 3);
-  const made: Talk[] = Array.from({ length: count }, () => drawTalk(talkers.next++, random, isCrowd));
-  const leaving = made
+  const created: Talk[] = Array.from({ length: count }, () => drawTalk(talkers.next++, random, isCrowd));
+  const leaving = created
     .filter(() => random.chance(0.3))
     .map(({ id }): Event => {
       const end = random.chance(0.6) ? 'client' : 'server';
       return { at: at + random.scaled(1, 4_000), kind: 'leave', talk: id, end, how: random.chance(0.6) ? 'reset' : 'close' };
     });
-  const talk: Event = { at, kind: 'talk', site, key, talks: made };
+  const talk: Event = { at, kind: 'talk', site, key, talks: created };
   if (!isCrowd) return [talk, ...leaving];
   // An earlier client that continues.
   const before: Event = { at: Math.max(0, at - 500), kind: 'talk', site, key, talks: [patient(talkers.next++, random)] };

@@ -123,8 +123,8 @@ export function drawPlan(random: Random): WorldPlan {
   const moving = random.chance(0.3) ? withMoving(all, random) : all.sites;
   const lying = random.chance(0.1) ? withLiar(moving, random) : moving;
   const slow = random.chance(0.15) ? withSlow(lying, random) : lying;
-  const made = { ...all, sites: slow, tls };
-  const shared = random.chance(0.5) ? withShared(made, random) : made;
+  const created = { ...all, sites: slow, tls };
+  const shared = random.chance(0.5) ? withShared(created, random) : created;
   const scarce = random.chance(0.12) ? withLittleMemory(shared, random) : shared;
   const visited = random.chance(0.2) ? withVisitor(scarce, random) : scarce;
   const decoyed = random.chance(0.1) ? withDecoys(visited, random) : visited;
@@ -257,15 +257,15 @@ function addGuest(drawn: LinkPlan[], count: number, random: Random): number | un
 type Shape = 'chain' | 'ring' | 'star' | 'tree';
 
 function links(count: number, shape: Shape, random: Random): LinkPlan[] {
-  const made: LinkPlan[] = [];
+  const created: LinkPlan[] = [];
   const link = (one: number, other: number): void => {
     const [from, to] = random.chance(0.5) ? [one, other] : [other, one];
-    made.push({ name: `link-${made.length}`, from, to, cost: random.int(1, 3), role: 'inter-router' });
+    created.push({ name: `link-${created.length}`, from, to, cost: random.int(1, 3), role: 'inter-router' });
   };
   for (let site = 1; site < count; site += 1) link(site, shape === 'star' ? 0 : shape === 'tree' ? random.int(0, site - 1) : site - 1);
   if (shape === 'ring') link(0, count - 1);
   if (random.chance(0.3)) link(random.int(0, count - 2), count - 1);
-  return made;
+  return created;
 }
 
 function some(count: number, probability: number, random: Random): number[] {

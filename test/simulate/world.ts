@@ -109,9 +109,9 @@ export class World {
       const mate = sibling?.shares === undefined ? undefined : sites[sibling.index];
       const machine = this.network.add(`site-${index}`, hostOf(mate?.index ?? index));
       machine.isSlow = site.slow === true;
-      const made = new Site(index, machine, site, plan, this.#logger(index), sites, mate);
-      made.onFault = (text) => this.faults.push(text);
-      sites.push(made);
+      const created = new Site(index, machine, site, plan, this.#logger(index), sites, mate);
+      created.onFault = (text) => this.faults.push(text);
+      sites.push(created);
     }
     this.sites = sites;
     this.#giveBundles(plan);

@@ -21,13 +21,13 @@ export async function provision({ driver, client, signal }: ProvisionerOptions):
   const warn = (error: unknown): void => {
     if (!signal.aborted && !isDone(error)) process.emitWarning(`${driver}: ${error instanceof Error ? error.message : String(error)}`);
   };
-  const made = new Set<string | undefined>();
+  const created = new Set<string | undefined>();
   const claims = startInformer(client, persistentVolumeClaims, { signal });
   claims.onChange(({ object }) => {
     const { metadata, spec } = object;
     const isPlaced = metadata.annotations?.[SELECTED_NODE] !== undefined;
-    if (spec?.storageClassName !== driver || spec.volumeName !== undefined || !isPlaced || made.has(metadata.uid)) return;
-    made.add(metadata.uid);
+    if (spec?.storageClassName !== driver || spec.volumeName !== undefined || !isPlaced || created.has(metadata.uid)) return;
+    created.add(metadata.uid);
     client.create(persistentVolumes, volumeFor(object, driver)).catch(warn);
   });
   const volumes = startInformer(client, persistentVolumes, { signal });

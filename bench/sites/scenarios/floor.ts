@@ -37,7 +37,7 @@ async function writeAll(bench: Bench, namespace: string, round: number): Promise
   record('floor-configured', configured);
   const seconds = [applied, served, configured].map((each) => `${each.toFixed(2)} s`);
   log(
-    `round ${round}: this program alone has applied them after ${seconds[0]}, made the Services after ${seconds[1]}, written statuses after ${seconds[2]}`,
+    `round ${round}: this program alone has applied them after ${seconds[0]}, created the Services after ${seconds[1]}, written statuses after ${seconds[2]}`,
   );
 }
 

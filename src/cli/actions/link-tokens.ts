@@ -39,20 +39,20 @@ export async function deleteLink(target: Target, name: string, options: DeleteOp
   const isToken = (await resources.find('AccessToken', name)) !== undefined;
   const isLink = (await resources.find('Link', name)) !== undefined;
   if (isToken && !isLink) await deleteResource({ ...target, kind: 'AccessToken' }, name, options);
-  const made = isLink ? [] : await linksOfToken(resources, name);
-  for (const link of made) await deleteResource(target, link, options);
-  if (made.length > 0) return;
+  const created = isLink ? [] : await linksOfToken(resources, name);
+  for (const link of created) await deleteResource(target, link, options);
+  if (created.length > 0) return;
   if (!isToken || (await resources.find('Link', name)) !== undefined) await deleteResource(target, name, options);
 }
 
 /** Names of the Links NAME-1, NAME-2, … that were created from a token of a site with several routers. */
 async function linksOfToken(resources: Resources, token: string): Promise<readonly string[]> {
-  const made: string[] = [];
+  const created: string[] = [];
   for (let number = 1; ; number += 1) {
     const name = `${token}-${number}`;
     const found = await resources.find('Link', name);
-    if (found?.manifest.spec?.['tlsCredentials'] !== token) return made;
-    made.push(name);
+    if (found?.manifest.spec?.['tlsCredentials'] !== token) return created;
+    created.push(name);
   }
 }
 

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { access, readdir, realpath, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, realpath, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -93,7 +94,7 @@ async function installContainers(
   terminal: Terminal,
 ): Promise<void> {
   const layout = layoutOf(namespace);
-  const hasSystemd = await isSystemdThere();
+  const hasSystemd = isSystemdThere();
   if (print === true) {
     const planned = await plannedContainers(namespace, file, 'systemd');
     terminal.out(planned.map((container) => containerUnitText(container, !isRoot)).join('\n'));
@@ -193,7 +194,7 @@ async function containerFileOf(namespace: string): Promise<ContainerFile | undef
 /** The namespace's containers; undefined if it runs as a process. */
 export async function containersOf(namespace: string): Promise<readonly [RouterContainer, ...RouterContainer[]] | undefined> {
   const file = await containerFileOf(namespace);
-  return file === undefined ? undefined : plannedContainers(namespace, file, (await isSystemdThere()) ? 'systemd' : 'engine');
+  return file === undefined ? undefined : plannedContainers(namespace, file, isSystemdThere() ? 'systemd' : 'engine');
 }
 
 export async function uninstall(namespace: string, { purge = false }: { readonly purge?: boolean }, terminal: Terminal): Promise<void> {
@@ -256,7 +257,7 @@ export async function start(namespace: string, platform: MachinePlatform | undef
   const containers = (await hasUnit(namespace)) ? undefined : await containersOf(namespace);
   if (containers === undefined && platform !== undefined && platform !== 'linux' && !(await hasUnit(namespace)))
     return install(namespace, { start: true, drainTimeout: 30_000, platform }, terminal);
-  if (containers !== undefined && !(await isSystemdThere())) return startDetached(namespace, containers, terminal);
+  if (containers !== undefined && !isSystemdThere()) return startDetached(namespace, containers, terminal);
   await requireSystemd(namespace);
   const first = await requireUnit(namespace);
   const installed = await containersOf(namespace);
@@ -372,7 +373,7 @@ interface UnitState {
 async function unitState(namespace: string): Promise<UnitState> {
   const found = await findUnit(namespace);
   const name = found ?? unitName(namespace);
-  if (!(await isSystemdThere())) return { systemd: false, name, state: 'unknown' };
+  if (!isSystemdThere()) return { systemd: false, name, state: 'unknown' };
   if (found === undefined) return { systemd: true, name, state: 'not installed' };
   return { systemd: true, name, state: (await answerOf('is-active', name)) || 'unknown' };
 }
@@ -385,8 +386,8 @@ async function answerOf(...args: readonly string[]): Promise<string> {
 
 /** Name of the namespace's unit: that of `system install`, or an instance of the packages' template that is enabled or runs. */
 async function findUnit(namespace: string): Promise<string | undefined> {
-  if (!(await isSystemdThere())) return undefined;
-  if (await exists(join(unitFolder(), unitName(namespace)))) return unitName(namespace);
+  if (!isSystemdThere()) return undefined;
+  if (existsSync(join(unitFolder(), unitName(namespace)))) return unitName(namespace);
   return (await hasInstance(namespace)) ? instanceName(namespace) : undefined;
 }
 
@@ -433,12 +434,12 @@ async function requireUnit(namespace: string): Promise<string> {
 }
 
 /** Whether systemd is running, see sd_booted(3). */
-function isSystemdThere(): Promise<boolean> {
-  return exists('/run/systemd/system');
+function isSystemdThere(): boolean {
+  return existsSync('/run/systemd/system');
 }
 
 async function requireSystemd(namespace: string): Promise<void> {
-  if (await isSystemdThere()) return;
+  if (isSystemdThere()) return;
   const advice = `Let whatever looks after processes here run \`earshot -n ${namespace} run\`; it ends in order on SIGTERM.`;
   throw new CliError('failed', `systemd does not run on this machine. ${advice}`);
 }
@@ -468,11 +469,4 @@ async function systemctl(...args: readonly string[]): Promise<void> {
 
 function stdoutOf(error: unknown): string {
   return error instanceof Error && 'stdout' in error ? String(error.stdout) : '';
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

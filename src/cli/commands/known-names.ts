@@ -37,7 +37,7 @@ export async function bundleNames(words: PlaceWords): Promise<readonly string[]>
 
 export async function contextNames({ kubeconfig }: PlaceWords): Promise<readonly string[]> {
   return orNone(async () => {
-    const files = kubeconfig === undefined ? await kubeconfigFiles(process.env, homedir()) : [kubeconfig];
+    const files = kubeconfig === undefined ? kubeconfigFiles(process.env, homedir()) : [kubeconfig];
     return [...(await readKubeconfig(files)).contexts.keys()].filter((name) => PLAIN.test(name));
   });
 }

@@ -43,10 +43,10 @@ export class Directory implements AsyncDisposable {
   /** Creates and opens a folder that every user may read. */
   async makeFolder(name: Name): Promise<Directory> {
     await mkdir(this.#path(name));
-    const made = await this.openFolder(name);
+    const created = await this.openFolder(name);
     // chmod on the open folder, because the umask restricts the mode of mkdir.
-    await made.#handle.chmod(0o755);
-    return made;
+    await created.#handle.chmod(0o755);
+    return created;
   }
 
   /** Creates a file that every user may read. Fails if the name exists. */

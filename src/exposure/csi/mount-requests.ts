@@ -50,11 +50,11 @@ export class MountRequests {
       if (known !== undefined && Object.hasOwn(known.spec.mounts ?? {}, handle)) return false;
       try {
         const spec = { nodeName, mounts: { [handle]: {} } };
-        const made: PodListeners =
+        const created: PodListeners =
           known === undefined
             ? await client.create(podListeners, newPodListeners(pod, spec), { signal })
             : await client.patch(podListeners, key, { spec }, { type: 'merge', signal });
-        this.view.wrote(made);
+        this.view.wrote(created);
         return true;
       } catch (error) {
         // If create fails with NotFound, the namespace is missing.

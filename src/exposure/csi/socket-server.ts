@@ -49,12 +49,12 @@ export async function serveOnSocket(options: SocketServerOptions): Promise<Socke
   });
   process.umask(umask);
   await listening;
-  const made = await lstat(socket);
+  const created = await lstat(socket);
   return {
     socket,
     async isReachable() {
       const found = await lstat(socket).catch(() => undefined);
-      return found?.ino === made.ino && found.dev === made.dev;
+      return found?.ino === created.ino && found.dev === created.dev;
     },
     async [Symbol.asyncDispose]() {
       const cut = setTimeout(() => server.cut(), stopMilliseconds).unref();

@@ -69,13 +69,13 @@ export class ListenerReconciler {
     this.#options = options;
     this.#announcements = new ListenerEvents(options.events, options.clock);
     this.#pace = new StatusRate(options.clock);
-    const { listeners: known, services: made } = options.caches;
+    const { listeners: known, services: created } = options.caches;
     known.onChange(({ type, object }) => {
       if (type !== 'deleted') return;
       this.#announcements.forget(object);
       this.#serviceDeleted.delete(object.metadata.uid);
     });
-    made.onChange(({ type, object }) => {
+    created.onChange(({ type, object }) => {
       const listener = known.get(keyOf(object));
       if (type === 'deleted' && listener !== undefined && isOwnedBy(object, listener)) this.#serviceDeleted.add(listener.metadata.uid);
     });
@@ -104,8 +104,8 @@ export class ListenerReconciler {
   }
 
   async #applyService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome | 'ends'> {
-    const { classes, services: made } = this.#options.caches;
-    const live = made.get(key);
+    const { classes, services: created } = this.#options.caches;
+    const live = created.get(key);
     const listenerClass = classes.get(listener.spec.className ?? '');
     const plan = planService(listener, listenerClass, [...classes.values()].map(keyOf));
     if (plan.refused !== undefined) {

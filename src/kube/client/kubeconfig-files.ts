@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 
 import { readSetting } from './connection.ts';
@@ -25,18 +25,10 @@ export interface Kubeconfig {
 }
 
 /** The existing files that kubectl would read: those in `KUBECONFIG`, else `~/.kube/config`. */
-export async function kubeconfigFiles(environment: Readonly<Record<string, string | undefined>>, home: string): Promise<readonly string[]> {
+export function kubeconfigFiles(environment: Readonly<Record<string, string | undefined>>, home: string): readonly string[] {
   const listed = (environment['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '');
   const paths = listed.length > 0 ? [...new Set(listed.map((path) => resolve(path)))] : home === '' ? [] : [join(home, '.kube', 'config')];
-  const there = await Promise.all(
-    paths.map((path) =>
-      access(path).then(
-        () => true,
-        () => false,
-      ),
-    ),
-  );
-  return paths.filter((_, index) => there[index]);
+  return paths.filter((path) => existsSync(path));
 }
 
 /** @throws EarshotError `kube-config` */

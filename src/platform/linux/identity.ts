@@ -27,10 +27,10 @@ export async function openIdentity(layout: NamespaceLayout, mayCreate: boolean, 
 }
 
 async function make(layout: NamespaceLayout): Promise<Identity> {
-  const made = generateSiteKey();
+  const created = generateSiteKey();
   await makeDirectory(layout.internal.site, 0o700);
-  await writeDurably(layout.internal.identityKey, made.pem, 0o600);
-  return { id: siteIdOf(made.key.publicKey), key: made.key };
+  await writeDurably(layout.internal.identityKey, created.pem, 0o600);
+  return { id: siteIdOf(created.key.publicKey), key: created.key };
 }
 
 function load(path: string, pem: string): Identity {

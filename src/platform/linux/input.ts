@@ -243,30 +243,30 @@ function keepLastValid(fresh: ParsedFile, before: ParsedFile): ParsedFile {
  * Uses the first of several definitions. The problem names both.
  * @param made path prefix of files that Earshot creates. Overriding one in a user's file is not a mistake
  */
-function combine(files: readonly ParsedFile[], made: string): Omit<Input, 'restless'> {
+function combine(files: readonly ParsedFile[], ownFolder: string): Omit<Input, 'restless'> {
   const problems = files.flatMap((file) => file.problems);
   const objects = firsts(
     files.flatMap((file) => file.objects),
     keyOf,
-    made,
+    ownFolder,
     problems,
   );
   const bundles = firsts(
     files.flatMap((file) => file.bundles),
     ({ name }) => `Secret/${name}`,
-    made,
+    ownFolder,
     problems,
   );
   const proxies = firsts(
     files.flatMap((file) => file.proxies),
     ({ name }) => `Secret/${name}`,
-    made,
+    ownFolder,
     problems,
   );
   return { objects, bundles, proxies: new Map(proxies.map(({ name, proxy }) => [name, proxy])), problems };
 }
 
-function firsts<T>(all: readonly Placed<T>[], keyFor: (value: T) => string, made: string, problems: FileProblem[]): readonly T[] {
+function firsts<T>(all: readonly Placed<T>[], keyFor: (value: T) => string, ownFolder: string, problems: FileProblem[]): readonly T[] {
   const seen = new Map<string, Placed<T>>();
   for (const placed of all) {
     const key = keyFor(placed.value);
@@ -275,7 +275,7 @@ function firsts<T>(all: readonly Placed<T>[], keyFor: (value: T) => string, made
       seen.set(key, placed);
       continue;
     }
-    if (placed.file.startsWith(made) && !first.file.startsWith(made)) continue;
+    if (placed.file.startsWith(ownFolder) && !first.file.startsWith(ownFolder)) continue;
     const where = first.file === placed.file ? `in line ${first.line}` : `in ${basename(first.file)}, line ${first.line}`;
     const message = `${key} is already defined ${where}, which takes effect; remove one of the two.`;
     problems.push({ file: placed.file, line: placed.line, severity: 'error', message, resource: key });

@@ -70,7 +70,7 @@ export function directoryResources(layout: NamespaceLayout, commandFlags: string
     wait: (milliseconds) => pause(Math.min(LOOK_EVERY, milliseconds)),
     notRunning: async () => {
       if (await runs()) return undefined;
-      return [notRunning(layout.namespace), await skupperDataAdvice()].filter((text) => text !== undefined).join(' ');
+      return [notRunning(layout.namespace), skupperDataAdvice()].filter((text) => text !== undefined).join(' ');
     },
     lastSeen: async () => sortActiveFirst(await listRuntime(layout, 'Site'))[0],
     hasBundle: () => Promise.resolve(undefined),

@@ -35,8 +35,8 @@ export async function writtenResources(layout: NamespaceLayout): Promise<readonl
         // The running process creates the Link from the token of the same name. If a token has several Links, none has its name.
         const { tlsCredentials = manifest.metadata.name } = manifest.spec ?? {};
         const isNamesake = manifest.kind === 'Link' && tlsCredentials === manifest.metadata.name;
-        const made = folder === layout.internal.links && name === `Link-${manifest.metadata.name}.yaml` && isNamesake;
-        const createdFrom = made ? ({ kind: 'AccessToken', name: manifest.metadata.name } as const) : undefined;
+        const created = folder === layout.internal.links && name === `Link-${manifest.metadata.name}.yaml` && isNamesake;
+        const createdFrom = created ? ({ kind: 'AccessToken', name: manifest.metadata.name } as const) : undefined;
         found.push({ manifest, location: relative(layout.root, path), ...(createdFrom && { createdFrom }), path, documents, index });
       }
     }

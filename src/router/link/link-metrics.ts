@@ -42,61 +42,61 @@ export const linkMetrics = {
 
 const PEER = ['site', 'router'] as const;
 
-gauge('earshot_router_links', 'Links that are up, by direction of their opening.', ['direction'], (made) => {
-  made.set({ direction: 'outgoing' }, 0);
-  made.set({ direction: 'incoming' }, 0);
-  for (const link of links()) if (link.state === 'up') made.inc({ direction: link.dialed ? 'outgoing' : 'incoming' });
+gauge('earshot_router_links', 'Links that are up, by direction of their opening.', ['direction'], (metric) => {
+  metric.set({ direction: 'outgoing' }, 0);
+  metric.set({ direction: 'incoming' }, 0);
+  for (const link of links()) if (link.state === 'up') metric.inc({ direction: link.dialed ? 'outgoing' : 'incoming' });
 });
 
-gauge('earshot_router_link_round_trip_seconds', 'Round-trip time to an adjacent router at the last ping.', PEER, (made) => {
-  made.reset();
+gauge('earshot_router_link_round_trip_seconds', 'Round-trip time to an adjacent router at the last ping.', PEER, (metric) => {
+  metric.reset();
   for (const [labels, between] of peers()) {
     const times = between.map(({ roundTrip }) => roundTrip).filter((time) => time !== undefined);
-    if (times.length > 0) made.set(labels, Math.min(...times) / 1_000);
+    if (times.length > 0) metric.set(labels, Math.min(...times) / 1_000);
   }
 });
 
-gauge('earshot_router_link_open_streams', 'Open streams on the links to an adjacent router.', PEER, (made) => {
-  made.reset();
-  for (const [labels, between] of peers()) made.set(labels, sum(between, 'openStreams'));
+gauge('earshot_router_link_open_streams', 'Open streams on the links to an adjacent router.', PEER, (metric) => {
+  metric.reset();
+  for (const [labels, between] of peers()) metric.set(labels, sum(between, 'openStreams'));
 });
 
-gauge('earshot_router_link_queued_bytes', 'Bytes waiting to be sent to an adjacent router.', PEER, (made) => {
-  made.reset();
-  for (const [labels, between] of peers()) made.set(labels, sum(between, 'queued'));
+gauge('earshot_router_link_queued_bytes', 'Bytes waiting to be sent to an adjacent router.', PEER, (metric) => {
+  metric.reset();
+  for (const [labels, between] of peers()) metric.set(labels, sum(between, 'queued'));
 });
 
-gauge('earshot_router_routers', 'Number of reachable routers, including this one.', [], (made) => {
+gauge('earshot_router_routers', 'Number of reachable routers, including this one.', [], (metric) => {
   let most = 0;
   for (const source of sources) most = Math.max(most, source.network().length);
-  made.set(most);
+  metric.set(most);
 });
 
-gauge('earshot_router_link_up', '1 while a Link of the site is up, else 0, by its name.', ['link'], (made) => {
-  made.reset();
+gauge('earshot_router_link_up', '1 while a Link of the site is up, else 0, by its name.', ['link'], (metric) => {
+  metric.reset();
   for (const source of sources)
     for (const [name, { operational }] of Object.entries(source.configured()))
-      made.set({ link: printable(name, 253) }, operational ? 1 : 0);
+      metric.set({ link: printable(name, 253) }, operational ? 1 : 0);
 });
 
 /** Sites beyond this number get no series, since the network decides how many there are. */
 const MOST_SITES = limitTable.siteSeries.value;
 
-gauge('earshot_router_site_info', 'Always 1: names of the reachable sites, by site ID.', ['site', 'name', 'version'], (made) => {
-  made.reset();
+gauge('earshot_router_site_info', 'Always 1: names of the reachable sites, by site ID.', ['site', 'name', 'version'], (metric) => {
+  metric.reset();
   const seen = new Set<string>();
   for (const source of sources)
     for (const { site } of source.network()) {
       if (seen.has(site.id) || seen.size >= MOST_SITES) continue;
       seen.add(site.id);
-      made.set({ site: site.id, name: printable(site.name, 253), version: printable(site.version, 64) }, 1);
+      metric.set({ site: site.id, name: printable(site.name, 253), version: printable(site.version, 64) }, 1);
     }
 });
 
-gauge('earshot_router_transit_open', 'Open connections through this router between other routers.', [], (made) => {
+gauge('earshot_router_transit_open', 'Open connections through this router between other routers.', [], (metric) => {
   let open = 0;
   for (const { relayed } of sources) open += relayed.open;
-  made.set(open);
+  metric.set(open);
 });
 
 rising(
@@ -107,15 +107,15 @@ rising(
 rising('earshot_router_transit_failed_total', 'Connections through this router that failed.', ({ relayed }) => relayed.failed);
 rising('earshot_router_transit_bytes_total', 'Bytes forwarded by this router, in both directions.', ({ relayed }) => relayed.bytes);
 
-gauge('earshot_router_certificate_days_left', 'Days until the certificate of a TLS bundle expires.', ['bundle'], (made) => {
-  made.reset();
+gauge('earshot_router_certificate_days_left', 'Days until the certificate of a TLS bundle expires.', ['bundle'], (metric) => {
+  metric.reset();
   const now = Date.now();
-  for (const source of sources) for (const { bundle, days } of source.certificates(now)) made.set({ bundle }, days);
+  for (const source of sources) for (const { bundle, days } of source.certificates(now)) metric.set({ bundle }, days);
 });
 
-gauge('earshot_router_event_loop_delay_seconds', 'Event-loop delay since the last scrape.', ['quantile'], (made) => {
+gauge('earshot_router_event_loop_delay_seconds', 'Event-loop delay since the last scrape.', ['quantile'], (metric) => {
   if (delay === undefined) return;
-  for (const quantile of [50, 99, 100]) made.set({ quantile: String(quantile / 100) }, lateness(delay.percentile(quantile)));
+  for (const quantile of [50, 99, 100]) metric.set({ quantile: String(quantile / 100) }, lateness(delay.percentile(quantile)));
   delay.reset();
 });
 
@@ -134,10 +134,10 @@ function peers(): Iterable<readonly [{ readonly site: string; readonly router: s
 
 function rising(name: string, help: string, value: (source: MetricsSource) => number): void {
   const counted = new WeakMap<MetricsSource, number>();
-  counter(name, help, [], (made) => {
+  counter(name, help, [], (metric) => {
     for (const source of sources) {
       const now = value(source);
-      made.inc(now - (counted.get(source) ?? 0));
+      metric.inc(now - (counted.get(source) ?? 0));
       counted.set(source, now);
     }
   });

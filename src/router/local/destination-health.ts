@@ -96,11 +96,11 @@ export class DestinationHealth {
     const known = routers.get(router);
     if (known !== undefined) return known;
     if (this.#count >= MOST_ENTRIES) this.#evictIdle();
-    const made = { open: 0, failures: 0, avoidUntil: 0, wasFailing: false };
-    routers.set(router, made);
+    const created = { open: 0, failures: 0, avoidUntil: 0, wasFailing: false };
+    routers.set(router, created);
     this.#byKey.set(routingKey, routers);
     this.#count += 1;
-    return made;
+    return created;
   }
 
   #forget(routingKey: string, router: RouterId): void {

@@ -51,15 +51,15 @@ export class MetricsByKey {
   readonly #byRole: Readonly<Record<Role, Map<string, KeyMetrics>>> = { listener: new Map(), connector: new Map() };
   readonly #requests = new Map<string, Map<string, RequestMetrics>>();
   /** Total number of request metrics, counted because each connection may need it and there may be thousands of keys. */
-  #made = 0;
+  #created = 0;
 
   of(routingKey: string, role: Role): KeyMetrics {
     const byKey = this.#byRole[role];
     const known = byKey.get(routingKey) ?? byKey.get(OTHER_KEYS);
     if (known !== undefined) return known;
-    const made = new KeyMetrics(OTHER_KEYS, role);
-    byKey.set(OTHER_KEYS, made);
-    return made;
+    const created = new KeyMetrics(OTHER_KEYS, role);
+    byKey.set(OTHER_KEYS, created);
+    return created;
   }
 
   /** Request metrics of connections that come to listeners, so the key is configured. */
@@ -67,14 +67,14 @@ export class MetricsByKey {
     const known = this.#requests.get(routingKey)?.get(`${protocol} ${to}`);
     if (known !== undefined) return known;
     const ofKey = this.#requests.getOrInsertComputed(routingKey, () => new Map());
-    const site = ofKey.size < MOST_SITES && this.#made < MOST_OF_ALL ? to : OTHER_KEYS;
+    const site = ofKey.size < MOST_SITES && this.#created < MOST_OF_ALL ? to : OTHER_KEYS;
     const name = `${protocol} ${site}`;
     const other = ofKey.get(name);
     if (other !== undefined) return other;
-    const made = new RequestMetrics(routingKey, from, site, protocol);
-    ofKey.set(name, made);
-    this.#made += 1;
-    return made;
+    const created = new RequestMetrics(routingKey, from, site, protocol);
+    ofKey.set(name, created);
+    this.#created += 1;
+    return created;
   }
 
   /** Counts of keys that are no longer configured stay while connections are open, so that they never fall below zero. */
@@ -85,7 +85,7 @@ export class MetricsByKey {
       if (desired.has(key) || key === OTHER_KEYS || open > 0) continue;
       byKey.delete(key);
       if (role !== 'listener') continue;
-      this.#made -= this.#requests.get(key)?.size ?? 0;
+      this.#created -= this.#requests.get(key)?.size ?? 0;
       this.#requests.delete(key);
     }
     for (const key of desired) if (!byKey.has(key)) byKey.set(key, new KeyMetrics(key, role));

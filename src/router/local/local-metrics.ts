@@ -31,46 +31,51 @@ export const localMetrics = {
 
 const BY_KEY = ['routing_key', 'role'] as const;
 
-counter('earshot_router_connections_opened_total', 'Connections accepted by a server.', BY_KEY, (made) => {
-  made.reset();
-  for (const { labels, counted } of keys()) made.inc(labels, counted.opened);
+counter('earshot_router_connections_opened_total', 'Connections accepted by a server.', BY_KEY, (metric) => {
+  metric.reset();
+  for (const { labels, counted } of keys()) metric.inc(labels, counted.opened);
 });
 
-gauge('earshot_router_connections_open', 'Open connections.', BY_KEY, (made) => {
-  made.reset();
-  for (const { labels, counted } of keys()) made.inc(labels, counted.open);
+gauge('earshot_router_connections_open', 'Open connections.', BY_KEY, (metric) => {
+  metric.reset();
+  for (const { labels, counted } of keys()) metric.inc(labels, counted.open);
 });
 
-counter('earshot_router_connections_failed_total', 'Connections that no server accepted, by reason.', [...BY_KEY, 'reason'], (made) => {
-  made.reset();
-  for (const { labels, counted } of keys()) for (const [reason, count] of counted.failed) made.inc({ ...labels, reason }, count);
+counter('earshot_router_connections_failed_total', 'Connections that no server accepted, by reason.', [...BY_KEY, 'reason'], (metric) => {
+  metric.reset();
+  for (const { labels, counted } of keys()) for (const [reason, count] of counted.failed) metric.inc({ ...labels, reason }, count);
 });
 
-counter('earshot_router_connections_ended_total', 'Open connections that ended, by how they ended.', [...BY_KEY, 'end'], (made) => {
-  made.reset();
-  for (const { labels, counted } of keys()) for (const [end, count] of counted.ended) made.inc({ ...labels, end }, count);
+counter('earshot_router_connections_ended_total', 'Open connections that ended, by how they ended.', [...BY_KEY, 'end'], (metric) => {
+  metric.reset();
+  for (const { labels, counted } of keys()) for (const [end, count] of counted.ended) metric.inc({ ...labels, end }, count);
 });
 
-counter('earshot_router_bytes_total', 'Bytes of connections, by direction.', [...BY_KEY, 'direction'], (made) => {
-  made.reset();
+counter('earshot_router_bytes_total', 'Bytes of connections, by direction.', [...BY_KEY, 'direction'], (metric) => {
+  metric.reset();
   for (const { labels, counted } of keys()) {
-    made.inc({ ...labels, direction: 'to_server' }, counted.toServer.bytes);
-    made.inc({ ...labels, direction: 'to_client' }, counted.toClient.bytes);
+    metric.inc({ ...labels, direction: 'to_server' }, counted.toServer.bytes);
+    metric.inc({ ...labels, direction: 'to_client' }, counted.toClient.bytes);
   }
 });
 
-gauge('earshot_router_targets_set_aside', 'Servers of connectors that are avoided because they refuse connections.', [], (made) => {
-  made.set(sources.values().reduce((sum, source) => sum + source.targetsSetAside(), 0));
+gauge('earshot_router_targets_set_aside', 'Servers of connectors that are avoided because they refuse connections.', [], (metric) => {
+  metric.set(sources.values().reduce((sum, source) => sum + source.targetsSetAside(), 0));
 });
 
-gauge('earshot_router_listeners_listening', 'Listeners that accept connections.', [], (made) => {
-  made.set(sources.values().reduce((sum, source) => sum + source.listening(), 0));
+gauge('earshot_router_listeners_listening', 'Listeners that accept connections.', [], (metric) => {
+  metric.set(sources.values().reduce((sum, source) => sum + source.listening(), 0));
 });
 
-gauge('earshot_router_key_reachable', "1 while a connector of a listener's routing key is reachable, else 0.", ['routing_key'], (made) => {
-  made.reset();
-  for (const source of sources) for (const [key, reachable] of source.reachability()) made.set({ routing_key: key }, reachable ? 1 : 0);
-});
+gauge(
+  'earshot_router_key_reachable',
+  "1 while a connector of a listener's routing key is reachable, else 0.",
+  ['routing_key'],
+  (metric) => {
+    metric.reset();
+    for (const source of sources) for (const [key, reachable] of source.reachability()) metric.set({ routing_key: key }, reachable ? 1 : 0);
+  },
+);
 
 const BY_PAIR = ['routing_key', 'from_site', 'to_site', 'protocol'] as const;
 

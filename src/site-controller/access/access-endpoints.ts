@@ -5,9 +5,9 @@ import { listCreatedAccess } from './created-access.ts';
 
 /** Endpoints of each SecuredAccess and RouterAccess, as far as they are known now. */
 export function accessEndpoints(view: NamespaceView): ReadonlyMap<ResourceKey, readonly Endpoint[]> {
-  const { asked, made } = listCreatedAccess(view);
+  const { asked, created } = listCreatedAccess(view);
   const endpoints = new Map<ResourceKey, readonly Endpoint[]>();
-  for (const { access, endpoints: own } of made) endpoints.set(keyOf(access), own);
+  for (const { access, endpoints: own } of created) endpoints.set(keyOf(access), own);
   for (const { item, by, group } of asked) {
     const own = (endpoints.get(keyOf(item.object)) ?? []).map((each) => ({ ...each, group }));
     endpoints.set(by, [...(endpoints.get(by) ?? []), ...own]);

@@ -13,14 +13,14 @@ import { listCreatedAccess } from './created-access.ts';
 import { isOfRouter } from './router-access.ts';
 
 export function accessObjects(view: NamespaceView): DesiredState {
-  const { asked, made, problems: ofRouters } = listCreatedAccess(view);
-  const certificates = certificatesOf(made, view);
+  const { asked, created, problems: ofRouters } = listCreatedAccess(view);
+  const certificates = certificatesOf(created, view);
   const objects = [
     ...asked.map(({ item }) => item),
-    ...made.flatMap((each) => each.objects),
+    ...created.flatMap((each) => each.objects),
     ...certificates.flatMap((each) => each.objects),
   ];
-  const ofAccesses = [...made.flatMap(({ problems }) => problems), ...certificates.flatMap((each) => each.problems)];
+  const ofAccesses = [...created.flatMap(({ problems }) => problems), ...certificates.flatMap((each) => each.problems)];
   return { objects, obsolete: obsoleteIn(view, objects), problems: [...ofRouters, ...ofAccesses] };
 }
 

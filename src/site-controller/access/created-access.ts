@@ -8,7 +8,7 @@ import { makeAccess } from './secured-access.ts';
 
 export interface CreatedAccess {
   readonly asked: readonly Asked[];
-  readonly made: readonly (AccessPlan & { readonly access: SecuredAccess })[];
+  readonly created: readonly (AccessPlan & { readonly access: SecuredAccess })[];
   /** Problems of RouterAccesses. */
   readonly problems: readonly ResourceProblem[];
 }
@@ -25,10 +25,10 @@ export function listCreatedAccess(view: NamespaceView): CreatedAccess {
       access.metadata.deletionTimestamp === undefined &&
       (!isOfRouter(access) || desired.has(nameOf(access)) || isAskedByUnreadable(access)),
   );
-  const made = alive.map((found) => {
+  const created = alive.map((found) => {
     // The spec that the RouterAccess requests now. The same reconcile updates the object.
     const access = { ...found, spec: desired.get(nameOf(found))?.spec ?? found.spec };
     return { access, ...makeAccess(access, view) };
   });
-  return { asked, made, problems };
+  return { asked, created, problems };
 }

@@ -17,8 +17,8 @@ import { failed, type AccessPlan, type AccessPlanInput } from './access-parts.ts
 export function makeAccess(access: SecuredAccess, view: NamespaceView): AccessPlan {
   const order = { access, view };
   const type = accessTypeOf(access.spec.accessType, view.settings.access, view.serves(routes));
-  const made = typeof type === 'string' ? failed(access, 'access-type', type) : (unserved(type, order) ?? by(type, order));
-  const whole = made.objects.length === 0 ? { ...made, objects: [serviceFor(order)] } : made;
+  const planned = typeof type === 'string' ? failed(access, 'access-type', type) : (unserved(type, order) ?? by(type, order));
+  const whole = planned.objects.length === 0 ? { ...planned, objects: [serviceFor(order)] } : planned;
   const taken = whole.objects.filter((item) => isForeign(item, view));
   if (taken.length === 0) return whole;
   return {

@@ -7,9 +7,9 @@ import type { KubeObject } from '../../kube/objects.ts';
  * @param sites sorted by name
  * @param made objects that only the active Site owns; several, since a user may have deleted any of them
  */
-export function activeSite(sites: readonly Site[], made: readonly (KubeObject | undefined)[]): Site | undefined {
+export function activeSite(sites: readonly Site[], created: readonly (KubeObject | undefined)[]): Site | undefined {
   const alive = sites.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-  const before = made
+  const before = created
     .flatMap((object) => object?.metadata.ownerReferences ?? [])
     .filter(({ apiVersion }) => apiVersion.startsWith(`${GROUP}/`));
   const [owner] = before.flatMap(({ kind, uid }) => alive.find(({ metadata }) => kind === 'Site' && metadata.uid === uid) ?? []);

@@ -77,8 +77,8 @@ export class TokenLinks implements TokenStore {
 
   async removeLink(name: string): Promise<void> {
     const { client, caches, namespace, owner } = this.#options;
-    const made = caches.list(links, namespace).filter((link) => link.metadata.name === name && isOfTokens(link, owner()));
-    for (const { metadata } of made) {
+    const created = caches.list(links, namespace).filter((link) => link.metadata.name === name && isOfTokens(link, owner()));
+    for (const { metadata } of created) {
       if (metadata.name === undefined) continue;
       try {
         await client.delete(links, { namespace, name: metadata.name }, metadata.uid === undefined ? {} : { uid: metadata.uid });

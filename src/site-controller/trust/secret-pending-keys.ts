@@ -13,10 +13,10 @@ export class SecretPendingKeys implements PendingKeys {
 
   async keyFor(name: string): Promise<string> {
     refuseName(name);
-    const made = createKey();
+    const created = createKey();
     // An unparsable key was never certified here, so replacing it loses nothing.
     const keys = await this.#secrets.changeState(PENDING_KEYS, (before = {}) =>
-      isKey(keyIn(before, name)) ? undefined : { ...before, [name]: made },
+      isKey(keyIn(before, name)) ? undefined : { ...before, [name]: created },
     );
     return keyIn(keys, name);
   }

@@ -129,9 +129,9 @@ export class SiteSecrets {
     const view = caches.view(secrets);
     if (current === undefined) {
       const object = { apiVersion: 'v1', kind: 'Secret', ...desired, metadata: { ...desired.metadata, name, namespace } };
-      const made = await client.create(secrets, object);
-      view.wrote(made);
-      return made;
+      const created = await client.create(secrets, object);
+      view.wrote(created);
+      return created;
     }
     const { uid, resourceVersion } = current.metadata;
     const { metadata, ...others } = difference(current, desired) as Partial<Secret>;

@@ -110,16 +110,17 @@ class Provisioner {
       ['csi.storage.k8s.io/pvc/namespace', namespace.name],
     ]);
     const answer = await this.#controller.createVolume({ ...request, parameters });
-    const made = await namespace.get<PersistentVolumeClaim>('v1', 'PersistentVolumeClaim', claimName);
-    if (made !== undefined && answer.volume !== undefined && made.spec?.volumeName === undefined) await this.#bind(made, answer.volume);
+    const created = await namespace.get<PersistentVolumeClaim>('v1', 'PersistentVolumeClaim', claimName);
+    if (created !== undefined && answer.volume !== undefined && created.spec?.volumeName === undefined)
+      await this.#bind(created, answer.volume);
     return answer;
   }
 
-  async #bind(made: PersistentVolumeClaim, volume: Volume): Promise<void> {
+  async #bind(created: PersistentVolumeClaim, volume: Volume): Promise<void> {
     const { namespace } = this.#options;
-    const name = made.metadata.name ?? '';
+    const name = created.metadata.name ?? '';
     if ((await namespace.get<PersistentVolume>('v1', 'PersistentVolume', name)) === undefined) {
-      const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: namespace.name, name, uid: made.metadata.uid };
+      const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: namespace.name, name, uid: created.metadata.uid };
       await namespace.create({
         apiVersion: 'v1',
         kind: 'PersistentVolume',

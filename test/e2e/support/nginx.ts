@@ -56,15 +56,15 @@ export interface Certificates {
 /** Of two authorities: for the listener, for the connector and for the server behind it. */
 export async function makeCertificates(): Promise<Certificates> {
   const authorities = { old: await rsaAuthority('old'), new: await rsaAuthority('new') };
-  const made = async (name: string): Promise<Readonly<Record<Age, Data>>> => ({
+  const created = async (name: string): Promise<Readonly<Record<Age, Data>>> => ({
     old: await rsaCertificate(authorities.old, `${name}-old`, ['tls']),
     new: await rsaCertificate(authorities.new, `${name}-new`, ['tls']),
   });
   const both = AGES.map((age) => `${authorities[age].certificate.toString('pem')}\n`).join('');
   return {
-    front: await made('front'),
-    back: await made('back'),
-    server: await made('server'),
+    front: await created('front'),
+    back: await created('back'),
+    server: await created('server'),
     trusted: { both: Buffer.from(both).toString('base64') },
   };
 }

@@ -42,7 +42,7 @@ export class SkupperSite {
   async make(): Promise<void> {
     const ha = this.#groups.length > 1;
     const controller = { name: 'skupper-controller', namespace: 'skupper', version: '2.2.1' };
-    this.#site = await this.made(skupper('Site', this.#name, { edge: false, ha, linkAccess: 'local' }), {
+    this.#site = await this.created(skupper('Site', this.#name, { edge: false, ha, linkAccess: 'local' }), {
       status: {
         ...ready('Configured', 'Ready', 'Resolved', 'Running'),
         controller,
@@ -72,13 +72,13 @@ export class SkupperSite {
   async service(host: string, listeners: readonly LeftListener[]): Promise<void> {
     const ports = listeners.map(({ name, port, routerPort }) => ({ name, port, protocol: 'TCP', targetPort: routerPort }));
     const metadata = { name: host, labels: { 'internal.skupper.io/listener': listeners[0]?.name ?? '' }, annotations: CONTROLLED };
-    await this.made({ apiVersion: 'v1', kind: 'Service', metadata, spec: { ports, selector: ROUTER_PODS } }, { owner: this.#site });
+    await this.created({ apiVersion: 'v1', kind: 'Service', metadata, spec: { ports, selector: ROUTER_PODS } }, { owner: this.#site });
   }
 
   /** As `link generate` does it: its holder can link to this site. */
   async linkCertificate(): Promise<TlsData> {
     const spec = { ca: 'skupper-site-ca', client: true, server: false, signing: false, subject: this.#linkSubject };
-    const certificate = await this.made(skupper('Certificate', `link-${this.#name}`, spec), { status: ready('Ready') });
+    const certificate = await this.created(skupper('Certificate', `link-${this.#name}`, spec), { status: ready('Ready') });
     return this.#secretOf(certificate, await this.oldLinkCertificate(0), []);
   }
 
@@ -106,7 +106,7 @@ export class SkupperSite {
       tlsCredentials: 'skupper-site-server',
     });
     const status = { ...ready('Configured', 'Ready', 'Resolved'), endpoints: this.endpoints };
-    const owner = await this.made(withMarks(access, CONTROLLED), { owner: this.#site, status });
+    const owner = await this.created(withMarks(access, CONTROLLED), { owner: this.#site, status });
     const accesses: KubeObject[] = [];
     for (const group of this.#groups) {
       const secured = skupper('SecuredAccess', group, {
@@ -117,11 +117,11 @@ export class SkupperSite {
         selector: { 'skupper.io/component': 'router', 'skupper.io/group': group },
       });
       const own = { ...CONTROLLED, 'internal.skupper.io/routeraccess': 'skupper-router' };
-      const made = await this.made(withMarks(secured, own), { owner, status: ready('Configured', 'Ready', 'Resolved') });
+      const created = await this.created(withMarks(secured, own), { owner, status: ready('Configured', 'Ready', 'Resolved') });
       const metadata = { name: group, labels: { 'internal.skupper.io/secured-access': 'true' }, annotations: CONTROLLED };
       const { ports, selector } = secured.spec as { readonly ports: unknown; readonly selector: unknown };
-      await this.made({ apiVersion: 'v1', kind: 'Service', metadata, spec: { ports, selector } }, { owner: made });
-      accesses.push(made);
+      await this.created({ apiVersion: 'v1', kind: 'Service', metadata, spec: { ports, selector } }, { owner: created });
+      accesses.push(created);
     }
     return accesses;
   }
@@ -161,34 +161,34 @@ export class SkupperSite {
       annotations: { ...CONTROLLED, ...Object.fromEntries(hosts) },
       ownerReferences: owners.flatMap(([owner]) => referencesTo(owner)),
     };
-    return this.made({ apiVersion: SKUPPER, kind: 'Certificate', metadata, spec }, { status: ready('Ready') });
+    return this.created({ apiVersion: SKUPPER, kind: 'Certificate', metadata, spec }, { status: ready('Ready') });
   }
 
   async #secretOf(certificate: KubeObject, data: TlsData, hosts: readonly string[]): Promise<TlsData> {
     const { name = '' } = certificate.metadata;
     const annotations = { ...CONTROLLED, 'internal.skupper.io/certificate': 'true', 'internal.skupper.io/hosts': hosts.join(',') };
-    await this.made(tlsSecret(name, data, annotations), { owner: certificate });
+    await this.created(tlsSecret(name, data, annotations), { owner: certificate });
     return data;
   }
 
   async #routers(): Promise<void> {
     const owner = this.#site;
-    await this.made({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'skupper-router' } }, { owner });
-    await this.made(role, { owner });
-    await this.made(roleBinding, { owner });
+    await this.created({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'skupper-router' } }, { owner });
+    await this.created(role, { owner });
+    await this.created(roleBinding, { owner });
     for (const group of this.#groups) {
       const metadata = { name: group, labels: { 'internal.skupper.io/router-config': '' } };
       const router = { id: `${this.#name}-\${HOSTNAME}`, mode: 'interior', metadata: JSON.stringify({ id: this.#site?.metadata.uid }) };
       const data = { 'skrouterd.json': JSON.stringify([['router', router]]) };
-      await this.made({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }, { owner });
+      await this.created({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }, { owner });
     }
     const [first] = await this.apply();
     const network = { NetworkStatus: JSON.stringify({ addresses: [], siteStatus: [] }) };
     const metadata = { name: 'skupper-network-status' };
-    await this.made({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: network }, { owner: first, manager: 'kube-adaptor' });
+    await this.created({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: network }, { owner: first, manager: 'kube-adaptor' });
     const held = { holderIdentity: 'skupper-router-67684c5c59-x7l9k', leaseDurationSeconds: 15, acquireTime: micro(), renewTime: micro() };
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'skupper-site-leader' }, spec: held };
-    await this.made(lease, { manager: 'kube-adaptor' });
+    await this.created(lease, { manager: 'kube-adaptor' });
   }
 
   #deployment(group: string): Manifest {
@@ -210,7 +210,7 @@ export class SkupperSite {
   }
 
   /** @returns it as the API server has it */
-  async made(
+  async created(
     manifest: Manifest & { readonly data?: unknown },
     {
       owner,
@@ -220,8 +220,8 @@ export class SkupperSite {
   ): Promise<KubeObject> {
     const { api } = this.#namespace.cluster;
     const collection = collectionOfObject(manifest, this.#namespace.name);
-    const made = await api.create<KubeObject>(`${collection}?fieldManager=${manager}`, owned(manifest, owner));
-    if (status === undefined) return made;
+    const created = await api.create<KubeObject>(`${collection}?fieldManager=${manager}`, owned(manifest, owner));
+    if (status === undefined) return created;
     return api.patch(`${collection}/${manifest.metadata.name}/status?fieldManager=${manager}`, { status });
   }
 

@@ -180,18 +180,18 @@ function provision(parts: VolumeParts, key: string, ended: (failed: boolean) => 
   };
   const call = { process: parts.controller(), service: 'csi.v1.Controller', method: 'createVolume' };
   callService(parts, call, { request, limit: 10_000 }, (error, answer) => {
-    const made = (answer as Made | undefined)?.volume;
+    const created = (answer as Made | undefined)?.volume;
     ended(error !== undefined);
-    if (made === undefined) return;
-    if (store.get('persistentvolumeclaims', key)?.metadata.uid !== uid || store.get('persistentvolumes', made.volumeId) !== undefined)
+    if (created === undefined) return;
+    if (store.get('persistentvolumeclaims', key)?.metadata.uid !== uid || store.get('persistentvolumes', created.volumeId) !== undefined)
       return;
-    const [topology] = made.accessibleTopology;
+    const [topology] = created.accessibleTopology;
     const matchExpressions = [...(topology?.segments ?? [])].map(([field, value]) => ({ key: field, operator: 'In', values: [value] }));
     const nodeAffinity = topology === undefined ? {} : { nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } } };
     resources.create<PersistentVolume>('persistentvolumes', {
-      metadata: { name: made.volumeId },
+      metadata: { name: created.volumeId },
       spec: {
-        csi: { driver: DRIVER_NAME, volumeHandle: made.volumeId, volumeAttributes: Object.fromEntries(made.volumeContext) },
+        csi: { driver: DRIVER_NAME, volumeHandle: created.volumeId, volumeAttributes: Object.fromEntries(created.volumeContext) },
         claimRef: { namespace, name, uid },
         ...nodeAffinity,
       },

@@ -61,9 +61,9 @@ export class Engine implements AsyncDisposable {
   readonly #prefix: readonly string[];
   readonly #daemon: Program | undefined;
 
-  private constructor(host: Host, made: Pick<Engine, 'dir' | 'program' | 'image' | 'env'>, prefix: readonly string[], daemon?: Program) {
+  private constructor(host: Host, created: Pick<Engine, 'dir' | 'program' | 'image' | 'env'>, prefix: readonly string[], daemon?: Program) {
     this.host = host;
-    ({ dir: this.dir, program: this.program, image: this.image, env: this.env } = made);
+    ({ dir: this.dir, program: this.program, image: this.image, env: this.env } = created);
     this.#prefix = prefix;
     this.#daemon = daemon;
   }
@@ -92,15 +92,15 @@ export class Engine implements AsyncDisposable {
       });
     }
     const { archive, image } = await buildImage(engine);
-    const made = new Engine(host, { dir, program: engine, image, env }, [...network, ...as], daemon);
+    const created = new Engine(host, { dir, program: engine, image, env }, [...network, ...as], daemon);
     try {
-      await eventually(`${engine} to answer`, () => made.run(['version']), { timeoutMs: 30_000 });
-      await made.run(['load', '-i', archive]);
+      await eventually(`${engine} to answer`, () => created.run(['version']), { timeoutMs: 30_000 });
+      await created.run(['load', '-i', archive]);
     } catch (error) {
-      await made[Symbol.asyncDispose]();
+      await created[Symbol.asyncDispose]();
       throw error;
     }
-    return made;
+    return created;
   }
 
   /** Runs the engine to its end. @throws HarnessError */

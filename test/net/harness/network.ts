@@ -76,9 +76,9 @@ export async function createNetwork<const Name extends string>(options: NetworkO
     await forget(name);
     throw error;
   }
-  const made = new Map(places.map((place) => [place.name, new Host(place)]));
+  const created = new Map(places.map((place) => [place.name, new Host(place)]));
   const keep = test !== undefined || process.env['EARSHOT_KEEP_LOGS'] === '1';
-  const network = new Network<Name>(name, made, namespaces, keep);
+  const network = new Network<Name>(name, created, namespaces, keep);
   // Only after the test's function, and so after the network is gone, is it known how the test went.
   test?.after(async () => {
     if (test.passed && process.env['EARSHOT_KEEP_LOGS'] !== '1') await rm(network.dir, { recursive: true, force: true });

@@ -185,7 +185,7 @@ export const faults: PlantedFaults = {
       {
         file: 'routing/eviction.ts',
         from: 'left.cost - right.cost || (left.router.id',
-        to: 'left.cost - right.cost || (left.cost === UNREACHABLE ? right.router.made - left.router.made : 0) || (left.router.id',
+        to: 'left.cost - right.cost || (left.cost === UNREACHABLE ? right.router.created - left.router.created : 0) || (left.router.id',
       },
       COMES_AGAIN,
     ],

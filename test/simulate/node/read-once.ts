@@ -9,9 +9,9 @@ export function readOnce<T, M extends readonly unknown[]>(read: (text: string, .
   return (text, ...more) => {
     const answer = answers.get(text);
     if (answer !== undefined) return answer;
-    const made = read(text, ...more);
-    answers.set(text, made);
-    return made;
+    const created = read(text, ...more);
+    answers.set(text, created);
+    return created;
   };
 }
 

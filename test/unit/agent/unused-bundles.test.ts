@@ -23,17 +23,17 @@ describe('A bundle of a token', () => {
     fc.assert(
       fc.property(fc.array(look, { maxLength: 30 }), (looks) => {
         const bundles = new UnusedBundles();
-        const made = ['a', 'b'];
+        const created = ['a', 'b'];
         const unusedSince = new Map<string, number>();
         let now = 0;
         for (const { after, inUse } of looks) {
           now += after * STEP;
-          const found = bundles.find(made, inUse === undefined ? undefined : new Set(inUse), now);
-          for (const name of made) {
+          const found = bundles.find(created, inUse === undefined ? undefined : new Set(inUse), now);
+          for (const name of created) {
             if (inUse === undefined || inUse.includes(name)) unusedSince.delete(name);
             else unusedSince.getOrInsert(name, now);
           }
-          const expected = made.filter((name) => now - (unusedSince.get(name) ?? now) >= UNUSED_FOR);
+          const expected = created.filter((name) => now - (unusedSince.get(name) ?? now) >= UNUSED_FOR);
           assert.deepEqual(found.unused, expected);
           const waiting = [...unusedSince].filter(([name]) => !expected.includes(name)).map(([, since]) => since + UNUSED_FOR);
           assert.equal(found.due, waiting.length === 0 ? undefined : Math.min(...waiting));

@@ -60,7 +60,7 @@ class Target implements AsyncDisposable {
 }
 
 /** A namespace with a Site, a Listener and a TLS bundle. */
-async function made(): Promise<Namespace> {
+async function created(): Promise<Namespace> {
   const west = await Namespace.make();
   await west.earshot(['site', 'create', 'west', '--enable-link-access']);
   await west.earshot(['listener', 'create', 'web', '80']);
@@ -75,7 +75,7 @@ const INPUT = ['certs/web/tls.crt', 'certs/web/tls.key', 'resources/Listener-web
 
 describe('a bundle', () => {
   it('as a shell script installs the namespace on another machine, once', async () => {
-    await using west = await made();
+    await using west = await created();
     const { code, out, err } = await west.earshot(['system', 'generate-bundle', 'west', '--type', 'shell-script']);
     const file = join(west.home, 'bundles', 'west.sh');
     assert.deepEqual([code, out], [0, `${file} is written: 4 files.\n`], err);
@@ -95,7 +95,7 @@ describe('a bundle', () => {
   });
 
   it('as a tarball installs it under another name, without an identity', async () => {
-    await using west = await made();
+    await using west = await created();
     assert.equal((await west.earshot(['system', 'generate-bundle', 'west'])).code, 0);
     await using target = await Target.make();
     await target.hasEarshot();
@@ -110,7 +110,7 @@ describe('a bundle', () => {
   });
 
   it('passes the platform on, removes the namespace, and copies links', async () => {
-    await using west = await made();
+    await using west = await created();
     await west.earshot(['-p', 'podman', 'system', 'generate-bundle', 'west', '--type=shell-script']);
     const file = join(west.home, 'bundles', 'west.sh');
     await using target = await Target.make();
@@ -146,7 +146,7 @@ case "$*" in *' system status '*) echo '${state}' | cat; exit 6 ;; *'link genera
   });
 
   it('is refused, and nothing is written', async () => {
-    await using west = await made();
+    await using west = await created();
     const refuse = async (words: readonly string[], code: number, pattern: RegExp): Promise<void> => {
       const result = await west.earshot(['system', 'generate-bundle', ...words]);
       assert.deepEqual([result.code, pattern.test(result.err)], [code, true], result.err);

@@ -112,7 +112,7 @@ describe('a change in a cluster', () => {
 });
 
 describe('listener and connector create in a cluster', () => {
-  const made: readonly (readonly [args: readonly string[], what: string, spec: object])[] = [
+  const cases: readonly (readonly [args: readonly string[], what: string, spec: object])[] = [
     [['listener', 'create', 'web', '80'], 'listeners/web', { routingKey: 'web', host: 'web', port: 80 }],
     [['connector', 'create', 'web', '80'], 'connectors/web', { routingKey: 'web', selector: 'app=web', port: 80 }],
     [['connector', 'create', 'web', '80', '--selector', 'a=b'], 'connectors/web', { routingKey: 'web', selector: 'a=b', port: 80 }],
@@ -128,7 +128,7 @@ describe('listener and connector create in a cluster', () => {
       { routingKey: 'web', selector: 'app=svc', port: 80 },
     ],
   ];
-  for (const [args, what, spec] of made) {
+  for (const [args, what, spec] of cases) {
     it(args.join(' '), async () => {
       await using cluster = await withSite();
       takingUp(cluster);

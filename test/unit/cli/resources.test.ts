@@ -25,9 +25,9 @@ spec: {routingKey: a, host: a, port: 80}
 describe('without a running process', () => {
   it('a resource is written and not waited for', async () => {
     await using west = await Namespace.make();
-    const made = await west.earshot(create);
-    assert.deepEqual([made.code, made.out], [0, 'Listener "backend" is created.\n']);
-    assert.match(made.err, /^No process runs the namespace west: start it with `earshot -n west run`/);
+    const created = await west.earshot(create);
+    assert.deepEqual([created.code, created.out], [0, 'Listener "backend" is created.\n']);
+    assert.match(created.err, /^No process runs the namespace west: start it with `earshot -n west run`/);
     assert.deepEqual(parse((await west.text('Listener-backend.yaml')) ?? ''), {
       apiVersion: 'skupper.io/v2alpha1',
       kind: 'Listener',
@@ -57,19 +57,19 @@ describe('with a running process', () => {
   it('a listener is waited for until it is configured, and its message is passed on', async () => {
     await using west = await Namespace.make();
     await west.run();
-    const made = west.earshot(create);
+    const created = west.earshot(create);
     await west.answer('Listener', 'backend', filled, configured);
-    assert.deepEqual(await made.then(({ code, out }) => [code, out]), [0, 'Listener "backend" is configured.\n']);
-    assert.match((await made).err, /It is Pending: no connector\n$/);
+    assert.deepEqual(await created.then(({ code, out }) => [code, out]), [0, 'Listener "backend" is configured.\n']);
+    assert.match((await created).err, /It is Pending: no connector\n$/);
   });
 
   it('what was written back of an earlier spec does not count', async () => {
     await using west = await Namespace.make();
     await west.run();
     await west.answer('Listener', 'backend', { ...filled, port: 8081 }, { ...configured, status: 'Ready' });
-    const made = await west.earshot([...create, '--timeout', '200ms']);
-    assert.equal(made.code, 3);
-    assert.match(made.err, /the site has not adopted the change/);
+    const created = await west.earshot([...create, '--timeout', '200ms']);
+    assert.equal(created.code, 3);
+    assert.match(created.err, /the site has not adopted the change/);
   });
 
   it('what is not ready in time ends with 3, what is an error with 1', async () => {
@@ -204,9 +204,9 @@ spec:
   it('does not write over a file that is no YAML', async () => {
     await using west = await Namespace.make();
     await west.put('Listener-backend.yaml', 'spec: [');
-    const made = await west.earshot(create);
-    assert.equal(made.code, 1);
-    assert.match(made.err, /Listener-backend\.yaml is not YAML; correct or delete it/);
+    const created = await west.earshot(create);
+    assert.equal(created.code, 1);
+    assert.match(created.err, /Listener-backend\.yaml is not YAML; correct or delete it/);
     assert.equal(await west.text('Listener-backend.yaml'), 'spec: [');
   });
 

@@ -267,7 +267,7 @@ spec: {cost: 1, tlsCredentials: link-west, endpoints: [{name: inter-router, host
 
   it('delete takes out all links that a token of a site with two routers became, and one by its own name alone', async () => {
     await using west = await Namespace.make();
-    const made = async (): Promise<void> => {
+    const created = async (): Promise<void> => {
       await west.put('AccessToken-to-east.yaml', JSON.stringify(token));
       for (const name of ['to-east-1', 'to-east-2']) {
         const link = {
@@ -279,10 +279,10 @@ spec: {cost: 1, tlsCredentials: link-west, endpoints: [{name: inter-router, host
         await west.write(join(west.layout.internal.links, `Link-${name}.yaml`), JSON.stringify(link));
       }
     };
-    await made();
+    await created();
     assert.equal((await west.earshot(['link', 'delete', 'to-east'])).code, 0);
     assert.deepEqual([await files(west), await readdir(west.layout.internal.links)], [[], []]);
-    await made();
+    await created();
     assert.equal((await west.earshot(['link', 'delete', 'to-east-1'])).code, 0);
     assert.deepEqual(
       [await files(west), await readdir(west.layout.internal.links)],

@@ -143,7 +143,7 @@ describeChart('the chart', () => {
 
   it('separates the two accounts, for all names and for all creators', async () => {
     const accountsOf = (rendered: readonly Rendered[]) => ({
-      made: rendered.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata.name),
+      created: rendered.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata.name),
       used: [podOf(rendered, 'Deployment').serviceAccountName, podOf(rendered, 'DaemonSet').serviceAccountName],
       bound: [...new Set(rendered.flatMap((object) => (object['subjects'] ?? []).map(({ name }: { name: string }) => name)))].toSorted(),
     });
@@ -152,7 +152,7 @@ describeChart('the chart', () => {
       'security.openshift.io/v1',
     ]);
     const both = ['given-controller', 'given-node'];
-    assert.deepEqual(accountsOf(named), { made: both, used: both, bound: both });
+    assert.deepEqual(accountsOf(named), { created: both, used: both, bound: both });
     assert.deepEqual(only(named, 'ServiceAccount', 'given-node').metadata.annotations, { a: 'b' });
     const policy = only(named, 'ValidatingAdmissionPolicy', 'earshot-node')['spec'];
     assert.match(JSON.stringify(policy.matchConditions), /system:serviceaccount:mine:given-node/);
@@ -161,7 +161,11 @@ describeChart('the chart', () => {
       .map(({ spec }) => JSON.stringify(spec.matchConditions ?? []));
     assert.ok(policed.some((conditions) => conditions.includes('system:serviceaccount:mine:given-controller')));
     assert.ok(policed.every((conditions) => !conditions.includes(':earshot-')));
-    assert.deepEqual(accountsOf(await render({ serviceAccount: { create: false, name: 'given' } })), { made: [], used: both, bound: both });
+    assert.deepEqual(accountsOf(await render({ serviceAccount: { create: false, name: 'given' } })), {
+      created: [],
+      used: both,
+      bound: both,
+    });
   });
 
   it('begins all names with the release’s and nameOverride, or with fullnameOverride', async () => {

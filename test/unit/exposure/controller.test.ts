@@ -473,11 +473,11 @@ describe('a Service that is being deleted behind a finalizer', () => {
       const api = world();
       await using controller = await playController(api, time);
       await controller.settle();
-      const made = api.read(services, 'shop/web');
-      assert.ok(made !== undefined);
-      const { labels: _labels, ...unlabelled } = made.metadata;
-      const metadata = who.endsWith('label') ? unlabelled : made.metadata;
-      api.put(services, { ...made, metadata: { ...metadata, ...isBeingDeleted } });
+      const stored = api.read(services, 'shop/web');
+      assert.ok(stored !== undefined);
+      const { labels: _labels, ...unlabelled } = stored.metadata;
+      const metadata = who.endsWith('label') ? unlabelled : stored.metadata;
+      api.put(services, { ...stored, metadata: { ...metadata, ...isBeingDeleted } });
       if (who !== "the Listener's own") {
         api.remove(listeners, 'shop/web');
         api.put(listeners, aListener({}, { uid: 'uid-of-successor' }));
@@ -499,10 +499,10 @@ describe('a Service that is being deleted behind a finalizer', () => {
     const api = world();
     await using controller = await playController(api);
     await controller.settle();
-    const made = api.read(services, 'shop/web');
-    assert.ok(made !== undefined);
+    const stored = api.read(services, 'shop/web');
+    assert.ok(stored !== undefined);
     for (const finalizers of [[FINALIZER, 'example.com/other'], ['example.com/other'], []] as readonly (readonly string[])[]) {
-      api.put(services, { ...made, metadata: { ...made.metadata, ...isBeingDeleted, finalizers } });
+      api.put(services, { ...stored, metadata: { ...stored.metadata, ...isBeingDeleted, finalizers } });
       await controller.settle();
       for (const name of [FINALIZER, 'example.com/other']) assert.equal(saidOf(api).includes(name), finalizers.includes(name), saidOf(api));
     }
@@ -544,16 +544,19 @@ test('a Service that an earlier version labelled gets what is missing in one pat
   await using first = await playController(api);
   await first.settle();
   await first[Symbol.asyncDispose]();
-  const made = api.read(services, 'shop/web');
-  assert.ok(made !== undefined);
-  const { 'app.kubernetes.io/managed-by': _, ...labels } = made.metadata.labels ?? {};
-  const before = api.put(services, { ...made, metadata: { ...made.metadata, labels: { ...labels, 'app.kubernetes.io/name': 'kafka' } } });
+  const stored = api.read(services, 'shop/web');
+  assert.ok(stored !== undefined);
+  const { 'app.kubernetes.io/managed-by': _, ...labels } = stored.metadata.labels ?? {};
+  const before = api.put(services, {
+    ...stored,
+    metadata: { ...stored.metadata, labels: { ...labels, 'app.kubernetes.io/name': 'kafka' } },
+  });
   api.calls.length = 0;
   await using second = await playController(api);
   await second.settle();
   const after = api.read(services, 'shop/web');
   assert.deepEqual(api.writes, ['patch services shop/web']);
-  assert.deepEqual([after?.spec, after?.metadata.labels], [before.spec, made.metadata.labels]);
+  assert.deepEqual([after?.spec, after?.metadata.labels], [before.spec, stored.metadata.labels]);
 });
 
 /** As pruned by definitions without what Earshot added. */

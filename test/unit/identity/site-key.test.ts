@@ -27,11 +27,11 @@ test('a key is read from PKCS #8 and signs as RFC 8032 says', () => {
 });
 
 test('a new key survives being kept as text', () => {
-  const made = generateSiteKey();
-  const read = siteKeyFrom(made.pem);
-  assert.deepEqual(read.publicKey, made.key.publicKey);
+  const created = generateSiteKey();
+  const read = siteKeyFrom(created.pem);
+  assert.deepEqual(read.publicKey, created.key.publicKey);
   const message = Buffer.from('a record');
-  assert.ok(verifySignature(made.key.publicKey, message, read.sign(message)));
+  assert.ok(verifySignature(created.key.publicKey, message, read.sign(message)));
 });
 
 test('a signature of another key or over other bytes is not taken', () => {

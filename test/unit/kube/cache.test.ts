@@ -73,8 +73,8 @@ function play(steps: readonly Step[], world: World, writer: CacheWriter<Thing, T
       case 'remake': {
         const removed = world.remove(each.name);
         if (removed !== undefined) writer?.remove(removed);
-        const made = world.put(each.name, each.colour, true);
-        writer?.put(made);
+        const created = world.put(each.name, each.colour, true);
+        writer?.put(created);
         break;
       }
       case 'relist':

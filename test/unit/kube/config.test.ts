@@ -153,9 +153,9 @@ describe('several kubeconfigs', () => {
     const [a, b] = [join(home.path, 'a'), join(home.path, '.kube', 'config')];
     await mkdir(join(home.path, '.kube'));
     await Promise.all([writeFile(a, ''), writeFile(b, '')]);
-    assert.deepEqual(await kubeconfigFiles({ KUBECONFIG: `${a}:${home.path}/missing::${a}` }, home.path), [a]);
-    assert.deepEqual(await kubeconfigFiles({}, home.path), [b]);
-    assert.deepEqual(await kubeconfigFiles({}, join(home.path, 'nobody')), []);
+    assert.deepEqual(kubeconfigFiles({ KUBECONFIG: `${a}:${home.path}/missing::${a}` }, home.path), [a]);
+    assert.deepEqual(kubeconfigFiles({}, home.path), [b]);
+    assert.deepEqual(kubeconfigFiles({}, join(home.path, 'nobody')), []);
   });
 
   it('have contexts to choose from', async () => {

@@ -105,9 +105,9 @@ describe('an event', () => {
     ['a'.repeat(300), `${'a'.repeat(251)}.x`],
   ] as const) {
     it(`of ${name.slice(0, 20)} has a name that the API server takes`, () => {
-      const made = eventObject(input({ name }), reporter, 'x', new Date()).metadata.name ?? '';
-      assert.equal(made, wanted);
-      assert.match(made, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
+      const found = eventObject(input({ name }), reporter, 'x', new Date()).metadata.name ?? '';
+      assert.equal(found, wanted);
+      assert.match(found, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
     });
   }
 

@@ -215,7 +215,7 @@ async function withFaults(armed: Set<HandlerName>, action: () => Promise<unknown
     thrown.add(name);
     throw new TypeError(`a fault in ${name}`);
   };
-  seam.made = (name, call) => {
+  seam.created = (name, call) => {
     if (!armed.has(name) || (natural.has(name) && !isLate)) return call;
     // Its arguments are never read, as it throws.
     setImmediate(call as () => void);
@@ -226,7 +226,7 @@ async function withFaults(armed: Set<HandlerName>, action: () => Promise<unknown
     await action();
   } finally {
     seam.before = undefined;
-    seam.made = undefined;
+    seam.created = undefined;
   }
   return thrown;
 }

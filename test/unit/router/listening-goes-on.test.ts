@@ -105,7 +105,7 @@ describe('a router', () => {
   });
 
   for (const call of ['unlinkSync', 'chmodSync'] as const) {
-    it(`links to its siblings once its socket can be made, whatever ${call} failed with`, async (t) => {
+    it(`links to its siblings once its socket can be created, whatever ${call} failed with`, async (t) => {
       using directory = mkdtempDisposableSync('/tmp/earshot-siblings-');
       const [one, two] = [`${directory.path}/one`, `${directory.path}/two`];
       const faulty = t.mock.method(fs, call, () => {

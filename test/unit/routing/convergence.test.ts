@@ -55,41 +55,41 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('pass' as const), seconds: fc.integer({ min: 1, max: 30 }) }) },
 );
 
-function take(network: TestNetwork, made: Step, choose: (count: number) => number): void {
-  switch (made.kind) {
+function take(network: TestNetwork, created: Step, choose: (count: number) => number): void {
+  switch (created.kind) {
     case 'link': {
-      const [left, right] = pairs[made.pair % pairs.length] ?? ['b', 'c'];
-      network.link(left, right, made.cost, `${left}-${right}${made.second ? '-second' : ''}`, [left, right][made.confines ?? 2]);
+      const [left, right] = pairs[created.pair % pairs.length] ?? ['b', 'c'];
+      network.link(left, right, created.cost, `${left}-${right}${created.second ? '-second' : ''}`, [left, right][created.confines ?? 2]);
       break;
     }
     case 'cut': {
       const { links } = network;
-      const link = links[made.link % Math.max(1, links.length)];
+      const link = links[created.link % Math.max(1, links.length)];
       if (link !== undefined) network.cut(link.name);
       break;
     }
     case 'facts':
-      network.facts(names[made.router % names.length] ?? 'b', {
-        edge: made.edge,
-        keys: made.counts.flatMap((count, index) =>
+      network.facts(names[created.router % names.length] ?? 'b', {
+        edge: created.edge,
+        keys: created.counts.flatMap((count, index) =>
           count === 0 ? [] : [{ routingKey: keys[index] ?? '', connectors: count >> 1, listeners: count & 1 }],
         ),
       });
       break;
     case 'restart':
-      network.start(names[made.router % names.length] ?? 'b', network.now + made.clock);
+      network.start(names[created.router % names.length] ?? 'b', network.now + created.clock);
       break;
     case 'deliver':
-      for (let left = made.count; left > 0; left -= 1) network.deliver(choose);
+      for (let left = created.count; left > 0; left -= 1) network.deliver(choose);
       break;
     case 'replay':
-      network.replay(liar, made.message, made.link);
+      network.replay(liar, created.message, created.link);
       break;
     case 'lie':
-      network.send(liar, made.link, writeRecords([{ age: 0, bytes: lie(network, made.later) }], 4096)[0] ?? Buffer.alloc(0));
+      network.send(liar, created.link, writeRecords([{ age: 0, bytes: lie(network, created.later) }], 4096)[0] ?? Buffer.alloc(0));
       break;
     case 'pass':
-      network.pass(made.seconds * 1000, choose);
+      network.pass(created.seconds * 1000, choose);
       break;
   }
 }
@@ -114,8 +114,8 @@ test('after any story of links, restarts, replays and clocks, quiet routers answ
       const choose = (count: number): number => Number(dice.next().value) % count;
       const network = new TestNetwork(all, {}, { remember: 200 });
       network.facts(liar, { edge: true, keys: [] });
-      for (const made of story) {
-        take(network, made, choose);
+      for (const created of story) {
+        take(network, created, choose);
         assert.deepEqual(impossiblePaths(network, keys), []);
       }
       network.converge(choose);

@@ -91,7 +91,7 @@ describe('what admission does to every write of an object', () => {
     );
 
   for (const [what, admission, changed] of admissions) {
-    it(`${what}: is written once when it is made and when it changes, and ${changed === '' ? 'nothing is reported' : `${changed} is reported`}`, async () => {
+    it(`${what}: is written once when it is created and when it changes, and ${changed === '' ? 'nothing is reported' : `${changed} is reported`}`, async () => {
       using cluster = await playedCluster();
       cluster.api.prunes = (_of, object) => admission(object as unknown as RouterDeployment) as unknown as typeof object;
       const settled = new SettledObjects();
@@ -121,8 +121,8 @@ describe('what admission does to every write of an object', () => {
     cluster.api.prunes = (_of, object) => withEnv(object as unknown as RouterDeployment) as unknown as typeof object;
     const settled = new SettledObjects();
     await carry(cluster, deployment(), settled);
-    const made = cluster.api.read(deployments, 'ns/skupper-router') ?? assert.fail();
-    cluster.api.put(deployments, { ...made, spec: { ...made.spec, replicas: 0 } } as Deployment);
+    const created = cluster.api.read(deployments, 'ns/skupper-router') ?? assert.fail();
+    cluster.api.put(deployments, { ...created, spec: { ...created.spec, replicas: 0 } } as Deployment);
     await carry(cluster, deployment(), settled);
     assert.equal((cluster.api.read(deployments, 'ns/skupper-router') as RouterDeployment).spec.replicas, 1);
   });

@@ -133,11 +133,11 @@ describe('what differs from what is wanted', () => {
       using cluster = await playedCluster();
       const desired = service([['web', 80]], { selector: { app: 'router' } }, { ownerReferences: [owner('ours')] });
       await carry(cluster, desired);
-      const made = cluster.api.read(services, 'ns/web') ?? assert.fail();
+      const created = cluster.api.read(services, 'ns/web') ?? assert.fail();
       cluster.api.put(services, {
-        ...made,
-        metadata: { ...made.metadata, ...change.metadata, ...ownersOf(change, made) },
-        spec: { ...made.spec, ...change.spec },
+        ...created,
+        metadata: { ...created.metadata, ...change.metadata, ...ownersOf(change, created) },
+        spec: { ...created.spec, ...change.spec },
       });
       const before = cluster.api.writes.length;
       await carry(cluster, desired);
@@ -181,8 +181,8 @@ describe("a write that conflicts with another client's", () => {
   });
 });
 
-const ownersOf = (change: Service, made: Service) => ({
-  ownerReferences: change.metadata.ownerReferences ?? made.metadata.ownerReferences ?? [],
+const ownersOf = (change: Service, created: Service) => ({
+  ownerReferences: change.metadata.ownerReferences ?? created.metadata.ownerReferences ?? [],
 });
 
 test('what needs others is made after them, whatever the order of the wishes', async () => {
@@ -209,21 +209,21 @@ test('what needs others is made after them, whatever the order of the wishes', a
       signal,
     },
   );
-  const made = api.calls.filter((call) => call.startsWith('create ')).map((call) => call.split(' ')[1]);
-  assert.deepEqual(made, ['roles', 'serviceaccounts', 'rolebindings', 'deployments']);
+  const created = api.calls.filter((call) => call.startsWith('create ')).map((call) => call.split(' ')[1]);
+  assert.deepEqual(created, ['roles', 'serviceaccounts', 'rolebindings', 'deployments']);
 });
 
 test('what was created is held as applied before it is changed, so that what is wanted no more goes', async () => {
   using cluster = await playedCluster();
   const { api } = cluster;
   await carry(cluster, service([['web', 80]], {}, { labels: { more: 'x' } }));
-  const made = api.read(services, 'ns/web') ?? assert.fail();
+  const created = api.read(services, 'ns/web') ?? assert.fail();
   const entry = { manager: FIELD_MANAGER, operation: 'Update', fieldsV1: { 'f:spec': {} } };
   const theirs = [
     { ...entry, manager: 'kubectl' },
     { ...entry, subresource: 'status' },
   ];
-  api.put(services, { ...made, metadata: { ...made.metadata, managedFields: [entry, ...theirs] } });
+  api.put(services, { ...created, metadata: { ...created.metadata, managedFields: [entry, ...theirs] } });
   const held: unknown[] = [];
   api.meets = ({ verb }) => void (verb === 'apply' && held.push(api.read(services, 'ns/web')?.metadata.managedFields));
   for (const _again of [1, 2]) await carry(cluster, service([['web', 80]]));

@@ -17,9 +17,9 @@ describe("An object of another controller's", () => {
   test('is never written, of whatever kind it is and whatever marks it bears', async () => {
     await using baseline = await world();
     const persons = new Set(OBJECTS.map(({ metadata }) => metadata.uid));
-    const made = [...baseline.api.objects].filter(([, { metadata }]) => !persons.has(metadata.uid) && !RECORDS.has(metadata.name ?? ''));
-    assert.ok(made.length > 15, `${made.length}`);
-    for (const [id, object] of made) {
+    const created = [...baseline.api.objects].filter(([, { metadata }]) => !persons.has(metadata.uid) && !RECORDS.has(metadata.name ?? ''));
+    assert.ok(created.length > 15, `${created.length}`);
+    for (const [id, object] of created) {
       const [plural = ''] = id.split(' ');
       const of: Resource = KINDS.find((kind) => kind.plural === plural) ?? assert.fail(plural);
       await using played = await world((api) => {

@@ -85,12 +85,12 @@ async function settled(): Promise<SitesApi> {
 
 /** By the kinds that the controller makes for a site, too. */
 function allStored(api: SitesApi): readonly Stored[] {
-  const made = [...api.objects].flatMap(([id, object]): readonly Stored[] => {
+  const created = [...api.objects].flatMap(([id, object]): readonly Stored[] => {
     const kind = (Object.keys(skupperResources) as readonly Kind[]).find((each) => id.startsWith(`${of(each).plural} `));
     const { name = '', namespace = '' } = object.metadata;
     return kind === undefined ? [] : [{ kind, name, namespace, spec: {} }];
   });
-  return made;
+  return created;
 }
 
 const shapes: readonly unknown[] = [

@@ -11,17 +11,17 @@ const bundles = new Map([whole, server].map((bundle) => [bundle.name, bundle]));
 
 function plan(...objects: readonly SiteObject[]) {
   const all = resources(...objects);
-  const made = planSite(all, aMaterial({ bundles }));
+  const created = planSite(all, aMaterial({ bundles }));
   const observation = {
     resources: all,
-    plan: made,
+    plan: created,
     problems: [],
     trust: noTrust,
     reach: { kind: 'direct', hosts: ['192.0.2.7'] },
     wording: 'codes',
     controller: { name: 'earshot', namespace: 'west', version: '1' },
   } as const;
-  return { config: made.config, statuses: observeSite(observation, new Map(), '2026-01-01T00:00:00Z') };
+  return { config: created.config, statuses: observeSite(observation, new Map(), '2026-01-01T00:00:00Z') };
 }
 
 const endpoint = { name: 'inter-router', host: 'hub.example', port: '55671' };

@@ -81,8 +81,8 @@ for (const [what, object, capabilities, expected] of [
   ['with localhost', aListener('a', { host: 'localhost', ...onNetwork('apps') }), ['container-networks'], /^error host .*cannot be a name/],
 ] as const) {
   test(`a resource in a network ${what} has a problem that says what to do`, () => {
-    const made = plan([site, object], undefined, capabilities);
-    const of = made.problems.filter(({ resource }) => resource !== 'Site/west');
+    const created = plan([site, object], undefined, capabilities);
+    const of = created.problems.filter(({ resource }) => resource !== 'Site/west');
     assert.equal(of.length, 1);
     for (const problem of of) assert.match(`${problem.severity} ${problem.code} ${problemText(problem)}`, expected);
     const { listeners, connectors } = plan([site, object], 'apps', capabilities).config;

@@ -105,9 +105,9 @@ test('how many earlier certificates may be in use says the Site, and a bundle fo
   assert.deepEqual(priors(planned('2')), [2, 0, 2]);
   assert.deepEqual(planned('2').problems, []);
   for (const text of ['', '-1', '1.5', 'two', '9'.repeat(30)]) {
-    const made = planned(text);
-    assert.deepEqual(priors(made), [undefined, 0, undefined]);
-    assert.equal(problem(made), 'warning Site/west setting spec.settings.tls-prior-valid-revisions');
+    const outcome = planned(text);
+    assert.deepEqual(priors(outcome), [undefined, 0, undefined]);
+    assert.equal(problem(outcome), 'warning Site/west setting spec.settings.tls-prior-valid-revisions');
   }
 });
 
@@ -229,19 +229,19 @@ test('the servers of a connector are the pods that its selector matches and that
     aPod('unplaced', { ip: undefined } as never),
   ];
   const pods = [aPod('bb'), aPod('a'), aPod('new', { ready: false }), ...others];
-  const made = planPods({}, ...pods);
-  assert.deepEqual(made.config.connectors, [{ name: 'Connector/db', routingKey: 'db', hosts: ['192.0.2.1', '192.0.2.2'], port: 5432 }]);
+  const outcome = planPods({}, ...pods);
+  assert.deepEqual(outcome.config.connectors, [{ name: 'Connector/db', routingKey: 'db', hosts: ['192.0.2.1', '192.0.2.2'], port: 5432 }]);
   const selectedPods = [
     { name: 'a', ip: '192.0.2.1' },
     { name: 'bb', ip: '192.0.2.2' },
   ];
-  assert.deepEqual(made.selectedPods, new Map([['Connector/db', selectedPods]]));
+  assert.deepEqual(outcome.selectedPods, new Map([['Connector/db', selectedPods]]));
   assert.deepEqual(planPods({ includeNotReadyPods: true }, ...pods).config.connectors[0]?.hosts, ['192.0.2.1', '192.0.2.2', '192.0.2.3']);
 });
 
 test('pods on the network of one node are one server', () => {
-  const made = planPods({}, aPod('a', { ip: '192.0.2.9' }), aPod('b', { ip: '192.0.2.9' }));
-  assert.deepEqual(made.config.connectors[0]?.hosts, ['192.0.2.9']);
+  const outcome = planPods({}, aPod('a', { ip: '192.0.2.9' }), aPod('b', { ip: '192.0.2.9' }));
+  assert.deepEqual(outcome.config.connectors[0]?.hosts, ['192.0.2.9']);
 });
 
 test('a connector whose selector is invalid or matches nothing reports it and runs nothing', () => {
@@ -253,9 +253,9 @@ test('a connector whose selector is invalid or matches nothing reports it and ru
 });
 
 test('pods exposed by name have a key each, beside that of all', () => {
-  const made = planPods({ exposePodsByName: true }, aPod('db-0'), aPod('db-10'));
+  const outcome = planPods({ exposePodsByName: true }, aPod('db-0'), aPod('db-10'));
   assert.deepEqual(
-    made.config.connectors.map(({ name, routingKey, hosts }) => [name, routingKey, hosts]),
+    outcome.config.connectors.map(({ name, routingKey, hosts }) => [name, routingKey, hosts]),
     [
       ['Connector/db', 'db', ['192.0.2.4', '192.0.2.5']],
       ['Connector/db/db-0', 'db.db-0', ['192.0.2.4']],
@@ -288,10 +288,10 @@ test('a Link that names the Secret of a proxy goes through it', () => {
 
 test('the Site that runs keeps its namespace from one whose name comes first', () => {
   const before = plan(aSite({}, 'west'));
-  const made = planSite(resources(aSite({}, 'alpha'), aSite({}, 'west')), aMaterial(), before);
-  assert.equal(made.site?.metadata.name, 'west');
-  assert.equal(problem(made), 'error Site/alpha second-site undefined');
-  const after = planSite(resources(aSite({}, 'alpha')), aMaterial(), made);
+  const outcome = planSite(resources(aSite({}, 'alpha'), aSite({}, 'west')), aMaterial(), before);
+  assert.equal(outcome.site?.metadata.name, 'west');
+  assert.equal(problem(outcome), 'error Site/alpha second-site undefined');
+  const after = planSite(resources(aSite({}, 'alpha')), aMaterial(), outcome);
   assert.equal(after.site?.metadata.name, 'alpha', 'once the other is gone it takes its place');
 });
 
@@ -369,13 +369,13 @@ for (const [name, objects, expected] of [
   ['a second site', [aSite({}, 'zulu')], 'error Site/zulu second-site undefined'],
 ] as const) {
   test(`${name} is reported, and everything else keeps running`, () => {
-    const made = plan(aSite(), aListener('other', { port: 9999 }), ...objects);
-    assert.equal(problem(made), expected);
+    const outcome = plan(aSite(), aListener('other', { port: 9999 }), ...objects);
+    assert.equal(problem(outcome), expected);
     assert.deepEqual(
-      made.config.listeners.map((listener) => listener.name),
+      outcome.config.listeners.map((listener) => listener.name),
       ['Listener/other'],
     );
-    assert.deepEqual([made.config.connectors, made.config.links, made.config.accesses], [[], [], []]);
+    assert.deepEqual([outcome.config.connectors, outcome.config.links, outcome.config.accesses], [[], [], []]);
   });
 }
 
@@ -415,11 +415,11 @@ for (const [object, capability] of [
 ] as const) {
   test(`${object.kind} is an error on a platform that does not have it, with a status that says so`, () => {
     const all = resources(aSite(), object);
-    const made = planSite(all, aMaterial());
-    assert.equal(problem(made), `error ${object.kind}/x not-on-platform kind`);
+    const outcome = planSite(all, aMaterial());
+    assert.equal(problem(outcome), `error ${object.kind}/x not-on-platform kind`);
     const observation = {
       resources: all,
-      plan: made,
+      plan: outcome,
       problems: [],
       trust: noTrust,
       reach: { kind: 'direct', hosts: [] },
@@ -445,9 +445,9 @@ test('a connector is planned or has an error, whatever its platform can do', () 
 });
 
 test('an observer that does not exist is reported, and the listener runs', () => {
-  const made = plan(aSite(), aListener('web', { settings: { observer: 'smtp' } }));
-  assert.equal(problem(made), 'warning Listener/web setting spec.settings.observer');
-  assert.equal(made.config.listeners.length, 1);
+  const outcome = plan(aSite(), aListener('web', { settings: { observer: 'smtp' } }));
+  assert.equal(problem(outcome), 'warning Listener/web setting spec.settings.observer');
+  assert.equal(outcome.config.listeners.length, 1);
 });
 
 test('an expired certificate is reported but used: the clock may be wrong, and clients decide', () => {
@@ -461,9 +461,9 @@ test('an expired certificate is reported but used: the clock may be wrong, and c
 });
 
 test('of two listeners with one host and port the first by name runs, and the other says whose it is', () => {
-  const made = plan(aSite(), aListener('beta'), aListener('alpha'));
-  assert.equal(problem(made), 'error Listener/beta port-taken-twice spec.port');
-  assert.match(made.problems[0]?.message ?? '', /^Listener alpha /);
+  const outcome = plan(aSite(), aListener('beta'), aListener('alpha'));
+  assert.equal(problem(outcome), 'error Listener/beta port-taken-twice spec.port');
+  assert.match(outcome.problems[0]?.message ?? '', /^Listener alpha /);
 });
 
 for (const [name, held, expected] of [
@@ -484,10 +484,10 @@ for (const [name, held, expected] of [
 }
 
 test('without a Site nothing runs, and everything says so', () => {
-  const made = plan(aListener('web'), aConnector('db'));
-  assert.deepEqual(made.config, { edge: false, listeners: [], connectors: [], links: [], accesses: [] });
+  const outcome = plan(aListener('web'), aConnector('db'));
+  assert.deepEqual(outcome.config, { edge: false, listeners: [], connectors: [], links: [], accesses: [] });
   assert.deepEqual(
-    made.problems.map(({ resource, code }) => `${resource} ${code}`),
+    outcome.problems.map(({ resource, code }) => `${resource} ${code}`),
     ['Listener/web no-site', 'Connector/db no-site'],
   );
 });

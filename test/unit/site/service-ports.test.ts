@@ -23,13 +23,13 @@ function told({ problems }: ServicePlan): readonly string[] {
 
 /** The namespace's Services once the plan is carried out. */
 function carriedOut({ services }: ServicePlan, others: readonly NamespaceService[] = []): readonly NamespaceService[] {
-  const made = services.map(({ name, label, controlled, ports: own }) => ({
+  const created = services.map(({ name, label, controlled, ports: own }) => ({
     name,
     label,
     controlled,
     ports: own.map(({ name: portName, port, routerPort }) => ({ name: portName, port, targetPort: routerPort })),
   }));
-  return [...others.filter(({ label }) => label === undefined), ...made];
+  return [...others.filter(({ label }) => label === undefined), ...created];
 }
 
 const foreign = (name: string): NamespaceService => ({ name, controlled: false, ports: [{ name: '', port: 80, targetPort: 80 }] });

@@ -16,10 +16,10 @@ describe("A site's authority", () => {
   it('is made once and is the same ever after', async () => {
     await using place = await makePlace();
     const directory = join(place.path, 'site/ca');
-    const made = await openSiteAuthority(directory, options);
+    const created = await openSiteAuthority(directory, options);
     const again = await openSiteAuthority(directory, { siteName: 'renamed' });
-    assert.equal(again.ca, made.ca);
-    const { validFromDate, validToDate } = made.certificate;
+    assert.equal(again.ca, created.ca);
+    const { validFromDate, validToDate } = created.certificate;
     assert.equal(Math.round((validToDate.getTime() - validFromDate.getTime()) / DAY), 3_650, 'ten years, on every day of one');
   });
 

@@ -54,13 +54,13 @@ function bundlesContract({ open }: StoreUnderTest): void {
   it('are made once, however many ask at once, and never again', async () => {
     await using stores = await open(Date.now);
     const { bundles } = stores;
-    let made = 0;
-    const make = () => ({ name: 'ca', key: `key ${++made}` });
+    let count = 0;
+    const make = () => ({ name: 'ca', key: `key ${++count}` });
     const all = await Promise.all(Array.from({ length: 5 }, () => bundles.make('ca', make)));
     assert.deepEqual(new Set(all.map(({ key }) => key)), new Set(['key 1']));
     await bundles.put({ name: 'half', cert: 'cert' });
     assert.deepEqual(await bundles.make('half', make), { name: 'half', cert: 'cert' });
-    assert.equal(made, 1);
+    assert.equal(count, 1);
   });
 
   it('are refused under names that none can have', async () => {
@@ -109,11 +109,11 @@ function grantsContract({ open }: StoreUnderTest): void {
     const clock = makeClock();
     await using stores = await open(clock);
     const { grants } = stores;
-    const made = await grants.ensure({ ...spec, code: 'open sesame' });
-    assert.equal(made.code, 'open sesame');
+    const ensured = await grants.ensure({ ...spec, code: 'open sesame' });
+    assert.equal(ensured.code, 'open sesame');
     clock.advance(600_000);
     const changed = await grants.ensure({ ...spec, code: 'close sesame', redemptionsAllowed: 5, expirationWindowSeconds: 3_600 });
-    assert.deepEqual([changed.code, changed.redemptionsAllowed, changed.expires], ['close sesame', 5, made.created + 3_600_000]);
+    assert.deepEqual([changed.code, changed.redemptionsAllowed, changed.expires], ['close sesame', 5, ensured.created + 3_600_000]);
     const own = await grants.ensure(spec);
     assert.notEqual(own.code, 'close sesame');
     assert.equal((await grants.ensure(spec)).code, own.code);
@@ -492,7 +492,7 @@ function reopenContract({ open, reopen }: StoreUnderTest): void {
     const clock = makeClock();
     const first = await open(clock);
     await first.bundles.put({ name: 'web', cert: 'cert', key: 'key' });
-    const made = await first.bundles.make('ca', () => ({ name: 'ca', key: 'made once' }));
+    const bundle = await first.bundles.make('ca', () => ({ name: 'ca', key: 'made once' }));
     await first.grants.ensure(spec);
     const one = attempt(first.grants);
     await first.grants.redeem(one);
@@ -513,7 +513,7 @@ function reopenContract({ open, reopen }: StoreUnderTest): void {
       before,
     );
     assert.deepEqual(await next.bundles.get('web'), { name: 'web', cert: 'cert', key: 'key' });
-    assert.deepEqual(await next.bundles.make('ca', () => ({ name: 'ca', key: 'made twice' })), made);
+    assert.deepEqual(await next.bundles.make('ca', () => ({ name: 'ca', key: 'made twice' })), bundle);
     assert.equal(await next.pending.keyFor('to-west'), key);
     assert.deepEqual(await next.grants.ensure(spec), next.grants.get('g'));
     await next.grants.redeem(one);

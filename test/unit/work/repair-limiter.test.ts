@@ -28,8 +28,8 @@ function mostInOneMinute(times: readonly number[]): number {
 
 describe('RepairLimiter', () => {
   test('repairs a few times at once, then less and less often', () => {
-    const [made, ...repairs] = fight(new RepairLimiter(), 1, { length: 5 * MINUTE });
-    assert.equal(made, 0);
+    const [created, ...repairs] = fight(new RepairLimiter(), 1, { length: 5 * MINUTE });
+    assert.equal(created, 0);
     assert.deepEqual(
       repairs.map((at) => Math.round(at / SECOND)),
       [0, 0, 0, 10, 30, 70, 130, 190, 250],

@@ -18,11 +18,11 @@ for (const [direction, of] of [
   ['sent', 'bytesWritten'],
 ] as const) {
   let counted = 0;
-  counter(`earshot_router_links_${direction}_bytes_total`, `Bytes ${direction} on links, within TLS.`, [], (made) => {
+  counter(`earshot_router_links_${direction}_bytes_total`, `Bytes ${direction} on links, within TLS.`, [], (metric) => {
     let total = ended[of];
     for (const connection of connections) total += connection[of];
     // A closing connection may finally report less than was counted before.
-    made.inc(Math.max(0, total - counted));
+    metric.inc(Math.max(0, total - counted));
     counted = Math.max(counted, total);
   });
 }

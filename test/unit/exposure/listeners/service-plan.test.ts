@@ -363,11 +363,11 @@ test('no port is lost and no name is used twice, whatever the ports', () => {
         );
         return;
       }
-      const made = plan.service.spec?.ports ?? [];
-      const names = made.map(({ name }) => name);
-      assert.equal(new Set(names).size, names.length, JSON.stringify(made));
+      const created = plan.service.spec?.ports ?? [];
+      const names = created.map(({ name }) => name);
+      assert.equal(new Set(names).size, names.length, JSON.stringify(created));
       const wanted = new Set(ports.map(({ port: number, protocol }) => `${number}/${protocol}`));
-      assert.deepEqual(new Set(made.map(({ port: number, protocol }) => `${number}/${protocol}`)), wanted);
+      assert.deepEqual(new Set(created.map(({ port: number, protocol }) => `${number}/${protocol}`)), wanted);
     }),
   );
 });

@@ -59,11 +59,11 @@ describe('a pod that mounts a volume is made ready before its node asks', () => 
       api.calls.filter((call) => call.startsWith('get ')),
       ['get persistentvolumeclaims shop/data-web-0'],
     );
-    const made = api.read(podListeners, KEY);
-    assert.deepEqual(made?.metadata.ownerReferences, request.metadata.ownerReferences);
-    assert.deepEqual(Object.keys(made?.spec.mounts ?? {}), ['pv-web-0']);
-    assert.equal(made?.spec.nodeName, 'n1');
-    assert.equal(made?.spec.listeners['listener']?.ingressAddresses?.[0]?.address, '192.168.0.1');
+    const created = api.read(podListeners, KEY);
+    assert.deepEqual(created?.metadata.ownerReferences, request.metadata.ownerReferences);
+    assert.deepEqual(Object.keys(created?.spec.mounts ?? {}), ['pv-web-0']);
+    assert.equal(created?.spec.nodeName, 'n1');
+    assert.equal(created?.spec.listeners['listener']?.ingressAddresses?.[0]?.address, '192.168.0.1');
     const { name = '', uid = '' } = api.read(listeners, 'shop/data-web-0')?.metadata ?? {};
     const [label] = podLabelOf({ name, uid });
     assert.ok(label in (api.read(pods, 'shop/web-0')?.metadata.labels ?? {}));

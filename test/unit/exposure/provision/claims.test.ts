@@ -299,16 +299,16 @@ async function history(seed: number): Promise<void> {
   const api = world();
   const binder = new PlayedBinder(api);
   const kinds: readonly Resource[] = [persistentVolumes, persistentVolumeClaims];
-  let made = 0;
+  let claimed = 0;
   const come = (index: number): void => {
-    const claim = aClaim({}, {}, { name: `data-${index}`, uid: `c${++made}` });
+    const claim = aClaim({}, {}, { name: `data-${index}`, uid: `c${++claimed}` });
     if (api.read(persistentVolumeClaims, keyOf(claim)) === undefined) api.put(persistentVolumeClaims, claim);
   };
   let isCalm = false;
   api.meets = ({ verb }) => {
     if (!isCalm && verb !== 'get' && random() < 0.1) throw new TransportError('kube-cut', 'cut', { sent: true });
   };
-  const tell = (): void => binder.notice({ claims: namesOf(), volumes: volumesOf(made) });
+  const tell = (): void => binder.notice({ claims: namesOf(), volumes: volumesOf(claimed) });
 
   let controller = await play(api);
   for (let step = 0; step < 60; step++) {
@@ -344,7 +344,7 @@ async function history(seed: number): Promise<void> {
   await controller[Symbol.asyncDispose]();
 
   const claims = namesOf().flatMap((key) => api.read(persistentVolumeClaims, key) ?? []);
-  const volumes = volumesOf(made).filter((name) => api.read(persistentVolumes, name) !== undefined);
+  const volumes = volumesOf(claimed).filter((name) => api.read(persistentVolumes, name) !== undefined);
   assert.deepEqual(binder.mishaps, []);
   assert.deepEqual(
     claims.map((claim) => [keyOf(claim), isBound(claim), claim.spec?.volumeName]),
@@ -357,8 +357,8 @@ function namesOf(): readonly string[] {
   return Array.from({ length: CLAIMS }, (_, index) => `shop/data-${index}`);
 }
 
-function volumesOf(made: number): readonly string[] {
-  return Array.from({ length: made }, (_, index) => `pvc-c${index + 1}`);
+function volumesOf(claimed: number): readonly string[] {
+  return Array.from({ length: claimed }, (_, index) => `pvc-c${index + 1}`);
 }
 
 function byNumber(a: string, b: string): number {

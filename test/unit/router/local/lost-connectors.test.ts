@@ -12,13 +12,13 @@ interface World {
 
 function world(facts: { readonly reachable?: readonly string[]; readonly ends?: Readonly<Record<string, string>> } = {}): World {
   const view: SiteView = {
-    destinations: () => made.sites.map((site) => there(`${site}/main`)),
+    destinations: () => created.sites.map((site) => there(`${site}/main`)),
     site: (id) => ({ name: `name of ${id}`, isReachable: facts.reachable?.includes(id) === true }),
     linkEnd: (id) => facts.ends?.[id],
   };
   const lost = new LostConnectors('own', view);
-  const made: World = { lost, sites: [], update: (now, keys = ['web']) => lost.update(new Set(keys), now) };
-  return made;
+  const created: World = { lost, sites: [], update: (now, keys = ['web']) => lost.update(new Set(keys), now) };
+  return created;
 }
 
 test('a key whose connectors were never reachable has lost none', () => {

@@ -9,9 +9,9 @@ import { settings, viewOf } from '../support/view.ts';
 
 const apiVersion = 'skupper.io/v2alpha1';
 
-export const made = { 'internal.skupper.io/controlled': 'true' };
+export const created = { 'internal.skupper.io/controlled': 'true' };
 export const labelled = { 'internal.skupper.io/secured-access': 'true' };
-export const marks = { labels: labelled, annotations: made };
+export const marks = { labels: labelled, annotations: created };
 
 export const enabledTypes = ['local', 'loadbalancer', 'nodeport', 'route', 'ingress', 'ingress-nginx', 'contour-http-proxy', 'gateway'];
 

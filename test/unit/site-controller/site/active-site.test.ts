@@ -9,7 +9,7 @@ const east = aSite('east', 'e1');
 const west = aSite('west', 'w1');
 
 describe('the Site that a namespace is', () => {
-  for (const [what, sites, made, expected] of [
+  for (const [what, sites, created, expected] of [
     ['none without a Site', [], [], undefined],
     ['the first by name, where nothing runs', [east, west], [undefined, undefined], east],
     ['the one that owns what runs', [east, west], [ownedBy('w1'), ownedBy('w1')], west],
@@ -22,7 +22,7 @@ describe('the Site that a namespace is', () => {
     ['the one that is alive of two owners', [west], [ownedBy('gone', 'Site', 'w1')], west],
   ] as const) {
     test(what, () => {
-      const found = activeSite(sites, made);
+      const found = activeSite(sites, created);
       assert.equal(found?.metadata.uid, typeof expected === 'string' ? expected : expected?.metadata.uid);
     });
   }

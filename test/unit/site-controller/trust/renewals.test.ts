@@ -78,9 +78,9 @@ class Asking {
 
 async function asking(): Promise<Asking & AsyncDisposable> {
   const world = await trustWorld();
-  const made = new Asking(world);
-  await made.step();
-  return Object.assign(made, { [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() });
+  const created = new Asking(world);
+  await created.step();
+  return Object.assign(created, { [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() });
 }
 
 describe('what routers ask the controller to renew', () => {
