@@ -58,7 +58,7 @@ const REGISTRATION = new RegExp(
     /\breceive\(socket,/,
     // Promises without a waiter.
     /(?<!(?:return|await|=) [^;]*)\.then\(/,
-    /(?<!: )\bvoid (?=[a-z])(?!\S+\.(?:destroy|delete|set)\()/,
+    /(?<!: )\bvoid (?=[a-z])(?!\S+\.(?:destroy|delete|set)\(|[\w.#]+;)/,
   ]
     .map(({ source }) => `${source}\\s*([^]{0,80})`)
     .join('|'),
