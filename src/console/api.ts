@@ -121,7 +121,7 @@ function wholeNumber(text: string | null, usual: number, most: number): number {
 function keyDetail({ facts, keys, problems }: Watcher, name: string): Answer {
   const [key, known] = [keys.find((each) => each.key === name), facts.keys.find((each) => each.key === name)];
   if (key === undefined || known === undefined)
-    return failure(404, 'not-found', 'no site of the network has this routing key', '/api/v1/keys lists the routing keys.');
+    return failure(404, 'not-found', 'no site of the network has this routing key', 'Correct the name, or check that the site runs.');
   const detail: KeyDetailView = {
     ...key,
     candidates: candidatesOf(facts, known),

@@ -11,7 +11,9 @@ export function listProblems(facts: Facts): readonly ProblemView[] {
   const byKey = new Map(facts.objects.map((object) => [`${object.kind}/${nameOf(object)}`, object]));
   const notReady = listNotReady(facts.objects, facts.at).map((one) => resourceProblem(one, byKey.get(`${one.kind}/${one.name}`)));
   const named = new Set(notReady.map(({ object }) => object));
-  const all = [...placeProblems(facts), ...fileProblems(facts), ...notReady, ...silentLinks(facts, named)];
+  // If nothing runs, every status says so.
+  const resources = facts.notRunning === undefined ? [...notReady, ...silentLinks(facts, named)] : [];
+  const all = [...placeProblems(facts), ...fileProblems(facts), ...resources];
   return all.toSorted((one, other) => rank(one) - rank(other));
 }
 

@@ -38,7 +38,7 @@ export type Role = (typeof roles)[number];
 
 export const keyOfRole = (role: string, key: string): string => `${role} ${key}`;
 
-const LINE = /^(earshot_router_\w+)(?:\{(.*)\})? (\S+)/;
+const PREFIX = 'earshot_router_';
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 const UNESCAPED: Readonly<Record<string, string>> = { '\\n': '\n', '\\"': '"', '\\\\': '\\' };
 
@@ -57,10 +57,28 @@ export function readSample(text: string, most: number): Sample {
     keys.set(id, sample);
     return sample;
   };
-  for (const line of text.split('\n')) {
-    const [, name, labelText = '', valueText] = LINE.exec(line) ?? [];
-    const value = Number(valueText);
-    if (name === undefined || !Number.isFinite(value)) continue;
+  // Lines of one histogram follow each other, and differ in their last label only.
+  let [histogram, ofHistogram]: [string, KeySample | undefined] = ['', undefined];
+  for (const line of linesOf(text)) {
+    if (!line.startsWith(PREFIX)) continue;
+    const [brace, space] = [line.indexOf('{'), line.lastIndexOf(' ')];
+    const name = line.slice(0, brace === -1 ? space : brace);
+    const value = Number(line.slice(space + 1));
+    if (!Number.isFinite(value)) continue;
+    const labelText = brace === -1 ? '' : line.slice(brace + 1, space - 1);
+    if (name.endsWith('_bucket')) {
+      const at = labelText.lastIndexOf(',le="');
+      const series = name + labelText.slice(0, at);
+      if (series !== histogram) {
+        const labels = labelsOf(labelText.slice(0, at));
+        [histogram, ofHistogram] = [series, labels['routing_key'] === undefined ? undefined : keyOf(labels)];
+      }
+      // Empty buckets of a key without connections say nothing.
+      if (ofHistogram !== undefined && (value > 0 || ofHistogram.opened > 0))
+        readers[name]?.(ofHistogram, value, { le: labelText.slice(at + 5, -1) });
+      continue;
+    }
+    if (name.endsWith('_sum') || name.endsWith('_count')) continue;
     const labels = labelsOf(labelText);
     if (name === 'earshot_router_certificate_days_left') certificates.set(labels['bundle'] ?? '', value);
     else if (name === 'earshot_router_event_loop_delay_seconds') {
@@ -72,6 +90,16 @@ export function readSample(text: string, most: number): Sample {
     }
   }
   return { keys, certificates, peers, eventLoopDelay };
+}
+
+/** Lines one by one: an array of all of them would be larger than the text. */
+function* linesOf(text: string): Iterable<string> {
+  for (let at = 0; at < text.length;) {
+    const end = text.indexOf('\n', at);
+    const next = end === -1 ? text.length : end;
+    yield text.slice(at, next);
+    at = next + 1;
+  }
 }
 
 export function emptySample(): KeySample {
@@ -146,8 +174,22 @@ function addSample(to: KeySample, from: KeySample): void {
   for (const [bound, value] of from.request) add(to.request, bound, value);
 }
 
+/** Uses the objects of an earlier sample again for keys without a change, so that idle keys cost nothing. */
+export function shareUnchanged(sample: Sample, before: Sample | undefined): Sample {
+  if (before === undefined) return sample;
+  const keys = new Map<string, KeySample>();
+  for (const [id, now] of sample.keys) {
+    const old = before.keys.get(id);
+    keys.set(id, old !== undefined && COUNTS.every((name) => old[name] === now[name]) ? old : now);
+  }
+  return { ...sample, keys };
+}
+
+const idle = emptySample();
+
 /** Counts since an earlier sample of the same process. After a restart of the router, its counts begin again at zero. */
 export function sinceSample(now: KeySample, before: KeySample | undefined): KeySample {
+  if (now === before) return now.open === 0 ? idle : { ...idle, open: now.open };
   if (before === undefined || now.opened < before.opened || now.failed < before.failed || now.up < before.up) return now;
   const difference = emptySample();
   for (const name of COUNTS) difference[name] = Math.max(0, now[name] - before[name]);

@@ -230,21 +230,32 @@ export function keyState({ listeners, connectors }: KeyFacts): KeyView['state'] 
   return listeners.length === 0 ? 'no-listener' : 'reachable';
 }
 
-export function keyViews(facts: Facts, figures: Figures | undefined, problems: readonly ProblemView[]): readonly KeyView[] {
+/** @param before views of the same network: those of idle keys are used again */
+export function keyViews(
+  facts: Facts,
+  figures: Figures | undefined,
+  problems: readonly ProblemView[],
+  before: readonly KeyView[] = [],
+): readonly KeyView[] {
   const names = new Map(facts.sites.map(({ id, name }) => [id, name]));
   const counts = (of: KeyFacts['listeners']): KeyView['listeners'] =>
     of.map(({ site, count }) => ({ site, name: names.get(site) ?? site, count }));
   const sick = problemsByKey(facts, problems);
   const chosen = new Map(figures === undefined ? [] : chosenSamples(figures).map((one) => [one.key, one]));
-  return facts.keys.map((key) => ({
-    key: key.key,
-    state: keyState(key),
-    listeners: counts(key.listeners),
-    connectors: counts(key.connectors),
-    reachable: key.reachable,
-    ...figuresOf(chosen.get(key.key), figures?.seconds ?? 1),
-    problems: sick.get(key.key)?.length ?? 0,
-  }));
+  const known = new Map(before.map((view) => [view.key, view]));
+  return facts.keys.map((key) => {
+    const view: KeyView = {
+      key: key.key,
+      state: keyState(key),
+      listeners: counts(key.listeners),
+      connectors: counts(key.connectors),
+      reachable: key.reachable,
+      ...figuresOf(chosen.get(key.key), figures?.seconds ?? 1),
+      problems: sick.get(key.key)?.length ?? 0,
+    };
+    const old = known.get(key.key);
+    return old !== undefined && JSON.stringify(old) === JSON.stringify(view) ? old : view;
+  });
 }
 
 function figuresOf(chosen: ChosenSample | undefined, seconds: number): Partial<KeyView> {

@@ -11,7 +11,7 @@ import type { KeyView, Missing, OverviewView, ProblemView, Topic } from './contr
 import { itemsOf, noFacts, readKeys, readLinks, readRouter, readSites, versionOf, type Facts, type Figures } from './facts.ts';
 import { History, type Point } from './history.ts';
 import { listProblems } from './problems.ts';
-import { mergeSamples, percentilesOf, readSample, sinceSample, type KeySample, type Sample } from './samples.ts';
+import { mergeSamples, percentilesOf, readSample, shareUnchanged, sinceSample, type KeySample, type Sample } from './samples.ts';
 import type { ConsoleSources } from './sources.ts';
 import { chosenSamples, keyViews, linkViews, overviewOf, resourceRow, siteViews, type Place } from './views.ts';
 
@@ -38,7 +38,8 @@ export class Watcher {
   readonly #sources: ConsoleSources;
   readonly #options: WatcherOptions;
   readonly #listeners = new Set<ChangeListener>();
-  readonly #versions = new Map<string, { readonly version: string; readonly items: unknown }>();
+  readonly #versions = new Map<string, { readonly version: string; readonly items: readonly object[] }>();
+  readonly #computed = new Map<string, { readonly from: readonly unknown[]; readonly value: unknown }>();
   readonly #samples: { readonly at: number; readonly sample: Sample }[] = [];
   readonly history: History;
   readonly log: ChangeLog;
@@ -48,7 +49,10 @@ export class Watcher {
   keys: readonly KeyView[] = [];
   /** First time at which each problem without a time of its own was seen. */
   #seen = new Map<string, string>();
-  #readFigures = Number.NEGATIVE_INFINITY;
+  /** Milliseconds since 1970. */
+  #nextFigures = Number.NEGATIVE_INFINITY;
+  /** Milliseconds of the last read that were for figures. */
+  #figuresTook = 0;
 
   constructor(sources: ConsoleSources, options: WatcherOptions) {
     this.#sources = sources;
@@ -61,9 +65,11 @@ export class Watcher {
   async run(until: AbortSignal): Promise<void> {
     while (!until.aborted) {
       const begun = performance.now();
+      this.#figuresTook = 0;
       await attempt('look/console', () => this.read());
-      const took = performance.now() - begun;
-      await pause(Math.max(EVERY - took, took * PAUSE_PER_READ, 50), until);
+      const took = performance.now() - begun - this.#figuresTook;
+      // Ends early, with an error, when the signal is aborted.
+      await pause(Math.max(EVERY - took, took * PAUSE_PER_READ, 50), until).catch(() => undefined);
     }
   }
 
@@ -93,10 +99,14 @@ export class Watcher {
         severity: String(each['severity'] ?? 'error'),
       }));
     this.facts = { at: now(), ...state, objects: lists.flat(), fileProblems, ...(notRunning === undefined ? {} : { notRunning }), partial };
-    if (this.facts.at - this.#readFigures >= FIGURES_EVERY) {
-      this.#readFigures = this.facts.at;
-      await this.#sample(routers);
-    }
+    this.#publish();
+    // After the state, which must not wait for figures of many keys.
+    if (this.facts.at < this.#nextFigures) return;
+    const begun = performance.now();
+    await this.#sample(routers);
+    const took = performance.now() - begun;
+    this.#figuresTook += took;
+    this.#nextFigures = this.facts.at + Math.max(FIGURES_EVERY, took * PAUSE_PER_READ);
     this.#publish();
   }
 
@@ -113,8 +123,8 @@ export class Watcher {
         try {
           const [self, network, keys, links] = await Promise.all([
             this.#sources.ask(router, '/v1/self'),
-            this.#list(router, '/v1/network'),
-            this.#list(router, '/v1/keys'),
+            this.#list(router, '/v1/network', (items) => readSites(items, limitTable.consoleSites.value)),
+            this.#list(router, '/v1/keys', (items) => readKeys(items, limitTable.consoleKeys.value)),
             this.#sources.ask(router, '/v1/links'),
           ]);
           return { self: readRouter(router, self), network, keys, links };
@@ -126,8 +136,6 @@ export class Watcher {
     );
     const found = answers.filter((answer) => answer !== undefined);
     // Each router knows the whole network, so the fullest view counts. A router that has just started knows less.
-    const networks = found.map(({ network }) => readSites(network, limitTable.consoleSites.value));
-    const keyLists = found.map(({ keys }) => readKeys(keys, limitTable.consoleKeys.value));
     const links = found.map((answer) => readLinks(answer.links, limitTable.consoleSites.value));
     const byName = new Map<string, Facts['links'][number]>();
     for (const link of links.flatMap((each) => each.links)) {
@@ -136,18 +144,20 @@ export class Watcher {
     }
     return {
       routers: found.map(({ self }) => self),
-      sites: longest(networks),
-      keys: longest(keyLists),
+      sites: longest(found.map(({ network }) => network)),
+      keys: longest(found.map(({ keys }) => keys)),
       links: [...byName.values()],
       incoming: links.flatMap((each) => each.incoming),
     };
   }
 
   /** Asks for a list only if it has changed. */
-  async #list(router: string, path: string): Promise<unknown> {
-    const known = this.#versions.get(`${router}${path}`);
+  async #list<T extends object>(router: string, path: string, read: (items: unknown) => readonly T[]): Promise<readonly T[]> {
+    // Each path has one type of items.
+    const known = this.#versions.get(`${router}${path}`) as { readonly version: string; readonly items: readonly T[] } | undefined;
     const answer = await this.#sources.ask(router, known === undefined ? path : `${path}?since=${encodeURIComponent(known.version)}`);
-    const items = itemsOf(answer) ?? known?.items ?? [];
+    const fresh = itemsOf(answer);
+    const items = fresh === undefined ? (known?.items ?? []) : read(fresh);
     const version = versionOf(answer);
     if (version !== undefined) this.#versions.set(`${router}${path}`, { version, items });
     return items;
@@ -171,7 +181,7 @@ export class Watcher {
       this.#samples.length = 0;
       return;
     }
-    const sample = mergeSamples(samples);
+    const sample = shareUnchanged(mergeSamples(samples), last?.sample);
     this.#samples.push({ at, sample });
     if (this.#samples.length > RECENT_SAMPLES) this.#samples.shift();
     if (last === undefined || before === undefined) {
@@ -202,7 +212,9 @@ export class Watcher {
   #publish(): void {
     const { facts, figures } = this;
     this.problems = this.#timed(listProblems(facts));
-    this.keys = keyViews(facts, figures, this.problems);
+    const { sites, keys, links, incoming, objects } = facts;
+    const sick = JSON.stringify(this.problems.map(({ object }) => object));
+    this.keys = this.#once('keys', [keys, sites, figures, sick], () => keyViews(facts, figures, this.problems, this.keys));
     const { problems: _, ...overview } = this.overview();
     this.#update('overview', new Map([['overview', { ...overview, asOf: undefined }]]));
     this.#update(
@@ -211,15 +223,17 @@ export class Watcher {
     );
     this.#update(
       'sites',
-      byId(siteViews(facts), ({ id }) => id),
+      this.#once('sites', [sites, keys], () => byId(siteViews(facts), ({ id }) => id)),
     );
     this.#update(
       'links',
-      byId(linkViews(facts, figures), ({ id }) => id),
+      this.#once('links', [sites, figures, JSON.stringify([links, incoming]), objects], () =>
+        byId(linkViews(facts, figures), ({ id }) => id),
+      ),
     );
     this.#update(
       'keys',
-      byId(this.keys, ({ key }) => key),
+      this.#once('keys by ID', [this.keys], () => byId(this.keys, ({ key }) => key)),
     );
     this.#update(
       'resources',
@@ -228,6 +242,16 @@ export class Watcher {
         ({ kind, name }) => `${kind}/${name}`,
       ),
     );
+  }
+
+  /** Computes a view again only if what it is computed from has changed: a network of 10,000 keys mostly has not. */
+  #once<T>(name: string, from: readonly unknown[], compute: () => T): T {
+    const known = this.#computed.get(name);
+    // Each name has one type of value.
+    if (known !== undefined && known.from.every((each, at) => each === from[at])) return known.value as T;
+    const value = compute();
+    this.#computed.set(name, { from, value });
+    return value;
   }
 
   /** Adds the time at which a problem was first seen, if it has none of its own. */

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ConsoleOptions } from '../actions/console-action.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { byteSize } from '../../text/byte-size.ts';
+import { applyV8Flags } from '../processes/v8-flags.ts';
 import { addPlace, examples, onMachine, placeWords, portNumber } from './options.ts';
 
 /** `earshot console`. */
@@ -29,6 +30,7 @@ export function addConsole(program: Command, terminal: Terminal): void {
       '\nIt prints a link that works once, within five minutes. On a terminal, Enter prints another one. The page cannot change anything.',
     )
     .action(async (options: ConsoleOptions, command: Command) => {
+      applyV8Flags();
       const namespace = await onMachine(command, 'console');
       const [{ runConsole }, { openResources }, { untilStopped }] = await Promise.all([
         import('../actions/console-action.ts'),

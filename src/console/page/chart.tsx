@@ -65,7 +65,11 @@ export function Chart({
           </span>
         ))}
       </figcaption>
-      {isEmpty ? <p class="no-data">No data in this range yet.</p> : <Plot times={times} values={values} lines={lines} show={show} />}
+      {isEmpty ? (
+        <p class="no-data">History begins when the console starts.</p>
+      ) : (
+        <Plot times={times} values={values} lines={lines} show={show} />
+      )}
       <details>
         <summary>Table of {title.toLowerCase()}</summary>
         <table>

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { Explanation, Step, StepState } from '../../explain/step.ts';
 import { milliseconds } from './format.ts';
 import { Empty, Failure, Panel, Prose, State, useApi, type Tone } from './parts.tsx';
+import { overview } from './store.ts';
 
 const TONES: Readonly<Record<StepState, Tone>> = { pass: 'good', warn: 'wait', wait: 'wait', fail: 'bad', unknown: 'quiet', skip: 'quiet' };
 const WORDS: Readonly<Record<StepState, string>> = {
@@ -20,12 +21,17 @@ const EVERY = 10_000;
 export function ExplanationPanel({ kind, name }: { readonly kind: string; readonly name: string }): JSX.Element {
   const loaded = useApi<Explanation>(`explain/${encodeURIComponent(kind)}/${encodeURIComponent(name)}`, EVERY);
   return (
-    <Panel title="Step by step" aside={<code class="aside">{`earshot explain ${kind.toLowerCase()} ${name}`}</code>}>
+    <Panel title="Step by step" aside={<code class="aside">{`earshot${namespaceFlag()} explain ${kind.toLowerCase()} ${name}`}</code>}>
       {loaded.is === 'loading' && <p class="empty">Examining…</p>}
       {loaded.is === 'failed' && <Failure error={loaded.error} />}
       {loaded.is === 'ready' && <Steps steps={loaded.value.steps} cause={loaded.value.cause} />}
     </Panel>
   );
+}
+
+function namespaceFlag(): string {
+  const namespace = overview.value?.namespace ?? 'default';
+  return namespace === 'default' ? '' : ` -n ${namespace}`;
 }
 
 function Steps({ steps, cause }: { readonly steps: readonly Step[]; readonly cause: Step | undefined }): JSX.Element {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { ConditionView, ResourceView } from '../contract.ts';
 import { ExplanationPanel } from './explanation.tsx';
-import { Empty, Failure, Panel, Prose, Since, State, toneOf, useApi } from './parts.tsx';
+import { Empty, Failure, Message, Panel, Prose, Since, State, toneOf, useApi } from './parts.tsx';
 import { Table, type Column } from './table.tsx';
 
 export function ObjectPage({ kind, name }: { readonly kind: string; readonly name: string }): JSX.Element {
@@ -45,7 +45,7 @@ export function ObjectPage({ kind, name }: { readonly kind: string; readonly nam
         />
       </Panel>
       <Panel title="YAML" aside={<code class="aside">{command}</code>}>
-        <pre tabIndex={0} aria-label={`YAML of ${kind} ${name}, without secrets`}>
+        <pre tabIndex={0} role="group" aria-label={`YAML of ${kind} ${name}, without secrets`}>
           {yaml}
         </pre>
       </Panel>
@@ -62,7 +62,7 @@ const conditionColumns: readonly Column<ConditionView>[] = [
     cell: ({ status }) => <State tone={status === 'False' ? 'bad' : toneOf(status)}>{status}</State>,
   },
   { name: 'reason', title: 'Reason', needs: 'medium', value: ({ reason }) => reason },
-  { name: 'message', title: 'Message', value: ({ message }) => message, cell: ({ message }) => <span class="message">{message}</span> },
+  { name: 'message', title: 'Message', value: ({ message }) => message, cell: ({ message }) => <Message text={message} /> },
   {
     name: 'since',
     title: 'Since',

@@ -99,7 +99,7 @@ function Figures({ state }: { readonly state: OverviewView }): JSX.Element {
         isBad={(totals.rates?.failed ?? 0) > 0}
       />
       <Figure name="Connect time, p95" value={milliseconds(totals.connect?.p95)} />
-      <Figure name="Event-loop delay, p99" value={milliseconds(totals.eventLoopDelay)} />
+      <Figure name="Loop delay, p99" value={milliseconds(totals.eventLoopDelay)} />
     </dl>
   );
 }

@@ -75,6 +75,14 @@ export function Prose({ text }: { readonly text: string }): JSX.Element {
   return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>;
 }
 
+export function Message({ text }: { readonly text: string }): JSX.Element {
+  return (
+    <span class="message">
+      <Prose text={text} />
+    </span>
+  );
+}
+
 /** Where more about a problem is shown. */
 export function problemHref({ kind, name }: ProblemView): string | undefined {
   return name !== '' && /^[A-Z]/.test(kind) ? href(['objects', kind, name]) : undefined;

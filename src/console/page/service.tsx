@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { CandidateView, KeyDetailView, ResourceRow } from '../contract.ts';
 import { Chart, Ranges } from './chart.tsx';
 import { byteRate, count, milliseconds, rate } from './format.ts';
-import { Empty, Failure, Panel, Problems, State, toneOf, useApi } from './parts.tsx';
+import { Empty, Failure, Message, Panel, Problems, State, toneOf, useApi } from './parts.tsx';
 import { ExplanationPanel } from './explanation.tsx';
 import { href } from './route.ts';
 import { KeyState } from './services.tsx';
@@ -149,6 +149,6 @@ export const resourceColumns: readonly Column<ResourceRow>[] = [
     title: 'Message',
     needs: 'medium',
     value: ({ message }) => message,
-    cell: ({ message }) => <span class="message">{message}</span>,
+    cell: ({ message }) => <Message text={message} />,
   },
 ];

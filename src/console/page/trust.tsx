@@ -16,7 +16,12 @@ const sections = [
   },
   { title: 'Tokens', kinds: ['AccessToken'], columns: ['Redeemed'], empty: 'No token waits here.' },
   { title: 'Certificates', kinds: ['Certificate', 'SecuredAccess'], columns: ['CA', 'Expiration'], empty: 'No Certificate.' },
-  { title: 'Access for links', kinds: ['RouterAccess'], columns: [], empty: 'No RouterAccess: other sites cannot link to this one.' },
+  {
+    title: 'Access for links',
+    kinds: ['RouterAccess'],
+    columns: [],
+    empty: 'No RouterAccess. The Site may still admit links by linkAccess.',
+  },
 ] as const;
 
 export function Trust(): JSX.Element {
