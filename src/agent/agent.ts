@@ -102,7 +102,7 @@ export class Agent implements AsyncDisposable {
   }
 
   /** Config that was last applied to the router, the router's state, and its records of connections. */
-  get router(): Pick<RunningRouter, 'config' | 'state' | 'records'> {
+  get router(): Pick<RunningRouter, 'config' | 'state' | 'records' | 'running'> {
     return this.#router;
   }
 

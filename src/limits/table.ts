@@ -233,6 +233,8 @@ const linked = {
     of: 'a router',
     beyond: 'the next write has the latest state',
   },
+  probesOfPeer: { name: 'probes of paths', unit: 'rate', value: { burst: 20, perSecond: 5 }, of: 'one peer', beyond: 'answered 503' },
+  probingPeers: { name: 'peers that probe', unit: 'count', value: 1_024, of: 'a router', beyond: 'the least recent one is forgotten' },
   endedLinks: { name: 'ended links that a status shows', unit: 'count', value: 128, of: 'a router', beyond: 'the oldest is left out' },
   statusFileWrites: {
     name: 'writes of a status file, of 64 KiB each',

@@ -285,6 +285,42 @@ export interface EndedPeerState {
   readonly reason: string;
 }
 
+/** A router on the path to a routing key's servers. */
+export interface ProbedHop {
+  /** `SITE-ID/ROUTER`. */
+  readonly router: string;
+  /** Name of its site. */
+  readonly site: string;
+  readonly ok: boolean;
+  /** Least round-trip time in milliseconds, of up to three. */
+  readonly ms?: number;
+  readonly version?: string;
+  /** Bytes that wait there to be sent back. */
+  readonly queued?: number;
+  /** Code and message if it was not reached. */
+  readonly code?: string;
+  readonly says?: string;
+}
+
+/** The server at the end of the path. */
+export interface ProbedServer {
+  readonly ok: boolean;
+  /** Milliseconds to connect: measured by the last router if that reports it, else over the whole path. */
+  readonly ms?: number;
+  readonly code?: string;
+  readonly says?: string;
+  /** Routers between that report how long they waited, the last one first. */
+  readonly passed?: readonly { readonly router: string; readonly ms: number }[];
+}
+
+export interface ProbeResult {
+  readonly key: string;
+  /** Empty if a connector of this router was probed. */
+  readonly hops: readonly ProbedHop[];
+  /** Absent if the path broke before. */
+  readonly server?: ProbedServer;
+}
+
 /** Calls from the router to the process that runs it. */
 export interface RouterHooks {
   /**
@@ -305,6 +341,8 @@ export interface Router extends AsyncDisposable {
   apply(config: RouterConfig): void;
   /** Calls the listener after changes of `state`, at most once for each event-loop iteration. @returns a function that unsubscribes it */
   onChange(listener: () => void): () => void;
+  /** Measures the path to the best destination of a routing key, and connects to a server there. @returns undefined without one */
+  probe(routingKey: string): Promise<ProbeResult | undefined>;
   /** Requests a new certificate from the other end of a link. */
   renew(link: string, request: string): Promise<IssuedCertificate>;
   /**

@@ -5,6 +5,7 @@ import {
   DEFAULT_LIVENESS,
   type IssuedCertificate,
   type LinkState,
+  type ProbeResult,
   type Router,
   type RouterConfig,
   type RouterHooks,
@@ -35,6 +36,8 @@ import { refuse } from './link/refusal.ts';
 import { siblingLinkFormat } from './link/sibling-links.ts';
 import { siblingPartFormat } from './link/sibling-parts.ts';
 import { SiblingReports } from './link/sibling-reports.ts';
+import { formatReport, probeIn, type ProbeKind } from './probe/probe-fields.ts';
+import { probeKey } from './probe/prober.ts';
 import { relay, type LiveRelay } from './link/relay.ts';
 import { requestRenewal } from './link/session/renewal.ts';
 import { nextStep } from './link/route.ts';
@@ -48,7 +51,10 @@ import type { Routing } from '../routing/contract.ts';
 import { messageTime } from '../routing/limits.ts';
 import { LONGEST_TEXT, routerId, siteOf } from '../routing/names.ts';
 import { createRouting } from '../routing/routing.ts';
-import { LEAVING, ROUTE_FIELD, SIBLING_PART, VERSIONS, VIA_FIELD } from './wire.ts';
+import { fieldsOf, statusOf, type Failure } from './local/failure.ts';
+import { KeyedRateLimiter } from '../limits/rate-limiter.ts';
+import { limitTable } from '../limits/table.ts';
+import { LEAVING, PROBE_FIELD, ROUTE_FIELD, SIBLING_PART, VERSIONS, VIA_FIELD } from './wire.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 import { hasRevocations, revokedOf, revokedSets, type Party } from '../identity/revocation.ts';
 import { printableAscii } from '../text/printable.ts';
@@ -97,6 +103,7 @@ class JoinedRouter implements Router, LinkHost {
   readonly #linkLog: KeyedRateLimitedLog;
   #leaving = false;
   #stopped = false;
+  readonly #probes = new KeyedRateLimiter(limitTable.probesOfPeer.value, limitTable.probingPeers.value);
   readonly relayed = { open: 0, total: 0, failed: 0, bytes: 0 };
   readonly #records: ConnectionRecords | undefined;
   readonly #passing = new Set<LiveRelay>();
@@ -241,6 +248,20 @@ class JoinedRouter implements Router, LinkHost {
     return requestRenewal((head, handler) => opened.request(head, handler), request);
   }
 
+  probe(routingKey: string): Promise<ProbeResult | undefined> {
+    return probeKey(routingKey, {
+      site: this.#config.site.id,
+      siteName: (id) => this.#routing.site(id)?.name,
+      destinations: (key) => this.#routing.destinations(key),
+      open: (to, head, handler, whose) => this.links.openFirst(to, { ...head, authority: authorityOf(head.authority) }, handler, whose),
+      connectHere: (key) => {
+        const { promise, resolve } = Promise.withResolvers<Failure | undefined>();
+        this.#local.probeServer(key, resolve);
+        return promise;
+      },
+    });
+  }
+
   get draining(): boolean {
     return this.#leaving;
   }
@@ -293,6 +314,9 @@ class JoinedRouter implements Router, LinkHost {
       this.relayed.failed += 1;
       return refuse(stream, 502, 'http_request_error', 'an edge site does not forward connections between other sites');
     }
+    const probe = probeIn(asked.fields);
+    if (probe !== undefined && !this.#probes.take(owner, performance.now()))
+      return refuse(stream, 503, 'connection_limit_reached', 'busy: too many probes');
     // An admitted peer can request any text as a key, up to the size limit of fields.
     const whose = { owner, key: printableAscii(head.authority, LONGEST_TEXT) };
     const full = this.memory.refusal('connection', whose);
@@ -302,6 +326,7 @@ class JoinedRouter implements Router, LinkHost {
       case 'accept': {
         const routingKey = keyIn(head.authority);
         if (routingKey === undefined) return refuse(stream, 400, 'http_request_error');
+        if (probe !== undefined && step.kind === 'accept') return this.#answerProbe(stream, probe, routingKey);
         const here = routingKey === head.authority ? head : { ...head, authority: routingKey };
         return step.kind === 'enter' ? this.#local.enter(stream, here, whose) : this.#local.accept(stream, here, whose);
       }
@@ -312,10 +337,37 @@ class JoinedRouter implements Router, LinkHost {
         const leaves = step.rest.split(' ').some((router) => siteOf(router) !== siteOf(step.next));
         const onward = { ...head, fields: { ...head.fields, [ROUTE_FIELD]: step.rest } };
         const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, leaves, to, handler, whose);
-        const share = { memory: this.memory, log: this.log, self: this.self, records: this.#records, ...whose };
-        return relay(stream, onward, open, this.relayed, share, this.#passing);
+        const records = probe === undefined ? this.#records : undefined;
+        const share = { memory: this.memory, log: this.log, self: this.self, records, ...whose };
+        const counts = probe === undefined ? this.relayed : { open: 0, total: 0, failed: 0, bytes: 0 };
+        return relay(stream, onward, open, counts, share, this.#passing);
       }
     }
+  }
+
+  /** A probe counts as neither a connection nor a failure. The answer contains no host, address or name of a client. */
+  #answerProbe(stream: Stream, probe: ProbeKind, routingKey: string): StreamHandler {
+    const { router, site } = this.#config;
+    const about = { router, version: site.version, queued: stream.queued };
+    if (probe === 'hop') return refuse(stream, 404, 'destination_not_found', undefined, { [PROBE_FIELD]: formatReport(about) });
+    const begun = performance.now();
+    let isGone = false;
+    this.#local.probeServer(routingKey, (failed) => {
+      if (isGone) return;
+      const report = { [PROBE_FIELD]: formatReport({ ...about, connect: performance.now() - begun }) };
+      const answer =
+        failed === undefined ? { status: 200, fields: report } : { status: statusOf(failed), fields: { ...fieldsOf(failed), ...report } };
+      stream.respond(answer, { end: true });
+    });
+    return {
+      onResponse: () => {},
+      onData: (chunk) => stream.consumed(chunk.length),
+      onEnd: () => {},
+      onDrain: () => {},
+      onReset: () => {
+        isGone = true;
+      },
+    };
   }
 
   routingMessage(link: Link, message: Buffer): void {

@@ -19,6 +19,12 @@ export const CONNECTION_FIELD = 'earshot-connection';
 export const ORIGIN_FIELD = 'earshot-origin';
 /** Sites that the connection came through, as recorded by the routers behind them. */
 export const VIA_FIELD = 'earshot-via';
+/** Asks the last router of a route about the path instead of for a connection; in answers, what it reports. See `probe/probe-fields.ts`. */
+export const PROBE_FIELD = 'earshot-probe';
+/** Routers that an answer to a probe has passed, the last one of the route first. */
+export const PROBE_PATH_FIELD = 'earshot-probe-path';
+/** `:authority` of probes that are not for a routing key. Keys with this prefix are reserved. */
+export const PROBE_AUTHORITY = 'earshot:probe';
 /** Field of an error response (RFC 9209). */
 export const STATUS_FIELD = 'proxy-status';
 

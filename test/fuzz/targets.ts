@@ -3,6 +3,7 @@ import { files } from './files.ts';
 import { grantServer } from './grant-server.ts';
 import { link } from './link.ts';
 import { linkPort } from './link-port.ts';
+import { probeFields } from './probe-fields.ts';
 import { routing } from './routing.ts';
 import { session } from './session.ts';
 import type { Target } from './target.ts';
@@ -14,6 +15,7 @@ export const targets: Readonly<Record<string, Target>> = {
   link,
   'link-port': linkPort,
   routing,
+  'probe-fields': probeFields,
   trust,
   'grant-server': grantServer,
   files,

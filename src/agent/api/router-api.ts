@@ -3,7 +3,7 @@
  * and errors.
  */
 import type { ShownAs } from '../../errors/catalogue.ts';
-import type { LinkConfig, RecordsView, RouterState, SiteIdentity } from '../../router/contract.ts';
+import type { LinkConfig, ProbeResult, RecordsView, RouterState, SiteIdentity } from '../../router/contract.ts';
 import { connectionList, connectionQuery } from './connections-api.ts';
 import { keysOf, sitesOf } from './network-view.ts';
 
@@ -19,6 +19,8 @@ export interface RouterApiSources {
   readonly links: () => readonly LinkConfig[];
   /** Undefined if the router records no connections, or does not run yet. */
   readonly records: () => RecordsView | undefined;
+  /** Probes a routing key; undefined without a destination, or while the router does not run. No probes if omitted. */
+  readonly probe?: (routingKey: string) => Promise<ProbeResult | undefined>;
   /** Reason why the router does not do all that its config asks for. */
   readonly unready: () => string | undefined;
   /** Actions besides queries; none if omitted. */
@@ -69,6 +71,21 @@ export class RouterApi {
     return { ...failure(405, 'usage', 'this path does not support the method', `Use ${allow}.`), allow };
   }
 
+  /** Answers a request that takes time; undefined for all others, which `answer` answers. */
+  answerLater({ method, target }: ApiRequest): Promise<ApiAnswer> | undefined {
+    const [path = '', query = ''] = target.split('?', 2);
+    const { probe } = this.#sources;
+    if (method !== 'POST' || path !== PROBE_PATH || probe === undefined) return undefined;
+    return this.#probe(probe, new URLSearchParams(query).get('key') ?? '');
+  }
+
+  async #probe(probe: NonNullable<RouterApiSources['probe']>, key: string): Promise<ApiAnswer> {
+    if (key === '' || key.length > LONGEST_KEY) return failure(400, 'usage', 'the query has no routing key', 'Use ?key=KEY.');
+    const result = await probe(key);
+    if (result !== undefined) return ok({ asOf: this.#asOf(), ...result });
+    return failure(404, 'not-found', 'no reachable site has a connector of this routing key', '/v1/keys lists the routing keys.');
+  }
+
   #resource(path: string, query: URLSearchParams): Readonly<Record<string, () => ApiAnswer>> | undefined {
     const { control } = this.#sources;
     const since = query.get('since');
@@ -87,6 +104,8 @@ export class RouterApi {
         return { GET: () => ok({ asOf: this.#asOf(), ...this.#links() }) };
       case '/v1/connections':
         return { GET: () => this.#connections(query) };
+      case PROBE_PATH:
+        return this.#sources.probe && { POST: () => NO_PROBE };
       case '/v1/reload':
         return control && { POST: () => accepted(control.reload) };
       case '/v1/stop':
@@ -97,7 +116,9 @@ export class RouterApi {
   }
 
   #paths(): readonly string[] {
-    return this.#sources.control === undefined ? PATHS : [...PATHS, '/v1/connections/{id}', '/v1/reload', '/v1/stop'];
+    const { control, probe } = this.#sources;
+    const paths = probe === undefined ? PATHS : [...PATHS, PROBE_PATH];
+    return control === undefined ? paths : [...paths, '/v1/connections/{id}', '/v1/reload', '/v1/stop'];
   }
 
   #self(): object {
@@ -153,6 +174,11 @@ export class RouterApi {
     return new Date(this.#sources.now()).toISOString();
   }
 }
+
+const PROBE_PATH = '/v1/probe';
+/** Characters of a routing key. */
+const LONGEST_KEY = 253;
+const NO_PROBE: ApiAnswer = failure(404, 'not-found', 'this router does not probe', 'Update the router.');
 
 const PATHS: readonly string[] = ['/v1/self', '/v1/network', '/v1/links', '/v1/keys', '/v1/keys/{key}', '/v1/connections'];
 

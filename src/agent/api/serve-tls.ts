@@ -14,7 +14,7 @@ import { TlsAcceptor } from '../../net/tls-acceptor.ts';
 import { listenForTls } from '../../net/tls-port.ts';
 import { refusalOfClient } from './client-check.ts';
 import type { RouterApi } from './router-api.ts';
-import { answerWith } from './serve.ts';
+import { answerWith, serveRequest } from './serve.ts';
 
 export interface ApiServer extends AsyncDisposable {
   readonly port: number;
@@ -89,7 +89,8 @@ export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOpti
       limitedLog.warn({ address: request.socket.remoteAddress, refusal: refusal.body }, 'client of the API refused');
     // Close the connection instead of waiting for a body, or for more requests of a client without permission.
     if (refusal !== undefined || hasBody(request)) response.setHeader('connection', 'close');
-    answerWith(refusal ?? api.answer({ method: request.method ?? '', target: request.url ?? '' }), response);
+    if (refusal === undefined) serveRequest(api, request, response);
+    else answerWith(refusal, response);
   };
   server.on(
     'request',

@@ -1,5 +1,5 @@
 import { chmod } from 'node:fs/promises';
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { ApiAnswer, RouterApi } from './router-api.ts';
@@ -17,7 +17,7 @@ export async function serveRouterApi(
     // Requests have no body. Discard one that comes anyway.
     request.resume();
     if (metrics !== undefined && request.method === 'GET' && request.url === '/metrics') return metrics(response);
-    answerWith(api.answer({ method: request.method ?? '', target: request.url ?? '' }), response);
+    serveRequest(api, request, response);
   };
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000 });
   server.maxConnections = MOST_CONNECTIONS;
@@ -38,6 +38,16 @@ export async function serveRouterApi(
       if (server.listening) await once(server, 'close');
     },
   };
+}
+
+/** Answers a request, at once unless it takes time. */
+export function serveRequest(api: RouterApi, { method = '', url = '' }: IncomingMessage, response: ServerResponse): void {
+  const request = { method, target: url };
+  const later = api.answerLater(request);
+  if (later === undefined) return answerWith(api.answer(request), response);
+  const end = (): void => void response.destroy();
+  const answer = bounded('request/api-later', (found: ApiAnswer) => answerWith(found, response), end);
+  later.then(answer, bounded('request/api-failed', end, end));
 }
 
 export function answerWith({ status, body, allow }: ApiAnswer, response: ServerResponse): void {

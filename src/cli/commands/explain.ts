@@ -14,13 +14,24 @@ export function addExplain(program: Command, terminal: Terminal): void {
         'kind of the object, such as listener, connector, link or site; key, for a routing key; in a cluster also pod or pvc',
       )
       .argument('<name>', 'name of the object')
+      .option(
+        '--probe',
+        'send traffic: along the path to a routing key and to its server, or to the addresses of a Listener of listeners.stackable.tech',
+      )
       .option('--short', 'show only what does not work')
       .addOption(failOnOption())
       .addOption(new Option('--wait <duration>', 'try again until nothing fails or waits, at most for this time').argParser(duration))
-      .option('--probe', 'connect to the addresses of a Listener of listeners.stackable.tech (TCP)')
       .addOption(outputOption()),
   )
-    .addHelpText('after', examples('earshot explain listener web', 'earshot explain link west --short', 'earshot explain key web -o json'))
+    .addHelpText(
+      'after',
+      examples(
+        'earshot explain listener web',
+        'earshot explain listener web --probe',
+        'earshot explain link west --short',
+        'earshot explain key web -o json',
+      ),
+    )
     .addHelpText(
       'after',
       '\nExit codes: 0 if nothing fails, 1 for a failure, 3 if it only waits for something, 4 if the object does not exist, 6 if nothing runs the site.',

@@ -139,6 +139,7 @@ function apiOf(
     state: () => agent.router.state,
     links: () => agent.router.config?.links ?? [],
     records: () => agent.router.records,
+    probe: async (key) => agent.router.running?.probe(key),
     unready,
     now: Date.now,
   });

@@ -104,6 +104,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     state: () => site?.router.state,
     links: () => site?.router.config?.links ?? [],
     records: () => site?.router.records,
+    probe: async (key) => site?.router.running?.probe(key),
     unready: () => unready(),
     control: {
       reload,

@@ -6,7 +6,7 @@ import type { Explanation } from '../step.ts';
 import { attachedRungs, connectorRungs } from './connector.ts';
 import { headRungs, type Subject } from './head.ts';
 import { linkRungs, problemOfLink } from './link.ts';
-import { listenerRungs, listenerTitle } from './listener.ts';
+import { keysOf, listenerRungs, listenerTitle } from './listener.ts';
 import { problemOfObject } from './object-problem.ts';
 import { reachSteps } from './reach-steps.ts';
 import { rungChecks, type Rung } from './rungs.ts';
@@ -70,6 +70,12 @@ export function explainKey(facts: SiteFacts, key: string): Explanation | undefin
   if (isUsed === false && !isSimilar) return undefined;
   const checks = steps.map((step) => ({ id: step.id, object, independent: true, run: () => step }));
   return explainChain(object, checks, new Date(facts.now));
+}
+
+/** Routing keys that a probe of the object follows: those of a Listener or a MultiKeyListener. */
+export function probedKeys(facts: SiteFacts, kind: SkupperKind, name: string): readonly string[] {
+  const found = valueOf(facts.objects)?.find((object) => object.kind === kind && nameOf(object) === name);
+  return found?.kind === 'Listener' || found?.kind === 'MultiKeyListener' ? keysOf(found) : [];
 }
 
 /** What a head line says about the object besides its name; empty if nothing. */

@@ -7,6 +7,7 @@ import { bundleStep } from './bundle-steps.ts';
 import { BUNDLE_CODES, NETWORK_CODES, PORT_CODES } from './code-groups.ts';
 import { headRungs, stepPrefix, type Subject } from './head.ts';
 import type { ObjectProblem } from './object-problem.ts';
+import { probedServer } from './probe-steps.ts';
 import { reachSteps, type Reach } from './reach-steps.ts';
 import type { Rung } from './rungs.ts';
 import type { SiteFacts } from './site-facts.ts';
@@ -39,7 +40,7 @@ export function listenerRungs(facts: SiteFacts, subject: Subject, listener: List
       codes: ['servers-failing'],
       condition: 'Ready',
       passes: 'accepts connections, as far as is known',
-      refine: (step) => (step.code === 'servers-failing' ? { ...step, do: SERVER_ADVICE } : step),
+      refine: (step) => probedServer(step.code === 'servers-failing' ? { ...step, do: SERVER_ADVICE } : step, facts, keys[0] ?? ''),
     },
   ];
 }

@@ -5,6 +5,7 @@ import { shellWord } from '../../text/shell-word.ts';
 import { nearest } from '../../text/nearest.ts';
 import { quoted, shownValue } from '../../text/printable.ts';
 import { timeText } from '../../site/observe/time-text.ts';
+import { hopSteps } from './probe-steps.ts';
 import { cheapestPath } from './network-paths.ts';
 import { valueOf, type NetworkFacts, type SiteFacts, type SiteOfNetwork } from './site-facts.ts';
 import type { Step } from '../step.ts';
@@ -67,19 +68,16 @@ function offeredStep(id: string, { object, key, side }: Reach, offering: readonl
 
 const MOST_NAMED = 8;
 
-function pathSteps(
-  facts: SiteFacts,
-  network: NetworkFacts,
-  { prefix, object }: Reach,
-  offering: readonly SiteOfNetwork[],
-): readonly Step[] {
+function pathSteps(facts: SiteFacts, network: NetworkFacts, reach: Reach, offering: readonly SiteOfNetwork[]): readonly Step[] {
+  const { prefix, object, side } = reach;
   const path = cheapestPath(network, new Set(offering.map(({ id }) => id)));
   const id = `${prefix}.path`;
   if (path === undefined) return [{ id, object, state: 'unknown', says: 'the announced links show no path to these sites' }];
   const [, second] = path.sites;
   const says = second === undefined ? 'in this site' : `${path.sites.map(({ name }) => shownValue(name)).join(' > ')}, cost ${path.cost}`;
   const silent = second === undefined ? [] : silentSteps(facts, second.id, `${prefix}.hop`);
-  return [{ id, object, state: 'pass', says, facts: { sites: path.sites.map(({ name }) => name), cost: path.cost } }, ...silent];
+  const passed: Step = { id, object, state: 'pass', says, facts: { sites: path.sites.map(({ name }) => name), cost: path.cost } };
+  return [passed, ...silent, ...(side === 'connectors' ? hopSteps(facts, reach) : [])];
 }
 
 /** The first link of the path, while nothing arrives over it. */

@@ -24,6 +24,8 @@ export interface SiteFacts {
   readonly links: Source<ReadonlyMap<string, LinkFacts>>;
   readonly incoming: Source<readonly IncomingFacts[]>;
   readonly bundles: Source<readonly BundleFacts[]>;
+  /** By routing key; only if a probe was asked for. */
+  readonly probes?: ReadonlyMap<string, Source<ProbeFacts>>;
 }
 
 export interface SitePlace extends CommandPlace {
@@ -86,6 +88,21 @@ export interface IncomingFacts {
   readonly silentSince?: number;
   /** When and why it ended. */
   readonly ended?: { readonly at: number; readonly reason: string };
+}
+
+/** What a probe of a routing key found. Times are milliseconds. */
+export interface ProbeFacts {
+  /** Routers on the path; the time is that from here. */
+  readonly hops: readonly {
+    readonly site: string;
+    readonly ok: boolean;
+    readonly ms?: number;
+    readonly queued?: number;
+    readonly version?: string;
+    readonly code?: string;
+    readonly says?: string;
+  }[];
+  readonly server?: { readonly ok: boolean; readonly ms?: number; readonly code?: string; readonly says?: string };
 }
 
 /** Certificate of a TLS bundle or an issuer. Times are milliseconds since 1970. */

@@ -2,12 +2,12 @@
 import { skupperDefinitions } from '../../api/skupper/crds.ts';
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import { isSkupperKind } from '../../api/skupper/validate.ts';
-import { explainConnection, explainKey, titleOf } from '../connection/explain-connection.ts';
+import { explainConnection, explainKey, probedKeys, titleOf } from '../connection/explain-connection.ts';
 import { valueOf } from '../connection/site-facts.ts';
 import { nameOf } from '../../site/resources.ts';
 import type { ExplainableKind, Explained, ExplainPlace } from './explainable-kind.ts';
 import { exposureKinds } from './exposure-kinds.ts';
-import { gatherSite, namesOf } from './gather-site.ts';
+import { gatherSite, namesOf, withProbes } from './gather-site.ts';
 
 export type { ExplainableKind, Explained, ExplainPlace };
 
@@ -22,8 +22,9 @@ const keyKind: ExplainableKind = {
   kind: 'key',
   words: ['key', 'keys', 'routingkey', 'routing-key'],
   half: 'connection',
-  explain: async ({ site }, key) => {
-    const facts = await gatherSite(site);
+  explain: async ({ site, probe }, key) => {
+    const gathered = await gatherSite(site);
+    const facts = probe ? await withProbes(gathered, site, [key]) : gathered;
     const explanation = explainKey(facts, key);
     if (explanation !== undefined) return { explanation, title: '' };
     const keys = valueOf(facts.network)?.sites.flatMap((each) => each.keys.map((use) => use.key)) ?? [];
@@ -34,8 +35,10 @@ const keyKind: ExplainableKind = {
 /** The one table of kinds. */
 export const explainableKinds: readonly ExplainableKind[] = [...connectionKinds, keyKind, ...exposureKinds];
 
-async function explainOfSite({ site }: ExplainPlace, kind: SkupperKind, name: string): Promise<Explained> {
-  const facts = await gatherSite(site);
+async function explainOfSite({ site, probe }: ExplainPlace, kind: SkupperKind, name: string): Promise<Explained> {
+  const gathered = await gatherSite(site);
+  const keys = probe ? probedKeys(gathered, kind, name) : [];
+  const facts = keys.length === 0 ? gathered : await withProbes(gathered, site, keys);
   const explanation = explainConnection(facts, kind, name);
   if (explanation === undefined) return { names: namesOf(facts, kind) };
   const object = valueOf(facts.objects)?.find((each) => each.kind === kind && nameOf(each) === name);

@@ -8,15 +8,17 @@ import { sortActiveFirst } from '../../site/surplus-sites.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { printable } from '../../text/printable.ts';
 import { supportsKind } from '../../site/capabilities.ts';
-import type { BundleFacts, IncomingFacts, NetworkFacts, SiteFacts, Source, WrittenProblem } from '../connection/site-facts.ts';
+import type { BundleFacts, IncomingFacts, NetworkFacts, ProbeFacts, SiteFacts, Source, WrittenProblem } from '../connection/site-facts.ts';
 import { readSource } from './read-source.ts';
-import { readIncoming, readLinks, readNetwork } from './router-answers.ts';
+import { readIncoming, readLinks, readNetwork, readProbe } from './router-answers.ts';
 
 /** Where the facts about a site come from. */
 export interface SiteSources {
   readonly resources: Resources;
   /** Asks a router of the site: `/v1/links`. Undefined if this process cannot reach the router API. @throws Error without an answer */
   readonly askRouter?: (path: string) => Promise<unknown>;
+  /** Probes a routing key; undefined as above. @throws Error without an answer */
+  readonly probeKey?: (key: string) => Promise<unknown>;
   /** Certificates of the site's TLS bundles and authorities. Undefined if this process cannot read them. */
   readonly bundles?: () => Promise<readonly BundleFacts[]>;
 }
@@ -51,6 +53,20 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
     bundles: certificates ?? { unknown: 'Secrets are not read' },
   };
 }
+
+/** The same facts with what probes of the keys find. */
+export async function withProbes(facts: SiteFacts, { probeKey }: SiteSources, keys: readonly string[]): Promise<SiteFacts> {
+  const probed = keys.slice(0, MOST_PROBED).map(async (key): Promise<readonly [string, Source<ProbeFacts>]> => {
+    if (probeKey === undefined) return [key, { unknown: NO_API }];
+    return [key, mapped(await readSource('the probe', () => probeKey(key), PROBE_DEADLINE), readProbe)];
+  });
+  return { ...facts, probes: new Map(await Promise.all(probed)) };
+}
+
+/** Maximum number of routing keys that one explanation probes. */
+const MOST_PROBED = 4;
+/** Milliseconds. */
+const PROBE_DEADLINE = 10_000;
 
 const NO_API = 'the router API is not reachable from here';
 

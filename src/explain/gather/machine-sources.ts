@@ -13,13 +13,16 @@ import type { SiteSources } from './gather-site.ts';
 export function machineSources(layout: NamespaceLayout, resources: Resources): SiteSources {
   return {
     resources,
-    askRouter: async (path) => {
-      const [router] = await leadingRouters(layout);
-      if (router === undefined) throw new Error('no router runs');
-      return askRouter(layout, router.router, path);
-    },
+    askRouter: (path) => ask(layout, path, 'GET'),
+    probeKey: (key) => ask(layout, `/v1/probe?key=${encodeURIComponent(key)}`, 'POST'),
     bundles: () => readBundles(layout),
   };
+}
+
+async function ask(layout: NamespaceLayout, path: string, method: 'GET' | 'POST'): Promise<unknown> {
+  const [router] = await leadingRouters(layout);
+  if (router === undefined) throw new Error('no router runs');
+  return askRouter(layout, router.router, path, method);
 }
 
 /** Bundles of the user hide those of the same name that the site issued. */

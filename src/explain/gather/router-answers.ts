@@ -1,7 +1,7 @@
 /** Reads the answers of the router API (docs/reference/router-api.md), of any version. */
 import { isRecord } from '../../text/is-record.ts';
 import { printable } from '../../text/printable.ts';
-import type { IncomingFacts, LinkFacts, NetworkFacts, SiteOfNetwork } from '../connection/site-facts.ts';
+import type { IncomingFacts, LinkFacts, NetworkFacts, ProbeFacts, SiteOfNetwork } from '../connection/site-facts.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -66,6 +66,24 @@ export function readIncoming(answer: unknown): readonly IncomingFacts[] {
   }));
   return [...up, ...ended];
 }
+
+/** Answer of `POST /v1/probe`. */
+export function readProbe(answer: unknown): ProbeFacts {
+  const fields = isRecord(answer) ? answer : {};
+  const hops = listOf(fields, 'hops').map((item) => ({ site: textOf(item, 'site'), ...probedOf(item) }));
+  return { hops, ...(isRecord(fields['server']) ? { server: probedOf(fields['server']) } : {}) };
+}
+
+const probedOf = (item: Fields) => ({
+  ok: item['ok'] === true,
+  ...defined({
+    ms: numberOf(item, 'ms'),
+    queued: numberOf(item, 'queued'),
+    version: optionalText(item, 'version'),
+    code: optionalText(item, 'code'),
+    says: optionalText(item, 'says'),
+  }),
+});
 
 const peerOf = (item: Fields): Pick<IncomingFacts, 'siteId' | 'siteName' | 'address'> => ({
   siteId: textOf(item, 'siteId'),

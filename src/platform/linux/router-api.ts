@@ -55,7 +55,13 @@ export async function askRouterText(
   method: 'GET' | 'POST' = 'GET',
 ): Promise<string> {
   const { api: socketPath } = routerFiles(layout, router);
-  const asked = request({ socketPath, path, method, agent: false, signal: AbortSignal.timeout(PATIENCE) });
+  const asked = request({
+    socketPath,
+    path,
+    method,
+    agent: false,
+    signal: AbortSignal.timeout(path.startsWith('/v1/probe') ? PROBE_PATIENCE : PATIENCE),
+  });
   asked.end();
   const [response] = (await once(asked, 'response')) as [IncomingMessage];
   const said = await text(response);
@@ -66,3 +72,5 @@ export async function askRouterText(
 
 /** Milliseconds. */
 const PATIENCE = 5_000;
+/** A probe waits for other sites and for a server. */
+const PROBE_PATIENCE = 15_000;

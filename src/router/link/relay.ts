@@ -14,6 +14,7 @@ import type { FailureCode } from '../local/failure.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { LinkError } from './link-errors.ts';
 import { refuse } from './refusal.ts';
+import { appendPassed, probeIn } from '../probe/probe-fields.ts';
 import { ROUTE_FIELD } from '../wire.ts';
 
 /** Counts of relayed connections, for metrics. */
@@ -133,7 +134,10 @@ class Relay implements LiveRelay, LiveConnection {
     this.#finish();
   }
 
-  #answer(answer: ResponseHead): void {
+  #answer(received: ResponseHead): void {
+    const passed = { router: this.#self, ms: performance.now() - this.#begun };
+    const isProbe = probeIn(this.head.fields) !== undefined && this.#self !== '';
+    const answer = isProbe ? { ...received, fields: appendPassed(received.fields, passed) } : received;
     if (answer.status >= 200 && answer.status < 300) {
       this.#from.respond(answer);
       this.#join();

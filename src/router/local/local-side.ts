@@ -3,6 +3,8 @@ import { guard } from '../../telemetry/boundary.ts';
 import type { ConnectorConfig, ConnectorState, Destination, ListenerConfig, ListenerState } from '../contract.ts';
 import type { RequestHead, Stream, StreamHandler } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
+import type { Failure } from './failure.ts';
+import { resetSocket } from './socket-endpoint.ts';
 import { keysOf, reachableKeys, type ChoiceView } from './destination-choice.ts';
 import { Connections, shareOf, shareOfKey } from './connections.ts';
 import { Connectors } from './connectors.ts';
@@ -40,6 +42,9 @@ export const LOCAL_LIMITS: LocalLimits = {
 
 /** Minimum time in milliseconds between two notifications about refusing destinations. */
 const TURN_PACE = 1_000;
+
+/** Maximum number of servers that one probe tries. */
+const PROBED_SERVERS = 5;
 
 /** Maximum number of lost sites in a listener's state. */
 const MOST_LOST = 8;
@@ -177,6 +182,17 @@ export class LocalSide implements AsyncDisposable {
   /** Takes a CONNECT whose route ends at this router: a connector of its key accepts it, or it is answered with 404, 502 or 503. */
   accept(stream: Stream, head: RequestHead, whose: ShareOwner): StreamHandler {
     return this.#connections.accept(stream, head, whose);
+  }
+
+  /**
+   * Connects to a server of the key as for a client, and closes the connection. It counts as neither a connection nor a failure.
+   * @param done called once, with why no server accepted
+   */
+  probeServer(routingKey: string, done: (failed: Failure | undefined) => void): void {
+    this.#connectors.connect(routingKey, PROBED_SERVERS, (result) => {
+      if (result.kind === 'connected') resetSocket(result.socket, result.raw);
+      done(result.kind === 'failed' ? result.failure : undefined);
+    });
   }
 
   /** Takes a CONNECT without a route from a standard client: this router chooses the destination. */

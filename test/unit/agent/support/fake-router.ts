@@ -49,6 +49,10 @@ export class FakeRouter implements Router {
     };
   }
 
+  probe(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   reach(...keys: readonly string[]): void {
     this.#reachable = new Set(keys);
     this.changed();

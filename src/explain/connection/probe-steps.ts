@@ -1,0 +1,63 @@
+/** Steps about what a probe measured: each hop, and the server (pure). */
+import { adviceOn } from './object-problem.ts';
+import type { ProbeFacts, SiteFacts } from './site-facts.ts';
+import { shownValue } from '../../text/printable.ts';
+import type { Step } from '../step.ts';
+
+/** @returns nothing without a probe of the key */
+export function hopSteps(
+  { probes }: SiteFacts,
+  { prefix, object, key }: { readonly prefix: string; readonly object: string; readonly key: string },
+): readonly Step[] {
+  const probe = probes?.get(key);
+  if (probe === undefined) return [];
+  const id = `${prefix}.hops`;
+  if ('unknown' in probe) return [{ id, object, state: 'unknown', says: probe.unknown }];
+  const { hops } = probe.value;
+  if (hops.length === 0) return [];
+  const facts = { hops };
+  const broken = hops.find(({ ok }) => !ok);
+  const reached = hops.slice(0, broken === undefined ? hops.length : hops.indexOf(broken));
+  const says = reached.map(({ site, ms = 0, queued = 0 }, index) => {
+    const more = ms - (reached[index - 1]?.ms ?? 0);
+    const waiting = queued === 0 ? '' : ` (${(queued / 1e6).toFixed(1)} MB queued)`;
+    return `${shownValue(site)} ${index === 0 ? '' : more < 0 ? '-' : '+'}${Math.abs(more).toFixed(1)} ms${waiting}`;
+  });
+  const passed: Step = { id, object, state: 'pass', says: says.join(', '), facts };
+  if (broken === undefined) return [passed];
+  const state = broken.code === 'busy' ? 'unknown' : 'fail';
+  const failed: Step = {
+    id,
+    object,
+    ...adviceOn(broken.code),
+    state,
+    says: `${shownValue(broken.site)}: ${broken.says ?? 'not reached'}`,
+    facts,
+  };
+  return reached.length === 0 ? [failed] : [passed, failed];
+}
+
+/** The step about the server, as the probe found it; unchanged without a probe. */
+export function probedServer(step: Step, { probes }: SiteFacts, key: string): Step {
+  const probe = probes?.get(key);
+  if (probe === undefined || 'unknown' in probe) return step;
+  const { server } = probe.value;
+  if (server === undefined) return step;
+  const { ok, ms = 0, code = 'servers-failing', says = '' } = server;
+  const { id, object } = step;
+  if (ok) return { id, object, state: 'pass', says: `accepted the connection in ${ms.toFixed(1)} ms`, ms };
+  // Another router limits probes.
+  if (code === 'busy') return { id, object, state: 'unknown', says: `not probed: ${says}` };
+  const site = siteOf(probe.value);
+  const place = site === undefined ? 'here' : `at ${shownValue(site)}`;
+  return {
+    id,
+    object,
+    ...adviceOn(code),
+    state: 'fail',
+    says: `the server ${place} does not accept connections: ${says}`,
+    do: `${place}: \`earshot connector status\``,
+  };
+}
+
+const siteOf = ({ hops }: ProbeFacts): string | undefined => hops.at(-1)?.site;

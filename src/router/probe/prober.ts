@@ -1,0 +1,154 @@
+/** Measures the path to the connectors of a routing key: each hop, then the server. Routers of any version answer. */
+import { performance } from 'node:perf_hooks';
+import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../http2/contract.ts';
+import { ErrorCode } from '../../http2/errors.ts';
+import type { ShareOwner } from '../../limits/nested-fair-share.ts';
+import type { RouteDestination } from '../../routing/contract.ts';
+import { siteOf } from '../../routing/names.ts';
+import { bounded } from '../../telemetry/boundary.ts';
+import type { ProbedHop, ProbedServer, ProbeResult } from '../contract.ts';
+import { LinkError } from '../link/link-errors.ts';
+import { detailsOf } from '../link/refusal.ts';
+import { errorGiven, type Failure } from '../local/failure.ts';
+import { ORIGIN_FIELD, PROBE_AUTHORITY, PROBE_FIELD, PROBE_PATH_FIELD, ROUTE_FIELD } from '../wire.ts';
+import { parsePassed, parseReport, type ProbeKind } from './probe-fields.ts';
+
+export interface ProberOptions {
+  /** ID of this site. */
+  readonly site: string;
+  readonly siteName: (id: string) => string | undefined;
+  /** Destinations of a key, the best one first. */
+  readonly destinations: (routingKey: string) => readonly RouteDestination[];
+  /** Opens a request to the first router of the path. `authority` is a routing key. @throws LinkError */
+  readonly open: (to: RouteDestination, head: RequestHead, handler: StreamHandler, whose: ShareOwner) => Stream;
+  /** Connects to a server of this router, and closes the connection. */
+  readonly connectHere: (routingKey: string) => Promise<Failure | undefined>;
+}
+
+/** Milliseconds after which a hop counts as lost, and within which a server must have answered. */
+const HOP_DEADLINE = 2_000;
+const SERVER_DEADLINE = 6_000;
+/** Longest path on which each hop is measured three times: other routers accept 20 probes at once. */
+const SHORT_PATH = 5;
+/** More hops are not measured: with these, a router receives 20 probes at once. */
+const MOST_HOPS = 19;
+
+type Answer =
+  | { readonly kind: 'answer'; readonly head: ResponseHead; readonly ms: number }
+  | { readonly kind: 'lost'; readonly why: string };
+
+/** Probes the best destination of a key. @returns undefined without a destination */
+export async function probeKey(routingKey: string, options: ProberOptions): Promise<ProbeResult | undefined> {
+  const to = options.destinations(routingKey)[0];
+  if (to === undefined) return undefined;
+  if (to.path.length === 0) {
+    const begun = performance.now();
+    const failed = await options.connectHere(routingKey);
+    const server =
+      failed === undefined ? { ok: true, ms: performance.now() - begun } : { ok: false, code: failed.code, says: failed.message };
+    return { key: routingKey, hops: [], server };
+  }
+  const measured = to.path.slice(0, MOST_HOPS);
+  const hops = await Promise.all(measured.map((router, index) => probeHop(to, index + 1, router, options)));
+  const broken = hops.some(({ ok }) => !ok);
+  return { key: routingKey, hops, ...(broken ? {} : { server: await probeServer(routingKey, to, options) }) };
+}
+
+async function probeHop(to: RouteDestination, count: number, router: string, options: ProberOptions): Promise<ProbedHop> {
+  const named = { router, site: options.siteName(siteOf(router)) ?? siteOf(router) };
+  let best: Extract<Answer, { kind: 'answer' }> | undefined;
+  let lost: Extract<Answer, { kind: 'lost' }> | undefined;
+  for (let turn = 0; turn < (to.path.length <= SHORT_PATH ? 3 : 1); turn += 1) {
+    const answer = await ask('hop', PROBE_AUTHORITY, to, count, HOP_DEADLINE, options);
+    if (answer.kind === 'lost') lost = answer;
+    else if (best === undefined || (answer.head.status === 404 && answer.ms < best.ms)) best = answer;
+    if (answer.kind === 'lost' || answer.head.status !== 404) break;
+  }
+  if (best === undefined) return { ...named, ok: false, code: 'timeout', says: lost?.why ?? '' };
+  const { status, fields } = best.head;
+  const { version, queued } = parseReport(fields[PROBE_FIELD]);
+  const about = { ms: best.ms, ...(version === undefined ? {} : { version }), ...(queued === undefined ? {} : { queued }) };
+  if (status === 404) return { ...named, ...about, ok: true };
+  const details = detailsOf(fields);
+  const says = `the path broke before it: status ${status}${details === undefined ? '' : `, ${details}`}`;
+  return { ...named, ok: false, code: codes.get(status) ?? 'closed', says };
+}
+
+/** What a refusal of a hop means: the router before it has no link to it, or refuses the path. */
+const codes = new Map([
+  [403, 'revoked'],
+  [421, 'wrong-router'],
+  [502, 'closed'],
+  [503, 'busy'],
+]);
+
+async function probeServer(routingKey: string, to: RouteDestination, options: ProberOptions): Promise<ProbedServer> {
+  const answer = await ask('connect', routingKey, to, to.path.length, SERVER_DEADLINE, options);
+  if (answer.kind === 'lost') return { ok: false, code: 'timeout', says: answer.why };
+  const { status, fields } = answer.head;
+  const { connect } = parseReport(fields[PROBE_FIELD]);
+  const passed = parsePassed(fields[PROBE_PATH_FIELD]);
+  if (status === 200) return { ok: true, ms: connect ?? answer.ms, ...(passed.length === 0 ? {} : { passed }) };
+  const error = errorGiven(fields) ?? '';
+  return { ok: false, code: serverCodes.get(error) ?? 'servers-failing', says: `status ${status}${error === '' ? '' : ` (${error})`}` };
+}
+
+/** Codes of a Connector's status, by error type of RFC 9209. */
+const serverCodes = new Map([
+  ['connection_refused', 'target-refused'],
+  ['destination_ip_unroutable', 'target-unreachable'],
+  ['connection_timeout', 'target-timeout'],
+  ['dns_error', 'target-name-unknown'],
+  ['tls_protocol_error', 'target-tls-failed'],
+  ['tls_certificate_error', 'target-tls-certificate'],
+  ['destination_not_found', 'no-connector'],
+  ['connection_limit_reached', 'busy'],
+]);
+
+/** One request along the first `count` routers of the path. */
+function ask(
+  kind: ProbeKind,
+  authority: string,
+  to: RouteDestination,
+  count: number,
+  deadline: number,
+  options: ProberOptions,
+): Promise<Answer> {
+  const { promise, resolve } = Promise.withResolvers<Answer>();
+  const begun = performance.now();
+  let stream: Stream | undefined;
+  const finish = (answer: Answer): void => {
+    clearTimeout(timer);
+    resolve(answer);
+  };
+  const late = (): void => {
+    stream?.reset(ErrorCode.CANCEL);
+    finish({ kind: 'lost', why: `no answer within ${deadline / 1000} s` });
+  };
+  const timer = setTimeout(bounded('connection/probe', late, late), deadline);
+  const route = to.path.slice(0, count).join(' ');
+  const head: RequestHead = {
+    method: 'CONNECT',
+    authority,
+    fields: { [ROUTE_FIELD]: route, [ORIGIN_FIELD]: options.site, [PROBE_FIELD]: kind },
+  };
+  const handler: StreamHandler = {
+    onResponse: (answer) => {
+      if (answer.status < 200) return;
+      // The stream of an old router leads to the server.
+      if (answer.status < 300) stream?.reset(ErrorCode.CANCEL);
+      finish({ kind: 'answer', head: answer, ms: performance.now() - begun });
+    },
+    onData: (chunk) => stream?.consumed(chunk.length),
+    onEnd: () => {},
+    onDrain: () => {},
+    onReset: ({ reason }) => finish({ kind: 'lost', why: `the request was reset: ${reason}` }),
+  };
+  try {
+    stream = options.open(to, head, handler, { owner: PROBE_AUTHORITY, key: PROBE_AUTHORITY });
+  } catch (error) {
+    if (!(error instanceof LinkError)) throw error;
+    finish({ kind: 'lost', why: error.message });
+  }
+  return promise;
+}

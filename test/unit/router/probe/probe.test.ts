@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { metrics } from '../../../../src/telemetry/metrics.ts';
+import { pair, row } from '../support/networks.ts';
+import { testAuthority } from '../support/certificates.ts';
+import { connector, start, siteConfig, until } from '../support/site.ts';
+import { freePort } from '../../support/free-port.ts';
+
+/** Value of a counter over all routers of this process; 0 if it has no sample. */
+async function counted(name: string): Promise<number> {
+  const lines = (await metrics.metrics()).split('\n').filter((line) => line.startsWith(name) && !line.startsWith('#'));
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+suite('a probe of a routing key', () => {
+  test('measures each router on the path and the server, and counts as no connection', async () => {
+    await using net = await row();
+    const before = await counted('earshot_router_connections');
+    const { hops, server } = (await net.left.probe('key')) ?? assert.fail('no destination');
+    assert.deepEqual(
+      hops.map(({ site, ok, version }) => [site, ok, version]),
+      [
+        ['middle', true, '0.0.0'],
+        ['right', true, '0.0.0'],
+      ],
+    );
+    assert.ok(hops.every(({ ms = 0 }) => ms > 0));
+    assert.deepEqual([server?.ok, server?.passed?.length], [true, 1]);
+    assert.equal(await counted('earshot_router_connections'), before);
+  });
+
+  test('reports the code of a server that refuses', async () => {
+    const authority = await testAuthority();
+    await using net = await pair(authority);
+    const closed = await freePort();
+    net.server.apply({ ...net.serverConfig, connectors: [connector('key', closed)] });
+    await until(net.server, 'the server to be tried', ({ connectors }) => connectors['Connector/key']?.servers?.kind === 'failing');
+    const result = await net.client.probe('key');
+    assert.deepEqual([result?.hops.length, result?.server?.ok, result?.server?.code], [1, false, 'target-refused']);
+  });
+
+  test('connects to a server of the same router, and has no result without a connector', async () => {
+    const authority = await testAuthority();
+    await using net = await pair(authority);
+    const here = await net.server.probe('key');
+    assert.deepEqual([here?.hops, here?.server?.ok], [[], true]);
+    assert.equal(await net.client.probe('other'), undefined);
+    await using alone = await start(siteConfig('alone'));
+    assert.equal(await alone.probe('key'), undefined);
+  });
+
+  test('is refused by a peer beyond its rate', async () => {
+    const authority = await testAuthority();
+    await using net = await pair(authority);
+    const results = await Promise.all(Array.from({ length: 12 }, () => net.client.probe('key')));
+    const codes = results.flatMap((result) => [...(result?.hops ?? []), ...(result?.server === undefined ? [] : [result.server])]);
+    assert.ok(codes.some(({ ok }) => ok) && codes.some(({ code }) => code === 'busy'));
+  });
+});
