@@ -53,9 +53,11 @@ export class Steps {
   /** The controller leads. `isCurrent`: it has processed the present object, so it runs whatever the Lease says. */
   controller({ lease, now }: ExposureFacts, isCurrent: boolean): Check {
     const id = 'exposure.controller';
+    // Objects that fail for this reason have one cause in common.
+    const steps = new Steps(LEASE);
     return this.check(id, () => {
-      if (isCurrent) return this.pass(id, 'runs');
-      return this.of(id, lease, (found) => this.#leader(found, now));
+      if (isCurrent) return steps.pass(id, 'runs');
+      return steps.of(id, lease, (found) => steps.#leader(found, now));
     });
   }
 
@@ -86,6 +88,7 @@ export const valueIn = <T>(source: Source<T>): T | undefined => ('value' in sour
 export const CONTROLLER_ADVICE =
   'Install the chart with exposure.enabled, or look at its pods: kubectl get pods -A -l app.kubernetes.io/name=earshot';
 
+const LEASE = 'Lease/earshot-controller';
 /** Difference of clocks, in milliseconds, that is no reason to call a Lease expired. */
 const CLOCK_DIFFERENCE = 60_000;
 const MOST_REASON = 253;

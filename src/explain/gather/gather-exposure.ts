@@ -15,7 +15,7 @@ import { hasCode } from '../../files/errno.ts';
 import type { KubeClient, Selection } from '../../kube/contract.ts';
 import { isForbidden } from '../../kube/errors.ts';
 import { holderOf, leases } from '../../kube/lease/lease-record.ts';
-import type { KubeObject, PersistentVolumeClaim, Service } from '../../kube/objects.ts';
+import type { EndpointSlice, KubeObject, PersistentVolumeClaim, Service } from '../../kube/objects.ts';
 import {
   endpointSlices,
   nodes,
@@ -51,8 +51,8 @@ export interface ExposurePlace {
   readonly probe: boolean;
 }
 
-const events = resource<CoreEvent>('v1', 'Event', 'events');
-const csiNodes = resource<CsiNode>('storage.k8s.io/v1', 'CSINode', 'csinodes', 'cluster');
+export const events = resource<CoreEvent>('v1', 'Event', 'events');
+export const csiNodes = resource<CsiNode>('storage.k8s.io/v1', 'CSINode', 'csinodes', 'cluster');
 
 /** core/v1. */
 interface CoreEvent extends KubeObject {
@@ -90,7 +90,7 @@ export async function gatherListener(place: ExposurePlace, name: string): Promis
   const selector = valueIn(service)?.spec?.selector;
   const [selected, around, probes] = await Promise.all([
     selector === undefined ? { value: [] } : list(place, pods, { namespace, labelSelector: selectorText(selector) }),
-    findNodes(place, valueIn(slices)?.flatMap(({ endpoints = [] }) => endpoints.flatMap(({ nodeName }) => nodeName ?? [])) ?? []),
+    findNodes(place, nodeNamesIn(valueIn(slices) ?? [])),
     place.probe ? probeAll(listener) : undefined,
   ]);
   const uid = valueIn(service)?.metadata.uid;
@@ -104,6 +104,11 @@ export async function gatherListener(place: ExposurePlace, name: string): Promis
     nodes: around,
     ...(probes === undefined ? {} : { probes }),
   };
+}
+
+/** The API server writes null for a slice without endpoints. */
+function nodeNamesIn(slices: readonly EndpointSlice[]): readonly string[] {
+  return slices.flatMap((slice) => (slice.endpoints ?? []).flatMap(({ nodeName }) => nodeName ?? []));
 }
 
 export async function gatherClass(place: ExposurePlace, name: string): Promise<ClassFacts | undefined> {
@@ -131,7 +136,7 @@ export async function gatherClaim(place: ExposurePlace, name: string): Promise<C
   const [claim, common, all] = await Promise.all([
     place.client.find(persistentVolumeClaims, { namespace: place.namespace, name }),
     gatherCommon(place),
-    list(place, listeners, { namespace: place.namespace }),
+    listReadable(place, place.namespace),
   ]);
   return claim === undefined ? undefined : claimFacts(place, { name, claim: { value: claim }, common, listeners: all });
 }
@@ -142,7 +147,7 @@ export async function gatherPod(place: ExposurePlace, name: string): Promise<Pod
     client.find(pods, { namespace, name }),
     gatherCommon(place),
     eventsOf(place, 'Pod', name),
-    list(place, listeners, { namespace }),
+    listReadable(place, namespace),
   ]);
   if (pod === undefined) return undefined;
   const { uid = '' } = pod.metadata;
@@ -179,6 +184,14 @@ function isListenerVolume({ claim, storageClass }: ClaimFacts): boolean {
   );
 }
 
+/** `check` reads the same Listeners for each pod. */
+const readable = new WeakMap<Listener, Listener>();
+
+async function listReadable(place: ExposurePlace, namespace: string): Promise<Source<readonly Listener[]>> {
+  const found = await list(place, listeners, { namespace });
+  return mapped(found, (all) => all.map((listener) => readable.getOrInsertComputed(listener, readableListener)));
+}
+
 async function claimFacts(
   place: ExposurePlace,
   known: {
@@ -204,11 +217,11 @@ async function claimFacts(
     storageClass,
     volume,
     claimEvents: mapped(claimEvents, (all) => all.filter((event) => event.uid === uid)),
-    listeners: mapped(known.listeners, (all) => all.map(readableListener)),
+    listeners: known.listeners,
   };
 }
 
-async function gatherCommon(place: ExposurePlace): Promise<ExposureFacts> {
+export async function gatherCommon(place: ExposurePlace): Promise<ExposureFacts> {
   const [all, classes] = await Promise.all([
     list(place, leases, { fieldSelector: `metadata.name=${LEASE}` }),
     list(place, listenerClasses, {}),
@@ -229,10 +242,20 @@ async function gatherCommon(place: ExposurePlace): Promise<ExposureFacts> {
   };
 }
 
+/** Namespaces in which the exposure controller has led; empty if they cannot be listed. */
+export async function leaseNamespaces(place: ExposurePlace): Promise<readonly string[]> {
+  const found = await list(place, leases, { fieldSelector: `metadata.name=${LEASE}` });
+  return (valueIn(found) ?? []).map(({ metadata }) => metadata.namespace ?? '');
+}
+
+/** All objects of a kind in the namespace, or in the cluster. */
+export function listAll<T extends KubeObject>(place: ExposurePlace, of: Resource<T>): Promise<Source<readonly T[]>> {
+  return list(place, of, of.namespaced ? { namespace: place.namespace } : {});
+}
+
 /** Names of existing objects, for suggestions; empty if they cannot be listed. */
 export async function namesOfKind(place: ExposurePlace, of: Resource): Promise<readonly string[]> {
-  const found = await list(place, of, of.namespaced ? { namespace: place.namespace } : {});
-  return (valueIn(found) ?? []).map(({ metadata }) => metadata.name ?? '');
+  return (valueIn(await listAll(place, of)) ?? []).map(({ metadata }) => metadata.name ?? '');
 }
 
 function find<T extends KubeObject>({ client, namespace }: ExposurePlace, of: Resource<T>, name: string): Promise<Source<T | undefined>> {

@@ -4,6 +4,7 @@ import { checkSite } from '../connection/check-site.ts';
 import { reportOf, type CheckReport } from '../report.ts';
 import type { Step } from '../step.ts';
 import { askRight } from './access-review.ts';
+import { checkExposure } from './check-exposure.ts';
 import type { ExplainPlace } from './explainable-kinds.ts';
 import { gatherSite } from './gather-site.ts';
 
@@ -11,7 +12,16 @@ import { gatherSite } from './gather-site.ts';
 export type Checker = (place: ExplainPlace) => Promise<Pick<CheckReport, 'objects' | 'findings'>>;
 
 /** All of them run at the same time. */
-export const checkers: readonly Checker[] = [async ({ site }) => checkSite(await gatherSite(site)), checkRights];
+export const checkers: readonly Checker[] = [checkBothHalves, checkRights];
+
+/** In a cluster with the exposure half, a namespace without resources of a site is not taken for one. */
+async function checkBothHalves(place: ExplainPlace): Promise<Pick<CheckReport, 'objects' | 'findings'>> {
+  const [facts, exposure] = await Promise.all([gatherSite(place.site), checkExposure(place)]);
+  const isNoSite = !('value' in facts.objects) || facts.objects.value.length === 0;
+  if (isNoSite && exposure.isInstalled) return exposure;
+  const { objects, findings } = checkSite(facts);
+  return { objects: [...objects, ...exposure.objects], findings: [...findings, ...exposure.findings] };
+}
 
 export async function runChecks(place: ExplainPlace): Promise<CheckReport> {
   const parts = await Promise.all(checkers.map((check) => check(place)));

@@ -5,26 +5,7 @@ import { test } from 'node:test';
 import { API_VERSION } from '../../../src/api/listeners/names.ts';
 import { explainListener } from '../../../src/explain/exposure/explain-listener.ts';
 import { gatherListener, gatherPod, type ExposurePlace } from '../../../src/explain/gather/gather-exposure.ts';
-import { ApiError } from '../../../src/kube/errors.ts';
-import type { KubeObject } from '../../../src/kube/objects.ts';
-import type { Resource } from '../../../src/kube/resource.ts';
-
-type Stored = KubeObject & Readonly<Record<string, unknown>>;
-
-/** A cluster with these objects by plural. The user may not read the plurals in `denied`. */
-function clusterOf(objects: Readonly<Record<string, readonly Stored[]>>, denied: readonly string[] = []): ExposurePlace['client'] {
-  const read = <T extends KubeObject>({ plural }: Resource<T>): readonly T[] => {
-    if (denied.includes(plural)) throw new ApiError('GET', { status: 403, reason: 'Forbidden', message: `${plural} is forbidden` });
-    // The tests store objects of the right kind.
-    return (objects[plural] ?? []) as readonly T[];
-  };
-  return {
-    find: async (of, { name }) => read(of).find(({ metadata }) => metadata.name === name),
-    list: async function* (of) {
-      yield* read(of);
-    },
-  };
-}
+import { clusterOf, type Stored } from './support-cluster.ts';
 
 const listener = (port = 8080): Stored => ({
   apiVersion: API_VERSION,
@@ -39,7 +20,10 @@ const listener = (port = 8080): Stored => ({
 });
 
 test('a missing right is one unknown fact that names verb, resource and namespace', async () => {
-  const client = clusterOf({ listeners: [listener()] }, ['leases', 'listenerclasses', 'services']);
+  const client = clusterOf({
+    objects: { listeners: [listener()], endpointslices: [{ metadata: {}, endpoints: null }] },
+    denied: ['leases', 'listenerclasses', 'services'],
+  });
   const facts = await gatherListener({ client, namespace: 'shop', probe: false }, 'web');
   assert.ok(facts !== undefined);
   assert.deepEqual(
@@ -54,7 +38,7 @@ test('a missing right is one unknown fact that names verb, resource and namespac
 });
 
 test('an object that does not exist has no facts', async () => {
-  const place: ExposurePlace = { client: clusterOf({}), namespace: 'shop', probe: false };
+  const place: ExposurePlace = { client: clusterOf({ objects: {} }), namespace: 'shop', probe: false };
   assert.equal(await gatherListener(place, 'web'), undefined);
   assert.equal(await gatherPod(place, 'web'), undefined);
 });
@@ -64,7 +48,7 @@ test('a probe distinguishes a port that accepts from one that refuses', async ()
   await once(server, 'listening');
   // A TCP server has an address of this type.
   const { port } = server.address() as AddressInfo;
-  const place: ExposurePlace = { client: clusterOf({ listeners: [listener(port)] }), namespace: 'shop', probe: true };
+  const place: ExposurePlace = { client: clusterOf({ objects: { listeners: [listener(port)] } }), namespace: 'shop', probe: true };
   const statesOf = async (): Promise<readonly string[]> => {
     const facts = await gatherListener(place, 'web');
     assert.ok(facts !== undefined);
@@ -93,7 +77,7 @@ test('a pod has the facts of its listener claims, and of no other claim', async 
       ],
     },
   };
-  const client = clusterOf({
+  const objects = {
     pods: [pod],
     persistentvolumeclaims: [claim('data', 'disks'), claim('web-b', 'listeners.stackable.tech')],
     events: [
@@ -107,8 +91,8 @@ test('a pod has the facts of its listener claims, and of no other claim', async 
       },
       { metadata: {}, type: 'Warning', reason: 'Old', message: 'of an earlier pod', involvedObject: { uid: 'u1' } },
     ],
-  });
-  const facts = await gatherPod({ client, namespace: 'shop', probe: false }, 'web');
+  };
+  const facts = await gatherPod({ client: clusterOf({ objects }), namespace: 'shop', probe: false }, 'web');
   assert.deepEqual(
     facts?.claims.map(({ name }) => name),
     ['web-b'],

@@ -1,0 +1,66 @@
+/** A client that lists each kind once and answers from that, for checks of many objects of one namespace. */
+import type { KubeClient, Key, Selection } from '../../kube/contract.ts';
+import { isForbidden } from '../../kube/errors.ts';
+import type { KubeObject } from '../../kube/objects.ts';
+import type { Resource } from '../../kube/resource.ts';
+import { isRecord } from '../../text/is-record.ts';
+
+type Reader = Pick<KubeClient, 'find' | 'list'>;
+
+/**
+ * Understands the selectors `key=value` and `key`, and field selectors of texts. A user who may not list a kind gets single
+ * objects from the API server.
+ * @param most maximum number of objects of one kind
+ */
+export function clusterSnapshot(client: Reader, most: number): Reader {
+  const lists = new Map<string, Promise<readonly KubeObject[]>>();
+  const listOf = <T extends KubeObject>(of: Resource<T>, namespace: string | undefined): Promise<readonly T[]> => {
+    const key = `${of.group}/${of.plural}/${namespace ?? ''}`;
+    // Each list has the objects of its kind.
+    return lists.getOrInsertComputed(key, () => listSome(client, of, namespace, most)) as Promise<readonly T[]>;
+  };
+  return {
+    async find<T extends KubeObject>(of: Resource<T>, key: Key): Promise<T | undefined> {
+      try {
+        return (await listOf(of, key.namespace)).find(({ metadata }) => metadata.name === key.name);
+      } catch (error) {
+        if (!isForbidden(error)) throw error;
+        return client.find(of, key);
+      }
+    },
+    async *list<T extends KubeObject>(of: Resource<T>, selection: Selection = {}): AsyncIterable<T> {
+      for (const object of await listOf(of, selection.namespace)) if (isSelected(object, selection)) yield object;
+    },
+  };
+}
+
+async function listSome<T extends KubeObject>(
+  client: Reader,
+  of: Resource<T>,
+  namespace: string | undefined,
+  most: number,
+): Promise<readonly T[]> {
+  const found: T[] = [];
+  for await (const object of client.list(of, namespace === undefined ? {} : { namespace })) if (found.push(object) >= most) break;
+  return found;
+}
+
+function isSelected(object: KubeObject, { labelSelector = '', fieldSelector = '' }: Selection): boolean {
+  const { labels = {} } = object.metadata;
+  const hasLabels = termsOf(labelSelector).every(
+    ([key, value]) => Object.hasOwn(labels, key) && (value === undefined || labels[key] === value),
+  );
+  return hasLabels && termsOf(fieldSelector).every(([path, value]) => fieldOf(object, path) === value);
+}
+
+function termsOf(selector: string): readonly (readonly [key: string, value: string | undefined])[] {
+  if (selector === '') return [];
+  return selector.split(',').map((term) => {
+    const [key = '', value] = term.split('=');
+    return [key, value];
+  });
+}
+
+function fieldOf(object: KubeObject, path: string): unknown {
+  return path.split('.').reduce<unknown>((at, name) => (isRecord(at) ? at[name] : undefined), object);
+}

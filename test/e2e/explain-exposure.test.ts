@@ -1,0 +1,226 @@
+/** `earshot explain` in a cluster: the first step that fails names each planted fault, within three seconds. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { after, before, describe, it } from 'node:test';
+import type { CheckReport } from '../../src/explain/report.ts';
+import type { Explanation } from '../../src/explain/step.ts';
+import type { Listener } from '../../src/api/listeners/index.ts';
+import type { Pod } from '../../src/kube/objects.ts';
+import { execute, type Outcome } from '../harness/command.ts';
+import { eventually } from '../harness/index.ts';
+import { environment } from '../harness/program.ts';
+import { API, byClass, byListener, claim, pod, webServer } from './support/manifests.ts';
+import { useNamespace } from './support/namespace.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const MOST_MS = 3_000;
+
+interface Explained extends Explanation {
+  readonly code: number | null;
+  readonly ms: number;
+}
+
+describe('earshot explain on the exposure half', { timeout: 300_000 }, () => {
+  const namespace = useNamespace('explain');
+  const { cluster } = namespace;
+  let folder = '';
+
+  before(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'earshot-explain-'));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  function earshot(args: readonly string[], kubeconfig = cluster.kubeconfig): Promise<Outcome> {
+    const place = ['--platform', 'kubernetes', '--kubeconfig', kubeconfig, '-n', namespace.name];
+    return execute([process.execPath, MAIN, ...place, ...args], { env: environment({ HOME: folder }) });
+  }
+
+  async function explain(args: readonly string[], kubeconfig = cluster.kubeconfig): Promise<Explained> {
+    const begin = performance.now();
+    const { code, stdout, stderr } = await earshot(['explain', ...args, '-o', 'json'], kubeconfig);
+    const ms = performance.now() - begin;
+    assert.notEqual(stdout, '', stderr);
+    return { ...(JSON.parse(stdout) as Explanation), code, ms };
+  }
+
+  async function assertCause(args: readonly string[], about: string, says: RegExp, exitCode = 1): Promise<void> {
+    const { cause, code, ms, steps } = await explain(args);
+    const seen = JSON.stringify(steps, undefined, 1);
+    assert.equal(`${cause?.id} ${cause?.code}`, about, seen);
+    assert.match(cause?.says ?? '', says);
+    assert.equal(code, exitCode, seen);
+    assert.ok(ms < MOST_MS, `${ms} ms`);
+  }
+
+  it('passes for a Listener, its class, its pod and its claim, and connects to its address', async () => {
+    const className = await namespace.exposed('works', { serviceType: 'NodePort' });
+    const script = webServer(8080);
+    await namespace.create(claim('works', byListener('works')), pod('works', { volumes: { listener: 'works' }, script }));
+    await namespace.running('works');
+    await namespace.ready('works');
+    for (const [kind, name] of [
+      ['lsn', 'works'],
+      ['listenerclass', className],
+      ['pod', 'works'],
+      ['pvc', 'works'],
+    ] as const) {
+      const { verdict, code, steps } = await explain([kind, name]);
+      assert.deepEqual([verdict, code], ['pass', 0], JSON.stringify(steps));
+    }
+    const { steps } = await explain(['listeners.listeners.stackable.tech', 'works', '--probe']);
+    assert.deepEqual(
+      steps.filter(({ id }) => id === 'exposure.probe').map(({ state }) => state),
+      ['pass'],
+    );
+  });
+
+  it('names a load balancer that no controller serves, at the Listener, its pod and its class', async () => {
+    const className = await namespace.exposed('late', { serviceType: 'LoadBalancer', loadBalancerClass: 'stand-in.example/none' });
+    await namespace.create(claim('late', byListener('late')), pod('late', { volumes: { listener: 'late' } }));
+    await namespace.condition('late', 'Ready', 'False', 'LoadBalancerPending');
+    await namespace.event({ kind: 'Pod', name: 'late' }, /listener volume waits/);
+    const waits = /waits for load balancer class stand-in\.example\/none/;
+    await namespace.until({ apiVersion: API, kind: 'Listener', name: 'late' }, 'to be late', isLate);
+    await assertCause(['lsn', 'late'], 'exposure.addresses load-balancer-pending', waits);
+    await assertCause(['pod', 'late'], 'claim.listener load-balancer-pending', waits);
+    await assertCause(['listenerclass', className], 'class.load-balancer load-balancer-pending', /None of 1 Services/);
+  });
+
+  it('names a pod that is not ready', async () => {
+    await namespace.exposed('unready', { serviceType: 'ClusterIP' });
+    const container = { readinessProbe: { exec: { command: ['false'] }, periodSeconds: 1 } };
+    await namespace.create(claim('unready', byListener('unready')), pod('unready', { volumes: { listener: 'unready' }, container }));
+    await namespace.until<Pod>({ apiVersion: 'v1', kind: 'Pod', name: 'unready' }, 'to run', ({ status }) => status?.phase === 'Running');
+    await namespace.ready('unready');
+    const { cause, code } = await explain(['lsn', 'unready']);
+    assert.match(
+      `${cause?.id} ${cause?.code} ${cause?.says}`,
+      /exposure\.endpoints pods-not-ready 1 pod, 0 ready: unready: .*unready status/,
+    );
+    // Until the pod has had its usual time to start.
+    assert.ok(code === 3 || code === 1);
+  });
+
+  it('names the admission policy that refuses the Service', async () => {
+    const policy = { metadata: { name: `${namespace.name}-no-services` } };
+    const admission = '/apis/admissionregistration.k8s.io/v1';
+    await cluster.api.create(`${admission}/validatingadmissionpolicies`, {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicy',
+      ...policy,
+      spec: {
+        matchConstraints: {
+          resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['services'] }],
+          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace.name } },
+        },
+        validations: [{ expression: "object.metadata.name != 'denied'", message: 'this Service may not be' }],
+      },
+    });
+    await cluster.api.create(`${admission}/validatingadmissionpolicybindings`, {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicyBinding',
+      ...policy,
+      spec: { policyName: policy.metadata.name, validationActions: ['Deny'] },
+    });
+    try {
+      await untilDenied();
+      await namespace.exposed('denied', { serviceType: 'ClusterIP' });
+      await namespace.condition('denied', 'Accepted', 'False', 'ServiceRejected');
+      await assertCause(
+        ['lsn', 'denied'],
+        'exposure.service service-rejected',
+        new RegExp(`${policy.metadata.name}.*this Service may not be`),
+      );
+    } finally {
+      await cluster.api.remove(`${admission}/validatingadmissionpolicybindings/${policy.metadata.name}`);
+      await cluster.api.remove(`${admission}/validatingadmissionpolicies/${policy.metadata.name}`);
+    }
+  });
+
+  /** A policy is in force only some time after it was created. */
+  async function untilDenied(): Promise<void> {
+    const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'denied' }, spec: { ports: [{ port: 80 }] } };
+    await eventually('the policy to be in force', async () => {
+      try {
+        await namespace.create(service);
+      } catch {
+        return true;
+      }
+      await namespace.remove('v1', 'Service', 'denied');
+      return false;
+    });
+  }
+
+  it('names a misspelt annotation of a claim, and what was meant', async () => {
+    const className = await namespace.class('typo', { serviceType: 'ClusterIP' });
+    await namespace.create(
+      claim('typo', { 'listeners.stackable.tech/listenerclass': className }),
+      pod('typo', { volumes: { listener: 'typo' } }),
+    );
+    const meant = /listenerclass has no effect; did you mean listeners\.stackable\.tech\/listener-class\?/;
+    await assertCause(['pod', 'typo'], 'claim.annotation csi-claim', meant);
+    await assertCause(['pvc', 'typo'], 'claim.annotation csi-claim', meant);
+  });
+
+  it('names a class that does not exist, and what was meant', async () => {
+    const className = await namespace.class('meant', { serviceType: 'ClusterIP' });
+    const misspelt = className.replace(/meant$/, 'maent');
+    await namespace.listener('typo', { className: misspelt, ports: [{ name: 'http', port: 8080 }] });
+    await namespace.condition('typo', 'Accepted', 'False', 'ClassNotFound');
+    await assertCause(['lsn', 'typo'], 'exposure.class class-not-found', new RegExp(`Did you mean ${className}\\?`));
+    await namespace.create(pod('class-typo', { volumes: { listener: byClass(misspelt) } }));
+    await assertCause(['pvc', 'class-typo-listener'], 'claim.annotation class-not-found', new RegExp(`did you mean ${className}\\?`));
+  });
+
+  it('is part of earshot check, which names each cause once and needs no Site', async () => {
+    await namespace.listener('no-class', { ports: [{ name: 'http', port: 8080 }] });
+    await namespace.condition('no-class', 'Accepted', 'False', 'NoClass');
+    const { code, stdout, stderr } = await earshot(['check', '-o', 'json']);
+    assert.equal(code, 1, stderr);
+    const { objects, findings } = JSON.parse(stdout) as CheckReport;
+    const causes = new Set(objects.map(({ object, cause }) => `${object} ${cause?.code ?? ''}`.trim()));
+    for (const seen of ['Listener/no-class no-class', 'Listener/works', 'Pod/works']) assert.ok(causes.has(seen), stdout);
+    assert.deepEqual(
+      findings.filter(({ state }) => state === 'fail'),
+      [],
+    );
+  });
+
+  it('works with few rights: each missing one is an unknown step with verb and resource', async () => {
+    await namespace.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'reader' } });
+    await cluster.kubectl([
+      'create',
+      'rolebinding',
+      'reader',
+      '--clusterrole=view',
+      `--serviceaccount=${namespace.name}:reader`,
+      '-n',
+      namespace.name,
+    ]);
+    const kubeconfig = path.join(folder, 'reader.yaml');
+    const config = JSON.parse(await readFile(cluster.kubeconfig, 'utf8')) as { readonly users: readonly { readonly name: string }[] };
+    const user = { token: await cluster.token(namespace.name, 'reader') };
+    await writeFile(kubeconfig, JSON.stringify({ ...config, users: config.users.map(({ name }) => ({ name, user })) }), { mode: 0o600 });
+    await namespace.ready('works');
+    const { steps, code } = await explain(['lsn', 'works'], kubeconfig);
+    assert.equal(code, 0);
+    assert.deepEqual(
+      steps.filter(({ state }) => state === 'unknown').map(({ says }) => says),
+      ['you have no right to get nodes in the cluster'],
+    );
+    const denied = await explain(['listenerclass', namespace.className('works')], kubeconfig);
+    assert.deepEqual(
+      denied.steps.map(({ state, says }) => `${state} ${says}`),
+      ['unknown you have no right to get listenerclasses.listeners.stackable.tech in the cluster'],
+    );
+  });
+});
+
+/** Whether a Listener has waited for longer than a load balancer takes at best. */
+function isLate({ status }: Listener): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready !== undefined && Date.now() - Date.parse(ready.lastTransitionTime) > 6_000;
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DRIVER_NAME } from '../../../src/api/listeners/names.ts';
+import { checkExposure } from '../../../src/explain/gather/check-exposure.ts';
+import type { ExplainPlace } from '../../../src/explain/gather/explainable-kind.ts';
+import { clusterOf, type ClusterContent, type Stored } from './support-cluster.ts';
+
+const condition = (type: string, status: string, reason: string) => ({
+  type,
+  status,
+  reason,
+  message: reason,
+  lastTransitionTime: '2030-01-01T00:00:00Z',
+});
+
+function listener(name: string, reason: string, observedGeneration = 1): Stored {
+  const isReady = reason === 'AddressesAssigned';
+  return {
+    metadata: { name, namespace: 'shop', uid: name, generation: 1 },
+    spec: { className: 'internal', ports: [{ name: 'http', port: 80 }] },
+    status: {
+      observedGeneration,
+      ingressAddresses: [],
+      conditions: [condition('Accepted', 'True', 'Accepted'), condition('Ready', isReady ? 'True' : 'False', reason)],
+    },
+  };
+}
+
+const pod = (name: string, claimName: string): Stored => ({
+  metadata: { name, namespace: 'shop', uid: name },
+  spec: { containers: [], volumes: [{ name: 'a', persistentVolumeClaim: { claimName } }] },
+});
+const claim = (name: string, storageClassName: string): Stored => ({
+  metadata: { name, namespace: 'shop', annotations: { 'listeners.stackable.tech/listenerclass': 'internal' } },
+  spec: { storageClassName },
+});
+
+async function checked(content: ClusterContent): Promise<Awaited<ReturnType<typeof checkExposure>>> {
+  // Only the reads of a client and access reviews are used.
+  const client = clusterOf(content) as unknown as NonNullable<ExplainPlace['cluster']>['client'];
+  return checkExposure({ cluster: { client, namespace: 'shop' }, probe: false, site: undefined as never });
+}
+
+const lease = { holderIdentity: 'controller-1', renewTime: new Date().toISOString(), leaseDurationSeconds: 15 };
+const objects = {
+  leases: [{ metadata: { name: 'earshot-controller', namespace: 'earshot-system' }, spec: lease }],
+  listenerclasses: [{ metadata: { name: 'internal' }, spec: { serviceType: 'ClusterIP' } }],
+  listeners: [listener('good', 'AddressesAssigned'), listener('bad', 'NodeMissing')],
+  pods: [pod('typo', 'data'), pod('other', 'disk')],
+  persistentvolumeclaims: [claim('data', DRIVER_NAME), { ...claim('disk', 'disks'), metadata: { name: 'disk', namespace: 'shop' } }],
+};
+
+test('each exposed Listener and each pod with listener volumes is explained, and no other pod', async () => {
+  const { objects: all } = await checked({ objects });
+  assert.deepEqual(
+    all.map(({ object, cause }) => `${object} ${cause?.id ?? ''}`.trim()),
+    ['Listener/good exposure.service', 'Listener/bad exposure.addresses', 'Pod/typo claim.annotation'],
+  );
+});
+
+test('objects that nothing reconciles have one cause in common', async () => {
+  const { objects: all } = await checked({
+    objects: { ...objects, listeners: [listener('a', '', 0), listener('b', '', 0)], pods: [], leases: [] },
+  });
+  assert.deepEqual(
+    all.map(({ cause }) => `${cause?.object} ${cause?.code}`),
+    ['Lease/earshot-controller not-running', 'Lease/earshot-controller not-running'],
+  );
+});
+
+test('nodes without the driver, a missing definition, a missing right and Pod Security are findings', async () => {
+  const { findings } = await checked({
+    objects: {
+      ...objects,
+      namespaces: [{ metadata: { name: 'earshot-system', labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } } }],
+      csinodes: [
+        { metadata: { name: 'n1' }, spec: { drivers: [{ name: DRIVER_NAME }] } },
+        { metadata: { name: 'n2' }, spec: { drivers: [] } },
+      ],
+    },
+    denied: ['services'],
+    undefinedKinds: ['podlisteners'],
+  });
+  assert.deepEqual(
+    findings.map(({ id, state, says }) => `${id} ${state} ${says.slice(0, 60)}`),
+    [
+      'check.definitions fail the definition of podlisteners.listeners.stackable.tech is n',
+      'check.rights unknown your user may not list services in the namespace shop',
+      'check.drivers warn the driver is not registered on 1 of 2 nodes, where no pod w',
+      'check.pod-security warn the namespace enforces the Pod Security level baseline, whic',
+    ],
+  );
+});
+
+test('a namespace without an exposed object shows that the controller leads', async () => {
+  const { objects: all, findings } = await checked({ objects: { leases: objects.leases } });
+  assert.deepEqual([all, findings.map(({ state, says }) => `${state} ${says}`)], [[], ['pass controller-1 leads']]);
+});
+
+test('a cluster without the exposure half has nothing to check', async () => {
+  const nothing = await checked({ objects, undefinedKinds: ['listenerclasses', 'listeners', 'podlisteners'] });
+  assert.deepEqual(nothing, { isInstalled: false, objects: [], findings: [] });
+});

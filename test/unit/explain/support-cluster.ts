@@ -1,0 +1,42 @@
+import { ApiError } from '../../../src/kube/errors.ts';
+import type { KubeClient, Selection } from '../../../src/kube/contract.ts';
+import type { KubeObject } from '../../../src/kube/objects.ts';
+import type { Resource } from '../../../src/kube/resource.ts';
+
+/** An object as it is stored. */
+export type Stored = KubeObject & Readonly<Record<string, unknown>>;
+
+export interface ClusterContent {
+  /** Objects by plural. */
+  readonly objects: Readonly<Record<string, readonly Stored[]>>;
+  /** Plurals that the user may not read. */
+  readonly denied?: readonly string[];
+  /** Plurals without a definition. */
+  readonly undefinedKinds?: readonly string[];
+}
+
+/** Reads of a cluster with this content. It ignores selectors, except for the namespace. */
+export function clusterOf({
+  objects,
+  denied = [],
+  undefinedKinds = [],
+}: ClusterContent): Pick<KubeClient, 'find' | 'list' | 'page' | 'create'> {
+  const read = <T extends KubeObject>({ plural }: Resource<T>, namespace: string | undefined): readonly T[] => {
+    if (denied.includes(plural)) throw new ApiError('GET', { status: 403, reason: 'Forbidden', message: `${plural} is forbidden` });
+    if (undefinedKinds.includes(plural)) throw new ApiError('GET', { status: 404, reason: '', message: 'page not found' });
+    // The tests store objects of the right kind.
+    const all = (objects[plural] ?? []) as readonly T[];
+    return all.filter(({ metadata }) => namespace === undefined || metadata.namespace === undefined || metadata.namespace === namespace);
+  };
+  return {
+    find: async (of, { namespace, name }) => read(of, namespace).find(({ metadata }) => metadata.name === name),
+    list: async function* (of, { namespace }: Selection = {}) {
+      yield* read(of, namespace);
+    },
+    page: async (of, { namespace }) => ({ items: read(of, namespace), resourceVersion: '1' }),
+    create: async (_of, object) => {
+      const { spec } = object as Stored & { readonly spec?: { readonly resourceAttributes?: { readonly resource: string } } };
+      return { ...object, status: { allowed: !denied.includes(spec?.resourceAttributes?.resource ?? '') } };
+    },
+  };
+}
