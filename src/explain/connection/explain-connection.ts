@@ -29,9 +29,8 @@ export function explainConnection(facts: SiteFacts, kind: SkupperKind, name: str
 /** Steps of the chain of any kind. Each code of a status belongs to one of them. */
 export function rungsOf(facts: SiteFacts, subject: Subject): readonly Rung[] {
   const { found } = subject;
-  switch (found?.kind) {
-    case undefined:
-      return headRungs(facts, subject);
+  if (found === undefined || !isRead(found)) return headRungs(facts, subject);
+  switch (found.kind) {
     case 'Listener':
     case 'MultiKeyListener':
       return listenerRungs(facts, subject, found);
@@ -75,13 +74,23 @@ export function explainKey(facts: SiteFacts, key: string): Explanation | undefin
 /** Routing keys that a probe of the object follows: those of a Listener or a MultiKeyListener. */
 export function probedKeys(facts: SiteFacts, kind: SkupperKind, name: string): readonly string[] {
   const found = valueOf(facts.objects)?.find((object) => object.kind === kind && nameOf(object) === name);
-  return found?.kind === 'Listener' || found?.kind === 'MultiKeyListener' ? keysOf(found) : [];
+  if (found === undefined || !isRead(found)) return [];
+  return found.kind === 'Listener' || found.kind === 'MultiKeyListener' ? keysOf(found) : [];
 }
+
+/** Whether the spec could be read: an unreadable resource has a status only. */
+function isRead({ kind, spec }: SkupperResource): boolean {
+  return OPTIONAL.has(kind) || Object.keys(spec).length > 0;
+}
+
+/** Kinds without a required field. */
+const OPTIONAL: ReadonlySet<SkupperKind> = new Set(['Site', 'AccessGrant']);
 
 /** What a head line says about the object besides its name; empty if nothing. */
 export function titleOf(object: SkupperResource | undefined): string {
-  if (object?.kind === 'Listener' || object?.kind === 'MultiKeyListener') return listenerTitle(object);
-  if (object?.kind === 'Connector')
+  if (object === undefined || !isRead(object)) return '';
+  if (object.kind === 'Listener' || object.kind === 'MultiKeyListener') return listenerTitle(object);
+  if (object.kind === 'Connector')
     return `key ${JSON.stringify(object.spec.routingKey)}, ${object.spec.host ?? object.spec.selector ?? ''}:${object.spec.port}`;
   return '';
 }

@@ -226,6 +226,14 @@ suite('the chain of a routing key', () => {
   });
 });
 
+test('a resource whose file cannot be read has the file, the line and the field as its cause', () => {
+  const unread = { ...object('Listener', 'web', 'invalid-file'), spec: {} } as unknown as SkupperResource;
+  const text = 'input/resources/web.yaml:10:13: spec.port: must be a whole number';
+  const facts = factsOf([unread], { problems: { value: [{ resource: 'Listener/web', isError: true, text }] } });
+  const { cause } = explainConnection(facts, 'Listener', 'web') ?? assert.fail('no such object');
+  assert.deepEqual([cause?.id, cause?.code, cause?.says], ['listener.spec', 'invalid-file', text]);
+});
+
 suite('a source that cannot be read', () => {
   test('makes a step unknown, and no other', () => {
     const { verdict, steps } =
