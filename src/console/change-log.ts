@@ -10,17 +10,24 @@ export interface ChangeEvent {
 
 type Objects = ReadonlyMap<string, object>;
 
+export interface ChangeLogLimits {
+  /** Number of kept events, and of changed objects in them. */
+  readonly events: number;
+  readonly objects: number;
+}
+
 export class ChangeLog {
-  readonly #most: number;
+  readonly #limits: ChangeLogLimits;
   readonly #now = new Map<Topic, Objects>();
   readonly #kept: ChangeEvent[] = [];
   /** Differs after a restart, so that a page never resumes with numbers of an earlier process. */
   readonly epoch: string;
   #last = 0;
+  /** Number of changed objects in the kept events. */
+  #objects = 0;
 
-  /** @param most number of kept events */
-  constructor(most: number, epoch: string) {
-    this.#most = most;
+  constructor(limits: ChangeLogLimits, epoch: string) {
+    this.#limits = limits;
     this.epoch = epoch;
   }
 
@@ -41,7 +48,12 @@ export class ChangeLog {
     this.#last += 1;
     const event = { number: this.#last, topic, asOf, changes };
     this.#kept.push(event);
-    if (this.#kept.length > this.#most) this.#kept.shift();
+    this.#objects += sizeOf(event);
+    while (this.#kept.length > this.#limits.events || this.#objects > this.#limits.objects) {
+      const oldest = this.#kept.shift();
+      if (oldest === undefined) break;
+      this.#objects -= sizeOf(oldest);
+    }
     return event;
   }
 
@@ -54,6 +66,8 @@ export class ChangeLog {
     return this.#kept.filter((event) => event.number > from);
   }
 }
+
+const sizeOf = ({ changes }: ChangeEvent): number => Object.keys(changes).length;
 
 /** Changed fields by ID; undefined if there are none. */
 export function differences(before: Objects, now: Objects): Changes | undefined {

@@ -48,7 +48,7 @@ export class StreamSet {
     };
     const leave = (): void => void this.#open.delete(stream);
     response.on('close', bounded('stream/console-closed', leave, leave));
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
     this.#open.add(stream);
     const { log } = this.#watcher;
     const missed = lastId === undefined ? undefined : log.after(lastId);

@@ -58,7 +58,10 @@ export class Watcher {
     this.#sources = sources;
     this.#options = options;
     this.history = new History(options.historyMemory);
-    this.log = new ChangeLog(limitTable.consoleEvents.value, sources.now().toString(36));
+    this.log = new ChangeLog(
+      { events: limitTable.consoleEvents.value, objects: limitTable.consoleChanges.value },
+      sources.now().toString(36),
+    );
   }
 
   /** Reads until the signal is aborted. */

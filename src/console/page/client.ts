@@ -75,6 +75,7 @@ export async function readStream(lastId: string | undefined, onEvent: (event: St
   const headers = { ...authorization(), ...(lastId === undefined ? {} : { 'last-event-id': lastId }) };
   const response = await fetch(new URL('api/v1/stream', base), { headers, signal: stop.signal });
   if (!response.ok) throw await errorOf(response);
+  heard();
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {

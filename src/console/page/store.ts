@@ -37,6 +37,8 @@ let lastId: string | undefined;
 /** Events that arrived while everything was read, or while the page was paused. */
 let waiting: StreamEvent[] = [];
 let isLoading = false;
+/** Whether a change may be missing from what is being read. */
+let isStale = false;
 
 /** Connects, and connects again after a break. */
 export async function run(): Promise<void> {
@@ -78,20 +80,43 @@ function lose(error: unknown): void {
 function onEvent(event: StreamEvent): void {
   lastId = event.id;
   if (event.event === 'resync') {
+    void reload();
+  } else if (!isLoading && !isPaused.value) apply(event);
+  else if (waiting.length < MOST_WAITING) waiting.push(event);
+}
+
+/** Events that a paused page keeps. After more of them, it reads everything again. */
+const MOST_WAITING = 500;
+/** Milliseconds until the next attempt to read everything. */
+const RETRY_AFTER = 2_000;
+
+async function reload(): Promise<void> {
+  isStale = isLoading;
+  if (isLoading) return;
+  isLoading = true;
+  while (isLoading) {
     waiting = [];
-    isLoading = true;
-    void load().catch((error: unknown) => {
-      isLoading = false;
-      lastId = undefined;
+    try {
+      await load();
+      // The stream began again in the meantime.
+      if (isStale) isLoading = true;
+      isStale = false;
+    } catch (error) {
+      if (error instanceof RequestError && error.status === 401) {
+        isLoading = false;
+        return signOut(error.view.message, error.view.do);
+      }
       lose(error);
-    });
-  } else if (isLoading || isPaused.value) waiting.push(event);
-  else apply(event);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER));
+    }
+  }
 }
 
 export function pause(paused: boolean): void {
   isPaused.value = paused;
-  if (!paused) applyWaiting();
+  if (paused) return;
+  if (waiting.length < MOST_WAITING) applyWaiting();
+  else void reload();
 }
 
 function applyWaiting(): void {
