@@ -22,14 +22,20 @@ import {
   type PlaceWords,
 } from './place.ts';
 
-/** @param begins set if the command creates a site, which is allowed even if another user has a namespace of that name */
-export async function openResources(words: PlaceWords, begins?: true): Promise<Resources> {
+/**
+ * @param begins set if the command creates a site, which is allowed even if another user has a namespace of that name
+ * @param patience timeout in milliseconds of requests to a cluster
+ */
+export async function openResources(words: PlaceWords, begins?: true, patience: number = PATIENCE): Promise<Resources> {
   if (isMachine((await platformFor(words)).platform)) {
     const namespace = machineNamespace(words, process.env);
     if (begins === undefined) await requireOwnNamespace(namespace);
     return directoryResources(layoutOf(namespace), machineFlags(words, namespace));
   }
-  const [{ client, place }, { clusterResources }] = await Promise.all([openCluster(words), import('../platform/kubernetes/resources.ts')]);
+  const [{ client, place }, { clusterResources }] = await Promise.all([
+    openCluster(words, patience),
+    import('../platform/kubernetes/resources.ts'),
+  ]);
   return clusterResources(client, place, async () => {
     const { ledgerOf } = await import('../site-controller/trust/ledger-of-namespace.ts');
     return (await ledgerOf(client, place.namespace)).revoked();

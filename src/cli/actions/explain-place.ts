@@ -14,7 +14,7 @@ export interface OpenPlace extends AsyncDisposable {
 const PATIENCE = 2_000;
 
 export async function openPlace(words: PlaceWords): Promise<OpenPlace> {
-  const resources = await openResources(words);
+  const resources = await openResources(words, undefined, PATIENCE);
   if (isMachine((await platformFor(words)).platform)) {
     const { machineSources } = await import('../../explain/gather/machine-sources.ts');
     const site = machineSources(layoutOf(resources.namespace), resources);

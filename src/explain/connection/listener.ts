@@ -5,6 +5,7 @@ import { commandIn } from '../../text/command-in.ts';
 import { shownValue } from '../../text/printable.ts';
 import { bundleStep } from './bundle-steps.ts';
 import { BUNDLE_CODES, NETWORK_CODES, PORT_CODES } from './code-groups.ts';
+import { historyStep } from './history-step.ts';
 import { headRungs, stepPrefix, type Subject } from './head.ts';
 import type { ObjectProblem } from './object-problem.ts';
 import { probedServer } from './probe-steps.ts';
@@ -42,6 +43,7 @@ export function listenerRungs(facts: SiteFacts, subject: Subject, listener: List
       passes: 'accepts connections, as far as is known',
       refine: (step) => probedServer(step.code === 'servers-failing' ? { ...step, do: SERVER_ADVICE } : step, facts, keys[0] ?? ''),
     },
+    { id: `${prefix}.history`, codes: [], independent: true, refine: (step) => historyStep(step, facts, keys) },
   ];
 }
 

@@ -12,6 +12,8 @@ export interface Rung {
   readonly condition?: string;
   /** Text of a step that has passed. Without it, a step that passes is left out. */
   readonly passes?: string | undefined;
+  /** Whether the step is examined even after a failure. */
+  readonly independent?: true;
   /** More precise result if the step has passed, or if it has failed. */
   refine?(step: Step, problem: ObjectProblem | undefined): Step | readonly Step[];
 }
@@ -22,6 +24,7 @@ export function rungChecks(object: string, rungs: readonly Rung[], problem: Obje
   return rungs.map((rung, index) => ({
     id: rung.id,
     object,
+    ...(rung.independent === undefined ? {} : { independent: true }),
     run: () => {
       const step = stepAt(object, rung, index - at, problem);
       const refined = rung.refine?.(step, index === at ? problem : undefined) ?? step;

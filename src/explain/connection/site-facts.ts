@@ -24,6 +24,8 @@ export interface SiteFacts {
   readonly links: Source<ReadonlyMap<string, LinkFacts>>;
   readonly incoming: Source<readonly IncomingFacts[]>;
   readonly bundles: Source<readonly BundleFacts[]>;
+  /** Last connections by routing key, of explained Listeners whose router records them. */
+  readonly history?: ReadonlyMap<string, Source<readonly PastConnection[]>>;
   /** By routing key; only if a probe was asked for. */
   readonly probes?: ReadonlyMap<string, Source<ProbeFacts>>;
 }
@@ -88,6 +90,14 @@ export interface IncomingFacts {
   readonly silentSince?: number;
   /** When and why it ended. */
   readonly ended?: { readonly at: number; readonly reason: string };
+}
+
+/** A connection that ended or failed. */
+export interface PastConnection {
+  /** RFC 3339. */
+  readonly ended: string;
+  /** Code of the failure; undefined if it was opened. */
+  readonly failure?: string;
 }
 
 /** What a probe of a routing key found. Times are milliseconds. */

@@ -7,7 +7,7 @@ import { valueOf } from '../connection/site-facts.ts';
 import { nameOf } from '../../site/resources.ts';
 import type { ExplainableKind, Explained, ExplainPlace } from './explainable-kind.ts';
 import { exposureKinds } from './exposure-kinds.ts';
-import { gatherSite, namesOf, withProbes } from './gather-site.ts';
+import { gatherSite, namesOf, withHistory, withProbes } from './gather-site.ts';
 
 export type { ExplainableKind, Explained, ExplainPlace };
 
@@ -37,8 +37,9 @@ export const explainableKinds: readonly ExplainableKind[] = [...connectionKinds,
 
 async function explainOfSite({ site, probe }: ExplainPlace, kind: SkupperKind, name: string): Promise<Explained> {
   const gathered = await gatherSite(site);
-  const keys = probe ? probedKeys(gathered, kind, name) : [];
-  const facts = keys.length === 0 ? gathered : await withProbes(gathered, site, keys);
+  const keys = probedKeys(gathered, kind, name);
+  const recorded = keys.length === 0 ? gathered : await withHistory(gathered, site, keys);
+  const facts = probe && keys.length > 0 ? await withProbes(recorded, site, keys) : recorded;
   const explanation = explainConnection(facts, kind, name);
   if (explanation === undefined) return { names: namesOf(facts, kind) };
   const object = valueOf(facts.objects)?.find((each) => each.kind === kind && nameOf(each) === name);

@@ -8,17 +8,26 @@ import { sortActiveFirst } from '../../site/surplus-sites.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { printable } from '../../text/printable.ts';
 import { supportsKind } from '../../site/capabilities.ts';
-import type { BundleFacts, IncomingFacts, NetworkFacts, ProbeFacts, SiteFacts, Source, WrittenProblem } from '../connection/site-facts.ts';
+import type {
+  BundleFacts,
+  IncomingFacts,
+  NetworkFacts,
+  PastConnection,
+  ProbeFacts,
+  SiteFacts,
+  Source,
+  WrittenProblem,
+} from '../connection/site-facts.ts';
 import { readSource } from './read-source.ts';
-import { readIncoming, readLinks, readNetwork, readProbe } from './router-answers.ts';
+import { readIncoming, readLinks, readNetwork, readPast, readProbe } from './router-answers.ts';
 
 /** Where the facts about a site come from. */
 export interface SiteSources {
   readonly resources: Resources;
   /** Asks a router of the site: `/v1/links`. Undefined if this process cannot reach the router API. @throws Error without an answer */
-  readonly askRouter?: (path: string) => Promise<unknown>;
+  readonly askRouter?: (path: string, signal: AbortSignal) => Promise<unknown>;
   /** Probes a routing key; undefined as above. @throws Error without an answer */
-  readonly probeKey?: (key: string) => Promise<unknown>;
+  readonly probeKey?: (key: string, signal: AbortSignal) => Promise<unknown>;
   /** Certificates of the site's TLS bundles and authorities. Undefined if this process cannot read them. */
   readonly bundles?: () => Promise<readonly BundleFacts[]>;
 }
@@ -33,9 +42,11 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
     readSource('the problems of files', () => listProblems(resources)),
     askRouter === undefined
       ? undefined
-      : readSource('the router API', async () => readNetwork(...(await Promise.all([askRouter('/v1/network'), askRouter('/v1/keys')])))),
-    askRouter === undefined ? undefined : readSource('the router API', () => askRouter('/v1/links')),
-    bundles === undefined ? undefined : readSource('the certificates', bundles),
+      : readSource('the router API', async (signal) =>
+          readNetwork(...(await Promise.all([askRouter('/v1/network', signal), askRouter('/v1/keys', signal)]))),
+        ),
+    askRouter === undefined ? undefined : readSource('the router API', (signal) => askRouter('/v1/links', signal)),
+    bundles === undefined ? undefined : readSource('the certificates', () => bundles()),
   ]);
   const site =
     'value' in objects ? sortActiveFirst(objects.value.filter((object): object is Site => object.kind === 'Site'))[0] : undefined;
@@ -54,11 +65,27 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
   };
 }
 
+/** The same facts with the last connections of the keys, if the router records them. */
+export async function withHistory(facts: SiteFacts, { askRouter }: SiteSources, keys: readonly string[]): Promise<SiteFacts> {
+  if (askRouter === undefined) return facts;
+  const read = keys.slice(0, MOST_PROBED).map(async (key): Promise<readonly [string, Source<readonly PastConnection[]>]> => {
+    const lists = await readSource('the records of connections', (signal) =>
+      Promise.all(
+        (['ended', 'failed'] as const).map((state) =>
+          askRouter(`/v1/connections?state=${state}&limit=40&key=${encodeURIComponent(key)}`, signal),
+        ),
+      ),
+    );
+    return [key, mapped(lists, (answers) => answers.flatMap(readPast))];
+  });
+  return { ...facts, history: new Map(await Promise.all(read)) };
+}
+
 /** The same facts with what probes of the keys find. */
 export async function withProbes(facts: SiteFacts, { probeKey }: SiteSources, keys: readonly string[]): Promise<SiteFacts> {
   const probed = keys.slice(0, MOST_PROBED).map(async (key): Promise<readonly [string, Source<ProbeFacts>]> => {
     if (probeKey === undefined) return [key, { unknown: NO_API }];
-    return [key, mapped(await readSource('the probe', () => probeKey(key), PROBE_DEADLINE), readProbe)];
+    return [key, mapped(await readSource('the probe', (signal) => probeKey(key, signal), PROBE_DEADLINE), readProbe)];
   });
   return { ...facts, probes: new Map(await Promise.all(probed)) };
 }

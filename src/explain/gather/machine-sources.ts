@@ -13,16 +13,16 @@ import type { SiteSources } from './gather-site.ts';
 export function machineSources(layout: NamespaceLayout, resources: Resources): SiteSources {
   return {
     resources,
-    askRouter: (path) => ask(layout, path, 'GET'),
-    probeKey: (key) => ask(layout, `/v1/probe?key=${encodeURIComponent(key)}`, 'POST'),
+    askRouter: (path, signal) => ask(layout, path, 'GET', signal),
+    probeKey: (key, signal) => ask(layout, `/v1/probe?key=${encodeURIComponent(key)}`, 'POST', signal),
     bundles: () => readBundles(layout),
   };
 }
 
-async function ask(layout: NamespaceLayout, path: string, method: 'GET' | 'POST'): Promise<unknown> {
+async function ask(layout: NamespaceLayout, path: string, method: 'GET' | 'POST', signal: AbortSignal): Promise<unknown> {
   const [router] = await leadingRouters(layout);
   if (router === undefined) throw new Error('no router runs');
-  return askRouter(layout, router.router, path, method);
+  return askRouter(layout, router.router, path, method, signal);
 }
 
 /** Bundles of the user hide those of the same name that the site issued. */

@@ -6,14 +6,24 @@ import type { Source } from '../connection/site-facts.ts';
 export const SOURCE_DEADLINE = 2_000;
 
 /**
- * Reads a source. Its failure does not affect the other sources.
+ * Reads a source, which should end with the signal. Its failure does not affect the other sources.
  * @param what noun phrase for users: `the router API`
  */
-export async function readSource<T>(what: string, read: () => Promise<T>, deadline: number = SOURCE_DEADLINE): Promise<Source<T>> {
+export async function readSource<T>(
+  what: string,
+  read: (signal: AbortSignal) => Promise<T>,
+  deadline: number = SOURCE_DEADLINE,
+): Promise<Source<T>> {
   const { promise, resolve } = Promise.withResolvers<Source<T>>();
-  const timer = setTimeout(() => resolve({ unknown: `${what} did not answer within ${deadline / 1000} s` }), deadline);
+  const ended = new AbortController();
+  const late = (): void => {
+    resolve({ unknown: `${what} did not answer within ${deadline / 1000} s` });
+    // A request that goes on would keep the process alive.
+    ended.abort();
+  };
+  const timer = setTimeout(late, deadline);
   try {
-    return await Promise.race([promise, read().then((value) => ({ value }))]);
+    return await Promise.race([promise, read(ended.signal).then((value) => ({ value }))]);
   } catch (error) {
     return { unknown: `${what} cannot be read: ${printable(messageOf(error), MOST_CHARACTERS)}` };
   } finally {

@@ -1,7 +1,7 @@
 /** Reads the answers of the router API (docs/reference/router-api.md), of any version. */
 import { isRecord } from '../../text/is-record.ts';
 import { printable } from '../../text/printable.ts';
-import type { IncomingFacts, LinkFacts, NetworkFacts, ProbeFacts, SiteOfNetwork } from '../connection/site-facts.ts';
+import type { IncomingFacts, LinkFacts, NetworkFacts, PastConnection, ProbeFacts, SiteOfNetwork } from '../connection/site-facts.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -65,6 +65,13 @@ export function readIncoming(answer: unknown): readonly IncomingFacts[] {
     ended: { at: numberOf(item, 'until') ?? 0, reason: textOf(item, 'reason') },
   }));
   return [...up, ...ended];
+}
+
+/** Connections of `/v1/connections` that ended or failed and began here. */
+export function readPast(answer: unknown): readonly PastConnection[] {
+  return itemsOf(answer)
+    .filter((item) => Array.isArray(item['halves']) && item['halves'].includes('first'))
+    .map((item) => ({ ended: textOf(item, 'ended'), ...(item['state'] === 'failed' ? { failure: textOf(item, 'end') } : {}) }));
 }
 
 /** Answer of `POST /v1/probe`. */

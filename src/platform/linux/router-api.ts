@@ -42,9 +42,15 @@ export async function notifyRouter(layout: NamespaceLayout, running: RunningRout
   }
 }
 
-/** Returns the response of a path of a router's API. @throws Error if there is no response or an error response */
-export async function askRouter(layout: NamespaceLayout, router: string, path: string, method: 'GET' | 'POST' = 'GET'): Promise<unknown> {
-  return JSON.parse(await askRouterText(layout, router, path, method));
+/** Returns the response of a path of a router's API. @param signal default: 5 s @throws Error if there is no response or an error response */
+export async function askRouter(
+  layout: NamespaceLayout,
+  router: string,
+  path: string,
+  method: 'GET' | 'POST' = 'GET',
+  signal?: AbortSignal,
+): Promise<unknown> {
+  return JSON.parse(await askRouterText(layout, router, path, method, signal));
 }
 
 /** The same for `/metrics`, which is text. */
@@ -53,15 +59,10 @@ export async function askRouterText(
   router: string,
   path: string,
   method: 'GET' | 'POST' = 'GET',
+  signal: AbortSignal = AbortSignal.timeout(PATIENCE),
 ): Promise<string> {
   const { api: socketPath } = routerFiles(layout, router);
-  const asked = request({
-    socketPath,
-    path,
-    method,
-    agent: false,
-    signal: AbortSignal.timeout(path.startsWith('/v1/probe') ? PROBE_PATIENCE : PATIENCE),
-  });
+  const asked = request({ socketPath, path, method, agent: false, signal });
   asked.end();
   const [response] = (await once(asked, 'response')) as [IncomingMessage];
   const said = await text(response);
@@ -72,5 +73,3 @@ export async function askRouterText(
 
 /** Milliseconds. */
 const PATIENCE = 5_000;
-/** A probe waits for other sites and for a server. */
-const PROBE_PATIENCE = 15_000;

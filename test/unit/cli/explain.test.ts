@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Cluster, condition, ready } from './cluster.ts';
 import { Namespace } from './namespace.ts';
 
 const listener = { routingKey: 'web', host: '127.0.0.1', port: 8080 };
@@ -68,5 +69,29 @@ describe('earshot explain', () => {
     await west.answer('AccessGrant', 'one', { redemptionsAllowed: 1 }, expired);
     assert.equal((await west.earshot(['explain', 'accessgrant', 'one'])).code, 0);
     assert.equal((await west.earshot(['explain', 'accessgrant', 'one', '--fail-on', 'warn'])).code, 1);
+  });
+});
+
+describe('earshot explain in a cluster', () => {
+  it('names the cause that the words of a status give, and the sites of the network', async () => {
+    await using cluster = await Cluster.start();
+    const services = [{ routingKey: 'api', connectors: ['router/1'], listeners: [] }];
+    const network = [
+      { id: 'w', name: 'west', version: '0' },
+      { id: 'e', name: 'east', version: '0', services },
+    ];
+    cluster.store('sites/west', { spec: {}, status: ready({ network }) });
+    const unmatched = [
+      condition('Configured'),
+      condition('Matched', 'False', 'No matching connectors: none'),
+      condition('Ready', 'False', 'No matching connectors: none'),
+    ];
+    const status = { status: 'Pending', message: 'No matching connectors: none', conditions: unmatched };
+    cluster.store('listeners/api', { spec: { routingKey: 'Api', host: 'api', port: 80 }, status });
+    const { code, out } = await cluster.earshot(['explain', 'lnr', 'api', '-o', 'json']);
+    const { cause } = JSON.parse(out);
+    assert.deepEqual([code, cause.id, cause.code], [1, 'listener.key', 'no-connector']);
+    assert.match(cause.says, /did you mean "api" \(east\)\?/);
+    assert.equal((await cluster.earshot(['explain', 'lnr', 'other'])).code, 4);
   });
 });

@@ -200,6 +200,24 @@ suite('the chain of a Listener', () => {
   });
 });
 
+test('failures among the last connections of a Listener are a warning, with the reason and the last success', () => {
+  const past = [
+    { ended: '2029-12-31T23:00:00Z' },
+    { ended: '2029-12-31T23:10:00Z', failure: 'timeout' },
+    { ended: '2029-12-31T23:20:00Z', failure: 'timeout' },
+  ];
+  const used = site('west', { keys: [{ key: 'web', listeners: 1, connectors: 1 }] });
+  const explain = (value: typeof past) =>
+    explainConnection(
+      factsOf([object('Listener', 'web')], { network: { value: { sites: [used] } }, history: new Map([['web', { value }]]) }),
+      'Listener',
+      'web',
+    );
+  const warned = explain(past)?.steps.find(({ id }) => id === 'listener.history');
+  assert.equal(warned?.says, '2 of the last 3 connections failed (timeout 2); last success 2029-12-31T23:00:00Z');
+  assert.equal(explain(past.slice(0, 1))?.verdict, 'pass');
+});
+
 suite('the dates of a bundle', () => {
   const explain = (bundles: readonly BundleFacts[], reason?: ConditionCode) =>
     explainConnection(factsOf([object('Link', 'east', reason)], { bundles: { value: bundles } }), 'Link', 'east') ??
