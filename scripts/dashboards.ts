@@ -48,10 +48,10 @@ const exposure: Dashboard = {
   panels: [
     stat('Listeners', 'sum(max by (class, ready) (earshot_listeners)) or vector(0)'),
     stat('Listeners that are not ready', 'sum(max by (class, ready) (earshot_listeners{ready!="True"})) or vector(0)', {
-      description: '`kubectl get listeners.listeners.stackable.tech -A` lists them. Their Ready condition says why.',
+      description: '`kubectl get listeners.listeners.stackable.tech -A` lists them. `earshot explain lsn NAME` says why.',
     }),
     stat('Mounts that wait', 'max(earshot_mounts{state="waiting"}) or vector(0)', {
-      description: 'The status of the PodListeners of a pod says what its mounts wait for.',
+      description: '`earshot explain pod NAME` says what they wait for.',
     }),
     stat('Failed reconciles a minute', `60 * sum(${rate('earshot_reconciles_total{outcome=~"error|terminal"}')}) or vector(0)`),
     series('Listeners by class', [{ expr: 'sum by (class) (max by (class, ready) (earshot_listeners))', legend: '{{class}}' }]),
@@ -136,7 +136,7 @@ const sites: Dashboard = {
       description: 'Counted at the sites that opened them.',
     }),
     stat('Links that are down', `sum(${ofRouter('link_up')} == bool 0) or vector(0)`, {
-      description: '`earshot link status` at the site of the Link says why.',
+      description: '`earshot explain link NAME` at the site of the Link says why.',
     }),
     stat('Days until the first certificate expires', `min(${ofRouter('certificate_days_left')})`),
     series('Links: 1 is up', [{ expr: ofRouter('link_up'), legend: '{{link}} at {{instance}}' }]),
@@ -218,7 +218,7 @@ const services: Dashboard = {
       { description: 'They reached no server.' },
     ),
     stat('Routing keys without a connector', `count(max by (routing_key) (earshot_router_key_reachable{${KEY}}) == 0) or vector(0)`, {
-      description: '`earshot listener status` at the site of the Listener says why.',
+      description: '`earshot explain key KEY` at the site of the Listener says why.',
     }),
     stat('Servers set aside', `sum(${ofRouter('targets_set_aside')})`, { description: 'They refuse connections.' }),
     series(
