@@ -58,6 +58,7 @@ const exposure: Dashboard = {
     series('Listeners by state of Ready', [{ expr: 'sum by (ready) (max by (class, ready) (earshot_listeners))', legend: '{{ready}}' }]),
     series('Mounts', [{ expr: 'max by (state) (earshot_mounts)', legend: '{{state}}' }]),
     series('Mounted volumes by node driver', [{ expr: 'earshot_csi_published_volumes', legend: '{{instance}}' }]),
+    series('Volumes with outdated files', [{ expr: 'earshot_csi_volumes_stale', legend: '{{instance}}' }]),
     series(
       'CSI calls a second',
       [{ expr: `sum by (method, status) (${rate('earshot_csi_calls_total')})`, legend: '{{method}} {{status}}' }],

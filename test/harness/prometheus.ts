@@ -80,8 +80,9 @@ export async function emptyPanels(api: PrometheusApi, name: string): Promise<rea
   const queries = panels.flatMap(({ title, targets }) => targets.map((target) => ({ title, ...target })));
   const empty = await Promise.all(
     queries.map(async ({ title, expr, legendFormat }) => {
-      // Grafana fills in its variables.
-      const found = await api.query(expr.replaceAll('$__rate_interval', '10s').replaceAll(/\$(?:instance|routing_key)\b/g, '.*'));
+      // Grafana fills in its variables. A default of zero would hide a query that finds nothing.
+      const filled = expr.replaceAll('$__rate_interval', '10s').replaceAll(/\$(?:instance|routing_key)\b/g, '.*');
+      const found = await api.query(filled.replace(/ or vector\(0\)$/, ''));
       const shown = found.filter(({ value: [, value] }) => value !== 'NaN');
       const labels = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
       const isShown = shown.length > 0 && labels.every((label) => shown.some(({ metric }) => (metric[label] ?? '') !== ''));

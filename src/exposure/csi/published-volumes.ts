@@ -17,6 +17,7 @@ import { writeTree } from './tree-writer.ts';
 import { VolumeIndex } from './volume-index.ts';
 
 const publishedVolumes = gauge('earshot_csi_published_volumes', 'Number of listener volumes of pods on this node.');
+const staleVolumes = gauge('earshot_csi_volumes_stale', 'Number of volumes whose files could not be updated to the present addresses.');
 const treeWrites = counter('earshot_csi_tree_writes_total', 'Volumes checked after a mount or a change of addresses.', ['result']);
 
 export interface PublishedOptions {
@@ -47,10 +48,13 @@ export class PublishedVolumes {
   /** Followed volumes by target path, which is also the key of the queue. */
   readonly #followed = new VolumeIndex();
   readonly #changed: WorkQueue;
+  /** Target paths of volumes whose last update failed. */
+  readonly #stale = new Set<string>();
 
   constructor({ podListeners, log, signal, backoff = BACKOFF }: PublishedOptions) {
     this.#cache = podListeners;
     this.#log = log;
+    staleVolumes.set(0);
     const reconcile = (path: string, stopping: AbortSignal): Promise<undefined> => this.#refresh(path, stopping);
     this.#changed = new WorkQueue({ name: 'volumes', log, reconcile, concurrency: CONCURRENCY, backoff });
     const stopFollowing = podListeners.onChange((change) => this.#onChange(change));
@@ -71,6 +75,7 @@ export class PublishedVolumes {
       try {
         const result = await this.#write(volume);
         treeWrites.inc({ result });
+        this.#setStale(volume.target.path, false);
         if (result === 'kept') throw new CsiError('csi-waiting', `Volume ${volume.handle} has just lost its address.`);
       } catch (error) {
         if (isNew) await this.#takeBack(volume);
@@ -130,6 +135,13 @@ export class PublishedVolumes {
   #forget(target: Target): void {
     this.#followed.delete(target);
     publishedVolumes.set(this.#followed.size);
+    this.#setStale(target.path, false);
+  }
+
+  #setStale(path: string, isStale: boolean): void {
+    if (isStale && this.has(path)) this.#stale.add(path);
+    else this.#stale.delete(path);
+    staleVolumes.set(this.#stale.size);
   }
 
   async #takeBack(volume: Volume): Promise<void> {
@@ -147,10 +159,12 @@ export class PublishedVolumes {
     try {
       const result = await this.#turns.run(path, async () => (this.has(path) ? this.#write(volume) : 'unchanged'));
       treeWrites.inc({ result });
+      this.#setStale(path, false);
       if (result === 'kept') this.#log.info(describe(volume), 'no address at the moment; the files in the pod stay unchanged');
       if (result === 'changed') await pause(REST_MILLISECONDS, stopping).catch(() => undefined);
     } catch (error) {
       treeWrites.inc({ result: 'error' });
+      this.#setStale(path, true);
       this.#log.error({ ...describe(volume), error }, 'the files in the pod could not be updated');
       // A name that cannot be a file name stays invalid, so only the next change of the entry triggers a retry.
       if (!(error instanceof CsiError)) throw error;

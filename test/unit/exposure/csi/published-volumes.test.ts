@@ -7,6 +7,8 @@ import { findVolumes, handleOf } from '../../../../src/exposure/csi/found-volume
 import { PublishedVolumes } from '../../../../src/exposure/csi/published-volumes.ts';
 import { targetOf } from '../../../../src/exposure/csi/target-path.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
+import { metrics } from '../../../../src/telemetry/metrics.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { entry, ip, NodeFixture, NODE_NAME, POD_UID, startDriver, until } from './node-fixture.ts';
 import { filesOf, readAsPod, tree } from './volume-folder.ts';
 
@@ -160,10 +162,13 @@ describe('a published volume', () => {
     writeFileSync(target.path, 'not a folder');
     fixture.put(podListeners('default', '2026-01-01T00:00:00Z', '10.0.0.2'));
     await until(() => failed.mock.callCount() > 0);
+    const stale = async (): Promise<string> => /^earshot_csi_volumes_stale (\d+)$/m.exec(await metrics.metrics())?.[1] ?? '';
+    assert.equal(await stale(), '1');
     rmSync(target.path);
     renameSync(aside, target.path);
     fixture.put(podListeners('default', '2026-01-01T00:00:00Z', '10.0.0.3'));
     await until(() => address(target.path) === '10.0.0.3');
+    await eventually('no volume to be stale', async () => (await stale()) === '0');
     stop.abort();
   });
 
