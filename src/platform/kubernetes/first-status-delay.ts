@@ -2,7 +2,9 @@ import { performance } from 'node:perf_hooks';
 
 /** Milliseconds. */
 const GRACE = 3_000;
-const FOR_EACH = 10;
+/** Time without a change after which a crowd counts as at rest: for each of its objects, and at most. A busy API server pauses for seconds. */
+const REST_OF_EACH = 20;
+const REST = 10_000;
 const AT_MOST = 30_000;
 /** Added for each object that progressed meanwhile. So a status waits longer while at least five a second progress. */
 const FOR_EACH_PROGRESS = 200;
@@ -54,7 +56,7 @@ export class FirstStatusDelay {
     const since = this.#since.get(key);
     if (since === undefined) return 0;
     const most = Math.min(AT_MOST + FOR_EACH_PROGRESS * (this.#progress - since.progress), LONGEST);
-    const crowd = Math.min(this.#moved + Math.min(this.#since.size * FOR_EACH, GRACE), since.at + most);
+    const crowd = Math.min(this.#moved + Math.min(this.#since.size * REST_OF_EACH, REST), since.at + most);
     const service = this.#awaiting.has(key) ? since.at + this.#grace : 0;
     return Math.max(0, Math.max(crowd, service) - performance.now());
   }
