@@ -1,9 +1,9 @@
 #!/usr/bin/env node
+import { writeFileSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { destinationInUse } from '../telemetry/log-destination.ts';
 import { messageOf } from '../telemetry/log.ts';
 import { exitCodeOf, exitCodes } from './errors.ts';
-import { nameProcess } from './processes/name-process.ts';
 import { buildProgram } from './program.ts';
 import { endAtOnce } from './processes/signals.ts';
 import { processTerminal } from './output/terminal.ts';
@@ -36,3 +36,15 @@ const log = destinationInUse();
 if ((await log?.flush(FLUSH_DEADLINE)) === false) endAtOnce(process.exitCode);
 // A DNS lookup cannot be cancelled, so a resolver that never answers must not keep the process alive either.
 if (log !== undefined) setTimeout(() => endAtOnce(process.exitCode, 'threads wait'), LINGER).unref();
+
+/**
+ * Sets the name of this process in `top`, `ss -p` and messages about a used port. `process.title` is not used because it would
+ * overwrite the command line, by which `ps` and `pgrep -f` find a site.
+ */
+function nameProcess(): void {
+  try {
+    writeFileSync('/proc/self/comm', 'earshot');
+  } catch {
+    // Only Linux has this file.
+  }
+}

@@ -1,6 +1,6 @@
 /** Reads untrusted files within limits, and writes files atomically: a crash or a full disk leaves the old or the new file. */
 import { randomBytes } from 'node:crypto';
-import { realpath } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import { realDisk, type Content, type Disk } from './disk.ts';
 import { hasCode, remedyOf } from './errno.ts';
@@ -26,6 +26,16 @@ export async function readText(path: string, limits: ReadLimits): Promise<string
     if (hasCode(error, 'ENOENT')) return undefined;
     if (error instanceof FileError) throw error;
     throw new FileError('file-unreadable', `${path} cannot be read ${remedyOf(error, 'read')}`, error);
+  }
+}
+
+/** Names in a directory; none if it does not exist. */
+export async function namesIn(directory: string): Promise<readonly string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
   }
 }
 

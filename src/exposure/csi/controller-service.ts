@@ -5,10 +5,9 @@ import { persistentVolumeClaims, persistentVolumes } from '../../kube/resource.t
 import type { PersistentVolumeClaim } from '../../kube/objects.ts';
 import { BLOCK, isPinned, requestOf } from '../provision/volume-request.ts';
 import { CsiError } from './errors.ts';
-import type { ControllerDefinition, CreateVolumeRequest, VolumeCapability } from './generated/csi.ts';
+import type { ControllerDefinition, CreateVolumeRequest, TopologyRequirement, VolumeCapability } from './generated/csi.ts';
 import type { Implementation } from './grpc-server.ts';
 import { parseHandle } from './publish-request.ts';
-import { pinnedNode } from './pinned-node.ts';
 import { VolumeSizes } from './volume-sizes.ts';
 import { isResourceName } from '../../text/names.ts';
 
@@ -97,4 +96,20 @@ async function findClaim(
   const claim = await client.find(persistentVolumeClaims, { namespace, name }, { signal });
   if (claim === undefined) throw new CsiError('claim-not-found', `PersistentVolumeClaim ${namespace}/${name} does not exist.`);
   return claim;
+}
+
+/**
+ * The node of a pinned volume: the provisioner's first preference, which is the scheduler's choice for the pod
+ * (external-provisioner, docs on strict topology). A Listener of several claims has one node and address for each of them. Throws
+ * csi-installation.
+ */
+function pinnedNode(requirement: TopologyRequirement | undefined): string {
+  const candidates = [...(requirement?.preferred ?? []), ...(requirement?.requisite ?? [])];
+  const node = candidates.map(({ segments }) => segments.get(TOPOLOGY_KEY)).find((value) => value !== undefined && value !== '');
+  if (node !== undefined) return node;
+  throw new CsiError(
+    'csi-installation',
+    `The ListenerClass has pinnedNodePorts, but the request names no node (topology ${TOPOLOGY_KEY}): run external-provisioner ` +
+      'with --feature-gates=Topology=true, and the node driver on every node.',
+  );
 }

@@ -1,6 +1,6 @@
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DRIVER_NAME } from '../../api/listeners/names.ts';
+import { namesIn } from '../../files/durable.ts';
 import { hasCode } from '../../files/errno.ts';
 import { Directory } from './directory.ts';
 import type { Volume } from './volume-entry.ts';
@@ -54,14 +54,5 @@ export function handleOf(volumeData: string | undefined): string | undefined {
     return typeof handle === 'string' && handle !== '' ? handle : undefined;
   } catch {
     return undefined;
-  }
-}
-
-async function namesIn(path: string): Promise<readonly string[]> {
-  try {
-    return await readdir(path);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
-    throw error;
   }
 }

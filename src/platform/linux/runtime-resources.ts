@@ -1,9 +1,7 @@
 /** Reads the files of the running process: resources with status, problems with files, and its own state. */
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
-import { hasCode } from '../../files/errno.ts';
-import { readText } from '../../files/durable.ts';
+import { namesIn, readText } from '../../files/durable.ts';
 import type { OfKind } from '../resources.ts';
 import { resourceFileName, type NamespaceLayout } from './layout.ts';
 import type { FileProblem } from './parse.ts';
@@ -50,15 +48,6 @@ async function readYaml(path: string): Promise<unknown> {
     return parseWritten(text);
   } catch {
     return undefined;
-  }
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
-    throw error;
   }
 }
 
