@@ -97,7 +97,7 @@ export const skupperCommands: Readonly<Record<string, SkupperCommand>> = {
     options: { '--input': same, '--type': same },
   },
   'system network-observer': {
-    answer: refused(`${NO_CONSOLE}. Use \`earshot network\` and the metrics instead`),
+    answer: refused('the console is not a service. Use `earshot console` instead'),
     options: { '--username': same, '--password': same, '--uninstall': same },
   },
 };

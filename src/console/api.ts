@@ -2,6 +2,7 @@
 import { catalogue, type ShownAs } from '../errors/catalogue.ts';
 import { limitTable } from '../limits/table.ts';
 import { isKind, nameOf } from '../site/resources.ts';
+import { isRecord } from '../text/is-record.ts';
 import { commandIn } from '../text/command-in.ts';
 import { shellWord } from '../text/shell-word.ts';
 import { writeYaml } from '../text/write-yaml.ts';
@@ -61,8 +62,14 @@ export async function answerApi(sources: ConsoleSources, watcher: Watcher, path:
   }
 }
 
-async function explain(sources: ConsoleSources, kind: string, name: string): Promise<Answer> {
-  const explanation = await sources.explain?.(kind, name);
+/** The only action of the page: it sends traffic along the path of the object. */
+export function probe(sources: ConsoleSources, body: unknown): Promise<Answer> {
+  const { kind, name } = isRecord(body) ? { kind: body['kind'], name: body['name'] } : {};
+  return explain(sources, typeof kind === 'string' ? kind : '', typeof name === 'string' ? name : '', true);
+}
+
+async function explain(sources: ConsoleSources, kind: string, name: string, probes = false): Promise<Answer> {
+  const explanation = await sources.explain?.(kind, name, probes);
   return explanation === undefined ? failure(404, 'not-found', 'this object cannot be explained') : ok(explanation);
 }
 

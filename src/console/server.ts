@@ -1,13 +1,14 @@
-/** HTTP server of the console on the loopback address: the page and its API. Read-only. */
+/** HTTP server of the console on the loopback address: the page and its API. It changes nothing; a probe sends traffic. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import type { ShownAs } from '../errors/catalogue.ts';
+import { RateLimiter } from '../limits/rate-limiter.ts';
 import { limitTable } from '../limits/table.ts';
 import { bounded, detached } from '../telemetry/boundary.ts';
 import { isRecord } from '../text/is-record.ts';
 import { PageAccess, ConsoleAddresses } from './access.ts';
-import { answerApi, failure, type Answer } from './api.ts';
+import { answerApi, failure, probe, type Answer } from './api.ts';
 import type { PageAsset } from './assets.ts';
 import { StreamSet } from './stream.ts';
 import type { ConsoleSources } from './sources.ts';
@@ -47,6 +48,7 @@ export async function serveConsole({ sources, watcher, assets, port, publicUrls 
   const access = new PageAccess();
   const files = new Map(assets.map((asset) => [asset.path, asset]));
   const streams = new StreamSet(watcher);
+  const probes = new RateLimiter(limitTable.consoleProbes.value);
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 2_500, maxHeaderSize: 16_384 });
   server.maxConnections = limitTable.consoleConnections.value;
   let names = new ConsoleAddresses(port, publicUrls);
@@ -70,6 +72,16 @@ export async function serveConsole({ sources, watcher, assets, port, publicUrls 
     if (!access.admit(headers.authorization, sources.now())) {
       response.setHeader('www-authenticate', 'Bearer');
       return refuse(response, 401, 'signed-out', 'the request has no valid bearer token');
+    }
+    if (path === '/api/v1/probe') {
+      if (method !== 'POST') return answer(response, notAllowed('POST'));
+      if (!probes.take(sources.now())) return answer(response, failure(429, 'too-many-probes', 'too many probes were started'));
+      detached(
+        'request/console-probe',
+        async () => answer(response, await probe(sources, await bodyOf(request))),
+        () => void response.destroy(),
+      );
+      return;
     }
     request.resume();
     if (method !== 'GET') return answer(response, notAllowed('GET'));

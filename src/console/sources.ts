@@ -12,8 +12,11 @@ export interface ConsoleSources {
   metrics(router: string): Promise<string>;
   /** Resource with the fields that may be shown. */
   redacted(resource: object): unknown;
-  /** Explains an object; undefined if it does not exist. Absent if the platform cannot explain. */
-  explain?(kind: string, name: string): Promise<Explanation | undefined>;
+  /**
+   * Explains an object; undefined if it does not exist. Absent if the platform cannot explain.
+   * @param probe whether to send traffic
+   */
+  explain?(kind: string, name: string, probe: boolean): Promise<Explanation | undefined>;
   /** Milliseconds since 1970. */
   now(): number;
 }

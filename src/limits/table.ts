@@ -595,6 +595,7 @@ const consoles = {
     beyond: 'the page reads everything again',
   },
   consoleChanges: { name: 'changed objects in them', unit: 'count', value: 20_000, of: 'a console', beyond: 'the same' },
+  consoleProbes: { name: 'probes', unit: 'rate', value: { burst: 5, perSecond: 0.5 }, of: 'a console', beyond: 'refused with 429' },
   consoleIds: { name: 'routing keys', unit: 'count', value: 200, of: 'one stream that names them', beyond: 'the others are not reported' },
   consoleConnections: { name: 'connections', unit: 'count', value: 256, of: 'a console', beyond: 'refused' },
   consoleBody: { name: 'request body', unit: 'bytes', value: 1_024, of: 'one request to open a page', beyond: 'refused with 401' },

@@ -103,7 +103,7 @@ skupper debug dump west && ls west-west-2*.tar.gz`,
     on: 'west',
     lines: 'skupper system network-observer --username a --password b',
     code: 2,
-    says: /no console/,
+    says: /earshot console/,
   },
   {
     about: 'system generate-bundle',

@@ -54,10 +54,10 @@ function machineSources(resources: Resources, namespace: string): ConsoleSources
     ask: (router, path) => askRouter(layout, router, path),
     metrics: (router) => askRouterText(layout, router, '/metrics'),
     redacted,
-    explain: async (kind, name) => {
+    explain: async (kind, name, probe) => {
       const found = await explainableKinds
-        .find((each) => each.kind === kind)
-        ?.explain({ site: explainSources(layout, resources), probe: false }, name);
+        .find((each) => each.kind === kind && each.needsCluster === undefined)
+        ?.explain({ site: explainSources(layout, resources), probe }, name);
       return found !== undefined && 'explanation' in found ? found.explanation : undefined;
     },
     now: () => Date.now(),

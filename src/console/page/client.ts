@@ -1,9 +1,12 @@
 /** Requests to the console's API. The bearer is in sessionStorage: cookies would be shared by all ports of this host. */
+import type { Explanation } from '../../explain/step.ts';
 import type { ErrorView } from '../contract.ts';
 
 const BEARER = 'earshot-bearer';
 /** Milliseconds until a request counts as failed. */
 const PATIENCE = 10_000;
+/** A probe may wait ten seconds for an answer, and other sources besides. */
+const PROBE_PATIENCE = 20_000;
 /** The server sends a comment each 15 s. */
 const SILENCE = 40_000;
 
@@ -37,8 +40,15 @@ export async function get<T>(path: string): Promise<T> {
   return (await send(path, { headers: authorization() })) as T;
 }
 
-async function send(path: string, init: RequestInit): Promise<unknown> {
-  const response = await fetch(new URL(`api/v1/${path}`, base), { ...init, signal: AbortSignal.timeout(PATIENCE) });
+/** The only action of the page. @throws RequestError */
+export async function probe(kind: string, name: string): Promise<Explanation> {
+  const body = JSON.stringify({ kind, name });
+  // The server answers with this type.
+  return (await send('probe', { method: 'POST', body, headers: authorization() }, PROBE_PATIENCE)) as Explanation;
+}
+
+async function send(path: string, init: RequestInit, patience = PATIENCE): Promise<unknown> {
+  const response = await fetch(new URL(`api/v1/${path}`, base), { ...init, signal: AbortSignal.timeout(patience) });
   if (!response.ok) throw await errorOf(response);
   return response.json();
 }

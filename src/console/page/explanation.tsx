@@ -1,7 +1,9 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { Explanation, Step, StepState } from '../../explain/step.ts';
+import { probe } from './client.ts';
 import { milliseconds } from './format.ts';
-import { Empty, Failure, Panel, Prose, State, useApi, type Tone } from './parts.tsx';
+import { Empty, Failure, Panel, Prose, Since, State, useApi, type Tone } from './parts.tsx';
 import { overview } from './store.ts';
 
 const TONES: Readonly<Record<StepState, Tone>> = { pass: 'good', warn: 'wait', wait: 'wait', fail: 'bad', unknown: 'quiet', skip: 'quiet' };
@@ -17,14 +19,43 @@ const WORDS: Readonly<Record<StepState, string>> = {
 /** Milliseconds between two examinations: each reads files and asks routers. */
 const EVERY = 10_000;
 
+/** Kinds whose path a probe follows. */
+const PROBED: ReadonlySet<string> = new Set(['Listener', 'MultiKeyListener', 'key']);
+
 /** The chain from client to server; the first failure is the cause. */
 export function ExplanationPanel({ kind, name }: { readonly kind: string; readonly name: string }): JSX.Element {
   const loaded = useApi<Explanation>(`explain/${encodeURIComponent(kind)}/${encodeURIComponent(name)}`, EVERY);
+  const [probed, setProbed] = useState<Explanation | Error | 'running'>();
+  const run = (): void => {
+    setProbed('running');
+    probe(kind, name).then(setProbed, (error: unknown) => setProbed(error instanceof Error ? error : new Error(String(error))));
+  };
+  const shown = probed === undefined || probed === 'running' || probed instanceof Error ? undefined : probed;
+  const aside = (
+    <span class="actions">
+      <code class="aside">{`earshot${namespaceFlag()} explain ${kind.toLowerCase()} ${name}${shown === undefined ? '' : ' --probe'}`}</code>
+      {PROBED.has(kind) && (
+        <button type="button" class="plain" disabled={probed === 'running'} onClick={run}>
+          {probed === 'running' ? 'Probing' : 'Probe'}
+        </button>
+      )}
+    </span>
+  );
   return (
-    <Panel title="Step by step" aside={<code class="aside">{`earshot${namespaceFlag()} explain ${kind.toLowerCase()} ${name}`}</code>}>
-      {loaded.is === 'loading' && <p class="empty">Examining…</p>}
-      {loaded.is === 'failed' && <Failure error={loaded.error} />}
-      {loaded.is === 'ready' && <Steps steps={loaded.value.steps} cause={loaded.value.cause} />}
+    <Panel title="Step by step" aside={aside}>
+      {probed instanceof Error && <Failure error={probed} />}
+      {shown !== undefined && (
+        <p class="foot">
+          With the probe of <Since time={shown.asOf} /> ago.{' '}
+          <button type="button" class="plain" onClick={() => setProbed(undefined)}>
+            Back to the current state
+          </button>
+        </p>
+      )}
+      {shown === undefined && loaded.is === 'loading' && <p class="empty">Examining…</p>}
+      {shown === undefined && loaded.is === 'failed' && <Failure error={loaded.error} />}
+      {shown !== undefined && <Steps steps={shown.steps} cause={shown.cause} />}
+      {shown === undefined && loaded.is === 'ready' && <Steps steps={loaded.value.steps} cause={loaded.value.cause} />}
     </Panel>
   );
 }

@@ -124,6 +124,38 @@ suite('the console server', () => {
     }
   });
 
+  test('probes on request only, and not more often than its limit', async () => {
+    const state = memoryState();
+    const watcher = memoryWatcher(state);
+    await watcher.read();
+    const explained: unknown[] = [];
+    const explain = (...asked: readonly unknown[]): Promise<undefined> => {
+      explained.push(asked);
+      return Promise.resolve(undefined);
+    };
+    await using server = await serveConsole({
+      sources: { ...memorySources(state), explain },
+      watcher,
+      assets: [],
+      port: 0,
+      publicUrls: [],
+    });
+    const post = async (path: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
+      fetch(`http://127.0.0.1:${server.port}/api/v1/${path}`, { method: 'POST', body: JSON.stringify(body), headers });
+    const named = { kind: 'Listener', name: 'web' };
+    assert.equal((await post('probe', named)).status, 401);
+    const { bearer } = (await (await post('session', { token: tokenOf(server.createLink()) })).json()) as { bearer: string };
+    const headers = { authorization: `Bearer ${bearer}` };
+    await fetch(`http://127.0.0.1:${server.port}/api/v1/explain/Listener/web`, { headers });
+    const statuses: number[] = [];
+    for (let at = 0; at < 6; at += 1) statuses.push((await post('probe', named, headers)).status);
+    assert.deepEqual(statuses, [404, 404, 404, 404, 404, 429]);
+    assert.deepEqual(explained.slice(0, 2), [
+      ['Listener', 'web', false],
+      ['Listener', 'web', true],
+    ]);
+  });
+
   test('sends a content security policy with each answer, errors included', async () => {
     await using console = await open();
     for (const path of ['/', '/none', '/api/v1/overview']) {
