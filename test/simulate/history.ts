@@ -14,7 +14,12 @@ export type Happening =
   /** The machine of the visitor loses its power. */
   | { readonly kind: 'lose-visitor' }
   /** Some who have no certificate come to an access, and stay for as long as they may. */
-  | { readonly kind: 'strangers'; readonly site: number; readonly role: 'inter-router' | 'edge'; readonly pretences: readonly Pretence[] }
+  | {
+      readonly kind: 'unauthenticated';
+      readonly site: number;
+      readonly role: 'inter-router' | 'edge';
+      readonly pretences: readonly Pretence[];
+    }
   /** A router has no file descriptors left for more connections. */
   | { readonly kind: 'starve'; readonly site: number; readonly lasts: number }
   | { readonly kind: 'leave'; readonly talk: number; readonly end: 'client' | 'server'; readonly how: 'reset' | 'close' }
@@ -195,7 +200,7 @@ function crowds(plan: WorldPlan, random: Random): Event[] {
   const [drawn, at, site] = [random.unit(), random.int(0, SPAN), random.int(0, plan.sites.length - 1)];
   const pretences = Array.from({ length: random.scaled(1, 40) }, () => random.pick(PRETENCES));
   const events: Event[] = [];
-  if (drawn < 0.08) events.push({ at, kind: 'strangers', site, role: random.pick(['inter-router', 'edge']), pretences });
+  if (drawn < 0.08) events.push({ at, kind: 'unauthenticated', site, role: random.pick(['inter-router', 'edge']), pretences });
   if (drawn > 0.05 && drawn < 0.12) events.push({ at: random.int(0, SPAN), kind: 'starve', site, lasts: random.scaled(50, 4_000) });
   return events;
 }

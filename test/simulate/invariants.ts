@@ -2,7 +2,7 @@
 import { wallClockOf } from './current.ts';
 import type { Host } from './endpoint.ts';
 import { inside } from './inside.ts';
-import { listenerPort, ROLES, routingKey, type LinkWish, type Site } from './site.ts';
+import { listenerPort, ROLES, routingKey, type DesiredLink, type Site } from './site.ts';
 import type { Talker } from './traffic.ts';
 import type { Conversation, World } from './world.ts';
 
@@ -54,10 +54,10 @@ export function costs(world: World): string[] {
         const others = site === from ? to.id : from.id;
         return (site.router?.state.network[0]?.links ?? []).filter(({ siteId }) => siteId === others).map(({ cost }) => cost);
       });
-      const isAnnounced = announced.every((all) => all.includes(link.wishedCost));
+      const isAnnounced = announced.every((all) => all.includes(link.desiredCost));
       return isAnnounced
         ? []
-        : [`${link.name} costs ${link.wishedCost}, and its ends say ${announced.map((all) => all.join(' ')).join(' and ')}`];
+        : [`${link.name} costs ${link.desiredCost}, and its ends say ${announced.map((all) => all.join(' ')).join(' and ')}`];
     }),
   );
 }
@@ -85,7 +85,7 @@ const linkBetween = (from: Site, to: Site, perhaps: boolean): boolean =>
 const areParted = ({ machine }: Site, other: Site): boolean => machine.network.path(machine, other.machine).isGone;
 
 /** Under an older certificate a link that is up goes on, also where the new one is of no use. */
-function mayBeUp(from: Site, to: Site, link: LinkWish): boolean {
+function mayBeUp(from: Site, to: Site, link: DesiredLink): boolean {
   return (
     !link.deleted &&
     to.access.isWanted &&
@@ -97,7 +97,7 @@ function mayBeUp(from: Site, to: Site, link: LinkWish): boolean {
 }
 
 /** Nothing but the end of its certificate keeps it from being up. */
-export function mayStay(from: Site, to: Site, link: LinkWish): boolean {
+export function mayStay(from: Site, to: Site, link: DesiredLink): boolean {
   if (!mayBeUp(from, to, link) || (link.role === 'edge' && !from.saysEdge) || !from.knows(link, to)) return false;
   return !to.revokedSerials.has(from.bundleOf(link).serial) && !from.revokedSerials.has(to.accessBundle.serial);
 }
@@ -106,15 +106,15 @@ export function mayStay(from: Site, to: Site, link: LinkWish): boolean {
 const IN_VAIN = 2;
 
 /** Its certificate is renewed over the link, and its signer will sign. */
-export function isRenewable(from: Site, to: Site, link: LinkWish): boolean {
+export function isRenewable(from: Site, to: Site, link: DesiredLink): boolean {
   if (!from.disk.bundles.has(link.name) || to.isForeign || !mayStay(from, to, link)) return false;
   return to.issued.successorsOf(from.bundleOf(link).serial) < IN_VAIN;
 }
 
-const hasEnded = (from: Site, link: LinkWish): boolean =>
+const hasEnded = (from: Site, link: DesiredLink): boolean =>
   wallClockOf(from.machine) >= wallClockOf(undefined, (from.endsOf(link) ?? Infinity) * 1_000);
 
-function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
+function mustBeUp(from: Site, to: Site, link: DesiredLink): boolean {
   if (!mayStay(from, to, link)) return false;
   const ends = from.endsOf(link);
   return ends === undefined || [from, to].every(({ machine }) => wallClockOf(machine) + SOON < wallClockOf(undefined, ends * 1_000));
@@ -311,21 +311,21 @@ const renewedSince = ({ generationsTold }: Site, generation: number): number =>
   [...generationsTold].filter((announced) => announced > generation).length;
 
 /** A visitor whose certificate is revoked, who came too many certificates of the access ago, or whose access is gone, has no connection. */
-export function unwantedVisitors({ visitor, plan: { priorRevisions = Infinity } }: World): string[] {
+export function staleVisitors({ visitor, plan: { priorRevisions = Infinity } }: World): string[] {
   if (visitor === undefined) return [];
   const { shown, site, to } = visitor;
-  const unwanted = [...shown.values()].filter(
+  const stale = [...shown.values()].filter(
     ({ serial, generation }) =>
       !to.access.isWanted ||
       to.revokedSites.has(site.id) ||
       to.revokedSerials.has(serial) ||
       [to, ...(to.mate === undefined ? [] : [to.mate])].every((one) => renewedSince(one, generation) > priorRevisions),
   );
-  return unwanted.map(({ serial }) => `a visitor of ${to.machine.name} with the certificate ${serial} is still there`);
+  return stale.map(({ serial }) => `a visitor of ${to.machine.name} with the certificate ${serial} is still there`);
 }
 
 /** Machines of no site have left: no router keeps any of their connections. */
-export function strangersLeft(world: World): string[] {
+export function foreignConnections(world: World): string[] {
   return world.sites.flatMap(({ machine }) => {
     const left = [...machine.endpoints].filter(({ isLoopback, peer }) => !isLoopback && !isOfSite(world, peer.machine)).length;
     return left === 0 ? [] : [`${machine.name} has ${left} connections to machines of no site`];
@@ -333,7 +333,7 @@ export function strangersLeft(world: World): string[] {
 }
 
 /** Between two machines is nothing where no link is wanted: what a link carries when it is taken away ends soon after. */
-export function unwantedConnections(world: World): string[] {
+export function unlinkedConnections(world: World): string[] {
   return world.sites.flatMap((site) =>
     world.sites.flatMap((other) => {
       const isWanted =

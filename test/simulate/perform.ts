@@ -27,9 +27,10 @@ export function perform(world: World, happening: Happening): void {
       for (const [number, talk] of happening.talks.entries()) after(number * APART, () => world.talk(to, happening.key, talk, visitor));
       break;
     }
-    case 'strangers':
+    case 'unauthenticated':
       if (site !== undefined)
-        for (const pretence of happening.pretences) intrude(world.strangers, site.machine.host, site.portOf(happening.role), pretence);
+        for (const pretence of happening.pretences)
+          intrude(world.unauthenticated, site.machine.host, site.portOf(happening.role), pretence);
       break;
     case 'starve':
       if (site === undefined) break;
@@ -201,7 +202,7 @@ function changeLink(world: World, happening: LinkChange, after: (milliseconds: n
       else link.ends = happening.seconds;
       break;
     case 'change-cost':
-      link.wishedCost = happening.cost;
+      link.desiredCost = happening.cost;
       break;
     case 'delete-link':
       link.deleted = true;

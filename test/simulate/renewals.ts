@@ -2,7 +2,7 @@
 import { wallClockOf } from './current.ts';
 import { isRenewable } from './invariants.ts';
 import { TlsHandle } from './node/tls-handle.ts';
-import type { LinkWish, Site } from './site.ts';
+import type { DesiredLink, Site } from './site.ts';
 import type { World } from './world.ts';
 
 /** Milliseconds between two looks. */
@@ -15,7 +15,7 @@ const APART = 1_000;
 const CALM = 3_500;
 
 interface Ending {
-  readonly link: LinkWish;
+  readonly link: DesiredLink;
   readonly from: Site;
   readonly to: Site;
   /** Seconds from the world's begin. */
@@ -26,7 +26,7 @@ interface Ending {
 export function watchRenewals(world: World): void {
   const { loop } = world;
   /** Of the certificates that were there at the last look. */
-  const calmSince = new Map<LinkWish, { readonly serial: string; readonly since: number }>();
+  const calmSince = new Map<DesiredLink, { readonly serial: string; readonly since: number }>();
   const look = (): void => {
     for (const ending of endings(world)) {
       const { link, from } = ending;

@@ -13,12 +13,12 @@ import {
   remains,
   revokedTalks,
   standstills,
-  strangersLeft,
+  foreignConnections,
   strayConnections,
   transitOfGuests,
   unaskedResets,
-  unwantedConnections,
-  unwantedVisitors,
+  unlinkedConnections,
+  staleVisitors,
   unannounced,
 } from './invariants.ts';
 import { forgetRead } from './node/read-once.ts';
@@ -104,7 +104,7 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
   const left = await settled(world, [standstills]);
   if (left.length > 0) return left;
   close(world);
-  const empty = await settled(world, [leftovers, strayConnections, strangersLeft]);
+  const empty = await settled(world, [leftovers, strayConnections, foreignConnections]);
   if (empty.length > 0) return empty;
   // Of what was scarce there is enough now.
   const servedAtLast = isScarce ? await serves(world) : [];
@@ -112,7 +112,7 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
   for (const site of world.sites) site.drain(0);
   world.stopServers();
   world.visitor?.close();
-  for (const endpoint of world.strangers.endpoints) endpoint.reset();
+  for (const endpoint of world.unauthenticated.endpoints) endpoint.reset();
   return settled(world, [remains]);
 }
 
@@ -149,8 +149,8 @@ const ALWAYS: readonly Invariant[] = [
   unaskedResets,
   revokedTalks,
   transitOfGuests,
-  unwantedConnections,
-  unwantedVisitors,
+  unlinkedConnections,
+  staleVisitors,
   revokedCertificates,
   overdueRenewals,
   unansweredQuestions,
@@ -180,8 +180,8 @@ const PATIENCE = new Map<Invariant, number>([
   [strayConnections, 4_000],
   [revokedTalks, 5_000],
   [revokedCertificates, 5_000],
-  [unwantedConnections, 6_000],
-  [unwantedVisitors, 10_000],
+  [unlinkedConnections, 6_000],
+  [staleVisitors, 10_000],
   [disagreements, 8_000],
   [closedPorts, 8_000],
   [unannounced, 8_000],
@@ -189,7 +189,7 @@ const PATIENCE = new Map<Invariant, number>([
   [endingCertificates, 12_000],
   [leftovers, 15_000],
   [remains, 6_000],
-  [strangersLeft, 25_000],
+  [foreignConnections, 25_000],
   [standstills, 25_000],
 ]);
 /** A router whose clock ran fast has removed unreachable routers, and gets their unchanged state only when everything is compared. */

@@ -34,18 +34,18 @@ const NOTICED = [10, 1_000] as const;
 const socketOf = ({ id, name }: Site): string => `/run/${id}/${name}.sock`;
 
 /** Where others may link to a site. */
-export interface AccessWish {
+export interface DesiredAccess {
   generation: number;
   isWanted: boolean;
 }
 
 /** A link as its site wants it now. */
-export interface LinkWish extends LinkPlan {
+export interface DesiredLink extends LinkPlan {
   generation: number;
   /** Seconds from the world's begin until its certificate ends. */
   ends: number | undefined;
   deleted: boolean;
-  wishedCost: number;
+  desiredCost: number;
 }
 
 /** Where paths are fast: a silent link is found, avoided and given up while a world lasts. */
@@ -57,12 +57,12 @@ export class Site {
   readonly machine: Machine;
   readonly id: string;
   readonly plan: SitePlan;
-  readonly links: readonly LinkWish[];
+  readonly links: readonly DesiredLink[];
   readonly listeners: Set<number>;
   readonly connectors: Set<number>;
   readonly revokedSites: Set<string>;
   readonly revokedSerials: Set<string>;
-  readonly access: AccessWish;
+  readonly access: DesiredAccess;
   siblingGeneration = 0;
   /** Seconds from the world's begin until the certificate ends that it shows its sibling. */
   siblingEnds: number | undefined;
@@ -124,7 +124,7 @@ export class Site {
       mate?.links ??
       links
         .filter(({ from }) => from === index)
-        .map((link) => ({ ...link, generation: 0, ends: undefined, deleted: false, wishedCost: link.cost }));
+        .map((link) => ({ ...link, generation: 0, ends: undefined, deleted: false, desiredCost: link.cost }));
     this.#isSought = links.some(({ to, role }) => to === index && role === 'inter-router');
     this.listeners = mate?.listeners ?? new Set(plan.listeners);
     this.connectors = mate?.connectors ?? new Set(plan.connectors);
@@ -147,14 +147,14 @@ export class Site {
     return testBundle(this.#holder, 100 + this.access.generation, undefined, this.#site);
   }
 
-  bundleOf({ name, generation, ends }: LinkWish): TestBundle {
+  bundleOf({ name, generation, ends }: DesiredLink): TestBundle {
     const renewed = this.disk.bundles.get(name);
     if (renewed !== undefined) return renewed;
     return testBundle(this.#holder, generation, ends, this.#site);
   }
 
   /** Seconds from the world's begin until the certificate ends that it shows there; undefined where it lasts. */
-  endsOf({ name, ends }: LinkWish): number | undefined {
+  endsOf({ name, ends }: DesiredLink): number | undefined {
     const renewed = this.disk.bundles.get(name);
     return renewed === undefined ? ends : (certificateIn(renewed.cert).validToDate.getTime() - EPOCH) / 1_000;
   }
@@ -195,7 +195,7 @@ export class Site {
   }
 
   /** The other site gives it a certificate for a link: that agent knows of it, and this one is to have it renewed. */
-  giveBundle(link: LinkWish, to: Site, ends: number): void {
+  giveBundle(link: DesiredLink, to: Site, ends: number): void {
     const { renewal } = this.#plan;
     if (renewal === undefined) return;
     const bundle = linkBundle(link.name, this.#holder, this.#site, renewal.lifetime, ends);
@@ -269,7 +269,7 @@ export class Site {
     return { kind: 'key', routingKey: routingKey(number) };
   }
 
-  #endpoints({ to, role, decoy }: LinkWish): readonly LinkEndpoint[] {
+  #endpoints({ to, role, decoy }: DesiredLink): readonly LinkEndpoint[] {
     const real = { host: hostOf(to), port: accessPort(role, 0) };
     switch (decoy) {
       case 'nobody':
@@ -314,11 +314,11 @@ export class Site {
   }
 
   /** Whether it knows where the site at the other end is reached: from the first, or by announcement. */
-  knows({ name, role }: LinkWish, to: Site): boolean {
+  knows({ name, role }: DesiredLink, to: Site): boolean {
     return to.#places.includes(0) || this.#everLearned.get(name)?.endpoints.some(({ port }) => port === to.portOf(role)) === true;
   }
 
-  #rememberedOf({ name }: LinkWish): { readonly remembered?: Learned } {
+  #rememberedOf({ name }: DesiredLink): { readonly remembered?: Learned } {
     const remembered = this.#remembered.get(name);
     return remembered === undefined ? {} : { remembered };
   }
@@ -387,7 +387,7 @@ export class Site {
         name: link.name,
         endpoints: this.#endpoints(link),
         ...this.#rememberedOf(link),
-        cost: link.wishedCost,
+        cost: link.desiredCost,
         tls: this.bundleOf(link),
         ...(priorRevisions === undefined ? {} : { priorRevisions }),
       }));

@@ -7,14 +7,14 @@ import type { Due } from './loop.ts';
 import type { Machine, Network } from './network.ts';
 import { createSecureContext } from './node/secure-context.ts';
 import { connect, type TLSSocket } from './node/tls.ts';
-import { listenerPort, routingKey, type LinkWish, type Site } from './site.ts';
+import { listenerPort, routingKey, type DesiredLink, type Site } from './site.ts';
 
 /** What it has and where it goes: a certificate of a link, and the site at that link's other end. */
 export interface VisitorOptions {
   readonly machine: Machine;
   readonly keys: number;
   readonly site: Site;
-  readonly link: LinkWish;
+  readonly link: DesiredLink;
   readonly to: Site;
   /** Called for an unexpected error. */
   readonly onFault: (text: string) => void;

@@ -15,7 +15,7 @@ import { Loop } from './loop.ts';
 import { type Machine, Network, type Listener } from './network.ts';
 import type { WorldPlan } from './plan.ts';
 import { hashOf, Random } from './random.ts';
-import { listenerPort, serverPort, Site, type LinkWish } from './site.ts';
+import { listenerPort, serverPort, Site, type DesiredLink } from './site.ts';
 import { createSecureContext } from './node/secure-context.ts';
 import { PROMPT, Shaker, type Manner } from './shaker.ts';
 import { HEADER_BYTES, Talker, type Talk } from './traffic.ts';
@@ -65,7 +65,7 @@ export class World {
   readonly sites: readonly Site[] = [];
   readonly visitor: Visitor | undefined;
   /** Where those come from who have no certificate. */
-  readonly strangers: Machine;
+  readonly unauthenticated: Machine;
   readonly conversations = new Map<number, Conversation>();
   /** What has gone wrong so that nothing can mend it. */
   readonly faults: string[] = [];
@@ -116,7 +116,7 @@ export class World {
     this.sites = sites;
     this.#giveBundles(plan);
     this.visitor = this.#visitor(plan);
-    this.strangers = this.network.add('strangers', '10.0.1.2');
+    this.unauthenticated = this.network.add('unauthenticated', '10.0.1.2');
     for (const site of this.sites) {
       for (let key = 0; key < plan.keys; key += 1) this.serve(site, key);
       const liar = site.plan.lies === true ? new Liar(this, site, seed) : undefined;
@@ -128,7 +128,7 @@ export class World {
     }
   }
 
-  link(name: string): { readonly site: Site; readonly link: LinkWish } | undefined {
+  link(name: string): { readonly site: Site; readonly link: DesiredLink } | undefined {
     for (const site of this.sites) for (const link of site.links) if (link.name === name) return { site, link };
     return undefined;
   }
