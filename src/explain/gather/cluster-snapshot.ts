@@ -8,8 +8,8 @@ import { isRecord } from '../../text/is-record.ts';
 type Reader = Pick<KubeClient, 'find' | 'list'>;
 
 /**
- * Understands the selectors `key=value` and `key`, and field selectors of texts. A user who may not list a kind gets single
- * objects from the API server.
+ * Understands the selectors `key=value` and `key`, and field selectors of texts. Single objects beyond the limit, or of a kind that
+ * the user may not list, come from the API server.
  * @param most maximum number of objects of one kind
  */
 export function clusterSnapshot(client: Reader, most: number): Reader {
@@ -22,7 +22,9 @@ export function clusterSnapshot(client: Reader, most: number): Reader {
   return {
     async find<T extends KubeObject>(of: Resource<T>, key: Key): Promise<T | undefined> {
       try {
-        return (await listOf(of, key.namespace)).find(({ metadata }) => metadata.name === key.name);
+        const all = await listOf(of, key.namespace);
+        const found = all.find(({ metadata }) => metadata.name === key.name);
+        return found === undefined && all.length >= most ? await client.find(of, key) : found;
       } catch (error) {
         if (!isForbidden(error)) throw error;
         return client.find(of, key);

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { clusterSnapshot } from '../../../src/explain/gather/cluster-snapshot.ts';
+import { nodes, pods } from '../../../src/kube/resource.ts';
+import { clusterOf, type Stored } from './support-cluster.ts';
+
+const pod = (name: string, labels: Readonly<Record<string, string>> = {}, phase = 'Running'): Stored => ({
+  metadata: { name, namespace: 'shop', labels },
+  status: { phase },
+});
+const objects = { pods: [pod('a', { app: 'web' }), pod('b', { app: 'db' }, 'Pending'), pod('c')], nodes: [{ metadata: { name: 'n1' } }] };
+
+test('a snapshot lists each kind once, and selects by labels and fields', async (t) => {
+  const client = clusterOf({ objects });
+  const list = t.mock.method(client, 'list');
+  const snapshot = clusterSnapshot(client, 100);
+  const selected = async (selection: object): Promise<readonly (string | undefined)[]> =>
+    (await Array.fromAsync(snapshot.list(pods, { namespace: 'shop', ...selection }))).map(({ metadata }) => metadata.name);
+  assert.deepEqual(await selected({ labelSelector: 'app=web' }), ['a']);
+  assert.deepEqual(await selected({ labelSelector: 'app' }), ['a', 'b']);
+  assert.deepEqual(await selected({ fieldSelector: 'status.phase=Pending' }), ['b']);
+  assert.equal((await snapshot.find(pods, { namespace: 'shop', name: 'c' }))?.metadata.name, 'c');
+  assert.equal(list.mock.callCount(), 1);
+});
+
+test('a snapshot asks for single objects that it may not list, or that are beyond its limit', async () => {
+  const client = clusterOf({ objects });
+  assert.equal((await clusterSnapshot(client, 1).find(pods, { namespace: 'shop', name: 'c' }))?.metadata.name, 'c');
+  const refused = clusterOf({ objects, denied: ['nodes'] });
+  const snapshot = clusterSnapshot({ list: refused.list, find: client.find }, 100);
+  assert.equal((await snapshot.find(nodes, { name: 'n1' }))?.metadata.name, 'n1');
+});
