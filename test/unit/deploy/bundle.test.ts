@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { bundle } from '../../../scripts/bundle.ts';
+import { buildPage } from '../../../scripts/page.ts';
 
 suite('the bundle', () => {
   const bundled = bundle();
@@ -44,6 +45,14 @@ suite('the bundle', () => {
         .map(({ length }) => length),
     );
     assert.ok(longest < 10_000, `${longest} characters in a line`);
+  });
+
+  test('has the page of the console in it, which takes 150 KB at most', async () => {
+    const [{ code }, page] = await Promise.all([bundled, buildPage()]);
+    const text = code.toString();
+    for (const { path: file } of page) assert.ok(text.includes(`path:"${file}"`), file);
+    const size = page.reduce((sum, { gzip }) => sum + gzip.length, 0);
+    assert.ok(size > 20_000 && size <= 150_000, `${size} bytes`);
   });
 
   test('comes with the licence of every package in it', async () => {
