@@ -58,7 +58,7 @@ export const modules = {
     unreachable: ['condition metric', 'There is no route to the address.', 'Check routes and firewalls between the machines.'],
     timeout: ['condition metric', 'No answer in time.', 'Check whether a firewall drops packets, and whether the other side is overloaded.'],
     silent: ['condition metric', 'The other side of a link no longer answers.',
-      'Nothing, if it recovers; else check its machine and the network.'],
+      'Check its machine, and whether a firewall drops packets. The link is used again once it answers.'],
     lost: ['condition metric', 'The connection of a link broke.', 'Nothing: the link is opened again.'],
     closed: ['condition metric', 'The link is not up, or was removed.', 'Nothing; else see the status of the link.'],
     revoked: ['condition metric answer', 'The site or its certificate has been revoked.',

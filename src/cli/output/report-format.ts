@@ -3,6 +3,7 @@ import { commonCauses, type CheckReport } from '../../explain/report.ts';
 import type { Explanation, Step } from '../../explain/step.ts';
 import { plural } from '../../site/overview.ts';
 import { printable } from '../../text/printable.ts';
+import { sentence } from '../../text/sentence.ts';
 import { headLine, stepLines, type ExplanationFormat } from './explanation-format.ts';
 
 export function formatReport(title: string, report: CheckReport, format: Pick<ExplanationFormat, 'isShort' | 'isColoured'>): string {
@@ -25,7 +26,10 @@ function withAffected(step: Step, affected: readonly string[]): Step {
     ([kind, { length }]) => `${length} ${length === 1 ? kind : plural(kind)}`,
   );
   const names = affected.slice(0, MOST_NAMED).map((object) => printable(object));
-  return { ...step, says: `${step.says}. Affects ${counts.join(', ')}: ${names.join(', ')}${affected.length > MOST_NAMED ? ', …' : ''}` };
+  return {
+    ...step,
+    says: `${sentence(step.says)} Affects ${counts.join(', ')}: ${names.join(', ')}${affected.length > MOST_NAMED ? ', …' : ''}`,
+  };
 }
 
 /** Maximum number of named objects. Further ones are only counted. */

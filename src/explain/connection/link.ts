@@ -62,5 +62,7 @@ export function problemOfLink(link: Link, facts: SiteFacts, reported: ObjectProb
   if (problem === undefined || reported?.condition === 'Configured') return reported;
   const { code, message } = problem;
   const since = reported?.since === undefined ? {} : { since: reported.since };
-  return { condition: 'Operational', message, ...since, ...(isConditionCode(code) ? { code } : {}) };
+  // Problems of the site's own bundle name it. All others concern what the peer presents.
+  const condition = message.startsWith('The TLS bundle ') ? 'Configured' : 'Operational';
+  return { condition, message, ...since, ...(isConditionCode(code) ? { code } : {}) };
 }

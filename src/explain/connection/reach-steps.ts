@@ -132,7 +132,8 @@ export function endedSteps(facts: SiteFacts, network: NetworkFacts | undefined, 
       const says = `the link from site ${site} is silent since ${timeText(silentSince)}`;
       return [{ id, object: `Site/${site}`, ...adviceOn('silent'), says, do: remedy, since: timeText(silentSince) }];
     }
-    if (ended === undefined || reachable.has(siteId)) return [];
+    // A revocation ends links on purpose.
+    if (ended === undefined || reachable.has(siteId) || ended.reason.includes('revoked here')) return [];
     const says = `the link from site ${site} ended at ${timeText(ended.at)}: ${ended.reason}`;
     return [{ id, object: `Site/${site}`, state: 'fail', code: 'lost', says, do: remedy, since: timeText(ended.at) }];
   });

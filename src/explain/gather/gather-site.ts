@@ -67,7 +67,8 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
 
 /** The same facts with the last connections of the keys, if the router records them. */
 export async function withHistory(facts: SiteFacts, { askRouter }: SiteSources, keys: readonly string[]): Promise<SiteFacts> {
-  if (askRouter === undefined) return facts;
+  // A router that did not answer would only take more time.
+  if (askRouter === undefined || 'unknown' in facts.links) return facts;
   const read = keys.slice(0, MOST_PROBED).map(async (key): Promise<readonly [string, Source<readonly PastConnection[]>]> => {
     const lists = await readSource('the records of connections', (signal) =>
       Promise.all(

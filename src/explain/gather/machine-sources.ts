@@ -25,15 +25,14 @@ async function ask(layout: NamespaceLayout, path: string, method: 'GET' | 'POST'
   return askRouter(layout, router.router, path, method, signal);
 }
 
-/** Bundles of the user hide those of the same name that the site issued. */
+/** Bundles of the user hide those of the same name that the site issued. Those of Secrets are found as copies only. */
 async function readBundles(layout: NamespaceLayout): Promise<readonly BundleFacts[]> {
-  const folders = [layout.input.certs, layout.internal.certs].map((parent) => namesIn(parent));
-  const [own = [], issued = []] = await Promise.all(folders);
-  const bundles = [
-    ...own.map((name) => ({ name, folder: join(layout.input.certs, name) })),
-    ...issued.filter((name) => !own.includes(name)).map((name) => ({ name, folder: join(layout.internal.certs, name) })),
-    { name: '', folder: layout.internal.ca },
-  ];
+  const folders = [layout.input.certs, layout.internal.certs, layout.runtime.certs];
+  const names = await Promise.all(folders.map(namesIn));
+  const byName = new Map<string, string>();
+  for (const [index, folder] of folders.entries())
+    for (const name of names[index] ?? []) if (!byName.has(name)) byName.set(name, join(folder, name));
+  const bundles = [...[...byName].map(([name, folder]) => ({ name, folder })), { name: '', folder: layout.internal.ca }];
   const found = await Promise.all(bundles.slice(0, MOST_BUNDLES).map(({ name, folder }) => readBundle(layout, name, folder)));
   return found.flat();
 }

@@ -112,6 +112,7 @@ suite('a chain of the connection half', () => {
     ['Link', 'timeout', 'link.tcp', 'fail'],
     ['Link', 'not-earshot', 'link.tls', 'fail'],
     ['Link', 'revoked', 'link.hello', 'fail'],
+    ['Link', 'silent', 'link.live', 'fail'],
     ['Link', 'connecting', 'link.tcp', 'wait'],
     ['Site', 'second-site', 'site.active', 'fail'],
     ['Site', 'port-in-use', 'site.ports', 'fail'],
@@ -174,6 +175,12 @@ suite('the chain of a Listener', () => {
     assert.deepEqual([other.cause?.id, other.cause?.object], ['listener.key', 'Listener/web']);
   });
 
+  test('does not blame a link that ended because its site was revoked here', () => {
+    const reason = 'This site or its certificate has been revoked here.';
+    const ended = { siteId: 'id-east', siteName: 'east', address: '1.2.3.4:5', operational: false, ended: { at: NOW, reason } };
+    assert.equal(explain({ incoming: { value: [ended] } }).cause?.id, 'listener.key');
+  });
+
   test('shows the cheapest path, which never crosses an edge site', () => {
     const east = site('east', { keys: [{ key: 'web', listeners: 0, connectors: 2 }] });
     const sites = [
@@ -227,6 +234,17 @@ suite('the dates of a bundle', () => {
     const { cause } = explain([bundle('to-east', NOW - 2 * DAY, NOW - DAY)], 'tls-expired');
     assert.deepEqual([cause?.id, cause?.code], ['link.bundle', 'tls-expired']);
     assert.match(cause?.says ?? '', /^input\/certs\/to-east\/tls\.crt expired at 2029-12-31T00:00:00Z/);
+  });
+
+  test('are the cause if the router names the bundle, even if its file cannot be read here', () => {
+    const problem = { code: 'tls-expired', message: 'The TLS bundle to-east: tls.crt expired at 2029-12-31T00:00:00Z.' };
+    const links = { value: new Map([['east', { operational: false, problem }]]) };
+    const facts = factsOf([object('Link', 'east', 'tls-expired')], { links });
+    assert.equal(explainConnection(facts, 'Link', 'east')?.cause?.id, 'link.bundle');
+    const peer = {
+      value: new Map([['east', { operational: false, problem: { ...problem, message: 'The certificate of east expired.' } }]]),
+    };
+    assert.equal(explainConnection({ ...facts, links: peer }, 'Link', 'east')?.cause?.id, 'link.tls');
   });
 
   test('are a warning within 14 days of the end, and the cause before the beginning', () => {
