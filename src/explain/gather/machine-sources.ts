@@ -1,7 +1,6 @@
 /** Sources of facts about a site on this machine: its directories, and the router API. */
-import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { readText } from '../../files/durable.ts';
+import { namesIn, readText } from '../../files/durable.ts';
 import type { NamespaceLayout } from '../../platform/linux/layout.ts';
 import { askRouter } from '../../platform/linux/router-api.ts';
 import { leadingRouters } from '../../platform/linux/routers.ts';
@@ -53,7 +52,3 @@ async function readBundle(layout: NamespaceLayout, name: string, folder: string)
 
 const MOST_BUNDLES = 5_000;
 const MOST_BYTES = 1024 * 1024;
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  return readdir(folder).catch(() => []);
-}
