@@ -41,8 +41,8 @@ cluster-stop: ## stop that cluster and remove all its files
 image: ## build dist/earshot.tar, an OCI archive, without a container engine; FORMAT=docker-archive for Docker before 25
 	@$(READY) node && exec node scripts/image.ts $(if $(FORMAT),--format $(FORMAT))
 
-dist: ## build dist/release: packages for machines, image, chart, manifests and their sums; KEY=FILE signs them
-	@$(READY) dist && exec node scripts/dist.ts $(if $(KEY),--key $(KEY))
+dist: ## build dist/release: packages for machines, image, chart, manifests and their sums; KEY=FILE signs them, REPOSITORY=NAME names the image in the chart
+	@$(READY) dist && exec node scripts/dist.ts $(if $(KEY),--key $(KEY)) $(if $(REPOSITORY),--repository $(REPOSITORY))
 
 check: ## check types, lint and format
 	@$(READY) node && exec npm run --silent check

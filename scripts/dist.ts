@@ -1,14 +1,18 @@
 /**
- * `node scripts/dist.ts [--out FOLDER] [--key FILE] [--architecture x64|arm64]` (`make dist`) writes the files of a release to dist/release/:
+ * `node scripts/dist.ts [--out FOLDER] [--key FILE] [--repository NAME] [--architecture x64|arm64]` (`make dist`) writes the files of a
+ * release to dist/release/:
  *
  *     earshot-VERSION-linux-{x64,arm64}.{tar.gz,deb,rpm}   for machines
- *     earshot-VERSION.tar                                  the container image of this machine's processor, an OCI archive
+ *     earshot-VERSION.tar                                  the container image for both processors, an OCI archive
+ *     earshot-VERSION-docker-{x64,arm64}.tar.gz            the same for `docker load`, also before Docker 25
  *     earshot-chart-VERSION.tgz, earshot-chart-VERSION.oci.tar
  *     earshot-crds-VERSION.yaml, earshot-exposure-VERSION.yaml, earshot-sites-VERSION.yaml
- *     *.cdx.json                                           what is in packages and image (CycloneDX)
+ *     *.cdx.json                                           what is in packages, image and chart (CycloneDX)
  *     provenance.json, SHA256SUMS, and SHA256SUMS.sig if a key is given
  *
- * Two builds of one commit give the same bytes. `--architecture` limits the packages to one processor. `--key` is a private key for `ssh-keygen -Y sign`, with the namespace `earshot-release`.
+ * Two builds of one commit give the same bytes, as long as Debian's libraries are the same. `--architecture` limits packages and image to
+ * one processor. `--key` is a private key for `ssh-keygen -Y sign`, with the namespace `earshot-release`. `--repository` is where the
+ * release process pushes the image, such as `registry.example/earshot`: the chart then uses it with the digest of this image.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -25,8 +29,9 @@ import { writeLinuxPackages } from './dist/linux-packages.ts';
 import { architectures, nodeVersion } from './dist/pinned-node.ts';
 import { programTree } from './dist/program-files.ts';
 import { provenanceStatement } from './dist/provenance.ts';
-import { billOfMaterials } from './dist/sbom.ts';
-import { earshotImage } from './image/earshot-image.ts';
+import { billOfMaterials, chartMaterials } from './dist/sbom.ts';
+import { imageArchive, multiArchitectureArchive } from './image/archive.ts';
+import { earshotContent } from './image/earshot-image.ts';
 import { tarOf } from './image/tar.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
@@ -34,8 +39,8 @@ const ROOT = path.resolve(import.meta.dirname, '..');
 const REPOSITORY = 'https://earshot.invalid/earshot';
 const run = promisify(execFile);
 
-const { values: flags } = argumentsOf('node scripts/dist.ts [--out FOLDER] [--key FILE] [--architecture x64|arm64]', {
-  options: { out: { type: 'string' }, key: { type: 'string' }, architecture: { type: 'string' } },
+const { values: flags } = argumentsOf('node scripts/dist.ts [--out FOLDER] [--key FILE] [--repository NAME] [--architecture x64|arm64]', {
+  options: { out: { type: 'string' }, key: { type: 'string' }, repository: { type: 'string' }, architecture: { type: 'string' } },
 });
 const wanted = architectures.filter((one) => flags.architecture === undefined || flags.architecture === one);
 if (wanted.length === 0) throw new Error(`--architecture is one of ${architectures.join(', ')}`);
@@ -57,13 +62,29 @@ for (const architecture of wanted) {
   await write(`${name}.cdx.json`, billOfMaterials({ ...contents, name: 'earshot', debian: [] }));
 }
 
-const image = await earshotImage(`localhost/earshot:${VERSION}`, program);
-await write(`earshot-${VERSION}.tar`, image.archive.bytes);
-await write(`earshot-${VERSION}.tar.cdx.json`, billOfMaterials({ ...contents, name: 'earshot (image)', debian: image.debian }));
+const imageName = `localhost/earshot:${VERSION}`;
+const images = await Promise.all(wanted.map((architecture) => earshotContent(program, architecture)));
+const [first] = images;
+if (first === undefined) throw new Error('no image was built');
+const image = images.length > 1 ? multiArchitectureArchive(imageName, images) : imageArchive(imageName, first.layers, first.config);
+await write(`earshot-${VERSION}.tar`, image.bytes);
+const debian = images.flatMap((one) => one.debian);
+await write(`earshot-${VERSION}.tar.cdx.json`, billOfMaterials({ ...contents, name: 'earshot (image)', debian }));
+for (const [index, architecture] of wanted.entries()) {
+  const { layers, config } = images[index] ?? first;
+  const { bytes } = imageArchive(imageName, layers, config, 'docker-archive');
+  await write(`earshot-${VERSION}-docker-${architecture}.tar.gz`, gzipSync(bytes));
+}
 
-const chart = await chartArchive();
+const { repository } = flags;
+const { digest } = image;
+const chart = await chartArchive(repository === undefined ? undefined : { repository, digest });
 await write(`earshot-chart-${VERSION}.tgz`, chart);
 await write(`earshot-chart-${VERSION}.oci.tar`, await chartArtifact(`localhost/earshot-chart:${VERSION}`, chart));
+await write(
+  `earshot-chart-${VERSION}.cdx.json`,
+  chartMaterials({ ...contents, image: { repository: repository ?? 'localhost/earshot', digest } }),
+);
 await write(`earshot-crds-${VERSION}.yaml`, await definitions());
 for (const [from, name] of [
   ['earshot.yaml', 'exposure'],
@@ -72,7 +93,17 @@ for (const [from, name] of [
   await write(`earshot-${name}-${VERSION}.yaml`, await readFile(path.join(ROOT, 'deploy', from)));
 
 const tools = { node: process.versions.node, esbuild: await installedVersion('esbuild') };
-await write('provenance.json', provenanceStatement({ version: VERSION, commit, sums: await sumsOf(), tools, repository: REPOSITORY }));
+await write(
+  'provenance.json',
+  provenanceStatement({
+    version: VERSION,
+    commit,
+    sums: await sumsOf(),
+    image: { name: imageName, digest },
+    tools,
+    repository: REPOSITORY,
+  }),
+);
 await write('SHA256SUMS', [...(await sumsOf())].map(([name, sum]) => `${sum}  ${name}\n`).join(''));
 if (flags.key !== undefined)
   await run('ssh-keygen', ['-Y', 'sign', '-f', flags.key, '-n', 'earshot-release', path.join(out, 'SHA256SUMS')]);

@@ -5,16 +5,21 @@ export interface Built {
   readonly commit: string;
   /** SHA-256 in hexadecimal, by file name. */
   readonly sums: ReadonlyMap<string, string>;
+  /** The container image, by which a registry knows it: `sha256:…` of its manifest or index. */
+  readonly image: { readonly name: string; readonly digest: string };
   /** Versions of the tools that decide the bytes, such as Node.js and esbuild. */
   readonly tools: Readonly<Record<string, string>>;
   readonly repository: string;
 }
 
-export function provenanceStatement({ version, commit, sums, tools, repository }: Built): string {
+export function provenanceStatement({ version, commit, sums, image, tools, repository }: Built): string {
   return `${JSON.stringify(
     {
       _type: 'https://in-toto.io/Statement/v1',
-      subject: [...sums].map(([name, sha256]) => ({ name, digest: { sha256 } })),
+      subject: [...sums, [image.name, image.digest.replace('sha256:', '')] as const].map(([name, sha256]) => ({
+        name,
+        digest: { sha256 },
+      })),
       predicateType: 'https://slsa.dev/provenance/v1',
       predicate: {
         buildDefinition: {

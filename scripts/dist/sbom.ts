@@ -36,6 +36,28 @@ export function billOfMaterials({ name, version, commit, date, packages, node, d
     purl: `pkg:generic/node@${node}`,
     cpe: `cpe:2.3:a:nodejs:node.js:${node}:*:*:*:*:*:*:*`,
   };
+  return document({ name, version, commit, date }, [runtime, ...npm, ...system]);
+}
+
+export interface ChartContents extends Pick<Contents, 'version' | 'commit' | 'date'> {
+  /** Image that the chart runs; `digest` is `sha256:…`. */
+  readonly image: { readonly repository: string; readonly digest: string };
+}
+
+/** A chart contains no programs, but runs an image, which has a list of its own. */
+export function chartMaterials({ version, commit, date, image }: ChartContents): string {
+  const name = image.repository.slice(image.repository.lastIndexOf('/') + 1);
+  const purl = `pkg:oci/${name}@${encodeURIComponent(image.digest)}?repository_url=${encodeURIComponent(image.repository)}&tag=${version}`;
+  const hashes = [{ alg: 'SHA-256', content: image.digest.replace('sha256:', '') }];
+  return document({ name: 'earshot (chart)', version, commit, date }, [
+    { type: 'container', name: image.repository, version, hashes, purl },
+  ]);
+}
+
+function document(
+  { name, version, commit, date }: Pick<Contents, 'name' | 'version' | 'commit' | 'date'>,
+  components: readonly object[],
+): string {
   return `${JSON.stringify(
     {
       bomFormat: 'CycloneDX',
@@ -51,7 +73,7 @@ export function billOfMaterials({ name, version, commit, date, packages, node, d
           properties: [{ name: 'earshot:commit', value: commit }],
         },
       },
-      components: [runtime, ...npm, ...system],
+      components,
     },
     undefined,
     2,

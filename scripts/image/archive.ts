@@ -32,11 +32,40 @@ export function imageArchive(
   config: ImageConfig,
   format: ArchiveFormat = 'oci-archive',
 ): ImageArchive {
+  const { manifest, configBlob, layerBlobs } = imageBlobs(layers, config);
+  const bytes =
+    format === 'docker-archive'
+      ? dockerArchive(name, configBlob, layerBlobs)
+      : ociArchive(name, manifest, [configBlob, ...layerBlobs], platformOf(config));
+  return { bytes, digest: manifest.digest };
+}
+
+export interface ImageContent {
+  readonly layers: readonly (readonly TarEntry[])[];
+  readonly config: ImageConfig;
+}
+
+/** One image for several processors: an OCI image index, from which a client takes the manifest of its own. The digest is that of the index. */
+export function multiArchitectureArchive(name: string, images: readonly ImageContent[]): ImageArchive {
+  const parts = images.map(({ layers, config }) => ({ ...imageBlobs(layers, config), platform: platformOf(config) }));
+  const mediaType = 'application/vnd.oci.image.index.v1+json';
+  const manifests = parts.map(({ manifest, platform }) => ({ ...descriptorOf(manifest), platform }));
+  const index = jsonBlob(mediaType, { schemaVersion: 2, mediaType, manifests });
+  const blobs = parts.flatMap(({ manifest, configBlob, layerBlobs }) => [manifest, configBlob, ...layerBlobs]);
+  return { bytes: ociArchive(name, index, blobs), digest: index.digest };
+}
+
+interface ImageBlobs {
+  readonly manifest: Blob;
+  readonly configBlob: Blob;
+  readonly layerBlobs: readonly Blob[];
+}
+
+function imageBlobs(layers: readonly (readonly TarEntry[])[], config: ImageConfig): ImageBlobs {
   const layerBlobs = layers.map((layer) => blobOf('application/vnd.oci.image.layer.v1.tar', tarOf(layer)));
   const configBlob = jsonBlob('application/vnd.oci.image.config.v1+json', {
     created: EPOCH,
-    architecture: config.architecture,
-    os: 'linux',
+    ...platformOf(config),
     config: {
       User: config.user,
       Env: Object.entries(config.environment).map(([key, value]) => `${key}=${value}`),
@@ -47,12 +76,11 @@ export function imageArchive(
     rootfs: { type: 'layers', diff_ids: layerBlobs.map((blob) => blob.digest) },
     history: layerBlobs.map(() => ({ created: EPOCH, created_by: 'scripts/image.ts' })),
   });
-  const manifest = manifestOf(configBlob, layerBlobs);
-  const bytes =
-    format === 'docker-archive'
-      ? dockerArchive(name, configBlob, layerBlobs)
-      : ociArchive(name, manifest, [configBlob, ...layerBlobs], { architecture: config.architecture, os: 'linux' });
-  return { bytes, digest: manifest.digest };
+  return { manifest: manifestOf(configBlob, layerBlobs), configBlob, layerBlobs };
+}
+
+function platformOf({ architecture }: ImageConfig): { readonly architecture: string; readonly os: string } {
+  return { architecture, os: 'linux' };
 }
 
 export interface TypedContent {

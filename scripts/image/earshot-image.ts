@@ -3,9 +3,10 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { VERSION } from '../../src/version.ts';
 import type { Bundle } from '../bundle.ts';
-import { pinnedNode } from '../dist/pinned-node.ts';
+import { pinnedNode, type Architecture } from '../dist/pinned-node.ts';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from './node-flags.ts';
-import { imageArchive, type ArchiveFormat, type ImageArchive, type ImageConfig } from './archive.ts';
+import { imageArchive, type ArchiveFormat, type ImageArchive, type ImageConfig, type ImageContent } from './archive.ts';
+import { fetchedProgramFiles } from './fetched-libraries.ts';
 import { baseFiles, NON_ROOT, programFiles, text } from './rootfs.ts';
 import type { TarEntry } from './tar.ts';
 
@@ -25,16 +26,23 @@ export interface EarshotImage {
 }
 
 /** The image for this machine's processor: its shared libraries are those of the machine. */
-export async function earshotImage(
-  reference: string,
-  { code, notices }: Bundle,
-  format: ArchiveFormat = 'oci-archive',
-): Promise<EarshotImage> {
-  const node = await pinnedNode(thisArchitecture());
+export async function earshotImage(reference: string, bundle: Bundle, format: ArchiveFormat = 'oci-archive'): Promise<EarshotImage> {
+  const { layers, config, debian } = await earshotContent(bundle, thisArchitecture());
+  return { archive: imageArchive(reference, layers, config, format), debian };
+}
+
+export interface EarshotContent extends ImageContent {
+  readonly debian: readonly DebianPackage[];
+}
+
+/** The image for one processor. Shared libraries for another one than this machine's come from the repositories of the machine's Debian. */
+export async function earshotContent({ code, notices }: Bundle, architecture: Architecture): Promise<EarshotContent> {
+  const folder = await pinnedNode(architecture);
+  const [node, at] = [path.join(folder, 'bin/node'), 'usr/local/bin/node'];
   const runtime: TarEntry[] = [
     ...baseFiles(),
-    ...(await programFiles(path.join(node, 'bin/node'), 'usr/local/bin/node')),
-    { type: 'file', path: 'usr/share/doc/node/LICENSE', content: await readFile(path.join(node, 'LICENSE')) },
+    ...(architecture === process.arch ? await programFiles(node, at) : await fetchedProgramFiles(node, at, ARCHITECTURES[architecture])),
+    { type: 'file', path: 'usr/share/doc/node/LICENSE', content: await readFile(path.join(folder, 'LICENSE')) },
   ];
   // What changes with every build lies in a layer of its own, so that an upgrade moves a few hundred kilobytes.
   const program: TarEntry[] = [
@@ -43,7 +51,7 @@ export async function earshotImage(
     text('usr/share/doc/earshot/THIRD-PARTY-LICENSES', notices),
   ];
   const config: ImageConfig = {
-    ...imageConfig(['/usr/local/bin/node', ...NODE_FLAGS, '/app/earshot.mjs']),
+    ...imageConfig(['/usr/local/bin/node', ...NODE_FLAGS, '/app/earshot.mjs'], architecture),
     environment: { NODE_ENV: 'production', ...NODE_ENVIRONMENT },
     labels: {
       'org.opencontainers.image.title': 'earshot',
@@ -52,13 +60,12 @@ export async function earshotImage(
       'org.opencontainers.image.licenses': 'Apache-2.0',
     },
   };
-  const archive = imageArchive(reference, [runtime, program], config, format);
-  return { archive, debian: runtime.flatMap(debianPackageIn) };
+  return { layers: [runtime, program], config, debian: runtime.flatMap(debianPackageIn) };
 }
 
-export function imageConfig(entrypoint: readonly string[]): ImageConfig {
+export function imageConfig(entrypoint: readonly string[], architecture: Architecture = thisArchitecture()): ImageConfig {
   return {
-    architecture: ARCHITECTURES[thisArchitecture()],
+    architecture: ARCHITECTURES[architecture],
     entrypoint,
     environment: {},
     user: `${NON_ROOT}:${NON_ROOT}`,
@@ -67,7 +74,7 @@ export function imageConfig(entrypoint: readonly string[]): ImageConfig {
   };
 }
 
-function thisArchitecture(): 'x64' | 'arm64' {
+function thisArchitecture(): Architecture {
   const { arch } = process;
   if (arch === 'x64' || arch === 'arm64') return arch;
   throw new Error(`the image is not built for ${arch}: build it on x64 or arm64`);

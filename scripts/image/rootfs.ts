@@ -72,6 +72,7 @@ async function packageOf(library: string): Promise<string | undefined> {
   return undefined;
 }
 
+/** The package's status and copyright, for scanners of the image and for its licence. */
 async function papersOf(name: string): Promise<TarEntry[]> {
   const { stdout } = await run('dpkg-query', ['--status', name]);
   const copyright = path.join('/usr/share/doc', name, 'copyright');

@@ -3,9 +3,10 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import { chartArchive, chartArtifact } from '../../../scripts/dist/chart-archive.ts';
 import { manualPage } from '../../../scripts/dist/manual-page.ts';
-import { billOfMaterials } from '../../../scripts/dist/sbom.ts';
+import { billOfMaterials, chartMaterials } from '../../../scripts/dist/sbom.ts';
 import { run } from '../../harness/command.ts';
 
 const packageScript = (name: string): string => path.join(import.meta.dirname, '../../../scripts/dist/package-scripts', name);
@@ -38,6 +39,30 @@ describe('the files of a release', () => {
     const artifact = (await chartArtifact('localhost/earshot-chart:0.1.0', await chartArchive())).toString('latin1');
     assert.match(artifact, /"mediaType":"application\/vnd\.cncf\.helm\.config\.v1\+json"/);
     assert.match(artifact, /"mediaType":"application\/vnd\.cncf\.helm\.chart\.content\.v1\.tar\+gzip"/);
+  });
+
+  it('have a chart that runs the image of the registry by its digest, if the release names one', async () => {
+    const digest = `sha256:${'a'.repeat(64)}`;
+    const values = async (...image: Parameters<typeof chartArchive>): Promise<string> =>
+      gunzipSync(await chartArchive(...image)).toString('latin1');
+    const released = await values({ repository: 'registry.example/earshot', digest });
+    const before = await values();
+    assert.match(before, /^ {2}repository: localhost\/earshot$/m);
+    assert.match(released, /^ {2}repository: registry\.example\/earshot$/m);
+    assert.match(released, new RegExp(`^ {2}digest: ${digest}$`, 'm'));
+    await assert.rejects(chartArchive({ repository: 'registry.example/earshot', digest: 'sha256:a' }), /not an image/);
+  });
+
+  it('have a list of contents for the chart that names the image by its digest', () => {
+    const image = { repository: 'registry.example/earshot', digest: `sha256:${'a'.repeat(64)}` };
+    const { components } = JSON.parse(chartMaterials({ version: '1.2.3', commit: 'abc', date: new Date(0), image })) as {
+      components: readonly { purl: string }[];
+    };
+    const repository = 'registry.example%2Fearshot';
+    assert.deepEqual(
+      components.map(({ purl }) => purl),
+      [`pkg:oci/earshot@sha256%3A${'a'.repeat(64)}?repository_url=${repository}&tag=1.2.3`],
+    );
   });
 
   it('have a manual page that man shows without a warning, with each command', async () => {

@@ -5,8 +5,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { withoutDebugSections } from '../../../scripts/image/elf.ts';
-import { imageArchive, type ImageConfig } from '../../../scripts/image/archive.ts';
+import { dynamicLinksOf, withoutDebugSections } from '../../../scripts/image/elf.ts';
+import { imageArchive, multiArchitectureArchive, type ImageConfig } from '../../../scripts/image/archive.ts';
 import { tarOf, type TarEntry } from '../../../scripts/image/tar.ts';
 
 const file = (at: string, content = at): TarEntry => ({ type: 'file', path: at, content: Buffer.from(content) });
@@ -105,6 +105,28 @@ suite('imageArchive', () => {
     });
   });
 
+  test('for several processors is an index whose digest names it, with a manifest for each', () => {
+    const images = (['amd64', 'arm64'] as const).map((architecture) => ({ layers, config: { ...config, architecture } }));
+    const { bytes, digest } = multiArchitectureArchive('a:1', images);
+    inFolder((folder) => {
+      unpack(bytes, folder);
+      const json = (at: string) => JSON.parse(readFileSync(path.join(folder, at), 'utf8'));
+      const blob = (descriptor: { digest: string }) => json(path.join('blobs/sha256', descriptor.digest.replace('sha256:', '')));
+      const [entry, ...others] = json('index.json').manifests;
+      assert.equal(entry.digest, digest);
+      assert.deepEqual(others, []);
+      const { manifests } = blob(entry);
+      const architectures = manifests.map((one: { digest: string; platform: { architecture: string } }) => [
+        one.platform.architecture,
+        blob(blob(one).config).architecture,
+      ]);
+      assert.deepEqual(architectures, [
+        ['amd64', 'amd64'],
+        ['arm64', 'arm64'],
+      ]);
+    });
+  });
+
   test('for Docker before 25 has a manifest that names the config and the layers', () => {
     const { bytes, digest } = imageArchive('a:1', layers, config, 'docker-archive');
     assert.equal(digest, imageArchive('a:1', layers, config).digest);
@@ -158,4 +180,15 @@ suite('withoutDebugSections', () => {
     const trimmed = withoutDebugSections(readFileSync('/bin/ls'));
     assert.equal(withoutDebugSections(trimmed), trimmed);
   });
+});
+
+test('the libraries that an image needs are those that the program is linked against', () => {
+  const { needed, interpreter } = dynamicLinksOf(readFileSync(process.execPath));
+  const listed = execFileSync('ldd', [process.execPath], { encoding: 'utf8' });
+  assert.ok(needed.includes('libc.so.6') && needed.includes('libstdc++.so.6'));
+  for (const name of needed) assert.ok(listed.includes(name), `${name} is not listed`);
+  assert.ok(interpreter !== undefined && listed.includes(interpreter));
+  const library = dynamicLinksOf(readFileSync(/=> (\S+libstdc\S+)/.exec(listed)?.[1] ?? ''));
+  assert.ok(library.needed.includes('libm.so.6'));
+  assert.equal(library.interpreter, undefined);
 });
