@@ -94,7 +94,11 @@ const after = [
 fi
 if [ -n "$links" ]; then
   site link generate >/dev/null
-  cp "$root"/runtime/links/link-*.yaml "$links"/
+  for link in "$root"/runtime/links/link-*.yaml; do
+    # An existing file may be a link, or be readable for others.
+    rm -f "$links/$(basename "$link")"
+    cp "$link" "$links"/
+  done
   echo "The links are in $links. Each holds a key."
 fi
 exit`,

@@ -119,10 +119,13 @@ describe('a bundle', () => {
     await target.hasEarshot(`echo "earshot $*" >&2
 case "$*" in *' system status '*) echo '${state}' | cat; exit 6 ;; *'link generate') mkdir -p ${root}/runtime/links; echo key >${root}/runtime/links/link-a-b.yaml ;; esac`);
     const links = join(target.home, '..');
+    await writeFile(join(links, 'elsewhere'), 'untouched\n');
+    await symlink(join(links, 'elsewhere'), join(links, 'link-a-b.yaml'));
     const { code, err } = await target.sh(file, '-n', 'east', '-d', links);
     assert.equal(code, 0, err);
     assert.equal(err, 'earshot -p podman -n east system install\nearshot -p podman -n east link generate\n');
     assert.equal(await readFile(join(links, 'link-a-b.yaml'), 'utf8'), 'key\n');
+    assert.equal(await readFile(join(links, 'elsewhere'), 'utf8'), 'untouched\n', 'a link in place of the file is replaced, not followed');
     assert.deepEqual((await target.files('east')).slice(0, 2), INPUT.slice(0, 2));
     assert.equal((await target.sh(file, '-x', '-p', 'docker')).err, 'earshot -p docker -n west system uninstall --purge\n');
     for (const [words, pattern] of [
