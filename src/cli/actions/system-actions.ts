@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readdir, realpath, rm } from 'node:fs/promises';
+import { lstat, readdir, realpath, rm, rmdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { baseDirectory, layoutOf, namespacesDirectory, type NamespaceLayout } from '../../platform/linux/layout.ts';
@@ -222,8 +222,18 @@ async function uninstallUnits(namespace: string, terminal: Terminal): Promise<vo
 async function removeNamespace(namespace: string, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
   if ((await runningRouters(layout)).length > 0) await stop(namespace, terminal);
+  await removeLinked(layout, terminal);
   await rm(layout.root, { recursive: true, force: true });
   terminal.out(`The namespace ${namespace} is deleted: ${layout.root}.\n`);
+}
+
+/** If the namespace is a link to a directory elsewhere, removes the site from there. Foreign files in that directory stay. */
+async function removeLinked({ root, input, internal, runtime }: NamespaceLayout, terminal: Terminal): Promise<void> {
+  const isLink = (await lstat(root).catch(() => undefined))?.isSymbolicLink() === true;
+  const target = isLink ? await realpath(root).catch(() => undefined) : undefined;
+  if (target === undefined) return;
+  for (const part of [input.root, internal.root, runtime.root]) await rm(join(target, basename(part)), { recursive: true, force: true });
+  await rmdir(target).catch(() => terminal.note(`${target} stays, as it has other files.\n`));
 }
 
 /** Texts of all units that match our naming scheme, by file name. */

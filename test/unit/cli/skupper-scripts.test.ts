@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { archiveName } from '../../../src/cli/actions/debug-actions.ts';
 import { imageRow } from '../../../src/cli/actions/version-actions.ts';
@@ -58,6 +60,20 @@ describe('scripts of Skupper on a machine', () => {
       assert.match(err, /--reload-type has no effect/);
     }
     assert.equal((await west.earshot(['system', 'install', '--print', '--reload-type', 'never'])).code, 2);
+  });
+
+  it('delete the keys of a site whose namespace is a link, and no other files there', async () => {
+    await using west = await Namespace.make();
+    const target = join(west.home, 'elsewhere');
+    await west.earshot(['site', 'create', 'west']);
+    await mkdir(west.layout.internal.root, { recursive: true });
+    await rename(west.layout.root, target);
+    await symlink(target, west.layout.root);
+    await writeFile(join(target, 'foreign'), '');
+    const { code, err } = await west.earshot(['system', 'uninstall', '--purge']);
+    assert.equal(code, 0, err);
+    assert.deepEqual(await readdir(target), ['foreign']);
+    assert.equal(existsSync(west.layout.root), false);
   });
 
   it('delete all sites by `system uninstall --force`, and none without', async () => {
