@@ -1,9 +1,10 @@
 /** Whether connections cost more than at an earlier revision: `node bench/gate.ts --help`. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
+import { bundleRevision } from '../scripts/bundle-revision.ts';
 import { createAuthority, createNetwork } from '../test/net/harness/index.ts';
 import type { Bench, Running, System } from './connection/bench.ts';
 import { figuresOf } from './connection/figures.ts';
@@ -67,7 +68,7 @@ async function compare({ revision, rounds, seconds, json }: Options): Promise<vo
   await using stack = new AsyncDisposableStack();
   stack.defer(() => rm(dir, { recursive: true }));
   const bundles = { baseline: `${dir}/baseline.mjs`, current: `${dir}/current.mjs` };
-  await bundleOf(revision, dir, bundles.baseline);
+  await bundleRevision(revision, bundles.baseline);
   await run(process.execPath, ['scripts/bundle.ts', bundles.current], { cwd: ROOT });
 
   const samples = new Map<string, Partial<Record<Side, number[]>>>();
@@ -121,16 +122,4 @@ async function measureRound(contenders: readonly Contender[]): Promise<void> {
     }
   }
   await Promise.all(watches.map((each) => recordAfter(each.bench, each.watches)));
-}
-
-/** Builds the bundle of another revision, in a work tree of its own. */
-async function bundleOf(revision: string, dir: string, file: string): Promise<void> {
-  const tree = `${dir}/tree`;
-  await run('git', ['worktree', 'add', '--detach', tree, revision], { cwd: ROOT });
-  try {
-    await symlink(`${ROOT}/node_modules`, `${tree}/node_modules`);
-    await run(process.execPath, ['scripts/bundle.ts', file], { cwd: tree });
-  } finally {
-    await run('git', ['worktree', 'remove', '--force', tree], { cwd: ROOT });
-  }
 }
