@@ -23,6 +23,7 @@ import { gzipSync } from 'node:zlib';
 import { VERSION } from '../src/version.ts';
 import { argumentsOf } from './arguments.ts';
 import { bundle } from './bundle.ts';
+import { chartManifests, renderManifest } from './chart-manifests.ts';
 import { buildInfoOf } from './dist/build-info.ts';
 import { chartArchive, chartArtifact } from './dist/chart-archive.ts';
 import { writeLinuxPackages } from './dist/linux-packages.ts';
@@ -86,11 +87,17 @@ await write(
   chartMaterials({ ...contents, image: { repository: repository ?? 'localhost/earshot', digest } }),
 );
 await write(`earshot-crds-${VERSION}.yaml`, await definitions());
-for (const [from, name] of [
-  ['earshot.yaml', 'exposure'],
-  ['earshot-sites.yaml', 'sites'],
-] as const)
-  await write(`earshot-${name}-${VERSION}.yaml`, await readFile(path.join(ROOT, 'deploy', from)));
+const set = repository === undefined ? [] : ['--set', `image.repository=${repository},image.digest=${digest}`];
+for (const [file, name] of [
+  ['deploy/earshot.yaml', 'exposure'],
+  ['deploy/earshot-sites.yaml', 'sites'],
+] as const) {
+  const manifest = chartManifests.find((each) => each.file === file);
+  if (manifest === undefined) throw new Error(`${file} is not rendered from the chart`);
+  // Without a repository the file is the one in the checkout, which needs no Helm.
+  const text = set.length === 0 ? await readFile(path.join(ROOT, file), 'utf8') : await renderManifest(manifest, set);
+  await write(`earshot-${name}-${VERSION}.yaml`, text);
+}
 
 const tools = { node: process.versions.node, esbuild: await installedVersion('esbuild') };
 await write(
