@@ -67,7 +67,7 @@ test('nothing is left of a network: neither programs that its programs left behi
   assert.ok(!(await run('ip', ['netns', 'list'])).includes(netns));
 });
 
-test('what a killed owner left is removed by the next network', async () => {
+test('the next network removes what a killed owner left', async () => {
   const index = new URL('harness/index.ts', import.meta.url).href;
   const script = `
     const { createNetwork } = await import('${index}');

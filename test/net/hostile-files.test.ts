@@ -53,7 +53,7 @@ const problem = (site: Site, of: RegExp): Promise<string> =>
 /** All names below a directory, with what links lead to. */
 const namesBelow = async (directory: string): Promise<readonly string[]> => (await readdir(directory, { recursive: true })).sort();
 
-test('what is no resource file is named in the problems and the log, and nothing else stops', async (t) => {
+test('a file that is not a resource is named in the problems and the log, and stops nothing else', async (t) => {
   await using west = await place(t);
   const { site, at } = west;
   const laughs = [...'bcdefghij'].map((key, index, all) => `${key}: &${key} [${`*${all[index - 1] ?? 'a'},`.repeat(9)}]\n`).join('');

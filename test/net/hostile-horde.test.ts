@@ -10,7 +10,7 @@ const MEMORY = 256;
 /** MB of it that it may keep, once all have gone: the heap of a router that was busy, and what lies between things that live on. */
 const KEPT = 60;
 
-test('whatever a great many do at a router, it goes on, others are served, and what it took for them it gives back', async (t) => {
+test('a router continues, serves others and frees all resources under any of these attacks', async (t) => {
   await using campaign = await Campaign.start({ test: t, perSecond: 50, args: ['--memory', `${MEMORY}Mi`] });
   const { east } = campaign;
   const calm = { memory: east.process.memory(), sockets: await sockets() };

@@ -126,7 +126,7 @@ async function certificatesOf(east: Site, strange: Host): Promise<{ readonly cer
   return { certificates, port };
 }
 
-test('whatever a peer does at the access port, others are unharmed, and what it costs is bounded', async (t) => {
+test('acts of a peer at the access port do not affect others, and their cost is bounded', async (t) => {
   await using net = await attacked(t);
   const { east } = net;
   for (const attack of attacks) {

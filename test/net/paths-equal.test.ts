@@ -68,7 +68,7 @@ async function whole({ west, middles }: Diamond): Promise<void> {
   }
 }
 
-test('where two equal ways lead to a server, service goes on when a site on one of them dies', async (t) => {
+test('service continues when a site on one of two equal paths to a server dies', async (t) => {
   await using net = await createNetwork<Name>({ hosts: ['west', 'left', 'right', 'east'], test: t });
   const diamond = await startDiamond(net);
   const { west, client } = diamond;

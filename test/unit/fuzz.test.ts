@@ -32,7 +32,7 @@ for (const { name, holds, cases, least, ...more } of runs) {
   });
 }
 
-test('of the routers of those cases no memory is counted any more', async () => {
+test('the routers of those cases count no memory any more', async () => {
   await targets['link']?.run({ cases: 25, seed: 1, first: 0, step: () => {} });
   assert.match(await metrics.metrics(), /^earshot_router_memory_budget_bytes 0$/m);
 });

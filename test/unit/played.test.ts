@@ -24,7 +24,7 @@ test(
   },
 );
 
-test('what a played cluster changes in Earshot is there to be changed', () => {
+test('the code that a simulated cluster replaces in Earshot exists', () => {
   for (const change of [...CHANGES, ...Object.values(faults).flatMap(({ changes }) => changes)]) {
     const text = readFileSync(new URL(`../../src/${change.file}`, import.meta.url), 'utf8');
     assert.notEqual(changed(text, [change]), text);

@@ -28,7 +28,7 @@ test(
   },
 );
 
-test('what a tick of an event throws is kept, and the others that come of it run before the next event', async () => {
+test('an error of a tick is kept, and its other ticks run before the next event', async () => {
   const program = `
     import { Loop } from ${JSON.stringify(new URL('../simulate/loop.ts', import.meta.url).href)};
     const loop = new Loop(() => 0.5);
@@ -51,7 +51,7 @@ test('what a tick of an event throws is kept, and the others that come of it run
   ]);
 });
 
-test('what the simulator changes in the router is there to be changed', () => {
+test('the code that the simulator replaces in the router exists', () => {
   for (const change of [...SCALES, ...Object.values(faults).flatMap(({ changes }) => changes)]) {
     const text = readFileSync(new URL(`../../src/${change.file}`, import.meta.url), 'utf8');
     assert.notEqual(changed(text, [change]), text);

@@ -189,7 +189,7 @@ test('a second Site whose name comes first takes over neither what runs nor its 
   assert.notEqual(await shown(), before, 'its own name is in the certificate');
 });
 
-test('what changes during a pass makes one more, however often it changes', async (t) => {
+test('changes during a pass cause one more pass, for any number of changes', async (t) => {
   const platform = new MemoryPlatform();
   platform.site.put(aSite());
   const { router, site, agent } = await run(t, platform);

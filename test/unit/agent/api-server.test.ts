@@ -36,7 +36,7 @@ before(async () => {
 });
 after(() => server[Symbol.asyncDispose]());
 
-test('who shows a certificate for the API is answered, and does no more than ask', async () => {
+test('a client with a certificate for the API is answered, and can only read', async () => {
   assert.deepEqual(await ask('/v1/self', good), { status: 200, body: { router: 'one', ready: true } });
   for (const path of ['/v1/reload', '/v1/stop']) {
     const { status, body } = await ask(path, good, { method: 'POST' });

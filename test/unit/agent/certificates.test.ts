@@ -52,7 +52,7 @@ async function run(t: TestContext, platform = new MemoryPlatform()) {
   };
 }
 
-test("what a site signs is on record, and marked: a Certificate's for applications, unless it asks for a link's or an access shows it", async (t) => {
+test("signed certificates are recorded and marked: those of Certificates for applications, unless they request a link's or an access uses them", async (t) => {
   const { site, pass, read, recorded } = await run(t);
   site.put(aSite(), aRouterAccess('far', { tlsCredentials: 'shown' }), aCertificate('shown', { server: true }));
   site.put(aCertificate('app'), aCertificate('chosen', { settings: { purpose: 'link' } }), aCertificate('ca', { signing: true }));
@@ -122,7 +122,7 @@ test('a Certificate from before marks existed is created again with a mark, and 
   assert.equal(platform.count('writeBundle'), before);
 });
 
-test('what a Certificate gave is refused once it is gone, and a new one gives another', async (t) => {
+test('the bundle of a deleted Certificate is refused, and a new Certificate issues another', async (t) => {
   const { site, router, pass, read, remove } = await run(t);
   site.put(aSite(), aCertificate('app'), aCertificate('other'));
   await pass();

@@ -135,7 +135,7 @@ for (const what of ['bundle', 'link']) {
   });
 }
 
-test('what a token gave and could not be kept is kept at the next try, and not asked for again', async (t) => {
+test('a redeemed bundle that could not be stored is stored at the next try, without another request', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   await using west = await startGranting();
   let refused = 0;
@@ -154,7 +154,7 @@ test('what a token gave and could not be kept is kept at the next try, and not a
   assert.equal((await Array.fromAsync(west.ledger.issued())).length, 1);
 });
 
-test('what replaces a token that is just being kept has the last word', async () => {
+test('a token that replaces one that is being stored wins', async () => {
   await using west = await startGranting();
   const endpoints = [{ name: 'inter-router', host: 'south.example.com', port: '55671' }];
   await using south = await startGranting({ offer: () => ({ ...offer, siteName: 'south', endpoints }) });

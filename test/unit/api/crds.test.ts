@@ -9,7 +9,7 @@ import { narrowings } from './admission.ts';
 import { earlierDefinitions } from './earlier-definitions.ts';
 import { nodesOf, rootOf } from './nodes.ts';
 
-it('what is checked in is what the generator writes', () => {
+it("the checked-in definitions equal the generator's output", () => {
   assert.deepEqual(staleFiles(), [], 'run `npm run generate` and check the result in');
 });
 

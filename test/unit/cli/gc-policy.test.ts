@@ -32,13 +32,13 @@ test('the collector is to be fast for a while after it had to collect often, how
   assert.deepEqual(preference.flagsFor(little, 20_900), SMALL);
 });
 
-test('where memory is short it keeps the process small, however often it collects', () => {
+test('it keeps the process small while memory is short, for any number of collections', () => {
   const preference = new Preference(256 * MIB);
   for (const at of [1_000, 1_100, 1_200]) preference.collected(at);
   assert.deepEqual(preference.flagsFor(usage(40, 60, 140), 1_200), []);
 });
 
-test('where memory is short it keeps the process small, whatever is held', () => {
+test('it keeps the process small while memory is short, for any held memory', () => {
   const preference = new Preference(256 * MIB);
   assert.deepEqual(preference.flagsFor(usage(40, 60, 140), 0), []);
   assert.deepEqual(preference.flagsFor(usage(40, 30, 120), 0), FAST);

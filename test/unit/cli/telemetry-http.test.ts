@@ -23,14 +23,14 @@ test('a client that holds connections open gets few of them, and keeps no other 
   for (const socket of held) socket.destroy();
 });
 
-test('who asks for thousands of answers at once, and waits for none, is cut off', async () => {
+test('a client that sends thousands of requests at once without waiting is cut off', async () => {
   await using server = await serve();
   const socket = await open(server.port);
   socket.write('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(2_000));
   await eventually('it to be closed', () => socket.destroyed);
 });
 
-test('who brings more at once than a question is cut off, and nothing of it is read', async () => {
+test('a client that sends more than a request at once is cut off, and nothing of it is read', async () => {
   await using server = await serve();
   const flood = `POST /metrics HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(8_000)}`;
   const sockets = await Promise.all(Array.from({ length: 16 }, () => open(server.port)));
@@ -45,7 +45,7 @@ test('who brings more at once than a question is cut off, and nothing of it is r
   for (const said of await Promise.all(answers)) assert.match(said, /^(HTTP\/1\.1 431 .*)?$/);
 });
 
-test('of those who bring many questions at once one is read in a turn of the loop', async () => {
+test('one of several clients with many requests is read per event-loop iteration', async () => {
   let [inTurn, most, all] = [0, 0, 0];
   const live = (): undefined => {
     inTurn += 1;

@@ -63,7 +63,7 @@ test('it has no right over everything, over other accounts, over nodes, or withi
   assert.deepEqual(far, []);
 });
 
-test('of specs that users write, it changes only what has to be made right', () => {
+test('it changes specs that users write only where they need correction', () => {
   const changed = [...allowed].filter((line) => /^(?:create|patch|delete) [a-z]+\.skupper\.io$/.test(line));
   assert.deepEqual(changed.toSorted(), [
     ...['create', 'delete'].flatMap((verb) =>

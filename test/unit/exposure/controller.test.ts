@@ -346,7 +346,7 @@ describe('a Listener that cannot have its Service', () => {
   }
 });
 
-test('what is dropped by an API server that still serves earlier definitions is written again, and then no more', async (t) => {
+test('fields dropped by an API server with earlier definitions are written again, and then no more', async (t) => {
   const time = playTime(t);
   const api = world();
   const { spec, ...rest } = mounted('web-0').request;

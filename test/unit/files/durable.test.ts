@@ -21,7 +21,7 @@ test('a file is replaced as a whole, with its mode, and nothing is left beside i
   assert.deepEqual(await readdir(join(path, '..')), ['a.yaml']);
 });
 
-test('where the disk is full, the old file stays and the draft goes', async (t) => {
+test('a full disk keeps the old file and loses the draft', async (t) => {
   const directory = await aDirectory(t);
   const path = join(directory, 'a.yaml');
   await writeDurably(path, 'old', 0o644);
@@ -37,7 +37,7 @@ test('a file that is not there is undefined', async (t) => {
   assert.equal(await readText(join(directory, 'none'), { bytes: 10, within: directory }), undefined);
 });
 
-test('what is no file, too big or not text is refused by name', async (t) => {
+test('a path that is not a file, is too big or is not text is refused by name', async (t) => {
   const directory = await aDirectory(t);
   const at = (name: string): string => join(directory, name);
   await mkdir(at('folder'));

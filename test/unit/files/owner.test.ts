@@ -9,7 +9,7 @@ import { aDirectory } from '../platform/support.ts';
 
 const skip = process.getuid?.() === 0 ? false : 'only root can create files for another user';
 
-test("what root creates in another user's directory belongs to that user, also in new directories", { skip }, async (t) => {
+test("files that root creates in another user's directory belong to that user, also in new directories", { skip }, async (t) => {
   const root = await aDirectory(t);
   const [uid, gid] = [4711, 4712];
   await chown(root, uid, gid);
@@ -25,7 +25,7 @@ test("what root creates in another user's directory belongs to that user, also i
   }
 });
 
-test('what root creates in its own directory stays its own', { skip }, async (t) => {
+test('files that root creates in its own directory stay its own', { skip }, async (t) => {
   const inside = join(await aDirectory(t), 'one');
   await makeDirectory(inside, 0o700);
   await writeDurably(join(inside, 'file'), 'text', 0o600);

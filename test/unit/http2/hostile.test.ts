@@ -65,7 +65,7 @@ function countSent({ sent }: Wire, wanted: number): number {
   return count;
 }
 
-test('a peer that asks without end and reads no answer is cut off before its answers pile up', async () => {
+test('a peer that sends endless requests and reads no answers is cut off before answers pile up', async () => {
   const { wire, session, seen } = victim(false, { controlQueued: 10_000 }, refuse);
   await setImmediate();
   for (let id = 1; id < 20_000 && session.state === 'open'; id += 2) wire.feed(connect(id, true));
@@ -78,7 +78,7 @@ test('a peer that asks without end and reads no answer is cut off before its ans
   wire.destroy();
 });
 
-test('a peer that sends without end, and reads of no window that it gets, is cut off before those pile up', async () => {
+test('a peer that sends without end and reads no window updates is cut off before those pile up', async () => {
   const { wire, session, seen } = victim(false, { controlQueued: 10_000 }, take);
   await setImmediate();
   wire.feed(connect(1));
@@ -91,7 +91,7 @@ test('a peer that sends without end, and reads of no window that it gets, is cut
   wire.destroy();
 });
 
-test('a peer that says again and again that it takes no more streams has each of them cut once', async () => {
+test('repeated GOAWAY frames of a peer cut each stream once', async () => {
   const wire = new Wire(true);
   const seen = new SessionRecorder();
   const turn = new PeerLoopQuota();
@@ -139,7 +139,7 @@ test('a peer that reads its answers may ask as often as it likes', async () => {
   wire.destroy();
 });
 
-test('heads of requests that wait for a peer to read have a bound, each asker a share of it, and the peer is not cut off for them', async () => {
+test('queued request heads for a slow peer are bounded, shared among clients, and do not cut the peer off', async () => {
   const wire = new Wire(true);
   const session = createSession(wire.socket, {
     role: 'client',
@@ -232,7 +232,7 @@ test('answers that cross the resets of very many streams are dropped', () => {
   wire.destroy();
 });
 
-test('requests that were left are given back once, in whatever turn the connection ends them', async () => {
+test('abandoned requests are returned once, in any event-loop iteration that ends the connection', async () => {
   const wire = new Wire(true);
   const memory = { charged: 0, charge: (_whose: ShareOwner, bytes: number) => void (memory.charged += bytes) };
   const limits = { earlyResets: { burst: 0, perSecond: 0 } };
@@ -248,7 +248,7 @@ test('requests that were left are given back once, in whatever turn the connecti
   wire.destroy();
 });
 
-test('of a connection that ends with very many streams a few are looked at in a turn', async () => {
+test('a few streams of an ending connection are processed per event-loop iteration, even with very many', async () => {
   const wire = new Wire(true);
   const memory = { given: 0, charge: (_whose: ShareOwner, bytes: number) => void (memory.given += bytes < 0 ? 1 : 0) };
   const limits = { earlyResets: { burst: 0, perSecond: 0 } };
@@ -284,7 +284,7 @@ test('DATA frames without data are rationed, but for those that end a stream: of
   idle.wire.destroy();
 });
 
-test('of many initial windows in one frame the last counts', async () => {
+test('the last of many initial windows in one frame counts', async () => {
   const { wire, session, seen } = victim(true, {}, ({ stream }) => {
     stream.respond({ status: 200, fields: {} });
     stream.write(Buffer.alloc(100));
@@ -327,7 +327,7 @@ test('single bytes that are never consumed end no streams, even after the end of
   wire.destroy();
 });
 
-test('a thousand requests that arrive at once are taken in many turns, in their order, and others have theirs in between', async () => {
+test('a thousand simultaneous requests are accepted over many event-loop iterations, in order, interleaved with those of others', async () => {
   const { wire, session, seen } = victim(true, {}, refuse, new PeerLoopQuota());
   const other = victim(true, {}, undefined, new PeerLoopQuota());
   await setImmediate();
@@ -367,7 +367,7 @@ test('requests that wait for their turn are not taken once the session has ended
   assert.equal(seen.accepted.length, before);
 });
 
-test('however many connections a peer has, they share its turns, and each gets on like the others', async () => {
+test('all connections of a peer share its quota per event-loop iteration equally', async () => {
   const turn = new PeerLoopQuota();
   const all = Array.from({ length: 5 }, () => victim(true, {}, refuse, turn));
   await setImmediate();
@@ -428,7 +428,7 @@ test('frames that ask for little are work too, and a flood of them is read in ma
   assert.ok(turns >= 15 && turns < 1_000, `${turns} turns`);
 });
 
-test('the streams of a connection that ends are ended in many turns, each once, whatever their users do meanwhile', async () => {
+test('the streams of an ending connection end over many iterations, each once, for any acts of their users', async () => {
   const { wire, session, seen } = victim(true, {}, undefined, new PeerLoopQuota());
   const ids = Array.from({ length: 200 }, (_, index) => 1 + 2 * index);
   wire.feed(Buffer.concat(ids.map((id) => connect(id, true))));

@@ -75,7 +75,7 @@ test('frames that wait for a peer that does not read take little more than their
   assert.equal(box.held, 0);
 });
 
-test('what a stream had queued that is forgotten does not leave, and what others have does', async () => {
+test('queued data of a removed stream is not sent, and that of others is', async () => {
   const { outbox: box, socket } = outbox();
   box.sendWindow = 0;
   const streams = Array.from({ length: 100 }, (_, index) => new Sender(2 * index + 1, 10));

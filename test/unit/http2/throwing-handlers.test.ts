@@ -118,7 +118,7 @@ test('a request whose taker throws is reset, and the others go on', async () => 
 });
 
 for (const at of ['onReady', 'onGoaway', 'onClose'] as const satisfies readonly (keyof SessionEvents)[]) {
-  test(`what a session's user throws at ${at} ends that session, and nothing else`, async () => {
+  test(`an error of a session's user in ${at} ends that session, and nothing else`, async () => {
     await using wire = await loopback();
     const [server, client] = [new SessionRecorder(), new SessionRecorder()];
     client[at] = () => {

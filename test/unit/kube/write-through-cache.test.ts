@@ -39,7 +39,7 @@ function version(resourceVersion: string, uid = 'first'): KubeObject {
   return { metadata: { name: 'web', namespace: 'shop', uid, resourceVersion } };
 }
 
-test('what was written is seen before the watch brings it, and the cache counts again once it has it', () => {
+test('a written object is seen before the watch reports it, and the cache counts again once it has it', () => {
   const { cache, happens } = played();
   const view = new WriteThroughCache(cache);
   happens({ type: 'added', object: version('9') });
@@ -58,7 +58,7 @@ test('an answer older than the cache is not kept', () => {
   assert.equal(view.get('shop/web')?.metadata.resourceVersion, '100');
 });
 
-test('what was written is forgotten when the object is deleted', () => {
+test('a written object is forgotten when it is deleted', () => {
   const { cache, happens } = played();
   const view = new WriteThroughCache(cache);
   happens({ type: 'added', object: version('9') });
@@ -85,7 +85,7 @@ test('a successor of a deleted object is seen as soon as it is written', () => {
   assert.equal(view.get('shop/web')?.metadata.uid, 'second');
 });
 
-test('what was made and went while the watch was cut is forgotten with the next list, and what is newer than that is not', () => {
+test('an object created and deleted while the watch was cut is forgotten with the next list, and a newer one is not', () => {
   const writer = new CacheWriter<KubeObject, KubeObject>({ project: (object) => object, onCallbackError: assert.ifError });
   const view = new WriteThroughCache(writer.reader);
   const ends: (string | undefined)[] = [];

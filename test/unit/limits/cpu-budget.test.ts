@@ -16,7 +16,7 @@ test('a share of the time is spent when more was taken than it gives, and comes 
   assert.equal(share.wait(99_000), 10);
 });
 
-test('what took long because all stood still is not owed for long', () => {
+test('a long run while the whole process stood still causes no long debt', () => {
   const share = new CpuBudget(0.1, 50);
   share.spend(30_000, 0);
   assert.equal(share.wait(0), 9_500);

@@ -39,7 +39,7 @@ test('the first few begin at once, further ones of the same address one by one, 
   assert.deepEqual(started, [...all.slice(0, atOnce), ...all.slice(atOnce).toReversed()]);
 });
 
-test('who has not asked for many does not wait behind those who do', (t) => {
+test('a client with few connections does not wait behind those with many', (t) => {
   const { enter, started } = paced(t);
   for (const name of names('a', 500)) enter(name, 'a');
   enter('b0', 'b');

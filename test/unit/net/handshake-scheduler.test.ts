@@ -92,7 +92,7 @@ test('one of many connections is read at a time, and groups are read round-robin
   for (const raw of [first, second, other]) raw.destroy();
 });
 
-test('whose handshake is over is read as any other connection', async () => {
+test('a connection after its handshake is read like any other', async () => {
   const { reads: all } = reads();
   const raw = new Raw();
   all.begin(raw, 'a', 'incoming', raw.brought);
@@ -103,7 +103,7 @@ test('whose handshake is over is read as any other connection', async () => {
   raw.destroy();
 });
 
-test('who takes long is not read again for ten times as long, nor are others of its group; those of another group are', async () => {
+test('a costly handshake and its group are not read for ten times its duration; other groups are', async () => {
   const { reads: all, pass } = reads();
   const [costly, beside, other] = [new Raw(105), new Raw(0, 0), new Raw(0, 0)];
   all.begin(costly, 'a', 'incoming', costly.brought);
@@ -165,7 +165,7 @@ test('a new connection waits a few iterations, for any number of others that sto
   assert.ok(waited < 100, `${waited} turns`);
 });
 
-test('of silent connections that the kernel reads first, one is scanned in each iteration', async (t) => {
+test('one of the silent connections that the kernel reads first is scanned in each iteration', async (t) => {
   const { reads: all } = reads();
   let looks = 0;
   const server = createServer();
@@ -220,7 +220,7 @@ test('long silent connections delay a new connection of their address by a scan 
   assert.ok(order.indexOf(late) - before < 4, `${order.indexOf(late) - before} were read before`);
 });
 
-test('who brings more than certificates that people use is ended, and nothing of it is read beyond that', async () => {
+test('a client that sends more than usual certificates is closed, and nothing more of it is read', async () => {
   const { reads: all } = reads();
   let [taken, why] = [0, ''];
   const greedy = new Raw();

@@ -48,7 +48,7 @@ for (const [title, make, said] of [
     assert.match(message, said);
   });
 
-test('who changes them now and then is served', async () => {
+test('a peer that changes them now and then is served', async () => {
   await using west = await withListener();
   const { port } = west;
   using client = await keyChanger(port, { cert, key });

@@ -49,7 +49,7 @@ test('drafts and backups of editors are not read', async (t) => {
   assert.deepEqual([keys(input), input.problems], [['Listener/b'], []]);
 });
 
-test('what is defined twice counts where it stands first, and the problem names both files', async (t) => {
+test('the first of two definitions counts, and the problem names both files', async (t) => {
   const { read, put } = await prepare(t);
   await put('a.yaml', listener('web', 1));
   await put('b.yaml', `---\n${listener('web', 2)}`);

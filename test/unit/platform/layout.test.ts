@@ -99,7 +99,7 @@ test('routers of container networks share no ports with the machine, do not lead
   assert.equal(follower.lead(), false);
 });
 
-test('what others reach a machine by: IPv4, then IPv6, then its name; nothing that is local to it', () => {
+test('hosts of a machine are IPv4, then IPv6, then its name, without local ones', () => {
   const address = (family: 'IPv4' | 'IPv6', text: string, internal = false) =>
     ({ family, address: text, internal, netmask: '', mac: '', cidr: null, ...(family === 'IPv6' ? { scopeid: 0 } : {}) }) as never;
   const interfaces = {

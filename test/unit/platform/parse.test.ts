@@ -129,7 +129,7 @@ test('a Secret of something else is named, and its values are not', async () => 
   assert.doesNotMatch(JSON.stringify(problems), /hunter2/);
 });
 
-test('what is not base64 is named in no time, however much space there is in it', async () => {
+test('invalid base64 is reported at once, for any amount of white space', async () => {
   const before = process.cpuUsage().user;
   const { problems } = await parse(
     JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' }, data: { 'tls.crt': `${' '.repeat(120_000)}!` } }),
@@ -243,7 +243,7 @@ test('no text makes the parser throw, nor gives a resource that was not validate
   );
 });
 
-test('what a problem quotes of a file is fit for a terminal', async () => {
+test('quotations of a file in a problem are safe for a terminal', async () => {
   for (const text of [
     '|\u001b[31m\u0007x\u202e\n',
     '"\u0085',

@@ -170,7 +170,7 @@ test('a Site that cannot be used is named, with the place of its mistake, and no
   );
 });
 
-test('what a process that crashed left behind does not say Ready, though nothing works yet', async (t) => {
+test('statuses of a crashed process do not say Ready before anything works', async (t) => {
   const { layout, put, status, start } = await prepare(t);
   await put('site.yaml', siteFile);
   await put('web.yaml', listenerFile(8080));

@@ -60,7 +60,7 @@ test('a status that says so already is left alone', () => {
   );
 });
 
-test('what is no resource is left alone, and what cannot be read is removed', async (t) => {
+test('files that are not resources are left alone, and unreadable ones are removed', async (t) => {
   const directory = await aDirectory(t);
   await writeFile(join(directory, 'Listener-web.yaml'), ready);
   await writeFile(join(directory, 'Listener-torn.yaml'), 'status: {status: Ready');

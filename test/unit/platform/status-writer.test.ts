@@ -69,7 +69,7 @@ test('one file that cannot be written does not keep the others back', async (t) 
   assert.deepEqual(await readdir(directory), ['b.yaml']);
 });
 
-test('of many states in a row the last is on disk', async (t) => {
+test('the last of many states in a row is on disk', async (t) => {
   const directory = await aDirectory(t);
   using writer = new StatusWriter({ directory, onProblem: () => {} });
   for (let state = 0; state <= 200; state++) writer.write(files({ 'a.yaml': String(state) }));

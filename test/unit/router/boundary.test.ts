@@ -30,7 +30,7 @@ test("an error while reading a client's certificate ends that connection only, a
   assert.equal(net.client.state.links['server']?.operational, true);
 });
 
-test('and what a look at the certificate of a dialed endpoint throws ends that attempt', async (t) => {
+test('and an error while reading the certificate of a dialed endpoint ends that attempt', async (t) => {
   const { cert = '', key = '' } = await authority.issue();
   const answering = createServer({ cert, key, ALPNProtocols: ['h2'] }, (socket) => socket.on('error', () => {}).resume());
   answering.listen(0, '127.0.0.1');

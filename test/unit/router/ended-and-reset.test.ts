@@ -9,7 +9,7 @@ import { standardClient } from './support/standard-client.ts';
 
 const authority = await testAuthority();
 
-test('what a peer ends and resets in one go leaves no open file behind', async () => {
+test('a connection that a peer ends and resets at once leaves no open file', async () => {
   await using server = await echoServer('hello');
   const ends = { accesses: [access(await authority.issue())], connectors: [connector('key', server.port)] };
   await using site = await start({ ...siteConfig('end'), ...ends });

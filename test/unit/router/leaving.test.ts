@@ -43,7 +43,7 @@ test('a stopping router has its links opened elsewhere first, and no client noti
   assert.deepEqual(missed, []);
 });
 
-test('where there is nowhere else a link stays until the router goes', async () => {
+test('a link without an alternative stays until the router stops', async () => {
   await using echo = await echoServer('hello');
   await using one = await start(await part('one', echo.port));
   const port = await freePort();

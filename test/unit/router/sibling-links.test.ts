@@ -39,7 +39,7 @@ test('routers of a site report each link once for each change, only to each othe
   assert.deepEqual(east.sent, []);
 });
 
-test('what was heard of a router is kept as long as there is a link to it', () => {
+test('reports of a router are kept as long as there is a link to it', () => {
   const links = new SiblingReports('own', siblingLinkFormat);
   const heard = (): typeof links.received => links.received;
   assert.equal(heard(), undefined);
@@ -55,7 +55,7 @@ test('what was heard of a router is kept as long as there is a link to it', () =
   assert.equal(heard(), undefined);
 });
 
-test('what is said of a link is read as far as it can be such', () => {
+test('a report of a link is read as far as it is valid', () => {
   const read = (said: unknown): SiblingLinkState | undefined => readSiblingLink(message(said)).state;
   const odd = { remoteSiteId: 7, remoteSiteName: 'x\ny', problem: `\u202e${'x'.repeat(900)}`, more: 1 };
   const { problem = '', ...rest } = read({ link: 'Link/a', operational: false, ...odd }) ?? { operational: true };

@@ -107,7 +107,7 @@ test('a router that is not linked to a sibling reports the reason until that cha
   );
 });
 
-test('of two routers behind one site a link goes by the other as soon as one drains', async () => {
+test("a link moves to the other of a site's two routers as soon as one drains", async () => {
   const ports = { one: await freePort(), two: await freePort() };
   const port = await freePort();
   const ca = await testAuthority('site CA');
@@ -127,7 +127,7 @@ test('of two routers behind one site a link goes by the other as soon as one dra
   await draining;
 });
 
-test('of two routers behind one site the other takes over from one that is killed, inside the site and from outside', async () => {
+test("the other of a site's two routers takes over from a killed one, inside the site and from outside", async () => {
   const ports = { one: await freePort(), two: await freePort() };
   const [outside, inside, entry] = [await freePort(), await freePort(), await freePort()];
   const ca = await testAuthority('site CA');
@@ -225,7 +225,7 @@ test('one that may not link there may not connect there either', async () => {
   }
 });
 
-test("what answers at an address that was a sibling's is not linked to, whatever certificate it has", async () => {
+test("a server at a former sibling's address is not linked to, for any certificate it has", async () => {
   // It admits any certificate of the authority, and has one itself.
   await using impostor = await start({ ...siteConfig('other'), router: 'two', accesses: [access(await local.issue())] });
   const siblingPort = await freePort();

@@ -69,7 +69,7 @@ test('each message is read as it was written', () => {
   assert.deepEqual(readMessage(writeDone()), { kind: 'done' });
 });
 
-test('what does not fit into one message goes in several, and asks for one answer', () => {
+test('a digest too large for one message is sent in several, and requests one answer', () => {
   const versions = Array.from({ length: 40 }, (_, site) => ({
     router: `${testSite(`s${site}`).id}/r`,
     epoch: site,

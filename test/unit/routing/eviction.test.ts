@@ -75,7 +75,7 @@ const chainOf = (names: readonly string[]): [string, string][] => names.slice(1)
 before(() => mock.method(performance, 'now', () => 0));
 after(() => mock.restoreAll());
 
-test('of one site as many routers are held as it may have, nearest first, and others find room', () => {
+test('a site keeps as many routers as its limit, nearest first, and other sites find room', () => {
   const view = new View(['near/r'], { routersOfSite: 4 });
   const chain = ['near/r', ...named(10, (index) => `many/r${index}`)];
   // Routers without a slot before those between came are announced again, as summaries do.

@@ -85,7 +85,7 @@ function siteOf(key: { readonly publicKey: Buffer }): ReturnType<typeof testSite
   return { id: siteIdOf(key.publicKey), name: 'real', namespace: '', platform: '', version: '' };
 }
 
-test('what came before a forged record in one message still reaches others', () => {
+test('records before a forged one in a message still reach others', () => {
   const routing = victim();
   const forged = Buffer.from(record('b', []));
   forged[forged.length - 1] = (forged[forged.length - 1] ?? 0) ^ 1;
@@ -481,7 +481,7 @@ test('a router that changes without end is taken at a bounded rate, and its last
   assert.ok(network.routing('c').counters.accepted <= accepted);
 });
 
-test('what was left for later is fetched by itself', () => {
+test('postponed records are fetched without a further event', () => {
   const network = new TestNetwork(['a', 'b']);
   network.link('a', 'b', 1);
   network.converge();

@@ -52,7 +52,7 @@ test('destinations come least cost first, this router before all, with an empty 
   assert.deepEqual([found[0]?.path, found[0]?.links], [[], []]);
 });
 
-test('of several links to a neighbour the cheapest counts, and all are named in that order', () => {
+test('the cheapest of several links to a neighbour counts, and all are listed in that order', () => {
   const network = new TestNetwork(['a', 'b']);
   network.facts('b', { edge: false, keys: [connector('backend')] });
   network.link('a', 'b', 5, 'second');
@@ -126,7 +126,7 @@ test('a silent link leads nowhere else than before where there is no other path,
   assert.deepEqual(found(), [2, viaB], 'it is heard again, and used again');
 });
 
-test('of several links to a neighbour one that is silent comes last', () => {
+test('a silent link among several to a neighbour comes last', () => {
   const network = new TestNetwork(['a', 'b']);
   network.facts('b', { edge: false, keys: [connector('backend')] });
   network.link('a', 'b', 1, 'one');

@@ -34,7 +34,7 @@ test('routers that live are never forgotten', () => {
   assert.deepEqual(differences(network, ['backend']), []);
 });
 
-test('what is old already when it comes is forgotten as early as elsewhere', () => {
+test('a record that is old on arrival is removed as early as elsewhere', () => {
   const network = new TestNetwork(['a', 'b', 'c']);
   network.facts('c', { edge: false, keys });
   network.link('b', 'c', 1);

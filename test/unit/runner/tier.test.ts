@@ -88,7 +88,7 @@ test('a file that fails twice has failed', async (t) => {
   );
 });
 
-test('where more files fail than may be flaky, none runs again', async (t) => {
+test('no file runs again if more files fail than may be flaky', async (t) => {
   const ran = await run(t, { one: FLAKY, two: FLAKY, three: FLAKY, four: FLAKY });
   assert.deepEqual([names(ran.flaky), counts(ran).map(([, failed]) => failed)], [[], [1, 1, 1, 1]]);
   const tried = await run(t, { one: FLAKY }, { chances: 0 });
@@ -113,7 +113,7 @@ test('a file that does not end is ended, and has failed; the next one runs', asy
   assert.match(ran.files[0]?.output ?? '', /stays\.test\.mjs still ran after 5 s, and was ended/);
 });
 
-test('what has not run when the time of all is up has failed, by name', async (t) => {
+test('a file that has not run when the time of all is up has failed, by name', async (t) => {
   const ran = await run(t, { stays: STAYS, flaky: FLAKY }, { concurrency: 1, limit: 1_500, chances: 0 });
   assert.deepEqual(
     counts(ran).map(([, failed]) => failed),

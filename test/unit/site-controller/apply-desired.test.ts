@@ -185,7 +185,7 @@ const ownersOf = (change: Service, created: Service) => ({
   ownerReferences: change.metadata.ownerReferences ?? created.metadata.ownerReferences ?? [],
 });
 
-test('what needs others is made after them, whatever the order of the wishes', async () => {
+test('objects that need others are created after them, in any order of the desired state', async () => {
   using cluster = await playedCluster();
   const { api, caches, signal } = cluster;
   const planned = [roleBindings, deployments, roles, serviceAccounts].map((of): DesiredObject => {
@@ -213,7 +213,7 @@ test('what needs others is made after them, whatever the order of the wishes', a
   assert.deepEqual(created, ['roles', 'serviceaccounts', 'rolebindings', 'deployments']);
 });
 
-test('what was created is held as applied before it is changed, so that what is wanted no more goes', async () => {
+test('a created object counts as applied before a change, so that obsolete fields are removed', async () => {
   using cluster = await playedCluster();
   const { api } = cluster;
   await carry(cluster, service([['web', 80]], {}, { labels: { more: 'x' } }));

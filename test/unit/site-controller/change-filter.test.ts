@@ -29,7 +29,7 @@ const cases: readonly [
   ['so is that of a Service', services, plain, reported, true, true],
 ];
 
-test('a change is news for its namespace unless it is what a router says in its statuses', () => {
+test('a change is relevant for its namespace unless a router wrote it into its statuses', () => {
   for (const [what, of, previous, object, hasSite, expected] of cases) {
     const change = previous === undefined ? { type: 'added' as const, object } : { type: 'modified' as const, object, previous };
     assert.equal(

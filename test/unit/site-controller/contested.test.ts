@@ -23,7 +23,7 @@ function assertBounded({ written }: AdversaryApi, since: number): void {
   }
 }
 
-describe('Whatever else reverts writes of the controller', () => {
+describe('A client that reverts writes of the controller', () => {
   /** All kinds at once, and some kinds alone. The others are applied in the same way. */
   const ids = ['', 'configmaps ', 'services ', 'deployments ', 'certificates ', 'securedaccesses ', 'sites '];
   const cases: readonly (readonly [Revert, string])[] = [

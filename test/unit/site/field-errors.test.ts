@@ -34,7 +34,7 @@ for (const [what, object, expected] of [
   });
 }
 
-test('what depends on what else is there is no error of a field', () => {
+test('a rule that depends on other resources is not an error of a field', () => {
   const objects = [
     aListener('a', { host: 'db', tlsCredentials: 'later' }),
     aConnector('a', { tlsCredentials: 'later' }),

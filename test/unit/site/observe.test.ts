@@ -272,7 +272,7 @@ test('a link shows where its site says that it is reached', () => {
   assert.deepEqual(status !== undefined && 'endpoints' in status && status.endpoints, [{ host: '192.0.2.7', port: '30001' }]);
 });
 
-test('where tools read words, reasons are Ready, Pending and Error, and messages begin as they know them', () => {
+test("for tools that parse messages, reasons are Ready, Pending and Error, and messages begin as Skupper's do", () => {
   const words = (objects: readonly SiteObject[], router?: Partial<RouterState>) =>
     [...observe(objects, router, { wording: 'words' }).values()].flatMap(({ conditions = [], status, message }) => [
       ...conditions.map(({ type, reason, message: why }) => `${type} ${reason}: ${why}`),
@@ -427,14 +427,14 @@ test('names that every object inherits are no router state', () => {
   assert.equal(status?.status, 'Pending');
 });
 
-test('what a status quotes stays on one line and short', () => {
+test('quotations in a status stay short and on one line', () => {
   const status = observe([aSite(), aListener('web', { host: `a\n\u001B[31m${'x'.repeat(5000)}` })]).get('Listener/web');
   assert.ok((status?.message?.length ?? 0) <= 1024);
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   assert.doesNotMatch(status?.message ?? '', /[\u0000-\u001F]/);
 });
 
-test("where tools parse messages, missing Secrets, missing servers and failed links have Skupper's messages", () => {
+test("for tools that parse messages, missing Secrets, missing servers and failed links have Skupper's messages", () => {
   const first = (object: SiteObject, type: string, router: Partial<RouterState> = {}) => {
     const material = { capabilities: new Set(['pods'] as const) };
     const status = observe([aSite(), object], router, { wording: 'words', material }).get(`${object.kind}/${object.metadata.name ?? ''}`);

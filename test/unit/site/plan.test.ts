@@ -169,7 +169,7 @@ for (const [name, hosts, own, listens, left] of [
   ['nothing but its own name', ['vm'], ['vm'], true, ['vm']],
   ["another network's name", ['vm.example.com', 'vm'], ['vm.example.com'], false, ['vm.example.com', 'vm']],
 ] as const) {
-  test(`of a link to ${name} the site dials ${left.join(', ')}`, () => {
+  test(`for a link to ${name} the site dials ${left.join(', ')}`, () => {
     const link = aLink('east', { endpoints: hosts.map((host) => ({ name: 'inter-router', host, port: '55671' })) });
     const site = aSite(listens ? { linkAccess: 'default' } : {});
     const material = aMaterial({
@@ -460,7 +460,7 @@ test('an expired certificate is reported but used: the clock may be wrong, and c
   assert.equal(config.listeners.length, 1);
 });
 
-test('of two listeners with one host and port the first by name runs, and the other says whose it is', () => {
+test('the first by name of two listeners with one host and port runs, and the other names it', () => {
   const outcome = plan(aSite(), aListener('beta'), aListener('alpha'));
   assert.equal(problem(outcome), 'error Listener/beta port-taken-twice spec.port');
   assert.match(outcome.problems[0]?.message ?? '', /^Listener alpha /);
@@ -471,7 +471,7 @@ for (const [name, held, expected] of [
   ['had another port', [{ listener: 'Listener/beta', host: '127.0.0.1', port: 8081 }], 'Listener/alpha'],
   ['is gone', [{ listener: 'Listener/gone', host: '127.0.0.1', port: 8080 }], 'Listener/alpha'],
 ] as const) {
-  test(`of two listeners that want one port, where one that ${name} was planned before, ${expected} has it`, () => {
+  test(`if two listeners request one port, and one that ${name} was planned before, ${expected} has it`, () => {
     // As it comes back from where a platform keeps it.
     const heldPorts: SitePlan['heldPorts'] = JSON.parse(JSON.stringify(held));
     const after = planSite(resources(aSite(), aListener('alpha'), aListener('beta')), aMaterial(), { heldPorts });

@@ -22,7 +22,7 @@ test('a status written for the current Link yields where its site is reachable',
   assert.equal(remembered(status, { ...link.spec, endpoints: [told] }), 0, 'written for other endpoints');
 });
 
-test('of a status nothing is taken that a site could not have said', () => {
+test('invalid endpoints of a status are ignored', () => {
   const good = { remoteSiteId: SITE, endpoints: [told], conditions };
   const bad = [
     null,

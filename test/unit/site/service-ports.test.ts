@@ -263,7 +263,7 @@ describe('a site in a cluster', () => {
   });
 });
 
-test('what was carried out is wanted again as it is, in whatever order it is read', () => {
+test('an applied plan is planned again unchanged, in any order of reading', () => {
   const host = fc.constantFrom('a', 'b', 'c', 'foreign', 'p0', 'p1', 'skupper-router');
   const port = fc.integer({ min: 1, max: 4 });
   const listener = fc.record({ host, port, exposePodsByName: fc.boolean(), routingKey: fc.constantFrom('k', 'l') });

@@ -11,7 +11,7 @@ const lines: string[] = [];
 const log = pino({ serializers: { error: stdSerializers.err } }, { write: (line: string) => lines.push(line) });
 logInternalErrors(log);
 
-test('what a handler throws is counted, and ends what it was given', async () => {
+test('an error of a handler is counted, and ends only its own scope', async () => {
   const before = await internalErrors();
   const ended: string[] = [];
   const handler = bounded(

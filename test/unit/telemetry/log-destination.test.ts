@@ -40,7 +40,7 @@ test('lines that arrive during a write follow it together, and lines beyond the 
   assert.equal(log.waiting, 0);
 });
 
-test('what a full disk does not take is tried again, from where it stopped', (t) => {
+test('log lines that a full disk refuses are retried from where they stopped', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const tried: string[] = [];
   const answers: (readonly [NodeJS.ErrnoException | null, number])[] = [

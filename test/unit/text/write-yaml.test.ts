@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { anyCharacter } from '../support/any-text.ts';
 import { writeYaml } from '../../../src/text/write-yaml.ts';
 
-test('what is written is read back as it was, whatever the texts hold', () => {
+test('written YAML is read back unchanged, for any texts', () => {
   const data = fc.jsonValue({ depthSize: 'medium', maxDepth: 5, stringUnit: anyCharacter });
   fc.assert(
     fc.property(data, (value) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { Fifo } from '../../../src/work/fifo.ts';
 
-test('what goes in first comes out first, whatever is left out in between', () => {
+test('items come out in the order they went in, for any removals in between', () => {
   const step = fc.constantFrom('push', 'push', 'shift', 'keep', 'clear');
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {

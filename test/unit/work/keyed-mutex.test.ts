@@ -17,7 +17,7 @@ test('tasks of one key run one after another, those of different keys at once', 
   assert.deepEqual(seen, ['1 begins', '3 begins', '1 ends', '2 begins', '3 ends', '2 ends']);
 });
 
-test('what one throws is its own caller’s', async () => {
+test('an error reaches only its own caller', async () => {
   const turns = new KeyedMutex();
   const failing = turns.run('a', () => Promise.reject(new Error('no')));
   assert.equal(await turns.run('a', () => Promise.resolve('yes')), 'yes');

@@ -135,7 +135,7 @@ test('a Service whose type an override changed is observed as what it is', () =>
   );
 });
 
-test('what is not accepted is not ready, and keeps the addresses that still answer', () => {
+test('a Listener that is not accepted is not ready, and keeps addresses that still answer', () => {
   const refused: Acceptance = { accepted: false, reason: 'ClassNotFound', message: 'ListenerClass x does not exist.' };
   const status = observeListener(aListener(), refused, around({ endpointNodes: new Set(['n1']), nodes: [n1] }), now);
   assert.deepEqual(

@@ -56,7 +56,7 @@ function stored(service: Service): Service {
   };
 }
 
-test('what is no longer wanted is taken away, what others added stays', () => {
+test('obsolete fields are removed, those of others stay', () => {
   const live = stored(intended({ annotations: { a: '1', b: '2' }, labels: { app: 'web', old: 'x' } }));
   const after = patched(live, intended({ annotations: { a: '1' } }));
   assert.deepEqual(Object.keys(after.metadata.annotations ?? {}).sort(), ['a', 'listeners.stackable.tech/fields', 'theirs']);

@@ -76,7 +76,7 @@ for (const [said, publishNotReadyAddresses, expected] of [
   });
 }
 
-test('who names no class, or one that is not there, reads which there are: few of many', () => {
+test('a Listener without an existing class reports which classes exist: a few of many', () => {
   const saidOf = (listener: Listener, classes: readonly string[]): string =>
     planService(listener, undefined, classes).refused?.message ?? '';
   const unnamed = aListener({ className: null });
@@ -126,7 +126,7 @@ test('a mistyped class is shown as it is written, with the one that was probably
   assert.doesNotMatch(saidOf('unlike-any'), /Did you mean/);
 });
 
-test('a number under two protocols is no repetition, nor is a port that is there twice', () => {
+test('a number under two protocols is not a repetition, nor is a port listed twice', () => {
   const http = { name: 'http', port: 8080 };
   const { service } = planned(aListener({ ports: [http, { name: 'dns', port: 8080, protocol: 'UDP' }, http] }));
   assert.equal(service.spec?.ports?.length, 2);
@@ -195,7 +195,7 @@ for (const [name, reason, listener, listenerClass] of [
   test(`a Listener with ${name} is refused: ${reason}`, () => assert.equal(refusal(listener, listenerClass), reason));
 }
 
-test('of two ports with one name the last keeps it, the first is called after its number, and the notice says so', () => {
+test('the last of two ports with one name keeps it, the first is named after its number, and the notice says so', () => {
   const { service, notices } = planned(
     aListener({
       ports: [
@@ -285,7 +285,7 @@ for (const [name, change] of [
   });
 }
 
-test('what is no longer wanted is a difference too, though everything wanted is there', () => {
+test('an obsolete field is a difference too, even if all desired ones are there', () => {
   const before = planned(aListener(), aClass({ serviceType: 'ClusterIP', serviceAnnotations: { a: '1', b: '2' } })).service;
   const after = planned(aListener(), aClass({ serviceType: 'ClusterIP', serviceAnnotations: { a: '1' } })).service;
   assert.equal(differs(after, before), true);

@@ -255,7 +255,7 @@ test('an event on the pod reports when its addresses change, and the new ones', 
   assert.match(told.join('\n'), /^AddressChanged: Volume listener now says 192\.168\.0\.2 \(http \d+\)\.$/);
 });
 
-test('of a Listener that 1,000 pods share, no mount is looked at when its endpoints change, and each when its ports do', async () => {
+test('mounts of a Listener of 1,000 pods are not reconciled when its endpoints change, but all when its ports do', async () => {
   const api = cluster();
   const end = new AbortController();
   const shared = api.put(listeners, { ...aListener(), status: { nodePorts: { http: 30_080 } } });

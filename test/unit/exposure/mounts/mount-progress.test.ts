@@ -15,7 +15,7 @@ function begun(): { readonly progress: MountProgress; readonly at: (milliseconds
   return { progress, at: (milliseconds) => (now = milliseconds) };
 }
 
-test('what a mount waits for is shown after a second and a half, and looked at again by then', () => {
+test('the missing input of a mount is shown after a second and a half, and checked again by then', () => {
   const { progress, at } = begun();
   at(500);
   assert.deepEqual(progress.update(request, waits), { shown: new Map(), next: 1_000 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Coalescer } from '../../../../src/limits/loop/coalescer.ts';
 
-test('what is asked for while a pass runs makes one more, and one only', async () => {
+test('requests during a pass cause exactly one more pass', async () => {
   let running = 0;
   let most = 0;
   let ran = 0;

@@ -60,7 +60,7 @@ test('a router can be asked once its certificate is there, by each new one, and 
   }
 });
 
-test('where its port is taken it goes on without, until that is free', async () => {
+test('a router whose API port is taken continues without, until the port is free', async () => {
   const other = createServer();
   other.listen(0);
   await once(other, 'listening');

@@ -66,7 +66,7 @@ test('a pod that starts while the key of a Site before is still there waits for 
   assert.equal(pod.router.config.site.id, siteIdOf(keys.own.key.publicKey));
 });
 
-test('what stands already is not written, not even by the next pod that leads', async () => {
+test('unchanged statuses are not written, not even by the next leading pod', async () => {
   const api = aNamespace();
   putListener(api, 'web', 1024);
   const first = await aPod(api);
@@ -341,7 +341,7 @@ test('a pod that no longer leads carries traffic, and writes nothing', async () 
   assert.equal(pod.agent.unready, undefined);
 });
 
-test('what another site keeps changing is written a few times at once, then once every ten seconds', async (t) => {
+test('state that another site keeps changing is written a few times at once, then once every ten seconds', async (t) => {
   const api = aNamespace();
   putListener(api, 'web', 1024);
   await using pod = await aPod(api);

@@ -53,7 +53,7 @@ for (const [what, secret, message] of [
   });
 }
 
-test('what is written into a Secret is what was read from it', () => {
+test('a bundle written into a Secret equals the one that was read', () => {
   const bundle = { name: 'web', cert: 'C', key: 'K', ca: 'A' };
   assert.deepEqual(bundleOf({ metadata: { name: 'web' }, type: 'kubernetes.io/tls', data: dataOf(bundle) }), bundle);
 });

@@ -39,7 +39,7 @@ test('a renewal is asked of the controller, and nothing of it stays', async () =
   assert.deepEqual(api.read(configMaps, NAME)?.data, {});
 });
 
-test('what the controller refuses is refused in its words', async () => {
+test('a refusal of the controller is passed on with its message', async () => {
   const api = aNamespace();
   const renewed = aSigning(api).renew(peer, 'REQUEST');
   renewed.catch(() => undefined);

@@ -59,7 +59,7 @@ test('a forbidden Secret is requested again, even if a change of rights is not r
   end.abort();
 });
 
-test('what is refused is asked for again soon, since who judges rights may hear of them later than the router', async (t) => {
+test('a refused Secret is requested again soon, since the authorizer may learn of rights later than the router', async (t) => {
   const { client, secrets, end } = watchedSecrets();
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());

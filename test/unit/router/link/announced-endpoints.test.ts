@@ -137,7 +137,7 @@ test('given endpoints that are still valid are tried first, then others that the
   assert.deepEqual(order(), ['2', '3 of some', '4 of some', '1']);
 });
 
-test('what is said of endpoints is read as far as it can be one', () => {
+test('an announcement of endpoints is read as far as it is valid', () => {
   const good = [
     { host: 'west.example', port: 55_671, group: 'one' },
     { host: '2001:db8::1', port: 1 },

@@ -6,7 +6,7 @@ import { lateHandshake } from './support/late-handshake.ts';
 
 const authority = await testAuthority();
 
-test('whose handshake ends after the access has been taken away is not let in', async () => {
+test('a client whose handshake ends after the access was removed is refused', async () => {
   const bundle = await authority.issue();
   const config = siteConfig('west');
   await using west = await start({ ...config, accesses: [access(bundle)] });

@@ -59,7 +59,7 @@ async function dial(port: number): Promise<TLSSocket> {
   return socket;
 }
 
-test('what ends a connection of a peer is counted each time, and logged as often as a log can bear', async (t) => {
+test("ends of a peer's connections are all counted, and logged within a limit", async (t) => {
   stopClock(t);
   await using router = await start();
   for (let left = 30; left > 0; left -= 1) {

@@ -27,7 +27,7 @@ class Nowhere extends KnownTarget {
   }
 }
 
-test('of many links that are to be made one is begun in a turn, and none that was given up meanwhile', async () => {
+test('one of many pending links is dialed per event-loop iteration, and none that was cancelled meanwhile', async () => {
   using host = linkHost(siteConfig('self'));
   let turn = 0;
   const begun: { readonly name: string; readonly turn: number }[] = [];

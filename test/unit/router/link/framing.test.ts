@@ -33,7 +33,7 @@ test('an announced length that no message has cuts the peer off', () => {
   }
 });
 
-test('what is no message is not framed', () => {
+test('an invalid message is not framed', () => {
   assert.throws(() => frameMessage(Buffer.alloc(0)), RangeError);
   assert.throws(() => frameMessage(Buffer.alloc(MOST_MESSAGE_BYTES + 1)), RangeError);
   assert.deepEqual([...messageOfType(7, Buffer.from([1, 2]))], [7, 1, 2]);

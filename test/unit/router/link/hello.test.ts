@@ -25,7 +25,7 @@ test('a hello with the ID of another site is refused', () => {
   assert.throws(() => readHello(writeHello({ ...hello, site: other.site }, siteKey, binding), binding), { code: 'wrong-proof' });
 });
 
-test('what a newer peer adds is no fault, and one version in common is enough', () => {
+test('additions of a newer peer are accepted, and one common version is enough', () => {
   const newer: Hello & { readonly colour: string } = { ...hello, versions: [7, 1], colour: 'blue' };
   assert.deepEqual(readHello(writeHello(newer, siteKey, binding), binding), { ...hello, versions: [7, 1] });
 });

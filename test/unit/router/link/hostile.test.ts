@@ -167,7 +167,7 @@ async function sayHello(own: StandardClient): Promise<void> {
 const renewal = ({ session }: StandardClient): ClientHttp2Stream =>
   session.request({ ':method': 'POST', ':path': '/.well-known/earshot/renew' }, { endStream: false });
 
-test('of one connection one renewal is waited for at a time, and the next is taken when that is over', async () => {
+test('a connection has one renewal pending at a time, and the next is accepted after it', async () => {
   const renew = (_: unknown, request: string): Promise<{ cert: string; ca: string }> => Promise.resolve({ cert: request, ca: '' });
   await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())] }, { renew });
   using own = await standardClient(await accessPort(server), await authority.issue());

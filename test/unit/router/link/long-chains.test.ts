@@ -79,7 +79,7 @@ test('so are peers that links dial, and another link opens meanwhile', async () 
   assert.ok(hostile.refused < UNTRUSTED / 2, `${hostile.refused} of them were looked at`);
 });
 
-test('who shows more certificates than anybody uses is ended before OpenSSL looks at them', async () => {
+test('a client with more certificates than usual is closed before OpenSSL verifies them', async () => {
   await using west = await start({ ...siteConfig('west'), accesses: [access(await authority.issue())] });
   const socket = arriveOnce(await accessPort(west), '127.0.0.4', endless);
   const said: Buffer[] = [];

@@ -9,7 +9,7 @@ test('a link is tried again soon at first, and then ever more rarely', () => {
   );
 });
 
-test('what passes by itself is tried at least every three seconds, what a person has to mend every ten', () => {
+test('transient errors are retried at least every three seconds, those that a person has to fix every ten', () => {
   assert.equal(retryDelay('unreachable', 1_000, 0), 3_000);
   assert.equal(retryDelay('timeout', 1_000, 0), 3_000);
   // A site that is being moved from Skupper.
@@ -18,6 +18,6 @@ test('what passes by itself is tried at least every three seconds, what a person
   assert.equal(retryDelay('revoked', 1_000, 0), 10_000);
 });
 
-test('what failed together does not come back together', () => {
+test('links that failed together are not retried together', () => {
   assert.equal(retryDelay('refused', 1_000, 0.999) < 1_510, true);
 });

@@ -22,7 +22,7 @@ function linkThatCounts(id: string): { readonly link: Link; readonly sent: reado
   return { link: link as unknown as Link, sent, waits };
 }
 
-test('what a router has to say of itself after many changes goes out within a moment, not with the next tick', (t) => {
+test("a router's own record after many changes is sent within a moment, not at the next tick", (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'setImmediate', 'Date'], now: 1_000_000 });
   const { site, siteKey, router } = siteConfig('self');
   const links = new Links();

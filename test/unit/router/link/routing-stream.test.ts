@@ -295,7 +295,7 @@ describe('a routing stream', () => {
   });
 });
 
-test('what a slowed peer has sent waits as bytes, not message by message, and comes in its order', (t) => {
+test('data of a slowed peer waits as bytes, not as messages, and arrives in order', (t) => {
   mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   t.after(() => mock.timers.reset());
   const { stream, peer, messages, faults } = open({ burst: 5_000, rate: 50_000 });

@@ -167,7 +167,7 @@ test('a port without a listener is refused, an invalid name is unknown', async (
   await until(client, 'the name', (state) => state.links.named?.problem?.code === 'name-unknown');
 });
 
-test('what does not speak TLS, or not the link protocol, is not Earshot', async () => {
+test('a server without TLS, or without the link protocol, is reported as not being Earshot', async () => {
   const bundle = await authority.issue();
   const plain = createServer((socket) => socket.end('220 mail.example ESMTP\r\n')).listen(0, '127.0.0.1');
   const web = createTlsServer({ cert: bundle.cert, key: bundle.key, ALPNProtocols: ['http/1.1'] }).listen(0, '127.0.0.1');

@@ -65,7 +65,7 @@ test('this site and keys without a listener are not followed', () => {
   assert.deepEqual(it.lost.of('web'), []);
 });
 
-test('of many lost sites the most recent are kept', () => {
+test('the most recent of many lost sites are kept', () => {
   const it = world();
   for (let number = 0; number < 20; number += 1) {
     it.sites = [`site-${number}`];

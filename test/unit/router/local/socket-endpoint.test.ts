@@ -37,7 +37,7 @@ async function stuck(): Promise<{
   return { end, peer, drains: () => drained, before };
 }
 
-test('what waits byte by byte for a client that does not read costs about what it brings, and comes in its order', async () => {
+test('single bytes that wait for a slow client cost about their size, and arrive in order', async () => {
   const { end, peer, drains, before } = await stuck();
   const [queued, held] = [end.queued, end.held];
   const text = Array.from({ length: 50_000 }, (_unused, index) => String.fromCharCode(97 + (index % 26))).join('');

@@ -43,7 +43,7 @@ for (const protocol of ['http1', 'http2'] as const) {
     assert.deepEqual(recorder.seen, []);
   });
 
-  test(`of what hundreds bring of ${protocol} in a turn a part is read, and those who bring a few requests are observed`, async () => {
+  test(`${protocol} of hundreds in one iteration is read in part, and clients with a few requests are observed`, async () => {
     const recorder = new Recorder();
     const many = Array.from({ length: 300 }, () => observe(protocol, () => recorder));
     const pieces = Buffer.concat(Array.from({ length: 200 }, () => request));

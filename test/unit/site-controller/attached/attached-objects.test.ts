@@ -324,7 +324,7 @@ test('routers believe no slice that the Site does not own, nor what is in none o
   assert.deepEqual(attachedServersIn([odd], 'uid-hub')[0]?.pods, []);
 });
 
-test('of slices that are being written the first by name counts, with those that agree', () => {
+test('the first by name of several slices being written counts, with those that agree', () => {
   const [old] = slicesOf(hub());
   const [fresh] = slicesOf(hub({ connectors: [connector({ port: 5202 })] }));
   assert.ok(old !== undefined && fresh !== undefined);

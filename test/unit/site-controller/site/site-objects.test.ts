@@ -259,7 +259,7 @@ describe('the ConfigMap of a router', () => {
     assert.equal(dataOf(siteObjects(view))?.['revoked.json'], '{"sites":["x"]}');
   });
 
-  test('of what routers write says nothing, so that it is not taken away', () => {
+  test('omits fields that routers write, so that they are not removed', () => {
     for (const name of ['skupper-network-status', 'skupper-router-renewals']) {
       assert.equal(desiredOf<ConfigMap>(desiredFor({}), 'ConfigMap', name).data, undefined);
     }
