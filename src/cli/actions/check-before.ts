@@ -124,5 +124,6 @@ async function clusterSteps(words: PlaceWords): Promise<readonly Step[]> {
       do: 'ask an administrator of the cluster',
     };
   });
-  return Promise.all(rights);
+  // The client is closed at the end of this function.
+  return await Promise.all(rights);
 }

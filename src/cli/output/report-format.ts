@@ -8,7 +8,9 @@ import { headLine, stepLines, type ExplanationFormat } from './explanation-forma
 
 export function formatReport(title: string, report: CheckReport, format: Pick<ExplanationFormat, 'isShort' | 'isColoured'>): string {
   const causes = commonCauses(report).map(({ step, affected }) => stepLines(withAffected(step, affected), step.object, format));
-  const warnings = report.objects.flatMap(warningsOf).map((step) => stepLines(step, step.object, format));
+  const reported = new Set(report.objects.filter(({ cause }) => cause !== undefined).map(({ object }) => object));
+  const warned = report.objects.flatMap(warningsOf).filter(({ object }) => !reported.has(object));
+  const warnings = warned.map((step) => stepLines(step, step.object, format));
   const findings = report.findings.map((step) => stepLines(step, step.object, format));
   const working = report.objects.filter(({ cause }) => cause === undefined);
   const passed = format.isShort || working.length === 0 ? '' : stepLines(workingStep(working), 'objects', format);

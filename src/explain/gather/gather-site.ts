@@ -11,6 +11,7 @@ import { supportsKind } from '../../site/capabilities.ts';
 import type {
   BundleFacts,
   IncomingFacts,
+  LinkFacts,
   NetworkFacts,
   PastConnection,
   ProbeFacts,
@@ -59,9 +60,9 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
     written,
     problems,
     network: asked !== undefined && 'value' in asked ? asked : networkOfStatus(site, asked),
-    links: links === undefined ? { unknown: NO_API } : mapped(links, readLinks),
+    links: links === undefined ? mapped(objects, linksOfStatuses) : mapped(links, readLinks),
     incoming: links !== undefined && 'value' in links ? mapped(links, readIncoming) : incomingOfStatus(site),
-    bundles: certificates ?? { unknown: 'Secrets are not read' },
+    bundles: certificates ?? mapped(objects, bundlesOfCertificates),
   };
 }
 
@@ -149,6 +150,35 @@ function siteOfRecord({ id = '', name = '', version = '', links = [], services =
       connectors: connectors.length,
     })),
   };
+}
+
+/** Statuses on Kubernetes have no codes. */
+function linksOfStatuses(objects: readonly SkupperResource[]): ReadonlyMap<string, LinkFacts> {
+  return new Map(
+    objects.flatMap((object): readonly (readonly [string, LinkFacts])[] => {
+      if (object.kind !== 'Link') return [];
+      const { message = '', remoteSiteId, remoteSiteName, conditions = [] } = object.status ?? {};
+      const operational = conditions.some(({ type, status }) => type === 'Operational' && status === 'True');
+      const link = {
+        operational,
+        ...(remoteSiteId === undefined ? {} : { siteId: remoteSiteId }),
+        ...(remoteSiteName === undefined ? {} : { siteName: printable(remoteSiteName) }),
+        ...(operational ? {} : { problem: { code: '', message: printable(message) } }),
+      };
+      return [[nameOf(object), link]];
+    }),
+  );
+}
+
+/** Without a right to read Secrets, the Certificates that fill them have the dates. */
+function bundlesOfCertificates(objects: readonly SkupperResource[]): readonly BundleFacts[] {
+  return objects.flatMap((object): readonly BundleFacts[] => {
+    if (object.kind !== 'Certificate' || object.status?.expiration === undefined) return [];
+    const { ca, subject, hosts = [], signing = false } = object.spec;
+    const name = nameOf(object);
+    const dates = { notBefore: 0, notAfter: Date.parse(object.status.expiration) };
+    return [{ name, location: `Certificate ${name}`, subject, issuer: ca, hosts, ...dates, isAuthority: signing }];
+  });
 }
 
 function incomingOfStatus(site: Site | undefined): Source<readonly IncomingFacts[]> {

@@ -94,4 +94,27 @@ describe('earshot explain in a cluster', () => {
     assert.match(cause.says, /did you mean "api" \(east\)\?/);
     assert.equal((await cluster.earshot(['explain', 'lnr', 'other'])).code, 4);
   });
+
+  it('takes links from their statuses, and dates from Certificates', async () => {
+    await using cluster = await Cluster.start();
+    cluster.store('sites/west', { spec: {}, status: ready({ network: [{ id: 'w', name: 'west', version: '0' }] }) });
+    const down = [
+      condition('Configured'),
+      condition('Operational', 'False', 'Not operational: refused'),
+      condition('Ready', 'False', 'Not operational: refused'),
+    ];
+    cluster.store('links/east', {
+      spec: { endpoints: [] },
+      status: { status: 'Pending', message: 'Not operational: refused', conditions: down },
+    });
+    cluster.store('certificates/ca', {
+      spec: { ca: '', subject: 'ca', signing: true },
+      status: ready({ expiration: '2020-01-01T00:00:00Z' }),
+    });
+    const { cause, steps } = JSON.parse((await cluster.earshot(['explain', 'site', 'west', '-o', 'json'])).out);
+    assert.deepEqual([cause.id, cause.code], ['site.authority', 'tls-expired']);
+    assert.ok(steps.every(({ state }: { state: string }) => state !== 'unknown'));
+    const link = JSON.parse((await cluster.earshot(['explain', 'link', 'east', '-o', 'json'])).out);
+    assert.deepEqual([link.cause.id, link.cause.says], ['link.tcp', 'Not operational: refused']);
+  });
 });
