@@ -132,7 +132,12 @@ function align(
   isGauge: boolean,
 ): readonly [readonly number[], readonly (readonly (number | null)[])[]] {
   const all = series.map(({ points }) => new Map(points.slice(0, isGauge || points.length < 2 ? undefined : -1)));
-  const times = [...new Set(all.flatMap((points) => [...points.keys()]))].toSorted((one, other) => one - other);
+  // The chart begins with the first measurement: the console may have started a moment ago.
+  const known = all.flatMap((points) => [...points].flatMap(([time, value]) => (value === null ? [] : [time])));
+  const begin = known.reduce((least, time) => Math.min(least, time), Infinity);
+  const times = [...new Set(all.flatMap((points) => [...points.keys()]))]
+    .filter((time) => time >= begin)
+    .toSorted((one, other) => one - other);
   const scaled = (value: number | null | undefined): number | null =>
     value === null || value === undefined ? null : isGauge ? value : value / step;
   return [times.map((time) => time / 1000), all.map((points) => times.map((time) => scaled(points.get(time))))];

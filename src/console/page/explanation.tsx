@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Explanation, Step, StepState } from '../../explain/step.ts';
+import type { Explanation, StepState } from '../../explain/step.ts';
 import { probe } from './client.ts';
 import { milliseconds } from './format.ts';
 import { Empty, Failure, Panel, Prose, Since, State, useApi, type Tone } from './parts.tsx';
@@ -54,8 +54,8 @@ export function ExplanationPanel({ kind, name }: { readonly kind: string; readon
       )}
       {shown === undefined && loaded.is === 'loading' && <p class="empty">Examining…</p>}
       {shown === undefined && loaded.is === 'failed' && <Failure error={loaded.error} />}
-      {shown !== undefined && <Steps steps={shown.steps} cause={shown.cause} />}
-      {shown === undefined && loaded.is === 'ready' && <Steps steps={loaded.value.steps} cause={loaded.value.cause} />}
+      {shown !== undefined && <Steps of={shown} />}
+      {shown === undefined && loaded.is === 'ready' && <Steps of={loaded.value} />}
     </Panel>
   );
 }
@@ -65,7 +65,7 @@ function namespaceFlag(): string {
   return namespace === 'default' ? '' : ` -n ${namespace}`;
 }
 
-function Steps({ steps, cause }: { readonly steps: readonly Step[]; readonly cause: Step | undefined }): JSX.Element {
+function Steps({ of: { object, steps, cause } }: { readonly of: Explanation }): JSX.Element {
   if (steps.length === 0) return <Empty title="Nothing to examine." />;
   return (
     <ol class="chain">
@@ -73,14 +73,14 @@ function Steps({ steps, cause }: { readonly steps: readonly Step[]; readonly cau
         <li key={`${step.id} ${index}`} class={cause !== undefined && step.id === cause.id && step.says === cause.says ? 'cause' : ''}>
           <State tone={TONES[step.state]}>{WORDS[step.state]}</State>
           <div class="what">
-            <Prose text={step.says} />
+            <span class="step">{step.id.split('.').slice(1).join(' ')}</span> <Prose text={step.says} />
             {step.ms !== undefined && <small> {milliseconds(step.ms)}</small>}
             {step.do !== undefined && (step.state === 'fail' || step.state === 'warn' || step.state === 'wait') && (
               <p class="advice">
                 <span class="do">Do</span> <Prose text={step.do} />
               </p>
             )}
-            <small class="object-of">{step.object}</small>
+            {step.object !== object && <small class="object-of">{step.object}</small>}
           </div>
         </li>
       ))}

@@ -18,9 +18,14 @@ export function Overview(): JSX.Element {
             <p>Every resource of the site is ready.</p>
           </Empty>
         ) : (
-          <Problems items={items} />
+          <Problems items={items.slice(0, MOST_PROBLEMS)} />
         )}
-        {resources.value.size === 0 && <FirstSteps />}
+        {items.length > MOST_PROBLEMS && (
+          <p class="foot">
+            <a href={href(['objects'], { state: 'problem' })}>All objects that are not ready</a>
+          </p>
+        )}
+        {resources.value.size === 0 && <FirstSteps namespace={state.namespace} />}
       </Panel>
       <Figures state={state} />
       <Panel title="Traffic at this site" aside={<Ranges />}>
@@ -51,21 +56,25 @@ export function Overview(): JSX.Element {
   );
 }
 
+/** Problems beyond this number are among the objects that are not ready. */
+const MOST_PROBLEMS = 20;
+
 const rank = (severity: string): number => (severity === 'error' ? 0 : 1);
 
-function FirstSteps(): JSX.Element {
+function FirstSteps({ namespace }: { readonly namespace: string }): JSX.Element {
+  const earshot = `earshot${namespace === 'default' ? '' : ` -n ${namespace}`}`;
   return (
     <div class="steps">
       <p>The namespace is empty. A first site takes three commands:</p>
       <ol>
         <li>
-          <code>earshot site create NAME</code> creates the site.
+          <code>{earshot} site create NAME</code> creates the site.
         </li>
         <li>
-          <code>earshot system start</code> runs it.
+          <code>{earshot} system install</code> runs it.
         </li>
         <li>
-          <code>earshot token redeem FILE</code> links it to another site.
+          <code>{earshot} token redeem FILE</code> links it to another site.
         </li>
       </ol>
     </div>
@@ -81,7 +90,7 @@ function Figures({ state }: { readonly state: OverviewView }): JSX.Element {
       <Figure
         name="Links up"
         value={count(links.up)}
-        note={links.down > 0 ? `${count(links.down)} down` : ''}
+        note={links.down > 0 ? `${count(links.down)} not up` : ''}
         isBad={links.down > 0}
         target={href(['network'])}
       />

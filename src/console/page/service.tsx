@@ -90,7 +90,9 @@ function Figures({ item }: { readonly item: KeyDetailView }): JSX.Element {
     ['Failed', rate(rates?.failed)],
     ['To servers', byteRate(rates?.up)],
     ['To clients', byteRate(rates?.down)],
-    ['Connect p50 / p95 / p99', connect === undefined ? '–' : [connect.p50, connect.p95, connect.p99].map(milliseconds).join(' / ')],
+    ['Connect p50', milliseconds(connect?.p50)],
+    ['Connect p95', milliseconds(connect?.p95)],
+    ['Connect p99', milliseconds(connect?.p99)],
     ...(request === undefined
       ? []
       : ([
