@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 
-/** What figures depend on. */
+/** Properties of the machine that figures depend on. */
 export interface Machine {
   readonly date: string;
   readonly commit: string;
@@ -13,7 +13,7 @@ export interface Machine {
   /** The pinned one, which is not always the one that runs this. */
   readonly node: string;
   readonly command: string;
-  /** Of the last minute, before anything was started: what else runs here. */
+  /** Load of the last minute, before anything was started: other work on this machine. */
   readonly loadBefore: number;
 }
 

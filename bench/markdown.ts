@@ -1,4 +1,4 @@
-/** What all reports write: tables, and a block between marks of a document. Pure. */
+/** Parts of all reports: tables, and a block between marks of a document. Pure. */
 import type { Machine } from './machine.ts';
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
@@ -30,7 +30,7 @@ export function machineLine(on: Machine): string {
   return `${on.date}, commit ${on.commit}, ${on.cores} × ${on.cpu}, ${on.memoryGigabytes} GiB of memory, Linux ${on.kernel}`;
 }
 
-/** What failed, by scenario: the first line of each reason. */
+/** Failures by scenario: the first line of each reason. */
 export function failed(whys: ReadonlyMap<string, string>): readonly string[] {
   return whys.size === 0 ? [] : ['', 'What failed:', '', ...[...whys].map(([scenario, why]) => `- ${scenario}: ${why.split('\n')[0]}`)];
 }

@@ -2,7 +2,7 @@
 
 export interface Destination {
   readonly json?: string;
-  /** Where the figures go; undefined: into docs/benchmarks.md, but only figures of a whole run at full size. */
+  /** Destination of the figures; undefined: docs/benchmarks.md, but only figures of a whole run at full size. */
   readonly docs?: string;
 }
 

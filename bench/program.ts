@@ -6,9 +6,9 @@ import { replaceBlock } from './markdown.ts';
 import type { Destination } from './options.ts';
 
 export interface Benchmark<Options extends Destination> {
-  /** Of its folder, and of its marks in docs/benchmarks.md. */
+  /** Name of its folder, and of its marks in docs/benchmarks.md. */
   readonly name: string;
-  /** What of the checkout is measured. */
+  /** Measured part of the checkout. */
   readonly folders: readonly string[];
   readonly usage: string;
   /** @returns undefined where help was asked for @throws TypeError that says which argument is wrong */

@@ -1,6 +1,6 @@
-/** What the API server's audit log says of the programs that are measured: pure, one line at a time. */
+/** Calls of the measured programs in the API server's audit log: pure, one line at a time. */
 
-/** Who calls, by user agent. The sidecar is not ours, but it works for us. */
+/** Callers by user agent. The sidecar is not ours, but it works for us. */
 export type Program = (typeof PROGRAMS)[number][1];
 
 /** How often a program called. */

@@ -33,7 +33,7 @@ export class CallCounter {
     return new CallCounter(cluster, before.#offset - before.#rest.length);
   }
 
-  /** Of Earshot's own programs together. */
+  /** Calls of Earshot's own programs together. */
   get own(): Tally {
     return OWN.map((program) => this.of(program)).reduce(sum);
   }
@@ -114,7 +114,7 @@ export class CallCounter {
   }
 }
 
-/** Where the log ends now: a place to read from later. */
+/** Current end of the log: a place to read from later. */
 export async function sizeOf(path: string): Promise<number> {
   await using file = await open(path, 'r');
   return (await file.stat()).size;

@@ -14,7 +14,7 @@ export interface ClusterBenchmark<Name extends string, Options, Left> {
   readonly figures: (options: Options) => readonly Figure<Name>[];
   /** In the order in which they run. */
   readonly scenarios: Readonly<Record<Name, (bench: Ground & Notes & { readonly sizes: Options; readonly left: Left }) => Promise<void>>>;
-  /** What scenarios leave for each other. */
+  /** State that scenarios leave for each other. */
   readonly left: Left;
   /** With what is measured. */
   readonly start: () => Promise<Cluster>;
@@ -45,7 +45,7 @@ export async function runClusterBenchmark<Name extends string, Options extends D
       const ground = { cluster, client, log };
       const { results, samples, remarks, isWhole } = await measureAll<Name>({
         figures: figures(options),
-        // Of the names that there are scenarios of.
+        // Names of existing scenarios only.
         names: (Object.keys(scenarios) as Name[]).filter((each) => options.only.includes(each)),
         run: (each, to) => scenarios[each]({ ...ground, ...to, sizes: options, left }),
         clear: () => clear(ground),

@@ -33,7 +33,7 @@ export interface Seen {
 export async function expect<T extends KubeObject>({ client }: Ground, of: Resource<T>, expected: Expected<T>): Promise<Expectation> {
   const { namespace, what, count, isThere, timeoutMs } = expected;
   const end = new AbortController();
-  // Of thousands of objects nothing is kept but whether each is as expected: the watcher shares the machine with what it watches.
+  // Thousands of objects are kept only as expected or not: the watcher shares the machine with what it watches.
   const cache: Cache<KubeObject> = startInformer<T, KubeObject>(client, of, {
     namespace,
     signal: end.signal,

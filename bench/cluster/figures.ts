@@ -1,4 +1,4 @@
-/** What figures should reach, and whether they do: pure. */
+/** Aims of figures, and whether they are reached: pure. */
 import { format } from '../markdown.ts';
 import { median, percentile } from '../statistics.ts';
 

@@ -3,7 +3,7 @@ import { loadConfig } from '../../src/kube/client/config.ts';
 import type { KubeClient } from '../../src/kube/contract.ts';
 import type { Cluster } from '../../test/harness/index.ts';
 
-/** Where load is made. */
+/** Place of the load. */
 export interface Ground {
   readonly cluster: Cluster;
   /** An administrator's, by Earshot's own client library: the load comes from it, the baseline's and ours alike. */

@@ -6,13 +6,13 @@ export interface Samples {
   readonly results: readonly Result[];
   /** By a figure's id. */
   readonly samples: Readonly<Record<string, readonly number[]>>;
-  /** What was unlike the rest, in words. */
+  /** Differences from other measurements, in words. */
   readonly remarks: readonly string[];
   /** Whether all was measured that was asked for. */
   readonly isWhole: boolean;
 }
 
-/** What a scenario says of itself. */
+/** Self-description of a scenario. */
 export interface Notes {
   /** Adds a sample to a figure, by its id. */
   readonly record: (id: string, sample: number) => void;

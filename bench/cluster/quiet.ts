@@ -6,11 +6,11 @@ import { cpuSince, type Running } from './processes.ts';
 export interface Quiet<Group extends string> {
   readonly seconds: number;
   readonly calls: Tally;
-  /** Of one core, in percent. */
+  /** Percent of one core. */
   readonly cpu: Readonly<Record<Group, number>>;
 }
 
-/** What Earshot's programs ask of the API server, and what processes take, while nothing changes. */
+/** Requests of Earshot's programs to the API server, and usage of processes, while nothing changes. */
 export async function whileQuiet<Group extends string>(
   { cluster, log }: Pick<Ground, 'cluster' | 'log'>,
   what: string,

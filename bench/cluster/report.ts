@@ -3,7 +3,7 @@ import { failed, format, machineLine, table } from '../markdown.ts';
 import type { Machine } from '../machine.ts';
 import { hasAim, verdictOf, type Figure, type Outcome } from './figures.ts';
 
-/** What figures depend on. */
+/** Properties that figures depend on. */
 export interface Circumstances extends Machine {
   readonly kubernetes: string;
 }

@@ -22,7 +22,7 @@ export function portsAt(offset: number): Readonly<Record<Service, number>> {
   return { iperf3: PORTS.iperf3 + offset, http: PORTS.http + offset, echo: PORTS.echo + offset };
 }
 
-/** What everything works with. */
+/** Environment of all measurements. */
 export interface Bench {
   /** One host, on whose loopback all of it happens: nothing else has connections, rules or settings there. */
   readonly host: Host;

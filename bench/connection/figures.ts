@@ -5,7 +5,7 @@ import type { ScenarioName, Sizes, SystemName } from './options.ts';
 
 export type Unit = 'Gbit/s' | 'a second' | 'µs' | 'ms' | 's' | 'MB' | 'KB' | '%' | 'CPU s/GB' | 'CPU s/10,000';
 
-/** What Earshot's value is to be: at least or at most so much, or so many times HAProxy's. */
+/** Aim for Earshot's value: at least or at most so much, or so many times HAProxy's. */
 export type Aim =
   | { readonly kind: 'times-haproxy'; readonly least: number }
   | { readonly kind: 'times-haproxy'; readonly most: number }

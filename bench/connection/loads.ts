@@ -13,7 +13,7 @@ export async function iperf3(host: Host, port: number, connections: number, seco
   return readIperf3(stdout === '' ? stderr : stdout);
 }
 
-/** What `iperf3 -J` prints. @throws Error with its own words where it failed */
+/** Output of `iperf3 -J`. @throws Error with its own message if it failed */
 export function readIperf3(text: string): Transfer {
   // iperf3's own format; what is missing shows as such below.
   const { error, end } = JSON.parse(text) as {
@@ -59,7 +59,7 @@ export async function wrk(
   return readWrk(said);
 }
 
-/** What `wrk --latency` prints. @throws Error where more than one request in a thousand failed, since then the others mean little */
+/** Output of `wrk --latency`. @throws Error if more than one request in a thousand failed, since then the others mean little */
 export function readWrk(text: string): Requests {
   const failed = (/Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(text)?.slice(1) ?? [])
     .concat(/Non-2xx or 3xx responses: (\d+)/.exec(text)?.[1] ?? '0')

@@ -136,7 +136,7 @@ async function makeSystems(bench: Bench): Promise<readonly System[]> {
   return created;
 }
 
-/** What users run: the bundle. */
+/** The bundle that users run. */
 async function programFile(host: Host, { systems }: Options): Promise<string> {
   const given = process.env['EARSHOT_PROGRAM'];
   if (given !== undefined && given !== '') return given;

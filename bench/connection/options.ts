@@ -26,7 +26,7 @@ export interface Options extends Sizes, Destination {
 
 export const FULL: Sizes = { rounds: 5, seconds: 4, idleConnections: 10_000 };
 const QUICK: Sizes = { rounds: 1, seconds: 1, idleConnections: 500 };
-/** What a whole run compares; rathole has to be asked for, since it has to be built. */
+/** Systems of a whole run; rathole has to be named, since it has to be built. */
 const COMPARED: readonly SystemName[] = ['direct', 'haproxy', 'earshot'];
 
 export const USAGE = `node bench/connection/main.ts [OPTION…]

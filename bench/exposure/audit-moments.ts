@@ -10,7 +10,7 @@ interface AuditEvent {
   readonly stageTimestamp: string;
 }
 
-/** Of an object in the namespace that was written with success; undefined for everything else. */
+/** A successful write of an object in the namespace; undefined for everything else. */
 export function momentOf(line: string, namespace: string): Moment | undefined {
   // Most lines are of other things, and parsing them takes longer than everything else here.
   if (!line.includes(`"namespace":"${namespace}"`)) return undefined;

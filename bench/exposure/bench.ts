@@ -3,7 +3,7 @@ import type { Notes } from '../cluster/measure.ts';
 import type { Sizes } from './options.ts';
 import type { Workspace } from './workspace.ts';
 
-/** What every scenario works with. */
+/** Environment of every scenario. */
 export interface Bench extends Ground, Notes {
   readonly sizes: Sizes;
   /** State that one scenario leaves for the next, since creating it again would take minutes. */

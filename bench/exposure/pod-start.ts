@@ -23,7 +23,7 @@ export interface PodStart {
 }
 
 export interface Straggler extends PodStart {
-  /** What it reached so much later after the stage before than others do. */
+  /** Stage that it reached much later after the stage before than others do. */
   readonly late: Stage | undefined;
   /** By how many seconds more than the median. */
   readonly excess: number;
@@ -41,7 +41,7 @@ const REPEATED: Readonly<Partial<Record<Stage, Stage>>> = { 'claim bound': 'sche
 /** A pod came late where it runs that much later than half of all do: so many times their time, and seconds. */
 const LATE = { times: 1.5, seconds: 2 } as const;
 
-/** Of when each ran, in seconds. */
+/** @param running seconds until each ran */
 export function paceOf(running: readonly number[]): Pace {
   const sorted = running.toSorted((a, b) => a - b);
   const last = sorted.at(-1);
@@ -68,7 +68,7 @@ export function startsOf(
   });
 }
 
-/** What is written more than once counts as it was before the stage that waits for it began; of everything else, the first. */
+/** An object that is written more than once counts as before the stage that waits for it began; of everything else, the first write counts. */
 function reachedAt(stage: Stage, moments: readonly Moment[]): number | undefined {
   const of = (wanted: Stage | undefined): readonly number[] => moments.filter((moment) => moment.stage === wanted).map(({ at }) => at);
   const next = REPEATED[stage];

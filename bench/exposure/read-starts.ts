@@ -6,13 +6,13 @@ import { startsOf, type Moment, type PodStart } from './pod-start.ts';
 import type { Mounts } from './trivial-driver/node-plugin.ts';
 
 export interface Run {
-  /** Of the audit log, before the StatefulSet was created. */
+  /** Position in the audit log, before the StatefulSet was created. */
   readonly offset: number;
   /** When it was, by performance.now(). */
   readonly start: number;
   readonly namespace: string;
   readonly running: readonly Seen[];
-  /** Of the trivial driver, which writes nothing to the API server. */
+  /** Mounts of the trivial driver, which writes nothing to the API server. */
   readonly mounts: Mounts;
 }
 

@@ -2,7 +2,7 @@ import { serversOf, startPacer, type Address, type Campaign, type Carrier } from
 import { allowManyConnections } from '../connection/many-connections.ts';
 import { startHaproxy } from '../connection/systems/haproxy.ts';
 
-/** Of the ends in the west and in the east, for each service. */
+/** Ports of the ends in the west and in the east, for each service. */
 const PORTS = { web: { west: 8080, east: 8443 }, silent: { west: 8081, east: 8444 }, endless: { east: 8445 } } as const;
 
 /** An HAProxy pair as bench/connection has it, beside the routers: a way to the same servers, with certificates of the same authority. */

@@ -18,11 +18,11 @@ const DOCUMENT = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.u
 const NAMES: readonly StrikeName[] = [CONTROL, ...ATTACKS];
 const SYSTEMS = ['earshot', 'haproxy'] as const;
 type SystemName = (typeof SYSTEMS)[number];
-/** What HAProxy can be attacked by as well: the others speak the language of routers. */
+/** Attacks that HAProxy supports as well: the others use the protocol of routers. */
 const COMPARED: readonly StrikeName[] = [CONTROL, 'certificates', 'half-open', 'crowd', 'leavers'];
 const FULL = { rounds: 3, seconds: 10, cases: 1_000_000 };
 const PER_SECOND = 100;
-/** Of a client that is not measured yet: it warms up, and what is left of the attack before comes to its end. */
+/** Seconds of a client that is not measured yet: it warms up, and the attack before ends. */
 const SETTLING = 2;
 
 const USAGE = `node bench/hostile/main.ts [OPTION…]
@@ -56,7 +56,7 @@ interface Turn {
   readonly phase: Phase;
 }
 
-/** Of one round. */
+/** Measurements of one round. */
 type Sample = Partial<Record<SystemName, Turn>>;
 
 const TEXT = { type: 'string' } as const;
@@ -132,7 +132,7 @@ function spread(ratios: readonly number[]): string {
   return `${format(median(ratios), '')} (${format(Math.min(...ratios), '')} to ${format(Math.max(...ratios), '')})`;
 }
 
-/** Of each system; the further ones are Earshot's alone. */
+/** Figures of each system; the further ones are Earshot's alone. */
 const CELLS = ['cases', 'p99 alone', 'p99 meanwhile', 'ratio', 'failures'] as const;
 const FURTHER = ['p99 of new connections', 'most memory'] as const;
 const HEAD = ['attack', ...CELLS, ...FURTHER, ...CELLS.map((cell) => `HAProxy: ${cell}`), "ratio ÷ HAProxy's"];

@@ -18,7 +18,7 @@ import type { Topology } from './topology.ts';
 
 export interface OneRouter {
   readonly records: number;
-  /** Of all records. */
+  /** Bytes of all records. */
   readonly bytes: number;
   /** Processor microseconds of one signature check, alone. */
   readonly check: number;

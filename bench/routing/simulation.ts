@@ -9,7 +9,7 @@ import { siteIdOf } from '../../src/identity/site-id.ts';
 import { EventQueue } from './event-queue.ts';
 import type { Topology, TopologyLink } from './topology.ts';
 
-/** What went over all links, and what it cost, since the counters were last read. */
+/** Messages on all links, and their cost, since the counters were last read. */
 export interface Traffic {
   readonly messages: number;
   /** With the four bytes that frame a message on a link. */
@@ -103,7 +103,7 @@ export class Simulation {
     this.#now = end;
   }
 
-  /** What happened since this was last called. */
+  /** Events since the last call. */
   count(): Traffic {
     const { user, system } = process.cpuUsage(this.#since.cpu);
     const traffic = { ...this.#counted, converged: this.#since.changed - this.#since.now, cpu: (user + system) / 1000 };

@@ -7,10 +7,10 @@ export interface Sizes {
   /** How many Listeners, and how many Connectors, are applied at once: one part of the table each. The first is what the aims are for. */
   readonly sizes: readonly [number, ...number[]];
   readonly sites: number;
-  /** Of a single Listener, of a pod behind a selector. */
+  /** Number of changes of a single Listener, and of a pod behind a selector. */
   readonly changes: number;
   readonly idleSeconds: number;
-  /** Of each kind of traffic by each way, in each round. */
+  /** Seconds of each kind of traffic by each path, in each round. */
   readonly trafficSeconds: number;
 }
 

@@ -39,7 +39,7 @@ export class Cluster implements AsyncDisposable {
     this.#kubernetes = state.kubernetes;
   }
 
-  /** What the cluster's record says now. */
+  /** Current record of the cluster. */
   get state(): ClusterState {
     const state = readState(this.#stateFile);
     if (state === undefined)
@@ -217,7 +217,7 @@ export class Cluster implements AsyncDisposable {
     await this.#record([record]);
   }
 
-  /** Of the version that the cluster was booted with, whatever this process would boot. */
+  /** Version that the cluster was booted with, even if this process would boot another. */
   #binaries(): Promise<string> {
     return toolFolder('kubernetes', undefined, this.#kubernetes);
   }

@@ -54,7 +54,7 @@ export async function execute(
   }
 }
 
-/** What a command printed. @throws HarnessError with what it complained about, where it failed */
+/** Output of a command. @throws HarnessError with its error output if it failed */
 export function outputOf(command: string, { code, signal, stdout, stderr }: Outcome): string {
   if (code === 0) return stdout;
   const said = stderr.trim() || stdout.trim();

@@ -4,7 +4,7 @@ import { run } from './command.ts';
 import type { ClusterLayout } from './layout.ts';
 import { API_PORT } from './layout.ts';
 
-/** Who may speak to the API server, by bearer token: the people and the servers of the cluster, each under its own name in the audit log. */
+/** Bearer tokens for the API server: the people and the servers of the cluster, each under its own name in the audit log. */
 export interface Credentials {
   readonly folder: string;
   readonly ca: string;

@@ -1,7 +1,7 @@
 import type { Cluster } from './cluster.ts';
 import { libraryImage } from './images.ts';
 
-/** What the examples call their images. `busybox:1` is on every node from the start. */
+/** Images of the examples. `busybox:1` is on every node from the start. */
 export const EXAMPLE_IMAGES: readonly string[] = ['busybox:1', 'redis:7'];
 
 /** Puts images of Debian's programs on all nodes, under the names that the examples use, so that no registry is needed. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What goes wrong with the ground that the tests stand on; never thrown for what is being tested. */
+/** Errors of the test environment; never thrown for the tested program. */
 export class HarnessError extends Error {
   readonly code: 'COMPONENT_FAILED' | 'COMMAND_FAILED' | 'TIMED_OUT' | 'CLUSTER_RUNS' | 'NO_CLUSTER' | 'NOT_POSSIBLE_HERE' | 'API_REFUSED';
 

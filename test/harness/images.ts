@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { run } from './command.ts';
 import type { NodeLayout } from './layout.ts';
 
-/** What holds a pod's network namespace: any static program that sleeps. */
+/** Holder of a pod's network namespace: any static program that sleeps. */
 export const SANDBOX_IMAGE = 'earshot.local/pause:1';
 
 export interface ImageContents {

@@ -14,7 +14,7 @@ export interface NodeLayout {
   /** The host's end of the cable between node and bridge. */
   readonly veth: string;
   readonly dir: string;
-  /** What the node itself sees as /var/lib/kubelet. */
+  /** The node's own /var/lib/kubelet. */
   readonly kubeletDir: string;
   readonly containerdSocket: string;
   readonly address: AddressPair;

@@ -51,7 +51,7 @@ export async function startMachine(layout: ClusterLayout, node: NodeLayout): Pro
   return unshare;
 }
 
-/** Where the node's own folders (first) appear inside it (second). */
+/** The node's own folders (first), and their places inside it (second). */
 export function ownFolders(node: NodeLayout): readonly (readonly [string, string])[] {
   return [
     [node.kubeletDir, '/var/lib/kubelet'],
@@ -60,7 +60,7 @@ export function ownFolders(node: NodeLayout): readonly (readonly [string, string
     [`${node.dir}/cni-state`, '/var/lib/cni'],
     [`${node.dir}/run-containerd`, '/run/containerd'],
     [`${node.dir}/run-netns`, '/run/netns'],
-    // What the examples keep on a node (hostPath): it goes with the cluster.
+    // Files that the examples keep on a node (hostPath): they go with the cluster.
     [`${node.dir}/examples`, '/var/lib/earshot-examples'],
   ];
 }

@@ -12,7 +12,7 @@ export async function createNetwork(layout: ClusterLayout): Promise<void> {
     `link add ${bridge} type bridge`,
     ...families(layout.host).map((address) => `addr add ${onLink(address, bridge)}`),
     `link set ${bridge} up`,
-    // What is addressed to a pod or Service that does not exist must end here, not leave the machine by its default route.
+    // Packets to a pod or Service that does not exist must end here, not leave the machine by its default route.
     ...[...families(layout.podRange), ...families(layout.serviceRange)].map((range) => `route add unreachable ${range} metric 4000`),
   ]);
 }

@@ -1,4 +1,4 @@
-/** What Linux says of processes, from /proc. */
+/** State of processes, from /proc. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { HarnessError } from './failures.ts';
 

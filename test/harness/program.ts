@@ -12,7 +12,7 @@ export interface LaunchOptions {
   /** The whole environment. */
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string | undefined;
-  /** Where standard output and standard error go; without it both can be read here. */
+  /** Destination of standard output and standard error; without it both can be read here. */
   readonly log?: string;
   /** In a process group of its own, which is signalled as a whole and which Ctrl-C does not reach. */
   readonly detached?: boolean;
@@ -23,7 +23,7 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** What programs see of the environment: nothing that this process was started with, but what is named. */
+/** Environment of programs: only named variables, nothing of this process. */
 export function environment(env: Readonly<Record<string, string>> = {}): Record<string, string> {
   return { PATH: SYSTEM_PATH, HOME: '/root', LANG: 'C.UTF-8', ...env };
 }
@@ -56,13 +56,13 @@ export class Program implements AsyncDisposable {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** What it says, where that goes to no log. */
+  /** Its output, if that goes to no log. */
   get stdout(): Readable {
     if (this.#child.stdout === null) throw new TypeError(`${this.name} writes to ${this.#options.log}`);
     return this.#child.stdout;
   }
 
-  /** What it has said so far in its log. */
+  /** Its log so far. */
   get output(): string {
     return readFileSync(this.#log, 'utf8');
   }

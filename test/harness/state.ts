@@ -6,7 +6,7 @@ import { HarnessError } from './failures.ts';
 import type { ClusterLayout } from './layout.ts';
 import type { ProcessRecord } from './processes.ts';
 
-/** What a running cluster says of itself, for other processes: the shape of `.cluster/state.json` and of every cluster's own record. */
+/** Record of a running cluster for other processes: the shape of `.cluster/state.json` and of every cluster's own record. */
 export interface ClusterState {
   readonly kubeconfig: string;
   readonly apiUrl: string;

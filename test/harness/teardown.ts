@@ -17,7 +17,7 @@ export async function tearDown(layout: ClusterLayout, processes: readonly Proces
   await endProcesses(strays(layout));
   for (const node of layout.nodes) {
     removeControlGroups(node);
-    // What containers said is as much a log of the failure as what the servers did.
+    // Output of containers is as much a log of the failure as that of the servers.
     if (options.keepLogs) await cp(`${node.dir}/pod-logs`, `${layout.logs}/${node.name}-pods`, { recursive: true }).catch(() => undefined);
   }
   await removeNetwork(layout);
@@ -31,7 +31,7 @@ export async function tearDown(layout: ClusterLayout, processes: readonly Proces
   });
 }
 
-/** What a crash started without writing it down: processes that name one of this cluster's own folders. */
+/** Processes of a crash without a record: those that name one of this cluster's own folders. */
 function strays(layout: ClusterLayout): readonly ProcessRecord[] {
   const own = [
     ...layout.nodes.flatMap((node) => [`${node.dir}/init.sh`, `${node.dir}/containerd.toml`, node.containerdSocket]),

@@ -21,12 +21,12 @@ export async function toolFolder(tool: Tool, log: (line: string) => void = () =>
   return folder;
 }
 
-/** Where a tool's binaries are once it is built. */
+/** Folder of a built tool's binaries. */
 export async function toolPath(name: string): Promise<string> {
   return (await run(BUILD, ['--path', name])).trim();
 }
 
-/** What a test cluster needs of the machine, said at once and in full rather than one by one. */
+/** Requirements of a test cluster on the machine, reported at once and in full rather than one by one. */
 export function assertPossibleHere(): void {
   const missing: string[] = [];
   if (process.platform !== 'linux') missing.push('Linux (network and mount namespaces)');

@@ -33,7 +33,7 @@ async function established(host: Host, port: number): Promise<number> {
   return rows.split('\n').filter((row) => row !== '').length;
 }
 
-/** What both sites hold with their link up and nothing on it. */
+/** State of both sites with their link up and idle. */
 async function atRest({ west, east }: LinkedPair): Promise<readonly [number, number]> {
   await eventually('no connection to be open', async () => (await open(west)) + (await open(east)) === 0);
   await eventually(

@@ -64,7 +64,7 @@ const attacks: readonly Attack[] = [
 
 /** MB of resident memory: what a collector that has not run yet, and the pages of a busy moment, come to. */
 const MEMORY = 90;
-/** Of the router, for one attack: all but one of them end it much sooner. */
+/** CPU seconds of the router for one attack: all but one of them end it much sooner. */
 const CPU_SECONDS = 12;
 /** Milliseconds that an attack goes on, where the router may let it be; and where it has to end it, however busy the machine. */
 const PATIENCE = { letBe: 8_000, toBeEnded: 40_000 };

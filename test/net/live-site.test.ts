@@ -19,7 +19,7 @@ import {
   type Status,
 } from './harness/index.ts';
 
-/** What users need is about a second; a busy machine may take longer. */
+/** Users need about a second; a busy machine may take longer. */
 const SOON = { timeoutMs: 40_000, everyMs: 100 };
 const BOTH_ENDPOINTS = ['inter-router', 'edge'] as const;
 
@@ -57,7 +57,7 @@ async function peersAt(host: Host, port: number): Promise<string> {
 /** The site's own word on the link that came up last: where it leads is in no status. */
 const lastUp = (site: Site): string => site.process.output.split('\n').findLast((line) => line.includes('"link up"')) ?? '';
 
-/** Of the certificate that is shown at a port, what `openssl x509` says with these options. */
+/** Output of `openssl x509` with these options for the certificate shown at a port. */
 const shown = async (host: Host, port: number, ...options: readonly string[]): Promise<string> =>
   (
     await host.attempt([

@@ -34,7 +34,7 @@ const WHO = 'location = /who { return 200 "$server_addr:$server_port $ssl_client
 const [ONE, TWO, ELSEWHERE] = ['127.0.0.1:8001 ', '127.0.0.1:8002 ', '10.66.1.2:8001 '];
 /** How clients are turned away that show none; any other failure may have another cause. */
 const WITHOUT_CERTIFICATE = /alert certificate required/;
-/** What users need is about a second; a busy machine may take longer. */
+/** Users need about a second; a busy machine may take longer. */
 const SOON = { timeoutMs: 30_000, everyMs: 50 };
 
 /** The east has servers at 8001, 8002 and, over TLS, 8003 and 8004; keys `one` and `two` lead to the first two. */
@@ -66,7 +66,7 @@ async function startWorld(t: TestContext): Promise<World> {
   return { west, east, client, server, authority, steady, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** What a URL answers, or why it does not. */
+/** Answer of a URL, or the error. */
 async function said(host: Host, url: string, options: readonly string[] = []): Promise<string> {
   const { code, stdout, stderr } = await host.attempt(['curl', '-sS', '--max-time', '5', ...options, url]);
   return code === 0 ? stdout : `${code}: ${stderr}`;

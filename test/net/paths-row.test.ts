@@ -51,7 +51,7 @@ test('a site in the middle of a row carries between its neighbours, and the list
 
   await t.test('back again, it brings the listener back by itself', async () => {
     await middle.start();
-    // What the west heard before of links in the middle may make it ready too soon.
+    // Earlier records of links in the middle may make the west ready too soon.
     await eventually('the middle to have both links', async () => (await middle.metric('earshot_router_links')) === 2);
     await west.waitFor('Listener', 'web');
     assert.equal(await client.run(PAGE), 'hello from east\n');

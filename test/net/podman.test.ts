@@ -33,7 +33,7 @@ interface Pair extends AsyncDisposable {
   readonly west: ContainerSite;
   readonly east: Site;
   readonly engine: Engine;
-  /** Of the containers, where clients are. */
+  /** Host of the containers, where clients are. */
   readonly client: Host;
   readonly server: Host;
 }
@@ -192,7 +192,7 @@ test("the lines of systemd's unit start, reload and stop the container, and noti
   assert.match(said, /^MAINPID=\d+$/m);
   await run(engine, ['podman', ...reloadArguments(container)]);
   await hears('reloading');
-  // What a crash of the machine leaves is removed by the next start, and only that.
+  // The next start removes leftovers of a machine crash, and only those.
   await engine.script('bystander', 'none', 'setInterval(() => {}, 1000)');
   await run(engine, ['/bin/sh', '-c', removeCommand(container)]);
   assert.equal((await engine.run(['ps', '--all', '--format', '{{.Names}}'])).trim(), 'bystander');

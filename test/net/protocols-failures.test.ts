@@ -1,4 +1,4 @@
-/** What a client sees, and a person reads, when the server behind a routing key cannot be had. */
+/** Errors for a client, and for a reader of statuses, while the server behind a routing key is unavailable. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import {

@@ -23,7 +23,7 @@ import {
 const PROXY = 3128;
 
 interface Outside extends AsyncDisposable {
-  /** Where the standard client is. */
+  /** Host of the standard client. */
   readonly client: Host;
   readonly server: Host;
   readonly west: Site;

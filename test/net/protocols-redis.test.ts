@@ -17,7 +17,7 @@ async function cli(host: Host, args: readonly string[], input?: string): Promise
   return host.run(['redis-cli', '-p', String(PORT), ...args], { timeoutMs: 60_000, ...(input === undefined ? {} : { input }) });
 }
 
-/** Of all that the server holds. Its own digest is a command of DEBUG, which Redis refuses unless it is set up for that. */
+/** Digest of all data of the server. Its own one is a command of DEBUG, which Redis refuses by default. */
 async function digest(server: Host): Promise<string> {
   const script = `
     local keys = redis.call('keys', '*')

@@ -1,4 +1,4 @@
-/** What statuses say of servers and sites before any client has come: green means working, at both ends. */
+/** Statuses of servers and sites before the first client: green means working, at both ends. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { IncomingLink } from '../../src/api/skupper/index.ts';

@@ -69,7 +69,7 @@ describe('state', { concurrency: 2 }, () => {
     const page = async (port: number): Promise<string> =>
       (await client.attempt(['curl', '-sS', '--max-time', '5', `http://127.0.0.1:${port}/`])).stdout;
 
-    // What was being written meanwhile left the space of the file that it replaced behind.
+    // A write under way left behind the space of the file that it replaced.
     const freeRest = await fill(home);
     await move();
     await eventually('the new port', async () => (await page(8081)) === 'hello from east\n');

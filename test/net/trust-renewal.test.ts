@@ -21,7 +21,7 @@ interface Interval {
 /** Half of it is left when a renewal begins: that long may a busy machine take for one. */
 const LIFETIME_SECONDS = 20;
 const RENEWALS = 3;
-/** Of a download that goes on, the longest pause that a busy machine may make. */
+/** Longest pause of a running download on a busy machine. */
 const LONGEST_PAUSE_SECONDS = 5;
 
 /** The most intervals in a row without a byte. */

@@ -17,7 +17,7 @@ import {
 } from './harness/index.ts';
 
 const PAGE = 'http://127.0.0.1:8080/';
-/** What users need is a second; a busy machine may take longer. Nothing else would end a connection in that time. */
+/** Users need a second; a busy machine may take longer. Nothing else would end a connection in that time. */
 const AT_ONCE = { timeoutMs: 20_000 };
 
 const resourcesFor = () => [listener('web', '127.0.0.1', 8080), listener('steady', '127.0.0.1', 6379)];

@@ -16,7 +16,7 @@ interface Grant {
   readonly ca: string;
 }
 
-/** What an AccessGrant of a running site says to those who get a token of it. */
+/** Status of an AccessGrant with the values of a token. */
 async function grantOf(site: Site, name: string, spec: object): Promise<Grant> {
   await site.apply(manifest('AccessGrant', name, { ...spec }));
   const status = await site.waitFor('AccessGrant', name);

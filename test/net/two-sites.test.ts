@@ -18,9 +18,9 @@ import {
 interface Pair extends AsyncDisposable {
   readonly west: Site;
   readonly east: Site;
-  /** Where clients are. */
+  /** Host of clients. */
   readonly client: Host;
-  /** Where servers are. */
+  /** Host of servers. */
   readonly server: Host;
 }
 

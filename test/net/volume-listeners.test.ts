@@ -46,7 +46,7 @@ async function startServices(host: Host, first: number): Promise<void> {
   await startNginx(host, { port: first, address: '127.0.0.1', server: `${listens}\nlocation = /port { return 200 "$server_port\\n"; }` });
 }
 
-/** Of a site at rest: files that it reads or writes at the moment are not counted. */
+/** Open files of an idle site, without files that it reads or writes at the moment. */
 async function descriptorsOf({ process }: Site): Promise<number> {
   let fewest = Infinity;
   let looks = 0;

@@ -6,7 +6,7 @@ import { connector, createNetwork, eventually, linkByToken, listener, startRedis
 
 const PORT = 6379;
 const LIMIT = 300;
-/** What that leaves to connections: see `src/telemetry/open-files.ts`. */
+/** Remaining files for connections: see `src/telemetry/open-files.ts`. */
 const CONNECTIONS = 172;
 const CLIENTS = fileURLToPath(new URL('harness/many-clients.ts', import.meta.url));
 

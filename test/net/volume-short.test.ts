@@ -10,7 +10,7 @@ const GIVEN = process.env['EARSHOT_SHORT_CONNECTIONS'];
 const WANTED = Number(GIVEN ?? 1_000_000);
 /** Seconds. */
 const MOST_TIME = GIVEN === undefined ? 120 : Infinity;
-/** Of one turn of wrk. */
+/** Duration of one run of wrk. */
 const TURN = 10;
 /** With fewer, nothing would be shown. */
 const LEAST = 20_000;
@@ -42,7 +42,7 @@ test('very many short connections leave no memory and no descriptor behind', asy
   await settled(pair, before);
   const last = await eventually(`no more memory than ${MOST_GROWTH} MB above what it was after the first fifth`, async () => {
     const now = await look(pair);
-    // What is garbage goes when nothing else is to be done; what leaked does not.
+    // Garbage is collected when nothing else is to be done; a leak is not.
     if (now.memory.every((megabytes, at) => megabytes <= (early?.memory[at] ?? 0) + MOST_GROWTH)) return now;
     throw new Error(`${early === undefined ? 'nothing' : shown(early)} then, ${shown(now)} now`);
   });

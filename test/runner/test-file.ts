@@ -7,7 +7,7 @@ export interface Counts {
   readonly skipped: number;
 }
 
-/** What came of one file of tests. It has failed where `failed` is not 0, whatever it was that failed. */
+/** Result of one file of tests. It has failed if `failed` is not 0, for any reason. */
 export interface FileResult extends Counts {
   readonly file: string;
   /** All that it said. */
@@ -26,7 +26,7 @@ export interface FileOptions {
   readonly show: (line: string) => void;
 }
 
-/** What a file that is ended has to clean up behind it, and what a process that it left behind may hold its output open, milliseconds. */
+/** Milliseconds for clean-up of an ended file, and for an output that a process of it may hold open. */
 const [GRACE, HELD_OPEN] = [10_000, 5_000];
 
 /** Runs one file in a process of its own, and ends it when its time is up. */
@@ -45,7 +45,7 @@ export function runTests(last: readonly string[], what: string, options: FileOpt
   const { cwd, env, testLimit, fileLimit, signal, show } = options;
   const { promise, resolve, reject } = Promise.withResolvers<Ended>();
   const args = [`--test-timeout=${testLimit}`, '--test-reporter=spec', '--test-reporter-destination=stdout', ...last];
-  // Where the runner is itself tested, the file is not to report to the runner above.
+  // If the runner itself is tested, the file must not report to the runner above.
   const { NODE_TEST_CONTEXT: _above, ...own } = process.env;
   const child = spawn('node', args, { cwd, env: { ...own, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   const said = new Said(show);
@@ -62,7 +62,7 @@ export function runTests(last: readonly string[], what: string, options: FileOpt
   said.listen(child.stdout);
   said.listen(child.stderr);
   child.once('exit', () => {
-    // What it started may hold its outputs open for ever.
+    // Its child processes may hold its outputs open for ever.
     setTimeout(() => {
       child.stdout.destroy();
       child.stderr.destroy();
@@ -154,7 +154,7 @@ class Said {
 }
 
 interface Output {
-  /** What it has said of a line that is not over: that must not end up within a line of the other. */
+  /** An unfinished line of its output, which must not end up within a line of another file. */
   partial: string;
   /** Whether only its failures are shown. */
   quiet: boolean;

@@ -22,7 +22,7 @@ export interface TierOptions {
 export interface TierResult {
   /** The last of each file. */
   readonly files: readonly FileResult[];
-  /** Of those that failed once and then passed alone: how they failed. */
+  /** Failures of files that failed once and then passed alone. */
   readonly flaky: readonly FileResult[];
 }
 
@@ -79,7 +79,7 @@ async function runAll(files: readonly string[], options: TierOptions): Promise<r
   return results.sort((a, b) => files.indexOf(a.file) - files.indexOf(b.file));
 }
 
-/** What runs in one process each: after those that are named, the batches first, since they take longest. */
+/** Jobs of one process each: named ones first, then batches, since they take longest. */
 function jobsOf(files: readonly string[], { together = () => undefined, first = [] }: TierOptions): (readonly string[])[] {
   const jobs = Map.groupBy(files, (file) => together(file) ?? `alone ${file}`);
   const placeOf = (job: readonly string[]): number => {

@@ -4,7 +4,7 @@ import { settledMemory } from './memory.ts';
 /** HAProxy holds two descriptors for each, and the machine's limit for one process is 20,000. */
 const MOST_OF_HAPROXY = 4_000;
 
-/** What each of many connections that once said a byte costs, in fresh processes: after load, slack would hide it. */
+/** Cost of each of many connections that once sent a byte, in fresh processes: after load, slack would hide it. */
 export async function measureIdle(bench: Bench, system: System): Promise<void> {
   if (system.name === 'direct') return;
   const { host, options, record } = bench;

@@ -1,4 +1,4 @@
-/** What goes through one system while it runs; in each round every system has its turn with each. */
+/** Traffic through one system while it runs; in each round each system is measured once by each scenario. */
 import type { Bench, Running } from '../bench.ts';
 import { iperf3, wrk, type Requests, type Transfer } from '../loads.ts';
 

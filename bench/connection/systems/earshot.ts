@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { connector, linkByToken, listener, manifest, startSite, type Manifest, type Site } from '../../../test/net/harness/index.ts';
 import { OFFSETS, PORTS, portsAt, SERVICES, type Bench, type Running, type System } from '../bench.ts';
 
-/** Where the far site finds the near one: the delay passes it on. */
+/** Address at which the far site finds the near one: the delay passes it on. */
 export const EARSHOT_DELAY = { listen: 55_672, to: 55_671 } as const;
 
 /** Two sites with a link by a token, each an `earshot run`; for the delay, a third whose link goes the long way round. */

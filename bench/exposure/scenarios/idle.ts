@@ -1,4 +1,4 @@
-/** What Earshot does while there is nothing to do. */
+/** Work of Earshot while nothing changes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listenerClasses } from '../../../src/api/listeners/index.ts';
 import { endpointSlices } from '../../../src/kube/resource.ts';

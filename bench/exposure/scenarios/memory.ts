@@ -1,4 +1,4 @@
-/** What the controllers hold of the cluster. */
+/** Memory of the controllers for the cluster. */
 import { listenerClasses } from '../../../src/api/listeners/index.ts';
 import { untilInstalled, withoutControllers } from '../../../test/e2e/support/installation.ts';
 import { listenerClass } from '../../../test/e2e/support/manifests.ts';

@@ -11,7 +11,7 @@ import { secondsSince } from '../../cluster/load.ts';
 import { statefulSets, Workspace } from '../workspace.ts';
 import { percentile } from '../../statistics.ts';
 
-/** Of the file, in milliseconds: far less than what is measured, and no load worth mentioning. */
+/** Interval between reads of the file in milliseconds: far less than the measured times, and no load worth mentioning. */
 const LOOK_EVERY = 2;
 const CHANGE_TIMEOUT = 60_000;
 

@@ -1,4 +1,4 @@
-/** What Earshot does about Listeners that it may not expose, while nothing changes. */
+/** Cost of Listeners that Earshot may not expose, while nothing changes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listenerClasses, listeners, type Listener } from '../../../src/api/listeners/index.ts';
 import { services } from '../../../src/kube/resource.ts';

@@ -13,7 +13,7 @@ import { drivers } from '../processes.ts';
 import { startTrivialDriver, TRIVIAL, type TrivialDriver } from '../trivial-driver/trivial-driver.ts';
 import { statefulSets, Workspace } from '../workspace.ts';
 
-/** What each pod has: no claim, one of the driver that does nothing, one of ours. */
+/** Volumes of each pod: no claim, one of the driver that does nothing, one of ours. */
 type Variant = 'bare' | 'trivial' | 'pods';
 
 const WORDS: Readonly<Record<Variant, string>> = {

@@ -15,7 +15,7 @@ export interface NodePluginOptions {
   readonly mounts: Mounts;
 }
 
-/** What the kubelet calls its folder, which this machine sees at the node's kubeletDir. */
+/** The kubelet's path of its folder, which this machine sees at the node's kubeletDir. */
 const KUBELET = '/var/lib/kubelet';
 const POD_UID = /\/pods\/([^/]+)\//;
 

@@ -10,7 +10,7 @@ import { adminClient, type Ground } from '../../cluster/load.ts';
 import { provision } from './provisioner.ts';
 import { serveNode, type Mounts } from './node-plugin.ts';
 
-/** Of the CSIDriver, the StorageClass and its provisioner. */
+/** Name of the CSIDriver, the StorageClass and its provisioner. */
 export const TRIVIAL = 'trivial.bench';
 
 const csiDrivers = resource<KubeObject & { readonly spec: object }>('storage.k8s.io/v1', 'CSIDriver', 'csidrivers', 'cluster');

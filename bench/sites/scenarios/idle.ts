@@ -1,4 +1,4 @@
-/** What controllers and routers do while there is nothing to do. */
+/** Work of controllers and routers while nothing changes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CallCounter } from '../../cluster/audit.ts';
 import { whileQuiet } from '../../cluster/quiet.ts';

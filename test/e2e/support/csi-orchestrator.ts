@@ -83,7 +83,7 @@ function objectNameOf(volume: string): string {
   return `v-${createHash('sha256').update(volume).digest('hex').slice(0, 12)}`;
 }
 
-/** What external-provisioner does: a claim comes first, a PersistentVolume afterwards. */
+/** Acts as external-provisioner: a claim comes first, a PersistentVolume afterwards. */
 class Provisioner {
   readonly #options: OrchestratorOptions;
   readonly #controller: Client<typeof ControllerDefinition>;
@@ -154,11 +154,11 @@ class Provisioner {
 
 interface Mounted {
   readonly pod: Pod;
-  /** Where the kubelet has the volume; the suite finds a link to it at its own target. */
+  /** The kubelet's path of the volume; the suite finds a link to it at its own target. */
   readonly path: string;
 }
 
-/** What the kubelet does: a pod on its node, its folders, and the pod's identity in the volume context. */
+/** Acts as the kubelet: a pod on its node, its folders, and the pod's identity in the volume context. */
 class Kubelet {
   readonly #options: OrchestratorOptions;
   readonly #node: Client<typeof NodeDefinition>;

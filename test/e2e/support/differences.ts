@@ -1,4 +1,4 @@
-/** What of a cluster's objects is different from what it was, field by field. */
+/** Differences of a cluster's objects from their earlier state, field by field. */
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import type { Cluster } from '../../harness/index.ts';
 

@@ -1,4 +1,4 @@
-/** What the tests need to know of the running Earshot: where it is, and what it counts. */
+/** Facts about the running Earshot for tests: its place, and its metrics. */
 import { request } from 'undici';
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import { HarnessError, type Cluster } from '../../harness/index.ts';

@@ -61,7 +61,7 @@ const CLIENT = `
 
 const program = (image: string, script: string): object => ({ image, command: ['/usr/local/bin/node', '-e', script] });
 
-/** Where it is to be. */
+/** Node of the pod. */
 type On = { readonly node?: string };
 
 type ClientOptions = On & {

@@ -20,7 +20,7 @@ export function listener(name: string, spec: ListenerSpec, metadata: object = {}
   return { apiVersion: API, kind: 'Listener', metadata: { name, ...metadata }, spec };
 }
 
-/** What a claim is for: annotations, so that tests can write wrong ones too. */
+/** Purpose of a claim: annotations, so that tests can write wrong ones too. */
 export type ClaimAnnotations = Readonly<Record<string, string>>;
 
 export function byClass(name: string): ClaimAnnotations {

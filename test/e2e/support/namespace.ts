@@ -8,7 +8,7 @@ import { API, listenerClass, listener as listenerManifest, type Manifest } from 
 import { collectionOf, collectionOfObject } from './paths.ts';
 import { mountPath, readTree, untilFile, type TreeFiles } from './tree.ts';
 
-/** Of the core group, as far as tests read it. */
+/** Kinds of the core group, as far as tests read them. */
 export interface Event extends KubeObject {
   readonly type: string;
   readonly reason: string;
@@ -201,7 +201,7 @@ export class Namespace implements AsyncDisposable {
     return this.cluster.exec(this.name, pod, argv, container === undefined ? {} : { container });
   }
 
-  /** What a pod sees in a listener volume. */
+  /** A pod's view of a listener volume. */
   tree(pod: string, volume: string, container?: string): Promise<TreeFiles> {
     return readTree((argv) => this.exec(pod, argv, container), mountPath(volume));
   }

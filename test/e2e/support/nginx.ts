@@ -53,7 +53,7 @@ export interface Certificates {
   readonly trusted: { readonly both: string };
 }
 
-/** Of two authorities: for the listener, for the connector and for the server behind it. */
+/** Bundles of two authorities: for the listener, for the connector and for the server behind it. */
 export async function makeCertificates(): Promise<Certificates> {
   const authorities = { old: await rsaAuthority('old'), new: await rsaAuthority('new') };
   const created = async (name: string): Promise<Readonly<Record<Age, Data>>> => ({

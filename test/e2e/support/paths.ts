@@ -1,4 +1,4 @@
-/** Where objects live in the API, for the harness's plain calls: a fault in the client under test cannot hide itself here. */
+/** Paths of objects in the API, for the harness's plain calls: a fault in the client under test cannot hide itself here. */
 import type { KubeObject } from '../../../src/kube/objects.ts';
 
 /** The path of a kind's collection; `namespace` is ignored for kinds that have none. */

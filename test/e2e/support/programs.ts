@@ -46,7 +46,7 @@ const ALWAYS = ['--silent', '--no-buffer', '--rate', '15/s', '--max-time', '5', 
 /** A request that has ended. */
 interface Answer {
   readonly text: string;
-  /** What curl says of it; empty where it was answered with status 200. */
+  /** Error of curl; empty for an answer with status 200. */
   readonly failure: string;
 }
 

@@ -12,7 +12,7 @@ export function skupper(kind: SkupperResource['kind'], name: string, spec: objec
   return { apiVersion: SKUPPER, kind, metadata: { name }, spec };
 }
 
-/** What a wait for a resource gives: a kind that has conditions. */
+/** Result of a wait for a resource: a kind that has conditions. */
 type Observed = Manifest & { readonly status?: { readonly conditions?: readonly Condition[]; readonly message?: string } };
 
 /** As `kubectl wait --for=condition=TYPE` does. */
@@ -60,7 +60,7 @@ export async function client(name: string, cluster: Cluster): Promise<Manifest> 
   return pod(name, { image: await earshotImage(cluster), command: nodeCommand('setInterval(() => {}, 1e9)') });
 }
 
-/** What a URL answers to that pod, once it answers. */
+/** Answer of a URL to that pod, once it answers. */
 export function fetched(namespace: Namespace, name: string, url: string, timeoutMs = 60_000): Promise<string> {
   const script = `void fetch(${JSON.stringify(url)}, { signal: AbortSignal.timeout(5000) }).then(async (answer) => process.stdout.write(await answer.text()));`;
   return eventually(`an answer of ${url}`, () => namespace.exec(name, nodeCommand(script)), { timeoutMs });

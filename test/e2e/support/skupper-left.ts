@@ -62,7 +62,7 @@ export class SkupperSite {
     return Promise.all(this.#groups.map((group) => this.#applied(this.#deployment(group))));
   }
 
-  /** What a Link to this site names. */
+  /** Secret that a Link to this site names. */
   get endpoints(): readonly object[] {
     const of = (group: string): readonly object[] =>
       ROLES.map(({ name, port }) => ({ group, host: `${group}.${this.#namespace.name}`, name, port: String(port) }));
@@ -82,7 +82,7 @@ export class SkupperSite {
     return this.#secretOf(certificate, await this.oldLinkCertificate(0), []);
   }
 
-  /** Of its five years four have passed. */
+  /** Four of its five years have passed. */
   async oldLinkCertificate(years = 4): Promise<TlsData> {
     return rsaCertificate(await this.#authority('site'), this.#linkSubject, [], years);
   }

@@ -1,4 +1,4 @@
-/** What a pod sees in a listener volume, byte for byte, and what it should see. */
+/** A pod's view of a listener volume, byte for byte, and the expected one. */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { ListenerIngress } from '../../../src/api/listeners/index.ts';
@@ -10,7 +10,7 @@ export type TreeFiles = Readonly<Record<string, string>>;
 /** Runs a program where the volume is seen, and returns what it prints. */
 type Run = (argv: readonly string[]) => Promise<string>;
 
-/** Where the pods of manifests.ts see their volumes. */
+/** Mount paths of volumes in the pods of manifests.ts. */
 export function mountPath(volume: string): string {
   return `/listeners/${volume}`;
 }
@@ -64,7 +64,7 @@ export function expectedTree(addresses: readonly ListenerIngress[]): TreeFiles {
 export async function becomesTree(read: () => Promise<TreeFiles>, addresses: readonly ListenerIngress[]): Promise<void> {
   const expected = expectedTree(addresses);
   const isReached = async (): Promise<boolean> => isDeepStrictEqual(await read(), expected);
-  // Where it is not, the comparison below shows the difference.
+  // If it is missing, the comparison below shows the difference.
   await eventually('the tree', isReached, { timeoutMs: 30_000 }).catch(() => undefined);
   assert.deepEqual(await read(), expected);
 }

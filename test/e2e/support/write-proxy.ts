@@ -5,7 +5,7 @@ import { Agent, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Cluster } from '../../harness/index.ts';
 
-/** Where the connection ends: when the `at`-th write arrives, or when the API server has answered it. Writes count from 1. */
+/** When the connection ends: at the arrival of the `at`-th write, or after its answer. Writes count from 1. */
 export interface Cut {
   readonly at: number;
   readonly when: 'before' | 'after';

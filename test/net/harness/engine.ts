@@ -149,7 +149,7 @@ export class Engine implements AsyncDisposable {
     await this.#daemon?.stop(10_000);
     // Files of other users of a container's user namespace.
     await this.attempt(['podman', 'unshare', 'rm', '-rf', `${this.dir}/root`]).catch(() => undefined);
-    // What an engine mounted would keep the folder from being removed.
+    // Mounts of an engine would keep the folder from being removed.
     const mounts = (await readFile('/proc/self/mounts', 'utf8')).split('\n').map((line) => line.split(' ')[1] ?? '');
     for (const mount of mounts.filter((path) => path.startsWith(`${this.dir}/`)).toReversed()) spawnSync('umount', ['--lazy', mount]);
   }

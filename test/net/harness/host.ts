@@ -155,7 +155,7 @@ export class Host {
     await ipBatch([`addr ${what === 'add' ? 'replace' : 'del'} ${onLink(address, device)}`], this.#place.netns);
   }
 
-  /** What names mean on this host: the whole of its /etc/hosts besides localhost. */
+  /** Names on this host: the whole of its /etc/hosts besides localhost. */
   async names(names: Readonly<Record<string, readonly string[]>>): Promise<void> {
     const lines = Object.entries(names).flatMap(([name, addresses]) => addresses.map((address) => `${address} ${name}`));
     // Written in place: the file is mounted into the programs that run, and they would not see another one of its name.

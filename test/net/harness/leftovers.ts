@@ -1,4 +1,4 @@
-/** What networks leave behind when their owner is killed, and how the next one finds and removes it. */
+/** Finds and removes what networks of a killed owner left. */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { attempt, run } from '../../harness/command.ts';
 import { startTimeOf } from '../../harness/proc.ts';

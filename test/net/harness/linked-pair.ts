@@ -8,9 +8,9 @@ import { linkByToken, startSite, type Site, type Status } from './site.ts';
 export interface LinkedPair extends AsyncDisposable {
   readonly west: Site;
   readonly east: Site;
-  /** Where clients are: the west. */
+  /** Host of clients: the west. */
   readonly client: Host;
-  /** Where servers are: the east. */
+  /** Host of servers: the east. */
   readonly server: Host;
   /** Waits until every listener listens, whether servers are there or not. */
   ready(): Promise<void>;

@@ -15,7 +15,7 @@ export interface NetworkOptions<Name extends string> {
   readonly test?: TestContext;
 }
 
-/** Where everything of the networks is. Short: paths of Unix sockets below it have to fit into 107 bytes. */
+/** Folder of all networks. Short: paths of Unix sockets below it have to fit into 107 bytes. */
 const NETWORKS = '/tmp/earshot-net';
 
 /**

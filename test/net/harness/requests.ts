@@ -7,7 +7,7 @@ export interface RequestResult {
   readonly well: boolean;
   /** Seconds, from the connection's begin to the answer's end. */
   readonly seconds: number;
-  /** What curl says where it failed. */
+  /** Error of curl, if it failed. */
   readonly error: string;
 }
 
@@ -73,7 +73,7 @@ export async function startRequests(host: Host, url: string, { perSecond = 50, p
   };
 }
 
-/** What curl said of those that failed, and how often. */
+/** Errors of curl, with their number. */
 export function failuresOf(results: readonly RequestResult[]): readonly string[] {
   return results.filter(({ well }) => !well).map(({ error }) => error);
 }

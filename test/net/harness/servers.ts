@@ -159,7 +159,7 @@ export async function startPostgres(host: Host, { port, address = '*', tls }: Po
   return postgres;
 }
 
-/** Where Debian keeps the server's programs, of whichever version it has. */
+/** Debian's folder of the server's programs, of any version. */
 export async function postgresPrograms(): Promise<string> {
   const versions = (await readdir('/usr/lib/postgresql')).toSorted((a, b) => Number(a) - Number(b));
   return `/usr/lib/postgresql/${versions.at(-1) ?? ''}/bin`;

@@ -27,14 +27,14 @@ const COMPILED = { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node` };
 export interface SiteOptions {
   /** The namespace's name, and the site's; the host's name by default. */
   readonly name?: string;
-  /** What it starts with. Where no Site is among them, one without options is added. */
+  /** Resources at the start. Without a Site, one without options is added. */
   readonly resources?: readonly Manifest[];
   /** Links of other sites are let in: `linkAccess: default`. */
   readonly access?: boolean;
   readonly env?: Readonly<Record<string, string>>;
   /** Further options of `earshot run`. */
   readonly args?: readonly string[];
-  /** What runs `earshot run`, and replaces itself by it: `prlimit --nofile=300`. */
+  /** Command that runs `earshot run`, and replaces itself by it: `prlimit --nofile=300`. */
   readonly under?: readonly string[];
   /** The program: a bundle's file, or the checkout's sources. */
   readonly program?: string;
@@ -156,7 +156,7 @@ export class Site implements AsyncDisposable {
     }
   }
 
-  /** What the system wrote back of a resource; undefined before it did. */
+  /** A resource with its status as the system wrote it; undefined before that. */
   async read(kind: string, name: string): Promise<Written | undefined> {
     const text = await textOf(join(this.layout.runtime.resources, resourceFileName(kind, name)));
     // The running process wrote it; the tests look at single fields.

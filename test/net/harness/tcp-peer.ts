@@ -152,7 +152,7 @@ const [role, host = '', port = '', ...steps] = process.argv.slice(2);
 const socket = role === 'listen' ? await accepted(host, Number(port)) : connect({ host, port: Number(port), allowHalfOpen: true });
 const peer = new Peer(socket);
 for (const step of steps) {
-  // Who stays is kept alive by a timer too: a socket that was reset holds no process.
+  // A timer also keeps a staying end alive: a socket that was reset holds no process.
   const late =
     step === 'stay'
       ? setInterval(() => undefined, PATIENCE)

@@ -24,7 +24,7 @@ const counts: Record<string, number> = {};
 
 const good = createSecureContext(keys.server(host));
 
-/** What the next connection is shown: mostly what is in order, so that it gets further. */
+/** Answer for the next connection: mostly a valid one, so that it gets further. */
 function shown(): SecureContext {
   if (random.below(3) > 0) return good;
   for (;;) {

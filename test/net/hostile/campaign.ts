@@ -46,12 +46,12 @@ export function serversOf(east: Host): Readonly<Record<'web' | 'endless' | 'sile
   };
 }
 
-/** What carries a client's requests from west to east, and is attacked meanwhile. */
+/** Program that carries a client's requests from west to east, and is attacked meanwhile. */
 export interface Carrier {
   /** Its end in the east. */
   readonly process: Program;
   readonly pacer: Program;
-  /** Where the east lets the west in, over mutual TLS. */
+  /** Address at which the east accepts links of the west, over mutual TLS. */
   readonly link: Address;
   /** The same, to the server that sends without end, where each connection has one of TLS for itself. */
   readonly endless?: Address;
@@ -61,7 +61,7 @@ export interface Carrier {
 
 export interface Phase {
   readonly name: string;
-  /** Of what came of the attack's cases, how many each. */
+  /** Number of cases by result. */
   readonly result: Readonly<Record<string, number>>;
   readonly paced: Paced;
   /** MB of resident memory of the attacked process: before, the most meanwhile. */
@@ -99,7 +99,7 @@ export class Campaign implements AsyncDisposable {
   readonly east: Site;
   readonly west: Site;
   readonly earshot: Carrier;
-  /** Whose certificates the attackers have, with its key. */
+  /** Authority of the certificates that the attackers have, with its key. */
   readonly authority: Authority;
   readonly #strange: Host;
   readonly #owned: AsyncDisposable;
@@ -117,7 +117,7 @@ export class Campaign implements AsyncDisposable {
     readonly test?: TestContext;
     readonly perSecond: number;
     readonly args?: readonly string[];
-    /** Of the attacked router. */
+    /** Environment of the attacked router. */
     readonly env?: Readonly<Record<string, string>>;
   }): Promise<Campaign> {
     const { test, perSecond, args = [], env = {} } = options;

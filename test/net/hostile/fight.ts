@@ -1,7 +1,7 @@
 import type { Random } from '../../../bench/routing/random.ts';
 import type { Keyring } from './shown.ts';
 
-/** What an attack has. */
+/** Resources of an attack. */
 export interface Fight {
   readonly host: string;
   readonly port: number;
@@ -11,6 +11,6 @@ export interface Fight {
   rest(): number;
   /** Whether one more case is to be done; counts it. */
   more(): boolean;
-  /** What came of a case. */
+  /** Result of a case. */
   tell(what: string): void;
 }

@@ -40,7 +40,7 @@ async function stream(session: ClientHttp2Session, at: number): Promise<boolean>
   const answered = once(opened, 'response').catch(() => []);
   const [head] = (await Promise.race([answered, setTimeout(2_000, [])])) as [{ ':status'?: number }?];
   if (head?.[':status'] !== 200) return false;
-  // What `endless` sends waits in the router, beyond the windows.
+  // Data of `endless` waits in the router, beyond the windows.
   opened.pause();
   if (key === 'stuck') for (let left = at % 32 === 1 ? 2_000 : 32; left > 0; left -= 1) opened.write(left > 32 ? BYTE : BULK);
   return true;

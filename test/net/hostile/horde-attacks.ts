@@ -228,7 +228,7 @@ export const attacks: Readonly<Record<string, (fight: Fight) => Promise<void>>> 
   },
   maps,
   leavers: (fight) => workers(fight, () => leaver(fight), 200),
-  // Of what is no HTTP, hardly HTTP, and requests with codes that are guesses.
+  // Requests that are not HTTP, almost HTTP, or have guessed codes.
   grants: (fight) =>
     workers(
       fight,

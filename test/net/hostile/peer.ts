@@ -51,7 +51,7 @@ async function endOf(socket: Socket): Promise<string> {
   );
   socket.on('error', () => {});
   socket.on('data', (chunk: Buffer) => reader.push(chunk));
-  // What was said last can still be read.
+  // The last message can still be read.
   socket.on('end', () => socket.destroy());
   const closed = once(socket, 'close').then(
     () => said,

@@ -15,7 +15,7 @@ import type { EarlierObjects } from './objects.ts';
 const CLASS = 'listeners.stackable.tech/listener-class';
 const NAME = 'listeners.stackable.tech/listener-name';
 const HOSTNAME = 'listeners.stackable.tech/hostname';
-/** Where each node of the harness sees its own kubelet's folder. */
+/** Each harness node's own path of its kubelet's folder. */
 const KUBELET_DIR = '/var/lib/kubelet';
 /** ControllerServiceCapability.RPC.Type. */
 const CREATE_DELETE_VOLUME = 1;

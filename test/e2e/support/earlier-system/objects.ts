@@ -105,7 +105,7 @@ export class EarlierObjects {
     return Promise.all(nodes.map((node) => this.addressOf(node)));
   }
 
-  /** Of the first kind that the node has: never more than one. */
+  /** Addresses of the first kind that the node has: never more than one. */
   async addressOf(node: string): Promise<Pick<ListenerIngress, 'address' | 'addressType'>> {
     const { status } = await this.get<Node>('v1', 'Node', node);
     const addresses = status?.addresses ?? [];
@@ -164,7 +164,7 @@ export class EarlierObjects {
   }
 }
 
-/** Of two ports with one protocol and name the last one is left; they are in that order. */
+/** The last of two ports with one protocol and name is left; they are in that order. */
 function serviceOf(listener: Listener, of: ListenerClass): Manifest {
   const { name = '', namespace = '', uid = '', labels } = listener.metadata;
   const { extraPodSelectorLabels, publishNotReadyAddresses } = listener.spec;

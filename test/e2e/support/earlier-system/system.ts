@@ -81,7 +81,7 @@ export class EarlierSystem implements AsyncDisposable {
     await run(helm, [...args, '--namespace', NAMESPACE, '--kubeconfig', this.#cluster.kubeconfig]);
   }
 
-  /** What of its chart outlives it: installations by other means leave these two behind. */
+  /** Objects of its chart that outlive it: installations by other means leave these two behind. */
   async #chart(): Promise<string> {
     const folder = `${this.#cluster.layout.dir}/${RELEASE}-chart`;
     await mkdir(`${folder}/templates`, { recursive: true });
