@@ -18,8 +18,11 @@ import { chosenSamples, keyViews, linkViews, overviewOf, resourceRow, siteViews,
 /** Milliseconds between two reads of state and of figures. */
 const EVERY = 1_000;
 const FIGURES_EVERY = 5_000;
-/** The pause is at least this many times as long as the read before it, so that reading takes a tenth of a core at most. */
+/** The pause is at least this many times as long as the read before it, so that reading takes about a tenth of a core. */
 const PAUSE_PER_READ = 9;
+/** A router without an answer takes time but no CPU, and must not delay news of others. Milliseconds. */
+const MOST_PAUSE = 5_000;
+const MOST_FIGURES_PAUSE = 60_000;
 /** Milliseconds in which the answer whether anything runs is awaited. A starting process takes longer. */
 const PATIENCE = 1_500;
 /** Recent figures are those of this many samples. */
@@ -47,6 +50,8 @@ export class Watcher {
   figures: Figures | undefined;
   problems: readonly ProblemView[] = [];
   keys: readonly KeyView[] = [];
+  /** Question whether anything runs, while it is open. */
+  #advice: Promise<string> | undefined;
   /** First time at which each problem without a time of its own was seen. */
   #seen = new Map<string, string>();
   /** Milliseconds since 1970. */
@@ -72,7 +77,7 @@ export class Watcher {
       await attempt('look/console', () => this.read());
       const took = performance.now() - begun - this.#figuresTook;
       // Ends early, with an error, when the signal is aborted.
-      await pause(Math.max(EVERY - took, took * PAUSE_PER_READ, 50), until).catch(() => undefined);
+      await pause(Math.max(EVERY - took, Math.min(took * PAUSE_PER_READ, MOST_PAUSE), 50), until).catch(() => undefined);
     }
   }
 
@@ -109,7 +114,7 @@ export class Watcher {
     await this.#sample(routers);
     const took = performance.now() - begun;
     this.#figuresTook += took;
-    this.#nextFigures = this.facts.at + Math.max(FIGURES_EVERY, took * PAUSE_PER_READ);
+    this.#nextFigures = this.facts.at + Math.max(FIGURES_EVERY, Math.min(took * PAUSE_PER_READ, MOST_FIGURES_PAUSE));
     this.#publish();
   }
 
@@ -167,8 +172,12 @@ export class Watcher {
   }
 
   async #notRunning(): Promise<string> {
-    const asked = this.#sources.resources.notRunning().then((advice) => advice ?? '');
-    const advice = await Promise.race([asked, pause(PATIENCE).then(() => 'A process that runs the namespace is starting.')]);
+    // The answer takes as long as a process starts, so at most one is awaited at a time.
+    this.#advice ??= this.#sources.resources
+      .notRunning()
+      .then((advice) => advice ?? '')
+      .finally(() => void (this.#advice = undefined));
+    const advice = await Promise.race([this.#advice, pause(PATIENCE).then(() => 'A process that runs the namespace is starting.')]);
     return printable(advice === '' ? 'No process runs the namespace.' : advice, 1024);
   }
 
