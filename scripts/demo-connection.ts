@@ -21,7 +21,7 @@ const narrator = new Narrator(console.log);
 const playground = await Playground.open(narrator);
 let interrupted: NodeJS.Signals | undefined;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void interrupt(signal));
-// The terminal, or whoever reads this, has gone.
+// The terminal, or another reader, is gone.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => void interrupt('SIGPIPE'));
 
 const begun = performance.now();

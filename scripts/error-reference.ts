@@ -16,7 +16,7 @@ export function errorReference(): string {
 }
 
 function placeOf(place: string, code: string): string {
-  // Whoever looks up what a condition says searches for its reason.
+  // Users look up a condition by its reason.
   return place === 'condition' || place === 'event' ? `${place} \`${conditionReason(code as ConditionCode)}\`` : place;
 }
 

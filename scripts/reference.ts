@@ -5,7 +5,7 @@ import type { CrdVersion, CustomResourceDefinition, Structural } from '../src/ap
 export interface ReferenceTexts {
   readonly beforeKinds: string;
   readonly afterKinds: string;
-  /** A manifest of the kind. @throws Error where there is none */
+  /** A manifest of the kind. @throws Error if it does not exist */
   exampleOf(kind: string): string;
   remarksOn(kind: string): string;
 }

@@ -44,7 +44,7 @@ export async function moveNode(tour: Tour, members: readonly Member[]): Promise<
   await shell.run('kubectl get listeners -l app=redis');
 }
 
-/** Changes the node's address while the pod watches its file; seconds from before the change until the pod has told of it. */
+/** Changes the node's address while the pod watches its file; seconds from before the change until the pod has reported it. */
 async function timeToFile(tour: Tour, member: Member, address: string): Promise<{ readonly seconds: number; readonly found: string }> {
   const { cluster, narrator, shell } = tour;
   const command = `kubectl exec ${member.pod} -c redis -- sh -c 'cd /listener; echo waiting

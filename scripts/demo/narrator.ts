@@ -6,13 +6,13 @@ export class DemoError extends Error {
   readonly code = 'CLAIM_FAILED';
 }
 
-/** Tells a newcomer, step by step, what happens. */
+/** Explains to a new user, step by step, what happens. */
 export class Narrator {
   readonly #print: (line: string) => void;
   readonly #begun = performance.now();
   #steps = 0;
   #last: Block = 'text';
-  /** Heading of the step that runs, for whoever reports a failure. */
+  /** Heading of the running step, for reports of failures. */
   step = 'before the first step';
 
   constructor(print: (line: string) => void) {
@@ -72,7 +72,7 @@ export class Narrator {
     this.#block('claim', [`  ok: ${statement}`]);
   }
 
-  /** Looks until a look finds something, and returns that. What the last look saw is told when it does not come. */
+  /** Polls until a value is found, and returns it. The error includes the last state. */
   async until<T>(statement: string, look: () => Promise<Look<T>>, seconds = 60): Promise<T> {
     const deadline = performance.now() + seconds * 1000;
     for (;;) {

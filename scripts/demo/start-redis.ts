@@ -24,7 +24,7 @@ done`);
   const seen = members.map((member) => `${member.pod} ${at(member)}`).join(', ');
   narrator.claim('six servers, no two with the same address and port', new Set(members.map(at)).size === 6, seen);
   const isToldOwnNode = members.every(({ node, address }) => addressesOf(node).includes(address));
-  narrator.claim('each was told the address of the node on which it runs', isToldOwnNode, seen);
+  narrator.claim('each has received the address of the node on which it runs', isToldOwnNode, seen);
   const placement = members.map(({ pod, node }) => `${pod} on ${node}`).join(', ');
   narrator.claim('they run on two nodes', new Set(members.map(({ node }) => node)).size === 2, placement);
   return members;

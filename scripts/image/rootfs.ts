@@ -49,7 +49,7 @@ export function text(at: string, content: string): TarEntry {
 async function sharedLibrariesOf(program: string): Promise<string[]> {
   const { stdout } = await run('ldd', [program]).catch((error: unknown) => {
     if (isStatic(error)) return { stdout: '' };
-    throw new Error(`ldd cannot tell what ${program} loads; install libc-bin and try again`, { cause: error });
+    throw new Error(`ldd cannot list the libraries of ${program}; install libc-bin and try again`, { cause: error });
   });
   const missing = /^\s*(\S+) => not found/m.exec(stdout);
   if (missing !== null)

@@ -9,7 +9,7 @@ export async function killEast(tour: Tour, east: Program): Promise<number> {
   await playground.run(`kill -9 ${east.pid}`);
   await untilRefused(tour, 'with east gone, clients of west are refused at once and do not hang');
   await show(tour, 'earshot -n west listener status', /Pending .*"east".* is unreachable/, 'the listener of west says why');
-  narrator.say('East is started again, as systemd would after `earshot system install`. Nobody does anything at west.');
+  narrator.say('East is started again, as systemd would after `earshot system install`. West needs no action.');
   const begun = performance.now();
   await startSite(tour, 'east', 'east-again');
   await untilServed(tour, 'clients of west get through again');

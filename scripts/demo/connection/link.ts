@@ -4,7 +4,7 @@ import { GREETING, show, untilServed, type Tour } from './tour.ts';
 export async function linkSites(tour: Tour): Promise<string> {
   const { narrator, playground, curl } = tour;
   narrator.say(
-    'East issues a token: one small file, good for one link within 15 minutes. Whoever has it can link, so carry it by a safe way.',
+    'East issues a token: one small file, good for one link within 15 minutes. Any site that has it can link, so carry it by a safe way.',
   );
   await playground.run('earshot -n east token issue token.yaml');
   narrator.say(

@@ -20,7 +20,7 @@ export interface Ended {
 
 /**
  * A folder that all of the demo lives in, with namespaces of its own, and a shell there. What is shown is what runs. Its
- * programs end with it, and the folder goes, unless it is kept for whoever asks why.
+ * programs end with it, and the folder is removed, unless it is kept to explain a failure.
  */
 export class Playground implements AsyncDisposable {
   readonly folder: string;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
-/** A port for each name that nobody listens on now: the one that is asked for, or the next that is free after it. */
+/** A free port for each name: the requested one, or the next free one after it. */
 export async function freePorts<Name extends string>(wanted: Readonly<Record<Name, number>>): Promise<Readonly<Record<Name, number>>> {
   // All are held until each is found, so that no two are the same.
   const held: Server[] = [];

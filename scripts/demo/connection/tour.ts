@@ -27,7 +27,7 @@ export const PORTS: Ports = { server: 8080, listener: 8081, link: 55_671, grant:
 /** What the web server says. */
 export const GREETING = 'hello from behind east';
 
-/** curl's exit code where nobody listens (https://curl.se/docs/manpage.html, EXIT CODES). */
+/** curl's exit code for a refused connection (https://curl.se/docs/manpage.html, EXIT CODES). */
 export const REFUSED = 7;
 
 /** Clients get through again, or for the first time. */

@@ -27,5 +27,5 @@ kubectl -n shop rollout status deployment/web deployment/till --timeout=60s`,
   narrator.say('`linkAccess: listenerclass:external-unstable` made a Listener of the exposure half for its router, with a port of a node:');
   await shell.run('kubectl -n shop get listeners.listeners.stackable.tech');
   const said = await shell.run('kubectl -n shop logs deployment/till --tail=1', { silent: true });
-  narrator.claim('the till finds the Service, and nobody behind it yet', /refused/i.test(said) || said === '', said);
+  narrator.claim('the till finds the Service, and no server behind it yet', /refused/i.test(said) || said === '', said);
 }

@@ -2,11 +2,11 @@ import { startSite } from '../connection/tour.ts';
 import { DemoError } from '../narrator.ts';
 import { untilSold, untilWelcome, WELCOME, type SitesTour } from './tour.ts';
 
-/** This machine becomes a site, which nobody can link to, and has a Redis. */
+/** This machine becomes a site that accepts no links, and has a Redis. */
 export async function openOffice(tour: SitesTour): Promise<void> {
   const { narrator, playground, ports } = tour;
   narrator.say(
-    'This machine is no part of the cluster, and nobody reaches it: it accepts no links. A Redis runs on it, on a loopback address.',
+    'This machine is not part of the cluster, and unreachable from outside: it accepts no links. A Redis runs on it, on a loopback address.',
   );
   await playground.start(`redis-server --bind 127.0.0.1 --port ${ports.redis} --save '' --dir .`, 'redis');
   await playground.run('earshot site create office');
@@ -17,7 +17,7 @@ export async function openOffice(tour: SitesTour): Promise<void> {
 
 /** A token of the namespace, redeemed here. @returns the link's name */
 export async function linkOffice({ narrator, playground }: SitesTour): Promise<string> {
-  narrator.say('The same command line asks the cluster for a token. Whoever may make an AccessGrant in the namespace can:');
+  narrator.say('The same command line asks the cluster for a token. This needs the right to create an AccessGrant in the namespace:');
   await playground.run('earshot --platform kubernetes -n shop token issue token.yaml');
   const redeemed = await playground.run('earshot token redeem token.yaml');
   const link = /^Link "([^"]+)" is ready/m.exec(redeemed)?.[1];

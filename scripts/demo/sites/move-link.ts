@@ -10,7 +10,7 @@ export async function moveLink(tour: SitesTour, link: string): Promise<void> {
   const address = `203.0.113.${20 + cluster.layout.index}`;
   narrator.say(`The link goes to ${node}, on which the router of the shop runs. That node gets another address, ${address}.`);
   const start = performance.now();
-  // Those of before go on answering, as they do where nobody is to be cut off.
+  // Earlier addresses keep answering, so that no client is cut off.
   await cluster.setNodeAddresses(node, [{ type: 'ExternalIP', address }, ...addresses]);
   const show = `earshot link status ${link} -o yaml | sed -n '/^ *endpoints:/,/port:/p'`;
   const told = await narrator.until(`the link to know ${address}`, async () => {
@@ -19,7 +19,7 @@ export async function moveLink(tour: SitesTour, link: string): Promise<void> {
   });
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   await shell.run('kubectl -n shop get listeners.listeners.stackable.tech');
-  narrator.say('The Listener has it, the certificate of the site is made anew, and the router tells those who are linked to it:');
+  narrator.say('The Listener has it, the certificate of the site is issued again, and the router announces it to linked sites:');
   narrator.command(show);
   narrator.output(told);
   narrator.claim(`this machine knows the new address after ${seconds} s`, true, '');

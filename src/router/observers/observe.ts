@@ -30,7 +30,7 @@ class AutoObserver implements Taps {
   /** Observer of the detected protocol. */
   chosen: Taps | undefined;
   readonly #sinkFor: SinkFor;
-  #first: 'nobody' | 'server' | 'decided' = 'nobody';
+  #first: 'none' | 'server' | 'decided' = 'none';
 
   constructor(sinkFor: SinkFor) {
     this.#sinkFor = sinkFor;
@@ -40,7 +40,7 @@ class AutoObserver implements Taps {
   detect(from: keyof Taps, chunk: Buffer): void {
     if (this.#first === 'decided') return;
     if (from === 'fromClient') this.#clientBegins(chunk);
-    else if (this.#first === 'nobody') this.#serverBegins(chunk);
+    else if (this.#first === 'none') this.#serverBegins(chunk);
   }
 
   #clientBegins(chunk: Buffer): void {
