@@ -351,23 +351,13 @@ class JoinedRouter implements Router, LinkHost {
     const about = { router, version: site.version, queued: stream.queued };
     if (probe === 'hop') return refuse(stream, 404, 'destination_not_found', undefined, { [PROBE_FIELD]: formatReport(about) });
     const begun = performance.now();
-    let isGone = false;
-    this.#local.probeServer(routingKey, (failed) => {
-      if (isGone) return;
+    const cancel = this.#local.probeServer(routingKey, (failed) => {
       const report = { [PROBE_FIELD]: formatReport({ ...about, connect: performance.now() - begun }) };
       const answer =
         failed === undefined ? { status: 200, fields: report } : { status: statusOf(failed), fields: { ...fieldsOf(failed), ...report } };
       stream.respond(answer, { end: true });
     });
-    return {
-      onResponse: () => {},
-      onData: (chunk) => stream.consumed(chunk.length),
-      onEnd: () => {},
-      onDrain: () => {},
-      onReset: () => {
-        isGone = true;
-      },
-    };
+    return { onResponse: () => {}, onData: (chunk) => stream.consumed(chunk.length), onEnd: () => {}, onDrain: () => {}, onReset: cancel };
   }
 
   routingMessage(link: Link, message: Buffer): void {

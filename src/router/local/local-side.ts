@@ -187,9 +187,10 @@ export class LocalSide implements AsyncDisposable {
   /**
    * Connects to a server of the key as for a client, and closes the connection. It counts as neither a connection nor a failure.
    * @param done called once, with why no server accepted
+   * @returns a function to cancel; `done` is not called afterwards
    */
-  probeServer(routingKey: string, done: (failed: Failure | undefined) => void): void {
-    this.#connectors.connect(routingKey, PROBED_SERVERS, (result) => {
+  probeServer(routingKey: string, done: (failed: Failure | undefined) => void): () => void {
+    return this.#connectors.connect(routingKey, PROBED_SERVERS, (result) => {
       if (result.kind === 'connected') resetSocket(result.socket, result.raw);
       done(result.kind === 'failed' ? result.failure : undefined);
     });
