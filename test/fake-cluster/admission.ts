@@ -1,4 +1,4 @@
-/** What the API server itself makes of an object that is written: what it fills in, and what it refuses. */
+/** Defaults and refusals of the API server for a written object. */
 import type { KubeObject, Service, ServicePort } from '../../src/kube/objects.ts';
 import type { Random } from '../simulate/random.ts';
 import { Refused } from './refused.ts';
@@ -46,7 +46,7 @@ export class Admission {
     if (after.metadata.uid !== before.metadata.uid) {
       throw new Refused(422, 'Invalid', `metadata.uid: Invalid value: "${after.metadata.uid}": field is immutable`);
     }
-    // Of a claim, annotations as well.
+    // A status write of a claim changes annotations as well.
     const isClaim = plural === 'persistentvolumeclaims';
     if (isStatus) return withField(isClaim ? { ...before, metadata: after.metadata } : before, 'status', after.status);
     const kept = WITH_STATUS.has(plural) ? withField(after, 'status', before.status) : after;

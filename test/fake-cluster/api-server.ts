@@ -11,7 +11,7 @@ import type { Resources } from './resources.ts';
 import type { Store } from './store.ts';
 import { Watches } from './watches.ts';
 
-/** What happens to requests, drawn for each. Probabilities. */
+/** Faults of requests, drawn for each. Probabilities. */
 export interface Trouble {
   /** 500, and nothing was done. */
   fails: number;
@@ -29,7 +29,7 @@ export const CALM: Trouble = { fails: 0, throttles: 0, loses: 0, hangs: 0, confl
 
 export interface Counts {
   requests: number;
-  /** Of objects that are no events and no leases: answered well; refused. */
+  /** Requests for objects other than events and leases: answered successfully; refused. */
   writes: number;
   refused: number;
   events: number;
@@ -41,7 +41,7 @@ export class ApiServer {
   trouble: Trouble = CALM;
   /** It refuses connections. */
   isDown = false;
-  /** What a controller writes of this kind is changed back, so many milliseconds later. */
+  /** A controller's writes of this kind are changed back, so many milliseconds later. */
   fought: { readonly plural: string; readonly after: number } | undefined;
   /** By kind and key: when a controller wrote what was fought over. */
   readonly fights = new Map<string, number[]>();

@@ -36,7 +36,7 @@ interface Recheck {
   readonly run: () => void;
 }
 
-/** What lies within a second is pace, not patience. */
+/** A pause within a second is pace, not patience. */
 const PACE = 1_000;
 /** In this queue a recheck is the pause after an unanswered request. */
 const PAUSES = 'requests';
@@ -51,9 +51,9 @@ export class Cluster implements Current {
   readonly controllers: readonly Replica[];
   readonly drivers = new Map<string, Replica>();
   readonly orphans: ReadonlyMap<string, number>;
-  /** What nothing can mend. */
+  /** Errors that nothing can repair. */
   readonly faults: string[] = [];
-  /** Of all that was written and logged, in order. */
+  /** Hash of all writes and log lines, in order. */
   digest = 0;
   onTrace: ((line: string) => void) | undefined;
   runsRechecks: boolean;
@@ -62,7 +62,7 @@ export class Cluster implements Current {
   readonly #random: Random;
   readonly #others: number;
   readonly #sidecar: boolean;
-  /** What users would have seen of claims that were bound too early. */
+  /** Errors that users would have seen of claims that were bound too early. */
   mishaps: readonly string[] = [];
   #loadBalancers: LoadBalancers | undefined;
   /** In worlds in which pods wait for an address, and nothing else happens. */

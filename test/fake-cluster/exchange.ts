@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Process } from './process.ts';
 
-/** What undici's dispatcher is given, and calls. */
+/** Handler that undici's dispatcher receives, and calls. */
 export interface Sent {
   readonly method: string;
   readonly path: string;

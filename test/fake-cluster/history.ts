@@ -1,7 +1,7 @@
 import type { Random } from '../simulate/random.ts';
 import type { ClusterPlan } from './plan.ts';
 
-/** What happens, and when: milliseconds after the cluster has begun. Names are numbers below the plan's. */
+/** Events and their times: milliseconds after the start of the cluster. Names are numbers below the plan's. */
 export type Event = { readonly at: number } & Happening;
 
 export type Happening =
@@ -102,7 +102,7 @@ export function drawFight(random: Random): readonly Event[] {
 
 /** Since load balancers have been at work, in milliseconds. */
 const AT_REST = 3_000;
-/** What a pod does before the address comes. An ended one was running or waiting before. */
+/** Act of a pod before its address comes. An ended one was running or waiting before. */
 const STATES = ['waits', 'waits', 'runs', 'ends', 'is forced to end'] as const;
 
 /** Pods of one claim on one node: some run, some wait for an address, some of both end. Then the address comes. */

@@ -76,7 +76,7 @@ export class LargeCluster {
     };
   }
 
-  /** Whose events take how much of this process' time. */
+  /** Measures the time of this process by owner of the events. */
   #meter(): void {
     let whose: 'controller' | 'driver' | 'world' = 'world';
     let since = process.cpuUsage();

@@ -7,7 +7,7 @@ export class Looks {
   readonly #look: (key: string) => void;
   readonly #asked = new Set<string>();
 
-  /** What `look` throws is tried again. */
+  /** A scan that throws is tried again. */
   constructor(loop: Loop, delay: () => number, look: (key: string) => void) {
     this.#loop = loop;
     this.#delay = delay;

@@ -1,9 +1,9 @@
 import type { Random } from '../simulate/random.ts';
 
-/** What a cluster is made of, as its seed draws it. */
+/** Parts of a cluster, as its seed draws them. */
 export interface ClusterPlan {
   readonly nodes: number;
-  /** Of the controller. Where there are several, one leads. */
+  /** Replicas of the controller. If there are several, one leads. */
   readonly replicas: number;
   readonly classes: number;
   readonly names: number;

@@ -11,7 +11,7 @@ import { CONTEST, wrongs } from './rules.ts';
 export interface Outcome {
   readonly seed: number;
   readonly events: readonly Event[];
-  /** What did not hold, first to last; empty where all did. */
+  /** Broken rules, first to last; empty if all hold. */
   readonly wrong: readonly string[];
   readonly digest: number;
   /** Simulated milliseconds, and events of the simulation. */
@@ -123,7 +123,7 @@ function mostInAMinute(times: readonly number[]): number {
   return Math.max(0, ...later.map((from) => later.filter((at) => at >= from && at < from + MINUTE).length));
 }
 
-/** What cannot be mended any more. */
+/** States that cannot be repaired. */
 function broken(cluster: Cluster): readonly string[] {
   const { loop, faults, api, store, orphans } = cluster;
   const { writes, refused } = api.counts;

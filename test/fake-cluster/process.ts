@@ -11,7 +11,7 @@ export class Process implements Owner {
   readonly clock: Clock = { ahead: 0, rate: 1, since: 0 };
   /** Aborts when the process is asked to stop. */
   readonly until = new AbortController();
-  /** What it serves on sockets, by the service's full name. */
+  /** Services on its sockets, by full name. */
   readonly services = new Map<string, Services>();
   readonly #ends = new Set<() => void>();
   gone = false;

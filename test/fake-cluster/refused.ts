@@ -1,4 +1,4 @@
-/** What the played API server answers instead of an object. */
+/** Error answers of the simulated API server. */
 export class Refused extends Error {
   readonly status: number;
   readonly reason: string;

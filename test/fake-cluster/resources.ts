@@ -1,4 +1,4 @@
-/** What a request does: reads and writes of the store, as the API server allows them. */
+/** Effect of a request: reads and writes of the store, as the API server allows them. */
 import type { KubeObject } from '../../src/kube/objects.ts';
 import { keyString } from '../../src/kube/key.ts';
 import type { Random } from '../simulate/random.ts';
@@ -14,7 +14,7 @@ export class Resources {
   readonly #admission: Admission;
   readonly #random: Random;
   readonly #now: () => number;
-  /** What is left of lists that were read in part. */
+  /** Remaining pages of lists that were read in part. */
   readonly #pages = new Map<string, { readonly items: readonly KubeObject[]; readonly version: number }>();
   /** Objects whose deletion another component finishes: a pod's by its kubelet, a claim's when no pod needs it. */
   isHeld: (plural: string, object: KubeObject) => boolean = () => false;

@@ -1,4 +1,4 @@
-/** What has to be, by the pure rules, of what is there in the end. */
+/** Expected state at the end, by the pure rules, given the objects that exist. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Listener, ListenerClass, PodListener, PodListeners } from '../../src/api/listeners/index.ts';
 import { LISTENER_NAME_LABEL, LISTENER_NAMESPACE_LABEL, podLabelOf, podListenersName } from '../../src/api/listeners/names.ts';
@@ -238,7 +238,7 @@ function wantedEntry(
   return 'entry' in planned ? { entry: planned.entry, listener } : { reason: planned.waiting.reason };
 }
 
-/** What a pod that reads its volume sees. */
+/** A pod's view of its volume. */
 function shownTree(disk: Disk, folder: string): Tree | undefined {
   const at = (path: string): Entry | undefined => {
     try {

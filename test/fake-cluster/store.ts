@@ -66,7 +66,7 @@ export class Store {
     return `${this.#random.next().toString(16).padStart(8, '0')}-0000-4000-8000-${this.#uids.toString(16).padStart(12, '0')}`;
   }
 
-  /** What says the same as before is no write. */
+  /** An update without a difference is not a write. */
   put<T extends KubeObject>(plural: string, object: T): T {
     const kind = this.kind(plural);
     const key = keyOf(object);

@@ -1,4 +1,4 @@
-/** What the processes of a played cluster have instead of sockets, disks and time: everything of Earshot itself is real. */
+/** Replacements of sockets, disks and time for the processes of a simulated cluster: everything of Earshot itself is real. */
 import type { Change } from '../simulate/change.ts';
 import { PURE, type Replacements } from '../simulate/load.ts';
 

@@ -5,7 +5,7 @@ import { mutate } from './mutate.ts';
 
 type Lines = readonly (readonly [string, string])[];
 
-/** Whose side the noise takes. */
+/** Role of the end that sends the noise. */
 export type Role = 'client' | 'server';
 
 export function frame(type: number, flags: number, streamId: number, payload: Buffer = EMPTY, length = payload.length): Buffer {
@@ -21,7 +21,7 @@ export function headers(streamId: number, lines: Lines, end = false): Buffer {
 
 export const data = (streamId: number, payload: Buffer, end = false): Buffer => frame(FrameType.DATA, end ? 0x1 : 0, streamId, payload);
 
-/** What a case sends before all else: nearly always what the protocol asks for, or nothing after it would be looked at. */
+/** First bytes of a case: nearly always the preface of the protocol, or the rest would not be read. */
 export function beginning(random: Random, role: Role): Buffer[] {
   const settings = frame(FrameType.SETTINGS, 0, 0, random.below(3) === 0 ? settingsOf(random) : EMPTY);
   if (random.below(40) === 0) return [random.bytes(random.below(80))];

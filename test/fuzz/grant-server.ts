@@ -69,7 +69,7 @@ class Visit {
   /** @returns how many requests were sent */
   async run(): Promise<number> {
     const random = this.#random;
-    // What is wild ends the connection, so what comes before it is what is looked at.
+    // Wild input ends the connection, so the answers before it are checked.
     const calm = Array.from({ length: random.below(MOST_REQUESTS) }, () => this.#request(false));
     const requests = [...calm, this.#request(true), this.#request(random.below(2) === 0)];
     const socket = connectTls({ host: '127.0.0.1', port: this.#port, ca: this.#token.ca, servername: 'localhost' });

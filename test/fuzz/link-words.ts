@@ -98,14 +98,14 @@ const MESSAGES: readonly Buffer[] = [
 
 const route = (...routers: readonly number[]): readonly [string, string] => ['earshot-route', routers.map(idOf).join(' ')];
 
-/** What a peer may ask for, with routes. */
+/** Possible requests of a peer, with routes. */
 export const LINK_REQUESTS = [
   ...REQUESTS,
   [[':method', 'CONNECT'], [':authority', 'key'], route(0)],
   [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1)],
   [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1), ['earshot-origin', 'x'], ['te', 'trailers'], ['__proto__', '1']],
   ...Array.from({ length: 4 }, () => [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1)] as const),
-  // What arrives in order, and must leave in order: empty fields, fields that are there twice, lists that are none.
+  // Fields that arrive in order, and must leave in order: empty fields, repeated fields, invalid lists.
   [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1), ['earshot-via', '']],
   [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1), ['earshot-via', SITES[0].site.id]],
   [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1), ['earshot-via', SITES[0].site.id], ['earshot-via', '']],

@@ -40,7 +40,7 @@ export function oddAuthority(): Authority {
   return { name: 'odd', certificate: new X509Certificate(der), key, chain: '', ca };
 }
 
-/** What DER allows, and what people who mean harm write instead. @param authority undefined: it signs itself */
+/** Values that DER allows, and hostile ones instead. @param authority undefined: it signs itself */
 export function oddCertificate(random: Random, authority: Authority | undefined): OddCertificate {
   const [subjectIs, subject] = choose(random, NAMES);
   const [issuerIs, issuer]: Odd = authority === undefined ? choose(random, NAMES) : ['the authority', nameOf(authority)];

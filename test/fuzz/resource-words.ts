@@ -8,7 +8,7 @@ const API = 'skupper.io/v2alpha1';
 const authority = makeAuthority();
 const good = issueBundle(authority, 'good', { subject: 'west', hosts: ['west.example'], server: true, client: true });
 
-/** What `tlsCredentials` may name. */
+/** Possible values of `tlsCredentials`. */
 export const BUNDLES: readonly TlsBundle[] = [
   good,
   { ...good, name: 'mismatch', key: createKey() },

@@ -17,7 +17,7 @@ const seed = Number(values.seed ?? Date.now() % 1_000_000);
 const chosen = positionals.length === 0 ? Object.keys(targets) : positionals;
 
 setFlagsFromString('--expose-gc');
-// What the flag brings is a function of no arguments; the context has no types.
+// The flag yields a function without arguments; the context has no types.
 const collect = runInNewContext('gc') as () => void;
 
 /** Interrupted, it says how far it has come. */

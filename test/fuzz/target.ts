@@ -1,7 +1,7 @@
-/** What can be fuzzed, and what a run of it comes to. */
+/** Targets of the fuzzer, and the result of a run. */
 
 export interface Target {
-  /** What one case is: for the summary. */
+  /** Name of one case: for the summary. */
   readonly what: string;
   /** Cases from which `npm run fuzz` is worth its time. */
   readonly cases: number;
@@ -27,7 +27,7 @@ export interface Tally {
   /** Taken as good, or at least gone through without a refusal. */
   readonly accepted: number;
   readonly refused: number;
-  /** What else is worth seeing: that each kind of outcome was met. */
+  /** Further counts: whether each kind of outcome was met. */
   readonly notes?: Readonly<Record<string, number>>;
 }
 

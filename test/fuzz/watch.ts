@@ -36,7 +36,7 @@ export class Watch {
 
   /** @throws Error where more is held than may be */
   async end(): Promise<void> {
-    // What ends connections may hold them for a moment.
+    // Handlers that end connections may hold them for a moment.
     this.#collect();
     await setTimeout(LINGER);
     this.grown = Math.max(0, this.#held() - (this.#before ?? 0));

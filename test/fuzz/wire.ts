@@ -13,7 +13,7 @@ export class Wire extends EventEmitter {
   destroyed = false;
   writableEnded = false;
   readableEnded = false;
-  /** What was written. */
+  /** Written bytes. */
   readonly sent: Buffer[] = [];
   readonly #reads: boolean;
   #taken: (() => void)[] = [];

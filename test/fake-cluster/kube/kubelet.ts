@@ -69,7 +69,7 @@ export class Kubelet {
     for (const pod of parts.store.all<Pod>('pods')) if (pod.spec?.nodeName === name) this.hear(pod);
   }
 
-  /** Of a pod that changed, or one of its claims. */
+  /** Called when a pod changed, or one of its claims. */
   hear(pod: Pod): void {
     this.#looks.ask(keyOf(pod));
   }

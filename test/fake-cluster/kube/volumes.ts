@@ -1,4 +1,4 @@
-/** What brings a pod and its volumes to a node: the ephemeral controller, the scheduler, external-provisioner and the volume binder. */
+/** Components that bring a pod and its volumes to a node: ephemeral controller, scheduler, external-provisioner, volume binder. */
 import { DRIVER_NAME, TOPOLOGY_KEY } from '../../../src/api/listeners/names.ts';
 import { keyOf } from '../../../src/kube/key.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod, PodVolume } from '../../../src/kube/objects.ts';
@@ -12,7 +12,7 @@ import type { Resources } from '../resources.ts';
 import type { Store } from '../store.ts';
 
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
-/** Of external-provisioner, after failures, in milliseconds. */
+/** Milliseconds between tries of external-provisioner after failures. */
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 60_000;
 const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
@@ -125,7 +125,7 @@ function annotate(resources: Resources, claim: string, annotations: Readonly<Rec
   }));
 }
 
-/** Where all volumes are, or where one is to be; any, if none says. Undefined where no such node is there. */
+/** Node of all volumes, or of the pinned one; any node, if none is pinned. Undefined if it does not exist. */
 function nodeFor(store: Store, random: Random, claims: readonly (PersistentVolumeClaim | undefined)[]): string | undefined {
   const chosen = claims.flatMap((claim) => {
     const volume = store.get<PersistentVolume>('persistentvolumes', claim?.spec?.volumeName ?? '');

@@ -4,7 +4,7 @@ import { surroundings } from '../../simulate/current.ts';
 import { cluster, hereProcess } from '../current.ts';
 import { failed, newFolder, type Disk, type Entry } from '../disk.ts';
 
-// Of whatever else modules import while they are loaded, nothing is called here.
+// Modules import the rest while they are loaded, but call none of it here.
 export * from 'node:fs/promises';
 
 type Path = string | Buffer;
