@@ -44,7 +44,7 @@ export async function renderManifest(
   further: readonly string[] = [],
 ): Promise<string> {
   const helm = `${await toolFolder('helm')}/helm`;
-  const command = ['template', release, `${ROOT}deploy/chart`, '--namespace', namespace, ...args, ...further];
+  const command = ['template', release, `${ROOT}deploy/chart`, '--namespace', namespace, '--skip-tests', ...args, ...further];
   const rendered = execFileSync(helm, command, { encoding: 'utf8' });
   return `# ${about}: kubectl apply --server-side -f ${file}
 # Written by \`node scripts/render-chart.ts\`; edit the chart, not this file.

@@ -9,9 +9,11 @@ import type { CheckReport } from '../../src/explain/report.ts';
 import type { Explanation } from '../../src/explain/step.ts';
 import type { Listener } from '../../src/api/listeners/index.ts';
 import type { Pod } from '../../src/kube/objects.ts';
+import { helm } from '../harness/chart.ts';
 import { execute, type Outcome } from '../harness/command.ts';
 import { eventually } from '../harness/index.ts';
 import { environment } from '../harness/program.ts';
+import { SYSTEM } from './support/installation.ts';
 import { API, byClass, byListener, claim, pod, webServer } from './support/manifests.ts';
 import { useNamespace } from './support/namespace.ts';
 
@@ -187,6 +189,10 @@ describe('earshot explain on the exposure half', { timeout: 300_000 }, () => {
       findings.filter(({ state }) => state === 'fail'),
       [],
     );
+  });
+
+  it('checks the installation by helm test', async () => {
+    await helm(['test', 'earshot', '--namespace', SYSTEM, '--kubeconfig', cluster.kubeconfig, '--timeout', '120s']);
   });
 
   it('works with few rights: each missing one is an unknown step with verb and resource', async () => {

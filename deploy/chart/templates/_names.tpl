@@ -58,6 +58,13 @@ localhost/earshot:{{ .fallback }}
 {{- end -}}
 {{- end -}}
 
+{{- /* Annotations of an object of `helm test`, from its weight: lower ones are created first. */ -}}
+{{- define "earshot.testHook" -}}
+helm.sh/hook: test
+helm.sh/hook-weight: {{ . | quote }}
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- end -}}
+
 {{- /* What no container of Earshot may do. */ -}}
 {{- define "earshot.locked" -}}
 allowPrivilegeEscalation: false

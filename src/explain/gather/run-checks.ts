@@ -12,15 +12,15 @@ import { gatherSite } from './gather-site.ts';
 export type Checker = (place: ExplainPlace) => Promise<Pick<CheckReport, 'objects' | 'findings'>>;
 
 /** All of them run at the same time. */
-export const checkers: readonly Checker[] = [checkBothHalves, checkRights];
+export const checkers: readonly Checker[] = [checkBothHalves];
 
 /** In a cluster with the exposure half, a namespace without resources of a site is not taken for one. */
 async function checkBothHalves(place: ExplainPlace): Promise<Pick<CheckReport, 'objects' | 'findings'>> {
-  const [facts, exposure] = await Promise.all([gatherSite(place.site), checkExposure(place)]);
+  const [facts, rights, exposure] = await Promise.all([gatherSite(place.site), checkRights(place), checkExposure(place)]);
   const isNoSite = !('value' in facts.objects) || facts.objects.value.length === 0;
   if (isNoSite && exposure.isInstalled) return exposure;
   const { objects, findings } = checkSite(facts);
-  return { objects: [...objects, ...exposure.objects], findings: [...findings, ...exposure.findings] };
+  return { objects: [...objects, ...exposure.objects], findings: [...findings, ...rights.findings, ...exposure.findings] };
 }
 
 export async function runChecks(place: ExplainPlace): Promise<CheckReport> {

@@ -33,7 +33,7 @@ function render(values: object = {}, args: readonly string[] = []): Promise<read
 }
 
 async function runHelmTemplate(values: object, args: readonly string[]): Promise<readonly Rendered[]> {
-  return parseAllDocuments(await helm(['template', 'earshot', CHART, '--namespace', 'mine', ...args], values)).flatMap(
+  return parseAllDocuments(await helm(['template', 'earshot', CHART, '--namespace', 'mine', '--skip-tests', ...args], values)).flatMap(
     (document) => (document.toJS() as Rendered | null) ?? [],
   );
 }
@@ -302,6 +302,18 @@ describeChart('the two halves of the chart', () => {
       ]);
     assert.deepEqual(await namesOf({}), ['earshot-exposure.json', 'earshot-exposure']);
     assert.deepEqual(await namesOf(sitesOnly), ['earshot-sites.json', 'earshot-services.json', 'earshot-sites']);
+  });
+
+  it('are checked by helm test with rights to read only, which exist while it runs', async () => {
+    const args = ['template', 'earshot', CHART, '--namespace', 'mine', '--show-only', 'templates/tests/check.yaml'];
+    const objects = parseAllDocuments(await helm(args)).flatMap((document) => (document.toJS() as Rendered | null) ?? []);
+    assert.deepEqual(
+      objects.map(({ kind, metadata: { name, annotations = {} } }) => `${kind} ${name} ${annotations['helm.sh/hook']}`),
+      ['ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Pod'].map((kind) => `${kind} earshot-check test`),
+    );
+    const rules: readonly { readonly verbs: readonly string[] }[] = only(objects, 'ClusterRole')['rules'];
+    assert.deepEqual([...new Set(rules.flatMap(({ verbs }) => verbs))], ['get', 'list']);
+    assert.equal(only(objects, 'Pod')['spec'].containers[0].args[0], 'check');
   });
 
   it('let sites be reached by ListenerClasses where there are any', async () => {
