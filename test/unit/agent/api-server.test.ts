@@ -1,4 +1,4 @@
-/** Who is let in to the API of a router in a cluster: real TLS, and clients that want it harm. */
+/** Admission to the API of a router in a cluster: real TLS, and hostile clients. */
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import { once } from 'node:events';

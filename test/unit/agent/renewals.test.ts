@@ -32,7 +32,7 @@ interface Linked {
     readonly ours?: boolean;
     readonly links?: readonly LinkConfig[];
     readonly refusal?: string;
-    /** What the other site gives for a request, where that is not what it should. */
+    /** A wrong answer of the other site to a request. */
     readonly answer?: (csr: string) => IssuedCertificate;
   }): Promise<number>;
   readonly requests: RenewalRequestFiles;

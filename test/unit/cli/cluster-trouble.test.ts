@@ -1,4 +1,4 @@
-/** What the API server refuses, and what stands before it: in words that say what to do. */
+/** Refusals of the API server and errors before it: the messages say what to do. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';

@@ -22,7 +22,7 @@ async function withSite(status: object = {}): Promise<Cluster> {
   return cluster;
 }
 
-/** What is written is taken up at once. */
+/** Written objects are processed at once. */
 function takingUp(cluster: Cluster, status: object = ready()): void {
   cluster.control = ({ kind, metadata, status: before }) => {
     if (before === undefined) cluster.status(`${String(kind).toLowerCase()}s/${metadata.name}`, status);

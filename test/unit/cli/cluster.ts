@@ -97,7 +97,7 @@ export class Cluster implements AsyncDisposable {
     return this.#objects.get(what);
   }
 
-  /** What was written by requests. */
+  /** Objects written by requests. */
   get writes(): readonly string[] {
     return this.requests.filter(({ method }) => method !== 'GET').map(({ method, what }) => `${method} ${what}`);
   }

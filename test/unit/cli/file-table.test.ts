@@ -31,7 +31,7 @@ describe('the table of open files', () => {
     const { before, after } = widenedUnder(20_000);
     assert.ok(before.room < 16_384, `${before.room} at first`);
     assert.equal(after.room, 16_384);
-    // What Node.js had open while it started may have been closed since.
+    // Files that Node.js had open while it started may have been closed since.
     assert.ok(after.open <= before.open, `${after.open} are open, where ${before.open} were`);
   });
 

@@ -55,7 +55,7 @@ export class Namespace implements AsyncDisposable {
     await announceRouter(this.layout, { pid: process.pid, router: DEFAULT_ROUTER, httpPort: 9, startedAt, version: '0' });
   }
 
-  /** What the running process would write back. */
+  /** Status that the running process would write. */
   async answer(kind: string, name: string, spec: object, status: object): Promise<void> {
     const resource = { apiVersion: 'skupper.io/v2alpha1', kind, metadata: { name, namespace: 'west' }, spec, status };
     await this.write(join(this.layout.runtime.resources, resourceFileName(kind, name)), stringify(resource));

@@ -10,7 +10,7 @@ import { Namespace, type Result } from './namespace.ts';
 
 const root = new URL('../../../', import.meta.url).pathname;
 
-/** What stands for something in a message, where a name will not do. */
+/** Placeholders in messages, where a name does not fit. */
 const values: Readonly<Record<string, readonly string[]>> = {
   'kind.toLowerCase()': ['site', 'listener', 'connector'],
   verb: ['update', 'delete'],
@@ -46,7 +46,7 @@ function written(template: string): readonly string[] {
   return (values[expression] ?? ['x']).flatMap((value) => written(template.replace(`\${${expression}}`, value)));
 }
 
-/** Of all messages in the source: in backticks, or put together by `commandIn`. */
+/** Commands in all messages of the source: in backticks, or built by `commandIn`. */
 function proposals(): readonly { readonly from: string; readonly command: string }[] {
   return globSync('src/**/*.ts', { cwd: root }).flatMap((from) => {
     const text = readFileSync(`${root}${from}`, 'utf8').replaceAll(/^\s*(?:\/?\*|\/\/).*$/gm, '');
@@ -79,7 +79,7 @@ describe('a command that is proposed', () => {
     for (const command of leavesOf(program)) command.outputHelp();
     const all = help
       .split('\n')
-      // What is read from a file is the shell's.
+      // The shell expands input from a file.
       .map((line) => line.trim().replace(/ < \S+$/, ''))
       .filter((line) => /^(?:ssh \S+ )?earshot /.test(line))
       .flatMap(commandsIn);

@@ -10,7 +10,7 @@ type Environment = Readonly<Record<string, string>>;
 const original = { ...process.env };
 afterEach(() => void (process.env = { ...original }));
 
-/** What the words of a manifest come to. */
+/** Settings that follow from the arguments of a manifest. */
 async function start(words: readonly string[], environment: Environment = {}, namespaceOfPod: string | undefined = 'mine') {
   process.env = { HOSTNAME: 'skupper-controller-6fd6dbd4c4-x2x7b', ...environment };
   let errors = '';

@@ -21,7 +21,7 @@ class FullPipe {
     this.writer = openSync(path, constants.O_WRONLY);
   }
 
-  /** What was written so far. */
+  /** Output so far. */
   get said(): string {
     const piece = Buffer.alloc(65_536);
     untilItBlocks(() => void (this.#said += piece.toString('utf8', 0, readSync(this.#reader, piece))));

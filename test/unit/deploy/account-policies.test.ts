@@ -12,7 +12,7 @@ const skupperStatuses = manifestsOf('earshot-sites.yaml')
   .flatMap(({ resources }) => resources.filter((resource) => resource.endsWith('/status')));
 
 const accounts: readonly (Account & {
-  /** What RBAC alone holds, and why that is enough. */
+  /** Rights that RBAC alone limits, and why that is enough. */
   readonly heldByRole: ReadonlyMap<string, string>;
 })[] = [
   {
@@ -86,7 +86,7 @@ for (const account of accounts) {
         assert.deepEqual(denied.get(metadata.name), ['Deny'], metadata.name);
         assert.equal(spec?.failurePolicy, 'Fail', metadata.name);
         for (const { message = '' } of spec.validations ?? []) {
-          // What admission of others can change: there the message says what helps.
+          // Admission of others can change these: the message names the remedy.
           if (message.includes(OWN_POLICY_HINT)) assert.match(message, /\b(spec|metadata|reportingController|type)\b/, metadata.name);
         }
       }

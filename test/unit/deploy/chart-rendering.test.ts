@@ -1,4 +1,4 @@
-/** What the chart renders, and what it refuses. It needs Helm and no cluster. */
+/** Output and refusals of the chart. It needs Helm and no cluster. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

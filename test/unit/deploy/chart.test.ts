@@ -38,7 +38,7 @@ test('every value in the schema, but for names of another chart, has a default a
 test('every value that another chart’s name is accepted for has a new name, or a reason why it has none', () => {
   const schema = JSON.parse(read('values.schema.json')) as Schema & { readonly definitions: Readonly<Record<string, Schema>> };
   const tables = read('templates/_old-values.tpl').matchAll(/^([a-zA-Z.]+): \S/gm);
-  // What is switched on by `enabled` is named once, and by that.
+  // Options with `enabled` are named once, by that.
   const known = [...tables].map(([, name = '']) => name.replace(/\.enabled$/, ''));
   const silent: string[] = [];
   const visit = (at: string, part: Schema): void => {

@@ -17,7 +17,7 @@ const locked: Packages = {
   'node_modules/node-darwin': { version: '26.0.0', optional: true },
 };
 
-/** What is installed: `undefined` where nothing is. */
+/** Installed halves: `undefined` without any. */
 function isComplete(installed: Packages | undefined, folders: readonly string[] = Object.keys(installed ?? {})): boolean {
   const root = mkdtempSync(join(tmpdir(), 'earshot-installed-'));
   try {

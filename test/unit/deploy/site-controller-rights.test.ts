@@ -21,7 +21,7 @@ const rulesOf = (kind: string, name: string): readonly PolicyRule[] =>
   manifests.find((each) => each.kind === kind && each.metadata.name === name)?.rules ?? assert.fail(`no ${kind} ${name}`);
 const everywhere = rulesOf('ClusterRole', 'skupper-controller');
 
-/** What rules allow, a line each: `get secrets`, `patch leases.coordination.k8s.io skupper-site-leader`. */
+/** Rights of rules, a line each: `get secrets`, `patch leases.coordination.k8s.io skupper-site-leader`. */
 function lines(rules: readonly PolicyRule[]): readonly string[] {
   return rules.flatMap(({ apiGroups = [], resources = [], resourceNames = [''], verbs }) =>
     verbs.flatMap((verb) =>

@@ -26,7 +26,7 @@ export function codeLines({ text }: Document): readonly string[] {
   return lines;
 }
 
-/** What stands outside of code blocks. */
+/** Text outside of code blocks. */
 export function prose({ text }: Document): string {
   const lines: string[] = [];
   let fenced = false;
@@ -46,7 +46,7 @@ export function headings(document: Document): readonly string[] {
   return [...prose(document).matchAll(/^#{1,6} +(.+?)\s*$/gm)].map(([, heading = '']) => heading);
 }
 
-/** Where links lead, without those to other places of the web. */
+/** Targets of links, without those to other websites. */
 export function relativeLinks(document: Document): readonly string[] {
   const text = prose(document).replaceAll(/`[^`]*`/g, '');
   return [...text.matchAll(/\]\(\s*([^)\s]+)\s*\)/g)].map(([, target = '']) => target).filter((target) => !/^[a-z]+:/.test(target));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 const ROOT = join(import.meta.dirname, '../../..');
-/** What a person may start by hand. Those that would do most harm with a word that they take for another. */
+/** Scripts that a person may start by hand. They would do most harm by misreading an argument. */
 const SCRIPTS = [
   'scripts/bundle.ts',
   'scripts/generate.ts',

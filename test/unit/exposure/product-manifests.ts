@@ -22,7 +22,7 @@ export interface ProductRole {
   readonly listener?: Listener;
   readonly volumes: readonly ProductVolume[];
   readonly containers: readonly Container[];
-  /** What its scripts read of each volume: the files below default-address/ports. */
+  /** Files that its scripts read of each volume, below default-address/ports. */
   readonly reads: Readonly<Record<string, readonly string[]>>;
 }
 

@@ -1,4 +1,4 @@
-/** What operators of products write, and what they and their pods read of it afterwards. */
+/** Objects of operators of products, and how they and their pods read them afterwards. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Structural } from '../../../src/api/crd.ts';
@@ -26,7 +26,7 @@ for (const role of productRoles) {
         const tree = treeOf(told[volume] ?? {}) ?? assert.fail(`${volume} has no address`);
         const shown = tree.addresses.get(tree.primary) ?? assert.fail();
         for (const port of ports) assert.ok((shown.get(port) ?? 0) > 0, `default-address/ports/${port} of ${volume}`);
-        // What a script makes of every file: `export $(basename FILE | tr a-z- A-Z_)_PORT=…`.
+        // A script reads every file: `export $(basename FILE | tr a-z- A-Z_)_PORT=…`.
         for (const name of shown.keys()) assert.match(name.toUpperCase().replaceAll('-', '_'), /^[A-Z_][A-Z0-9_]*$/);
       }
     });

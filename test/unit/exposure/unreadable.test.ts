@@ -92,7 +92,7 @@ describe('objects that cannot be read', () => {
         if (!isRestarted) spoil();
         await controller.settle();
         const isSpoiled = listenerClass !== null || (web !== null && own !== null);
-        // Where a node goes and all can be read, the class wants the claims to go.
+        // If a node goes and all can be read, the class releases the claims.
         if (isSpoiled) api.remove(nodes, 'n1');
         await controller.settle();
         assert.deepEqual(

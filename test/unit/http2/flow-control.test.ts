@@ -66,7 +66,7 @@ class Talk {
       if (talked !== undefined) talked.far = new StreamEnd(stream, recorder);
     });
     const options = { limits: LIMITS, now: () => this.now };
-    // What a session counts is seen by its own parts only; they know it as this.
+    // Only parts of a session see its counters; they know it as this.
     this.sessions = {
       near: createSession(this.line.near, { ...options, role: 'client', events: new SessionRecorder() }) as Session & SessionCore,
       far: createSession(this.line.far, { ...options, role: 'server', events: far }) as Session & SessionCore,

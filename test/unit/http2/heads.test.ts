@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { parseRequest, parseResponse, requestLines, responseLines } from '../../../src/http2/heads.ts';
 import type { FieldLine } from '../../../src/http2/heads.ts';
 
-/** What HPACK can bring: any octets, most of them near what has a meaning. */
+/** Possible input of HPACK: any octets, most of them close to meaningful ones. */
 const value = fc.oneof(
   fc.constantFrom('', ' ', 'a', ' a', 'a ', 'a\tb', '\u00a0', 'trailers'),
   fc.string({ unit: fc.integer({ min: 0, max: 0xff }).map((octet) => String.fromCharCode(octet)), maxLength: 6 }),

@@ -333,7 +333,7 @@ test('a thousand simultaneous requests are accepted over many event-loop iterati
   await setImmediate();
   const ids = Array.from({ length: 1_000 }, (_, index) => 1 + 2 * index);
   wire.feed(Buffer.concat(ids.map((id) => connect(id, true))));
-  // What TLS had decrypted already comes in spite of the pause.
+  // Data that TLS had already decrypted arrives in spite of the pause.
   wire.feed(frame(FrameType.PING, 0, 0, Buffer.alloc(8, 7)));
   const before = seen.accepted.length;
   assert.ok(before > 0 && before <= 20, `${before} requests in one turn`);
@@ -377,7 +377,7 @@ test('all connections of a peer share its quota per event-loop iteration equally
   const sum = (): number => taken().reduce((one, other) => one + other, 0);
   for (let before = 0, turns = 0; sum() < 500; turns += 1) {
     assert.ok(sum() - before <= 10, `${sum() - before} requests in one turn`);
-    // Of what comes at once a turn reads of one as much as it does.
+    // One iteration reads as much of one connection as of simultaneous ones together.
     assert.ok(Math.max(...taken()) - Math.min(...taken()) <= 40, `${taken()} of each`);
     assert.ok(turns < 10_000);
     before = sum();

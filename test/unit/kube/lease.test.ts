@@ -8,7 +8,7 @@ import { LeaseLostError } from '../../../src/kube/errors.ts';
 import { Contender, LeaseWorld } from './lease-world.ts';
 import { assertError } from './assert-error.ts';
 
-/** What one candidate waits between tries, at most. */
+/** Longest pause of one candidate between tries. */
 const RETRY = 1_200;
 
 describe('leader election', () => {

@@ -8,7 +8,7 @@ import { fixedConfig } from '../../../src/kube/client/connection.ts';
 import type { KubeClient, PodAccess } from '../../../src/kube/contract.ts';
 import type { Certificate } from '../support/certificate.ts';
 
-/** What came in, with nothing between the test and the bytes. */
+/** A received request, byte for byte. */
 export interface RawRequest {
   readonly method: string;
   readonly path: string;

@@ -25,7 +25,7 @@ describe("the server's words in an ApiError", () => {
 
   it('are ready in no time, however they are quoted', () => {
     const message = `Invalid value: "${'\\'.repeat(500_000)}`;
-    // Of the processor: others may have it meanwhile.
+    // CPU time: other processes may run meanwhile.
     const from = process.cpuUsage();
     apiErrorOf('patch it', 422, undefined, JSON.stringify({ kind: 'Status', message }));
     const { user, system } = process.cpuUsage(from);

@@ -10,7 +10,7 @@ test('a share of the time is spent when more was taken than it gives, and comes 
   assert.equal(share.wait(1_000), 300);
   assert.ok(share.wait(1_290) > 9);
   assert.equal(share.wait(1_310), 0);
-  // What was not spent is not kept, and a clock that goes back takes nothing.
+  // Unused time is not saved, and a clock that goes back costs nothing.
   assert.equal(share.wait(100_000), 0);
   share.spend(51, 99_000);
   assert.equal(share.wait(99_000), 10);

@@ -88,7 +88,7 @@ describe('shares within shares', () => {
     }),
     { maxLength: 60 },
   );
-  /** What each key has, as the test counts it. */
+  /** Amount of each key, as the test counts it. */
   type Held = Map<string, Map<string, number>>;
 
   /** @param look what holds after each step */
@@ -113,7 +113,7 @@ describe('shares within shares', () => {
     );
   }
   const sum = (keys: ReadonlyMap<string, number>): number => keys.values().reduce((total, amount) => total + amount, 0);
-  /** What it can take, without taking it. */
+  /** Amount that it could take. */
   function couldTake(shares: NestedFairShare, whose: ShareOwner): number {
     const taken = takenBy(shares, whose);
     shares.change(whose, -taken);

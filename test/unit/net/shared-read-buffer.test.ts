@@ -108,7 +108,7 @@ describe('a read within a read', () => {
   }
 
   it('delivers its bytes to the right socket: the outer one is destroyed, and no further socket shares', async (t) => {
-    // Of its own, since from then on it shares nothing.
+    // A module instance of its own, since from then on it shares nothing.
     const { href } = new URL('../../../src/net/shared-read-buffer.ts?nested', import.meta.url);
     const fresh: { readonly canShareReads: typeof canShareReads; readonly receive: typeof receive } = await import(href);
     const [outer, inner, later] = [await pair(t), await pair(t), await pair(t)];
@@ -132,7 +132,7 @@ describe('a read within a read', () => {
     assert.deepEqual([got.outer, got.inner], ['abc', 'XYZXYZ']);
     assert.match(error?.message ?? '', /overwritten/);
     assert.equal(fresh.canShareReads(), false);
-    // What shared before goes on, and what comes then has memory of its own.
+    // Sockets that shared before continue, and later ones have memory of their own.
     const memories = new Set<ArrayBufferLike>();
     fresh.receive(later.socket, (chunk) => {
       memories.add(chunk.buffer);

@@ -56,7 +56,7 @@ async function sayInRecords(client: TLSSocket, text: string): Promise<void> {
 const RECORDS = 1_000;
 const text = Array.from({ length: RECORDS }, (_, index) => String.fromCharCode(97 + (index % 26))).join('');
 
-/** What came of each, and how many records came in the fullest turn of the event loop. */
+/** Text of each connection, and the most records in one event-loop iteration. */
 class Heard {
   readonly texts = new Map<TLSSocket, string>();
   readonly ended = new Set<TLSSocket>();

@@ -100,7 +100,7 @@ async function damage(before: string, path: string, how: Damage): Promise<void> 
   return writeFile(path, how === 'cut off' ? text.slice(0, text.length / 2) : '\u0000 nonsense');
 }
 
-/** What the Site says, or the resource. */
+/** Message of the Site or of the resource. */
 const states: readonly (readonly [path: string, told: { readonly [D in Damage]?: RegExp }])[] = [
   ['issued.jsonl', { deleted: /was deleted/, older: /was deleted/, 'cut off': /was deleted/, unreadable: /was deleted/ }],
   ['revoked.yaml', { deleted: /was restored/, older: /was restored/, unreadable: /revoked.yaml is damaged/ }],

@@ -93,7 +93,7 @@ test('a report that fails, as where no file can be opened any more, ends nothing
   await put('web.yaml', listenerFile(8080));
   await start();
   await until(async () => (await status('Listener-web.yaml'))?.['status'] === 'Pending', 'the listener is pending');
-  // What asking for the machine's addresses does at EMFILE.
+  // Error of a query for the machine's addresses at EMFILE.
   const ask = t.mock.method(os, 'networkInterfaces', () => {
     throw new Error('uv_interface_addresses returned Unknown system error 24');
   });

@@ -39,7 +39,7 @@ test('missing resources may be desired only if an unreadable file was never read
     for (const [file, text] of Object.entries(texts)) {
       const path = join(layout.input.resources, file);
       await writeFile(path, text);
-      // What was written a moment ago may be half of it.
+      // A file written a moment ago may be half written.
       await utimes(path, new Date(), new Date(Date.now() - 1_000));
     }
     const { incomplete, resources, problems } = await source.read();

@@ -128,7 +128,7 @@ async function prepare(layout: NamespaceLayout): Promise<NamespaceLayout> {
   return layout;
 }
 
-/** What only the system's own words would say, what changes with each attempt, and a clause about a path that stands twice. */
+/** Words of the system alone, text that changes with each attempt, and a repeated clause about a path. */
 function faultOf(text: string): string | undefined {
   const [raw] = /illegal operation|no such (?:file|device)|not a directory,|too many symbolic links|\.\.[0-9a-f]{16}/.exec(text) ?? [];
   if (raw !== undefined) return raw;

@@ -1,4 +1,4 @@
-/** What routers log at debug: the lines of each link and of each connection can be followed, and joined with those of the other end. */
+/** Debug log of routers: the lines of each link and connection can be followed, and joined with those of the other end. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';

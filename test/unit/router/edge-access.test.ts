@@ -46,7 +46,7 @@ for (const [router, count] of counts) await until(router, 'the others', ({ netwo
 
 const sitesOf = ({ state }: Router): readonly string[] => state.network.map(({ site }) => site.name).sort();
 
-/** What the middle answers at one of its ports. */
+/** Answer of the middle at one of its ports. */
 async function answer(at: number, key: string, fields: Readonly<Record<string, string>>, siteId?: string): Promise<number | undefined> {
   using standard = await standardClient(at, await authority.issue(siteId === undefined ? {} : { siteId }));
   const stream = standard.session.request({ ':method': 'CONNECT', ':authority': key, ...fields }, { endStream: false });

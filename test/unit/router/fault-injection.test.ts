@@ -24,7 +24,7 @@ const stack = new AsyncDisposableStack();
 const ROUTER = join(import.meta.dirname, '../../../src/router');
 const GREETING = 'welcome ';
 
-/** What is always there, and must not notice: a server behind a hub, and a neighbour of the hub with a connection of its own. */
+/** Parts that are always there and must not notice: a server behind a hub, and a neighbour of the hub with a connection of its own. */
 const echo = stack.use(await echoServer(GREETING));
 const secure = createTlsServer({ cert: bundle.cert, key: bundle.key, handshakeTimeout: 500 }, (socket) => {
   socket.on('error', () => {});
@@ -107,7 +107,7 @@ async function life(within = 1_000): Promise<boolean> {
       ...(own === undefined ? [] : [talk(connectTcp(own, '127.0.0.1')), talk(foreignClient(own))]),
       router.renew('hub', 'a request').catch(() => {}),
     ]);
-    // What carries something is drained; a router that links to itself is refused; a certificate that does not hold yet is waited for.
+    // A link with connections is drained; a router that links to itself is refused; a certificate that is not valid yet is awaited.
     router.apply({ ...config, accesses: [access(later)], links: own === undefined ? [] : [link('self', own, bundle)] });
     await met(() => router.state.links['self']?.problem !== undefined, 500);
     router.apply({ ...config, accesses: [], links: [] });
@@ -193,7 +193,7 @@ test('an error of any handler leaves the process and all others running, and not
   for (let round = 0; left.length > 0 && round < 30; round += 1) {
     const batch = left.slice(0, BATCH);
     const armed = new Set(batch);
-    // What came by itself while the first life was slow need not come again in time.
+    // Handlers that ran while the first life was slow need not run again in time.
     const thrown = await withFaults(armed, () => life(), round >= allBatches);
     left = [...left.slice(BATCH), ...batch.filter((name) => !thrown.has(name))];
     assert.equal(await exchange(steady), 'still here', `a connection at the hub, after faults in ${batch}`);

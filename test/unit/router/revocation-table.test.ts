@@ -22,7 +22,7 @@ const own = await testAuthority("the user's own");
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const echo = stack.use(await echoServer('hello'));
-/** Who revokes. Its ports: for its own authority's certificates, and for those of the user's. */
+/** The revoking site. Its ports: for its own authority's certificates, and for those of the user's. */
 const base: RouterConfig = {
   ...siteConfig('here'),
   accesses: [access(await authority.issue()), access(await own.issue(), { name: 'own' })],
@@ -50,7 +50,7 @@ interface Guest {
   /** Resolves once its end of the connection has ended. */
   readonly ended: Promise<unknown>;
   again(): Promise<Fate>;
-  /** Of `here`, where it takes part. */
+  /** Changes of the config of `here`, if it takes part. */
   readonly config?: Partial<RouterConfig>;
 }
 
@@ -124,7 +124,7 @@ function client(at: number, issuer = authority, named = true): Way {
     const ended = closed(stream);
     await once(stream, 'data');
     const again = async (): Promise<Fate> => {
-      // Where its old connection lives, as it does at a third site, on that; else on a new one.
+      // On its old connection if that is still there, as at a third site; else on a new one.
       if (!session.closed && !session.destroyed) return request(session);
       using newer = await standardClient(at, bundle);
       // It ends with this block.

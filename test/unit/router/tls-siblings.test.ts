@@ -149,7 +149,7 @@ test("the other of a site's two routers takes over from a killed one, inside the
 
 interface Attempt {
   readonly who: RouterConfig;
-  /** Of the connection for requests, and of the one for the other end's. */
+  /** Bundles of the connection for requests, and of the one for the other end's. */
   readonly ports: readonly [number, number];
   readonly bundles: readonly [TlsBundle, TlsBundle];
 }

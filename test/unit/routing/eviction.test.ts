@@ -177,7 +177,7 @@ test('the sites on every path to a site are found as by leaving out each site in
       const passed = new Map(
         [...reached()].map((site) => [site, [...reached()].filter((other) => other !== 0 && other !== site && !reached(other).has(site))]),
       );
-      // Of those that all ways to it pass, the last is the one that all the others come before.
+      // The last of the sites on all paths to it is the one behind all the others.
       for (const [site, all] of passed)
         if (site !== 0)
           expected.set(site, all.toSorted((left, right) => (passed.get(right)?.length ?? 0) - (passed.get(left)?.length ?? 0))[0] ?? 0);

@@ -343,7 +343,7 @@ test('a router that links during an eviction stays', (t) => {
   for (const name of crowd.slice(0, 1_900)) routing.receive('left', records(record(name, [toLeft])), now);
   routing.tick(now + 1_000);
   assert.equal(routing.waiting, 'a turn');
-  // Of equals the one with the greatest id goes first.
+  // The one with the greatest id goes first among equals.
   const first = crowd.slice(0, 1_900).toSorted((left, right) => (idOf(left) < idOf(right) ? 1 : -1));
   const linked = first.slice(0, 8).map(testSite);
   for (const site of linked) routing.adjacencyUp({ router: `${site.id}/r`, site, link: site.name, cost: 1 }, now + 1_000);

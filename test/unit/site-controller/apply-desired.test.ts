@@ -110,7 +110,7 @@ test('an object that is replaced before it can be applied belongs to its owner b
   using cluster = await playedCluster(new ApiWithOthers());
   cluster.api.put(services, service([['web', 80]]));
   const owners: unknown[] = [];
-  // What is refused as invalid does not come so far.
+  // An object refused as invalid does not get this far.
   cluster.api.meets = ({ verb }) => {
     if (verb === 'apply') owners.push(cluster.api.read(services, 'ns/web')?.metadata.ownerReferences?.map(({ uid }) => uid));
   };

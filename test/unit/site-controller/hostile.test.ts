@@ -14,7 +14,7 @@ import { playedCluster, type PlayedCluster } from './support/played-cluster.ts';
 import { settings } from './support/view.ts';
 
 const kinds = Object.keys(skupperResources) as readonly Kind[];
-/** Whose statuses are written by the routers, where there are any. */
+/** Kinds whose statuses the routers write, if there are any. */
 const OF_ROUTERS: ReadonlySet<string> = new Set(['Listener', 'MultiKeyListener', 'Connector', 'Link']);
 
 /** A resource with any content, by an unknown schema. */
@@ -58,7 +58,7 @@ async function kept(...objects: readonly KubeObject[]): Promise<PlayedCluster> {
   return cluster;
 }
 
-/** What its conditions that do not hold say. */
+/** Messages of its conditions that do not hold. */
 function complaint({ api }: PlayedCluster, key: string): string {
   const [kind = '', name = ''] = key.split('/');
   const object: KubeObject & { status?: { message?: string; conditions?: readonly { status: string; message?: string }[] } } = api.read(

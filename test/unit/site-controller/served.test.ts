@@ -53,7 +53,7 @@ class LookedAt extends PlayedApi {
 
   override async page(of: Resource = httpProxies): Promise<never> {
     const status = this.answers.get(of.plural) ?? 404;
-    // What stands on a page is not looked at.
+    // The content of a page is not read.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     if (status === 200) return {} as never;
     throw new ApiError('played', { status, reason: '', message: String(status) });

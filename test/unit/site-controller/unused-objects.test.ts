@@ -1,4 +1,4 @@
-/** What a controller does not use costs it at most 1 KiB of memory each, whatever an editor of a namespace writes into it. */
+/** Unused objects cost a controller at most 1 KiB of memory each, for any content by an editor of a namespace. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';

@@ -49,7 +49,7 @@ test('it is logged with its stack, and cannot fill a disk', () => {
 
 /** Rooms that serve many at once, in one process. */
 const ROOMS = ['router', 'agent', 'trust', 'platform/linux', 'limits', 'work', 'files', 'telemetry'];
-/** What hands a handler to the world; after it, the handler. */
+/** Calls that register a handler; after each, the handler. */
 const REGISTRATION = new RegExp(
   [
     /\.(?:on|once|addListener|prependListener|prependOnceListener|addEventListener)\(\s*'[a-zA-Z]+',/,

@@ -12,7 +12,7 @@ interface Counted {
   readonly directory: string;
   /** The bundles that were read since this was asked last. */
   read(): readonly string[];
-  /** What is there now, once its files are old enough to be relied on. */
+  /** Current bundles, once their files are old enough to be relied on. */
   steady(): ReturnType<DirectoryBundles['list']>;
 }
 

@@ -105,7 +105,7 @@ describe('A grant on disk', () => {
   });
 });
 
-/** What a server does: a certificate goes out only after its redemption has returned. */
+/** Acts as a server: a certificate goes out only after its redemption has returned. */
 async function redeemThree(store: GrantStore, handedOut: Set<string>): Promise<void> {
   await store.ensure(spec);
   for (let count = 0; count < 3; count += 1) {

@@ -22,7 +22,7 @@ describe('A process that is killed while it redeems', () => {
       const wanted = reported.length + 3 + life;
       for await (const line of createInterface(child.stdout)) {
         reported.push(line);
-        // What it does between the next steps is left to chance.
+        // The point of the kill between the next steps is left to chance.
         if (reported.length === wanted) child.kill('SIGKILL');
       }
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');

@@ -133,7 +133,7 @@ describe('A renewal', () => {
       assert.equal(error.retryAfter, 60_000);
       return refusal('renew-early', /a moment ago/)(error);
     });
-    // What is due, or has no mark yet, waits for no more than the last one.
+    // A due or unmarked certificate waits only for the last one.
     const due = await renew(marked(), now + 15 * DAY);
     passed.advance(60_000);
     const unmarked = await renew(bundleOf(), now);

@@ -23,7 +23,7 @@ export interface StoreUnderTest {
   reopen?(stores: Stores, clock: Clock): Promise<Stores>;
 }
 
-/** What every store must do, wherever it keeps things. */
+/** Contract of every store, for any storage. */
 export function storeContract(name: string, store: StoreUnderTest): void {
   describe(`${name}: bundles`, () => bundlesContract(store));
   describe(`${name}: grants`, () => grantsContract(store));

@@ -350,7 +350,7 @@ describe('a work queue, whatever happens', () => {
       fc.asyncProperty(steps, async (script: readonly Step[]) => {
         const active = new Map<string, (failed: boolean) => void>();
         const owed = new Set<string>();
-        // What a reconcile throws is only another retry to the queue.
+        // An error of a reconcile is only another retry to the queue.
         const twice: string[] = [];
         const reconcile = (key: string): Promise<undefined> => {
           if (active.has(key)) twice.push(key);

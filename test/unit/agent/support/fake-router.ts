@@ -12,7 +12,7 @@ export class FakeRouter implements Router {
   linksOpened = 0;
   /** Reports of routers of container networks. */
   siblingParts: RouterState['siblingParts'];
-  /** What the other end of a link gives. */
+  /** Answers of the other end of a link. */
   onRenew: (link: string, request: string) => Promise<IssuedCertificate> = () => Promise.reject(new Error('no link'));
   #reachable: ReadonlySet<string> = new Set();
   readonly #listeners = new Set<() => void>();

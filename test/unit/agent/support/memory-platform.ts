@@ -27,7 +27,7 @@ import { buildRoot } from '../../../../src/trust/issue.ts';
 import { createKey } from '../../../../src/x509/request.ts';
 import { writePem } from '../../../../src/x509/pem.ts';
 
-/** What several processes of one site share, and what happens to each of them when a test says so. */
+/** State that several processes of one site share, and its changes on request of a test. */
 export class MemorySite {
   readonly objects = new Map<string, SiteObject>();
   readonly userBundles = new Map<string, TlsBundle>();
@@ -47,7 +47,7 @@ export class MemorySite {
   identity: Identity | undefined;
   /** By name and host. */
   readonly offlineLinks = new Map<string, OfflineLink>();
-  /** Whose turn it is to lead. */
+  /** The process that leads. */
   leader: string | undefined;
   readonly running = new Set<string>();
   readonly #followers = new Set<() => void>();

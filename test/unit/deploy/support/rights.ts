@@ -1,4 +1,4 @@
-/** What accounts may do, read from the manifests that the chart renders into deploy/. */
+/** Rights of accounts, read from the manifests that the chart renders into deploy/. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseAllDocuments } from 'yaml';

@@ -1,6 +1,6 @@
 import { Directory } from '../../../../src/exposure/csi/directory.ts';
 
-/** What a broken folder throws from then on. */
+/** Error of a broken folder from then on. */
 export class Broken extends Error {}
 
 /** The folder, and all that are opened through it, until they were used so many times; then every use throws. */

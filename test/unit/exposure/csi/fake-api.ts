@@ -9,7 +9,7 @@ export class FakeApi implements Pick<KubeClient, 'create' | 'find' | 'patch'> {
   readonly #objects = new Map<string, KubeObject>();
   readonly #kinds = new Map<string, (object: KubeObject) => void>();
   #version = 0;
-  /** What was called: verb and key. */
+  /** Calls so far: verb and key. */
   readonly calls: string[] = [];
   /** Thrown by the next calls, one each. */
   readonly failures: Error[] = [];

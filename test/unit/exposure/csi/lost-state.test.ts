@@ -73,7 +73,7 @@ describe('State of the node driver that is lost', () => {
           assert.equal(addressIn(fixture), '10.0.0.1');
           await until(() => readlinkOrEmpty(join(recordsOf(fixture), POD_UID)) === RECORD);
         }
-        // What was lost is whole again, so the loss of the other object changes nothing either.
+        // The lost object is whole again, so the loss of the other one changes nothing either.
         fixture.lose();
         shown = '10.0.0.2';
         await using _third = await startDriver(fixture);

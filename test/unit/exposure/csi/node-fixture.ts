@@ -19,7 +19,7 @@ export const NODE_NAME = 'worker-1';
 export const POD_UID = '0f1e2d3c-0000-4000-8000-000000000001';
 export const POD_KEY = `default/pod-${POD_UID}`;
 
-/** What outlives a driver: the node's disk and the API server. */
+/** Parts that outlive a driver: the node's disk and the API server. */
 export class NodeFixture implements Disposable {
   readonly #folder = temporaryFolder();
   readonly kubeletDir = join(this.#folder.path, 'k');
@@ -119,7 +119,7 @@ export interface RunningDriver extends AsyncDisposable {
   readonly identity: Client<typeof IdentityDefinition>;
   readonly registration: Client<typeof RegistrationDefinition>;
   readonly sockets: { readonly endpoint: string; readonly registry: string };
-  /** What the driver said of its readiness. */
+  /** The driver's reported readiness. */
   readonly readiness: (string | undefined)[];
   /** Settles as runCsiNode does. */
   readonly ended: Promise<void>;

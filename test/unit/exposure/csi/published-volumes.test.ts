@@ -16,7 +16,7 @@ function address(target: string): string | undefined {
   return existsSync(join(target, 'default-address')) ? readFileSync(join(target, 'default-address/address'), 'utf8') : undefined;
 }
 
-/** What the kubelet writes beside a volume before it calls the driver. */
+/** The kubelet's file beside a volume, written before it calls the driver. */
 function writeVolumeData(target: string, changes: Readonly<Record<string, unknown>> = {}): void {
   const data = {
     specVolID: 'pvc-1',

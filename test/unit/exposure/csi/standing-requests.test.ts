@@ -34,7 +34,7 @@ it('the record of a pod is written later where it could not be at once', async (
   assert.deepEqual((await PodRecords.open(folder)).get(POD_UID), pod);
 });
 
-/** What the kubelet writes beside a volume. */
+/** The kubelet's file beside a volume. */
 function writeVolumeData(target: string): void {
   writeFileSync(join(dirname(target), 'vol_data.json'), JSON.stringify({ volumeHandle: 'pvc-1', driverName: DRIVER_NAME }));
 }

@@ -65,7 +65,7 @@ async function dieAfter(limit: number, mount: string, wanted: Tree): Promise<boo
   return false;
 }
 
-/** What is behind default-address must be all of one state's primary address. */
+/** All files behind default-address must be of one state's primary address. */
 function assertWhole(mount: string, states: readonly Tree[], message: string): void {
   const folder = join(mount, 'default-address');
   const address = readFileSync(join(folder, 'address'), 'utf8');

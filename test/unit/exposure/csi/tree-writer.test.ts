@@ -220,7 +220,7 @@ describe('what a container has mounted by subPath', () => {
     const held: { readonly path: string; readonly files: Readonly<Record<string, string>> }[] = [];
     for (const wanted of trees) {
       await write(volume.path, wanted, 0, true);
-      // What the kubelet mounts: the folders behind the links.
+      // The kubelet mounts the folders behind the links.
       for (const name of ['addresses', 'default-address']) {
         const path = realpathSync(join(volume.path, name));
         held.push({ path, files: filesIn(path) });

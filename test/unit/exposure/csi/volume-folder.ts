@@ -36,7 +36,7 @@ export function readAsPod(mount: string): Record<string, string> {
   return files;
 }
 
-/** What `readAsPod` is to give for a tree: the rule of the file layout, written down naively. */
+/** Expected result of `readAsPod` for a tree: the rule of the file layout, written down naively. */
 export function filesOf({ primary, addresses }: Tree): Record<string, string> {
   const files: Record<string, string> = {};
   for (const [address, ports] of addresses) {

@@ -44,7 +44,7 @@ describe('a mount that waits', () => {
   });
 });
 
-/** What a pod does before the address comes. A deleted one was waiting, a stopped one was running. */
+/** Act of a pod before its address comes. A deleted one was waiting, a stopped one was running. */
 const STATES = ['waiting', 'running', 'deleted', 'stopped', 'forced'] as const;
 type State = (typeof STATES)[number];
 
@@ -100,7 +100,7 @@ class OneVolume implements AsyncDisposable {
   readonly #pods: PlayedPod[] = [];
   readonly #stopped = new AbortController();
   readonly #ended: Promise<void>;
-  /** What the controller knows. */
+  /** The controller's view. */
   address: string | undefined;
   isBusy = false;
   /** Resolves when a pod is added or deleted, and at the end. */
@@ -146,7 +146,7 @@ class OneVolume implements AsyncDisposable {
     await this.#ended;
   }
 
-  /** What the controller and the garbage collector do. */
+  /** Acts as the controller and the garbage collector. */
   #answer(): void {
     for (const { name, key, state, isWanted } of this.#pods) {
       const object = this.#fixture.cache.get(key);

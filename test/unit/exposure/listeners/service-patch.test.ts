@@ -38,7 +38,7 @@ function patched(live: Service, to: Service): Service {
   return mergePatch(live, patchFor(to, live)) as Service;
 }
 
-/** What the API server makes of it: an identity, allocated numbers, defaults, and what others add. */
+/** The API server's version of it: an identity, allocated numbers, defaults, and additions of others. */
 function stored(service: Service): Service {
   return {
     ...service,

@@ -321,7 +321,7 @@ test('whatever a Listener and its class hold, a plan is a refusal or a Service o
     port: fc.integer({ min: -1, max: 3 }),
     protocol: fc.constantFrom('TCP', 'UDP', null),
   });
-  // What JSON holds: no NaN, no Infinity.
+  // Values of JSON: no NaN, no Infinity.
   const values = [fc.string(), fc.integer(), fc.boolean(), fc.constant(null)];
   const overrides = fc.object({
     values,

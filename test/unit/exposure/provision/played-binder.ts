@@ -19,7 +19,7 @@ export class PlayedBinder {
   readonly #claims = new Map<string, PersistentVolumeClaim>();
   readonly #running = { claims: idle(), volumes: idle() };
   readonly #queues = { claims: new Set<string>(), volumes: new Set<string>() };
-  /** What users would have seen of a claim that was bound too early. */
+  /** Errors that users would have seen of a claim that was bound too early. */
   readonly mishaps: string[] = [];
 
   constructor(api: Objects) {

@@ -1,4 +1,4 @@
-/** What a pod that mounts a Listener consists of, as short as the controller allows. */
+/** Objects of a pod that mounts a Listener, as short as the controller allows. */
 import { LISTENER_NAME_ANNOTATION, podListenersName, TOPOLOGY_KEY } from '../../../../src/api/listeners/names.ts';
 import type { PodListeners } from '../../../../src/api/listeners/index.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../../src/kube/objects.ts';

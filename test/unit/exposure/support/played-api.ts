@@ -5,7 +5,7 @@ import { keyOf, keyString } from '../../../../src/kube/key.ts';
 import type { KubeObject } from '../../../../src/kube/objects.ts';
 import type { Resource } from '../../../../src/kube/resource.ts';
 
-/** What a call meets before it is served: throws, or waits. */
+/** Hook of a call before it is served: throws, or waits. */
 export type Meets = (call: { readonly verb: string; readonly plural: string; readonly object: unknown }) => void | Promise<void>;
 
 interface Watching {
@@ -142,7 +142,7 @@ export class PlayedApi implements KubeClient {
       if (type === 'merge') check(known, (patch as Partial<KubeObject>).metadata);
       const after = type === 'merge' ? merge(known, patch) : jsonPatched(known, patch as readonly JsonStep[]);
       const stored = this.prunes(of, after as T); // A patch of an object of this kind.
-      // What changes nothing is no write, and no event.
+      // An update without a difference is neither a write nor an event.
       return isDeepStrictEqual(stored, known) ? stored : this.put(of, stored);
     });
   }
@@ -162,7 +162,7 @@ export class PlayedApi implements KubeClient {
     return answer();
   }
 
-  /** What comes into a selection is new to its watch, and what leaves it is gone. */
+  /** An object that enters a selection is new to its watch, and one that leaves it is gone. */
   #notify(of: Resource, after: KubeObject | undefined, before: KubeObject | undefined): void {
     const send = (): void => {
       for (const watching of this.#watching) {
@@ -237,7 +237,7 @@ function idOf(of: Resource, key: string): string {
   return `${of.plural} ${key}`;
 }
 
-/** What the API server gives a Service, once. */
+/** Fields that the API server gives a Service, once. */
 function withAddresses(service: KubeObject & { readonly spec?: object }, number: number): KubeObject {
   const { ports = [], ...spec } = (service.spec ?? {}) as { readonly type?: string; readonly ports?: readonly object[] };
   const numbered = ports.map((port, index) => ({ ...(spec.type === 'NodePort' ? { nodePort: 30_000 + number + index } : {}), ...port }));

@@ -12,7 +12,7 @@ import type { PlayedApi } from './played-api.ts';
 export interface PlayedController extends AsyncDisposable {
   /** Reason and note of each Kubernetes event. */
   readonly events: readonly string[];
-  /** What each of them is about. */
+  /** Objects of the events. */
   readonly regarding: readonly ObjectReference[];
   /** Resolves once nothing is called any more; a call that the test holds back counts for nothing. Fails after `most` calls. */
   settle(most?: number): Promise<void>;

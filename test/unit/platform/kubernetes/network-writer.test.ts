@@ -8,7 +8,7 @@ import { aListener, resources } from '../../site/fixtures.ts';
 
 const KEY = 'pod-keys.json';
 
-/** What is written of single pods by a router that sees no other site, where one pod's key stands. */
+/** Record of single pods by a router that sees no other site and has one pod's key. */
 async function writtenKeys({ settled, linkUp }: { readonly settled: boolean; readonly linkUp: boolean }): Promise<unknown> {
   const links = { 'Link/east': { operational: linkUp } };
   const router: RouterState = { listeners: {}, connectors: {}, links, accesses: {}, incoming: [], network: [] };

@@ -85,7 +85,7 @@ test('links to one site by different roles each receive their own endpoints', as
       return links.plain?.operational === true && links.edge?.operational === true && ports.join(' ') === `${ofPlain} ${ofEdge}`;
     });
   await each(11, 12);
-  // What changes for one role says nothing of the other.
+  // A change for one role does not affect the other.
   server.apply({ ...config, reachedAt: [at(21), at(12, { role: 'edge' })] });
   await each(21, 12);
   server.apply({ ...config, reachedAt: [at(21), at(22, { role: 'edge' })] });

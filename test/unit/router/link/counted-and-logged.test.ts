@@ -104,7 +104,7 @@ test('handshakes that never end are bounded in number, and those beyond are coun
     });
     socket.resume();
   }
-  // Of the others some may come to the end of their time meanwhile.
+  // Some of the others may reach their deadline meanwhile.
   await eventually('those beyond the limit are closed', async () => (await router.counted('busy')) === 36 && closed >= 36);
   assert.ok(router.lines.some((line) => line.includes('too many TLS handshakes')));
   // They keep out no client, not even of their own address.

@@ -49,7 +49,7 @@ function clockInHand(t: TestContext): Clock {
   };
 }
 
-/** What the server sends back over a connection that is there. */
+/** Answer of the server over an existing connection. */
 async function echoed(socket: Socket, text: string): Promise<string> {
   socket.write(text);
   const [data] = await once(socket, 'data');

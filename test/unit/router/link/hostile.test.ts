@@ -81,7 +81,7 @@ test('garbage in place of TLS, and in place of HTTP/2, closes that connection on
   await net.service();
 });
 
-/** What a peer says in place of a good hello, and how it is answered. */
+/** Messages of a peer in place of a valid hello, and their answers. */
 const lies: readonly { readonly what: string; readonly said: (hello: Hello) => Hello; readonly details: RegExp }[] = [
   { what: 'another site', said: (hello) => ({ ...hello, site: siteConfig('other').site }), details: /wrong-proof/ },
   { what: 'an impossible cost', said: (hello) => ({ ...hello, link: { ...hello.link, cost: 0 } }), details: /protocol.*cost/ },

@@ -39,7 +39,7 @@ describe('a link with more than one connection that it sends on', () => {
       createSession(far, { role: 'server', events: recorder, limits: { concurrentStreams } });
       const events = { onRequest: () => new Recorder(), onGoaway() {}, onSilence() {}, onClose() {} };
       const connection = new Connection({ socket: near, dialed: true, role: 'client', owner: 'peer', host, events });
-      // What the peer takes is known when it has answered.
+      // The peer's limits are known once it has answered.
       await connection.ping(5_000);
       link.add(connection, true);
     }

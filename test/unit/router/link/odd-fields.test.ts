@@ -11,7 +11,7 @@ const authority = await testAuthority();
 const UUID = '11111111-1111-8111-8111-111111111111';
 
 interface Transit extends AsyncDisposable {
-  /** Where a test client sends requests to the site in the middle, and the route to the one behind it. */
+  /** Port for requests of a test client to the site in the middle, and the route to the one behind it. */
   readonly at: number;
   readonly route: string;
   readonly service: () => Promise<void>;

@@ -8,7 +8,7 @@ import type { ResponseHead, Stream } from '../../../../src/http2/contract.ts';
 import { parseResponse, responseLines } from '../../../../src/http2/heads.ts';
 import { refusalIn, refuseLink, refusalOf } from '../../../../src/router/link/refusal.ts';
 
-/** What is said on a stream that only answers. */
+/** Text on a stream that only answers. */
 function answerOf(refuse: (stream: Stream) => unknown): ResponseHead {
   let said: ResponseHead | undefined;
   refuse({

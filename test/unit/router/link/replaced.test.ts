@@ -65,7 +65,7 @@ describe('what a link carries that another has replaced', () => {
     net.held.write('for a minute');
     await once(net.held, 'data');
     t.mock.timers.tick(1);
-    // What is closed may linger for a second.
+    // A closed connection may linger for a second.
     t.mock.timers.tick(1_000);
     t.mock.timers.reset();
     await ended;

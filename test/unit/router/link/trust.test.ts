@@ -126,7 +126,7 @@ test('a certificate that was issued to another site is refused', async () => {
   assert.match(await problem(pair.client, 'wrong-site'), /issued to site .* Redeem a new token/);
 });
 
-/** What else can be wrong, the check's own tests say. */
+/** Tests of the check itself cover other faults. */
 const incomplete: readonly [string, (bundle: TlsBundle) => TlsBundle][] = [
   ['tls-no-ca', ({ name, cert = '', key = '' }) => ({ name, cert, key })],
   [

@@ -215,7 +215,7 @@ describe('a connector', () => {
 
   it('tries the next destination when one answers that it cannot', async (t) => {
     const now = performance.now();
-    // Who refused comes after all others only for a moment.
+    // A server that refused comes after all others only for a moment.
     t.mock.method(performance, 'now', () => now);
     using server = await serve(({ socket }) => socket.write('here'));
     await using sides = await twoSides();

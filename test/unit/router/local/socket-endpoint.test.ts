@@ -75,7 +75,7 @@ test('a socket that is reset right after its end is closed, and its peer is noti
   end.end();
   end.reset();
   await once(socket, 'close');
-  // Of a connection that was only closed the first write goes well.
+  // The first write after a mere close of the peer succeeds.
   const refused = once(peer, 'error');
   peer.write('more');
   assert.equal(((await refused) as [NodeJS.ErrnoException])[0].code, 'EPIPE');
@@ -125,7 +125,7 @@ test('over TLS the peer is notified even if its own end is on its way already', 
   assert.deepEqual([socket.writableEnded, socket.writableFinished], [true, false]);
   end.reset();
   await eventually('the own end to be closed', () => socket.closed && raw.closed);
-  // Of a connection that was only closed the first write goes well.
+  // The first write after a mere close of the peer succeeds.
   const refused = await new Promise<Error | null | undefined>((resolve) => void peer.write('more', resolve));
   assert.equal((refused as NodeJS.ErrnoException | null | undefined)?.code, 'EPIPE');
 });

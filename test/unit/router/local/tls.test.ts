@@ -130,7 +130,7 @@ describe('a listener with TLS', () => {
       clients.push(client);
       await eventually('it to be let in or not', () => client.closed || server.peers.length > open);
     }
-    // Of a megabyte three quarters.
+    // Three quarters of a megabyte.
     assert.equal(server.peers.length, 12);
     for (const { socket } of clients) socket.destroy();
   });

@@ -25,7 +25,7 @@ export const there = (router: string, cost = 1, connectors = 1): RouteDestinatio
   links: ['link'],
 });
 
-/** Where keys can be reached, as a test says it. */
+/** Reachability of keys, set by a test. */
 export class FixedRouting {
   readonly self: string;
   /** Routers to which the way is silent. */
@@ -79,7 +79,7 @@ export function oneSide(self = WEST_ROUTER, options: Partial<LocalSideOptions> =
 export interface TwoSides extends AsyncDisposable {
   readonly west: OneSide;
   readonly east: OneSide;
-  /** What the west asked the east. */
+  /** Requests of the west to the east. */
   readonly heads: readonly RequestHead[];
   readonly session: Session;
 }

@@ -28,7 +28,7 @@ const protocols = {
   http2: { begin: Buffer.from(PREFACE), request: block(METHOD_GET), answer: block(STATUS_200), flood: repeated(block(METHOD_GET)) },
 } as const;
 
-// What other tests have read in this turn does not count.
+// Reads of other tests in this iteration do not count.
 beforeEach(() => nextTurn());
 
 for (const protocol of ['http1', 'http2'] as const) {

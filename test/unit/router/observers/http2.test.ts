@@ -15,7 +15,7 @@ import type { Taps } from '../../../../src/router/observers/contract.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { cutter, pass, Recorder, type Passing } from './recorder.ts';
 
-/** What an ordinary client and server say to each other over HTTP/2: taken down by a proxy between them. */
+/** Bytes of an ordinary client and server over HTTP/2, recorded by a proxy between them. */
 async function conversation(): Promise<Passing> {
   const passing: (readonly ['>' | '<', Buffer])[] = [];
   const server = createHttp2Server();
@@ -86,7 +86,7 @@ function frame(type: number, flags: number, payload: Buffer = Buffer.alloc(0), i
   return Buffer.concat([head, payload]);
 }
 
-/** What follows a prefix that is full (RFC 7541 section 5.1). */
+/** Bytes after a full prefix (RFC 7541 section 5.1). */
 function octetsOf(value: number): number[] {
   return value < 128 ? [value] : [(value & 127) | 128, ...octetsOf(value >> 7)];
 }

@@ -27,7 +27,7 @@ export interface IssueOptions {
   readonly uses?: readonly ('client' | 'server')[];
   /** An RSA key of 1024 bits, which is obsolete. */
   readonly weak?: boolean;
-  /** What the other side is checked against, if not this authority. */
+  /** Authority that the other side is checked against, if not this one. */
   readonly ca?: string;
 }
 

@@ -9,9 +9,9 @@ export interface Pair extends AsyncDisposable {
   readonly server: Router;
   readonly client: Router;
   readonly serverConfig: RouterConfig;
-  /** Where the server accepts links. */
+  /** Port on which the server accepts links. */
   readonly access: number;
-  /** Where the client listens. */
+  /** Port on which the client listens. */
   readonly port: number;
   /** Holds it to be of use still, where the server sends no greeting. */
   service(): Promise<void>;
@@ -50,7 +50,7 @@ export interface Row extends AsyncDisposable {
   readonly leftConfig: RouterConfig;
   readonly rightConfig: RouterConfig;
   readonly echo: EchoServer;
-  /** Where left listens. */
+  /** Port on which left listens. */
   readonly port: number;
 }
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { openFilesLimit } from '../../../../src/telemetry/open-files.ts';
 
-/** What is begun meanwhile finds that so many files may be open. */
+/** Code that starts meanwhile finds this limit of open files. */
 export async function withOpenFiles<T>(most: number, begin: () => Promise<T>): Promise<T> {
   const before = openFilesLimit();
   allow(most);

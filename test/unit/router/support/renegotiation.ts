@@ -90,7 +90,7 @@ function below(raw: Socket, hello: 'read' | 'written'): { readonly inner: Duplex
   const found: Keys['found'] = (side) => {
     const [random, master] = secrets;
     if (first === undefined || random === undefined || master === undefined) throw new Error('there has been no handshake');
-    // Of the record 5 bytes, of the message 4, of the version 2.
+    // 5 bytes of the record, 4 of the message, 2 of the version.
     const block = expand(master, Buffer.concat([Buffer.from('key expansion'), first.subarray(11, 43), random]));
     return side === 'client'
       ? { key: block.subarray(0, 16), salt: block.subarray(32, 36) }

@@ -21,7 +21,7 @@ export class TestNetwork {
   longest = 0;
   /** The most links that there were at once. */
   mostLinks = 0;
-  /** What goes over a link in place of a message. */
+  /** Replacement of a message on a link. */
   tamper: (from: string, link: TestLink, message: Buffer) => readonly Buffer[] = (_from, _link, message) => [message];
   readonly #limits: Partial<RoutingLimits>;
   readonly #remember: number;

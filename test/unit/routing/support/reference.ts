@@ -1,6 +1,6 @@
 import type { TestNetwork } from './network.ts';
 
-/** What a router should answer, worked out from the network itself by trying every simple path. */
+/** Expected answers of a router, computed from the network itself by trying every simple path. */
 export interface Reference {
   /** Least cost to each router that can be reached, by id. */
   readonly costs: ReadonlyMap<string, number>;
@@ -41,7 +41,7 @@ function edgesOf(network: TestNetwork, at: string): readonly Edge[] {
   });
 }
 
-/** What one end makes of all links between two: those that it does not confine go before the others. */
+/** One end's view of all links between two: those that it does not confine come before the others. */
 function listed(network: TestNetwork, by: string, other: string): { readonly cost: number; readonly confines: boolean } {
   const links = network.links.filter(({ ends }) => ends.includes(by) && ends.includes(other));
   const free = links.filter(({ confines }) => confines !== by || siteOf(by) === siteOf(other));
@@ -83,7 +83,7 @@ export function differences(network: TestNetwork, keys: readonly string[], names
   return found;
 }
 
-/** What no answer may ever do, however old or wrong the records are: visit a router twice, or hang together wrongly. */
+/** Faults that no answer may have, for any age or error of the records: a router visited twice, or an inconsistent path. */
 export function impossiblePaths(network: TestNetwork, keys: readonly string[]): string[] {
   const found: string[] = [];
   for (const name of network.names) {

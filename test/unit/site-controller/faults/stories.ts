@@ -1,4 +1,4 @@
-/** What people do with sites in one namespace. */
+/** Stories of users with sites in one namespace. */
 import { skupperResources } from '../../../../src/api/skupper/index.ts';
 import { API_VERSION } from '../../../../src/api/skupper/names.ts';
 import type { KubeObject } from '../../../../src/kube/objects.ts';

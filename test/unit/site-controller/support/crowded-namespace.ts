@@ -74,7 +74,7 @@ function labelled(kind: keyof typeof skupperResources, spec: object): Crowd {
   };
 }
 
-/** What an editor of a namespace can write thousands of, by name. */
+/** Objects that an editor of a namespace can create by thousands, by name. */
 export const crowds: Readonly<Record<string, Crowd>> = {
   Listener: each('Listener', (index) => ({
     routingKey: `key-${index % 100}`,

@@ -27,7 +27,7 @@ const settings: ControllerSettings = {
 export class SitesApi extends PlayedApi {
   override put<T extends KubeObject>(of: Resource<T>, object: T): T {
     const known = this.read(of, keyOf(object));
-    // What changes nothing is no write, and no event.
+    // An update without a difference is neither a write nor an event.
     return known !== undefined && isDeepStrictEqual(plain(known), plain(object)) ? known : super.put(of, object);
   }
 

@@ -53,7 +53,7 @@ export function viewOf(
   const resources = sortResources(
     objects.filter(({ apiVersion }) => apiVersion === 'skupper.io/v2alpha1') as unknown as readonly SiteObject[],
   );
-  // What is asked for a kind is of that kind.
+  // Objects found for a kind are of that kind.
   const of = <T extends KubeObject>(kind: Resource<T>, all: readonly KubeObject[]): readonly T[] =>
     all
       .filter((object) => object.kind === kind.kind && (object.apiVersion ?? apiVersionOf(kind)) === apiVersionOf(kind))

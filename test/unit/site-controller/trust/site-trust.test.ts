@@ -460,7 +460,7 @@ const left = (name: string): Secret['metadata'] => ({
   ownerReferences: [{ apiVersion: 'skupper.io/v2alpha1', kind: 'Certificate', name, uid: `uid-${name}` }],
 });
 
-/** What something else puts in its place: good, and for another subject. */
+/** A valid certificate of another writer, for another subject. */
 function linkOfAnother(world: TrustWorld): Secret['data'] {
   const { cert, key } = issueBundle(authorityIn(world, SITE_CA), 'link-west', { subject: 'another', client: true }, world.clock);
   return { 'tls.crt': base64(cert), 'tls.key': base64(key) };

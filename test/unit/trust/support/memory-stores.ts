@@ -1,4 +1,4 @@
-/** What a site keeps of its trust, in memory. */
+/** Stores of a site's trust in memory. */
 import type { TlsBundle } from '../../../../src/identity/tls-bundle.ts';
 import { noAnchor, type Anchor, type AnchorStore } from '../../../../src/trust/anchor.ts';
 import { createKey } from '../../../../src/x509/request.ts';
