@@ -43,7 +43,7 @@ export interface SiteAgentOptions {
 const POLL = 3_000;
 /** From a change of the router until it is looked at. */
 const NOTICED = 30;
-/** What a write takes: usually, and where the disk is slow. */
+/** Duration of a write: usually, and with a slow disk. */
 const WRITE = [1, 10] as const;
 const SLOW_WRITE = [200, 4_000] as const;
 /** Between two tries of one link, and of one whose certificate has ended: as `Renewals` has it. */

@@ -8,7 +8,7 @@ export interface Change {
 
 /** A known mistake that a simulation must find when its changes are applied. */
 export interface PlantedFault {
-  /** What goes wrong; one sentence. */
+  /** The fault in one sentence. */
   readonly description: string;
   /** First seed, counted from 1, that found it when this was last measured; absent if none of 200 did. */
   readonly firstSeed?: number;

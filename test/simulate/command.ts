@@ -8,7 +8,7 @@ export interface Tried {
   /** The script of package.json, and its file. */
   readonly script: string;
   readonly file: string;
-  /** What runs a job. */
+  /** Program that runs a job. */
   readonly program: URL;
   readonly faults: PlantedFaults;
 }

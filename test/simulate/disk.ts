@@ -1,23 +1,23 @@
-/** What a site keeps, whichever of its processes runs. */
+/** State of a site that outlives its processes. */
 import type { RenewalAnswer } from '../../src/agent/ports.ts';
 import type { Revocations } from '../../src/identity/issued.ts';
 import { refuseEntry } from '../../src/trust/revocation.ts';
 import type { IssuedEntry, RevokedSite } from '../../src/trust/stores.ts';
 import type { TestBundle } from './certificates.ts';
 
-/** What is wrong with a disk: all takes its time, or nothing can be written. */
+/** Fault of a disk: everything is slow, or nothing can be written. */
 export type DiskTrouble = 'slow' | 'full';
 
-/** Of one machine. */
+/** Disk of one machine. */
 export class Disk {
-  /** What it shows where it links, by the names of links. */
+  /** Bundles for its links, by the names of links. */
   readonly bundles = new Map<string, TestBundle>();
   /** Keys that wait for a certificate. */
   readonly keys = new Map<string, string>();
   /** Requests to renew these links' certificates now. */
   readonly asked = new Map<string, Question>();
   trouble: DiskTrouble | undefined;
-  /** What was begun while it was slow may take longer than that lasts. */
+  /** A write that began while the disk was slow may take longer than that lasts. */
   busyUntil = 0;
   /** Which process looks after the site. */
   leader: object | undefined;
@@ -26,7 +26,7 @@ export class Disk {
 interface Question {
   /** Of that link's. */
   readonly number: number;
-  /** What came of it. */
+  /** Result of the renewal. */
   readonly answer?: RenewalAnswer;
 }
 
@@ -34,7 +34,7 @@ interface Successor extends IssuedEntry {
   readonly before: string | undefined;
 }
 
-/** What a site has issued, wherever its routers run. */
+/** Certificates that a site has issued, for all its routers. */
 export class Issued {
   readonly entries: Successor[] = [];
 

@@ -20,7 +20,7 @@ export interface EndpointUser {
 
 type Item = { readonly at: number; readonly what: Buffer | 'fin' | 'rst' };
 
-/** What the kernel of a machine has of one TCP connection. Its user reads and writes without waiting; bytes keep their order, and nothing is lost but by a reset. */
+/** Kernel state of one TCP connection at one machine. Its user reads and writes without waiting; bytes keep their order, and only a reset loses any. */
 export class Endpoint {
   user: EndpointUser = NOBODY;
   readonly machine: Host;
@@ -121,7 +121,7 @@ export class Endpoint {
       this.hasReset = true;
       this.#flying = [];
       this.#bytesFlying = 0;
-      // What is not answered is sent again, but for a reset.
+      // Unacknowledged data is sent again, except for a reset.
       if (!this.#path.isHeldFor(this.peer.machine, this.peer)) this.#send('rst', 0);
     }
     this.#forget();

@@ -1,4 +1,4 @@
-/** What happens to a world: drawn from its seed, as plain data, so that a part of it can be tried alone. */
+/** Events of a world: drawn from its seed, as plain data, so that a part can be tried alone. */
 import type { DiskTrouble } from './disk.ts';
 import type { SlowPaths, WorldPlan } from './plan.ts';
 import type { Random } from './random.ts';
@@ -138,7 +138,7 @@ function lasting(id: number, random: Random): Talk {
   return { id, client, server: { ...client, sends: 'echo', pause: 0 } };
 }
 
-/** What a link has open stands still again and again, and each time clients come that stay. */
+/** The open streams of a link stall again and again, and each time clients come that stay. */
 function pausesInRow({ links: drawn, sites }: WorldPlan, talkers: { next: number }, random: Random): Event[] {
   const link = random.pick(drawn);
   if (link === undefined) return [];
@@ -172,7 +172,7 @@ function pauses(plan: WorldPlan, others: readonly Event[], random: Random): Even
     plan.sites.some(({ sibling }) => sibling?.ends !== undefined);
   if (drawn < 0.3) {
     const [key, lasts] = [random.int(0, plan.keys - 1), random.scaled(50, 3_000)];
-    // What it said in the future is no longer so.
+    // Its announcements by the fast clock are outdated.
     const changed: Event = { at: at + lasts + random.int(0, 1_000), kind: 'connector', site, key, lasts: ENDLESS };
     return isEnding ? [] : [{ at, kind: 'step-back', site, lasts }, changed];
   }
@@ -281,13 +281,13 @@ function visits(plan: WorldPlan, talkers: { next: number }, random: Random): Eve
   return trouble === undefined ? groups : [...groups, { at, ...trouble }];
 }
 
-/** Of two machines between which nothing passes, some still hear the other. */
+/** Lets one of two partitioned machines still receive the other's packets. */
 function deafen(events: Event[], random: Random): void {
   for (const [number, event] of events.entries())
     if (event.kind === 'hold' && random.chance(0.4)) events[number] = { ...event, deaf: random.chance(0.5) ? event.one : event.other };
 }
 
-/** Of a connection that passes two sites at least, one site on its way revokes another to which it has no link. */
+/** On a connection that passes two sites at least, one site revokes another to which it has no link. */
 function estranged(plan: WorldPlan, talkers: { next: number }, random: Random): Event[] {
   const wanted = plan.sites.flatMap(({ listeners }, site) => listeners.map((key) => ({ site, key })));
   const far = wanted.flatMap(({ site, key }) => {
@@ -445,7 +445,7 @@ function reading(random: Random): Reading {
   return { kind: 'stops', after: random.pick([HEADER_BYTES, random.scaled(HEADER_BYTES, 50_000)]) };
 }
 
-/** What a world is disturbed by: a few kinds, again and again at the same places, since most mistakes take two that meet. */
+/** Disturbances of a world: a few kinds, repeated at the same places, since most mistakes take two that meet. */
 interface Mood {
   readonly kinds: readonly Disturbance[];
   readonly site: number;

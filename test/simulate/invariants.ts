@@ -1,4 +1,4 @@
-/** What holds of a world once it is quiet: each function says what does not, and nothing where all is well. */
+/** Invariants of a quiet world: each function returns violations, and nothing if all is well. */
 import { wallClockOf } from './current.ts';
 import type { Host } from './endpoint.ts';
 import { inside } from './inside.ts';
@@ -230,7 +230,7 @@ function truncated(reader: Talker, sender: Talker): string | undefined {
 function unended(one: Talker, other: Talker, isCut: boolean): string | undefined {
   const isReset = one.wasReset || one.endpoint.hasReset;
   if (!isReset || other.gone || other.endpoint.over || (isCut && other.endpoint.ended)) return undefined;
-  // Where both have sent their ends, the stream between their routers is over: nothing can be said of it any more.
+  // If both have sent their ends, the stream between their routers is over, and no claim about it is possible.
   if (one.finished && other.finished) return undefined;
   // Its router has ended it then, whether that has arrived or not.
   if (other.finished && !other.isReading) return undefined;
@@ -288,7 +288,7 @@ function mayTalk(world: World, passed: readonly Site[], to: Site, guest?: string
 
 const areAtOdds = (one: Site, other: Site): boolean => one.revokedSites.has(other.id) || other.revokedSites.has(one.id);
 
-/** Who came in by ports for edge sites carries nothing between others. */
+/** A guest of ports for edge sites carries no transit. */
 export function transitOfGuests(world: World): string[] {
   return world.sites
     .filter(({ isGuest, router }) => isGuest && router !== undefined && inside(router).relayed.total > 0)

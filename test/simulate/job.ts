@@ -28,7 +28,7 @@ export type Simulate<E> = (
   options: { readonly events?: readonly E[]; readonly onTrace?: (line: string) => void },
 ) => Promise<Outcome<E>>;
 
-/** What this process was asked for. */
+/** Task of this process. */
 export function jobOf<E>(): Job<E> {
   const job = JSON.parse(process.argv[2] ?? '{}') as Job<E>;
   // To see where an error came from, run its seed alone.

@@ -9,7 +9,7 @@ export interface JobResult<E> {
   readonly done: Extract<Told<E>, { done: unknown }>['done'];
 }
 
-/** Of worlds of routers, and of played clusters. */
+/** Jobs of simulated networks and of simulated clusters. */
 export const ROUTERS = new URL('./child.ts', import.meta.url);
 export const CLUSTERS = new URL('../fake-cluster/child.ts', import.meta.url);
 

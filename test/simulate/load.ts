@@ -10,7 +10,7 @@ import { changed, type Change } from './change.ts';
 export interface Replacements {
   /** Modules in the place of others: by what is imported, or by a file's path below `src`. */
   readonly standins: ReadonlyMap<string, URL>;
-  /** Of Node.js's own modules those that stay, since what is used of them is the same everywhere. Of others the import fails. */
+  /** Modules of Node.js that stay, since their used parts are the same everywhere. Imports of others fail. */
   readonly kept: ReadonlySet<string>;
   readonly changes: readonly Change[];
 }

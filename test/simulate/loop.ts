@@ -5,9 +5,9 @@ export interface Owner {
   readonly name: string;
   /** When the last of its `soon` is due. */
   soonAt: number;
-  /** Of its wall clock: milliseconds beyond the simulation's, and how many pass in one. */
+  /** Wall clock: milliseconds beyond the simulation's, and its rate. */
   readonly clock: Clock;
-  /** What it did last has taken until then. */
+  /** Time until which its last work has taken. */
   busyUntil?: number;
   /** It has ended: what was due for it is not done. */
   readonly gone?: boolean;
@@ -30,7 +30,7 @@ export interface Due {
   readonly kind: Kind;
 }
 
-/** What is due: of the world itself, of a machine's timers, of its turns. Only the first goes on by itself. */
+/** Kind of a due event: of the world, of a machine's timers, or of its iterations. Only the first continues by itself. */
 export type Kind = 'world' | 'timer' | 'turn';
 
 /** Events that run in one turn of Node.js's own loop, each followed by its ticks and microtasks. */
@@ -110,7 +110,7 @@ export class Loop {
     return promise;
   }
 
-  /** What ticks throw is left to Node.js, which would not survive that we go on in this turn; those after them run before the next event. */
+  /** Errors of ticks are left to Node.js, which would not survive a continuation in this iteration; later ticks run before the next event. */
   #settle(turn: () => void): void {
     try {
       runTicks();

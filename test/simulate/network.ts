@@ -33,7 +33,7 @@ export class Machine implements Owner {
   busyUntil = 0;
   /** It has no file descriptors left: nothing is accepted or opened. */
   isStarved = false;
-  /** What it does takes time, now and then. */
+  /** Its work takes time, now and then. */
   isSlow = false;
   /** The last port that a connection got. */
   readonly #ports: { last: number };

@@ -45,7 +45,7 @@ export class Path {
     return this.#isGone || this.#deaf.has(host) || (end !== undefined && this.#stalled.has(end));
   }
 
-  /** Where bytes are cut in two; 0 where they are not. */
+  /** Position at which bytes are cut in two; 0 for none. */
   cut(length: number): number {
     const { random } = this.#network;
     return length > 1 && random.chance(this.#cuts) ? random.int(1, length - 1) : 0;

@@ -148,7 +148,7 @@ export function perform(world: World, happening: Happening): void {
       after(happening.pause, () => perform(world, { kind: 'kill', site: happening.site, how: 'drain', lasts: happening.lasts }));
       break;
     case 'freeze':
-      // What has been put off until then already stays so.
+      // Work that was postponed until then stays so.
       if (site !== undefined) site.machine.busyUntil = Math.max(site.machine.busyUntil, loop.now + happening.lasts);
       break;
     case 'move':

@@ -1,4 +1,4 @@
-/** What a world is: drawn from its seed, as plain data. */
+/** Parts of a world: drawn from its seed, as plain data. */
 import type { Random } from './random.ts';
 
 export interface LinkPlan {
@@ -13,7 +13,7 @@ export interface LinkPlan {
 
 export type Decoy = 'nobody' | 'closed' | 'self';
 
-/** What is special about a routing key, at all sites that have it. */
+/** Properties of a routing key, at all sites that have it. */
 export interface KeyPlan {
   /** Its listeners take the next key as well. */
   readonly destination?: 'priority' | 'weighted';
@@ -32,7 +32,7 @@ export interface SitePlan {
     readonly index: number;
     readonly router: string;
     readonly ends?: number;
-    /** Of the same machine, and its ports: the first is ready for the second from the start, or not. */
+    /** On the same machine, with the same ports: the first is ready for the second from the start, or not. */
     readonly shares?: 'expected' | 'unexpected';
   };
   /** It moves to other ports now and then, and announces that to its links. */
@@ -65,7 +65,7 @@ export interface WorldPlan {
   readonly links: readonly LinkPlan[];
   readonly keys: number;
   readonly sharesReads: boolean;
-  /** Of the bytes that a link may hold unconsumed: how much smaller than usual. */
+  /** Factor by which the bytes that a link may hold unconsumed are smaller than usual. */
   readonly scarcity: number;
   /** Bytes of memory that each router may use, where that is little. */
   readonly memory?: number;
@@ -73,7 +73,7 @@ export interface WorldPlan {
   readonly visitor?: string;
   /** By the numbers of keys. */
   readonly special?: readonly KeyPlan[];
-  /** Of certificates before the present one, with how many a connection may have begun. */
+  /** Number of earlier certificates by which a connection may have begun. */
   readonly priorRevisions?: number;
   readonly renewal?: RenewalPlan;
   /** Slow and unreliable paths between machines, and routers with their real times. Left out: fast paths, and short times. */
@@ -140,7 +140,7 @@ function withSlowPaths(plan: WorldPlan, random: Random): WorldPlan {
   const { keys, sharesReads, tls } = plan;
   const sites = plan.sites.map(({ edge, listeners, connectors }) => ({ edge, listeners, connectors }));
   const [slowest, part] = [random.int(50, 1_500), random.chance(0.3)];
-  // Where they only pause, links open between two pauses.
+  // If paths only pause, links open between two pauses.
   const slowPaths = { delay: random.chance(0.4) ? random.int(5, 60) : slowest, part };
   const plain = plan.links.map(({ name, from, to, cost, role }) => ({ name, from, to, cost, role }));
   return { sites, links: plain, keys, sharesReads, scarcity: 1, tls, slowPaths };

@@ -1,4 +1,4 @@
-/** What holds of certificates that are renewed over their links. */
+/** Invariants of certificates that are renewed over their links. */
 import { wallClockOf } from './current.ts';
 import { isRenewable } from './invariants.ts';
 import { TlsHandle } from './node/tls-handle.ts';
@@ -25,7 +25,7 @@ interface Ending {
 /** Looks now and then whether one ends that would have been renewed, for as long as the world lasts. */
 export function watchRenewals(world: World): void {
   const { loop } = world;
-  /** Of the certificates that were there at the last look. */
+  /** Serial number of each certificate at the last scan, and since when it has been calm. */
   const calmSince = new Map<DesiredLink, { readonly serial: string; readonly since: number }>();
   const look = (): void => {
     for (const ending of endings(world)) {
@@ -62,7 +62,7 @@ export function unansweredQuestions(world: World): string[] {
   });
 }
 
-/** Whose certificate is revoked, or comes from one that is, has no connection. */
+/** A certificate that is revoked, or descends from a revoked one, has no connection. */
 export function revokedCertificates({ sites }: World): string[] {
   return sites.flatMap(({ machine, revokedSerials, issued }) => {
     if (revokedSerials.size === 0) return [];
@@ -77,7 +77,7 @@ export function revokedCertificates({ sites }: World): string[] {
 function endings(world: World): Ending[] {
   if (world.plan.renewal === undefined) return [];
   return world.sites.flatMap((from) => {
-    // Of two on one machine, that have the same links, the first.
+    // The first of two sites on one machine, which have the same links.
     if (from.mate !== undefined && from.mate.index < from.index) return [];
     return from.links.flatMap((link) => {
       const [to, ends] = [world.sites[link.to], from.endsOf(link)];

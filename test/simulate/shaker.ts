@@ -10,7 +10,7 @@ export interface Manner {
 
 interface Party {
   readonly isServer: boolean;
-  /** What it shows. */
+  /** Certificate that it shows. */
   readonly context?: SecureContext;
   readonly session?: Ticket;
 }

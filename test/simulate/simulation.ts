@@ -34,7 +34,7 @@ export interface Outcome {
   readonly seed: number;
   readonly plan: WorldPlan;
   readonly events: readonly Event[];
-  /** What did not hold, first to last; empty where all did. */
+  /** Broken invariants, first to last; empty if all hold. */
   readonly wrong: readonly string[];
   readonly digest: number;
   /** Simulated milliseconds, and events of the simulation. */
@@ -87,7 +87,7 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
     const lasts = ('pause' in event ? event.pause : 0) + ('lasts' in event ? event.lasts : 0);
     end = Math.max(end, start + event.at + Math.max(lasts, 1_100));
   }
-  // What has begun by a certificate goes on when that ends.
+  // Connections that began by a certificate continue when that ends.
   if (world.isPeaceful) end = Math.max(end, ...Object.values(world.plan.renewal?.ends ?? {}).map((seconds) => seconds * 1_000 + AFTER_END));
   await loop.run(end, () => loop.thrown.length > 0 || world.faults.length > 0);
   world.heal();
@@ -106,7 +106,7 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
   close(world);
   const empty = await settled(world, [leftovers, strayConnections, foreignConnections]);
   if (empty.length > 0) return empty;
-  // Of what was scarce there is enough now.
+  // Scarce resources are plentiful now.
   const servedAtLast = isScarce ? await serves(world) : [];
   if (servedAtLast.length > 0) return servedAtLast;
   for (const site of world.sites) site.drain(0);
@@ -138,7 +138,7 @@ const isPeaceful = ({ sites, isScarce, plan }: World, events: readonly Event[]):
   events.every(({ kind }) => PEACEFUL.has(kind) || ((kind === 'hold' || kind === 'stall') && plan.slowPaths !== undefined)) &&
   sites.every(({ plan: { lies, slow, sibling } }) => lies === undefined && slow === undefined && sibling === undefined);
 
-/** What holds whenever nothing happens any more. */
+/** Invariants of a quiet world. */
 const ALWAYS: readonly Invariant[] = [
   disagreements,
   inventedKeys,
@@ -197,7 +197,7 @@ const PATIENCE_WITH_CLOCKS = 16_000;
 /** With a liar, others have less time for each other; also for checks without a time of their own. */
 const LONGEST_PATIENCE = 40_000;
 
-/** Where a link takes eight round trips of 3 s to come up, and is given up after 30 s: to find that, and another way. */
+/** If a link takes eight round trips of 3 s to come up, and is given up after 30 s: time to find that, and another path. */
 const SLOW_PATIENCE = 90_000;
 
 /** All connections may share one of a link, and a small buffer of the kernel makes that slow. */
@@ -250,7 +250,7 @@ async function settled(world: World, invariants: readonly Invariant[]): Promise<
   }
 }
 
-/** What cannot be mended any more. */
+/** States that cannot be repaired. */
 function broken({ loop, faults }: World): readonly string[] {
   return [...faults, ...loop.thrown.map((error) => `thrown: ${error instanceof Error ? error.stack : String(error)}`)];
 }
@@ -293,7 +293,7 @@ function probe(world: World, first: number): void {
   probeVisitor(world, id);
 }
 
-/** Who comes to a visitor that may come in is served as well. */
+/** A client of an admitted visitor is served as well. */
 function probeVisitor(world: World, id: number): void {
   const { visitor } = world;
   if (visitor === undefined) return;
@@ -340,7 +340,7 @@ function unserved(world: World, first: number): string[] {
   );
 }
 
-/** Of each connection that is there still one end leaves: without a word, or by a reset. */
+/** One end of each remaining connection leaves: silently, or by a reset. */
 function leave(world: World): void {
   for (const { talk, client, server } of world.conversations.values()) {
     const [one, other] = talk.id % 2 === 0 ? [client, server] : [server, client];

@@ -33,7 +33,7 @@ const NOTICED = [10, 1_000] as const;
 
 const socketOf = ({ id, name }: Site): string => `/run/${id}/${name}.sock`;
 
-/** Where others may link to a site. */
+/** Desired access for links of other sites. */
 export interface DesiredAccess {
   generation: number;
   isWanted: boolean;
@@ -48,7 +48,7 @@ export interface DesiredLink extends LinkPlan {
   desiredCost: number;
 }
 
-/** Where paths are fast: a silent link is found, avoided and given up while a world lasts. */
+/** Deadlines for fast paths: a silent link is found, avoided and given up while a world lasts. */
 const SHORT_LIVENESS = { suspectAfter: 700, deadAfter: 2_100 };
 
 /** A site: what it wants, its machine, and the router that runs there, if any. */
@@ -69,16 +69,16 @@ export class Site {
   saysEdge: boolean;
   /** By link name, the cached endpoints of the other site that its routers received: on its disk. */
   readonly #remembered = new Map<string, Learned>();
-  /** What of that has ever been there since its link was made, by which it has to find the other site. */
+  /** All endpoints cached since its link was created, by which it has to find the other site. */
   readonly #everLearned = new Map<string, Learned>();
   /** Ports that others may link to; the last is the announced one. */
   #places: readonly number[] = [0];
   router: Router | undefined;
   /** Called for each of its routers. */
   onStarted: (router: Router) => void = () => {};
-  /** Of the process that runs now, in a world in which certificates are renewed over links. */
+  /** Agent of the running process, in a world in which certificates are renewed over links. */
   agent: SiteAgent | undefined;
-  /** Of its machine. */
+  /** Disk of its machine. */
   readonly disk: Disk;
   /** All that its site has issued; its routers' on other machines as well. */
   readonly issued: Issued;
@@ -95,9 +95,9 @@ export class Site {
   mate: Site | undefined;
   /** Generations of its access that its router received: of two that come while it stands still, the later. */
   readonly generationsTold = new Set<number>();
-  /** Whose key it has. */
+  /** Index of the site whose key it has. */
   readonly #site: number;
-  /** Whose certificates. */
+  /** Index of the site whose certificates it has. */
   readonly #holder: number;
   readonly #plan: WorldPlan;
   readonly #log: Logger;
@@ -159,7 +159,7 @@ export class Site {
     return renewed === undefined ? ends : (certificateIn(renewed.cert).validToDate.getTime() - EPOCH) / 1_000;
   }
 
-  /** What its servers show. */
+  /** Certificates of its servers. */
   get serverBundle(): TestBundle {
     return testBundle(this.#holder, 300, undefined, this.#site);
   }

@@ -1,4 +1,4 @@
-/** What stands in for Node.js's modules around the router, and around what of the agent signs. */
+/** Replacements of Node.js's modules around the router, and around the signing part of the agent. */
 import { PURE, type Replacements } from './load.ts';
 import type { Change } from './change.ts';
 import { SCALES } from './scale.ts';

@@ -11,7 +11,7 @@ export type Reading =
   /** So many bytes, and then nothing for ever. */
   | { readonly kind: 'stops'; readonly after: number };
 
-/** What one end of a connection does. */
+/** Acts of one end of a connection. */
 export interface Part {
   /** Bytes that it sends; what it gets, where it echoes. */
   readonly sends: number | 'echo';
@@ -41,7 +41,7 @@ const PATTERN = (() => {
   return Buffer.concat([once, once]);
 })();
 
-/** What stands at that place of a direction of a connection. */
+/** Byte at that position of a direction of a connection. */
 function pattern(id: number, isUp: boolean, at: number, length: number): Buffer {
   const start = (at + id * 7_919 + (isUp ? 0 : 31_337)) % PERIOD;
   return PATTERN.subarray(start, start + Math.min(length, PERIOD));
@@ -60,7 +60,7 @@ export class Talker implements EndpointUser {
   /** It left, or was reset. */
   gone = false;
   wasReset = false;
-  /** What came was not what was sent. */
+  /** Difference between received and sent bytes. */
   fault: string | undefined;
   readonly id: number;
   readonly #part: Part;

@@ -9,7 +9,7 @@ import { createSecureContext } from './node/secure-context.ts';
 import { connect, type TLSSocket } from './node/tls.ts';
 import { listenerPort, routingKey, type DesiredLink, type Site } from './site.ts';
 
-/** What it has and where it goes: a certificate of a link, and the site at that link's other end. */
+/** Its certificate, of a link, and its target: the site at that link's other end. */
 export interface VisitorOptions {
   readonly machine: Machine;
   readonly keys: number;
@@ -23,7 +23,7 @@ export interface VisitorOptions {
 /** By what two let each other in. */
 export interface Shown {
   readonly serial: string;
-  /** Of the router's certificate, or of a later one. */
+  /** Generation of the router's certificate, or of a later one. */
   readonly generation: number;
 }
 

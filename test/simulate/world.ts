@@ -24,7 +24,7 @@ import { Visitor } from './visitor.ts';
 /** A connection of a client, as far as both its ends have come. */
 export interface Conversation {
   readonly talk: Talk;
-  /** Where it comes in. */
+  /** Site at which it comes in. */
   readonly site: number;
   readonly key: number;
   /** The visitor it comes by, unless by a listener. */
@@ -64,12 +64,12 @@ export class World {
   readonly network: Network;
   readonly sites: readonly Site[] = [];
   readonly visitor: Visitor | undefined;
-  /** Where those come from who have no certificate. */
+  /** Machine of clients without a certificate. */
   readonly unauthenticated: Machine;
   readonly conversations = new Map<number, Conversation>();
-  /** What has gone wrong so that nothing can mend it. */
+  /** Faults that cannot be repaired. */
   readonly faults: string[] = [];
-  /** Of all that arrived anywhere and was logged, in order. */
+  /** Hash of all arrivals and log lines, in order. */
   digest = 0;
   /** Routers may have to refuse connections, or end some, for want of memory. */
   readonly isScarce: boolean;

@@ -85,7 +85,7 @@ export function randomUUID(): string {
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-4${digits.slice(13, 16)}-8${digits.slice(17, 20)}-${digits.slice(20)}`;
 }
 
-/** Of a key of Ed25519 in SubjectPublicKeyInfo: 12 bytes, and the key. */
+/** SubjectPublicKeyInfo of an Ed25519 key: 12 bytes, and the key. */
 const SPKI_BYTES = 44;
 const SPKI_HEAD = 12;
 

@@ -1,4 +1,4 @@
-/** What stands for the globals of Node.js in the router. */
+/** Stands for the globals of Node.js in the router. */
 import { random, surroundings, wallClock } from '../current.ts';
 import type { Due } from '../loop.ts';
 

@@ -2,10 +2,10 @@ import { isInside, surroundings } from '../current.ts';
 import type { Endpoint, EndpointUser, Host } from '../endpoint.ts';
 import { Code, TCP_PROTOTYPE, tellRead, tellWritten, type ShutdownRequest, type WriteRequest } from './internals.ts';
 
-/** What libuv reads in one go. */
+/** Bytes that libuv reads at once. */
 const READ_BYTES = 65_536;
 
-/** What libuv is shutting down: a socket and TLS above it have one stream. */
+/** Streams that libuv is shutting down: a socket and TLS above it have one stream. */
 const shutting = new WeakSet<Endpoint>();
 
 interface Pending {
@@ -35,7 +35,7 @@ export class StreamHandle implements EndpointUser {
     if (isInside() && !surroundings().sharesReads) Object.assign(this, { useUserBuffer: undefined });
   }
 
-  /** Who watches asynchronous resources learns nothing of these. */
+  /** Observers of asynchronous resources do not see these. */
   getAsyncId(): number {
     return 1;
   }
@@ -50,7 +50,7 @@ export class StreamHandle implements EndpointUser {
     endpoint.user = this;
   }
 
-  /** What ends an attempt to connect. */
+  /** Sets the function that cancels an attempt to connect. */
   connecting(cancel: () => void): void {
     this.#cancel = cancel;
   }

@@ -2,7 +2,7 @@
 import { surroundings } from '../current.ts';
 import type { SecureContext } from './secure-context.ts';
 
-/** What lets a client in again. */
+/** Ticket that lets a client resume. */
 export interface Ticket {
   readonly of: SecureContext;
   readonly client: SecureContext;

@@ -24,7 +24,7 @@ export const TCP_PROTOTYPE = binding('tcp_wrap').TCP.prototype;
 /** As `uv.h` numbers what went wrong. */
 export const Code = { EOF: -4095, ECONNRESET: -104, EPIPE: -32, ENOTCONN: -107, EINVAL: -22 } as const;
 
-/** What a write that is under way is to Node.js. */
+/** Node.js's view of a write under way. */
 export interface WriteRequest {
   writeStatus: number | null;
   error?: string;

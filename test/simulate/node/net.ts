@@ -31,7 +31,7 @@ export class Socket extends NodeSocket {
     this.#handle = handle;
   }
 
-  /** What TLS takes over. */
+  /** Handle that TLS takes over. */
   get endpoint(): Endpoint | undefined {
     return this.#handle.connection;
   }

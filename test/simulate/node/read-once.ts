@@ -1,4 +1,4 @@
-/** What follows from a text alone, and is read of it once for all worlds of a process. */
+/** Results that follow from a text alone, computed once for all worlds of a process. */
 
 const known: Map<string, unknown>[] = [];
 

@@ -1,4 +1,4 @@
-/** What a TLS end shows and trusts. */
+/** Certificates that a TLS end shows and trusts. */
 import { constants, type X509Certificate as RealCertificate } from 'node:crypto';
 import { wallClock } from '../current.ts';
 import { certificateIn } from './crypto.ts';

@@ -54,7 +54,7 @@ export class TlsHandle extends StreamHandle {
 
   override close(done?: () => void): void {
     const { loop } = surroundings();
-    // Where the socket below is closed already, Node.js frees OpenSSL's part at once, also within what OpenSSL itself has called.
+    // If the socket below is closed already, Node.js frees OpenSSL's part at once, even within a call of OpenSSL itself.
     if (this.#doneIn === loop.ran && this.endpoint?.closed === true)
       loop.thrown.push(new Error('OpenSSL would be freed while it is at work: a socket and the one below it end as their handshake does'));
     super.close(done);

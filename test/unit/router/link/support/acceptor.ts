@@ -32,7 +32,7 @@ const REFUSED = { onResponse() {}, onData() {}, onEnd() {}, onDrain() {}, onRese
 /** A router that is dialed, as between siblings: without TLS. */
 export class Acceptor implements AsyncDisposable {
   readonly dialed: string[] = [];
-  /** ID and cost of the link that was opened last. */
+  /** Routing stream of the link that was opened last. */
   routing: RoutingStream | undefined;
   readonly #config = siteConfig('acceptor');
   readonly #manners: Manners;
