@@ -18,7 +18,7 @@ import { chosenSamples, keyViews, linkViews, overviewOf, resourceRow, siteViews,
 /** Milliseconds between two reads of state and of figures. */
 const EVERY = 1_000;
 const FIGURES_EVERY = 5_000;
-/** The pause is at least this many times as long as the read before it, so that reading takes about a tenth of a core. */
+/** The pause is this many times as long as the read before it, so that reading takes about a tenth of a core. */
 const PAUSE_PER_READ = 9;
 /** A router without an answer takes time but no CPU, and must not delay news of others. Milliseconds. */
 const MOST_PAUSE = 5_000;
