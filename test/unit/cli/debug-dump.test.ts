@@ -59,6 +59,7 @@ describe('the archive of debug dump', () => {
 
     const expected = [
       'about.yaml',
+      'check.json',
       'certificates.yaml',
       'files.txt',
       'problems.txt',
@@ -68,6 +69,8 @@ describe('the archive of debug dump', () => {
     for (const name of expected) assert.ok(files.has(`earshot-west/${name}`), `${name} of ${[...files.keys()].join(' ')}`);
     assert.match(files.get('earshot-west/input/resources/token.yaml') ?? '', /url: https:\/\/example\.com\n {2}code: "\(hidden\)"/);
     assert.match(files.get('earshot-west/input/resources/secret.yaml') ?? '', /keys:\n- tls\.key/);
+    const { verdict, findings } = JSON.parse(files.get('earshot-west/check.json') ?? '');
+    assert.deepEqual([verdict, findings.some((step: { code?: string }) => step.code === 'invalid-file')], ['fail', true]);
     assert.match(files.get('earshot-west/files.txt') ?? '', /input\/certs\/web\/tls\.key/);
     assert.match(files.get('earshot-west/problems.txt') ?? '', /^broken\.yaml:2: it is not YAML/);
   });
