@@ -69,7 +69,7 @@ export const skupperCommands: Readonly<Record<string, SkupperCommand>> = {
   version: { answer: differs('prints several lines; `earshot --version` prints the number alone') },
   manifest: { options: output },
   'debug dump': { answer: differs('a name with an extension is used as it is') },
-  'debug conn': { answer: refused(`${NO_CONSOLE}. Use \`earshot network\`, \`earshot status\` and the metrics instead`) },
+  'debug conn': { answer: differs('only for routers on machines') },
   'debug sweep': { answer: refused(`${NO_CONSOLE}. Use \`earshot network\`, \`earshot status\` and the metrics instead`) },
   'system install': {
     answer: differs('starts the site too; `--no-start` only writes the unit'),

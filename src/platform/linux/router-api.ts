@@ -42,12 +42,14 @@ export async function notifyRouter(layout: NamespaceLayout, running: RunningRout
   }
 }
 
+type ApiMethod = 'GET' | 'POST' | 'DELETE';
+
 /** Returns the response of a path of a router's API. @param signal default: 5 s @throws Error if there is no response or an error response */
 export async function askRouter(
   layout: NamespaceLayout,
   router: string,
   path: string,
-  method: 'GET' | 'POST' = 'GET',
+  method: ApiMethod = 'GET',
   signal?: AbortSignal,
 ): Promise<unknown> {
   return JSON.parse(await askRouterText(layout, router, path, method, signal));
@@ -58,7 +60,7 @@ export async function askRouterText(
   layout: NamespaceLayout,
   router: string,
   path: string,
-  method: 'GET' | 'POST' = 'GET',
+  method: ApiMethod = 'GET',
   signal: AbortSignal = AbortSignal.timeout(PATIENCE),
 ): Promise<string> {
   const { api: socketPath } = routerFiles(layout, router);
