@@ -27,12 +27,12 @@ export function headlineOf(facts: Facts, status: string | undefined): string {
 function placeProblems({ notRunning, routers, objects, partial }: Facts): readonly ProblemView[] {
   const site = objects.some(({ kind }) => kind === 'Site');
   return [
-    ...(notRunning === undefined ? [] : [problem('process', 'earshot', 'not running', notRunning, { code: 'not-running' })]),
+    ...(notRunning === undefined ? [] : [problemView('process', 'earshot', 'not running', notRunning, { code: 'not-running' })]),
     ...(site || notRunning !== undefined
       ? []
-      : [problem('Site', '', 'missing', 'The namespace does not have a Site yet.', advice('site'))]),
-    ...routers.flatMap(({ name, why }) => (why === undefined ? [] : [problem('router', name, 'not ready', why, {}, 'pending')])),
-    ...partial.map(({ router, why }) => problem('router', router, 'no answer', why, {})),
+      : [problemView('Site', '', 'missing', 'The namespace does not have a Site yet.', advice('site'))]),
+    ...routers.flatMap(({ name, why }) => (why === undefined ? [] : [problemView('router', name, 'not ready', why, {}, 'pending')])),
+    ...partial.map(({ router, why }) => problemView('router', router, 'no answer', why, {})),
   ];
 }
 
@@ -40,7 +40,7 @@ const advice = (what: 'site'): Partial<ProblemView> => ({ site: { advice: 'Creat
 
 function fileProblems({ fileProblems: files }: Facts): readonly ProblemView[] {
   return files.map(({ file, message, severity }) =>
-    problem('file', printable(file, 253), severity, printable(message, 1024), {}, severity === 'error' ? 'error' : 'pending'),
+    problemView('file', printable(file, 253), severity, printable(message, 1024), {}, severity === 'error' ? 'error' : 'pending'),
   );
 }
 
@@ -50,7 +50,7 @@ function silentLinks({ links, at }: Facts, named: ReadonlySet<string>): readonly
     if (named.has(`Link/${name}`) || (operational && silentSince === undefined)) return [];
     const since = new Date(silentSince ?? at).toISOString();
     const [code, message] = [found?.code ?? 'silent', found?.message ?? `${remoteSiteName} no longer answers on this link.`];
-    return [problem('Link', name, silentSince === undefined ? 'down' : 'silent', message, { ...adviceOf(code), code, since })];
+    return [problemView('Link', name, silentSince === undefined ? 'down' : 'silent', message, { ...adviceOf(code), code, since })];
   });
 }
 
@@ -59,7 +59,7 @@ function resourceProblem({ kind, name, status, message }: NotReady, object: Site
   const cause = conditions.find((condition) => condition.message === message && condition.type !== 'Ready') ?? conditions[0];
   const code = cause === undefined ? undefined : codeOfReason(cause.reason);
   const since = conditions.map((condition) => condition.since).toSorted()[0];
-  return problem(
+  return problemView(
     kind,
     name,
     status,
@@ -99,7 +99,7 @@ export function conditionsOf(object: SiteObject | undefined): readonly Condition
   }));
 }
 
-function problem(
+function problemView(
   kind: string,
   name: string,
   status: string,
