@@ -149,14 +149,19 @@ function contains(whole: unknown, part: unknown): boolean {
   return whole === part;
 }
 
-/** Ports are found by number and owners by UID: comparing all of a long list with each other would take seconds. */
+/** Ports are found by number and protocol, and owners by UID: comparing all of a long list with each other would take seconds. */
 function containsAll(whole: readonly unknown[], part: readonly Json[]): boolean {
-  const keyOf = (item: unknown): unknown => (isRecord(item) ? (item['port'] ?? item['uid']) : undefined);
   const byKey = Map.groupBy(whole, keyOf);
   return part.every((item) => {
     const key = keyOf(item);
     return (key === undefined ? whole : (byKey.get(key) ?? [])).some((other) => contains(other, item));
   });
+}
+
+function keyOf(item: unknown): unknown {
+  if (!isRecord(item)) return undefined;
+  const { port, protocol = 'TCP', uid } = item;
+  return port === undefined ? uid : `${String(port)}/${String(protocol)}`;
 }
 
 function sameKeys(a: Json = {}, b: Json = {}): boolean {
