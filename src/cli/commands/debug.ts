@@ -57,7 +57,7 @@ function addConnections(debug: Command, terminal: Terminal): void {
         'earshot debug conn k3x9qa1f --end',
       ),
     )
-    .addHelpText('after', '\nThe routers keep the last ended and failed connections; see `earshot run --records`.')
+    .addHelpText('after', '\nThe routers keep the last ended and failed connections. The option --records of `earshot run` sets how many.')
     .action(async (id: string | undefined, options: ConnectionWords, command: Command) => {
       const namespace = await onMachine(command, 'debug conn');
       const [{ debugConnections }, { layoutOf }] = await Promise.all([
