@@ -133,7 +133,8 @@ export class Campaign implements AsyncDisposable {
       resources: [
         ...Object.entries(keys).map(([key, port]) => connector(key, '127.0.0.1', port)),
         connector('web', web.host, web.port),
-        connector('silent', silent.host, silent.port),
+        // No host has its address, so probes would keep its Listener from being Ready.
+        connector('silent', silent.host, silent.port, { settings: { probe: 'none' } }),
       ],
     });
     const west = await startSite(client, { resources: [listener('web', '127.0.0.1', WEB), listener('silent', client.v4, SILENT)] });
