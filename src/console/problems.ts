@@ -30,13 +30,13 @@ function placeProblems({ notRunning, routers, objects, partial }: Facts): readon
     ...(notRunning === undefined ? [] : [problemView('process', 'earshot', 'not running', notRunning, { code: 'not-running' })]),
     ...(site || notRunning !== undefined
       ? []
-      : [problemView('Site', '', 'missing', 'The namespace does not have a Site yet.', advice('site'))]),
+      : [problemView('Site', '', 'missing', 'The namespace does not have a Site yet.', SITE_ADVICE)]),
     ...routers.flatMap(({ name, why }) => (why === undefined ? [] : [problemView('router', name, 'not ready', why, {}, 'pending')])),
     ...partial.map(({ router, why }) => problemView('router', router, 'no answer', why, {})),
   ];
 }
 
-const advice = (what: 'site'): Partial<ProblemView> => ({ site: { advice: 'Create it with `earshot site create NAME`.' } })[what];
+const SITE_ADVICE = { advice: 'Create it with `earshot site create NAME`.' };
 
 function fileProblems({ fileProblems: files }: Facts): readonly ProblemView[] {
   return files.map(({ file, message, severity }) =>

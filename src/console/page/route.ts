@@ -42,8 +42,10 @@ export function setQuery(name: string, value: string): void {
   route.value = { path, query: next };
 }
 
+/** The view changes at once, because a key that is pressed next must act on it. */
 export function goTo(target: string): void {
   location.hash = target;
+  route.value = parseHash(target);
 }
 
 addEventListener('hashchange', () => {
