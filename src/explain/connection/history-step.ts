@@ -15,7 +15,7 @@ export function historyStep({ id, object }: Pick<Step, 'id' | 'object'>, { histo
   const failed = recent.filter(({ failure }) => failure !== undefined && failure !== 'client-gone');
   const [last] = failed;
   if (recent.length === 0) return { id, object, state: 'pass', says: '' };
-  if (last === undefined) return { id, object, state: 'pass', says: `none of the last ${recent.length} connections failed` };
+  if (last === undefined) return { id, object, state: 'pass', says: `0 of the last ${recent.length} failed` };
   const success = recent.find(({ failure }) => failure === undefined)?.ended;
   const reasons = [...Map.groupBy(failed, ({ failure = '' }) => failure)].toSorted(([, one], [, other]) => other.length - one.length);
   const named = reasons.slice(0, 3).map(([reason, { length }]) => `${shownValue(reason)} ${length}`);

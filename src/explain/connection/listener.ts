@@ -40,7 +40,7 @@ export function listenerRungs(facts: SiteFacts, subject: Subject, listener: List
       id: `${prefix}.server`,
       codes: ['servers-failing'],
       condition: 'Ready',
-      passes: 'accepts connections, as far as is known',
+      passes: 'accepted the last connection',
       refine: (step) => probedServer(step.code === 'servers-failing' ? { ...step, do: SERVER_ADVICE } : step, facts, keys[0] ?? ''),
     },
     { id: `${prefix}.history`, codes: [], independent: true, refine: (step) => historyStep(step, facts, keys) },
