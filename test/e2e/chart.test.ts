@@ -214,7 +214,7 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
   });
 
   it('has the API server accept its optional parts, and what values of the listener-operator’s chart render', async () => {
-    const { serviceMonitor: _needsItsDefinition, connection, ...exposure } = everything;
+    const { serviceMonitor: _needsItsDefinition, prometheusRule: _alsoDoes, connection, ...exposure } = everything;
     const { podMonitor: _needsItsToo, ...withoutMonitor } = connection;
     for (const values of [{ ...exposure, connection: withoutMonitor }, listenerOperatorValues()]) {
       const rendered = await helm(

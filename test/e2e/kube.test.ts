@@ -231,7 +231,7 @@ describe('the Kubernetes client and a real API server', { timeout: 580_000 }, ()
 
   it('writes events that people see, and counts those that come again', async () => {
     const outcomes: string[] = [];
-    const regarding = { apiVersion: 'v1', kind: 'ConfigMap', namespace: namespace.name, name: 'made' };
+    const regarding = { apiVersion: 'v1', kind: 'ConfigMap', namespace: namespace.name, name: 'stored' };
     {
       const reporter = { controller: 'earshot.test/kube', instance: 'kube-test' };
       const onResult = (outcome: string): unknown => outcomes.push(outcome);
