@@ -1,14 +1,20 @@
 /** Maximum length of compared texts: names are short, and the cost is quadratic. */
 const MOST_CHARACTERS = 64;
 
-/** The candidate that a mistyped text most likely means: different case, or at most one typo per three characters. */
+/**
+ * The candidate that a mistyped text most likely means: different case, or at most one typo per three characters. Of equally similar
+ * ones, the case decides.
+ */
 export function nearest(text: string, candidates: readonly string[]): string | undefined {
   if (text.length > MOST_CHARACTERS) return undefined;
   const lower = text.toLowerCase();
   let best: { readonly candidate: string; readonly distance: number } | undefined;
   for (const candidate of candidates) {
-    const distance = editDistance(lower, candidate.toLowerCase());
-    if (distance <= Math.floor(candidate.length / 3) && (best === undefined || distance < best.distance)) best = { candidate, distance };
+    const typos = editDistance(lower, candidate.toLowerCase());
+    if (typos > Math.floor(candidate.length / 3)) continue;
+    // Similar texts have fewer than 1,000 characters, so the case never outweighs a typo.
+    const distance = typos + editDistance(text, candidate) / 1_000;
+    if (best === undefined || distance < best.distance) best = { candidate, distance };
   }
   return best?.candidate;
 }

@@ -41,7 +41,8 @@ export function connectorRungs(facts: SiteFacts, subject: Subject, connector: Co
         'target-connect-failed',
       ],
       condition: 'Ready',
-      passes: connector.spec.settings?.['probe'] === 'none' ? 'not probed, as settings.probe has it' : `${server} accepted the last connection`,
+      passes:
+        connector.spec.settings?.['probe'] === 'none' ? 'not probed, as settings.probe has it' : `${server} accepted the last connection`,
     },
     {
       id: 'connector.key',

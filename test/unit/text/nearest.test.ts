@@ -19,6 +19,11 @@ for (const [text, meant] of [
   test(`${text.slice(0, 20)} may mean ${meant ?? 'nothing'}`, () => assert.equal(nearest(text, kinds), meant));
 }
 
+test('of two names that differ only in case, the one written like the text is meant', () => {
+  assert.equal(nearest('wbe', ['Web', 'web']), 'web');
+  assert.equal(nearest('WBE', ['web', 'WEB']), 'WEB');
+});
+
 for (const [text, expected] of [
   ['web-internl', ['web-internal', 'web-external', 'a']],
   ['WEB-EXTERNAL', ['web-external', 'web-internal', 'a']],
