@@ -1,6 +1,5 @@
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { limitTable } from '../../limits/table.ts';
-import { namespacesDirectory } from '../../platform/linux/layout.ts';
 import { reloadArguments, removeCommand, runArguments, stopArguments, stopSeconds, type RouterContainer } from './router-container.ts';
 
 /** The systemd unit of a namespace, as text (systemd.unit(5), systemd.service(5)). */
@@ -94,7 +93,7 @@ ${user ? '' : 'Wants=network-online.target\nAfter=network-online.target\n'}Start
 
 [Service]
 Type=exec
-${account === undefined ? '' : runAs(account, join(namespacesDirectory(home), namespace))}ExecStart=${start}
+${account === undefined ? '' : runAs(account)}ExecStart=${start}
 ExecReload=/bin/kill -HUP $MAINPID
 Environment=${quoted(`EARSHOT_HOME=${home}`, 'setting')}
 Restart=always
@@ -157,15 +156,14 @@ ${installation(namespace, user, network)}`;
 }
 
 /**
- * systemd gives the home to the user once, and each start gives it files that root copied into the namespace. The user cannot link
- * files from elsewhere into it, because for the service its home is a mount of its own.
+ * systemd gives the home to the user if its owner differs (systemd.exec(5)). Root must not change owners there by path: the user owns the
+ * directories, and could put a link in place of one.
  */
-function runAs(account: string, directory: string): string {
+function runAs(account: string): string {
   return `User=${account}
 Group=${account}
 StateDirectory=${basename(SYSTEM_HOME)}
 StateDirectoryMode=0755
-ExecStartPre=-+/bin/chown --recursive --no-dereference ${account}:${account} ${quoted(directory, 'word')}
 `;
 }
 
