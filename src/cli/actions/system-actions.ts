@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { lstat, readdir, realpath, rm, rmdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { baseDirectory, layoutOf, namespacesDirectory, type NamespaceLayout } from '../../platform/linux/layout.ts';
@@ -222,9 +222,22 @@ async function uninstallUnits(namespace: string, terminal: Terminal): Promise<vo
 async function removeNamespace(namespace: string, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
   if ((await runningRouters(layout)).length > 0) await stop(namespace, terminal);
+  await requireOwnLinks(layout);
   await removeLinked(layout, terminal);
   await rm(layout.root, { recursive: true, force: true });
   terminal.out(`The namespace ${namespace} is deleted: ${layout.root}.\n`);
+}
+
+/** A link that another user made could lead root's deletion anywhere. @throws CliError failed */
+async function requireOwnLinks({ root }: NamespaceLayout): Promise<void> {
+  for (const path of [dirname(root), root]) {
+    const found = await lstat(path).catch(() => undefined);
+    if (found?.isSymbolicLink() !== true || found.uid === 0 || found.uid === process.getuid?.()) continue;
+    throw new CliError(
+      'failed',
+      `${path} is a symbolic link of another user, so nothing was deleted. Remove the link, and delete its target yourself.`,
+    );
+  }
 }
 
 /** If the namespace is a link to a directory elsewhere, removes the site from there. Foreign files in that directory stay. */

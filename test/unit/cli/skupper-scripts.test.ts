@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { lchown, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { archiveName } from '../../../src/cli/actions/debug-actions.ts';
 import { imageRow } from '../../../src/cli/actions/version-actions.ts';
@@ -74,6 +74,21 @@ describe('scripts of Skupper on a machine', () => {
     assert.equal(code, 0, err);
     assert.deepEqual(await readdir(target), ['foreign']);
     assert.equal(existsSync(west.layout.root), false);
+  });
+
+  it('delete nothing behind a link that another user made', { skip: process.getuid?.() !== 0 && 'needs root' }, async () => {
+    await using west = await Namespace.make();
+    const target = join(west.home, 'victim');
+    await mkdir(join(target, 'west'), { recursive: true });
+    await writeFile(join(target, 'west', 'important'), '');
+    const namespaces = dirname(west.layout.root);
+    await rm(namespaces, { recursive: true, force: true });
+    await symlink(target, namespaces);
+    await lchown(namespaces, 12_345, 12_345);
+    const { code, err } = await west.earshot(['system', 'uninstall', '--purge']);
+    assert.equal(code, 1);
+    assert.match(err, /symbolic link of another user/);
+    assert.equal(existsSync(join(target, 'west', 'important')), true);
   });
 
   it('delete all sites by `system uninstall --force`, and none without', async () => {
