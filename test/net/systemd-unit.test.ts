@@ -112,7 +112,7 @@ async function exposureOf(unit: string): Promise<number> {
   return Number(/exposure level for .*: (\d+\.\d+)/.exec(stdout)?.[1]);
 }
 
-test('no command of the unit runs with more rights than its own user', () => {
+it('no command of the unit runs with more rights than its own user', () => {
   // The prefixes + and ! of systemd.service(5).
   assert.doesNotMatch(unitTemplate(['/usr/lib/earshot/node', '/usr/lib/earshot/earshot.mjs'], 30), /^Exec\w+=[-@:|]*[+!]/m);
 });
