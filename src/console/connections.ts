@@ -1,8 +1,10 @@
 /** Connections of all routers of a site, merged by their ID. */
 import { limitTable } from '../limits/table.ts';
 import { messageOf } from '../telemetry/log.ts';
-import { isRecord } from '../text/is-record.ts';
+import type { ConnectionRecord } from '../router/contract.ts';
+import { HALVES, mergeRecords } from '../router/records/merge-records.ts';
 import { printable } from '../text/printable.ts';
+import { fieldsIn, numberIn, recordsIn, textIn, withoutUndefined, type UntrustedFields } from '../text/untrusted-fields.ts';
 import { connectionStates, type ConnectionState, type ConnectionView, type ListView, type Missing } from './contract.ts';
 import type { ConsoleSources } from './sources.ts';
 
@@ -37,7 +39,9 @@ export async function listConnections(sources: ConsoleSources, parameters: URLSe
   );
   const next = new URLSearchParams(pages.flatMap((page) => (page.next === undefined ? [] : [[page.router, page.next]])));
   return {
-    items: mergeHalves(pages.flatMap(({ items }) => items)),
+    items: mergeRecords(pages.flatMap(({ items }) => items))
+      .map(viewOf)
+      .toSorted((one, another) => (one.begun < another.begun ? 1 : -1)),
     next: next.size === 0 ? null : next.toString(),
     total: pages.reduce((sum, { total }) => sum + total, 0),
     asOf: new Date(sources.now()).toISOString(),
@@ -46,73 +50,74 @@ export async function listConnections(sources: ConsoleSources, parameters: URLSe
 }
 
 interface Page {
-  readonly items: readonly ConnectionView[];
+  readonly items: readonly ConnectionRecord[];
   readonly total: number;
   readonly next: string | undefined;
 }
 
 function readPage(answer: unknown, state: ConnectionState): Page {
-  const { items, total, next } = isRecord(answer) ? { items: answer['items'], total: answer['total'], next: answer['next'] } : {};
+  const fields = fieldsIn(answer);
   return {
-    items: (Array.isArray(items) ? items : []).filter(isRecord).map((item) => readConnection(item, state)),
-    total: typeof total === 'number' ? total : 0,
-    next: typeof next === 'string' ? next : undefined,
+    items: recordsIn(fields['items']).map((item) => readRecord(item, state)),
+    total: numberIn(fields, 'total') ?? 0,
+    next: typeof fields['next'] === 'string' ? fields['next'] : undefined,
   };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const fieldsIn = (value: unknown): Fields => (isRecord(value) ? value : {});
-const shown = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? printable(value, 512) : undefined);
-const finite = (value: unknown): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
-
-function readConnection(item: Fields, state: ConnectionState): ConnectionView {
-  const [from, to, bytes, ms] = ['from', 'to', 'bytes', 'ms'].map((name) => fieldsIn(item[name]));
-  const optional = {
-    ended: shown(item['ended']),
-    client: shown(from?.['client']),
-    listener: shown(from?.['listener']),
-    to: shown(to?.['siteName']) ?? shown(to?.['site']),
-    server: shown(to?.['server']),
-    up: finite(bytes?.['up']),
-    down: finite(bytes?.['down']),
-    connect: finite(ms?.['connect']),
-    firstByte: finite(ms?.['firstByte']),
-    end: shown(item['end']),
-    message: shown(item['message']),
-  };
+/** A record as the router API has it, with bounded text. */
+function readRecord(item: UntrustedFields, state: ConnectionState): ConnectionRecord {
+  const { from, to, bytes, ms } = item;
+  const site = (end: unknown) => ({ site: shown(fieldsIn(end), 'site'), siteName: shown(fieldsIn(end), 'siteName') });
   return {
-    id: shown(item['id']) ?? '',
-    key: shown(item['key']) ?? '',
+    id: shown(item, 'id') ?? '',
+    key: shown(item, 'key') ?? '',
     state,
-    begun: shown(item['begun']) ?? '',
-    from: shown(from?.['siteName']) ?? shown(from?.['site']) ?? '',
+    begun: shown(item, 'begun') ?? '',
+    ended: shown(item, 'ended'),
+    idle: numberIn(item, 'idle') ?? null,
+    from: { ...site(from), client: shown(fieldsIn(from), 'client'), listener: shown(fieldsIn(from), 'listener') },
     via: textsIn(item['via']),
-    halves: textsIn(item['halves']),
-    of: finite(item['of']) ?? 1,
-    ...withoutUnknown(optional),
+    to: { ...site(to), router: shown(fieldsIn(to), 'router'), server: shown(fieldsIn(to), 'server') },
+    bytes: { up: numberIn(fieldsIn(bytes), 'up') ?? 0, down: numberIn(fieldsIn(bytes), 'down') ?? 0 },
+    ms: { connect: numberIn(fieldsIn(ms), 'connect') ?? null, firstByte: numberIn(fieldsIn(ms), 'firstByte') ?? null },
+    // A newer router may have further codes, which are shown as they are.
+    end: shown(item, 'end') as ConnectionRecord['end'],
+    message: shown(item, 'message'),
+    halves: HALVES.filter((half) => textsIn(item['halves']).includes(half)),
+    of: numberIn(item, 'of') ?? 1,
   };
 }
 
-const textsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.flatMap((each) => shown(each) ?? []) : []);
+/** Null for an empty text too. */
+const shown = (fields: UntrustedFields, name: string): string | null => textIn(fields, name, MOST_CHARACTERS) || null;
 
-type Known<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
+const MOST_CHARACTERS = 512;
 
-function withoutUnknown<T extends object>(fields: T): Known<T> {
-  // Only fields that are undefined are removed.
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Known<T>;
-}
+const textsIn = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.flatMap((each) => (typeof each === 'string' ? printable(each, MOST_CHARACTERS) : [])) : [];
 
-/** Two routers of a site may be the first and the last of one connection. The client is known to the first, the server to the last. */
-export function mergeHalves(items: readonly ConnectionView[]): readonly ConnectionView[] {
-  const found = new Map<string, ConnectionView>();
-  for (const item of items) {
-    const known = found.get(item.id);
-    const [first, other] = known?.halves.includes('first') === true ? [known, item] : [item, known];
-    found.set(
-      item.id,
-      known === undefined ? item : { ...other, ...first, halves: [...new Set([...first.halves, ...(other?.halves ?? [])])] },
-    );
-  }
-  return [...found.values()].toSorted((one, another) => (one.begun < another.begun ? 1 : -1));
+function viewOf({ id, key, state, begun, from, via, to, bytes, ms, halves, of, ...record }: ConnectionRecord): ConnectionView {
+  return {
+    id,
+    key,
+    state,
+    begun,
+    from: from.siteName ?? from.site ?? '',
+    via,
+    halves,
+    of,
+    ...withoutUndefined({
+      ended: record.ended ?? undefined,
+      client: from.client ?? undefined,
+      listener: from.listener ?? undefined,
+      to: to.siteName ?? to.site ?? undefined,
+      server: to.server ?? undefined,
+      up: bytes.up,
+      down: bytes.down,
+      connect: ms.connect ?? undefined,
+      firstByte: ms.firstByte ?? undefined,
+      end: record.end ?? undefined,
+      message: record.message ?? undefined,
+    }),
+  };
 }

@@ -1,6 +1,6 @@
 /** Facts about a site that the console shows, as its sources gave them. Everything from routers and peers is checked and bounded here (pure). */
-import { isRecord } from '../text/is-record.ts';
 import { printable } from '../text/printable.ts';
+import { fieldsIn, numberIn, recordIn, recordsIn, textIn, withoutUndefined, type UntrustedFields } from '../text/untrusted-fields.ts';
 import type { SiteObject } from '../site/resources.ts';
 import type { Missing } from './contract.ts';
 import type { Sample } from './samples.ts';
@@ -91,39 +91,31 @@ export interface Figures {
 const MOST_NAME = 253;
 const MOST_MESSAGE = 1_024;
 
-const textIn = (record: Fields, name: string, most = MOST_NAME): string => {
-  const value = record[name];
-  return typeof value === 'string' ? printable(value, most) : '';
-};
-const numberIn = (record: Fields, name: string): number | undefined => {
-  const value = record[name];
-  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
-};
-type Fields = Readonly<Record<string, unknown>>;
-
-const recordsIn = (value: unknown, most: number): readonly Fields[] => (Array.isArray(value) ? value.slice(0, most).filter(isRecord) : []);
+const textOf = (fields: UntrustedFields, name: string, most = MOST_NAME): string => textIn(fields, name, most) ?? '';
 
 /** A list of the router API, or undefined if it has not changed since the last request. */
 export function itemsOf(answer: unknown): unknown {
-  return isRecord(answer) && answer['unchanged'] !== true ? answer['items'] : undefined;
+  const { unchanged, items } = fieldsIn(answer);
+  return unchanged === true ? undefined : items;
 }
 
 export function versionOf(answer: unknown): string | undefined {
-  return isRecord(answer) && typeof answer['version'] === 'string' ? answer['version'] : undefined;
+  const { version } = fieldsIn(answer);
+  return typeof version === 'string' ? version : undefined;
 }
 
 export function readSites(items: unknown, most: number): readonly SiteFacts[] {
   return recordsIn(items, most).map((site) => ({
-    id: textIn(site, 'id'),
-    name: textIn(site, 'name'),
-    namespace: textIn(site, 'namespace'),
-    platform: textIn(site, 'platform'),
-    version: textIn(site, 'version'),
+    id: textOf(site, 'id'),
+    name: textOf(site, 'name'),
+    namespace: textOf(site, 'namespace'),
+    platform: textOf(site, 'platform'),
+    version: textOf(site, 'version'),
     edge: site['edge'] === true,
     routers: (Array.isArray(site['routers']) ? site['routers'] : []).map((name) => printable(String(name), MOST_NAME)),
     links: recordsIn(site['links'], most).map((link) => ({
-      siteId: textIn(link, 'siteId'),
-      siteName: textIn(link, 'siteName'),
+      siteId: textOf(link, 'siteId'),
+      siteName: textOf(link, 'siteName'),
       cost: numberIn(link, 'cost') ?? 1,
     })),
   }));
@@ -131,10 +123,10 @@ export function readSites(items: unknown, most: number): readonly SiteFacts[] {
 
 export function readKeys(items: unknown, most: number): readonly KeyFacts[] {
   const counts = (value: unknown): KeyFacts['listeners'] =>
-    recordsIn(value, most).map((entry) => ({ site: textIn(entry, 'site'), count: numberIn(entry, 'count') ?? 0 }));
+    recordsIn(value, most).map((entry) => ({ site: textOf(entry, 'site'), count: numberIn(entry, 'count') ?? 0 }));
   return recordsIn(items, most).map((entry) => ({
     // Not shortened: it identifies the key.
-    key: textIn(entry, 'key', MOST_MESSAGE),
+    key: textOf(entry, 'key', MOST_MESSAGE),
     listeners: counts(entry['listeners']),
     connectors: counts(entry['connectors']),
     reachable: entry['reachable'] === true,
@@ -142,39 +134,38 @@ export function readKeys(items: unknown, most: number): readonly KeyFacts[] {
 }
 
 export function readLinks(answer: unknown, most: number): Pick<Facts, 'links' | 'incoming'> {
-  const { items, incoming } = isRecord(answer) ? { items: answer['items'], incoming: answer['incoming'] } : {};
+  const { items, incoming } = fieldsIn(answer);
   return { links: recordsIn(items, most).map(linkOf), incoming: recordsIn(incoming, most).map(incomingOf) };
 }
 
-function linkOf(link: Fields): LinkFacts {
-  const { problem, endpoint } = link;
-  const silentSince = numberIn(link, 'silentSince');
+function linkOf(link: UntrustedFields): LinkFacts {
+  const problem = recordIn(link, 'problem');
   return {
-    name: textIn(link, 'name'),
+    name: textOf(link, 'name'),
     cost: numberIn(link, 'cost') ?? 1,
     operational: link['operational'] === true,
-    ...(endpoint === undefined ? {} : { endpoint: textIn(link, 'endpoint') }),
-    ...(link['remoteSiteId'] === undefined ? {} : { remoteSiteId: textIn(link, 'remoteSiteId') }),
-    ...(link['remoteSiteName'] === undefined ? {} : { remoteSiteName: textIn(link, 'remoteSiteName') }),
-    ...(silentSince === undefined ? {} : { silentSince }),
-    ...(isRecord(problem) ? { problem: { code: textIn(problem, 'code'), message: textIn(problem, 'message', MOST_MESSAGE) } } : {}),
+    ...withoutUndefined({
+      endpoint: textIn(link, 'endpoint', MOST_NAME),
+      remoteSiteId: textIn(link, 'remoteSiteId', MOST_NAME),
+      remoteSiteName: textIn(link, 'remoteSiteName', MOST_NAME),
+      silentSince: numberIn(link, 'silentSince'),
+      problem: problem && { code: textOf(problem, 'code'), message: textOf(problem, 'message', MOST_MESSAGE) },
+    }),
   };
 }
 
-function incomingOf(link: Fields): IncomingFacts {
-  const [since, silentSince] = [numberIn(link, 'since'), numberIn(link, 'silentSince')];
+function incomingOf(link: UntrustedFields): IncomingFacts {
   return {
-    siteId: textIn(link, 'siteId'),
-    siteName: textIn(link, 'siteName'),
-    address: textIn(link, 'address'),
+    siteId: textOf(link, 'siteId'),
+    siteName: textOf(link, 'siteName'),
+    address: textOf(link, 'address'),
     cost: numberIn(link, 'cost') ?? 1,
-    ...(since === undefined ? {} : { since }),
-    ...(silentSince === undefined ? {} : { silentSince }),
+    ...withoutUndefined({ since: numberIn(link, 'since'), silentSince: numberIn(link, 'silentSince') }),
   };
 }
 
 export function readRouter(name: string, answer: unknown): RouterFacts {
-  const record = isRecord(answer) ? answer : {};
-  const why = textIn(record, 'unready', MOST_MESSAGE);
-  return { name, version: textIn(record, 'version'), ready: record['ready'] === true, ...(why === '' ? {} : { why }) };
+  const record = fieldsIn(answer);
+  const why = textOf(record, 'unready', MOST_MESSAGE);
+  return { name, version: textOf(record, 'version'), ready: record['ready'] === true, ...(why === '' ? {} : { why }) };
 }

@@ -1,6 +1,6 @@
-/** Problems of a site, the gravest first: what is wrong, since when, and what to do (pure). The words are those of the statuses. */
+/** Problems of a site with their time and remedy, the most severe first (pure). The words are those of the statuses. */
 import { catalogue } from '../errors/catalogue.ts';
-import { conditionReason, isConditionReason, type ConditionCode } from '../errors/condition-reason.ts';
+import { codeOfReason } from '../errors/condition-reason.ts';
 import { headline, listNotReady, type NotReady } from '../site/overview.ts';
 import { nameOf, type SiteObject } from '../site/resources.ts';
 import { printable } from '../text/printable.ts';
@@ -75,18 +75,6 @@ function adviceOf(code: string | undefined): Pick<ProblemView, 'advice'> {
   return whatToDo === '' || /^(?:Nothing|See the (?:message|condition)|Follow (?:the|its) message)/.test(whatToDo)
     ? {}
     : { advice: whatToDo };
-}
-
-const codes: ReadonlyMap<string, string> = new Map(
-  [...catalogue.keys()].flatMap((code) => {
-    // Other codes are no reasons, which the check finds out.
-    const reason = conditionReason(code as ConditionCode);
-    return isConditionReason(reason) ? [[reason, code] as const] : [];
-  }),
-);
-
-export function codeOfReason(reason: string): string | undefined {
-  return codes.get(reason);
 }
 
 export function conditionsOf(object: SiteObject | undefined): readonly ConditionView[] {

@@ -12,10 +12,15 @@ export type ConditionCode = ShownAs<'condition' | 'event'>;
 export type ConditionReason = CamelCase<ConditionCode>;
 
 /** Checks a reason that was read. */
-export const isConditionReason = (text: string): text is ConditionReason => REASONS.has(text);
+export const isConditionReason = (text: string): text is ConditionReason => CODES.has(text);
 
-const REASONS: ReadonlySet<string> = new Set(
-  [...catalogue].filter(([, [shown]]) => /condition|event/.test(shown)).map(([code]) => conditionReason(code as ConditionCode)),
+/** The code of a reason that was read: `port-in-use` for `PortInUse`. */
+export const codeOfReason = (reason: string): ConditionCode | undefined => CODES.get(reason);
+
+const CODES: ReadonlyMap<string, ConditionCode> = new Map(
+  [...catalogue]
+    .filter(([, [shown]]) => /condition|event/.test(shown))
+    .map(([code]) => [conditionReason(code as ConditionCode), code as ConditionCode]),
 );
 
 type CamelCase<C extends string> = C extends `${infer First}-${infer Rest}` ? `${Capitalize<First>}${CamelCase<Rest>}` : Capitalize<C>;

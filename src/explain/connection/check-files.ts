@@ -1,4 +1,4 @@
-/** Checks resources of files before they are applied (pure). What one resource alone can have wrong was found when it was parsed. */
+/** Checks resources of files before they are applied (pure). The parser has already found faults of a single resource. */
 import type { SkupperResource } from '../../api/skupper/index.ts';
 import { keyOf, sortResources } from '../../site/resources.ts';
 import { quoted } from '../../text/printable.ts';

@@ -69,5 +69,5 @@ export const PORT_CODES: readonly Code[] = [
 
 export const TOKEN_CODES: readonly Code[] = conditionsIn(modules.trust).filter((code) => /^(?:token|clock|server|request)-/.test(code));
 
-/** TLS with a peer: what its certificate or its own check of ours can fail. */
+/** TLS with a peer: either side can refuse the certificate of the other. */
 export const HANDSHAKE_CODES: readonly Code[] = conditionsIn(modules.tls);

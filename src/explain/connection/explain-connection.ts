@@ -14,7 +14,7 @@ import { accessRungs, siteRungs } from './site.ts';
 import { valueOf, type SiteFacts } from './site-facts.ts';
 import { certificateRungs, grantRungs, tokenRungs } from './trust.ts';
 
-/** @returns undefined if there is no such object */
+/** @returns undefined if the object does not exist */
 export function explainConnection(facts: SiteFacts, kind: SkupperKind, name: string): Explanation | undefined {
   const found = valueOf(facts.objects)?.find((object) => object.kind === kind && nameOf(object) === name);
   const isWritten = valueOf(facts.written)?.some((object) => object.kind === kind && object.name === name) === true;

@@ -1,7 +1,7 @@
 /** What the status of an object reports, as a step needs it (pure). */
 import type { SkupperResource } from '../../api/skupper/index.ts';
 import { catalogue } from '../../errors/catalogue.ts';
-import { conditionReason } from '../../errors/condition-reason.ts';
+import { codeOfReason } from '../../errors/condition-reason.ts';
 import { isConditionCode, type Problem } from '../../errors/problem.ts';
 import { codeOfMessage } from '../../site/observe/message-format.ts';
 import { isReady } from '../../site/overview.ts';
@@ -26,7 +26,8 @@ export function problemOfObject(object: SkupperResource): ObjectProblem | undefi
   const ready = unmet.find(({ type }) => type === 'Ready') ?? unmet[0];
   const condition = unmet.find(({ type }) => type !== 'Ready')?.type;
   const message = ready?.message ?? status.message ?? '';
-  const code = codeOfReason(ready?.reason ?? '') ?? codeOfMessage(message);
+  const reason = codeOfReason(ready?.reason ?? '');
+  const code = reason !== undefined && isConditionCode(reason) ? reason : codeOfMessage(message);
   return {
     message,
     ...(code === undefined ? {} : { code }),
@@ -34,15 +35,6 @@ export function problemOfObject(object: SkupperResource): ObjectProblem | undefi
     ...(ready === undefined ? {} : { since: ready.lastTransitionTime }),
   };
 }
-
-/** The code of a condition's reason: `PortInUse` is `port-in-use`. */
-export function codeOfReason(reason: string): Problem['code'] | undefined {
-  return CODES.get(reason);
-}
-
-const CODES: ReadonlyMap<string, Problem['code']> = new Map(
-  [...catalogue.keys()].filter(isConditionCode).map((code) => [conditionReason(code), code]),
-);
 
 /** State and advice of a step that reports a code. The catalogue says whether anyone has to act. */
 export function adviceOn(code: string | undefined): Pick<Step, 'state' | 'do' | 'code'> {

@@ -12,7 +12,8 @@ import type { Step } from '../step.ts';
 import type { ClaimFacts } from './exposure-facts.ts';
 import { latestWarning } from './load-balancer-step.ts';
 import { conditionOf } from './pod-conditions.ts';
-import { Steps, valueIn } from './steps.ts';
+import { valueOf } from '../connection/site-facts.ts';
+import { Steps } from './steps.ts';
 
 /** Steps of one claim. Their object is the claim, also in the explanation of a pod. */
 export function claimChecks(facts: ClaimFacts): readonly Check[] {
@@ -49,9 +50,9 @@ function conditionReasonOf(code: 'csi-claim' | 'class-not-found' | 'listener-not
 
 /** Assumes that objects exist that the user may not read. */
 function policyOf({ classes, listeners }: ClaimFacts, { metadata: { namespace } }: PersistentVolumeClaim): Policy {
-  const readable = valueIn(classes);
+  const readable = valueOf(classes);
   const assumedClass = (name: string): ListenerClass => ({ metadata: { name }, spec: { serviceType: 'ClusterIP' } });
-  const all = valueIn(listeners);
+  const all = valueOf(listeners);
   return {
     classes: {
       get: (name) => (readable === undefined ? assumedClass(name) : readable.find(({ metadata }) => metadata.name === name)),
@@ -91,7 +92,7 @@ function boundStep(facts: ClaimFacts, claim: PersistentVolumeClaim, steps: Steps
       reason: 'VolumeNotFound',
       message: `PersistentVolume ${claim.spec?.volumeName ?? ''} of the claim was deleted.`,
     });
-  const warning = latestWarning(valueIn(facts.claimEvents));
+  const warning = latestWarning(valueOf(facts.claimEvents));
   if (warning !== undefined) return steps.problem(id, { ...warning, since: warning.at });
   if ('unknown' in facts.claimEvents) return steps.unknown(id, `The claim is not bound, and ${facts.claimEvents.unknown}`);
   return steps.wait(id, 'The claim is not bound yet. It is bound once a pod that mounts it is on a node.');
@@ -100,7 +101,7 @@ function boundStep(facts: ClaimFacts, claim: PersistentVolumeClaim, steps: Steps
 /** The Listener whose addresses the volume gets. Its own explanation says more. */
 function listenerStep(facts: ClaimFacts, steps: Steps): CheckResult {
   const id = 'claim.listener';
-  const volume = valueIn(facts.volume);
+  const volume = valueOf(facts.volume);
   const target = volume === undefined ? undefined : targetOf(volume);
   if ('unknown' in facts.volume) return steps.unknown(id, facts.volume.unknown);
   if (target === undefined) return [];

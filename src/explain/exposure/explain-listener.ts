@@ -10,7 +10,8 @@ import type { Explanation, Step } from '../step.ts';
 import type { ListenerFacts, ProbeResult } from './exposure-facts.ts';
 import { loadBalancerStep } from './load-balancer-step.ts';
 import { conditionOf, unreadyText } from './pod-conditions.ts';
-import { Steps, valueIn } from './steps.ts';
+import { valueOf } from '../connection/site-facts.ts';
+import { Steps } from './steps.ts';
 
 export function explainListener(facts: ListenerFacts): Explanation {
   const { listener } = facts;
@@ -90,8 +91,8 @@ function podsStep(facts: ListenerFacts, steps: Steps): CheckResult {
 
 function endpointsStep(facts: ListenerFacts, steps: Steps): CheckResult {
   const id = 'exposure.endpoints';
-  const pods = valueIn(facts.pods);
-  const slices = valueIn(facts.endpoints);
+  const pods = valueOf(facts.pods);
+  const slices = valueOf(facts.endpoints);
   if (pods === undefined && slices === undefined && 'unknown' in facts.endpoints) return steps.unknown(id, facts.endpoints.unknown);
   const endpoints = (slices ?? []).flatMap((slice) => slice.endpoints ?? []);
   const served = endpoints.filter(({ conditions }) => conditions?.ready !== false);
@@ -125,7 +126,7 @@ const USUAL_START = 20_000;
 
 function addressesStep(facts: ListenerFacts, steps: Steps): CheckResult {
   const id = 'exposure.addresses';
-  const service = valueIn(facts.service);
+  const service = valueOf(facts.service);
   const ready = currentCondition(facts, 'Ready');
   const nodes = service?.spec?.type === 'NodePort' ? nodeSteps(facts, service, steps) : [];
   if (ready?.status === 'False') {
@@ -141,7 +142,7 @@ function addressesStep(facts: ListenerFacts, steps: Steps): CheckResult {
 function nodeSteps(facts: ListenerFacts, service: Service, steps: Steps): readonly Step[] {
   const id = 'exposure.nodes';
   if ('unknown' in facts.nodes) return [steps.unknown(id, facts.nodes.unknown)];
-  const listenerClass = valueIn(facts.classes)?.find(({ metadata }) => metadata.name === facts.listener.spec.className);
+  const listenerClass = valueOf(facts.classes)?.find(({ metadata }) => metadata.name === facts.listener.spec.className);
   const preferred = preferredKind(preferenceOf(facts.listener, listenerClass), 'NodePort');
   const faults = facts.nodes.value.flatMap((node) => nodeFault(node, nodeAddresses(node, preferred, familiesOf(service)).length) ?? []);
   if (faults.length === 0) return [];
@@ -159,9 +160,9 @@ function nodeFault(node: Node, addresses: number): string | undefined {
 
 /** With the policy Local, a node without a ready pod drops what arrives at its node port. */
 function localTrafficStep(facts: ListenerFacts, steps: Steps): readonly Step[] {
-  const service = valueIn(facts.service);
-  const slices = valueIn(facts.endpoints);
-  const nodes = valueIn(facts.nodes);
+  const service = valueOf(facts.service);
+  const slices = valueOf(facts.endpoints);
+  const nodes = valueOf(facts.nodes);
   if (service?.spec?.externalTrafficPolicy !== 'Local' || service.spec.type !== 'NodePort' || slices === undefined) return [];
   const ready = new Set(
     slices.flatMap((slice) =>

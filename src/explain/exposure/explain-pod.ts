@@ -13,7 +13,8 @@ import type { ClaimFacts, PodFacts } from './exposure-facts.ts';
 import { latestWarning } from './load-balancer-step.ts';
 import { conditionOf } from './pod-conditions.ts';
 import { isCurrentlyServed } from './served.ts';
-import { Steps, valueIn } from './steps.ts';
+import { valueOf } from '../connection/site-facts.ts';
+import { Steps } from './steps.ts';
 
 export function explainPod(facts: PodFacts): Explanation {
   const { name } = facts.pod.metadata;
@@ -52,12 +53,12 @@ function nodeStep({ pod, claims }: PodFacts, steps: Steps): Step {
   if (nodeName === undefined) {
     const scheduled = conditionOf(pod, 'PodScheduled');
     if (scheduled?.status !== 'False') return steps.wait(id, 'The pod has no node yet.');
-    const unbound = claims.some(({ claim }) => valueIn(claim)?.status?.phase !== 'Bound');
+    const unbound = claims.some(({ claim }) => valueOf(claim)?.status?.phase !== 'Bound');
     const advice = unbound ? 'See also the events of its claims: kubectl describe pvc' : 'Change the pod, or make room on a node.';
     return steps.fail(id, `The pod has no node: ${scheduled.message ?? ''}`, { do: advice });
   }
   const elsewhere = claims.flatMap(({ name, volume }) => {
-    const nodes = pinnedNodesOf(valueIn(volume) ?? NO_VOLUME);
+    const nodes = pinnedNodesOf(valueOf(volume) ?? NO_VOLUME);
     return nodes.length === 0 || nodes.includes(nodeName) ? [] : [`${name} is pinned to ${nodes.join(', ')}`];
   });
   if (elsewhere.length === 0) return steps.pass(id, nodeName);
@@ -94,8 +95,8 @@ function requestStep({ pod, podListeners, podEvents }: PodFacts, steps: Steps): 
 
 function mountStep(facts: PodFacts, claim: ClaimFacts, steps: Steps): CheckResult {
   const id = 'pod.mount';
-  const object = valueIn(facts.podListeners);
-  const volume = valueIn(claim.volume);
+  const object = valueOf(facts.podListeners);
+  const volume = valueOf(claim.volume);
   const handle = volume?.spec?.csi?.volumeHandle;
   if (object === undefined || volume === undefined || handle === undefined) return [];
   const waiting = mountStatusOf(object, handle);
@@ -110,7 +111,7 @@ function mountStep(facts: PodFacts, claim: ClaimFacts, steps: Steps): CheckResul
 /** The pod's own node gives its addresses if the Listener has node ports; those are not compared. */
 function isCurrent(entry: PodListener, volume: PersistentVolume, { listeners }: ClaimFacts): boolean {
   const target = targetOf(volume);
-  const listener = valueIn(listeners)?.find(({ metadata }) => metadata.name === target?.name);
+  const listener = valueOf(listeners)?.find(({ metadata }) => metadata.name === target?.name);
   return (
     listener === undefined ||
     entry.scope === 'Node' ||
@@ -134,5 +135,5 @@ function mountedStep({ pod, podEvents }: PodFacts, steps: Steps): CheckResult {
 }
 
 function failedMount(events: PodFacts['podEvents']): ReturnType<typeof latestWarning> {
-  return latestWarning((valueIn(events) ?? []).filter(({ reason }) => reason === 'FailedMount'));
+  return latestWarning((valueOf(events) ?? []).filter(({ reason }) => reason === 'FailedMount'));
 }

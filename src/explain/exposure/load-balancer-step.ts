@@ -3,7 +3,8 @@ import type { Condition, Service } from '../../kube/objects.ts';
 import { isRecord } from '../../text/is-record.ts';
 import type { Step } from '../step.ts';
 import type { EventFacts, ListenerFacts } from './exposure-facts.ts';
-import { valueIn, type Steps } from './steps.ts';
+import { valueOf } from '../connection/site-facts.ts';
+import type { Steps } from './steps.ts';
 
 /** Milliseconds after which a pending load balancer is a failure: without a sign of a controller for it, and with one. */
 const UNTOUCHED = 5_000;
@@ -17,7 +18,7 @@ export function loadBalancerStep(facts: ListenerFacts, service: Service, pending
   const id = 'exposure.addresses';
   const code = 'load-balancer-pending';
   const waited = facts.now - Date.parse(since);
-  const events = (valueIn(facts.serviceEvents) ?? []).filter(({ reporter }) => !isOwn(reporter));
+  const events = (valueOf(facts.serviceEvents) ?? []).filter(({ reporter }) => !isOwn(reporter));
   const warning = events.findLast(({ type }) => type === 'Warning');
   if (warning !== undefined)
     return steps.fail(id, `${message} ${warning.reporter} reports ${warning.reason}: ${warning.message}`, { code, since });

@@ -1,7 +1,7 @@
 import type { ClaimFacts } from './exposure-facts.ts';
-import { valueIn } from './steps.ts';
+import { valueOf } from '../connection/site-facts.ts';
 
 /** Whether the controller has served the claim: it is bound. */
 export function isCurrentlyServed({ claim }: ClaimFacts): boolean {
-  return valueIn(claim)?.status?.phase === 'Bound';
+  return valueOf(claim)?.status?.phase === 'Bound';
 }

@@ -1,7 +1,7 @@
 /** Steps and checks that several chains of the exposure half share (pure). */
 import { printable } from '../../text/printable.ts';
 import type { Check, CheckResult } from '../chain.ts';
-import { isConditionReason } from '../../errors/condition-reason.ts';
+import { codeOfReason } from '../../errors/condition-reason.ts';
 import { adviceOn } from '../connection/object-problem.ts';
 import type { Source } from '../connection/site-facts.ts';
 import type { Step } from '../step.ts';
@@ -41,7 +41,8 @@ export class Steps {
 
   /** A problem with the reason of a condition or an event. The catalogue says whether anyone has to act. */
   problem(id: string, { reason, message, since }: Reported): Step {
-    const advice = isConditionReason(reason) ? adviceOn(codeOf(reason)) : { state: 'fail' as const, code: printable(reason, MOST_REASON) };
+    const code = codeOfReason(reason);
+    const advice = code === undefined ? { state: 'fail' as const, code: printable(reason, MOST_REASON) } : adviceOn(code);
     return { id, object: this.object, ...advice, says: shown(message), ...(since === undefined ? {} : { since }) };
   }
 
@@ -73,9 +74,6 @@ export class Steps {
   }
 }
 
-/** The code of the catalogue: `port-in-use` for the reason `PortInUse`. */
-const codeOf = (reason: string): string => reason.replaceAll(/(?<=.)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
-
 /** What a status or an event reports. */
 export interface Reported {
   readonly reason: string;
@@ -83,13 +81,11 @@ export interface Reported {
   readonly since?: string;
 }
 
-export const valueIn = <T>(source: Source<T>): T | undefined => ('value' in source ? source.value : undefined);
-
 export const CONTROLLER_ADVICE =
   'Install the chart with exposure.enabled, or look at its pods: kubectl get pods -A -l app.kubernetes.io/name=earshot';
 
 const LEASE = 'Lease/earshot-controller';
-/** Difference of clocks, in milliseconds, that is no reason to call a Lease expired. */
+/** Tolerated difference of clocks, in milliseconds, before a Lease counts as expired. */
 const CLOCK_DIFFERENCE = 60_000;
 const MOST_REASON = 253;
 const MOST_CHARACTERS = 1_024;

@@ -7,7 +7,8 @@ import { endpointSlices, persistentVolumeClaims, pods, resource, services, type 
 import { printable } from '../../text/printable.ts';
 import { explainListener } from '../exposure/explain-listener.ts';
 import { explainPod } from '../exposure/explain-pod.ts';
-import { Steps, valueIn } from '../exposure/steps.ts';
+import { valueOf } from '../connection/site-facts.ts';
+import { Steps } from '../exposure/steps.ts';
 import type { CheckReport } from '../report.ts';
 import type { Step } from '../step.ts';
 import { askRight } from './access-review.ts';
@@ -82,14 +83,14 @@ function missingStep({ plural, group }: Resource): Step {
 }
 
 async function explainListeners(place: ExposurePlace): Promise<Checked['objects']> {
-  const all = valueIn(await listAll(place, listeners)) ?? [];
+  const all = valueOf(await listAll(place, listeners)) ?? [];
   const facts = await Promise.all(all.slice(0, MOST_EXPLAINED).map(({ metadata }) => gatherListener(place, metadata.name ?? '')));
   return facts.flatMap((each) => (each === undefined ? [] : [explainListener(each)]));
 }
 
 /** Pods that mount listener volumes and still need them. */
 async function explainPods(place: ExposurePlace): Promise<Checked['objects']> {
-  const all = (valueIn(await listAll(place, pods)) ?? []).filter(isNeeded).slice(0, MOST_EXPLAINED);
+  const all = (valueOf(await listAll(place, pods)) ?? []).filter(isNeeded).slice(0, MOST_EXPLAINED);
   const facts = await Promise.all(all.map(({ metadata }) => gatherPod(place, metadata.name ?? '')));
   return facts.flatMap((each) => (each === undefined || each.claims.length === 0 ? [] : [explainPod(each)]));
 }
@@ -105,7 +106,7 @@ async function controllerSteps(place: ExposurePlace, objects: Checked['objects']
   return objects.some(({ steps }) => steps.some((step) => step.id === id)) ? [] : [run()].flat();
 }
 
-/** Rights that the explanations need. A missing one is no failure. */
+/** Rights that the explanations need. A missing one makes steps unknown. */
 async function rightsSteps({ client, namespace }: Cluster): Promise<readonly Step[]> {
   const kinds: readonly Resource[] = [listeners, podListeners, pods, services, endpointSlices, persistentVolumeClaims, events];
   const asked = kinds.map(async ({ group, plural }): Promise<readonly Step[]> => {
@@ -121,7 +122,7 @@ async function rightsSteps({ client, namespace }: Cluster): Promise<readonly Ste
 
 /** Nodes on which pods with listener volumes cannot start. */
 async function driverSteps(place: ExposurePlace): Promise<readonly Step[]> {
-  const all = valueIn(await listAll(place, csiNodes)) ?? [];
+  const all = valueOf(await listAll(place, csiNodes)) ?? [];
   const without = all.filter(({ spec }) => spec?.drivers?.some(({ name }) => name === DRIVER_NAME) !== true);
   if (without.length === 0) return [];
   const names = without.slice(0, MOST_NAMED).map(({ metadata }) => printable(metadata.name ?? '', MOST_NAME));

@@ -28,7 +28,7 @@ import {
   type Resource,
 } from '../../kube/resource.ts';
 import { printable } from '../../text/printable.ts';
-import type { Source } from '../connection/site-facts.ts';
+import { valueOf, type Source } from '../connection/site-facts.ts';
 import type {
   ClaimFacts,
   ClassFacts,
@@ -40,7 +40,6 @@ import type {
   PodFacts,
   ProbeResult,
 } from '../exposure/exposure-facts.ts';
-import { valueIn } from '../exposure/steps.ts';
 import { readSource, SOURCE_DEADLINE } from './read-source.ts';
 
 /** Where exposed objects are read. */
@@ -87,13 +86,13 @@ export async function gatherListener(place: ExposurePlace, name: string): Promis
   ]);
   if (found === undefined) return undefined;
   const listener = readableListener(found);
-  const selector = valueIn(service)?.spec?.selector;
+  const selector = valueOf(service)?.spec?.selector;
   const [selected, around, probes] = await Promise.all([
     selector === undefined ? { value: [] } : list(place, pods, { namespace, labelSelector: selectorText(selector) }),
-    findNodes(place, nodeNamesIn(valueIn(slices) ?? [])),
+    findNodes(place, nodeNamesIn(valueOf(slices) ?? [])),
     place.probe ? probeAll(listener) : undefined,
   ]);
-  const uid = valueIn(service)?.metadata.uid;
+  const uid = valueOf(service)?.metadata.uid;
   return {
     ...common,
     listener,
@@ -120,7 +119,7 @@ export async function gatherClass(place: ExposurePlace, name: string): Promise<C
   ]);
   if (found === undefined) return undefined;
   const ofClass = mapped(all, (each) => each.map(readableListener).filter(({ spec }) => spec.className === name));
-  const keys = new Set((valueIn(ofClass) ?? []).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
+  const keys = new Set((valueOf(ofClass) ?? []).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
   return {
     ...common,
     listenerClass: readableClass(found),
@@ -174,12 +173,12 @@ export async function gatherPod(place: ExposurePlace, name: string): Promise<Pod
 
 /** Whether the claim is, or is meant to be, for a listener volume. Other claims of a pod are not explained. */
 function isListenerVolume({ claim, storageClass }: ClaimFacts): boolean {
-  const found = valueIn(claim);
+  const found = valueOf(claim);
   if (found === undefined) return 'unknown' in claim;
   const annotations = Object.keys(found.metadata.annotations ?? {});
   return (
     storageClassOf(found) === DRIVER_NAME ||
-    valueIn(storageClass)?.provisioner === DRIVER_NAME ||
+    valueOf(storageClass)?.provisioner === DRIVER_NAME ||
     [LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION].some((annotation) => annotations.includes(annotation))
   );
 }
@@ -201,7 +200,7 @@ async function claimFacts(
     readonly listeners: Source<readonly Listener[]>;
   },
 ): Promise<ClaimFacts> {
-  const claim = valueIn(known.claim);
+  const claim = valueOf(known.claim);
   const volumeName = claim?.spec?.volumeName ?? '';
   const className = claim === undefined ? '' : storageClassOf(claim);
   const [storageClass, volume, claimEvents] = await Promise.all([
@@ -245,7 +244,7 @@ export async function gatherCommon(place: ExposurePlace): Promise<ExposureFacts>
 /** Namespaces in which the exposure controller has led; empty if they cannot be listed. */
 export async function leaseNamespaces(place: ExposurePlace): Promise<readonly string[]> {
   const found = await list(place, leases, { fieldSelector: `metadata.name=${LEASE}` });
-  return (valueIn(found) ?? []).map(({ metadata }) => metadata.namespace ?? '');
+  return (valueOf(found) ?? []).map(({ metadata }) => metadata.namespace ?? '');
 }
 
 /** All objects of a kind in the namespace, or in the cluster. */
@@ -255,7 +254,7 @@ export function listAll<T extends KubeObject>(place: ExposurePlace, of: Resource
 
 /** Names of existing objects, for suggestions; empty if they cannot be listed. */
 export async function namesOfKind(place: ExposurePlace, of: Resource): Promise<readonly string[]> {
-  return (valueIn(await listAll(place, of)) ?? []).map(({ metadata }) => metadata.name ?? '');
+  return (valueOf(await listAll(place, of)) ?? []).map(({ metadata }) => metadata.name ?? '');
 }
 
 function find<T extends KubeObject>({ client, namespace }: ExposurePlace, of: Resource<T>, name: string): Promise<Source<T | undefined>> {
@@ -288,7 +287,7 @@ async function readApi<T>(verb: 'get' | 'list', of: Resource, namespace: string 
 async function findNodes(place: ExposurePlace, names: readonly string[]): Promise<ListenerFacts['nodes']> {
   const found = await Promise.all([...new Set(names)].slice(0, MOST_NODES).map((name) => find(place, nodes, name)));
   const unknown = found.find((source) => 'unknown' in source);
-  return unknown ?? { value: found.flatMap((source) => valueIn(source) ?? []) };
+  return unknown ?? { value: found.flatMap((source) => valueOf(source) ?? []) };
 }
 
 interface OwnedEvent extends EventFacts {

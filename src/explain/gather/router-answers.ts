@@ -1,9 +1,6 @@
 /** Reads the answers of the router API (docs/reference/router-api.md), of any version. */
-import { isRecord } from '../../text/is-record.ts';
-import { printable } from '../../text/printable.ts';
+import { fieldsIn, numberIn, recordIn, recordsIn, textIn, withoutUndefined, type UntrustedFields } from '../../text/untrusted-fields.ts';
 import type { IncomingFacts, LinkFacts, NetworkFacts, PastConnection, ProbeFacts, SiteOfNetwork } from '../connection/site-facts.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Sites of `/v1/network` with the routing keys of `/v1/keys`. */
 export function readNetwork(network: unknown, keys: unknown): NetworkFacts {
@@ -25,7 +22,7 @@ export function readNetwork(network: unknown, keys: unknown): NetworkFacts {
     version: textOf(item, 'version'),
     isEdge: item['edge'] === true,
     routers: Array.isArray(item['routers']) ? item['routers'].map(String) : [],
-    links: listOf(item, 'links').map((link) => ({ siteId: textOf(link, 'siteId'), cost: numberOf(link, 'cost') ?? 1 })),
+    links: recordsIn(item['links']).map((link) => ({ siteId: textOf(link, 'siteId'), cost: numberIn(link, 'cost') ?? 1 })),
     keys: bySite.get(textOf(item, 'id')) ?? [],
   }));
   return { sites };
@@ -36,33 +33,31 @@ export function readLinks(answer: unknown): ReadonlyMap<string, LinkFacts> {
   return new Map(itemsOf(answer).map((item) => [textOf(item, 'name'), linkOf(item)]));
 }
 
-function linkOf(item: Fields): LinkFacts {
-  const problem = isRecord(item['problem'])
-    ? { code: textOf(item['problem'], 'code'), message: textOf(item['problem'], 'message') }
-    : undefined;
+function linkOf(item: UntrustedFields): LinkFacts {
+  const problem = recordIn(item, 'problem');
   const optional = {
     endpoint: optionalText(item, 'endpoint'),
     siteId: optionalText(item, 'remoteSiteId'),
     siteName: optionalText(item, 'remoteSiteName'),
-    cost: numberOf(item, 'cost'),
-    silentSince: numberOf(item, 'silentSince'),
-    problem,
+    cost: numberIn(item, 'cost'),
+    silentSince: numberIn(item, 'silentSince'),
+    problem: problem && { code: textOf(problem, 'code'), message: textOf(problem, 'message') },
   };
-  return { operational: item['operational'] === true, ...defined(optional) };
+  return { operational: item['operational'] === true, ...withoutUndefined(optional) };
 }
 
 /** Links of `/v1/links` that other sites opened, the ended ones last. */
 export function readIncoming(answer: unknown): readonly IncomingFacts[] {
-  const fields = isRecord(answer) ? answer : {};
-  const up = listOf(fields, 'incoming').map((item): IncomingFacts => ({
+  const fields = fieldsIn(answer);
+  const up = recordsIn(fields['incoming']).map((item): IncomingFacts => ({
     ...peerOf(item),
     operational: true,
-    ...defined({ silentSince: numberOf(item, 'silentSince') }),
+    ...withoutUndefined({ silentSince: numberIn(item, 'silentSince') }),
   }));
-  const ended = listOf(fields, 'endedIncoming').map((item): IncomingFacts => ({
+  const ended = recordsIn(fields['endedIncoming']).map((item): IncomingFacts => ({
     ...peerOf(item),
     operational: false,
-    ended: { at: numberOf(item, 'until') ?? 0, reason: textOf(item, 'reason') },
+    ended: { at: numberIn(item, 'until') ?? 0, reason: textOf(item, 'reason') },
   }));
   return [...up, ...ended];
 }
@@ -76,63 +71,38 @@ export function readPast(answer: unknown): readonly PastConnection[] {
 
 /** Answer of `POST /v1/probe`. */
 export function readProbe(answer: unknown): ProbeFacts {
-  const fields = isRecord(answer) ? answer : {};
-  const hops = listOf(fields, 'hops').map((item) => ({ site: textOf(item, 'site'), ...probedOf(item) }));
-  return { hops, ...(isRecord(fields['server']) ? { server: probedOf(fields['server']) } : {}) };
+  const fields = fieldsIn(answer);
+  const hops = recordsIn(fields['hops']).map((item) => ({ site: textOf(item, 'site'), ...probedOf(item) }));
+  const server = recordIn(fields, 'server');
+  return { hops, ...(server === undefined ? {} : { server: probedOf(server) }) };
 }
 
-const probedOf = (item: Fields) => ({
+const probedOf = (item: UntrustedFields) => ({
   ok: item['ok'] === true,
-  ...defined({
-    ms: numberOf(item, 'ms'),
-    queued: numberOf(item, 'queued'),
+  ...withoutUndefined({
+    ms: numberIn(item, 'ms'),
+    queued: numberIn(item, 'queued'),
     version: optionalText(item, 'version'),
     code: optionalText(item, 'code'),
     says: optionalText(item, 'says'),
   }),
 });
 
-const peerOf = (item: Fields): Pick<IncomingFacts, 'siteId' | 'siteName' | 'address'> => ({
+const peerOf = (item: UntrustedFields): Pick<IncomingFacts, 'siteId' | 'siteName' | 'address'> => ({
   siteId: textOf(item, 'siteId'),
   siteName: textOf(item, 'siteName'),
   address: textOf(item, 'address'),
 });
 
 /** Sum of the counts by ID of the site. */
-function countsOf(item: Fields, name: string): ReadonlyMap<string, number> {
-  return new Map(listOf(item, name).map((count) => [textOf(count, 'site'), numberOf(count, 'count') ?? 0]));
+function countsOf(item: UntrustedFields, name: string): ReadonlyMap<string, number> {
+  return new Map(recordsIn(item[name]).map((count) => [textOf(count, 'site'), numberIn(count, 'count') ?? 0]));
 }
 
-function itemsOf(answer: unknown): readonly Fields[] {
-  return isRecord(answer) ? listOf(answer, 'items') : [];
-}
-
-function listOf(fields: Fields, name: string): readonly Fields[] {
-  const list = fields[name];
-  return Array.isArray(list) ? list.filter(isRecord) : [];
-}
+const itemsOf = (answer: unknown): readonly UntrustedFields[] => recordsIn(fieldsIn(answer)['items']);
 
 /** Names and reasons come from peers. */
-function textOf(fields: Fields, name: string): string {
-  return optionalText(fields, name) ?? '';
-}
-
-function optionalText(fields: Fields, name: string): string | undefined {
-  const text = fields[name];
-  return typeof text === 'string' ? printable(text, MOST_CHARACTERS) : undefined;
-}
+const optionalText = (fields: UntrustedFields, name: string): string | undefined => textIn(fields, name, MOST_CHARACTERS);
+const textOf = (fields: UntrustedFields, name: string): string => optionalText(fields, name) ?? '';
 
 const MOST_CHARACTERS = 1_024;
-
-function numberOf(fields: Fields, name: string): number | undefined {
-  const number = fields[name];
-  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
-}
-
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-/** Without the fields that are undefined. */
-function defined<T extends object>(fields: T): Defined<T> {
-  // Only undefined values were removed.
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
-}

@@ -1,6 +1,7 @@
 import type { ConnectionRecord, Half } from './contract.ts';
 
-const HALVES: readonly Half[] = ['first', 'transit', 'last'];
+/** From the client to the server. */
+export const HALVES: readonly Half[] = ['first', 'transit', 'last'];
 /** Ends that a router only has from another one, which knows more. */
 const VAGUE = new Set<string | null>([null, 'other-router', 'path-broke', 'peer-refused', 'stream-reset']);
 
@@ -27,7 +28,7 @@ function merge(first: ConnectionRecord, last: ConnectionRecord, sorted: readonly
     state: sorted.find(({ state }) => state !== 'open')?.state ?? 'open',
     ended: sorted.find(({ ended }) => ended !== null)?.ended ?? null,
     via: vias,
-    to: last.to.router === null ? first.to : { ...last.to, siteName: last.to.siteName ?? first.to.siteName },
+    to: last.to.router === null && last.to.server === null ? first.to : { ...last.to, siteName: last.to.siteName ?? first.to.siteName },
     end: end.end,
     message: end.message ?? first.message,
     halves: HALVES.filter((half) => sorted.some(({ halves }) => halves.includes(half))),
