@@ -33,7 +33,7 @@ export const chartManifests: readonly ChartManifest[] = [
     release: 'skupper',
     namespace: 'skupper',
     labels: '',
-    // With the right to make Listeners of a class: where the exposure half is not installed, it is a right to nothing.
+    // Includes the right to create Listeners, which has no effect without the exposure half.
     args: ['--set', 'exposure.enabled=false,connection.enabled=true', '--api-versions', 'listeners.stackable.tech/v1alpha1'],
   },
 ];

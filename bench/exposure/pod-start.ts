@@ -68,7 +68,7 @@ export function startsOf(
   });
 }
 
-/** An object that is written more than once counts as before the stage that waits for it began; of everything else, the first write counts. */
+/** Some objects are written more than once. The last write before the waiting stage began counts for those, and the first write for others. */
 function reachedAt(stage: Stage, moments: readonly Moment[]): number | undefined {
   const of = (wanted: Stage | undefined): readonly number[] => moments.filter((moment) => moment.stage === wanted).map(({ at }) => at);
   const next = REPEATED[stage];

@@ -57,7 +57,7 @@ export class ChangeLog {
     return event;
   }
 
-  /** @returns the events after that one; undefined if some of them are no longer kept, or the ID is of another process */
+  /** @returns the events after that one; undefined if the log has dropped some, or if another process assigned the ID */
   after(id: string): readonly ChangeEvent[] | undefined {
     const [, epoch, number] = /^(\w+)-(\d{1,15})$/.exec(id) ?? [];
     const from = Number(number);

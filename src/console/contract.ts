@@ -154,7 +154,7 @@ export interface KeyView {
   readonly listeners: readonly SiteCount[];
   readonly connectors: readonly SiteCount[];
   readonly reachable: boolean;
-  /** Figures at this site: of its listeners, or of its connectors if it has no listener. */
+  /** Figures of this site's listeners, or of its connectors if it does not have a listener. */
   readonly figuresOf?: 'listener' | 'connector';
   readonly open?: number;
   readonly rates?: Rates;

@@ -11,7 +11,7 @@ export const historySteps = [
   { seconds: 900, count: 192 },
 ] as const;
 
-/** `sum` adds up in coarser steps; of the others the last or the largest value counts. */
+/** How a coarser step combines values: their sum, the last one or the largest one. */
 export const historyFields = {
   opened: 'sum',
   failed: 'sum',
@@ -58,7 +58,7 @@ export class History {
   /**
    * Adds what was counted since the last call.
    * @param time milliseconds since 1970
-   * @returns false if there is no memory for the object
+   * @returns false if the memory for history is used up
    */
   add(id: string, time: number, point: Point): boolean {
     const track = this.#trackOf(id, (point.opened ?? 0) + (point.failed ?? 0) + (point.open ?? 0) > 0);

@@ -26,7 +26,7 @@ gauge('earshot_router_memory_budget_bytes', 'Memory limit of all peers and conne
   metric.set(sources.values().reduce((sum, { budget }) => sum + budget, 0));
 });
 
-gauge('earshot_router_memory_held_bytes', 'Memory in use at the last scan: of all owners, and of the largest owner.', ['by'], (metric) => {
+gauge('earshot_router_memory_held_bytes', 'Memory in use at the last scan, in total and by the largest owner.', ['by'], (metric) => {
   metric.set(
     { by: 'all' },
     sources.values().reduce((sum, { held }) => sum + held, 0),

@@ -452,7 +452,7 @@ async function requireUnit(namespace: string): Promise<string> {
   if (unit !== undefined) return unit;
   throw new CliError(
     'not-found',
-    `There is no unit of the namespace ${namespace}: write one with \`earshot -n ${namespace} system install\`.`,
+    `The namespace ${namespace} does not have a unit. Write one with \`earshot -n ${namespace} system install\`.`,
   );
 }
 

@@ -48,7 +48,7 @@ export function stepLines(step: Step, name: string, format: Pick<ExplanationForm
   return remedy === undefined || state === 'pass' ? line : `${line}${wrapped('do', '', printable(remedy), undefined, format)}`;
 }
 
-/** First line: what was examined, and at the right what came of it. */
+/** First line: the examined object, and the verdict at the right. */
 export function headLine(text: string, verdict: StepState, format: Pick<ExplanationFormat, 'isColoured'>): string {
   const word = VERDICTS[verdict];
   const shown = printable(text);

@@ -44,7 +44,7 @@ export async function notifyRouter(layout: NamespaceLayout, running: RunningRout
 
 type ApiMethod = 'GET' | 'POST' | 'DELETE';
 
-/** Returns the response of a path of a router's API. @param signal default: 5 s @throws Error if there is no response or an error response */
+/** Returns the response of a path of a router's API. @param signal default: 5 s @throws Error if the request or the response fails */
 export async function askRouter(
   layout: NamespaceLayout,
   router: string,
