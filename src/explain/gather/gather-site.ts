@@ -25,8 +25,8 @@ import { readIncoming, readLinks, readNetwork, readPast, readProbe } from './rou
 /** Where the facts about a site come from. */
 export interface SiteSources {
   readonly resources: Resources;
-  /** Asks a router of the site: `/v1/links`. Undefined if this process cannot reach the router API. @throws Error without an answer */
-  readonly askRouter?: (path: string, signal: AbortSignal) => Promise<unknown>;
+  /** Asks all routers of the site: `/v1/links`. Undefined if this process cannot reach their API. @throws Error without an answer */
+  readonly askRouters?: (path: string, signal: AbortSignal) => Promise<readonly unknown[]>;
   /** Probes a routing key; undefined as above. @throws Error without an answer */
   readonly probeKey?: (key: string, signal: AbortSignal) => Promise<unknown>;
   /** Certificates of the site's TLS bundles and authorities. Undefined if this process cannot read them. */
@@ -34,19 +34,21 @@ export interface SiteSources {
 }
 
 export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
-  const { resources, askRouter, bundles } = sources;
+  const { resources, askRouters, bundles } = sources;
   const { namespace, where, commandFlags, conventions } = resources;
   const [stopped, objects, written, problems, asked, links, certificates] = await Promise.all([
     readSource('the state of the process', () => resources.notRunning()),
     readSource('the resources', () => listAll(resources)),
     readSource('the written resources', () => listWritten(resources)),
     readSource('the problems of files', () => listProblems(resources)),
-    askRouter === undefined
+    askRouters === undefined
       ? undefined
-      : readSource('the router API', async (signal) =>
-          readNetwork(...(await Promise.all([askRouter('/v1/network', signal), askRouter('/v1/keys', signal)]))),
-        ),
-    askRouter === undefined ? undefined : readSource('the router API', (signal) => askRouter('/v1/links', signal)),
+      : readSource('the router API', async (signal) => {
+          // Each router knows the whole network.
+          const [[network], [keys]] = await Promise.all([askRouters('/v1/network', signal), askRouters('/v1/keys', signal)]);
+          return readNetwork(network, keys);
+        }),
+    askRouters === undefined ? undefined : readSource('the router API', (signal) => askRouters('/v1/links', signal)),
     bundles === undefined ? undefined : readSource('the certificates', () => bundles()),
   ]);
   const site =
@@ -67,18 +69,18 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
 }
 
 /** The same facts with the last connections of the keys, if the router records them. */
-export async function withHistory(facts: SiteFacts, { askRouter }: SiteSources, keys: readonly string[]): Promise<SiteFacts> {
+export async function withHistory(facts: SiteFacts, { askRouters }: SiteSources, keys: readonly string[]): Promise<SiteFacts> {
   // A router that did not answer would only take more time.
-  if (askRouter === undefined || 'unknown' in facts.links) return facts;
+  if (askRouters === undefined || 'unknown' in facts.links) return facts;
   const read = keys.slice(0, MOST_PROBED).map(async (key): Promise<readonly [string, Source<readonly PastConnection[]>]> => {
     const lists = await readSource('the records of connections', (signal) =>
       Promise.all(
         (['ended', 'failed'] as const).map((state) =>
-          askRouter(`/v1/connections?state=${state}&limit=40&key=${encodeURIComponent(key)}`, signal),
+          askRouters(`/v1/connections?state=${state}&limit=40&key=${encodeURIComponent(key)}`, signal),
         ),
       ),
     );
-    return [key, mapped(lists, (answers) => answers.flatMap(readPast))];
+    return [key, mapped(lists, (answers) => answers.flat().flatMap(readPast))];
   });
   return { ...facts, history: new Map(await Promise.all(read)) };
 }

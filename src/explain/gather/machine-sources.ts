@@ -12,17 +12,34 @@ import type { SiteSources } from './gather-site.ts';
 export function machineSources(layout: NamespaceLayout, resources: Resources): SiteSources {
   return {
     resources,
-    askRouter: (path, signal) => ask(layout, path, 'GET', signal),
-    probeKey: (key, signal) => ask(layout, `/v1/probe?key=${encodeURIComponent(key)}`, 'POST', signal),
+    askRouters: (path, signal) => askAll(layout, path, signal),
+    probeKey: async (key, signal) => {
+      const [router] = await routersOf(layout);
+      return askRouter(layout, router, `/v1/probe?key=${encodeURIComponent(key)}`, 'POST', signal);
+    },
     bundles: () => readBundles(layout),
   };
 }
 
-async function ask(layout: NamespaceLayout, path: string, method: 'GET' | 'POST', signal: AbortSignal): Promise<unknown> {
-  const [router] = await leadingRouters(layout);
-  if (router === undefined) throw new Error('no router runs');
-  return askRouter(layout, router.router, path, method, signal);
+/** @throws Error if no router runs */
+async function routersOf(layout: NamespaceLayout): Promise<readonly [string, ...string[]]> {
+  const [first, ...others] = (await leadingRouters(layout)).map(({ router }) => router);
+  if (first === undefined) throw new Error('no router runs');
+  return [first, ...others];
 }
+
+/** Answers of all routers of the site. One that does not answer in time is left out. @throws Error if none answers */
+async function askAll(layout: NamespaceLayout, path: string, signal: AbortSignal): Promise<readonly unknown[]> {
+  const early = AbortSignal.any([signal, AbortSignal.timeout(ROUTER_DEADLINE)]);
+  const asked = await Promise.allSettled((await routersOf(layout)).map(async (router) => askRouter(layout, router, path, 'GET', early)));
+  const answers = asked.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  const failed = asked.find((answer) => answer.status === 'rejected');
+  if (answers.length === 0 && failed !== undefined) throw failed.reason;
+  return answers;
+}
+
+/** Milliseconds. Shorter than the deadline of the source, which then still has the answers of the other routers. */
+const ROUTER_DEADLINE = 1_500;
 
 /** Bundles of the user hide those of the same name that the site issued. Those of Secrets are found as copies only. */
 async function readBundles(layout: NamespaceLayout): Promise<readonly BundleFacts[]> {

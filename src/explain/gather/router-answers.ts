@@ -28,9 +28,11 @@ export function readNetwork(network: unknown, keys: unknown): NetworkFacts {
   return { sites };
 }
 
-/** Links of `/v1/links` that this site opens. */
-export function readLinks(answer: unknown): ReadonlyMap<string, LinkFacts> {
-  return new Map(itemsOf(answer).map((item) => [textOf(item, 'name'), linkOf(item)]));
+/** Links that this site opens, from each router's `/v1/links`. A link works if one router has it. */
+export function readLinks(answers: readonly unknown[]): ReadonlyMap<string, LinkFacts> {
+  const links = answers.flatMap(itemsOf).map((item) => [textOf(item, 'name'), linkOf(item)] as const);
+  // The last of several entries counts.
+  return new Map([...links].toSorted(([, one], [, other]) => Number(one.operational) - Number(other.operational)));
 }
 
 function linkOf(item: UntrustedFields): LinkFacts {
@@ -46,20 +48,25 @@ function linkOf(item: UntrustedFields): LinkFacts {
   return { operational: item['operational'] === true, ...withoutUndefined(optional) };
 }
 
-/** Links of `/v1/links` that other sites opened, the ended ones last. */
-export function readIncoming(answer: unknown): readonly IncomingFacts[] {
-  const fields = fieldsIn(answer);
-  const up = recordsIn(fields['incoming']).map((item): IncomingFacts => ({
-    ...peerOf(item),
-    operational: true,
-    ...withoutUndefined({ silentSince: numberIn(item, 'silentSince') }),
-  }));
-  const ended = recordsIn(fields['endedIncoming']).map((item): IncomingFacts => ({
-    ...peerOf(item),
-    operational: false,
-    ended: { at: numberIn(item, 'until') ?? 0, reason: textOf(item, 'reason') },
-  }));
-  return [...up, ...ended];
+/** Links that other sites opened, from each router's `/v1/links`. The ended ones are last, unless the site has a link to another router. */
+export function readIncoming(answers: readonly unknown[]): readonly IncomingFacts[] {
+  const all = answers.map(fieldsIn);
+  const up = all
+    .flatMap(({ incoming }) => recordsIn(incoming))
+    .map((item): IncomingFacts => ({
+      ...peerOf(item),
+      operational: true,
+      ...withoutUndefined({ silentSince: numberIn(item, 'silentSince') }),
+    }));
+  const linked = new Set(up.map(({ siteId }) => siteId));
+  const ended = all
+    .flatMap(({ endedIncoming }) => recordsIn(endedIncoming))
+    .map((item): IncomingFacts => ({
+      ...peerOf(item),
+      operational: false,
+      ended: { at: numberIn(item, 'until') ?? 0, reason: textOf(item, 'reason') },
+    }));
+  return [...up, ...ended.filter(({ siteId }) => !linked.has(siteId))];
 }
 
 /** Connections of `/v1/connections` that ended or failed and began here. */

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { readIncoming, readLinks } from '../../../src/explain/gather/router-answers.ts';
+
+const links = (more: object): unknown => ({ items: [], incoming: [], endedIncoming: [], ...more });
+const peer = { siteId: 'east-id', siteName: 'east', address: '192.0.2.1' };
+
+suite('answers of several routers', () => {
+  test('a link works if one router has it', () => {
+    const down = links({ items: [{ name: 'east', operational: false, problem: { code: 'refused', message: 'no' } }] });
+    const up = links({ items: [{ name: 'east', operational: true }] });
+    for (const answers of [
+      [down, up],
+      [up, down],
+    ])
+      assert.deepEqual(readLinks(answers).get('east'), { operational: true });
+    assert.equal(readLinks([down]).get('east')?.problem?.code, 'refused');
+  });
+
+  test('an incoming link that moved to another router has not ended', () => {
+    const ended = links({ endedIncoming: [{ ...peer, until: 1, reason: 'lost' }] });
+    assert.deepEqual(readIncoming([ended, links({ incoming: [peer] })]), [{ ...peer, operational: true }]);
+    assert.deepEqual(readIncoming([ended, links({})]), [{ ...peer, operational: false, ended: { at: 1, reason: 'lost' } }]);
+  });
+});
