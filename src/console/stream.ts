@@ -9,6 +9,8 @@ import type { Watcher } from './watcher.ts';
 
 /** Milliseconds between two comments, which show that the connection lives. */
 const COMMENT_EVERY = 15_000;
+/** Characters. More than a page may be behind could never be sent: the page would be cut, and would ask for the same again. */
+const MOST_AT_ONCE = limitTable.consoleBehind.value / 2;
 
 interface Stream {
   readonly response: ServerResponse;
@@ -50,10 +52,8 @@ export class StreamSet {
     response.on('close', bounded('stream/console-closed', leave, leave));
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
     this.#open.add(stream);
-    const { log } = this.#watcher;
-    const missed = lastId === undefined ? undefined : log.after(lastId);
-    if (missed === undefined) write(stream, `id: ${log.epoch}-${log.last}\nevent: resync\ndata: {}\n\n`);
-    else for (const event of missed) this.#send(stream, event);
+    const missed = lastId === undefined ? undefined : this.#watcher.log.after(lastId);
+    this.#send(stream, missed?.map((event) => this.#textOf(stream, event)).join(''));
   }
 
   close(): void {
@@ -63,15 +63,22 @@ export class StreamSet {
   }
 
   #report(event: ChangeEvent): void {
-    for (const stream of this.#open) this.#send(stream, event);
+    for (const stream of this.#open) this.#send(stream, this.#textOf(stream, event));
   }
 
-  #send(stream: Stream, { number, topic, asOf, changes }: ChangeEvent): void {
-    if (!stream.topics.has(topic)) return;
+  /** Sends events, or `resync` if they are unknown or too long: the page then reads everything again. */
+  #send(stream: Stream, text: string | undefined): void {
+    const { epoch, last } = this.#watcher.log;
+    if (text === undefined || text.length > MOST_AT_ONCE) write(stream, `id: ${epoch}-${last}\nevent: resync\ndata: {}\n\n`);
+    else if (text !== '') write(stream, text);
+  }
+
+  /** Empty if the event has nothing for the stream. */
+  #textOf(stream: Stream, { number, topic, asOf, changes }: ChangeEvent): string {
+    if (!stream.topics.has(topic)) return '';
     const chosen = topic === 'keys' && stream.keys !== undefined ? onlyOf(changes, stream.keys) : changes;
-    if (chosen === undefined) return;
-    const data = JSON.stringify({ asOf, changes: chosen });
-    write(stream, `id: ${this.#watcher.log.epoch}-${number}\nevent: ${topic}\ndata: ${data}\n\n`);
+    if (chosen === undefined) return '';
+    return `id: ${this.#watcher.log.epoch}-${number}\nevent: ${topic}\ndata: ${JSON.stringify({ asOf, changes: chosen })}\n\n`;
   }
 }
 

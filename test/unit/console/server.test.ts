@@ -264,6 +264,29 @@ suite('a stream of changes', () => {
     stream.end();
   });
 
+  test('says resync instead of more changes than a page may be behind, and goes on', async () => {
+    await using console = await open();
+    const headers = await console.signIn();
+    const stream = await read(console, headers, '/api/v1/stream?topics=resources');
+    const id = /id: (\S+)/.exec(await stream.next())?.[1] ?? '';
+    const [some] = console.state.objects;
+    assert.ok(some);
+    const status = { status: 'Error', message: 'x'.repeat(1_000) };
+    console.state.objects = Array.from(
+      { length: 2_000 },
+      (_, index) => ({ ...some, metadata: { name: `web-${index}` }, status }) as typeof some,
+    );
+    await console.watcher.read();
+    assert.match(await stream.next(), /event: resync/);
+    const late = await read(console, { ...headers, 'last-event-id': id }, '/api/v1/stream?topics=resources');
+    assert.match(await late.next(), /event: resync/);
+    await change(console, 'Pending');
+    for (const each of [stream, late]) {
+      assert.match(await each.next(), /"status":"Pending"/);
+      each.end();
+    }
+  });
+
   test('is refused beyond 64 pages', async () => {
     await using console = await open();
     const headers = await console.signIn();
