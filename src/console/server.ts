@@ -46,7 +46,7 @@ export const securityHeaders: Readonly<Record<string, string>> = {
 /** @throws Error if the port cannot be opened */
 export async function serveConsole({ sources, watcher, assets, port, publicUrls }: ConsoleServerOptions): Promise<ConsoleServer> {
   const access = new PageAccess();
-  const files = new Map(assets.map((asset) => [asset.path, asset]));
+  const files = new Map(assets.map((asset) => [asset.path, { ...asset, plain: gunzipSync(asset.gzip) }]));
   const streams = new StreamSet(watcher);
   const probes = new RateLimiter(limitTable.consoleProbes.value);
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 2_500, maxHeaderSize: 16_384 });
@@ -119,7 +119,9 @@ export async function serveConsole({ sources, watcher, assets, port, publicUrls 
 
 const textOf = (field: string | readonly string[] | undefined): string | undefined => (typeof field === 'string' ? field : undefined);
 
-function serveFile(files: ReadonlyMap<string, PageAsset>, path: string, request: IncomingMessage, response: ServerResponse): void {
+type ServedFile = PageAsset & { readonly plain: Buffer };
+
+function serveFile(files: ReadonlyMap<string, ServedFile>, path: string, request: IncomingMessage, response: ServerResponse): void {
   request.resume();
   if (request.method !== 'GET' && request.method !== 'HEAD') return answer(response, notAllowed('GET, HEAD'));
   const file = files.get(path === '/' ? 'index.html' : path.slice(1));
@@ -130,7 +132,7 @@ function serveFile(files: ReadonlyMap<string, PageAsset>, path: string, request:
   response.setHeader('vary', 'accept-encoding');
   const compressed = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
   if (compressed) response.setHeader('content-encoding', 'gzip');
-  const content = compressed ? file.gzip : gunzipSync(file.gzip);
+  const content = compressed ? file.gzip : file.plain;
   response.setHeader('content-length', content.length);
   response.end(request.method === 'HEAD' ? undefined : content);
 }
