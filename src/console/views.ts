@@ -1,5 +1,6 @@
 /** Views of the console API, from facts and figures (pure). */
 import { printerColumns } from '../api/skupper/columns.ts';
+import { EXPIRES_SOON } from '../explain/connection/bundle-steps.ts';
 import { isPast, isReady } from '../site/overview.ts';
 import { nameOf, type SiteObject } from '../site/resources.ts';
 import { sortActiveFirst } from '../site/surplus-sites.ts';
@@ -26,9 +27,6 @@ export interface Place {
   readonly namespace: string;
   readonly version: string;
 }
-
-/** Days until the expiry of a certificate that is worth a line. */
-const EXPIRES_SOON = 14;
 
 export function overviewOf(facts: Facts, figures: Figures | undefined, problems: readonly ProblemView[], place: Place): OverviewView {
   const [site] = sortActiveFirst(facts.objects.filter((object) => object.kind === 'Site'));

@@ -4,8 +4,9 @@ import { valueOf, type BundleFacts, type SiteFacts } from './site-facts.ts';
 import { timeText } from '../../site/observe/time-text.ts';
 import type { Step } from '../step.ts';
 
-/** Milliseconds before the end of a certificate at which it needs attention. Links renew theirs earlier. */
-export const EXPIRES_SOON = 14 * 24 * 60 * 60 * 1000;
+/** Days before the end of a certificate at which it needs attention. Links renew theirs earlier. */
+export const EXPIRES_SOON = 14;
+const DAY = 86_400_000;
 
 /** The step about a bundle: its dates, if nothing else is wrong with it. @param name of the bundle; undefined if the object has none */
 export function bundleStep(step: Step, { bundles, now }: SiteFacts, name: string | undefined): Step {
@@ -35,7 +36,7 @@ export function datesStep({ id, object }: Pick<Step, 'id' | 'object'>, bundle: B
     };
   if (now < notBefore)
     return { ...step, ...adviceOn('tls-not-yet-valid'), says: `${location} is valid from ${timeText(notBefore)}; ${clock}` };
-  if (notAfter - now < EXPIRES_SOON)
+  if (notAfter - now < EXPIRES_SOON * DAY)
     return { ...step, state: 'warn', code: 'tls-expired', says: `${location} expires at ${timeText(notAfter)}` };
   return { ...step, state: 'pass', says: `${location} is valid until ${timeText(notAfter)}` };
 }
