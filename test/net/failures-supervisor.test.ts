@@ -121,6 +121,20 @@ test('a site of several routers under one supervisor loses one of them and goes 
   });
 });
 
+test('a reload while a router starts does not end it', async (t) => {
+  await using net = await createNetwork({ hosts: ['east'], test: t });
+  const host = net.host('east');
+  const siteOf = (routers: string): Manifest => manifest('Site', 'east', { settings: { routers } });
+  const site = await startSite(host, { supervised: true, resources: [siteOf('2')] });
+  await site.apply(siteOf('3'));
+  await eventually('router-3 to run', async () => {
+    await host.run(['kill', '-HUP', String(site.process.pid)]);
+    return (await site.pidOf('router-3').catch(() => undefined)) !== undefined;
+  });
+  assert.doesNotMatch(site.process.output, /ended by itself/);
+  await site.stop();
+});
+
 test('a site that runs one router gets a second one by its setting, and loses it again', async (t) => {
   await using net = await createNetwork({ hosts: ['east'], test: t });
   const host = net.host('east');

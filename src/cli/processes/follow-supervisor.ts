@@ -1,5 +1,5 @@
 import { bounded } from '../../telemetry/boundary.ts';
-import { STOP_ASKED } from './router-supervisor.ts';
+import { RELOAD, STOP_ASKED } from './router-supervisor.ts';
 import type { Supervised } from './run-site.ts';
 
 /**
@@ -11,6 +11,10 @@ export function followSupervisor(): Pick<Supervised, 'stop'> & { readonly ended:
   const onDisconnect = (): void => end.abort();
   process.once('disconnect', bounded('process/supervisor-ended', onDisconnect, onDisconnect));
   if (process.connected !== true) end.abort();
+  const onMessage = (message: unknown): void => {
+    if (message === RELOAD) process.emit('SIGHUP', 'SIGHUP');
+  };
+  process.on('message', bounded('process/supervisor-message', onMessage));
   // The channel must not keep the process alive.
   process.channel?.unref();
   return {

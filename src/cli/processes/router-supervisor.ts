@@ -17,6 +17,8 @@ export interface RouterSupervisorOptions {
 
 /** Message of a router to its supervisor: a user asked it to stop. */
 export const STOP_ASKED = 'stop-asked';
+/** Message of a supervisor to its routers: read the files again. SIGHUP would end a router that is starting. */
+export const RELOAD = 'reload';
 
 export class RouterSupervisor implements AsyncDisposable {
   readonly #options: RouterSupervisorOptions;
@@ -44,8 +46,10 @@ export class RouterSupervisor implements AsyncDisposable {
     this.#ensure();
   }
 
-  signal(signal: NodeJS.Signals): void {
-    for (const process of this.#processes.values()) process.kill(signal);
+  /** Lets all routers read their files again. One that is starting receives the message later. */
+  reload(): void {
+    // A channel that is closing belongs to a router that ends.
+    for (const process of this.#processes.values()) if (process.connected) process.send(RELOAD, () => {});
   }
 
   /** Stops all routers, which drain. Resolves when they have ended. */

@@ -59,7 +59,7 @@ export async function superviseSite(options: SuperviseCommand, until: AbortSigna
   });
   using following = wish.follow((count) => supervisor.setDesired(others(count)));
   const reload = (): void => {
-    supervisor.signal('SIGHUP');
+    supervisor.reload();
     following.look();
   };
   const drainOthers = (): void => detached('process/drain-routers', () => supervisor.stop());
@@ -190,18 +190,23 @@ class SupervisedSite {
     return mergeMetrics(ROUTER_LABEL, new Map(texts));
   }
 
+  /** Resolves once one router is ready, because another one may take seconds to answer. */
   async #readReadiness(): Promise<string | undefined> {
-    const reasons = await Promise.all(this.#supervisor.running.map((router) => this.#whyUnready(router)));
-    return reasons.includes(undefined) ? undefined : (reasons[0] ?? 'no router runs');
+    try {
+      await Promise.any(this.#supervisor.running.map((router) => this.#expectReady(router)));
+      return undefined;
+    } catch (error) {
+      const [first]: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+      return first === undefined ? 'no router runs' : messageOf(first);
+    }
   }
 
-  async #whyUnready(router: string): Promise<string | undefined> {
-    try {
-      const self = await askRouter(this.#layout, router, '/v1/self');
-      if (!isRecord(self) || self['ready'] === true) return undefined;
-      return typeof self['unready'] === 'string' ? self['unready'] : 'starting';
-    } catch {
-      return `the router ${router} is starting`;
-    }
+  /** @throws Error why the router is not ready */
+  async #expectReady(router: string): Promise<void> {
+    const self = await askRouter(this.#layout, router, '/v1/self').catch((cause: unknown) => {
+      throw new Error(`the router ${router} is starting`, { cause });
+    });
+    if (!isRecord(self) || self['ready'] === true) return;
+    throw new Error(typeof self['unready'] === 'string' ? self['unready'] : 'starting');
   }
 }
