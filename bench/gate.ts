@@ -27,6 +27,7 @@ every round. A round takes about a minute.
 
   --rounds N          5
   --seconds N         3, of one measurement
+  --baseline-args=A   arguments of \`earshot run\` for the baseline alone, such as "--records 0"
   --json FILE         every sample, for programs`;
 
 const ROOT = path.resolve(import.meta.dirname, '..');
@@ -36,6 +37,7 @@ interface Options {
   readonly revision: string;
   readonly rounds: number;
   readonly seconds: number;
+  readonly baselineArgs: readonly string[];
   readonly json: string | undefined;
 }
 
@@ -55,14 +57,20 @@ function readOptions(): Options | undefined {
   const text = { type: 'string' } as const;
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { rounds: text, seconds: text, json: text, help: { type: 'boolean', default: false } },
+    options: { rounds: text, seconds: text, 'baseline-args': text, json: text, help: { type: 'boolean', default: false } },
   });
   const [revision] = positionals;
   if (values.help || revision === undefined) return undefined;
-  return { revision, rounds: count('--rounds', values.rounds, 5), seconds: count('--seconds', values.seconds, 3), json: values.json };
+  return {
+    revision,
+    rounds: count('--rounds', values.rounds, 5),
+    seconds: count('--seconds', values.seconds, 3),
+    baselineArgs: values['baseline-args']?.split(' ') ?? [],
+    json: values.json,
+  };
 }
 
-async function compare({ revision, rounds, seconds, json }: Options): Promise<void> {
+async function compare({ revision, rounds, seconds, baselineArgs, json }: Options): Promise<void> {
   const machine = describeMachine(`node bench/gate.ts ${process.argv.slice(2).join(' ')}`, ['src', 'bench/connection']);
   const dir = await mkdtemp(path.join(tmpdir(), 'earshot-gate-'));
   await using stack = new AsyncDisposableStack();
@@ -80,7 +88,7 @@ async function compare({ revision, rounds, seconds, json }: Options): Promise<vo
       host,
       authority: await createAuthority(`${host.dir}/ca`),
       program: side === 'haproxy' ? '' : bundles[side],
-      options: { only: [], systems: [], rounds, seconds, idleConnections: 0, routers: 1 },
+      options: { only: [], systems: [], rounds, seconds, idleConnections: 0, routers: 1, args: side === 'baseline' ? baselineArgs : [] },
       record: (id, _, sample) => {
         const of = samples.getOrInsertComputed(id, () => ({}));
         (of[side] ??= []).push(sample);
@@ -115,10 +123,13 @@ async function measureRound(contenders: readonly Contender[]): Promise<void> {
   for (const contender of contenders) running.push({ ...contender, running: stack.use(await contender.system.start()) });
   await Promise.all(running.map(({ bench, running: one }) => recordFresh(bench, [one])));
   const watches = running.map(({ bench, running: one }) => ({ bench, watches: new Map([[one, stack.use(new MemoryWatch(one))]]) }));
-  for (const turn of [warmUp, requests, bulk]) {
+  // A process that waits after its warm-up is slower for a while, so each begins right after its own.
+  for (const turns of [{ 'warm-up': warmUp, requests }, { bulk }]) {
     for (const { side, bench, running: one } of running) {
-      log(`${turn === warmUp ? 'warm-up' : turn === requests ? 'requests' : 'bulk'}, ${side}`);
-      await turn(bench, one);
+      for (const [name, turn] of Object.entries(turns)) {
+        log(`${name}, ${side}`);
+        await turn(bench, one);
+      }
     }
   }
   await Promise.all(watches.map((each) => recordAfter(each.bench, each.watches)));

@@ -22,6 +22,8 @@ export interface Options extends Sizes, Destination {
   readonly systems: readonly SystemName[];
   /** Routers of each site of Earshot. With several, only traffic is measured, and not their CPU and memory. */
   readonly routers: number;
+  /** More arguments of `earshot run`. */
+  readonly args: readonly string[];
 }
 
 export const FULL: Sizes = { rounds: 5, seconds: 4, idleConnections: 10_000 };
@@ -66,6 +68,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     seconds: count('--seconds', values.seconds, sizes.seconds),
     idleConnections: count('--idle', values.idle, sizes.idleConnections),
     routers: count('--routers', values.routers, 1),
+    args: [],
     ...destination(values),
   };
 }

@@ -8,11 +8,11 @@ export const EARSHOT_DELAY = { listen: 55_672, to: 55_671 } as const;
 /** Two sites with a link by a token, each an `earshot run`; for the delay, a third whose link goes the long way round. */
 export async function earshotPair(bench: Bench): Promise<System> {
   const { host, program, log } = bench;
-  const { routers } = bench.options;
+  const { routers, args } = bench.options;
   // A revision that is compared may not know the setting.
   const several = routers === 1 ? {} : { settings: { routers: String(routers) } };
   const siteOf = (name: string, spec: object = {}): Manifest => manifest('Site', name, { ...spec, ...several });
-  const how = routers === 1 ? {} : { supervised: true as const };
+  const how = { args, ...(routers === 1 ? {} : { supervised: true as const }) };
   const listeners = (offset: number): Manifest[] => SERVICES.map((service) => listener(service, '127.0.0.1', portsAt(offset)[service]));
   const unobserved = listener('http-unobserved', '127.0.0.1', PORTS.http + OFFSETS.earshotUnobserved, {
     routingKey: 'http',
