@@ -110,6 +110,8 @@ export const modules = {
     'connect-failed': ['metric', 'Connecting to the server failed for another reason.', 'See the log for the error of the system.'],
     'peer-refused': ['metric', 'Another router refused the connection.', "See that router's log."],
     'stream-reset': ['metric', 'Another router reset the request for a connection.', "See that router's log."],
+    'not-shared': ['answer', 'The site does not share its figures with this site.', 'At that site, set `settings.observe` of the Site to `network`.'],
+    'no-figures': ['answer', "The router's version is too old to share figures.", 'Update that site.'],
     'client-gone': ['metric', 'The client disconnected before a server accepted its connection.', 'Nothing.'],
     'target-refused': ['condition', "The connector's server refuses connections.", 'Start it, or correct `spec.host` and `spec.port`.'],
     'target-unreachable': ['condition', "There is no route to the connector's server.", 'Check routes and firewalls.'],

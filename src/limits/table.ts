@@ -235,6 +235,23 @@ const linked = {
   },
   probesOfPeer: { name: 'probes of paths', unit: 'rate', value: { burst: 20, perSecond: 5 }, of: 'one peer', beyond: 'answered 503' },
   probingPeers: { name: 'peers that probe', unit: 'count', value: 1_024, of: 'a router', beyond: 'the least recent one is forgotten' },
+  observationsOfPeer: {
+    name: 'requests for figures',
+    unit: 'rate',
+    value: { burst: 20, perSecond: 5 },
+    of: 'one peer, at the router that answers',
+    beyond: 'answered 503',
+  },
+  observingPeers: {
+    name: 'peers that request figures',
+    unit: 'count',
+    value: 1_024,
+    of: 'a router',
+    beyond: 'the least recent one is forgotten',
+  },
+  observationTime: { name: 'time for figures', unit: 'milliseconds', value: 5_000, of: 'one request, at both ends', beyond: ENDS },
+  observationBytes: { name: 'answer with figures', unit: 'bytes', value: 65_536, of: 'a router of another site', beyond: 'not read' },
+  observedLinks: { name: 'links in it', unit: 'count', value: 256, of: 'one answer', beyond: 'links that are up are left out' },
   endedLinks: { name: 'ended links that a status shows', unit: 'count', value: 128, of: 'a router', beyond: 'the oldest is left out' },
   statusFileWrites: {
     name: 'writes of a status file, of 64 KiB each',

@@ -39,7 +39,12 @@ export interface RouterConfig {
   readonly liveness?: LivenessConfig;
   /** Endpoints of this site, announced over the links that other sites open. Without it, they keep the endpoints that they have. */
   readonly reachedAt?: readonly SiteEndpoint[];
+  /** Sites that may read the figures of this router. Default: `site`. */
+  readonly observe?: FigureSharing;
 }
+
+/** `site`: routers of the own site. `network`: all sites. */
+export type FigureSharing = 'site' | 'network' | 'none';
 
 /** Time that the other end of a link may be silent, in milliseconds. The round-trip time of a slow path is added. */
 export interface LivenessConfig {
@@ -321,6 +326,38 @@ export interface ProbeResult {
   readonly server?: ProbedServer;
 }
 
+/** Figures of a router for others. Sums begin when it starts, and contain no names of resources, addresses or clients. */
+export interface RouterFigures {
+  readonly version: string;
+  /** Milliseconds since it started. */
+  readonly uptime: number;
+  /** Connections: open, accepted by a server, and failed. */
+  readonly open: number;
+  readonly opened: number;
+  readonly failed: number;
+  /** Bytes from clients to servers, and back. */
+  readonly up: number;
+  readonly down: number;
+  /** Milliseconds: p99. */
+  readonly eventLoopDelay?: number;
+  /** The best link to each site. */
+  readonly links: readonly AdjacentSite[];
+}
+
+export interface AdjacentSite {
+  /** ID of the site. */
+  readonly site: string;
+  readonly state: 'up' | 'silent' | 'down';
+  readonly cost?: number;
+  /** Milliseconds. */
+  readonly roundTrip?: number;
+}
+
+/** Figures of a router of a site by its name, or why it gave none. */
+export type ObservedRouter =
+  | { readonly router: string; readonly figures: RouterFigures }
+  | { readonly router: string; readonly code: string; readonly message: string };
+
 /** Calls from the router to the process that runs it. */
 export interface RouterHooks {
   /**
@@ -343,6 +380,8 @@ export interface Router extends AsyncDisposable {
   onChange(listener: () => void): () => void;
   /** Measures the path to the best destination of a routing key, and connects to a server there. @returns undefined without one */
   probe(routingKey: string): Promise<ProbeResult | undefined>;
+  /** Asks each router of a site for its figures. Takes up to 5 s. @returns undefined if the site is unreachable */
+  observe(siteId: string): Promise<readonly ObservedRouter[] | undefined>;
   /** Requests a new certificate from the other end of a link. */
   renew(link: string, request: string): Promise<IssuedCertificate>;
   /**

@@ -5,6 +5,7 @@ import {
   DEFAULT_LIVENESS,
   type IssuedCertificate,
   type LinkState,
+  type ObservedRouter,
   type ProbeResult,
   type Router,
   type RouterConfig,
@@ -42,6 +43,8 @@ import { relay, type LiveRelay } from './link/relay.ts';
 import { requestRenewal } from './link/session/renewal.ts';
 import { nextStep } from './link/route.ts';
 import { RoutingDriver } from './link/routing-driver.ts';
+import type { OpenRequest } from './route-request.ts';
+import { SharedFigures } from './shared-figures/shared-figures.ts';
 import { LocalSide } from './local/local-side.ts';
 import { ConnectionRecords } from './records/connection-records.ts';
 import type { RecordsView } from './records/contract.ts';
@@ -54,7 +57,7 @@ import { createRouting } from '../routing/routing.ts';
 import { fieldsOf, statusOf, type Failure } from './local/failure.ts';
 import { KeyedRateLimiter } from '../limits/rate-limiter.ts';
 import { limitTable } from '../limits/table.ts';
-import { LEAVING, PROBE_FIELD, ROUTE_FIELD, SIBLING_PART, VERSIONS, VIA_FIELD } from './wire.ts';
+import { LEAVING, OBSERVE_AUTHORITY, PROBE_FIELD, ROUTE_FIELD, SIBLING_PART, VERSIONS, VIA_FIELD } from './wire.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 import { hasRevocations, revokedOf, revokedSets, type Party } from '../identity/revocation.ts';
 import { printableAscii } from '../text/printable.ts';
@@ -132,6 +135,10 @@ class JoinedRouter implements Router, LinkHost {
   #seen: { readonly version: number; readonly network: RouterState['network'] } | undefined;
   readonly #changes = new DelayedCall({ name: 'look/router-change', call: () => this.#notify() });
   #closed: Promise<void> | undefined;
+  readonly #figures: SharedFigures;
+  /** Opens a request. `authority` is a routing key. */
+  readonly #open: OpenRequest = (to, head, handler, whose) =>
+    this.links.openFirst(to, { ...head, authority: authorityOf(head.authority) }, handler, whose);
 
   constructor(config: RouterConfig, hooks: RouterHooks, { log, memory, records = 0 }: RouterOptions) {
     const { site, siteKey, router } = config;
@@ -165,7 +172,17 @@ class JoinedRouter implements Router, LinkHost {
       routing: this.#routing,
       budget: this.memory,
       linkEnd: (siteId) => this.#configured.linkEnd(siteId),
-      open: (to, head, handler, whose) => this.links.openFirst(to, { ...head, authority: authorityOf(head.authority) }, handler, whose),
+      open: this.#open,
+    });
+    this.#figures = new SharedFigures({
+      self: this.self,
+      config: () => this.#config,
+      state: () => this.state,
+      links: this.links,
+      local: this.#local,
+      routing: this.#routing,
+      memory: this.memory,
+      open: this.#open,
     });
     this.#local.onChange(() => {
       this.#stateFacts();
@@ -248,12 +265,16 @@ class JoinedRouter implements Router, LinkHost {
     return requestRenewal((head, handler) => opened.request(head, handler), request);
   }
 
+  observe(siteId: string): Promise<readonly ObservedRouter[] | undefined> {
+    return this.#figures.observe(siteId);
+  }
+
   probe(routingKey: string): Promise<ProbeResult | undefined> {
     return probeKey(routingKey, {
       site: this.#config.site.id,
       siteName: (id) => this.#routing.site(id)?.name,
       destinations: (key) => this.#routing.destinations(key),
-      open: (to, head, handler, whose) => this.links.openFirst(to, { ...head, authority: authorityOf(head.authority) }, handler, whose),
+      open: this.#open,
       connectHere: (key) => {
         const { promise, resolve } = Promise.withResolvers<Failure | undefined>();
         this.#local.probeServer(key, resolve);
@@ -327,6 +348,7 @@ class JoinedRouter implements Router, LinkHost {
         const routingKey = keyIn(head.authority);
         if (routingKey === undefined) return refuse(stream, 400, 'http_request_error');
         if (probe !== undefined && step.kind === 'accept') return this.#answerProbe(stream, probe, routingKey);
+        if (routingKey === OBSERVE_AUTHORITY && step.kind === 'accept') return this.#figures.answer(stream, asked.fields, from, whose);
         const here = routingKey === head.authority ? head : { ...head, authority: routingKey };
         return step.kind === 'enter' ? this.#local.enter(stream, here, whose) : this.#local.accept(stream, here, whose);
       }
@@ -337,9 +359,10 @@ class JoinedRouter implements Router, LinkHost {
         const leaves = step.rest.split(' ').some((router) => siteOf(router) !== siteOf(step.next));
         const onward = { ...head, fields: { ...head.fields, [ROUTE_FIELD]: step.rest } };
         const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, leaves, to, handler, whose);
-        const records = probe === undefined ? this.#records : undefined;
-        const share = { memory: this.memory, log: this.log, self: this.self, records, ...whose };
-        const counts = probe === undefined ? this.relayed : { open: 0, total: 0, failed: 0, bytes: 0 };
+        // Requests of routers themselves do not count as connections.
+        const isCounted = probe === undefined && head.authority !== OBSERVE_AUTHORITY;
+        const share = { memory: this.memory, log: this.log, self: this.self, records: isCounted ? this.#records : undefined, ...whose };
+        const counts = isCounted ? this.relayed : { open: 0, total: 0, failed: 0, bytes: 0 };
         return relay(stream, onward, open, counts, share, this.#passing);
       }
     }

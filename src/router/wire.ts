@@ -25,6 +25,8 @@ export const PROBE_FIELD = 'earshot-probe';
 export const PROBE_PATH_FIELD = 'earshot-probe-path';
 /** `:authority` of probes that are not for a routing key. Keys with this prefix are reserved. */
 export const PROBE_AUTHORITY = 'earshot:probe';
+/** `:authority` of requests for the figures of a router. */
+export const OBSERVE_AUTHORITY = 'earshot:observe';
 /** Field of an error response (RFC 9209). */
 export const STATUS_FIELD = 'proxy-status';
 

@@ -141,6 +141,8 @@ export interface Routing {
   release(now: number): readonly Outgoing[];
   /** Connectors of the key by ascending cost, at most 256 routers. A change of the result raises `version`. */
   destinations(routingKey: string): readonly RouteDestination[];
+  /** Path of the least cost. Undefined if the router is unreachable. */
+  pathTo(router: RouterId): RouterPath | undefined;
   /**
    * Whether new connections should avoid the path because one of its hops is silent or gone.
    * @param firstLink the link over which the path begins
@@ -157,15 +159,19 @@ export interface Routing {
   readonly counters: RoutingCounters;
 }
 
-export interface RouteDestination {
+export interface RouterPath {
   readonly router: RouterId;
+  /** Routers from the next hop to the destination, both included. Empty for this router itself. No router occurs twice. */
+  readonly path: readonly RouterId[];
+  /** Links to the first router of `path` by ascending cost. */
+  readonly links: readonly string[];
+}
+
+/** A router with connectors of a routing key. */
+export interface RouteDestination extends RouterPath {
   readonly cost: number;
   /** Number of connectors of the key at the router. */
   readonly connectors: number;
   /** Whether all their servers refused the last attempt. Undefined if the router does not announce this. */
   readonly failing?: boolean;
-  /** Routers from the next hop to the destination, both included. Empty for this router itself. No router occurs twice. */
-  readonly path: readonly RouterId[];
-  /** Links to the first router of `path` by ascending cost. */
-  readonly links: readonly string[];
 }

@@ -1,5 +1,13 @@
 import { performance } from 'node:perf_hooks';
-import { type Adjacency, type RouteDestination, type RouterId, type RoutingLimits, type RouterRecord, MOST_COST } from './contract.ts';
+import {
+  type Adjacency,
+  type RouteDestination,
+  type RouterId,
+  type RouterPath,
+  type RoutingLimits,
+  type RouterRecord,
+  MOST_COST,
+} from './contract.ts';
 import type { Change, KnownRouter } from './database.ts';
 import { findPaths } from './graph.ts';
 import type { Paths } from './graph.ts';
@@ -145,6 +153,13 @@ export class RouteTable {
     if (!this.isLate && this.#choiceTime.wait(this.#clock()) === 0) return this.#findDestinations(routingKey);
     this.#late.add(routingKey);
     return known.list;
+  }
+
+  pathTo(router: RouterId): RouterPath | undefined {
+    const paths = this.#currentPaths();
+    if (paths.costTo(router) === undefined) return undefined;
+    const path = paths.pathTo(router);
+    return { router, path, links: this.#linksTo(this.#firstHop(path)) };
   }
 
   /** Whether either end announces one of the hops at the greatest cost, as for a silent link, or no longer announces it. */

@@ -8,6 +8,7 @@ import {
   type Outgoing,
   type OwnFacts,
   type RouteDestination,
+  type RouterPath,
   type RouterId,
   type Routing,
   type RoutingCounters,
@@ -230,6 +231,10 @@ class LinkState implements Routing {
 
   destinations(routingKey: string): readonly RouteDestination[] {
     return this.#answers.destinations(routingKey);
+  }
+
+  pathTo(router: RouterId): RouterPath | undefined {
+    return this.#answers.pathTo(router);
   }
 
   isSilent(path: readonly RouterId[], firstLink: string | undefined): boolean {

@@ -6,6 +6,7 @@ import { linkPort } from './link-port.ts';
 import { probeFields } from './probe-fields.ts';
 import { routing } from './routing.ts';
 import { session } from './session.ts';
+import { sharedFigures } from './shared-figures.ts';
 import type { Target } from './target.ts';
 import { trust } from './trust.ts';
 
@@ -16,6 +17,7 @@ export const targets: Readonly<Record<string, Target>> = {
   'link-port': linkPort,
   routing,
   'probe-fields': probeFields,
+  'shared-figures': sharedFigures,
   trust,
   'grant-server': grantServer,
   files,

@@ -21,6 +21,7 @@ const runs = [
     least: [50, 500],
   },
   { name: 'probe-fields', holds: 'fields of probes are understood or ignored, whatever they contain', cases: 2_000, least: [200, 100] },
+  { name: 'shared-figures', holds: 'figures of other sites are read or ignored, whatever they contain', cases: 2_000, least: [100, 100] },
   { name: 'files', holds: 'whatever stands in a file becomes a plan, or a problem fit for a terminal', cases: 150, least: [20, 50] },
 ] as const satisfies readonly { name: string; holds: string; cases: number; least: readonly [number, number]; notes?: readonly string[] }[];
 

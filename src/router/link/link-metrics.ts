@@ -119,6 +119,11 @@ gauge('earshot_router_event_loop_delay_seconds', 'Event-loop delay since the las
   delay.reset();
 });
 
+/** Seconds: p99 since the last scrape, which begins again. */
+export function eventLoopDelay(): number | undefined {
+  return delay === undefined ? undefined : lateness(delay.percentile(99));
+}
+
 function* links(): Iterable<Link> {
   for (const source of sources) yield* source.links();
 }

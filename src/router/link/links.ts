@@ -1,6 +1,6 @@
 import { LinkError } from './link-errors.ts';
 import type { RequestHead, Stream, StreamHandler } from '../../http2/contract.ts';
-import type { RouteDestination, RouterId } from '../../routing/contract.ts';
+import type { RouterId, RouterPath } from '../../routing/contract.ts';
 import type { Link } from './link.ts';
 import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 
@@ -36,7 +36,7 @@ export class Links {
   }
 
   /** Opens a stream on the first link to the next router that accepts it, cheapest first. @throws LinkError if none does */
-  openFirst(to: RouteDestination, head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream {
+  openFirst(to: RouterPath, head: RequestHead, handler: StreamHandler, whose: ShareOwner): Stream {
     const links = to.links.map((id) => this.#links.get(id));
     return openFirst(links, head, handler, whose) ?? notUp(to.path[0] ?? to.router);
   }

@@ -12,7 +12,7 @@ import type { LocalLimits, LocalSideOptions, LocalState } from './contract.ts';
 import { DestinationHealth } from './destination-health.ts';
 import type { OwnFacts } from '../../routing/contract.ts';
 import { siteOf } from '../../routing/names.ts';
-import { MetricsByKey } from './key-metrics.ts';
+import { MetricsByKey, type KeyMetrics } from './key-metrics.ts';
 import { hostPort } from '../host-port.ts';
 import { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
 import { Listeners } from './listeners.ts';
@@ -214,6 +214,11 @@ export class LocalSide implements AsyncDisposable {
   get state(): LocalState {
     this.#state ??= this.#readState();
     return this.#state;
+  }
+
+  /** Counts by routing key and role. */
+  get keyMetrics(): Iterable<KeyMetrics> {
+    return this.#metrics.all();
   }
 
   get openConnections(): number {

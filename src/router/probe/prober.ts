@@ -1,15 +1,11 @@
 /** Measures the path to the connectors of a routing key: each hop, then the server. Routers of any version answer. */
 import { performance } from 'node:perf_hooks';
-import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../http2/contract.ts';
-import { ErrorCode } from '../../http2/errors.ts';
-import type { ShareOwner } from '../../limits/nested-fair-share.ts';
 import type { RouteDestination } from '../../routing/contract.ts';
 import { siteOf } from '../../routing/names.ts';
-import { bounded } from '../../telemetry/boundary.ts';
 import type { ProbedHop, ProbedServer, ProbeResult } from '../contract.ts';
-import { LinkError } from '../link/link-errors.ts';
 import { detailsOf } from '../link/refusal.ts';
 import { errorGiven, type Failure } from '../local/failure.ts';
+import { refusalCode, requestAlongRoute, type OpenRequest, type RouteAnswer } from '../route-request.ts';
 import { ORIGIN_FIELD, PROBE_AUTHORITY, PROBE_FIELD, PROBE_PATH_FIELD, ROUTE_FIELD } from '../wire.ts';
 import { parsePassed, parseReport, type ProbeKind } from './probe-fields.ts';
 
@@ -19,8 +15,7 @@ export interface ProberOptions {
   readonly siteName: (id: string) => string | undefined;
   /** Destinations of a key, the best one first. */
   readonly destinations: (routingKey: string) => readonly RouteDestination[];
-  /** Opens a request to the first router of the path. `authority` is a routing key. @throws LinkError */
-  readonly open: (to: RouteDestination, head: RequestHead, handler: StreamHandler, whose: ShareOwner) => Stream;
+  readonly open: OpenRequest;
   /** Connects to a server of this router, and closes the connection. */
   readonly connectHere: (routingKey: string) => Promise<Failure | undefined>;
 }
@@ -32,10 +27,6 @@ const SERVER_DEADLINE = 6_000;
 const SHORT_PATH = 5;
 /** More hops are not measured: with these, a router receives 20 probes at once. */
 const MOST_HOPS = 19;
-
-type Answer =
-  | { readonly kind: 'answer'; readonly head: ResponseHead; readonly ms: number }
-  | { readonly kind: 'lost'; readonly why: string };
 
 /** Probes the best destination of a key. @returns undefined without a destination */
 export async function probeKey(routingKey: string, options: ProberOptions): Promise<ProbeResult | undefined> {
@@ -56,8 +47,8 @@ export async function probeKey(routingKey: string, options: ProberOptions): Prom
 
 async function probeHop(to: RouteDestination, count: number, router: string, options: ProberOptions): Promise<ProbedHop> {
   const named = { router, site: options.siteName(siteOf(router)) ?? siteOf(router) };
-  let best: Extract<Answer, { kind: 'answer' }> | undefined;
-  let lost: Extract<Answer, { kind: 'lost' }> | undefined;
+  let best: Extract<RouteAnswer, { kind: 'answer' }> | undefined;
+  let lost: Extract<RouteAnswer, { kind: 'lost' }> | undefined;
   for (let turn = 0; turn < (to.path.length <= SHORT_PATH ? 3 : 1); turn += 1) {
     const answer = await ask('hop', PROBE_AUTHORITY, to, count, HOP_DEADLINE, options);
     if (answer.kind === 'lost') lost = answer;
@@ -71,16 +62,8 @@ async function probeHop(to: RouteDestination, count: number, router: string, opt
   if (status === 404) return { ...named, ...about, ok: true };
   const details = detailsOf(fields);
   const says = `the path broke before it: status ${status}${details === undefined ? '' : `, ${details}`}`;
-  return { ...named, ok: false, code: codes.get(status) ?? 'closed', says };
+  return { ...named, ok: false, code: refusalCode(status), says };
 }
-
-/** What a refusal of a hop means: the router before it has no link to it, or refuses the path. */
-const codes = new Map([
-  [403, 'revoked'],
-  [421, 'wrong-router'],
-  [502, 'closed'],
-  [503, 'busy'],
-]);
 
 async function probeServer(routingKey: string, to: RouteDestination, options: ProberOptions): Promise<ProbedServer> {
   const answer = await ask('connect', routingKey, to, to.path.length, SERVER_DEADLINE, options);
@@ -112,43 +95,9 @@ function ask(
   to: RouteDestination,
   count: number,
   deadline: number,
-  options: ProberOptions,
-): Promise<Answer> {
-  const { promise, resolve } = Promise.withResolvers<Answer>();
-  const begun = performance.now();
-  let stream: Stream | undefined;
-  const finish = (answer: Answer): void => {
-    clearTimeout(timer);
-    resolve(answer);
-  };
-  const late = (): void => {
-    stream?.reset(ErrorCode.CANCEL);
-    finish({ kind: 'lost', why: `no answer within ${deadline / 1000} s` });
-  };
-  const timer = setTimeout(bounded('connection/probe', late, late), deadline);
+  { site, open }: ProberOptions,
+): Promise<RouteAnswer> {
   const route = to.path.slice(0, count).join(' ');
-  const head: RequestHead = {
-    method: 'CONNECT',
-    authority,
-    fields: { [ROUTE_FIELD]: route, [ORIGIN_FIELD]: options.site, [PROBE_FIELD]: kind },
-  };
-  const handler: StreamHandler = {
-    onResponse: (answer) => {
-      if (answer.status < 200) return;
-      // The stream of an old router leads to the server.
-      if (answer.status < 300) stream?.reset(ErrorCode.CANCEL);
-      finish({ kind: 'answer', head: answer, ms: performance.now() - begun });
-    },
-    onData: (chunk) => stream?.consumed(chunk.length),
-    onEnd: () => {},
-    onDrain: () => {},
-    onReset: ({ reason }) => finish({ kind: 'lost', why: `the request was reset: ${reason}` }),
-  };
-  try {
-    stream = options.open(to, head, handler, { owner: PROBE_AUTHORITY, key: PROBE_AUTHORITY });
-  } catch (error) {
-    if (!(error instanceof LinkError)) throw error;
-    finish({ kind: 'lost', why: error.message });
-  }
-  return promise;
+  const fields = { [ROUTE_FIELD]: route, [ORIGIN_FIELD]: site, [PROBE_FIELD]: kind };
+  return requestAlongRoute({ to, head: { method: 'CONNECT', authority, fields }, deadline, open, owner: PROBE_AUTHORITY });
 }

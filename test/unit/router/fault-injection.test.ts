@@ -151,7 +151,7 @@ const names = readdirSync(ROUTER, { recursive: true, encoding: 'utf8' })
   ])
   .map(([, name]) => name as HandlerName);
 
-/** No test here reaches these: faults at one moment only, stalled readers, lack of memory, names with several addresses, a resolver that does not answer, floods of routing messages, more TLS handshakes than begin at once, a link that is evicted for one elsewhere, a clock that routers share, probes. */
+/** No test here reaches these: faults at one moment only, stalled readers, lack of memory, names with several addresses, a resolver that does not answer, floods of routing messages, more TLS handshakes than begin at once, a link that is evicted for one elsewhere, a clock that routers share, probes, figures for others. */
 const UNREACHED: ReadonlySet<string> = new Set([
   'connection/stalled-look',
   'look/stalled-rest',
@@ -163,7 +163,8 @@ const UNREACHED: ReadonlySet<string> = new Set([
   'connection/next-address',
   'connection/handshake-pace',
   'connection/name-known',
-  'connection/probe',
+  'connection/route-request',
+  'stream/figures-unread',
   'connection/reset-after-end',
   'connection/closed-before-end',
   'look/name-again',

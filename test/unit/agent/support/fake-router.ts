@@ -53,6 +53,10 @@ export class FakeRouter implements Router {
     return Promise.resolve(undefined);
   }
 
+  observe(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   reach(...keys: readonly string[]): void {
     this.#reachable = new Set(keys);
     this.changed();
