@@ -12,6 +12,8 @@ interface Setting {
   /** Valid values, for a message; undefined if any text is valid or another rule checks it. */
   readonly desired?: string;
   readonly isValid?: (text: string) => boolean;
+  /** Effect of an invalid value, for a message; undefined if the default applies. */
+  readonly otherwise?: string;
 }
 
 export type PlatformKind = 'kubernetes' | 'machine';
@@ -40,6 +42,9 @@ export const AUTO = 'auto';
 
 const MOST_ROUTERS = limitTable.routersOfSite.value;
 
+/** Valid numbers of routers, for a message. */
+export const ROUTER_COUNT = `${AUTO} or a whole number from 1 to ${MOST_ROUTERS}`;
+
 const any: Setting = {};
 const onKubernetes: Setting = { on: 'kubernetes' };
 /** Values of the settings of networks are checked by `networks.ts`. */
@@ -53,7 +58,12 @@ const settingsOf: { readonly [K in Kind]?: Readonly<Record<string, Setting>> } =
     [SETTING.suspectAfter]: { desired: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
     [SETTING.deadAfter]: { desired: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
     [SETTING.networks]: onMachines,
-    [SETTING.routers]: { on: 'machine', desired: `${AUTO} or a whole number from 1 to ${MOST_ROUTERS}`, isValid: isRouterCount },
+    [SETTING.routers]: {
+      on: 'machine',
+      desired: ROUTER_COUNT,
+      isValid: isRouterCount,
+      otherwise: 'it does not change the number of routers',
+    },
     [SETTING.grantPort]: { on: 'machine', desired: 'a port, 0 to 65535', isValid: isPortOrZero },
     size: onKubernetes,
     ingressClassName: onKubernetes,
@@ -104,7 +114,7 @@ function whyWithoutEffect(
     return `has no effect ${platform === 'machine' ? 'without a cluster' : 'on Kubernetes'}; remove it.`;
   }
   if (setting.isValid === undefined || setting.isValid(value)) return undefined;
-  return `${quoted(value)} is not ${setting.desired ?? 'usable'}, so the default applies.`;
+  return `${quoted(value)} is not ${setting.desired ?? 'usable'}, so ${setting.otherwise ?? 'the default applies'}.`;
 }
 
 function oneOf(...words: readonly string[]): Setting {

@@ -20,12 +20,14 @@ export interface MachineShare {
 }
 
 /**
- * @returns the number by the setting; by cores and memory if it is omitted or invalid, or if there is no Site. A Site with `ha` has two at
- *   least.
+ * @param before number until now, which stays while the setting is invalid or there is no Site
+ * @returns the number by the setting; by cores and memory if it is omitted. A Site with `ha` has two at least.
  */
-export function siteRouters(site: Pick<Site, 'spec'> | undefined, { cores, memory }: MachineShare): number {
+export function siteRouters(site: Pick<Site, 'spec'> | undefined, { cores, memory }: MachineShare, before?: number): number {
   const text = site === undefined ? undefined : settingOf({ spec: site.spec }, SETTING.routers);
-  if (text !== undefined && text !== AUTO && isRouterCount(text)) return Number(text);
+  const isValid = text === undefined || isRouterCount(text);
+  if (before !== undefined && (site === undefined || !isValid)) return before;
+  if (text !== undefined && text !== AUTO && isValid) return Number(text);
   const least = site?.spec.ha === true ? 2 : 1;
   return Math.max(least, Math.floor(Math.min(MOST_AUTOMATIC, cores / CORES_OF_ROUTER, memory / MEMORY_OF_ROUTER)));
 }

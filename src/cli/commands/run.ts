@@ -13,7 +13,7 @@ interface RunOptions {
   readonly drainTimeout: number;
   readonly memory?: number;
   readonly records: number;
-  readonly supervised?: true;
+  readonly supervised?: number | true;
 }
 
 /** `earshot run`. */
@@ -31,8 +31,8 @@ export function addRun(program: Command): void {
     .addOption(recordsOption())
     .addOption(new Option('--log-level <level>').choices(logLevels).default('info'))
     .addOption(namespaceOption())
-    // For the supervisor's own routers, which notify it.
-    .addOption(new Option('--supervised').hideHelp())
+    // For the supervisor's own routers, which notify it. A supervisor of an earlier version does not say how many routers the site has.
+    .addOption(new Option('--supervised [routers]').argParser(Number).hideHelp())
     .addHelpText(
       'after',
       examples(
@@ -68,6 +68,9 @@ export function addRun(program: Command): void {
       const { followSupervisor } = await import('../processes/follow-supervisor.ts');
       const stop = untilStopped();
       const { ended, ...asked } = followSupervisor();
-      return runSite({ ...common, ...which, supervised: asked }, AbortSignal.any([stop, ended]));
+      return runSite(
+        { ...common, ...which, supervised: { ...asked, ...(supervised === true ? {} : { routers: supervised }) } },
+        AbortSignal.any([stop, ended]),
+      );
     });
 }

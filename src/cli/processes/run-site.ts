@@ -53,6 +53,8 @@ export interface RunCommand {
 }
 
 export interface Supervised {
+  /** Number of routers of the site when this one started, if it is known. */
+  readonly routers?: number;
   /** Called when a user asks this router to stop, which stops the site. */
   readonly stop: () => void;
   /** Called on SIGHUP, besides the router's own reload. */
@@ -137,8 +139,17 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   try {
     const { memory, records } = options;
     const start: typeof startRouter = (config, hooks, given) => startRouter(config, hooks, { ...given, memory, records });
-    const routers = supervised === undefined ? undefined : (desired: Site | undefined) => siteRouters(desired, machineShare(memory));
-    await using started = await startSite({ layout, router, network, routers, version: VERSION, log, start });
+    let count = supervised?.routers;
+    const routers = (desired: Site | undefined): number => (count = siteRouters(desired, machineShare(memory), count));
+    await using started = await startSite({
+      layout,
+      router,
+      network,
+      routers: supervised === undefined ? undefined : routers,
+      version: VERSION,
+      log,
+      start,
+    });
     site = started;
     unready = () => started.unready;
     process.on('SIGHUP', reload);

@@ -53,7 +53,7 @@ export async function superviseSite(options: SuperviseCommand, until: AbortSigna
   const others = (count: number): readonly string[] => routerNames(count).slice(first === 1 ? 1 : 0);
   await using supervisor = new RouterSupervisor({
     log,
-    command: (router) => commandOf(router, options),
+    command: (router) => commandOf(router, wish.count ?? first, options),
     endWithin: (options.drainSeconds ?? DRAIN_SECONDS) * 1_000 + END_GRACE,
     onStopAsked: () => asked.abort(),
   });
@@ -72,7 +72,8 @@ export async function superviseSite(options: SuperviseCommand, until: AbortSigna
     };
     // Not loaded by a supervisor, which needs none of it.
     const { runSite } = await import('./run-site.ts');
-    await runSite({ ...options, supervised: { stop: () => asked.abort(), reload, metrics } }, stopped);
+    const supervised = { routers: first, stop: () => asked.abort(), reload, metrics };
+    await runSite({ ...options, supervised }, stopped);
     return;
   }
   logInternalErrors(log);
@@ -95,10 +96,10 @@ export async function superviseSite(options: SuperviseCommand, until: AbortSigna
   log.info('stopped');
 }
 
-function commandOf(router: string, options: SuperviseCommand): readonly string[] {
+function commandOf(router: string, count: number, options: SuperviseCommand): readonly string[] {
   const { namespace, logLevel, memory, records, drainSeconds = DRAIN_SECONDS } = options;
   const [, script = ''] = process.argv;
-  const own = ['--router', router, '--supervised', '--http-port', '0', '--log-level', logLevel, '--records', String(records)];
+  const own = ['--router', router, '--supervised', String(count), '--http-port', '0', '--log-level', logLevel, '--records', String(records)];
   const drain = ['--drain-timeout', drainSeconds === 0 ? '0' : `${Math.ceil(drainSeconds * 1_000)}ms`];
   const most = memory === undefined ? [] : ['--memory', String(memory)];
   return [...process.execArgv, script, '-n', namespace, 'run', ...own, ...drain, ...most];
@@ -120,12 +121,16 @@ class RouterCount {
     this.#input = new InputReader(layout);
   }
 
-  /** Without a Site the number stays. */
+  /** Number that was read last. */
+  get count(): number | undefined {
+    return this.#count;
+  }
+
   async read(): Promise<number> {
     const { objects } = await this.#input.read();
     const { site } = chooseSite(sortResources(objects), this.#site);
     this.#site = site ?? this.#site;
-    if (site !== undefined || this.#count === undefined) this.#count = siteRouters(site, machineShare(this.#memory));
+    this.#count = siteRouters(site, machineShare(this.#memory), this.#count);
     return this.#count;
   }
 

@@ -37,6 +37,19 @@ test('a namespace without a Site has the number of routers that an omitted setti
   assert.equal(siteRouters(undefined, { cores: 4, memory: GIB }), 2);
 });
 
+for (const [what, site] of [
+  ['an invalid setting', aSite({ settings: { routers: 'many' } })],
+  ['no Site', undefined],
+] as const) {
+  test(`${what} keeps the number of routers until now`, () => {
+    assert.equal(siteRouters(site, { cores: 4, memory: GIB }, 3), 3);
+  });
+}
+
+test('an omitted setting changes the number of routers until now', () => {
+  assert.equal(siteRouters(aSite(), { cores: 4, memory: GIB }, 3), 2);
+});
+
 test('little memory limits the number of routers that cores alone would give', () => {
   assert.equal(siteRouters(aSite(), { cores: 16, memory: GIB / 2 }), 2);
   assert.equal(siteRouters(aSite(), { cores: 16, memory: GIB / 8 }), 1);
