@@ -91,7 +91,8 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   let unready: () => string | undefined = () => 'starting';
   let site: Agent | undefined;
   const ofMachine = memoryLimit(options.memory);
-  using _collector = followMemory(() => ofMachine / (site?.router.config?.memoryParts ?? 1));
+  const ownMemory = (): number => ofMachine / (site?.router.config?.memoryParts ?? 1);
+  using _collector = followMemory(ownMemory);
   const reload = bounded('pass/reload', () => {
     log.info('reloading');
     site?.reload();
@@ -153,7 +154,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     site = started;
     unready = () => started.unready;
     process.on('SIGHUP', reload);
-    reportRunning(log, layout, router, telemetry.port, memoryLimit(memory));
+    reportRunning(log, layout, router, telemetry.port, ownMemory());
     await aborted(resort.stopped);
     unready = () => 'draining';
     const deadline = resort.drain((options.drainSeconds ?? 30) * 1000);
