@@ -122,10 +122,12 @@ export class Agent implements AsyncDisposable {
     this.#router.leave();
   }
 
-  /** Waits at most `deadline` milliseconds for connections to finish. */
+  /** Lets another router manage the site, and waits at most `deadline` milliseconds for connections to finish. */
   async drain(deadline: number): Promise<void> {
     await this.#endPasses();
     await this.#markStale(stopping);
+    await this.#signing.end();
+    this.#options.platform.leadership.resign();
     await this.#router.drain(deadline);
   }
 

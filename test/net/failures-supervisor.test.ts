@@ -9,8 +9,10 @@ import {
   listener,
   manifest,
   startNginx,
+  startRedis,
   startRequests,
   startSite,
+  startSteady,
   type Manifest,
 } from './harness/index.ts';
 
@@ -106,12 +108,16 @@ test('a site of several routers under one supervisor loses one of them and goes 
     for (const [index, requests] of both.entries()) assert.deepEqual(failuresOf(requests.results.slice(marks[index])), []);
   });
 
-  await t.test('an invalid setting is reported in the status', async () => {
+  await t.test('an invalid setting is reported in the status, and changes no router', async () => {
+    const pids = new Map<string, number>();
+    for (const router of ['router', 'router-2']) pids.set(router, await east.pidOf(router));
     await east.apply(manifest('Site', 'east', { settings: { routers: 'many' } }));
     const { message } = await east.waitFor('Site', 'east', ({ message: said }) => said?.includes('settings.routers') === true);
     assert.match(message ?? '', /settings\.routers: "many" is not auto or a whole number/);
     await east.apply(siteOf(2));
     await links(2);
+    await listening(2);
+    for (const router of ['router', 'router-2']) assert.equal(await east.pidOf(router), pids.get(router));
   });
 
   await t.test('SIGTERM ends all routers, with open connections first', async () => {
@@ -133,6 +139,34 @@ test('a reload while a router starts does not end it', async (t) => {
   });
   assert.doesNotMatch(site.process.output, /ended by itself/);
   await site.stop();
+});
+
+test('a supervisor that starts after a killed one serves at once, while connections of the old routers go on', async (t) => {
+  await using net = await createNetwork({ hosts: ['east'], test: t });
+  const host = net.host('east');
+  const site = await startSite(host, {
+    supervised: true,
+    args: ['--http-port', PORT],
+    resources: [
+      manifest('Site', 'east', { settings: { routers: '2' } }),
+      connector('web', '127.0.0.1', 80),
+      listener('web', '0.0.0.0', 8080),
+      connector('cache', '127.0.0.1', 6379),
+      listener('cache', '127.0.0.1', 6380),
+    ],
+  });
+  await Promise.all([startNginx(host, { port: 80 }), startRedis(host, { port: 6379 })]);
+  for (const name of ['web', 'cache']) await site.waitFor('Listener', name);
+  const answers = async (): Promise<boolean> => (await host.attempt(['curl', '-sS', '--fail', 'http://127.0.0.1:8080/'])).code === 0;
+  await eventually('an answer', answers);
+  const steady = await startSteady(host, 6380);
+  await site.kill9();
+  await site.start();
+  await eventually('an answer after the restart', answers);
+  await site.apply(connector('new', '127.0.0.1', 80));
+  await site.waitFor('Connector', 'new', ({ status }) => status !== undefined);
+  // The connection lives in a router of the killed supervisor, which drains for 30 s.
+  await steady.unharmed();
 });
 
 test('a site that runs one router gets a second one by its setting, and loses it again', async (t) => {

@@ -3,9 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { DEFAULT_PORTS } from '../../api/skupper/names.ts';
 import { DirectoryWatch } from '../../platform/linux/watch.ts';
 import { InputReader } from '../../platform/linux/input.ts';
-import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
+import { DEFAULT_ROUTER, layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { askRouter, askRouterText } from '../../platform/linux/router-api.ts';
-import { lockSupervisor } from '../../platform/linux/routers.ts';
+import { lockedRouters, lockSupervisor } from '../../platform/linux/routers.ts';
 import { makeNamespace } from '../../platform/linux/site.ts';
 import { routerNames } from '../../platform/linux/supervisor-plan.ts';
 import { chooseSite } from '../../site/plan/plan.ts';
@@ -45,12 +45,15 @@ export async function superviseSite(options: SuperviseCommand, until: AbortSigna
   const log = createLogger({ level: options.logLevel, component: 'supervisor' }).child({ namespace: layout.namespace });
   await makeNamespace(layout);
   using _lock = await lockSupervisor(layout);
+  // Routers of a killed supervisor still drain. The new ones take other names, so that they open the ports at once.
+  const taken = await lockedRouters(layout);
   const asked = new AbortController();
   const stopped = AbortSignal.any([until, asked.signal]);
   const wish = new RouterCount(layout, options.memory, log);
   const first = await wish.read();
+  const [mainRouter = DEFAULT_ROUTER] = routerNames(1, taken);
   // Names of the routers that are not this process.
-  const others = (count: number): readonly string[] => routerNames(count).slice(first === 1 ? 1 : 0);
+  const others = (count: number): readonly string[] => routerNames(count, taken).slice(first === 1 ? 1 : 0);
   await using supervisor = new RouterSupervisor({
     log,
     command: (router) => commandOf(router, wish.count ?? first, options),
@@ -68,12 +71,12 @@ export async function superviseSite(options: SuperviseCommand, until: AbortSigna
   if (first === 1) {
     const metrics = (response: ServerResponse, own: (response: ServerResponse) => void): void => {
       if (supervisor.running.length === 0) own(response);
-      else site.answerMetrics(response, [routerNames(1), supervisor.running].flat());
+      else site.answerMetrics(response, [mainRouter, ...supervisor.running]);
     };
     // Not loaded by a supervisor, which needs none of it.
     const { runSite } = await import('./run-site.ts');
     const supervised = { routers: first, stop: () => asked.abort(), reload, metrics };
-    await runSite({ ...options, supervised }, stopped);
+    await runSite({ ...options, router: mainRouter, supervised }, stopped);
     return;
   }
   logInternalErrors(log);
@@ -99,7 +102,18 @@ export async function superviseSite(options: SuperviseCommand, until: AbortSigna
 function commandOf(router: string, count: number, options: SuperviseCommand): readonly string[] {
   const { namespace, logLevel, memory, records, drainSeconds = DRAIN_SECONDS } = options;
   const [, script = ''] = process.argv;
-  const own = ['--router', router, '--supervised', String(count), '--http-port', '0', '--log-level', logLevel, '--records', String(records)];
+  const own = [
+    '--router',
+    router,
+    '--supervised',
+    String(count),
+    '--http-port',
+    '0',
+    '--log-level',
+    logLevel,
+    '--records',
+    String(records),
+  ];
   const drain = ['--drain-timeout', drainSeconds === 0 ? '0' : `${Math.ceil(drainSeconds * 1_000)}ms`];
   const most = memory === undefined ? [] : ['--memory', String(memory)];
   return [...process.execArgv, script, '-n', namespace, 'run', ...own, ...drain, ...most];

@@ -92,6 +92,13 @@ export async function runningRouters(layout: NamespaceLayout): Promise<readonly 
   return (await announced(layout)).filter(({ router }) => isLocked(lockOf(layout, router)));
 }
 
+/** Names of the routers that processes run, also of those that are starting or draining. */
+export async function lockedRouters(layout: NamespaceLayout): Promise<ReadonlySet<string>> {
+  const files = await readdir(layout.runtime.run).catch((): string[] => []);
+  const names = files.flatMap((file) => /^\.router-(.+)\.lock$/.exec(file)?.[1] ?? []);
+  return new Set(names.filter((name) => isLocked(lockOf(layout, name))));
+}
+
 export class SiblingRouters implements Siblings {
   readonly #layout: NamespaceLayout;
   readonly #router: string;

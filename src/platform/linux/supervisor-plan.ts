@@ -24,9 +24,14 @@ const BACKOFF = { first: 1_000, max: 30_000 };
 /** A router that ran this long had started, so its end is not a repeated failure. */
 const STEADY = 60_000;
 
-/** Names of a site's routers. The first one has the name of a single router. */
-export function routerNames(count: number): readonly string[] {
-  return Array.from({ length: count }, (_, index) => (index === 0 ? DEFAULT_ROUTER : `${DEFAULT_ROUTER}-${index + 1}`));
+/**
+ * Names of a site's routers. The first one has the name of a single router.
+ * @param taken names that other processes use, such as routers of a killed supervisor that still drain
+ */
+export function routerNames(count: number, taken: ReadonlySet<string> = new Set()): readonly string[] {
+  return Array.from({ length: count + taken.size }, (_, index) => (index === 0 ? DEFAULT_ROUTER : `${DEFAULT_ROUTER}-${index + 1}`))
+    .filter((name) => !taken.has(name))
+    .slice(0, count);
 }
 
 /** @param known routers that run, drain or wait to start again, by name */

@@ -316,6 +316,19 @@ test('the second router of a site waits for the key that the first one makes, an
   assert.ok(second.platform.report);
 });
 
+test('a router of a site that drains lets another one manage the site before its connections have ended', async (t) => {
+  const site = new MemorySite();
+  site.put(aSite(), aListener('web'));
+  const first = await run(t, new MemoryPlatform(site, 'router'));
+  const second = await run(t, new MemoryPlatform(site, 'second'));
+  assert.equal(second.platform.report, undefined);
+  await first.agent.drain(10);
+  await second.pass();
+  assert.ok(second.platform.report);
+  await first.agent[Symbol.asyncDispose]();
+  assert.equal(site.leader, 'second');
+});
+
 test('a bundle that stops being consistent keeps its last good state, and is reported a moment later', async (t) => {
   const platform = new MemoryPlatform();
   const authority = anAuthority('my');

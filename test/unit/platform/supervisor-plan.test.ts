@@ -31,6 +31,18 @@ describe('a supervisor of routers', () => {
     });
   }
 
+  for (const [what, count, taken, names] of [
+    ['of a site that starts', 2, [], ['router', 'router-2']],
+    ['beside draining routers', 2, ['router', 'router-2'], ['router-3', 'router-4']],
+    ['beside one draining router', 2, ['router'], ['router-2', 'router-3']],
+    ['beside routers that a user named', 2, ['second', 'router-2'], ['router', 'router-3']],
+    ['without routers', 0, ['router'], []],
+  ] as const) {
+    it(`names the routers ${what}`, () => {
+      assert.deepEqual(routerNames(count, new Set(taken)), names);
+    });
+  }
+
   it('waits longer after each failed start of a router, at most half a minute', () => {
     const waits: number[] = [];
     let failures = 0;
