@@ -1,8 +1,10 @@
 /** HTTP server of the console on the loopback address: the page and its API. It changes nothing; a probe sends traffic. */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import type { ShownAs } from '../errors/catalogue.ts';
+import { AdmissionSlots } from '../limits/admission-slots.ts';
 import { RateLimiter } from '../limits/rate-limiter.ts';
 import { limitTable } from '../limits/table.ts';
 import { bounded, detached } from '../telemetry/boundary.ts';
@@ -51,8 +53,17 @@ export async function serveConsole({ sources, watcher, assets, port, publicUrls 
   const probes = new RateLimiter(limitTable.consoleProbes.value);
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 2_500, maxHeaderSize: 16_384 });
   server.maxConnections = limitTable.consoleConnections.value;
+  const unauthenticated = limitUnauthenticated(server);
+  /** Number of requests of a connection that are not answered yet. The answers of further ones would wait in memory. */
+  const unanswered = new WeakMap<Socket, number>();
   let names = new ConsoleAddresses(port, publicUrls);
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request;
+    const waiting = unanswered.get(socket) ?? 0;
+    if (waiting >= limitTable.consoleRequests.value) return void socket.destroy();
+    unanswered.set(socket, waiting + 1);
+    const answered = (): void => void unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1);
+    response.once('close', bounded('request/console-answered', answered, answered));
     for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
     const { method = '', headers } = request;
     if (!names.has(headers.host)) return refuse(response, 421, 'wrong-host', 'the console does not have the address of the request');
@@ -73,6 +84,7 @@ export async function serveConsole({ sources, watcher, assets, port, publicUrls 
       response.setHeader('www-authenticate', 'Bearer');
       return refuse(response, 401, 'signed-out', 'the request has no valid bearer token');
     }
+    unauthenticated.leave(socket);
     if (path === '/api/v1/probe') {
       if (method !== 'POST') return answer(response, notAllowed('POST'));
       if (!probes.take(sources.now())) return answer(response, failure(429, 'too-many-probes', 'too many probes were started'));
@@ -115,6 +127,22 @@ export async function serveConsole({ sources, watcher, assets, port, publicUrls 
       await closed;
     },
   };
+}
+
+/** @returns slots of connections without a valid bearer token so far */
+function limitUnauthenticated(server: Server): AdmissionSlots<Socket> {
+  const most = limitTable.consoleUnauthenticated.value;
+  const slots = new AdmissionSlots<Socket>({ most, mostOfGroup: most }, ({ bytesRead }) => bytesRead > 0);
+  const admit = (socket: Socket): void => {
+    const leave = (): void => slots.leave(socket);
+    socket.once('close', bounded('connection/console-closed', leave, leave));
+    slots.enter(socket, socket.remoteAddress ?? '')?.destroy();
+  };
+  server.on(
+    'connection',
+    bounded('connection/console', admit, (_, socket) => void socket.destroy()),
+  );
+  return slots;
 }
 
 const textOf = (field: string | readonly string[] | undefined): string | undefined => (typeof field === 'string' ? field : undefined);

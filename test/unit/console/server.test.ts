@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { request, type IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -154,6 +155,34 @@ suite('the console server', () => {
       ['Listener', 'web', false],
       ['Listener', 'web', true],
     ]);
+  });
+
+  test('ends a connection that sends further requests before it has read an answer', async () => {
+    await using console = await open();
+    const socket = connect(console.server.port, '127.0.0.1');
+    socket.write(`GET / HTTP/1.1\r\nhost: 127.0.0.1:${console.server.port}\r\n\r\n`.repeat(500));
+    const answers = (await text(socket).catch(() => '')).split('HTTP/1.1 ').length - 1;
+    assert.ok(answers <= 1, `${answers} answers`);
+    assert.equal((await console.ask('/')).status, 200);
+  });
+
+  test('silent connections beyond all limits end neither the connection of a page nor keep a new one out', async () => {
+    await using console = await open();
+    const { authorization = '' } = await console.signIn();
+    const page = connect(console.server.port, '127.0.0.1').setEncoding('utf8');
+    const ask = async (): Promise<void> => {
+      const head = `GET /api/v1/session/none HTTP/1.1\r\nhost: 127.0.0.1:${console.server.port}\r\n`;
+      page.write(`${head}authorization: ${authorization}\r\n\r\n`);
+      let answer = '';
+      while (!answer.includes('\r\n\r\n')) answer += String((await once(page, 'data'))[0]);
+      assert.match(answer, /^HTTP\/1\.1 404 /);
+    };
+    await ask();
+    const silent = Array.from({ length: 300 }, () => connect(console.server.port, '127.0.0.1').on('error', () => {}));
+    await Promise.all(silent.map((socket) => once(socket, 'connect')));
+    await ask();
+    assert.equal((await console.ask('/api/v1/overview', { headers: { authorization } })).status, 200);
+    for (const socket of [page, ...silent]) socket.destroy();
   });
 
   test('sends a content security policy with each answer, errors included', async () => {
