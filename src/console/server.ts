@@ -32,7 +32,8 @@ export interface ConsoleServer extends AsyncDisposable {
   createLink(): string;
 }
 
-const LOOPBACK = '127.0.0.1';
+/** Address of the console. */
+export const CONSOLE_HOST = '127.0.0.1';
 
 export const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
@@ -109,7 +110,7 @@ export async function serveConsole({ sources, watcher, assets, port, publicUrls 
     'request',
     bounded('request/console', serve, (_, __, response) => void response.destroy()),
   );
-  server.listen({ port, host: LOOPBACK });
+  server.listen({ port, host: CONSOLE_HOST });
   await once(server, 'listening');
   server.on('error', () => {});
   const address = server.address();
@@ -118,7 +119,7 @@ export async function serveConsole({ sources, watcher, assets, port, publicUrls 
   return {
     port: opened,
     createLink: () =>
-      `${publicUrls[0]?.href.replace(/\/*$/, '/') ?? `http://${LOOPBACK}:${opened}/`}#t=${access.createToken(sources.now())}`,
+      `${publicUrls[0]?.href.replace(/\/*$/, '/') ?? `http://${CONSOLE_HOST}:${opened}/`}#t=${access.createToken(sources.now())}`,
     async [Symbol.asyncDispose]() {
       streams.close();
       const closed = once(server, 'close');

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { loadPage } from '../../console/page-assets.ts';
-import { serveConsole } from '../../console/server.ts';
+import { CONSOLE_HOST, serveConsole } from '../../console/server.ts';
 import type { ConsoleSources } from '../../console/sources.ts';
 import { Watcher } from '../../console/watcher.ts';
 import { layoutOf } from '../../platform/linux/layout.ts';
@@ -10,6 +10,7 @@ import type { Resources } from '../../platform/resources.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import { VERSION } from '../../version.ts';
 import { redacted } from '../output/redact.ts';
+import { listenFailure } from '../processes/listen-failure.ts';
 import { explainableKinds } from '../../explain/gather/explainable-kinds.ts';
 import { machineSources as explainSources } from '../../explain/gather/machine-sources.ts';
 import type { Context } from './waiting.ts';
@@ -33,7 +34,9 @@ export async function runConsole(
   const watcher = new Watcher(sources, { place, historyMemory });
   const assets = await loadPage();
   await watcher.read();
-  await using server = await serveConsole({ sources, watcher, assets, port, publicUrls: publicUrl });
+  await using server = await serveConsole({ sources, watcher, assets, port, publicUrls: publicUrl }).catch((error: unknown) => {
+    throw listenFailure(error, { host: CONSOLE_HOST, port, option: '--port' });
+  });
   terminal.note(`The console of ${resources.where} is at this link, which works once, within five minutes:\n`);
   terminal.out(`${server.createLink()}\n`);
   if (process.stdin.isTTY && terminal.isScreen === true) {

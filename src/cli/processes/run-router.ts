@@ -156,5 +156,5 @@ async function serveOnce(
   other: number,
   probes: Pick<Parameters<typeof serveTelemetry>[0], 'live' | 'ready'>,
 ): Promise<TelemetryServer | undefined> {
-  return port === other && port !== 0 ? undefined : serveTelemetry({ port, ...probes });
+  return port === other && port !== 0 ? undefined : serveTelemetry({ port, option: '--metrics-port', ...probes });
 }

@@ -8,6 +8,7 @@ import { networkOf } from '../../x509/network.ts';
 import { bounded, detached } from '../../telemetry/boundary.ts';
 import { metrics } from '../../telemetry/metrics.ts';
 import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
+import { listenFailure } from './listen-failure.ts';
 import { renderMetrics } from './render-metrics.ts';
 import { Renderings } from './renderings.ts';
 import { limitTable } from '../../limits/table.ts';
@@ -43,6 +44,8 @@ export async function serveTelemetry(options: {
   readonly avoid?: readonly number[];
   /** Address to listen on. Default: all addresses. */
   readonly host?: string;
+  /** Option of the command that chooses the port. Default: `--http-port`. */
+  readonly option?: string;
   /** False to serve probes only. A function answers in place of the metrics of this process. */
   readonly metrics?: boolean | ((response: ServerResponse) => void);
   readonly live: Probe;
@@ -92,7 +95,7 @@ export function answerMetrics(response: ServerResponse): void {
 
 async function listen(
   serve: RequestListener,
-  options: { readonly port: number; readonly avoid?: readonly number[]; readonly host?: string },
+  options: { readonly port: number; readonly avoid?: readonly number[]; readonly host?: string; readonly option?: string },
 ): Promise<Listening> {
   // Gets its connections from the listening socket; the HTTP server itself does not listen.
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 2_500 });
@@ -123,14 +126,17 @@ async function listen(
     'request',
     bounded('request/telemetry', serve, (_, __, response) => void response.destroy()),
   );
-  door.listen(options.port, options.host);
-  await once(door, 'listening');
+  const { port, host, option = '--http-port' } = options;
+  door.listen(port, host);
+  await once(door, 'listening').catch((error: unknown) => {
+    throw listenFailure(error, { host, port, option });
+  });
   // The HTTP server starts checking timeouts on this event.
   server.emit('listening');
   // A single failed accept, for example for lack of open files.
   door.on('error', () => {});
   const listening = { server, door, open };
-  if (options.port !== 0 || options.avoid?.includes(portOf(door)) !== true) return listening;
+  if (port !== 0 || options.avoid?.includes(portOf(door)) !== true) return listening;
   // The port stays occupied until another one is found, so that the next attempt cannot get it again.
   try {
     return await listen(serve, options);

@@ -1,7 +1,7 @@
 /** Metrics and probes, on a port without authentication. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -11,6 +11,19 @@ import { eventually } from '../../harness/wait.ts';
 import { openSockets } from '../router/support/open-files.ts';
 
 const serve = (): Promise<TelemetryServer> => serveTelemetry({ port: 0, host: '127.0.0.1', live: () => undefined, ready: () => 'not yet' });
+
+test('a port in use is reported with the process that holds it, and with the option for another port', async () => {
+  const holder = createServer().listen(0, '127.0.0.1');
+  await once(holder, 'listening');
+  // The address of a server that listens on TCP.
+  const { port } = holder.address() as AddressInfo;
+  const message = `Cannot listen on 127.0.0.1:${port}: the port is in use by NAME (pid ${process.pid}). Choose another with --http-port.`;
+  await assert.rejects(serveTelemetry({ port, host: '127.0.0.1', live: () => undefined, ready: () => undefined }), (error: Error) => {
+    assert.equal(error.message.replace(/by .* \(pid/, 'by NAME (pid'), message);
+    return true;
+  });
+  holder.close();
+});
 
 test('a client that holds connections open gets few of them, and keeps no other client out', async () => {
   await using server = await serve();
