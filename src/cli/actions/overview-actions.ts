@@ -16,7 +16,7 @@ import type { SkupperKind } from '../../api/skupper/index.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, resourceTable, structured, table, type OutputFormat } from '../output/output.ts';
 import { noSite } from './site-actions.ts';
-import { noteWhereStopped, type Context } from './waiting.ts';
+import type { Context } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
 
 export interface OverviewOptions {
@@ -25,7 +25,7 @@ export interface OverviewOptions {
   readonly check?: boolean;
 }
 
-/** @throws CliError failed if `check` is set and anything is not ready */
+/** @throws CliError if `check` is set: not-running if nothing runs the site, otherwise failed if anything is not ready */
 export async function showOverview({ resources: all, terminal }: Context, { output, check }: OverviewOptions): Promise<void> {
   const { namespace } = all;
   const kinds = ['Site', ...overviewKinds, ...quietKinds] as const;
@@ -46,7 +46,7 @@ export async function showOverview({ resources: all, terminal }: Context, { outp
   if (output !== undefined) {
     const items = resources.flatMap((of) => of.items);
     terminal.out(structured({ namespace, ready: faults.length === 0, notReady, routers, problems, sites, resources: items }, output));
-    requireNone(faults, check);
+    if (check === true) requireNone(faults, advice !== undefined);
     return;
   }
   if (missing !== undefined) terminal.note(`${missing}\n`);
@@ -70,7 +70,7 @@ export async function showOverview({ resources: all, terminal }: Context, { outp
   );
   for (const { kind, name, status, message } of others)
     terminal.out(`\n${printable(`${kind} "${name}" is ${status}${message === '' ? '' : `: ${message}`}`)}\n`);
-  requireNone(faults, check);
+  if (check === true) requireNone(faults, advice !== undefined);
 }
 
 const isError = (problem: object): boolean => 'severity' in problem && problem.severity === 'error';
@@ -86,9 +86,9 @@ function listed(names: readonly string[]): string {
     .join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** @throws CliError failed */
-function requireNone(faults: readonly string[], check: boolean | undefined): void {
-  if (check === true && faults.length > 0) throw new CliError('failed', faults.join(' '));
+/** @throws CliError not-running, failed */
+function requireNone(faults: readonly string[], isStopped: boolean): void {
+  if (faults.length > 0) throw new CliError(isStopped ? 'not-running' : 'failed', faults.join(' '));
 }
 
 /** A table of current items, and the number of past ones, which are only kept as records. */
@@ -102,19 +102,21 @@ function section(kind: SkupperKind, items: readonly SiteObject[], place: Command
   return `${shown}\n${counted(past, kind)} used up or expired: ${commandIn(place, 'token status')}\n`;
 }
 
-export async function showNetwork(context: Context, output: OutputFormat | undefined): Promise<void> {
-  const { resources, terminal } = context;
+/** @throws CliError not-running, or not-found if the site does not know its network yet */
+export async function showNetwork({ resources, terminal }: Context, output: OutputFormat | undefined): Promise<void> {
   const { namespace } = resources;
   // The last known state, even if nothing runs any more.
   const site = await resources.lastSeen();
   const network = site?.status?.network;
-  await noteWhereStopped(context);
+  const stopped = await resources.notRunning();
   if (site === undefined || network === undefined) {
+    if (stopped !== undefined) throw new CliError('not-running', stopped);
     throw new CliError(
       'not-found',
       `The site of the namespace ${namespace} does not know its network yet. Check the site with ${commandIn(resources, 'status')}.`,
     );
   }
+  if (stopped !== undefined) terminal.note(`${stopped}\n`);
   if (output !== undefined) {
     terminal.out(structured(network, output));
     return;

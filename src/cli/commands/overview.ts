@@ -8,7 +8,9 @@ export function addOverview(program: Command, terminal: Terminal): void {
     program
       .command('status')
       .description('show the site, its links, listeners and connectors, and their problems')
-      .addOption(new Option('--check', 'exit with code 1 if a resource is not Ready, and name it').conflicts('watch'))
+      .addOption(
+        new Option('--check', 'exit with code 1 if a resource is not Ready, or 6 if nothing runs the site; name it').conflicts('watch'),
+      )
       .addOption(watchOption())
       .addOption(outputOption()),
   )

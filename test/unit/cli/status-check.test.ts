@@ -69,8 +69,9 @@ describe('earshot status', () => {
   it('fails with --check without a site, without a process, and with files that cannot be used', async () => {
     await using west = await Namespace.make();
     assert.match((await west.earshot(['status', '--check'])).err, /has no site yet.*No process runs the namespace/s);
-    assert.equal((await west.earshot(['status', '--check'])).code, 1);
+    assert.equal((await west.earshot(['status', '--check'])).code, 6);
     await west.run();
+    assert.equal((await west.earshot(['status', '--check'])).code, 1);
     await west.answer('Site', 'west', {}, { status: 'Ready' });
     const problem = (severity: string) => `problems: [{file: a.yaml, severity: ${severity}, message: it is not YAML}]\n`;
     await west.write(west.layout.runtime.problems, problem('warning'));
