@@ -2,6 +2,7 @@ import { Argument, InvalidArgumentError, Option, type Command } from 'commander'
 import type { SpecChange } from '../actions/resource-actions.ts';
 import { clusterOf, duration, durationText, namespaceOf, servicePort } from './options.ts';
 import { createVerb, deleteVerb, generateVerb, resourceCommands, statusVerb, updateVerb, type Verb } from './resource-commands.ts';
+import { isRouterCount, ROUTER_COUNT, SETTING } from '../../site/settings.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /** `earshot site`. */
@@ -99,6 +100,7 @@ const written = {
     ),
     new Option('--enable-ha', 'run two routers, so that one may fail'),
     new Option('--no-enable-ha', 'run one router'),
+    new Option('--routers <number>', 'number of routers on a machine, or auto (default at creation: auto)').argParser(routers),
     new Option('--edge', 'link to other sites without forwarding connections between them'),
     new Option('--no-edge', 'forward connections between other sites'),
     new Option('--default-issuer <name>', 'certificate authority below input/issuers that signs certificates; in a cluster a Secret'),
@@ -117,10 +119,17 @@ function lifetime(text: string): string {
   return durationText(text);
 }
 
+/** `settings.routers` of the Site. */
+function routers(text: string): string {
+  if (!isRouterCount(text)) throw new InvalidArgumentError(`It must be ${ROUTER_COUNT}.`);
+  return text;
+}
+
 function specOf({
   enableLinkAccess,
   linkAccessType,
   enableHa,
+  routers: count,
   edge,
   defaultIssuer,
   grantPort,
@@ -128,6 +137,7 @@ function specOf({
 }: SpecChange): SpecChange {
   const usual = enableLinkAccess === undefined ? undefined : enableLinkAccess === true ? 'default' : 'none';
   const settings = {
+    ...(count === undefined ? {} : { [SETTING.routers]: String(count) }),
     ...(grantPort === undefined ? {} : { 'grant-port': String(grantPort) }),
     ...(linkCertificateLifetime === undefined ? {} : { 'link-certificate-lifetime': linkCertificateLifetime }),
   };

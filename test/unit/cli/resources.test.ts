@@ -192,13 +192,15 @@ spec:
       linkAccess: 'default',
       settings: { size: 'small', 'grant-port': '9191' },
     });
-    await west.earshot(['site', 'update', '--link-certificate-lifetime', '48h']);
+    await west.earshot(['site', 'update', '--routers', '2', '--link-certificate-lifetime', '48h']);
     assert.deepEqual(parse((await west.text('site.yaml')) ?? '').spec.settings, {
       size: 'small',
       'grant-port': '9191',
+      routers: '2',
       'link-certificate-lifetime': '48h',
     });
     assert.equal((await west.earshot(['site', 'update', '--link-certificate-lifetime', '5s'])).code, 2);
+    assert.match((await west.earshot(['site', 'update', '--routers', '17'])).err, /It must be auto or a whole number from 1 to 16/);
   });
 
   it('does not write over a file that is no YAML', async () => {
