@@ -8,14 +8,14 @@ import type { GrantFacts } from '../site/observe/trust-facts.ts';
 import { nameOf } from '../site/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Authority } from '../trust/contract.ts';
-import type { GrantSpec, GrantStore, KnownGrant, Ledger } from '../trust/stores.ts';
+import type { Grant, GrantSpec, GrantStore, KnownGrant, Ledger } from '../trust/stores.ts';
 import type { GrantServer, LinkOffer } from '../trust/tokens/contract.ts';
 import type { IssuedBundle } from '../identity/tls-bundle.ts';
 import { TrustError } from '../trust/errors.ts';
 import { grantUrl, startGrantServer } from '../trust/tokens/grant-server.ts';
 import type { Stores } from './ports.ts';
 
-/** Milliseconds of the default, for a grant whose window cannot be parsed. */
+/** Milliseconds of the default, for a grant whose window cannot be parsed, and for repeats of a redemption. */
 const DEFAULT_MS = parseDuration(DEFAULT_EXPIRATION_WINDOW) ?? 0;
 
 export const GRANT_SERVER_BUNDLE = 'earshot-grant-server';
@@ -70,14 +70,12 @@ export class Grants implements AsyncDisposable {
     }
     const desired = new Set(grants.map(nameOf));
     for (const { name } of store.list()) if (!desired.has(name) && !isUnread(name)) await store.remove(name);
-    if (grants.length === 0) {
-      await this.#stopServing();
-      return new Map();
-    }
-    const served = await this.#tryServe(store, settings);
-    const facts = new Map<string, GrantFacts>();
-    for (const grant of grants) facts.set(nameOf(grant), await factsOf(store, grant, served, settings, now));
-    return facts;
+    const records = new Map<string, Grant | Problem>();
+    for (const grant of grants) records.set(nameOf(grant), await store.ensure(grantSpecOf(grant, nameOf(grant))).catch(problemOf));
+    const isServed = [...records.values()].some((record) => 'expires' in record && isServable(record, now));
+    if (!isServed) await this.#stopServing();
+    const served = isServed ? await this.#tryServe(store, settings) : undefined;
+    return new Map([...records].map(([name, record]) => [name, factsOf(record, served, settings, now)]));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -135,15 +133,20 @@ type Served = { readonly port: number; readonly ca: string } | { readonly proble
 
 const unknown: GrantFacts = { redemptions: 0, redemptionsAllowed: 1, expired: false };
 
-async function factsOf(store: GrantStore, grant: AccessGrant, served: Served, { hosts }: GrantSettings, now: number): Promise<GrantFacts> {
-  try {
-    const { name, code, redemptions, redemptionsAllowed, expires } = await store.ensure(grantSpecOf(grant, nameOf(grant)));
-    const [host = '127.0.0.1'] = hosts;
-    const address = 'problem' in served ? served : { url: grantUrl(host, served.port, name), ca: served.ca };
-    return { code, redemptions, redemptionsAllowed, expires, expired: expires <= now, ...address };
-  } catch (error) {
-    return { ...unknown, problem: problemOf(error) };
-  }
+/** @param served undefined if no grant needs the server */
+function factsOf(record: Grant | Problem, served: Served | undefined, { hosts }: GrantSettings, now: number): GrantFacts {
+  if (!('expires' in record)) return { ...unknown, problem: record };
+  const { name, code, redemptions, redemptionsAllowed, expires } = record;
+  const [host = '127.0.0.1'] = hosts;
+  const address = served === undefined || 'problem' in served ? served : { url: grantUrl(host, served.port, name), ca: served.ca };
+  return { code, redemptions, redemptionsAllowed, expires, expired: expires <= now, ...address };
+}
+
+/** Whether the server has to be open for the grant. After the last redemption it stays open for a time, since the answer may be lost. */
+function isServable({ redemptions, redemptionsAllowed, expires, redeemedBy }: Grant, now: number): boolean {
+  if (expires <= now) return false;
+  const last = redeemedBy.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
+  return redemptions < redemptionsAllowed || now - last < DEFAULT_MS;
 }
 
 /** @param name name of the grant in its store and in the URL */

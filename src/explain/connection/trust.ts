@@ -22,7 +22,7 @@ export function grantRungs(facts: SiteFacts, subject: Subject, grant: AccessGran
       id: 'access-grant.port',
       codes: ['no-address', 'opening', 'port-in-use'],
       condition: 'Resolved',
-      passes: url === undefined ? 'open' : shownValue(url),
+      passes: url === undefined ? 'closed: no grant of the site can be redeemed' : shownValue(url),
     },
     {
       id: 'access-grant.left',

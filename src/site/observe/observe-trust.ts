@@ -18,12 +18,14 @@ export function observeGrant(grant: AccessGrant, view: View): AccessGrantStatus 
   const facts = view.trust.grants.get(nameOf(grant));
   const { url, code, ca } = facts ?? {};
   const expires = facts?.expires === undefined ? grant.status?.expirationTime : timeText(facts.expires);
+  const spent = spentNotes(facts);
   const conditions = {
     Processed: firstOf(configured(view), processed(facts)),
-    Resolved: url === undefined || ca === undefined ? waiting('no-address', 'the grant server is being opened') : done,
+    Resolved:
+      (url === undefined || ca === undefined) && spent.length === 0 ? waiting('no-address', 'the grant server is being opened') : done,
   };
   return {
-    ...statusOf(conditions, view, { notes: [...spentNotes(facts), ...weakNotes(grant)] }),
+    ...statusOf(conditions, view, { notes: [...spent, ...weakNotes(grant)] }),
     ...(url === undefined ? {} : { url }),
     ...(code === undefined ? {} : { code }),
     ...(ca === undefined ? {} : { ca }),

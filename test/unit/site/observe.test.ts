@@ -406,6 +406,10 @@ test('a grant reports its redemptions, and says when there are none left', () =>
   );
   assert.equal(short(status), 'Ready: OK; all its redemptions are used up');
   assert.deepEqual(status, { ...status, url: 'https://x', code: 'c', ca: 'CA', redemptions: 1, expirationTime: '2026-01-01T00:00:00Z' });
+  const { url: _url, ca: _ca, ...closed } = facts;
+  const trust = { ...noTrust, grants: new Map([['g', closed]]) };
+  const later = observe([aSite({ linkAccess: 'default' }), grant], {}, { trust }).get('AccessGrant/g');
+  assert.equal(short(later), 'Ready: OK; all its redemptions are used up', 'it needs no server');
 });
 
 for (const [code, isWeak] of [
