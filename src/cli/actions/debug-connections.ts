@@ -57,12 +57,16 @@ export async function debugConnections(
   }
   if (faults.length === routers.length) throw new CliError('failed', faults.join(' '));
   for (const fault of faults) terminal.note(`${fault}\n`);
-  const merged = mergeRecords(found);
+  // The latest of all routers, so that the limit does not hide those of one router.
+  const merged = mergeRecords(found).toSorted((one, other) => (timeOf(one) < timeOf(other) ? 1 : -1));
   const items = merged.slice(0, words.limit);
   if (id !== undefined && items.length === 0) throw notFound(namespace, id);
   show(items, id !== undefined, words, terminal);
   if (more || merged.length > items.length) terminal.note(`There are more: use --limit, or --key, --site, --age and --idle.\n`);
 }
+
+/** RFC 3339: when it ended, or began if it is open. */
+const timeOf = ({ begun, ended }: ConnectionRecord): string => ended ?? begun;
 
 const STATES: readonly RecordState[] = ['open', 'ended', 'failed'];
 
