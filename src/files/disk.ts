@@ -3,6 +3,7 @@ import { open, readdir, rename, symlink, unlink, type FileHandle } from 'node:fs
 import { hasCode } from './errno.ts';
 import { FileError } from './errors.ts';
 import { createDirectory, createEmpty, createFile } from './owner.ts';
+import { isRoot, securePath } from './secure-path.ts';
 
 /**
  * File operations on our own files. Each is one step: a crash between two steps leaves a state that tests cover. They reject with
@@ -73,7 +74,9 @@ export const realDisk: Disk = {
   },
   async appendLine(path, line) {
     createEmpty(path, 0o600);
-    await using file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    using place = securePath(path);
+    // Another user's link would let root append to any file.
+    await using file = await open(place.path, constants.O_RDWR | constants.O_CREAT | (isRoot ? constants.O_NOFOLLOW : 0), 0o600);
     const { size } = await file.stat();
     const whole = await endOfLastLine(file, size);
     if (whole !== undefined && whole < size) await file.truncate(whole);
@@ -84,11 +87,19 @@ export const realDisk: Disk = {
     }
     await file.sync();
   },
-  rename,
-  link: (text, path) => symlink(text, path),
+  async rename(from, to) {
+    using source = securePath(from);
+    using target = securePath(to);
+    await rename(source.path, target.path);
+  },
+  async link(text, path) {
+    using place = securePath(path);
+    await symlink(text, place.path);
+  },
   async remove(path) {
     try {
-      await unlink(path);
+      using place = securePath(path);
+      await unlink(place.path);
     } catch (error) {
       if (!hasCode(error, 'ENOENT')) throw error;
     }

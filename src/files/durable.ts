@@ -5,7 +5,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import { realDisk, type Content, type Disk } from './disk.ts';
 import { hasCode, remedyOf } from './errno.ts';
 import { FileError } from './errors.ts';
-import { createDirectory } from './owner.ts';
+import { createDirectory, createFile } from './owner.ts';
 
 export interface ReadLimits {
   readonly bytes: number;
@@ -69,6 +69,19 @@ export async function writeDurably(path: string, content: Content, mode: number,
   await disk.syncDirectory(dirname(path));
 }
 
+/** Replaces the whole file without syncing it: after a crash of the machine it may be empty. Follows no link. */
+export async function replaceFile(path: string, text: string, mode: number): Promise<void> {
+  const draft = draftFor(path);
+  try {
+    await using file = await createFile(draft, mode);
+    await file.writeFile(text);
+    await realDisk.rename(draft, path);
+  } catch (error) {
+    await realDisk.remove(draft).catch(() => {});
+    throw error;
+  }
+}
+
 export const draftFor = (path: string): string =>
   join(dirname(path), `.${basename(path).slice(0, 200)}.${randomBytes(6).toString('hex')}.tmp`);
 
@@ -96,6 +109,7 @@ export async function makeDirectory(path: string, mode: number): Promise<void> {
   try {
     await createDirectory(path, mode);
   } catch (error) {
+    if (error instanceof FileError) throw error;
     throw new FileError('failed', `${path} cannot be created ${remedyOf(error, 'created')}`, error);
   }
 }

@@ -4,9 +4,10 @@
  * would race.
  */
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { pause } from '../work/pause.ts';
+import { replaceFile } from './durable.ts';
 import { FileError } from './errors.ts';
 import { createEmpty } from './owner.ts';
 
@@ -59,7 +60,7 @@ export async function lockWithin(path: string, milliseconds: number): Promise<Di
     const lock = tryLock(path);
     if (lock !== undefined) {
       // Only for the message: it may be missing or name an earlier holder.
-      await writeFile(holderOf(path), String(process.pid), { mode: 0o600 }).catch(() => {});
+      await replaceFile(holderOf(path), String(process.pid), 0o600).catch(() => {});
       return lock;
     }
     if (performance.now() >= deadline) {

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { lstat, readdir, realpath, rm, rmdir } from 'node:fs/promises';
+import { lstat, readdir, realpath, rmdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
+import { realPath, removeTree, securePath } from '../../files/secure-path.ts';
 import { baseDirectory, layoutOf, namespacesDirectory, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { directoryResources } from '../../platform/linux/resources.ts';
 import { notifyRouter } from '../../platform/linux/router-api.ts';
@@ -222,31 +223,19 @@ async function uninstallUnits(namespace: string, terminal: Terminal): Promise<vo
 async function removeNamespace(namespace: string, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
   if ((await runningRouters(layout)).length > 0) await stop(namespace, terminal);
-  await requireOwnLinks(layout);
   await removeLinked(layout, terminal);
-  await rm(layout.root, { recursive: true, force: true });
+  await removeTree(layout.root);
   terminal.out(`The namespace ${namespace} is deleted: ${layout.root}.\n`);
-}
-
-/** A link that another user made could lead root's deletion anywhere. @throws CliError failed */
-async function requireOwnLinks({ root }: NamespaceLayout): Promise<void> {
-  for (const path of [dirname(root), root]) {
-    const found = await lstat(path).catch(() => undefined);
-    if (found?.isSymbolicLink() !== true || found.uid === 0 || found.uid === process.getuid?.()) continue;
-    throw new CliError(
-      'failed',
-      `${path} is a symbolic link of another user, so nothing was deleted. Remove the link, and delete its target yourself.`,
-    );
-  }
 }
 
 /** If the namespace is a link to a directory elsewhere, removes the site from there. Foreign files in that directory stay. */
 async function removeLinked({ root, input, internal, runtime }: NamespaceLayout, terminal: Terminal): Promise<void> {
   const isLink = (await lstat(root).catch(() => undefined))?.isSymbolicLink() === true;
-  const target = isLink ? await realpath(root).catch(() => undefined) : undefined;
-  if (target === undefined) return;
-  for (const part of [input.root, internal.root, runtime.root]) await rm(join(target, basename(part)), { recursive: true, force: true });
-  await rmdir(target).catch(() => terminal.note(`${target} stays, as it has other files.\n`));
+  if (!isLink) return;
+  const target = realPath(root);
+  for (const part of [input.root, internal.root, runtime.root]) await removeTree(part);
+  using place = securePath(target);
+  await rmdir(place.path).catch(() => terminal.note(`${target} stays, as it has other files.\n`));
 }
 
 /** Texts of all units that match our naming scheme, by file name. */

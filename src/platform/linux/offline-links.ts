@@ -3,13 +3,15 @@
  * certificate and a Link that refers to it, as Skupper writes them. Read access is enough to link, so only this user has it.
  */
 import { createHash } from 'node:crypto';
-import { chmod } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { OfflineLink, OfflineLinks } from '../../agent/ports.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
 import { realDisk } from '../../files/disk.ts';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
+import { isRoot, securePath } from '../../files/secure-path.ts';
 
 const MOST_BYTES = 1024 * 1024;
 /** A file name has at most 255 bytes. A longer one is cut, and a hash is appended. */
@@ -28,7 +30,7 @@ export class OfflineLinkFiles implements OfflineLinks {
     if ((await this.read(link.name, link.host)) === text) return;
     await makeDirectory(this.#directory, 0o700);
     // Skupper leaves it open to all users.
-    await chmod(this.#directory, 0o700);
+    await closeToOthers(this.#directory);
     await writeDurably(this.#pathOf(link.name, link.host), text, 0o600);
   }
 
@@ -75,4 +77,10 @@ function fileWord(host: string): string {
 
 function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+async function closeToOthers(directory: string): Promise<void> {
+  using place = securePath(directory);
+  await using opened = await open(place.path, constants.O_RDONLY | constants.O_DIRECTORY | (isRoot ? constants.O_NOFOLLOW : 0));
+  await opened.chmod(0o700);
 }

@@ -1,7 +1,8 @@
 /** Files `runtime/certs/NAME/`: copies of the TLS bundles in use, at the place where scripts written for Skupper read them. */
-import { readlink, rm } from 'node:fs/promises';
+import { readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PublishedBundles } from '../../agent/ports.ts';
+import { removeTree } from '../../files/secure-path.ts';
 import { sameBundle, type TlsBundle } from '../../identity/tls-bundle.ts';
 import { DirectoryBundles } from '../../trust/disk/bundles.ts';
 
@@ -29,6 +30,6 @@ export class PublishedBundleFiles implements PublishedBundles {
       () => true,
       () => false,
     );
-    if (isOwn) await rm(directory, { recursive: true, force: true });
+    if (isOwn) await removeTree(directory);
   }
 }

@@ -1,9 +1,9 @@
 /** Marks the statuses in a directory as stale, once no router runs. */
-import { readdir, rename, unlink, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { markedStale, type StaleStatus } from '../../agent/stale-status.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
-import { readText } from '../../files/durable.ts';
+import { readText, removeFile, replaceFile } from '../../files/durable.ts';
 import { commandIn } from '../../text/command-in.ts';
 import { modeOf } from './report.ts';
 import { isRecord } from '../../text/is-record.ts';
@@ -21,16 +21,13 @@ export async function markStale(directory: string, stale: StaleStatus, now: stri
     const kind = /^([A-Z]\w*)-.*\.yaml$/.exec(name)?.[1];
     if (kind === undefined) continue;
     const path = join(directory, name);
-    const draft = join(directory, `.${name}.stale.tmp`);
     try {
       const text = markedText((await readText(path, { bytes: MOST_BYTES })) ?? '', stale, now);
       if (text === undefined) continue;
       // Not synced: the next process rewrites the file, and losing the mark in a machine crash is acceptable.
-      await writeFile(draft, text, { mode: modeOf(kind) });
-      await rename(draft, path);
+      await replaceFile(path, text, modeOf(kind));
     } catch {
-      await unlink(draft).catch(() => {});
-      await unlink(path).catch(() => {});
+      await removeFile(path).catch(() => {});
     }
   }
 }

@@ -1,10 +1,10 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { GeneratedBundles, Stores, TokenStore } from '../../agent/ports.ts';
 import { knownGrant } from '../../agent/grants.ts';
 import type { Link } from '../../api/skupper/index.ts';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
+import { removeTree } from '../../files/secure-path.ts';
 import { textsIn, type AnchorStore } from '../../trust/anchor.ts';
 import { AnchorFile } from '../../trust/disk/anchor-file.ts';
 import { openGrantStore } from '../../trust/disk/grant-store.ts';
@@ -82,7 +82,7 @@ class GeneratedFiles implements GeneratedBundles {
   }
 
   async remove(name: string): Promise<void> {
-    await rm(this.#bundles.locationOf(name), { recursive: true, force: true });
+    await removeTree(this.#bundles.locationOf(name));
   }
 }
 
@@ -144,7 +144,7 @@ class TokenFiles implements TokenStore {
   }
 
   async removeBundle(name: string): Promise<void> {
-    if ((await this.createdBundles()).has(name)) await rm(this.#bundles.locationOf(name), { recursive: true, force: true });
+    if ((await this.createdBundles()).has(name)) await removeTree(this.#bundles.locationOf(name));
   }
 
   #pathOf(name: string): string {

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { readlink, rm } from 'node:fs/promises';
+import { readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TlsBundle } from '../../identity/tls-bundle.ts';
 import type { Disk } from '../../files/disk.ts';
 import { hasCode, remedyOf } from '../../files/errno.ts';
+import { removeTree } from '../../files/secure-path.ts';
 import { realDisk } from './disk.ts';
 import { TrustError } from '../errors.ts';
 
@@ -87,6 +88,6 @@ async function pointAt(directory: string, parts: readonly Part[], disk: Disk): P
 async function removeOthers(directory: string, generation: string, disk: Disk): Promise<void> {
   for (const name of await disk.names(directory)) {
     if (!/^\.\.[0-9a-f]{16}(?:\.link)?$/.test(name) || name === generation) continue;
-    await rm(join(directory, name), { recursive: true, force: true });
+    await removeTree(join(directory, name));
   }
 }

@@ -1,10 +1,11 @@
 import { limitTable } from '../../limits/table.ts';
-import { lstat, opendir, rm, rmdir, stat } from 'node:fs/promises';
+import { lstat, opendir, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { problemOf, type Problem } from '../../errors/problem.ts';
 import type { Disk } from '../../files/disk.ts';
 import { draftFor } from '../../files/durable.ts';
 import { hasCode } from '../../files/errno.ts';
+import { removeTree, securePath } from '../../files/secure-path.ts';
 import { isFresh, isSameStamp, listingStamp, Look, stampOf, type Looked, type Stamp } from '../../files/stamps.ts';
 import { sameBundle, type TlsBundle } from '../../identity/tls-bundle.ts';
 import { isResourceName } from '../../text/names.ts';
@@ -137,7 +138,8 @@ export class DirectoryBundles implements Bundles {
     await this.#removeUnfinished(directory);
     const unfinished = draftFor(directory);
     await createParts(unfinished, make(), disk);
-    await rmdir(directory).catch((error: unknown) => {
+    using place = securePath(directory);
+    await rmdir(place.path).catch((error: unknown) => {
       if (!hasCode(error, 'ENOENT')) throw error;
     });
     await disk.rename(unfinished, directory);
@@ -147,7 +149,7 @@ export class DirectoryBundles implements Bundles {
   async #removeUnfinished(directory: string): Promise<void> {
     for (const name of await this.#disk.names(this.#directory)) {
       const isOurs = name.startsWith(`.${basename(directory)}.`) && /\.[0-9a-f]{12}\.tmp$/.test(name);
-      if (isOurs) await rm(join(this.#directory, name), { recursive: true, force: true });
+      if (isOurs) await removeTree(join(this.#directory, name));
     }
   }
 }

@@ -1,7 +1,9 @@
-import { readFile, readlink, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, readlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { replaceFile } from '../../files/durable.ts';
 import { FileError } from '../../files/errors.ts';
 import { lockWithin } from '../../files/lock.ts';
+import { removeTree } from '../../files/secure-path.ts';
 import { pause } from '../../work/pause.ts';
 import { TrustError } from '../errors.ts';
 import { realDisk } from './disk.ts';
@@ -12,7 +14,7 @@ export async function acquireLock(path: string, waitMilliseconds = 0): Promise<A
   try {
     await using undo = new AsyncDisposableStack();
     undo.use(await lockWithin(path, waitMilliseconds));
-    undo.adopt(await keepEarlierOut(path), (fence) => rm(fence, { force: true }).catch(() => {}));
+    undo.adopt(await keepEarlierOut(path), (fence) => removeTree(fence).catch(() => {}));
     return undo.move();
   } catch (error) {
     const isBusy = error instanceof FileError && error.code === 'state-busy';
@@ -39,15 +41,14 @@ async function keepEarlierOut(path: string): Promise<string> {
   const deadline = performance.now() + LONGEST_STAY;
   const isNumbered = new RegExp(`^${RegExp.escape(basename(path))}\\.[1-9]\\d{0,14}$`);
   for (;;) {
-    await writeFile(`${path}.new`, await describeSelf(), { mode: 0o600 });
-    await rename(`${path}.new`, fence);
+    await replaceFile(fence, await describeSelf(), 0o600);
     const files = (await realDisk.names(dirname(path))).filter((name) => isNumbered.test(name)).map((name) => join(dirname(path), name));
     const earlier = files.filter((file) => file !== fence);
     if (earlier.length === 0) return fence;
     for (const file of earlier) {
       while (performance.now() < deadline && (await isHeld(file))) await pause(10);
       // A process that released a higher-numbered file has removed the file of this process with it.
-      await rm(file, { force: true, recursive: true });
+      await removeTree(file);
     }
   }
 }
