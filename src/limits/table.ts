@@ -558,7 +558,13 @@ const records = {
     of: 'a router',
     beyond: 'one for each of 200 keys a second; `of` counts the others',
   },
-  recordTexts: { name: 'different texts in records of ended connections', unit: 'count', value: 4_096, of: 'a router', beyond: 'null' },
+  recordTexts: {
+    name: 'different texts in records of ended connections',
+    unit: 'count',
+    value: 4_096,
+    of: 'clients of Listeners, and other routers',
+    beyond: 'null: the least recently used is evicted',
+  },
   recordsListed: {
     name: 'records examined',
     unit: 'count',

@@ -61,7 +61,8 @@ export class RouterApi {
     this.#epoch = sources.now().toString(36);
   }
 
-  answer({ method, target }: ApiRequest): ApiAnswer {
+  /** A promise if the answer takes time. */
+  answer({ method, target }: ApiRequest): ApiAnswer | Promise<ApiAnswer> {
     const [path = '', query = ''] = target.split('?', 2);
     const resource = this.#resource(path, new URLSearchParams(query));
     if (resource === undefined) return failure(404, 'not-found', 'this path does not exist', `Use one of ${this.#paths().join(', ')}.`);
@@ -71,14 +72,6 @@ export class RouterApi {
     return { ...failure(405, 'usage', 'this path does not support the method', `Use ${allow}.`), allow };
   }
 
-  /** Answers a request that takes time; undefined for all others, which `answer` answers. */
-  answerLater({ method, target }: ApiRequest): Promise<ApiAnswer> | undefined {
-    const [path = '', query = ''] = target.split('?', 2);
-    const { probe } = this.#sources;
-    if (method !== 'POST' || path !== PROBE_PATH || probe === undefined) return undefined;
-    return this.#probe(probe, new URLSearchParams(query).get('key') ?? '');
-  }
-
   async #probe(probe: NonNullable<RouterApiSources['probe']>, key: string): Promise<ApiAnswer> {
     if (key === '' || key.length > LONGEST_KEY) return failure(400, 'usage', 'the query has no routing key', 'Use ?key=KEY.');
     const result = await probe(key);
@@ -86,8 +79,8 @@ export class RouterApi {
     return failure(404, 'not-found', 'no reachable site has a connector of this routing key', '/v1/keys lists the routing keys.');
   }
 
-  #resource(path: string, query: URLSearchParams): Readonly<Record<string, () => ApiAnswer>> | undefined {
-    const { control } = this.#sources;
+  #resource(path: string, query: URLSearchParams): Readonly<Record<string, () => ApiAnswer | Promise<ApiAnswer>>> | undefined {
+    const { control, probe } = this.#sources;
     const since = query.get('since');
     const connection = /^\/v1\/connections\/([0-9a-z]{1,32})$/.exec(path)?.[1];
     if (connection !== undefined && control !== undefined) return { DELETE: () => this.#endConnection(connection) };
@@ -105,7 +98,7 @@ export class RouterApi {
       case '/v1/connections':
         return { GET: () => this.#connections(query) };
       case PROBE_PATH:
-        return this.#sources.probe && { POST: () => NO_PROBE };
+        return probe && { POST: () => this.#probe(probe, query.get('key') ?? '') };
       case '/v1/reload':
         return control && { POST: () => accepted(control.reload) };
       case '/v1/stop':
@@ -153,10 +146,10 @@ export class RouterApi {
     return records === undefined ? NO_RECORDS : ok(connectionList(records, query, this.#epoch, this.#asOf()));
   }
 
-  #endConnection(id: string): ApiAnswer {
+  async #endConnection(id: string): Promise<ApiAnswer> {
     const records = this.#sources.records();
     if (records === undefined) return NO_RECORDS;
-    if (records.end(id)) return { status: 202, body: {} };
+    if (await records.end(id)) return { status: 202, body: {} };
     return failure(404, 'not-found', 'this router has no open connection with this ID', '/v1/connections lists the connections.');
   }
 
@@ -178,7 +171,6 @@ export class RouterApi {
 const PROBE_PATH = '/v1/probe';
 /** Characters of a routing key. */
 const LONGEST_KEY = 253;
-const NO_PROBE: ApiAnswer = failure(404, 'not-found', 'this router does not probe', 'Update the router.');
 
 const PATHS: readonly string[] = ['/v1/self', '/v1/network', '/v1/links', '/v1/keys', '/v1/keys/{key}', '/v1/connections'];
 

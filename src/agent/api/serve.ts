@@ -42,12 +42,11 @@ export async function serveRouterApi(
 
 /** Answers a request, at once unless it takes time. */
 export function serveRequest(api: RouterApi, { method = '', url = '' }: IncomingMessage, response: ServerResponse): void {
-  const request = { method, target: url };
-  const later = api.answerLater(request);
-  if (later === undefined) return answerWith(api.answer(request), response);
+  const answer = api.answer({ method, target: url });
+  if (!(answer instanceof Promise)) return answerWith(answer, response);
   const end = (): void => void response.destroy();
-  const answer = bounded('request/api-later', (found: ApiAnswer) => answerWith(found, response), end);
-  later.then(answer, bounded('request/api-failed', end, end));
+  const later = bounded('request/api-later', (found: ApiAnswer) => answerWith(found, response), end);
+  answer.then(later, bounded('request/api-failed', end, end));
 }
 
 export function answerWith({ status, body, allow }: ApiAnswer, response: ServerResponse): void {

@@ -54,8 +54,8 @@ function Rows({
   const [older, setOlder] = useState<Pick<ListView<ConnectionView>, 'items' | 'next'>>();
   const text = (route.value.query.get('q') ?? '').toLowerCase();
   const next = older === undefined ? list.next : older.next;
-  const newest = new Set(list.items.map(({ id }) => id));
-  const rows = [...list.items, ...(older?.items ?? []).filter(({ id }) => !newest.has(id))].filter((row) => matches(row, text));
+  const newest = new Set(list.items.map(rowId));
+  const rows = [...list.items, ...(older?.items ?? []).filter((row) => !newest.has(rowId(row)))].filter((row) => matches(row, text));
   const more = async (): Promise<void> => {
     const found = await get<ListView<ConnectionView>>(`${path}&cursor=${encodeURIComponent(next ?? '')}`);
     setOlder({ items: [...(older?.items ?? []), ...found.items], next: found.next });
@@ -71,7 +71,7 @@ function Rows({
         caption={`${state} connections`}
         columns={state === 'open' ? openColumns : pastColumns}
         rows={rows}
-        idOf={({ id }) => id}
+        idOf={rowId}
         sort="-begun"
         empty={<Empty title={list.total === 0 ? (EMPTY[state] ?? 'No connection.') : 'No connection matches the filter.'} />}
       />
@@ -87,6 +87,9 @@ function Rows({
     </>
   );
 }
+
+/** A peer can use the ID of another connection. */
+const rowId = ({ id, begun, halves }: ConnectionView): string => `${id} ${begun} ${halves.join(' ')}`;
 
 const EMPTY: Readonly<Record<string, string>> = {
   open: 'No connection is open.',

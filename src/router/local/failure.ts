@@ -37,6 +37,9 @@ const answers = {
   'client-gone': { status: 499, error: 'connection_terminated' },
 } as const satisfies Partial<Record<ShownAs<'metric'>, { readonly status: number; readonly error: string }>>;
 
+// The keys of the table.
+export const FAILURE_CODES = Object.keys(answers) as readonly FailureCode[];
+
 export const failure = <Code extends FailureCode>(code: Code, message: string): Failure<Code> => ({ code, message });
 
 export const statusOf = ({ code }: Failure): number => answers[code].status;

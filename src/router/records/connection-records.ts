@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { setImmediate } from 'node:timers/promises';
 import { RateLimiter } from '../../limits/rate-limiter.ts';
 import { limitTable } from '../../limits/table.ts';
 import type { ConnectionEnd } from '../connection-end.ts';
@@ -11,7 +12,7 @@ import { BEGUN, BYTES, CONNECTED, FIRST, LAST, TO_CLIENT, TO_SERVER, type Figure
 import { LiveRecords } from './live-records.ts';
 import { RecordSampler } from './record-sampler.ts';
 
-/** Maximum number of records that one call examines. */
+/** Maximum number of records that are examined in one event-loop iteration. */
 const MOST_EXAMINED = limitTable.recordsListed.value;
 
 /** An open connection. */
@@ -105,10 +106,17 @@ export class ConnectionRecords implements RecordsView, Disposable {
     return query.state === 'open' ? this.#listLive(query) : this.#listEnded(query, query.state);
   }
 
-  end(id: string): boolean {
-    const found = this.#live.find((connection) => connection.id === id);
-    found?.end();
-    return found !== undefined;
+  async end(id: string): Promise<boolean> {
+    let isFound = false;
+    for (let slot = 0; slot < this.#live.end; slot += MOST_EXAMINED) {
+      if (slot > 0) await setImmediate();
+      for (const [, connection] of this.#live.from(slot, MOST_EXAMINED)) {
+        if (connection?.id !== id) continue;
+        connection.end();
+        isFound = true;
+      }
+    }
+    return isFound;
   }
 
   #add(record: EndedRecord): void {

@@ -79,8 +79,8 @@ export interface RecordPage {
 export interface RecordsView {
   /** Examines a bounded number of records, so a page may have few items or none. */
   list(query: RecordQuery): RecordPage;
-  /** Ends the open connection with the ID. @returns false if this router does not have it */
-  end(id: string): boolean;
+  /** Ends the open connections with the ID: a peer can use one again. @returns false if this router does not have any */
+  end(id: string): Promise<boolean>;
 }
 
 /** What is known about a connection when it is recorded. Empty text: unknown. */

@@ -1,7 +1,7 @@
-import type { ConnectionEnd } from '../connection-end.ts';
-import type { FailureCode } from '../local/failure.ts';
+import { CONNECTION_ENDS, type ConnectionEnd } from '../connection-end.ts';
+import { FAILURE_CODES, type FailureCode } from '../local/failure.ts';
 import type { ConnectionFacts, Half, RecordState } from './contract.ts';
-import { StringTable } from './string-table.ts';
+import { RecentTexts } from './recent-texts.ts';
 import { TextColumn } from './text-column.ts';
 
 /** Most characters of an ID and of an IP address with a zone. */
@@ -26,9 +26,11 @@ export interface EndedRecord extends ConnectionFacts {
 }
 
 const NUMBERS = ['begun', 'duration', 'connect', 'firstByte', 'toServer', 'toClient', 'of'] as const;
-const TEXTS = ['key', 'origin', 'listener', 'to', 'server', 'end', 'message'] as const;
+const TEXTS = ['key', 'origin', 'listener', 'to', 'server', 'message'] as const;
+const ENDS = [...CONNECTION_ENDS, ...FAILURE_CODES] as const;
 const HALVES: readonly Half[] = ['first', 'transit', 'last'];
 const FAILED = 8;
+const OF_PEER = 16;
 
 /** The last ended and failed connections, in columns of numbers: objects would take three times the memory. */
 export class EndedRecords {
@@ -36,12 +38,16 @@ export class EndedRecords {
   readonly #ids: TextColumn;
   readonly #clients: TextColumn;
   readonly #numbers: Readonly<Record<(typeof NUMBERS)[number], Float64Array>>;
-  readonly #texts: Readonly<Record<(typeof TEXTS)[number] | 'via', Uint16Array>>;
+  readonly #texts: Readonly<Record<(typeof TEXTS)[number] | 'via', Uint32Array>>;
+  readonly #ends: Uint8Array;
   readonly #flags: Uint8Array;
-  readonly #strings: StringTable;
+  /** Texts of clients of this router's Listeners. */
+  readonly #ownTexts: RecentTexts;
+  /** Texts of streams. Peers can name as many keys, sites and routers as they like, and must not evict the others. */
+  readonly #peerTexts: RecentTexts;
   #added = 0;
 
-  /** @param texts number of different texts, at most 65,535 */
+  /** @param texts number of different texts in each of the two tables */
   constructor(size: number, texts: number) {
     this.#size = size;
     this.#ids = new TextColumn(size, ID_WIDTH);
@@ -56,19 +62,12 @@ export class EndedRecords {
       toClient: numbers(),
       of: numbers(),
     };
-    const words = (): Uint16Array => new Uint16Array(size);
-    this.#texts = {
-      key: words(),
-      origin: words(),
-      listener: words(),
-      to: words(),
-      server: words(),
-      end: words(),
-      message: words(),
-      via: words(),
-    };
+    const words = (): Uint32Array => new Uint32Array(size);
+    this.#texts = { key: words(), origin: words(), listener: words(), to: words(), server: words(), message: words(), via: words() };
+    this.#ends = new Uint8Array(size);
     this.#flags = new Uint8Array(size);
-    this.#strings = new StringTable(texts);
+    this.#ownTexts = new RecentTexts(texts);
+    this.#peerTexts = new RecentTexts(texts);
   }
 
   /** Number of records added so far. */
@@ -92,10 +91,13 @@ export class EndedRecords {
     this.#ids.set(index, record.id);
     this.#clients.set(index, record.client);
     for (const name of NUMBERS) this.#numbers[name][index] = record[name];
-    for (const name of TEXTS) this.#intern(this.#texts[name], index, record[name]);
-    this.#intern(this.#texts.via, index, record.via.join(' '));
+    const isOfPeer = record.listener === '';
+    const texts = isOfPeer ? this.#peerTexts : this.#ownTexts;
+    for (const name of TEXTS) this.#texts[name][index] = texts.numberOf(record[name].slice(0, LONGEST));
+    this.#texts.via[index] = texts.numberOf(record.via.join(' ').slice(0, LONGEST));
+    this.#ends[index] = ENDS.indexOf(record.end);
     const halves = HALVES.reduce((bits, half, bit) => bits | (record.halves.includes(half) ? 1 << bit : 0), 0);
-    this.#flags[index] = halves | (record.state === 'failed' ? FAILED : 0);
+    this.#flags[index] = halves | (record.state === 'failed' ? FAILED : 0) | (isOfPeer ? OF_PEER : 0);
   }
 
   state(number: number): EndedRecord['state'] {
@@ -106,8 +108,9 @@ export class EndedRecords {
   get(number: number): EndedRecord {
     const index = this.#indexOf(number);
     const numberOf = (name: (typeof NUMBERS)[number]): number => this.#numbers[name][index] ?? 0;
-    const textOf = (name: (typeof TEXTS)[number] | 'via'): string => this.#strings.get(this.#texts[name][index] ?? 0);
     const flags = this.#flags[index] ?? 0;
+    const texts = (flags & OF_PEER) === 0 ? this.#ownTexts : this.#peerTexts;
+    const textOf = (name: (typeof TEXTS)[number] | 'via'): string => texts.textOf(this.#texts[name][index] ?? 0);
     return {
       id: this.#ids.get(index),
       key: textOf('key'),
@@ -126,18 +129,12 @@ export class EndedRecords {
       toServer: numberOf('toServer'),
       toClient: numberOf('toClient'),
       of: numberOf('of'),
-      // `add` wrote one of these.
-      end: textOf('end') as EndedRecord['end'],
+      end: ENDS[this.#ends[index] ?? 0] ?? 'orderly',
       message: textOf('message'),
     };
   }
 
   #indexOf(number: number): number {
     return (number - 1) % this.#size;
-  }
-
-  #intern(column: Uint16Array, index: number, text: string): void {
-    this.#strings.release(column[index] ?? 0);
-    column[index] = this.#strings.take(text.slice(0, LONGEST));
   }
 }

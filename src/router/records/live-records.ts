@@ -50,8 +50,4 @@ export class LiveRecords<T> {
   get end(): number {
     return this.#slots.length;
   }
-
-  find(isMeant: (connection: T) => boolean): T | undefined {
-    return this.#slots.find((connection) => connection !== undefined && isMeant(connection));
-  }
 }

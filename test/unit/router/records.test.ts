@@ -69,8 +69,8 @@ test('an open connection is listed at both ends and in between with one ID, and 
   assert.deepEqual([first?.to.server, last?.to.server], [null, `127.0.0.1:${echo.port}`]);
   assert.ok((first?.ms.connect ?? -1) >= 0 && (first?.ms.firstByte ?? -1) >= (first?.ms.connect ?? 0));
   const [, relay] = routers;
-  assert.equal(relay.records?.end('other'), false);
-  assert.equal(relay.records?.end(first?.id ?? ''), true);
+  assert.equal(await relay.records?.end('other'), false);
+  assert.equal(await relay.records?.end(first?.id ?? ''), true);
   await reset;
   const ends = await Promise.all(routers.map((router) => eventually('its end', () => recordsOf(router, 'ended')[0])));
   assert.deepEqual(

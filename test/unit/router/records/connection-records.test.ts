@@ -26,7 +26,8 @@ interface Live {
 function someRecords(size = 100) {
   const records = new ConnectionRecords({ size, siteName: (id) => (id === 'e' ? 'east' : undefined) });
   const open = (id: string, given: Partial<ConnectionFacts> = {}, ageInMs = 0): Live => {
-    const connection = { id, facts: () => ({ ...facts, ...given, id }), end: () => {} };
+    const end = (): void => records.ended(slot, connection, given.key ?? 'web', 'command');
+    const connection = { id, facts: () => ({ ...facts, ...given, id }), end };
     const { slot } = records.opened(connection, performance.now() - ageInMs);
     return { connection, slot, end: () => records.ended(slot, connection, given.key ?? 'web', 'orderly') };
   };
@@ -126,4 +127,26 @@ test('totals count what a full ring still has', () => {
   const totals = (['ended', 'failed'] as const).map((state) => some.records.list({ state, limit: 1 }).total);
   assert.deepEqual(totals, [4, 1]);
   assert.equal(listAll(some.records, 'ended', 1).items.length, 4);
+});
+
+test('all open connections with an ID end, wherever they are among many', async () => {
+  using some = someRecords();
+  for (let index = 0; index < 6_000; index += 1) some.open(index % 5_999 === 0 ? 'x' : `c${index}`);
+  assert.equal(await some.records.end('x'), true);
+  assert.deepEqual([some.records.list({ state: 'open', limit: 1 }).total, some.ids({ id: 'x' })], [5_998, []]);
+  assert.equal(await some.records.end('x'), false);
+});
+
+test('a request that ends a connection examines a bounded number of connections at once', async () => {
+  using some = someRecords();
+  for (let index = 0; index < 12_000; index += 1) some.open(`c${index}`);
+  let iterations = 0;
+  const count = (): void => {
+    iterations += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  await some.records.end('c11999');
+  clearImmediate(next);
+  assert.ok(iterations >= 1, 'others ran in between');
 });

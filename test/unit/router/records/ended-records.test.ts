@@ -35,9 +35,8 @@ test('a record reads as it was written', () => {
   assert.deepEqual([ring.state(1), ring.state(2)], ['ended', 'failed']);
 });
 
-test('a full ring drops the oldest record, and its texts make room for others', () => {
-  // Each record has seven texts of its own, so the table is large enough for the three of the ring only.
-  const ring = new EndedRecords(3, 21);
+test('a full ring drops the oldest record', () => {
+  const ring = new EndedRecords(3, 100);
   for (let number = 1; number <= 1_000; number += 1) {
     const own = (name: string): string => `${name} ${number}`;
     ring.add(
@@ -51,11 +50,28 @@ test('a full ring drops the oldest record, and its texts make room for others', 
   }
 });
 
-test('a text beyond the limit of texts is left out, and the record is kept', () => {
-  const ring = new EndedRecords(3, 1);
+const ofPeer = (given: Partial<EndedRecord>): EndedRecord => anEnd({ halves: ['last'], listener: '', client: '', ...given });
+
+test('texts of peers leave the texts of own clients in place, and always leave room for a new one', () => {
+  const ring = new EndedRecords(1_000, 10);
   ring.add(anEnd());
-  const { key, to, id } = ring.get(1);
-  assert.deepEqual([key, to, id], ['web', '', 'abc123']);
+  ring.add(ofPeer({ key: 'early' }));
+  for (let number = 0; number < 500; number += 1) ring.add(ofPeer({ key: `key ${number}`, via: [`v${number}`] }));
+  ring.add(ofPeer({ key: 'late', via: [], end: 'no-connector', state: 'failed' }));
+  assert.deepEqual(ring.get(1), anEnd());
+  const late = ring.get(ring.added);
+  assert.deepEqual([late.key, late.end, late.to], ['late', 'no-connector', 'e/1']);
+  assert.deepEqual([ring.get(2).key, ring.get(2).id], ['', 'abc123'], 'the least recent text is evicted, the record is kept');
+});
+
+test('a text that is used again and again is not evicted', () => {
+  const ring = new EndedRecords(1_000, 10);
+  ring.add(ofPeer({}));
+  for (let number = 0; number < 100; number += 1) {
+    ring.add(ofPeer({ key: `key ${number}` }));
+    ring.add(ofPeer({}));
+  }
+  assert.deepEqual(ring.get(1), ofPeer({}));
 });
 
 test('beyond the rate one connection of each key and second gets a record, which counts the others', () => {

@@ -55,3 +55,28 @@ test('a connection that one router still has open has ended if another one says 
   const [merged] = mergeRecords([open, aRecord('last', { end: 'server-reset' })]);
   assert.deepEqual([merged?.state, merged?.end], ['ended', 'server-reset']);
 });
+
+const router = (name: string) => ({ to: { site: name, siteName: null, router: `${name}/1`, server: '192.0.2.1:80' } });
+
+test('a record of another connection with the same ID stays alone', () => {
+  const first = aRecord('first', { from: { site: 'w', siteName: 'west', client: '127.0.0.1', listener: 'Listener/web' } });
+  const last = aRecord('last', router('e'));
+  const others = {
+    destination: aRecord('last', { ...router('w'), end: 'server-reset', message: 'false' }),
+    key: aRecord('last', { ...router('e'), key: 'db' }),
+    origin: aRecord('transit', { from: { site: 'x', siteName: null, client: null, listener: null }, via: ['h/1'] }),
+    'the same half': aRecord('last', { ...router('e'), state: 'open' }),
+    'a first without a Listener': aRecord('first', { message: 'false' }),
+  };
+  for (const [by, other] of Object.entries(others)) {
+    const merged = mergeRecords(by === 'the same half' ? [first, last, other] : [other, first, last]);
+    const { halves, state, end, message, to } = merged.find(({ from }) => from.client !== null) ?? other;
+    assert.deepEqual([halves, state, end, message, to.server], [['first', 'last'], 'ended', 'orderly', null, '192.0.2.1:80'], by);
+    assert.deepEqual(merged.slice(1), [other], by);
+  }
+});
+
+test('routers of one site that a connection passes one after the other are one connection', () => {
+  const [merged, ...others] = mergeRecords([aRecord('transit', { via: ['h/1'] }), aRecord('transit', { via: ['h/2'] }), aRecord('last')]);
+  assert.deepEqual([merged?.via, merged?.halves, others], [['h/1', 'h/2'], ['transit', 'last'], []]);
+});
