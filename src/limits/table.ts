@@ -516,6 +516,13 @@ const clusters = {
   },
   eventsOfObject: { name: '', unit: 'rate', value: { burst: 10, perSecond: 1 / 60 }, of: 'one object', beyond: 'dropped' },
   eventsQueued: { name: 'events that wait', unit: 'count', value: 1_000, of: 'a process', beyond: 'dropped' },
+  exposedObjects: {
+    name: 'exposed Listeners, pods that mount them, and ListenerClasses, each',
+    unit: 'count',
+    value: 1_000,
+    of: 'one namespace in `check` and in the console',
+    beyond: 'not examined, and the answer says so',
+  },
 } satisfies Readonly<Record<string, Limit>>;
 
 const machines = {

@@ -1,4 +1,4 @@
-import type { PodListeners } from './index.ts';
+import type { PodListener, PodListeners } from './index.ts';
 
 type MountStatus = NonNullable<NonNullable<PodListeners['status']>['mounts']>[string];
 
@@ -6,6 +6,11 @@ type MountStatus = NonNullable<NonNullable<PodListeners['status']>['mounts']>[st
 export function mountStatusOf({ status }: PodListeners, handle: string): MountStatus | undefined {
   const mounts = status?.mounts ?? {};
   return Object.hasOwn(mounts, handle) ? mounts[handle] : undefined;
+}
+
+/** Returns the controller's answer for a volume; undefined before it has answered. */
+export function entryOf({ spec }: PodListeners, handle: string): PodListener | undefined {
+  return Object.values(spec.listeners).find(({ volumeHandle }) => volumeHandle === handle);
 }
 
 /** Reasons in `status.mounts` that mean that the pod no longer needs its volume. */

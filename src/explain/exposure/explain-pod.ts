@@ -1,7 +1,7 @@
 /** Explains the listener volumes of a pod: from its claims to the files that it mounts (pure). */
 import { isDeepStrictEqual } from 'node:util';
-import type { PodListener, PodListeners } from '../../api/listeners/index.ts';
-import { mountStatusOf } from '../../api/listeners/mount-status.ts';
+import type { PodListener } from '../../api/listeners/index.ts';
+import { entryOf, mountStatusOf } from '../../api/listeners/mount-status.ts';
 import { DRIVER_NAME, podListenersName } from '../../api/listeners/names.ts';
 import { pinnedNodesOf, targetOf } from '../../exposure/cluster/volumes.ts';
 import { reachableText } from '../../exposure/listeners/listener-status.ts';
@@ -117,10 +117,6 @@ function isCurrent(entry: PodListener, volume: PersistentVolume, { listeners }: 
     entry.scope === 'Node' ||
     isDeepStrictEqual(listener.status?.ingressAddresses ?? [], entry.ingressAddresses ?? [])
   );
-}
-
-function entryOf({ spec }: PodListeners, handle: string): PodListener | undefined {
-  return Object.values(spec.listeners).find(({ volumeHandle }) => volumeHandle === handle);
 }
 
 function mountedStep({ pod, podEvents }: PodFacts, steps: Steps): CheckResult {

@@ -88,6 +88,18 @@ export interface PodFacts extends ExposureFacts {
   readonly podListeners: Source<PodListeners | undefined>;
 }
 
+/** Everything that is exposed in one namespace. */
+export interface NamespaceFacts extends ExposureFacts {
+  readonly namespace: string;
+  readonly listeners: Source<readonly ListenerFacts[]>;
+  /** Pods that mount listener volumes and still need them. */
+  readonly pods: Source<readonly PodFacts[]>;
+  /** Volumes of the driver for claims of the namespace. */
+  readonly volumes: Source<readonly PersistentVolume[]>;
+  /** What is left out, for users: `only 1000 of 1200 Listeners are examined`. */
+  readonly omitted: readonly string[];
+}
+
 /** storage.k8s.io/v1 CSINode: drivers that are registered at the kubelet of a node. */
 export interface CsiNode extends KubeObject {
   readonly spec?: { readonly drivers?: readonly { readonly name: string }[] };

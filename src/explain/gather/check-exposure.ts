@@ -1,8 +1,7 @@
 /** Checks all exposed objects of a namespace, and what the exposure half needs in the cluster. */
-import { listenerClasses, listeners, podListeners } from '../../api/listeners/index.ts';
+import { listeners, podListeners } from '../../api/listeners/index.ts';
 import { DRIVER_NAME } from '../../api/listeners/names.ts';
-import { isNotFound } from '../../kube/errors.ts';
-import type { KubeObject, Pod } from '../../kube/objects.ts';
+import type { KubeObject } from '../../kube/objects.ts';
 import { endpointSlices, persistentVolumeClaims, pods, resource, services, type Resource } from '../../kube/resource.ts';
 import { printable } from '../../text/printable.ts';
 import { explainListener } from '../exposure/explain-listener.ts';
@@ -12,18 +11,9 @@ import { Steps } from '../exposure/steps.ts';
 import type { CheckReport } from '../report.ts';
 import type { Step } from '../step.ts';
 import { askRight } from './access-review.ts';
-import { clusterSnapshot } from './cluster-snapshot.ts';
 import type { ExplainPlace } from './explainable-kind.ts';
-import {
-  csiNodes,
-  events,
-  gatherCommon,
-  gatherListener,
-  gatherPod,
-  leaseNamespaces,
-  listAll,
-  type ExposurePlace,
-} from './gather-exposure.ts';
+import { csiNodes, events, gatherCommon, leaseNamespaces, listAll, type ExposurePlace } from './gather-exposure.ts';
+import { findMissingDefinitions, gatherNamespace, snapshotPlace } from './gather-namespace.ts';
 
 type Checked = Pick<CheckReport, 'objects' | 'findings'>;
 
@@ -34,42 +24,27 @@ interface Exposure extends Checked {
 
 const namespaces = resource<KubeObject>('v1', 'Namespace', 'namespaces', 'cluster');
 const NOTHING: Exposure = { isInstalled: false, objects: [], findings: [] };
-/** Maximum number of explained Listeners, and of explained pods. */
-const MOST_EXPLAINED = 1_000;
-const MOST_OBJECTS = 5_000;
 const MOST_NAMED = 8;
 
 /** Nothing in a cluster without the exposure half, and on a machine. */
 export async function checkExposure({ cluster }: ExplainPlace): Promise<Exposure> {
   if (cluster === undefined) return NOTHING;
-  const { client, namespace } = cluster;
-  const kinds: readonly Resource[] = [listenerClasses, listeners, podListeners];
-  const missing = (await Promise.all(kinds.map(async (of) => ((await isServed(cluster, of)) ? [] : [of])))).flat();
-  if (missing.length === kinds.length) return NOTHING;
-  const place: ExposurePlace = { client: clusterSnapshot(client, MOST_OBJECTS), namespace, probe: false };
-  const [exposed, mounting, rights, driver, security] = await Promise.all([
-    explainListeners(place),
-    explainPods(place),
+  const { missing, isInstalled } = await findMissingDefinitions(cluster);
+  if (!isInstalled) return NOTHING;
+  const place = snapshotPlace(cluster);
+  const [exposed, rights, driver, security] = await Promise.all([
+    gatherNamespace(place),
     rightsSteps(cluster),
     driverSteps(place),
     podSecuritySteps(place),
   ]);
-  const objects = [...exposed, ...mounting];
-  const findings = [...missing.map(missingStep), ...(await controllerSteps(place, objects)), ...rights, ...driver, ...security];
+  const objects = [...(valueOf(exposed.listeners) ?? []).map(explainListener), ...(valueOf(exposed.pods) ?? []).map(explainPod)];
+  const omitted = exposed.omitted.map((says) => ({ ...ofNamespace(cluster), id: 'check.omitted', says }));
+  const findings = [...missing.map(missingStep), ...(await controllerSteps(place, objects)), ...rights, ...omitted, ...driver, ...security];
   return { isInstalled: true, objects, findings };
 }
 
 type Cluster = NonNullable<ExplainPlace['cluster']>;
-
-/** The API server answers 404 for a kind without a definition. Whatever else it answers, there is one. */
-async function isServed({ client, namespace }: Cluster, of: Resource): Promise<boolean> {
-  try {
-    await client.page(of, of.namespaced ? { namespace } : {}, { limit: 1 });
-    return true;
-  } catch (error) {
-    return !isNotFound(error);
-  }
-}
 
 function missingStep({ plural, group }: Resource): Step {
   return {
@@ -82,35 +57,20 @@ function missingStep({ plural, group }: Resource): Step {
   };
 }
 
-async function explainListeners(place: ExposurePlace): Promise<Checked['objects']> {
-  const all = valueOf(await listAll(place, listeners)) ?? [];
-  const facts = await Promise.all(all.slice(0, MOST_EXPLAINED).map(({ metadata }) => gatherListener(place, metadata.name ?? '')));
-  return facts.flatMap((each) => (each === undefined ? [] : [explainListener(each)]));
-}
-
-/** Pods that mount listener volumes and still need them. */
-async function explainPods(place: ExposurePlace): Promise<Checked['objects']> {
-  const all = (valueOf(await listAll(place, pods)) ?? []).filter(isNeeded).slice(0, MOST_EXPLAINED);
-  const facts = await Promise.all(all.map(({ metadata }) => gatherPod(place, metadata.name ?? '')));
-  return facts.flatMap((each) => (each === undefined || each.claims.length === 0 ? [] : [explainPod(each)]));
-}
-
-function isNeeded({ metadata, spec, status }: Pod): boolean {
-  const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
-  return metadata.deletionTimestamp === undefined && !hasEnded && (spec?.volumes ?? []).length > 0;
-}
-
 /** Whether the controller leads, if no object shows that it does. */
 async function controllerSteps(place: ExposurePlace, objects: Checked['objects']): Promise<readonly Step[]> {
   const { id, run } = new Steps('').controller(await gatherCommon(place), false);
   return objects.some(({ steps }) => steps.some((step) => step.id === id)) ? [] : [run()].flat();
 }
 
+const ofNamespace = ({ namespace }: Cluster) => ({ object: `namespace/${namespace}`, state: 'unknown' }) as const;
+
 /** Rights that the explanations need. A missing one makes steps unknown. */
-async function rightsSteps({ client, namespace }: Cluster): Promise<readonly Step[]> {
+async function rightsSteps(cluster: Cluster): Promise<readonly Step[]> {
+  const { client, namespace } = cluster;
   const kinds: readonly Resource[] = [listeners, podListeners, pods, services, endpointSlices, persistentVolumeClaims, events];
   const asked = kinds.map(async ({ group, plural }): Promise<readonly Step[]> => {
-    const step = { id: 'check.rights', object: `namespace/${namespace}`, state: 'unknown' } as const;
+    const step = { ...ofNamespace(cluster), id: 'check.rights' };
     const answer = await askRight(client, { verb: 'list', group, resource: plural, namespace });
     if ('unknown' in answer) return [{ ...step, says: answer.unknown }];
     if (answer.value) return [];

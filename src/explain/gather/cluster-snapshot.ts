@@ -31,7 +31,8 @@ export function clusterSnapshot(client: Reader, most: number): Reader {
       }
     },
     async *list<T extends KubeObject>(of: Resource<T>, selection: Selection = {}): AsyncIterable<T> {
-      for (const object of await listOf(of, selection.namespace)) if (isSelected(object, selection)) yield object;
+      const isSelected = selectorOf(selection);
+      for (const object of await listOf(of, selection.namespace)) if (isSelected(object)) yield object;
     },
   };
 }
@@ -47,12 +48,17 @@ async function listSome<T extends KubeObject>(
   return found;
 }
 
-function isSelected(object: KubeObject, { labelSelector = '', fieldSelector = '' }: Selection): boolean {
-  const { labels = {} } = object.metadata;
-  const hasLabels = termsOf(labelSelector).every(
-    ([key, value]) => Object.hasOwn(labels, key) && (value === undefined || labels[key] === value),
-  );
-  return hasLabels && termsOf(fieldSelector).every(([path, value]) => fieldOf(object, path) === value);
+/** A predicate, so that the selectors are parsed once for all objects. */
+function selectorOf({ labelSelector = '', fieldSelector = '' }: Selection): (object: KubeObject) => boolean {
+  const wanted = termsOf(labelSelector);
+  const fields = termsOf(fieldSelector).map(([path, value]) => [path.split('.'), value] as const);
+  return (object) => {
+    const { labels = {} } = object.metadata;
+    return (
+      wanted.every(([key, value]) => Object.hasOwn(labels, key) && (value === undefined || labels[key] === value)) &&
+      fields.every(([path, value]) => fieldOf(object, path) === value)
+    );
+  };
 }
 
 function termsOf(selector: string): readonly (readonly [key: string, value: string | undefined])[] {
@@ -63,6 +69,6 @@ function termsOf(selector: string): readonly (readonly [key: string, value: stri
   });
 }
 
-function fieldOf(object: KubeObject, path: string): unknown {
-  return path.split('.').reduce<unknown>((at, name) => (isRecord(at) ? at[name] : undefined), object);
+function fieldOf(object: KubeObject, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (isRecord(at) ? at[name] : undefined), object);
 }

@@ -1,6 +1,6 @@
 /** Gathers the facts about objects of the exposure half with the rights of the user. A missing right makes one fact unknown. */
 import { connect } from 'node:net';
-import { listenerClasses, listeners, podListeners, type Listener } from '../../api/listeners/index.ts';
+import { listenerClasses, listeners, podListeners, type Listener, type PodListeners } from '../../api/listeners/index.ts';
 import {
   DRIVER_NAME,
   LISTENER_CLASS_ANNOTATION,
@@ -9,7 +9,7 @@ import {
   podListenersName,
 } from '../../api/listeners/names.ts';
 import { storageClassOf } from '../../exposure/cluster/claims.ts';
-import { readableClass, readableListener } from '../../exposure/cluster/readable.ts';
+import { findUnreadable, readableClass, readableListener, unreadableText } from '../../exposure/cluster/readable.ts';
 import { claimNameOf } from '../../exposure/cluster/starting-pods.ts';
 import { hasCode } from '../../files/errno.ts';
 import type { KubeClient, Selection } from '../../kube/contract.ts';
@@ -167,8 +167,15 @@ export async function gatherPod(place: ExposurePlace, name: string): Promise<Pod
     claims: found.filter(isListenerVolume),
     podEvents: mapped(podEvents, (each) => each.filter((event) => event.uid === uid)),
     csiNode,
-    podListeners: request,
+    podListeners: readableRequest(request),
   };
+}
+
+function readableRequest(request: Source<PodListeners | undefined>): Source<PodListeners | undefined> {
+  const found = valueOf(request);
+  const reason = found === undefined ? undefined : findUnreadable(found);
+  if (found === undefined || reason === undefined) return request;
+  return { unknown: unreadableText(`PodListeners ${found.metadata.name}`, reason) };
 }
 
 /** Whether the claim is, or is meant to be, for a listener volume. Other claims of a pod are not explained. */
@@ -315,7 +322,8 @@ function eventFacts(event: CoreEvent): OwnedEvent {
 const MOST_NAME = 253;
 const MOST_CHARACTERS = 1_024;
 
-function mapped<T, U>(source: Source<T>, map: (value: T) => U): Source<U> {
+/** The source with another value; an unknown one stays unknown. */
+export function mapped<T, U>(source: Source<T>, map: (value: T) => U): Source<U> {
   return 'value' in source ? { value: map(source.value) } : source;
 }
 

@@ -1,11 +1,10 @@
 import type { PodListener, PodListeners } from '../../api/listeners/index.ts';
-import { isEnding, mountStatusOf } from '../../api/listeners/mount-status.ts';
+import { entryOf, isEnding, mountStatusOf } from '../../api/listeners/mount-status.ts';
 import { podListenersName, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
 import { cacheUntil } from '../../kube/watch/cache-until.ts';
 import type { Cache } from '../../kube/contract.ts';
 import { isNamespaceTerminating } from '../../kube/errors.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { entryOf } from './volume-entry.ts';
 import { CsiError } from './errors.ts';
 import type { NodeDefinition } from './generated/csi.ts';
 import type { CallContext, Implementation } from './grpc-server.ts';

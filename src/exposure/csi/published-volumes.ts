@@ -1,11 +1,12 @@
 import type { PodListeners } from '../../api/listeners/index.ts';
+import { entryOf } from '../../api/listeners/mount-status.ts';
 import type { Cache, Change } from '../../kube/contract.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import { counter, gauge } from '../../telemetry/metrics.ts';
 import { hasCode } from '../../files/errno.ts';
 import { Directory } from './directory.ts';
 import { CsiError } from './errors.ts';
-import { entryOf, findPodListeners, type Volume } from './volume-entry.ts';
+import { findPodListeners, type Volume } from './volume-entry.ts';
 import { removeContent } from './remove-content.ts';
 import type { Backoff } from '../../work/backoff.ts';
 import { KeyedMutex } from '../../work/keyed-mutex.ts';

@@ -1,4 +1,5 @@
 import type { PodListeners } from '../../api/listeners/index.ts';
+import { entryOf } from '../../api/listeners/mount-status.ts';
 import { podListenersName } from '../../api/listeners/names.ts';
 import type { Cache } from '../../kube/contract.ts';
 import { isNamespaceTerminating, isNotFound } from '../../kube/errors.ts';
@@ -10,7 +11,7 @@ import type { MountRequests } from './mount-requests.ts';
 import type { PodRecords } from './pod-records.ts';
 import type { PodIdentity } from './publish-request.ts';
 import type { Target } from './target-path.ts';
-import { entryOf, findPodListeners, podOf, type Volume } from './volume-entry.ts';
+import { findPodListeners, podOf, type Volume } from './volume-entry.ts';
 import { VolumeIndex } from './volume-index.ts';
 
 export interface StandingRequestsOptions {

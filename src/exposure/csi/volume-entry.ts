@@ -1,4 +1,5 @@
-import type { PodListener, PodListeners } from '../../api/listeners/index.ts';
+import type { PodListeners } from '../../api/listeners/index.ts';
+import { entryOf } from '../../api/listeners/mount-status.ts';
 import { podListenersName } from '../../api/listeners/names.ts';
 import type { Cache } from '../../kube/contract.ts';
 import type { PodIdentity } from './publish-request.ts';
@@ -11,11 +12,6 @@ export interface Volume {
   readonly target: Target;
   /** Unknown for a volume found on disk that an earlier version had mounted. */
   readonly pod?: PodIdentity;
-}
-
-/** The controller's answer for a volume, or undefined before it has answered. */
-export function entryOf(object: PodListeners, handle: string): PodListener | undefined {
-  return Object.values(object.spec.listeners).find((entry) => entry.volumeHandle === handle);
 }
 
 /**

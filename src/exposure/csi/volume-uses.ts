@@ -1,9 +1,9 @@
 import type { PodListeners } from '../../api/listeners/index.ts';
-import { isEnding } from '../../api/listeners/mount-status.ts';
+import { entryOf, isEnding } from '../../api/listeners/mount-status.ts';
 import { podListenersName } from '../../api/listeners/names.ts';
 import type { Cache } from '../../kube/contract.ts';
 import type { PublishedVolumes } from './published-volumes.ts';
-import { entryOf, findPodListeners, type Volume } from './volume-entry.ts';
+import { findPodListeners, type Volume } from './volume-entry.ts';
 import type { Target } from './target-path.ts';
 
 /**

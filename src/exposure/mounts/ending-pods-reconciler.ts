@@ -4,7 +4,7 @@
  * is read every second, only while another pod waits (docs/adr/0020-waiting-mounts.md).
  */
 import type { PodListeners } from '../../api/listeners/index.ts';
-import { isEnding } from '../../api/listeners/mount-status.ts';
+import { entryOf, isEnding } from '../../api/listeners/mount-status.ts';
 import type { EventRecorder, KubeClient } from '../../kube/contract.ts';
 import { keyOf } from '../../kube/key.ts';
 import { pods } from '../../kube/resource.ts';
@@ -67,6 +67,5 @@ export function findAwaited(
 }
 
 function waitsFor(request: PodListeners, handle: string): boolean {
-  const entry = Object.values(request.spec.listeners).find(({ volumeHandle }) => volumeHandle === handle);
-  return (entry?.ingressAddresses ?? []).length === 0 && !isEnding(request, handle);
+  return (entryOf(request, handle)?.ingressAddresses ?? []).length === 0 && !isEnding(request, handle);
 }

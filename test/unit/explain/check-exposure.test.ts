@@ -101,3 +101,9 @@ test('a cluster without the exposure half has nothing to check', async () => {
   const nothing = await checked({ objects, undefinedKinds: ['listenerclasses', 'listeners', 'podlisteners'] });
   assert.deepEqual(nothing, { isInstalled: false, objects: [], findings: [] });
 });
+
+test('pods beyond a thousand are not explained, which is a finding', async () => {
+  const many = Array.from({ length: 1_001 }, (_, at) => pod(`p${at}`, 'data'));
+  const { objects: all, findings } = await checked({ objects: { ...objects, listeners: [], pods: many } });
+  assert.deepEqual([all.length, findings.map(({ says }) => says)], [1_000, ['only 1000 of 1001 pods are examined']]);
+});

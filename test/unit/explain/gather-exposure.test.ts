@@ -43,6 +43,14 @@ test('an object that does not exist has no facts', async () => {
   assert.equal(await gatherPod(place, 'web'), undefined);
 });
 
+test('a PodListeners object that does not match its definition is an unknown fact', async () => {
+  const pod: Stored = { metadata: { name: 'web', namespace: 'shop', uid: 'u2' }, spec: { containers: [], volumes: [] } };
+  const request: Stored = { metadata: { name: 'pod-u2', namespace: 'shop' }, spec: { listeners: 7 } };
+  const client = clusterOf({ objects: { pods: [pod], podlisteners: [request] } });
+  const found = await gatherPod({ client, namespace: 'shop', probe: false }, 'web');
+  assert.match(JSON.stringify(found?.podListeners), /^\{"unknown":"PodListeners pod-u2 does not match the current definitions: spec\.listeners/);
+});
+
 test('a probe distinguishes a port that accepts from one that refuses', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,0 +1,94 @@
+/** Gathers the facts about everything that is exposed in a namespace. Each kind is listed once. */
+import { listenerClasses, listeners, podListeners } from '../../api/listeners/index.ts';
+import { targetOf } from '../../exposure/cluster/volumes.ts';
+import { claimsOf } from '../../exposure/cluster/starting-pods.ts';
+import type { KubeClient } from '../../kube/contract.ts';
+import { isNotFound } from '../../kube/errors.ts';
+import type { KubeObject, Pod } from '../../kube/objects.ts';
+import { persistentVolumes, pods, type Resource } from '../../kube/resource.ts';
+import { limitTable } from '../../limits/table.ts';
+import type { NamespaceFacts } from '../exposure/exposure-facts.ts';
+import { valueOf, type Source } from '../connection/site-facts.ts';
+import { clusterSnapshot } from './cluster-snapshot.ts';
+import { gatherCommon, gatherListener, gatherPod, listAll, mapped, type ExposurePlace } from './gather-exposure.ts';
+
+interface Cluster {
+  readonly client: Pick<KubeClient, 'find' | 'list' | 'page'>;
+  readonly namespace: string;
+}
+
+const MOST_EXPLAINED = limitTable.exposedObjects.value;
+/** Maximum number of objects of one kind. */
+const MOST_OBJECTS = 5_000;
+
+const definitions: readonly Resource[] = [listenerClasses, listeners, podListeners];
+
+/** Definitions of the exposure half that the cluster does not have, and whether it has one at all. */
+export async function findMissingDefinitions(cluster: Cluster): Promise<{
+  readonly missing: readonly Resource[];
+  readonly isInstalled: boolean;
+}> {
+  const missing = (await Promise.all(definitions.map(async (of) => ((await isServed(cluster, of)) ? [] : [of])))).flat();
+  return { missing, isInstalled: missing.length < definitions.length };
+}
+
+/** The API server answers 404 for a kind without a definition. Whatever else it answers, there is one. */
+async function isServed({ client, namespace }: Cluster, of: Resource): Promise<boolean> {
+  try {
+    await client.page(of, of.namespaced ? { namespace } : {}, { limit: 1 });
+    return true;
+  } catch (error) {
+    return !isNotFound(error);
+  }
+}
+
+/** A place that answers from one list of each kind. */
+export function snapshotPlace({ client, namespace }: Cluster): ExposurePlace {
+  return { client: clusterSnapshot(client, MOST_OBJECTS), namespace, probe: false };
+}
+
+/** Undefined in a cluster without the exposure half. */
+export async function readExposure(cluster: Cluster): Promise<NamespaceFacts | undefined> {
+  const { isInstalled } = await findMissingDefinitions(cluster);
+  return isInstalled ? gatherNamespace(snapshotPlace(cluster)) : undefined;
+}
+
+export async function gatherNamespace(place: ExposurePlace): Promise<NamespaceFacts> {
+  const [common, listed, running, volumes] = await Promise.all([
+    gatherCommon(place),
+    listAll(place, listeners),
+    listAll(place, pods),
+    listAll(place, persistentVolumes),
+  ]);
+  const mounting = mapped(running, (all) => all.filter(isNeeded));
+  const [exposed, waiting] = await Promise.all([gatherEach(place, listed, gatherListener), gatherEach(place, mounting, gatherPod)]);
+  return {
+    ...common,
+    namespace: place.namespace,
+    listeners: exposed,
+    pods: mapped(waiting, (all) => all.filter(({ claims }) => claims.length > 0)),
+    volumes: mapped(volumes, (all) => all.filter((volume) => targetOf(volume)?.namespace === place.namespace)),
+    omitted: [...omittedOf(listed, 'Listeners'), ...omittedOf(mounting, 'pods'), ...omittedOf(common.classes, 'ListenerClasses')],
+  };
+}
+
+async function gatherEach<T>(
+  place: ExposurePlace,
+  objects: Source<readonly KubeObject[]>,
+  gather: (place: ExposurePlace, name: string) => Promise<T | undefined>,
+): Promise<Source<readonly T[]>> {
+  if ('unknown' in objects) return objects;
+  const facts = await Promise.all(objects.value.slice(0, MOST_EXPLAINED).map(({ metadata }) => gather(place, metadata.name ?? '')));
+  return { value: facts.flatMap((each) => each ?? []) };
+}
+
+function omittedOf(objects: Source<readonly unknown[]>, what: string): readonly string[] {
+  const { length = 0 } = valueOf(objects) ?? [];
+  return length <= MOST_EXPLAINED ? [] : [`only ${MOST_EXPLAINED} of ${length} ${what} are examined`];
+}
+
+function isNeeded(pod: Pod): boolean {
+  const { metadata, status } = pod;
+  const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  return metadata.deletionTimestamp === undefined && !hasEnded && claimsOf(pod).length > 0;
+}
