@@ -3,11 +3,26 @@ import { catalogue, type ShownAs } from '../errors/catalogue.ts';
 import { limitTable } from '../limits/table.ts';
 import { isKind, nameOf } from '../site/resources.ts';
 import { isRecord } from '../text/is-record.ts';
+import { printable } from '../text/printable.ts';
 import { commandIn } from '../text/command-in.ts';
 import { shellWord } from '../text/shell-word.ts';
 import { writeYaml } from '../text/write-yaml.ts';
 import { listConnections } from './connections.ts';
-import type { ErrorView, KeyDetailView, KeyView, ListView, NetworkView, ResourceRow, ResourceView, SeriesView } from './contract.ts';
+import type {
+  ErrorView,
+  ExposedList,
+  KeyDetailView,
+  KeyView,
+  ListView,
+  NetworkView,
+  ResourceRow,
+  ResourceView,
+  RevocationView,
+  SeriesView,
+} from './contract.ts';
+import { classDetail, listenerDetail, podDetail } from './exposure-details.ts';
+import type { ExposureView } from './exposure-views.ts';
+import type { Facts } from './facts.ts';
 import { historyFields, historySteps, type HistoryField } from './history.ts';
 import { conditionsOf } from './problems.ts';
 import type { ConsoleSources } from './sources.ts';
@@ -29,6 +44,9 @@ const PATHS = [
   'resources/{kind}/{name}',
   'connections',
   'explain/{kind}/{name}',
+  'exposure/{list}',
+  'exposure/{list}/{name}',
+  'revocations',
   'series',
   'stream',
 ];
@@ -51,8 +69,14 @@ export async function answerApi(sources: ConsoleSources, watcher: Watcher, path:
       return listResources(watcher, one ?? '', parameters);
     case 'resources/2':
       return oneResource(sources, watcher, one ?? '', two ?? '');
+    case 'revocations/0':
+      return listRevocations(sources, watcher, parameters);
     case 'series/0':
       return series(watcher, parameters, sources.now());
+    case 'exposure/1':
+      return listExposed(watcher, one ?? '', parameters);
+    case 'exposure/2':
+      return oneExposed(watcher, one ?? '', two ?? '');
     case 'explain/2':
       return explain(sources, one ?? '', two ?? '');
     case 'connections/0':
@@ -108,7 +132,7 @@ function listKeys({ facts, keys }: Watcher, parameters: URLSearchParams): ListVi
 }
 
 /** The cursor is the number of items before the page. */
-function pageOf<T>(items: readonly T[], parameters: URLSearchParams, facts: Watcher['facts']): ListView<T> {
+function pageOf<T>(items: readonly T[], parameters: URLSearchParams, facts: Pick<Facts, 'at' | 'partial'>): ListView<T> {
   const from = wholeNumber(parameters.get('cursor'), 0, items.length);
   const limit = wholeNumber(parameters.get('limit'), 1_000, limitTable.consolePageItems.value);
   const next = from + limit;
@@ -159,6 +183,39 @@ function oneResource(sources: ConsoleSources, { facts }: Watcher, kind: string, 
     command: commandFor(sources, kind, name).replaceAll('`', ''),
   };
   return ok(view);
+}
+
+const detailOf = { classes: classDetail, listeners: listenerDetail, pods: podDetail } as const satisfies Record<ExposedList, unknown>;
+
+const isExposedList = (text: string): text is ExposedList => Object.hasOwn(detailOf, text);
+
+function listExposed({ facts: { exposure } }: Pick<Watcher, 'facts'>, list: string, parameters: URLSearchParams): Answer {
+  if (exposure === undefined || !isExposedList(list)) return notExposed(exposure);
+  const { partial, facts } = exposure;
+  return ok(pageOf<object>(exposure[list], parameters, { at: facts.now, partial }));
+}
+
+function oneExposed({ facts: { exposure } }: Pick<Watcher, 'facts'>, list: string, name: string): Answer {
+  if (exposure === undefined || !isExposedList(list)) return notExposed(exposure);
+  const detail = detailOf[list](exposure, name);
+  return detail === undefined ? failure(404, 'not-found', 'this object does not exist, or exposes nothing') : ok(detail);
+}
+
+function notExposed(exposure: ExposureView | undefined): Answer {
+  return exposure === undefined
+    ? failure(404, 'not-found', 'nothing is exposed here', 'Use a cluster with the exposure half: the chart with `exposure.enabled`.')
+    : failure(404, 'not-found', 'this list does not exist', `Use one of ${Object.keys(detailOf).join(', ')}.`);
+}
+
+async function listRevocations(
+  { resources }: ConsoleSources,
+  { facts }: Pick<Watcher, 'facts'>,
+  parameters: URLSearchParams,
+): Promise<Answer> {
+  const revoked = await resources.revoked?.();
+  if (revoked === undefined) return failure(404, 'not-found', 'the console cannot read revocations here', 'Use `earshot site status`.');
+  const views = revoked.map(({ name, at }): RevocationView => ({ name: printable(name, 253), at: new Date(at).toISOString() }));
+  return ok(pageOf(views.toReversed(), parameters, { at: facts.at, partial: [] }));
 }
 
 function commandFor({ resources }: ConsoleSources, kind: string, of: string): string {

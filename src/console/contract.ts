@@ -1,4 +1,5 @@
 /** JSON of the console API: docs/reference/console-api.md. The page uses the same types. */
+import type { StepState } from '../explain/step.ts';
 
 /** Something that does not work, in the words of the statuses. */
 export interface ProblemView {
@@ -68,6 +69,8 @@ export interface OverviewView {
   readonly expiring: readonly Expiry[];
   readonly totals: TotalsView;
   readonly partial: readonly Missing[];
+  /** Absent if nothing can be exposed here. */
+  readonly exposure?: ExposureCounts;
 }
 
 /** A source that did not answer. */
@@ -137,6 +140,8 @@ export interface LinkView {
   readonly message?: string;
   readonly since?: string;
   readonly address?: string;
+  /** Serial number of the certificate of an incoming link. */
+  readonly serial?: string;
   readonly roundTripMs?: number;
   readonly streams?: number;
   readonly queuedBytes?: number;
@@ -215,6 +220,151 @@ export interface ListView<T> {
   readonly total: number;
   readonly asOf: string;
   readonly partial: readonly Missing[];
+}
+
+export interface ExposureCounts {
+  readonly listeners: number;
+  readonly listenersNotReady: number;
+  /** Pods that mount listener volumes. */
+  readonly pods: number;
+  readonly podsWaiting: number;
+}
+
+/** Kinds of exposed objects, by the name of their list, as `earshot explain` names them. The site has Listeners of its own. */
+export const exposedKinds = { listeners: 'listeners.listeners.stackable.tech', pods: 'Pod', classes: 'ListenerClass' } as const;
+export type ExposedList = keyof typeof exposedKinds;
+export const exposedLists = ['listeners', 'pods', 'classes'] as const satisfies readonly ExposedList[];
+
+/** A ListenerClass, and how many Listeners of the namespace use it. */
+export interface ClassView {
+  readonly name: string;
+  readonly serviceType: string;
+  /** Fields that differ from their defaults, such as `pinnedNodePorts: true`. */
+  readonly policy: readonly string[];
+  readonly listeners: number;
+  readonly notReady: number;
+  /** Why the stored object is not valid. */
+  readonly message: string;
+}
+
+/** What is common to exposed objects that are explained. */
+export interface ExplainedView {
+  readonly name: string;
+  /** Verdict of `earshot explain`. */
+  readonly verdict: StepState;
+  /** Step that fails or waits; otherwise the message of the status. */
+  readonly message: string;
+  readonly advice?: string;
+  readonly created?: string;
+}
+
+/** A Listener of listeners.stackable.tech. */
+export interface ExposedListenerView extends ExplainedView {
+  readonly className: string;
+  /** Type of its Service. */
+  readonly serviceType?: string;
+  /** Condition Ready. */
+  readonly ready: boolean;
+  /** Reason of the condition that is not met, or of Ready. */
+  readonly reason: string;
+  readonly since?: string;
+  /** The preferred one first. */
+  readonly addresses: readonly string[];
+  /** Number of all addresses. */
+  readonly addressCount: number;
+  /** Ports for clients at the preferred address: `http 80`. */
+  readonly ports: readonly string[];
+  /** Pods that the Service selects, and those of them that are ready. */
+  readonly pods: number;
+  readonly podsReady: number;
+}
+
+/** A listener volume of a pod. */
+export interface MountView {
+  readonly claim: string;
+  readonly volume?: string;
+  readonly listener?: string;
+  /** `Node` if the addresses reach pods of one node only. */
+  readonly scope?: string;
+  readonly addresses: readonly string[];
+  readonly ports: readonly string[];
+  /** Nodes on which the volume keeps its pod. */
+  readonly pinnedTo: readonly string[];
+  /** What the mount waits for. */
+  readonly waits?: string;
+}
+
+export interface ExposedPodView extends ExplainedView {
+  readonly node?: string;
+  readonly phase: string;
+  readonly ready: boolean;
+  readonly mounts: readonly MountView[];
+}
+
+export interface EventView {
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly reporter: string;
+  readonly at: string;
+}
+
+export interface ClassDetailView extends ClassView {
+  readonly items: readonly ExposedListenerView[];
+  readonly yaml: string;
+  /** Command that shows the same in a terminal. */
+  readonly command: string;
+}
+
+export interface ExposedListenerDetailView extends ExposedListenerView {
+  readonly ingress: readonly { readonly address: string; readonly type: string; readonly ports: string }[];
+  readonly service?: {
+    readonly name: string;
+    readonly type: string;
+    readonly clusterIps: readonly string[];
+    readonly trafficPolicy?: string;
+    readonly loadBalancerClass?: string;
+  };
+  /** Pods that the Service selects, and pods that mount the Listener. */
+  readonly backends: readonly BackendView[];
+  /** Volumes for the Listener, with or without a pod. */
+  readonly volumes: readonly VolumeView[];
+  readonly conditions: readonly ConditionView[];
+  /** Events of the Service, the latest first. */
+  readonly events: readonly EventView[];
+  readonly yaml: string;
+  readonly command: string;
+}
+
+export interface BackendView {
+  readonly name: string;
+  readonly node?: string;
+  readonly ready: boolean;
+  /** Whether the Service selects it. */
+  readonly selected: boolean;
+  /** Absent if it does not mount the Listener. */
+  readonly mount?: MountView;
+}
+
+export interface VolumeView {
+  readonly name: string;
+  readonly claim: string;
+  readonly phase: string;
+  readonly pinnedTo: readonly string[];
+}
+
+export interface ExposedPodDetailView extends ExposedPodView {
+  readonly conditions: readonly ConditionView[];
+  readonly events: readonly EventView[];
+  readonly command: string;
+}
+
+/** A site, or a Certificate, whose certificates are refused. */
+export interface RevocationView {
+  /** Name or ID of a site, serial number, or `Certificate/NAME`. */
+  readonly name: string;
+  /** RFC 3339. */
+  readonly at: string;
 }
 
 export interface NetworkView {

@@ -3,6 +3,7 @@ import { printable } from '../text/printable.ts';
 import { fieldsIn, numberIn, recordIn, recordsIn, textIn, withoutUndefined, type UntrustedFields } from '../text/untrusted-fields.ts';
 import type { SiteObject } from '../site/resources.ts';
 import type { Missing } from './contract.ts';
+import type { ExposureView } from './exposure-views.ts';
 import type { Sample } from './samples.ts';
 
 export interface SiteFacts {
@@ -38,6 +39,8 @@ export interface LinkFacts {
 export interface IncomingFacts {
   readonly siteId: string;
   readonly siteName: string;
+  /** Serial number of its certificate. */
+  readonly serial?: string;
   readonly address: string;
   readonly cost: number;
   readonly since?: number;
@@ -65,6 +68,7 @@ export interface Facts {
   /** Why nothing reconciles the resources, with advice. */
   readonly notRunning?: string;
   readonly partial: readonly Missing[];
+  readonly exposure?: ExposureView;
 }
 
 export const noFacts: Facts = {
@@ -160,7 +164,11 @@ function incomingOf(link: UntrustedFields): IncomingFacts {
     siteName: textOf(link, 'siteName'),
     address: textOf(link, 'address'),
     cost: numberIn(link, 'cost') ?? 1,
-    ...withoutUndefined({ since: numberIn(link, 'since'), silentSince: numberIn(link, 'silentSince') }),
+    ...withoutUndefined({
+      serial: textIn(link, 'serial', MOST_NAME),
+      since: numberIn(link, 'since'),
+      silentSince: numberIn(link, 'silentSince'),
+    }),
   };
 }
 

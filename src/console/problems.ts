@@ -13,7 +13,7 @@ export function listProblems(facts: Facts): readonly ProblemView[] {
   const named = new Set(notReady.map(({ object }) => object));
   // If nothing runs, every status says so.
   const resources = facts.notRunning === undefined ? [...notReady, ...silentLinks(facts, named)] : [];
-  const all = [...placeProblems(facts), ...fileProblems(facts), ...resources];
+  const all = [...placeProblems(facts), ...fileProblems(facts), ...resources, ...(facts.exposure?.problems ?? [])];
   return all.toSorted((one, other) => rank(one) - rank(other));
 }
 
@@ -24,8 +24,9 @@ export function headlineOf(facts: Facts, status: string | undefined): string {
   return headline(status, listNotReady(facts.objects, facts.at)) ?? 'Unknown';
 }
 
-function placeProblems({ notRunning, routers, objects, partial }: Facts): readonly ProblemView[] {
-  const site = objects.some(({ kind }) => kind === 'Site');
+function placeProblems({ notRunning, routers, objects, partial, exposure }: Facts): readonly ProblemView[] {
+  // A namespace with exposed objects only does not need a Site.
+  const site = objects.some(({ kind }) => kind === 'Site') || (exposure?.listeners ?? []).length > 0;
   return [
     ...(notRunning === undefined ? [] : [problemView('process', 'earshot', 'not running', notRunning, { code: 'not-running' })]),
     ...(site || notRunning !== undefined
@@ -77,7 +78,19 @@ function adviceOf(code: string | undefined): Pick<ProblemView, 'advice'> {
     : { advice: whatToDo };
 }
 
-export function conditionsOf(object: SiteObject | undefined): readonly ConditionView[] {
+interface WithConditions {
+  readonly status?: { readonly conditions?: readonly SomeCondition[] } | null;
+}
+
+interface SomeCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+}
+
+export function conditionsOf(object: WithConditions | undefined): readonly ConditionView[] {
   return (object?.status?.conditions ?? []).map(({ type, status, reason, message, lastTransitionTime }) => ({
     type: printable(type, 253),
     status: printable(status, 20),

@@ -1,9 +1,11 @@
 /** What the console reads: a platform, or memory in tests. */
 import type { Resources } from '../platform/resources.ts';
+import type { NamespaceFacts } from '../explain/exposure/exposure-facts.ts';
 import type { Explanation } from '../explain/step.ts';
 
 export interface ConsoleSources {
-  readonly resources: Pick<Resources, 'namespace' | 'where' | 'commandFlags' | 'list' | 'about' | 'notRunning'>;
+  readonly resources: Pick<Resources, 'namespace' | 'where' | 'commandFlags' | 'list' | 'about' | 'notRunning'> &
+    Partial<Pick<Resources, 'revoked'>>;
   /** Names of the running routers of the namespace. */
   routers(): Promise<readonly string[]>;
   /** Response of a router's API. @throws Error if the router does not answer */
@@ -17,6 +19,8 @@ export interface ConsoleSources {
    * @param probe whether to send traffic
    */
   explain?(kind: string, name: string, probe: boolean): Promise<Explanation | undefined>;
+  /** What is exposed in the namespace; undefined in a cluster without the exposure half. Absent on machines. */
+  exposure?(): Promise<NamespaceFacts | undefined>;
   /** Milliseconds since 1970. */
   now(): number;
 }

@@ -18,6 +18,7 @@ import type {
   SiteView,
   TotalsView,
 } from './contract.ts';
+import { countExposure } from './exposure-views.ts';
 import type { Facts, Figures, KeyFacts, SiteFacts } from './facts.ts';
 import { conditionsOf, headlineOf } from './problems.ts';
 import { keyOfRole, percentilesOf, type KeySample, type Role } from './samples.ts';
@@ -59,6 +60,7 @@ export function overviewOf(facts: Facts, figures: Figures | undefined, problems:
     expiring: expiringOf(figures),
     totals: totalsOf(figures),
     partial: facts.partial,
+    ...(facts.exposure === undefined ? {} : { exposure: countExposure(facts.exposure) }),
   };
 }
 
@@ -167,7 +169,7 @@ export function linkViews(facts: Facts, figures: Figures | undefined): readonly 
       ...(operational ? peer(remoteSiteId) : {}),
     }),
   );
-  const incoming = facts.incoming.map(({ siteId, siteName, address, cost, since, silentSince }, index): LinkView => {
+  const incoming = facts.incoming.map(({ siteId, siteName, serial, address, cost, since, silentSince }, index): LinkView => {
     const begun = silentSince ?? since;
     return {
       id: `in/${siteId}/${index}`,
@@ -181,6 +183,7 @@ export function linkViews(facts: Facts, figures: Figures | undefined): readonly 
       cost,
       address,
       ...(begun === undefined ? {} : { since: new Date(begun).toISOString() }),
+      ...(serial === undefined ? {} : { serial }),
       ...peer(siteId),
     };
   });

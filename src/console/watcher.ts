@@ -8,6 +8,7 @@ import { isRecord } from '../text/is-record.ts';
 import { pause } from '../work/pause.ts';
 import { ChangeLog, type ChangeEvent } from './change-log.ts';
 import type { KeyView, Missing, OverviewView, ProblemView, Topic } from './contract.ts';
+import { staleExposure, viewExposure, type ExposureView } from './exposure-views.ts';
 import { itemsOf, noFacts, readKeys, readLinks, readRouter, readSites, versionOf, type Facts, type Figures } from './facts.ts';
 import { History, type Point } from './history.ts';
 import { listProblems } from './problems.ts';
@@ -18,6 +19,8 @@ import { chosenSamples, keyViews, linkViews, overviewOf, resourceRow, siteViews,
 /** Milliseconds between two reads of state and of figures. */
 const EVERY = 1_000;
 const FIGURES_EVERY = 5_000;
+/** The API server lists about twelve kinds for each read of exposed objects. */
+const EXPOSURE_EVERY = 10_000;
 /** The pause is this many times as long as the read before it, so that reading takes about a tenth of a core. */
 const PAUSE_PER_READ = 9;
 /** A router without an answer takes time but no CPU, and must not delay news of others. Milliseconds. */
@@ -47,6 +50,7 @@ export class Watcher {
   readonly history: History;
   readonly log: ChangeLog;
   facts: Facts = noFacts;
+  #exposure: ExposureView | undefined;
   figures: Figures | undefined;
   problems: readonly ProblemView[] = [];
   keys: readonly KeyView[] = [];
@@ -71,6 +75,21 @@ export class Watcher {
 
   /** Reads until the signal is aborted. */
   async run(until: AbortSignal): Promise<void> {
+    await Promise.all([this.#runSite(until), this.#runExposure(until)]);
+  }
+
+  /** A loop of its own, since the API server may take seconds. */
+  async #runExposure(until: AbortSignal): Promise<void> {
+    if (this.#sources.exposure === undefined) return;
+    while (!until.aborted) {
+      const begun = performance.now();
+      await attempt('look/console-exposure', () => this.readExposure());
+      const took = performance.now() - begun;
+      await pause(Math.max(EXPOSURE_EVERY - took, Math.min(took * PAUSE_PER_READ, MOST_FIGURES_PAUSE)), until).catch(() => undefined);
+    }
+  }
+
+  async #runSite(until: AbortSignal): Promise<void> {
     while (!until.aborted) {
       const begun = performance.now();
       this.#figuresTook = 0;
@@ -87,7 +106,17 @@ export class Watcher {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  /** Reads everything once. */
+  /** Reads what is exposed. The next read of the site reports its changes. */
+  async readExposure(): Promise<void> {
+    try {
+      const facts = await this.#sources.exposure?.();
+      this.#exposure = facts && viewExposure(facts);
+    } catch (error) {
+      this.#exposure = staleExposure(this.#exposure, messageOf(error));
+    }
+  }
+
+  /** Reads everything about the site once. */
   async read(): Promise<void> {
     const { resources, now } = this.#sources;
     const routers = (await this.#sources.routers()).toSorted();
@@ -106,7 +135,15 @@ export class Watcher {
         message: String(each['message'] ?? ''),
         severity: String(each['severity'] ?? 'error'),
       }));
-    this.facts = { at: now(), ...state, objects: lists.flat(), fileProblems, ...(notRunning === undefined ? {} : { notRunning }), partial };
+    this.facts = {
+      at: now(),
+      ...state,
+      objects: lists.flat(),
+      fileProblems,
+      partial,
+      ...(notRunning === undefined ? {} : { notRunning }),
+      ...(this.#exposure === undefined ? {} : { exposure: this.#exposure }),
+    };
     this.#publish();
     // After the state, which must not wait for figures of many keys.
     if (this.facts.at < this.#nextFigures) return;

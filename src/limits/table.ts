@@ -640,6 +640,14 @@ const consoles = {
   consolePageItems: { name: 'objects', unit: 'count', value: 5_000, of: 'one answer of the API', beyond: 'it has a cursor to the next' },
   consoleKeys: { name: 'routing keys', unit: 'count', value: 10_000, of: 'a console', beyond: 'not shown' },
   consoleSites: { name: 'sites, and links of one site', unit: 'count', value: 10_000, of: 'a console', beyond: 'not shown' },
+  consoleExposedParts: {
+    name: 'addresses, pods, volumes and events, each',
+    unit: 'count',
+    value: 200,
+    of: 'one exposed object',
+    beyond: 'the others are not shown',
+  },
+  consoleYaml: { name: 'YAML', unit: 'bytes', value: 65_536, of: 'one exposed object', beyond: 'cut' },
 } satisfies Readonly<Record<string, Limit>>;
 
 /** By title of the section in docs/reference/limits.md. */

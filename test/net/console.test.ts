@@ -1,9 +1,8 @@
 /** The console in a real Chromium, over two linked sites. */
-import axe from 'axe-core';
 import assert from 'node:assert/strict';
-import { chmod, writeFile } from 'node:fs/promises';
 import { test, type TestContext } from 'node:test';
-import puppeteer, { type Browser, type KeyInput, type Page } from 'puppeteer-core';
+import type { Browser, Page } from 'puppeteer-core';
+import { findFaults, openPage, press, reach, see, startBrowser, textOf } from './harness/console-page.ts';
 import { eventually, startLinkedPair, startNginx, type Host, type LinkedPair, type Program } from './harness/index.ts';
 
 const MAIN = new URL('../../src/cli/main.ts', import.meta.url).pathname;
@@ -40,7 +39,7 @@ async function open(t: TestContext): Promise<Opened> {
   await pair.ready();
   await pair.client.run(['curl', '-sS', 'http://127.0.0.1:8080/']);
   const program = await startConsole(pair);
-  const browser = await startBrowser(pair.client);
+  const browser = await startBrowserOn(pair.client);
   stack.defer(() => browser.close());
   const link = await linkOf(program);
   const faults: string[] = [];
@@ -61,86 +60,15 @@ async function linkOf(program: Program): Promise<string> {
   return found;
 }
 
-/** The console listens on the loopback address of its host, so the browser runs there. Its commands and answers go through pipes. */
-async function startBrowser(host: Host): Promise<Browser> {
-  const folder = await host.folder('chromium');
-  const executablePath = `${folder}/run`;
-  await writeFile(executablePath, `#!/bin/sh\nexec ip netns exec ${host.netns} chromium "$@"\n`);
-  await chmod(executablePath, 0o755);
-  const args = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'];
-  return puppeteer.launch({ executablePath, pipe: true, args, userDataDir: `${folder}/profile` });
-}
-
-async function openPage(browser: Browser, faults: string[]): Promise<Page> {
-  const page = await browser.newPage();
-  page.on('pageerror', (error) => void faults.push(String(error)));
-  page.on('console', (message) => void (message.text().startsWith('CSP ') && faults.push(message.text())));
-  await page.evaluateOnNewDocument(
-    `document.addEventListener('securitypolicyviolation', (event) => console.log('CSP ' + event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sample))`,
-  );
-  return page;
-}
-
-const textOf = async (page: Page): Promise<string> => String(await page.evaluate('document.body.innerText'));
-
-async function see(page: Page, text: string | RegExp, timeoutMs = 20_000): Promise<string> {
-  return eventually(
-    `${String(text)} on the page`,
-    async () => {
-      const shown = await textOf(page);
-      if (typeof text === 'string' ? shown.includes(text) : text.test(shown)) return shown;
-      throw new Error(shown.slice(0, 1_000));
-    },
-    { timeoutMs },
-  );
-}
-
-async function reach(page: Page, hash: string): Promise<void> {
-  await eventually(
-    `the view ${hash}`,
-    async () => {
-      const now = String(await page.evaluate('location.hash'));
-      if (now !== hash) throw new Error(`${now}: ${(await textOf(page)).slice(0, 500)}`);
-      return true;
-    },
-    { timeoutMs: 10_000 },
-  );
-}
-
-/** Shows a view, and waits until it has read what it needs. */
-async function show(page: Page, view: string): Promise<void> {
-  await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
-  await eventually(
-    `the view ${view}`,
-    async () => (await page.evaluate(`document.querySelector('main')?.innerText.includes('…') === false`)) === true,
-  );
+/** The console listens on the loopback address of its host, so the browser runs there. */
+async function startBrowserOn(host: Host): Promise<Browser> {
+  return startBrowser(await host.folder('chromium'), `ip netns exec ${host.netns}`);
 }
 
 test('every view is without accessibility faults, sideways scrolling and violations of the policy, in light, dark and at 360 pixels', async (t) => {
   await using opened = await open(t);
   const { page, faults } = opened;
-  await page.evaluate(axe.source);
-  const found: string[] = [];
-  for (const [scheme, width] of [
-    ['light', 1280],
-    ['dark', 1280],
-    ['light', 360],
-  ] as const) {
-    await page.setViewport({ width, height: 800 });
-    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-    for (const view of VIEWS) {
-      await show(page, view);
-      const violations = await page.evaluate(
-        `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(({ violations }) =>
-          violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html.slice(0, 200) + ' ' + failureSummary).join('; ')))`,
-      );
-      // The expression gives a list of texts.
-      found.push(...(violations as readonly string[]).map((each) => `${view} ${scheme} ${width}: ${each}`));
-      const beyond = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
-      if (Number(beyond) > 0) found.push(`${view} ${scheme} ${width}: ${String(beyond)} pixels beyond the screen`);
-    }
-  }
-  assert.deepEqual(found, []);
+  assert.deepEqual(await findFaults(page, VIEWS), []);
   assert.deepEqual(faults, []);
 });
 
@@ -190,27 +118,24 @@ test('the keyboard alone leads to the reason why a connection fails', async (t) 
   await pair.east.remove('Connector', 'web');
   // Only the problem has the message: the list of changes names the Listener too.
   await see(page, /no connector of routing key "web"/);
-  const press = async (...keys: readonly KeyInput[]): Promise<void> => {
-    for (const key of keys) await page.keyboard.press(key);
-  };
-  await press('j', 'Enter');
+  await press(page, 'j', 'Enter');
   await reach(page, '#/objects/Listener/web');
   await see(page, 'Step by step');
-  await press('Escape');
+  await press(page, 'Escape');
   await reach(page, '#/objects');
-  await press('Escape');
+  await press(page, 'Escape');
   await reach(page, '#/');
-  await press('/');
+  await press(page, '/');
   await page.keyboard.type('web');
-  await press('Enter');
+  await press(page, 'Enter');
   await reach(page, '#/objects?q=web');
-  await press('3');
+  await press(page, '3');
   await see(page, 'Routing keys');
-  await press('j', 'Enter');
+  await press(page, 'j', 'Enter');
   await reach(page, '#/services/web');
   await see(page, 'No site has a connector for web.');
-  await press('?');
+  await press(page, '?');
   await see(page, 'search or filter');
-  await press('Escape');
+  await press(page, 'Escape');
   assert.equal(await page.evaluate(`document.querySelector('dialog').open`), false);
 });

@@ -2,6 +2,8 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Connections } from './connections.tsx';
 import { duration } from './format.ts';
+import { ExposedObject } from './exposed-object.tsx';
+import { Exposure } from './exposure.tsx';
 import { Network } from './network.tsx';
 import { ObjectPage } from './object.tsx';
 import { Objects } from './objects.tsx';
@@ -20,7 +22,14 @@ const views = [
   { path: 'connections', title: 'Connections' },
   { path: 'trust', title: 'Trust' },
   { path: 'objects', title: 'Objects' },
+  // The last one, so that the keys of the others are the same everywhere.
+  { path: 'exposure', title: 'Exposure' },
 ] as const;
+
+/** Exposure is offered in clusters that have it. */
+function offeredViews(): readonly (typeof views)[number][] {
+  return views.filter(({ path }) => path !== 'exposure' || overview.value?.exposure !== undefined);
+}
 
 /** Milliseconds after which data counts as old. The server sends a sign of life each 15 s. */
 const OLD_AFTER = 35_000;
@@ -44,7 +53,7 @@ export function App(): JSX.Element {
       </a>
       <Header isOld={isOld} />
       <nav aria-label="Views">
-        {views.map((each) => (
+        {offeredViews().map((each) => (
           <a key={each.path} href={href(each.path === '' ? [] : [each.path])} aria-current={each.path === name ? 'page' : undefined}>
             {each.title}
             {each.path === '' && sick > 0 && <span class="badge">{sick}</span>}
@@ -83,6 +92,7 @@ function View({ path }: { readonly path: readonly string[] }): JSX.Element {
   if (name === 'connections') return <Connections />;
   if (name === 'trust') return <Trust />;
   if (name === 'objects') return one === undefined || two === undefined ? <Objects /> : <ObjectPage kind={one} name={two} />;
+  if (name === 'exposure') return one === undefined || two === undefined ? <Exposure /> : <ExposedObject list={one} name={two} />;
   return (
     <Empty title="This view does not exist.">
       <p>
@@ -132,7 +142,7 @@ function Mark(): JSX.Element {
   );
 }
 
-const FILTERED: ReadonlySet<string> = new Set(['network', 'services', 'connections', 'trust', 'objects']);
+const FILTERED: ReadonlySet<string> = new Set(['network', 'services', 'connections', 'trust', 'objects', 'exposure']);
 
 /** Filters the view. Where nothing can be filtered, it searches all objects. */
 function Search(): JSX.Element {
@@ -195,7 +205,7 @@ const keysHelp = [
   ['Enter', 'open the row'],
   ['Esc', 'leave the search, or go up'],
   ['p', 'pause the page'],
-  ['1 – 6', 'the views, from left to right'],
+  ['1 – 7', 'the views, in their order'],
   ['?', 'this help'],
 ] as const;
 
@@ -245,7 +255,7 @@ function handleKey(event: KeyboardEvent, dialog: HTMLDialogElement | null): void
 }
 
 function keyActions(dialog: HTMLDialogElement | null): Readonly<Record<string, () => void>> {
-  const numbered = views.map(({ path }, index) => [String(index + 1), () => goTo(href(path === '' ? [] : [path]))] as const);
+  const numbered = offeredViews().map(({ path }, index) => [String(index + 1), () => goTo(href(path === '' ? [] : [path]))] as const);
   return {
     ...Object.fromEntries(numbered),
     '/': () => document.getElementById('search')?.focus(),

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Explanation, StepState } from '../../explain/step.ts';
+import { exposedKinds } from '../contract.ts';
 import { probe } from './client.ts';
 import { milliseconds } from './format.ts';
 import { Empty, Failure, Panel, Prose, Since, State, useApi, type Tone } from './parts.tsx';
@@ -20,7 +21,7 @@ const WORDS: Readonly<Record<StepState, string>> = {
 const EVERY = 10_000;
 
 /** Kinds whose path a probe follows. */
-const PROBED: ReadonlySet<string> = new Set(['Listener', 'MultiKeyListener', 'key']);
+const PROBED: ReadonlySet<string> = new Set(['Listener', 'MultiKeyListener', 'key', exposedKinds.listeners]);
 
 /** The chain from client to server; the first failure is the cause. */
 export function ExplanationPanel({ kind, name }: { readonly kind: string; readonly name: string }): JSX.Element {

@@ -44,16 +44,22 @@ export function ObjectPage({ kind, name }: { readonly kind: string; readonly nam
           empty={<Empty title="No condition yet: the object has not been reconciled." />}
         />
       </Panel>
-      <Panel title="YAML" aside={<code class="aside">{command}</code>}>
-        <pre tabIndex={0} role="group" aria-label={`YAML of ${kind} ${name}, without secrets`}>
-          {yaml}
-        </pre>
-      </Panel>
+      <YamlPanel of={`${kind} ${name}`} yaml={yaml} command={command} />
     </>
   );
 }
 
-const conditionColumns: readonly Column<ConditionView>[] = [
+export function YamlPanel({ of, yaml, command }: { readonly of: string } & Pick<ResourceView, 'yaml' | 'command'>): JSX.Element {
+  return (
+    <Panel title="YAML" aside={<code class="aside">{command}</code>}>
+      <pre tabIndex={0} role="group" aria-label={`YAML of ${of}, without secrets`}>
+        {yaml}
+      </pre>
+    </Panel>
+  );
+}
+
+export const conditionColumns: readonly Column<ConditionView>[] = [
   { name: 'type', title: 'Condition', value: ({ type }) => type },
   {
     name: 'status',

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { OverviewView } from '../contract.ts';
+import type { ExposureCounts, OverviewView } from '../contract.ts';
 import { Chart, Ranges } from './chart.tsx';
 import { count, milliseconds, plural, rate } from './format.ts';
 import { Empty, Panel, Problems, Since, State, toneOf } from './parts.tsx';
@@ -25,7 +25,7 @@ export function Overview(): JSX.Element {
             <a href={href(['objects'], { state: 'problem' })}>All objects that are not ready</a>
           </p>
         )}
-        {resources.value.size === 0 && <FirstSteps namespace={state.namespace} />}
+        {resources.value.size === 0 && (state.exposure?.listeners ?? 0) === 0 && <FirstSteps namespace={state.namespace} />}
       </Panel>
       <Figures state={state} />
       <Panel title="Traffic at this site" aside={<Ranges />}>
@@ -100,6 +100,7 @@ function Figures({ state }: { readonly state: OverviewView }): JSX.Element {
         note={oneSided > 0 ? `${count(keys.withoutConnector)} without connector, ${count(keys.withoutListener)} without listener` : ''}
         target={href(['services'])}
       />
+      {state.exposure !== undefined && <ExposureFigures counts={state.exposure} />}
       <Figure name="Open connections" value={count(totals.open)} />
       <Figure
         name="New connections"
@@ -110,6 +111,28 @@ function Figures({ state }: { readonly state: OverviewView }): JSX.Element {
       <Figure name="Connect time, p95" value={milliseconds(totals.connect?.p95)} />
       <Figure name="Loop delay, p99" value={milliseconds(totals.eventLoopDelay)} />
     </dl>
+  );
+}
+
+function ExposureFigures({ counts }: { readonly counts: ExposureCounts }): JSX.Element {
+  const { listeners, listenersNotReady, pods, podsWaiting } = counts;
+  return (
+    <>
+      <Figure
+        name="Exposed Listeners"
+        value={count(listeners)}
+        note={listenersNotReady > 0 ? `${count(listenersNotReady)} not ready` : ''}
+        isBad={listenersNotReady > 0}
+        target={href(['exposure'])}
+      />
+      <Figure
+        name="Pods with volumes"
+        value={count(pods)}
+        note={podsWaiting > 0 ? `${count(podsWaiting)} waiting` : ''}
+        isBad={podsWaiting > 0}
+        target={href(['exposure'], { of: 'pods' })}
+      />
+    </>
   );
 }
 

@@ -1,11 +1,11 @@
 /** Parts that several views use. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ProblemView } from '../contract.ts';
+import { exposedKinds, exposedLists, type ExposedList, type ProblemView } from '../contract.ts';
 import { RequestError, get } from './client.ts';
 import { duration } from './format.ts';
 import { href } from './route.ts';
-import { clock, revision } from './store.ts';
+import { clock, resources, revision } from './store.ts';
 
 export type Tone = 'good' | 'wait' | 'bad' | 'quiet';
 
@@ -85,7 +85,14 @@ export function Message({ text }: { readonly text: string }): JSX.Element {
 
 /** Where more about a problem is shown. */
 export function problemHref({ kind, name }: ProblemView): string | undefined {
-  return name !== '' && /^[A-Z]/.test(kind) ? href(['objects', kind, name]) : undefined;
+  const list = listOfKind(kind);
+  if (list !== undefined) return href(['exposure', list, name]);
+  return resources.value.has(`${kind}/${name}`) ? href(['objects', kind, name]) : undefined;
+}
+
+/** The list of the Exposure view that has objects of the kind. */
+export function listOfKind(kind: string): ExposedList | undefined {
+  return exposedLists.find((list) => exposedKinds[list] === kind);
 }
 
 export function Problems({ items }: { readonly items: readonly ProblemView[] }): JSX.Element {

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import type { LinkView, ResourceRow } from '../contract.ts';
-import { Empty, Panel, Since, State } from './parts.tsx';
+import type { LinkView, ListView, ResourceRow, RevocationView } from '../contract.ts';
+import { Empty, Failure, Panel, Since, State, useApi } from './parts.tsx';
 import { route } from './route.ts';
 import { resourceColumns } from './service.tsx';
 import { links, resources } from './store.ts';
@@ -56,9 +56,39 @@ export function Trust(): JSX.Element {
           empty={<Empty title="No other site has linked to this one." />}
         />
       </Panel>
+      <Revocations text={text} />
     </>
   );
 }
+
+/** Milliseconds between two reads of the list, which changes rarely. */
+const EVERY = 10_000;
+
+function Revocations({ text }: { readonly text: string }): JSX.Element {
+  const loaded = useApi<ListView<RevocationView>>('revocations', EVERY);
+  return (
+    <Panel title="Revocations">
+      {loaded.is === 'loading' && <p class="empty">Reading…</p>}
+      {loaded.is === 'failed' && <Failure error={loaded.error} />}
+      {loaded.is === 'ready' && (
+        <Table
+          caption="Revocations"
+          columns={revocationColumns}
+          rows={loaded.value.items.filter(({ name }) => name.toLowerCase().includes(text))}
+          idOf={({ name }) => name}
+          sort=""
+          parameter="revocations"
+          empty={<Empty title={loaded.value.total === 0 ? 'No site is revoked.' : 'No revocation matches the filter.'} />}
+        />
+      )}
+    </Panel>
+  );
+}
+
+const revocationColumns: readonly Column<RevocationView>[] = [
+  { name: 'name', title: 'Site or certificate', value: ({ name }) => name },
+  { name: 'at', title: 'Revoked', isNumber: true, value: ({ at }) => Date.parse(at), cell: ({ at }) => localTime(at) },
+];
 
 function columnOf(title: string): Column<ResourceRow> {
   const isTime = title === 'Expiration';
@@ -86,6 +116,7 @@ const incomingColumns: readonly Column<LinkView>[] = [
     cell: ({ state }) => <State tone={state === 'up' ? 'good' : 'wait'}>{state}</State>,
   },
   { name: 'address', title: 'Address', needs: 'medium', value: ({ address }) => address },
+  { name: 'serial', title: 'Certificate serial', needs: 'wide', value: ({ serial }) => serial },
   { name: 'cost', title: 'Cost', isNumber: true, value: ({ cost }) => cost },
   {
     name: 'since',

@@ -24,10 +24,9 @@ const MOST_OBJECTS = 5_000;
 const definitions: readonly Resource[] = [listenerClasses, listeners, podListeners];
 
 /** Definitions of the exposure half that the cluster does not have, and whether it has one at all. */
-export async function findMissingDefinitions(cluster: Cluster): Promise<{
-  readonly missing: readonly Resource[];
-  readonly isInstalled: boolean;
-}> {
+export async function findMissingDefinitions(
+  cluster: Cluster,
+): Promise<{ readonly missing: readonly Resource[]; readonly isInstalled: boolean }> {
   const missing = (await Promise.all(definitions.map(async (of) => ((await isServed(cluster, of)) ? [] : [of])))).flat();
   return { missing, isInstalled: missing.length < definitions.length };
 }

@@ -2,6 +2,8 @@
 import type { ConsoleSources } from '../../../src/console/sources.ts';
 import { Watcher } from '../../../src/console/watcher.ts';
 import type { SkupperResource } from '../../../src/api/skupper/index.ts';
+import type { ClusterContent } from '../explain/support-cluster.ts';
+import { readContent } from './exposed-cluster.ts';
 
 export interface MemoryState {
   network: readonly object[];
@@ -12,6 +14,9 @@ export interface MemoryState {
   routers: readonly string[];
   notRunning: string | undefined;
   now: number;
+  /** Content of a cluster; undefined on a machine. */
+  cluster: ClusterContent | undefined;
+  revoked: readonly { readonly name: string; readonly at: number }[];
 }
 
 export function memoryState(): MemoryState {
@@ -44,6 +49,8 @@ export function memoryState(): MemoryState {
     routers: ['router'],
     notRunning: undefined,
     now: Date.parse('2026-01-01T00:00:00Z'),
+    cluster: undefined,
+    revoked: [],
   };
 }
 
@@ -101,11 +108,13 @@ export function memorySources(state: MemoryState): ConsoleSources {
       list: (kind) => Promise.resolve(state.objects.filter((one) => one.kind === kind) as never),
       about: () => Promise.resolve({ location: ['Directory', '/'], running: [], routers: [], problems: [] }),
       notRunning: () => Promise.resolve(state.notRunning),
+      revoked: () => Promise.resolve(state.revoked),
     },
     routers: () => Promise.resolve(state.routers),
     ask: (_, path) => Promise.resolve(answers[path]?.()),
     metrics: () => Promise.resolve(state.metrics),
     redacted: (resource) => resource,
+    exposure: async () => (state.cluster === undefined ? undefined : readContent(state.cluster)),
     now: () => state.now,
   };
 }

@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { suite, test } from 'node:test';
 import { serveConsole, type ConsoleServer } from '../../../src/console/server.ts';
+import { exposedObjects } from './exposed-cluster.ts';
 import { memorySources, memoryState, memoryWatcher, type MemoryState } from './memory-sources.ts';
 import type { Watcher } from '../../../src/console/watcher.ts';
 
@@ -237,6 +238,81 @@ suite('the console server', () => {
     const { bearer } = await ask('/api/v1/session', { method: 'POST', body: JSON.stringify({ token: tokenOf(server.createLink()) }) });
     const headers = { authorization: `Bearer ${String(bearer)}` };
     assert.equal((await ask('/api/v1/resources/Listener/web', { headers }))['yaml'], 'hidden: true\n');
+  });
+});
+
+suite('the API of trust', () => {
+  test('lists revocations, the latest first, and the serial number of a certificate that another site presents', async () => {
+    await using console = await open();
+    const headers = await console.signIn();
+    console.state.revoked = [
+      { name: 'old', at: Date.parse('2025-01-01T00:00:00Z') },
+      { name: 'new\u202e', at: Date.parse('2025-02-01T00:00:00Z') },
+    ];
+    console.state.links = { items: [], incoming: [{ siteId: 'hub-id', siteName: 'hub', address: '192.0.2.1:1', serial: '0A1B' }] };
+    console.state.now += 1_000;
+    await console.watcher.read();
+    assert.deepEqual((await console.ask('/api/v1/revocations', { headers })).body['items'], [
+      { name: String.raw`new\u{202e}`, at: '2025-02-01T00:00:00.000Z' },
+      { name: 'old', at: '2025-01-01T00:00:00.000Z' },
+    ]);
+    const links = (await console.ask('/api/v1/network', { headers })).body['links'] as readonly Readonly<Record<string, unknown>>[];
+    assert.deepEqual(links.find(({ direction }) => direction === 'incoming')?.['serial'], '0A1B');
+  });
+});
+
+suite('the API of exposed objects', () => {
+  async function openExposed(): Promise<Opened & { get(path: string): Promise<Answer> }> {
+    const console = await open();
+    console.state.cluster = { objects: exposedObjects(), denied: ['events'] };
+    await console.watcher.readExposure();
+    await console.watcher.read();
+    const headers = await console.signIn();
+    return { ...console, get: (path) => console.ask(`/api/v1/${path}`, { headers }) };
+  }
+
+  for (const [list, total, first] of [
+    ['listeners', 3, 'web'],
+    ['pods', 2, 'web-0'],
+    ['classes', 2, 'internal'],
+  ] as const) {
+    test(`lists ${list}, pages them, and says what could not be read`, async () => {
+      await using console = await openExposed();
+      const { body } = await console.get(`exposure/${list}?limit=1`);
+      const [item] = body['items'] as readonly Readonly<Record<string, unknown>>[];
+      assert.deepEqual([item?.['name'], body['total'], body['next']], [first, total, '1']);
+      assert.deepEqual(body['partial'], [{ router: '', why: 'you have no right to list events in the namespace shop' }]);
+    });
+  }
+
+  test('gives one object of each list, and 404 for another name or list', async () => {
+    await using console = await openExposed();
+    const status = async (path: string): Promise<number> => (await console.get(path)).status;
+    const found = ['exposure/listeners/web', 'exposure/pods/web-0', 'exposure/classes/outside'].map(status);
+    const missing = ['exposure/listeners/none', 'exposure/none', 'exposure/toString', 'exposure/listeners/web/more'].map(status);
+    assert.deepEqual(await Promise.all([...found, ...missing]), [200, 200, 200, 404, 404, 404, 404]);
+  });
+
+  test('adds numbers and problems to the overview, which does not miss a Site', async () => {
+    await using console = await openExposed();
+    console.state.objects = [];
+    await console.watcher.read();
+    const { body } = await console.get('overview');
+    assert.deepEqual(body['exposure'], { listeners: 3, listenersNotReady: 2, pods: 2, podsWaiting: 1 });
+    const problems = body['problems'] as readonly Readonly<Record<string, unknown>>[];
+    assert.deepEqual(
+      problems.map(({ object }) => object),
+      ['listeners.listeners.stackable.tech/cache', 'listeners.listeners.stackable.tech/shop', 'Pod/cache-0'],
+    );
+  });
+
+  test('is absent without exposed objects, and says where they exist', async () => {
+    await using console = await open();
+    const headers = await console.signIn();
+    const { status, body } = await console.ask('/api/v1/exposure/listeners', { headers });
+    assert.equal(status, 404);
+    assert.match(String(body['do']), /exposure\.enabled/);
+    assert.equal((await console.ask('/api/v1/overview', { headers })).body['exposure'], undefined);
   });
 });
 

@@ -48,7 +48,10 @@ test('a PodListeners object that does not match its definition is an unknown fac
   const request: Stored = { metadata: { name: 'pod-u2', namespace: 'shop' }, spec: { listeners: 7 } };
   const client = clusterOf({ objects: { pods: [pod], podlisteners: [request] } });
   const found = await gatherPod({ client, namespace: 'shop', probe: false }, 'web');
-  assert.match(JSON.stringify(found?.podListeners), /^\{"unknown":"PodListeners pod-u2 does not match the current definitions: spec\.listeners/);
+  assert.match(
+    JSON.stringify(found?.podListeners),
+    /^\{"unknown":"PodListeners pod-u2 does not match the current definitions: spec\.listeners/,
+  );
 });
 
 test('a probe distinguishes a port that accepts from one that refuses', async () => {
