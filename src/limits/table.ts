@@ -252,6 +252,13 @@ const linked = {
   observationTime: { name: 'time for figures', unit: 'milliseconds', value: 5_000, of: 'one request, at both ends', beyond: ENDS },
   observationBytes: { name: 'answer with figures', unit: 'bytes', value: 65_536, of: 'a router of another site', beyond: 'not read' },
   observedLinks: { name: 'links in it', unit: 'count', value: 256, of: 'one answer', beyond: 'links that are up are left out' },
+  observationsAtOnce: {
+    name: 'sites that are asked for figures at once',
+    unit: 'count',
+    value: 32,
+    of: 'a router, for clients of its API',
+    beyond: 'answered 503',
+  },
   endedLinks: { name: 'ended links that a status shows', unit: 'count', value: 128, of: 'a router', beyond: 'the oldest is left out' },
   statusFileWrites: {
     name: 'writes of a status file, of 64 KiB each',

@@ -4,6 +4,7 @@ import { limitTable } from '../limits/table.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { quoted } from '../text/printable.ts';
 import { warningIn, type ResourceProblem } from './problem.ts';
+import type { FigureSharing } from '../router/contract.ts';
 import { keyOf, type Kind, type SiteObject } from './resources.ts';
 
 interface Setting {
@@ -27,6 +28,7 @@ export const SETTING = {
   grantPort: 'grant-port',
   routers: 'routers',
   observer: 'observer',
+  observe: 'observe',
   probe: 'probe',
   networks: 'networks',
   network: 'network',
@@ -45,6 +47,8 @@ const MOST_ROUTERS = limitTable.routersOfSite.value;
 /** Valid numbers of routers, for a message. */
 export const ROUTER_COUNT = `${AUTO} or a whole number from 1 to ${MOST_ROUTERS}`;
 
+const sharings = ['site', 'network', 'none'] as const satisfies readonly FigureSharing[];
+
 const any: Setting = {};
 const onKubernetes: Setting = { on: 'kubernetes' };
 /** Values of the settings of networks are checked by `networks.ts`. */
@@ -57,6 +61,7 @@ const settingsOf: { readonly [K in Kind]?: Readonly<Record<string, Setting>> } =
     [SETTING.linkLifetime]: { desired: 'a duration of at least 10s, such as 720h', isValid: isLifetime },
     [SETTING.suspectAfter]: { desired: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
     [SETTING.deadAfter]: { desired: SILENCE_WANTED, isValid: (text) => silenceIn(text) !== undefined },
+    [SETTING.observe]: oneOf(...sharings),
     [SETTING.networks]: onMachines,
     [SETTING.routers]: {
       on: 'machine',
@@ -132,6 +137,11 @@ export function isRouterCount(text: string): boolean {
 
 export function isPortOrZero(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
+}
+
+/** @returns undefined if the text is not valid */
+export function sharingIn(text: string | undefined): FigureSharing | undefined {
+  return sharings.find((sharing) => sharing === text);
 }
 
 /** @returns milliseconds; undefined if the text is not a valid silence of a link */

@@ -3,7 +3,9 @@
  * and errors.
  */
 import type { ShownAs } from '../../errors/catalogue.ts';
-import type { LinkConfig, ProbeResult, RecordsView, RouterState, SiteIdentity } from '../../router/contract.ts';
+import { limitTable } from '../../limits/table.ts';
+import type { LinkConfig, ObservedRouter, ProbeResult, RecordsView, RouterState, SiteIdentity } from '../../router/contract.ts';
+import { isUuid } from '../../text/names.ts';
 import { connectionList, connectionQuery } from './connections-api.ts';
 import { keysOf, sitesOf } from './network-view.ts';
 
@@ -21,6 +23,8 @@ export interface RouterApiSources {
   readonly records: () => RecordsView | undefined;
   /** Probes a routing key; undefined without a destination, or while the router does not run. No probes if omitted. */
   readonly probe?: (routingKey: string) => Promise<ProbeResult | undefined>;
+  /** Asks the routers of a site for their figures; undefined if none is reachable. No such requests if omitted. */
+  readonly observe?: (siteId: string) => Promise<readonly ObservedRouter[] | undefined>;
   /** Reason why the router does not do all that its config asks for. */
   readonly unready: () => string | undefined;
   /** Actions besides queries; none if omitted. */
@@ -53,6 +57,8 @@ export class RouterApi {
   readonly #network: Versions;
   readonly #keys: Versions;
   readonly #epoch: string;
+  /** Number of sites that are being asked for figures. */
+  #observing = 0;
 
   constructor(sources: RouterApiSources) {
     this.#sources = sources;
@@ -72,6 +78,20 @@ export class RouterApi {
     return { ...failure(405, 'usage', 'this path does not support the method', `Use ${allow}.`), allow };
   }
 
+  async #observe(observe: NonNullable<RouterApiSources['observe']>, site: string): Promise<ApiAnswer> {
+    if (!isUuid(site)) return failure(400, 'usage', 'the query has no ID of a site', 'Use ?site=ID; /v1/network lists the sites.');
+    if (this.#observing >= limitTable.observationsAtOnce.value)
+      return failure(503, 'busy', 'too many sites are being asked for figures', 'Repeat the request later.');
+    this.#observing += 1;
+    try {
+      const routers = await observe(site);
+      if (routers !== undefined) return ok({ asOf: this.#asOf(), site, routers });
+      return failure(404, 'not-found', 'no router of this site is reachable', '/v1/network lists the reachable sites.');
+    } finally {
+      this.#observing -= 1;
+    }
+  }
+
   async #probe(probe: NonNullable<RouterApiSources['probe']>, key: string): Promise<ApiAnswer> {
     if (key === '' || key.length > LONGEST_KEY) return failure(400, 'usage', 'the query has no routing key', 'Use ?key=KEY.');
     const result = await probe(key);
@@ -80,7 +100,7 @@ export class RouterApi {
   }
 
   #resource(path: string, query: URLSearchParams): Readonly<Record<string, () => ApiAnswer | Promise<ApiAnswer>>> | undefined {
-    const { control, probe } = this.#sources;
+    const { control, probe, observe } = this.#sources;
     const since = query.get('since');
     const connection = /^\/v1\/connections\/([0-9a-z]{1,32})$/.exec(path)?.[1];
     if (connection !== undefined && control !== undefined) return { DELETE: () => this.#endConnection(connection) };
@@ -99,6 +119,8 @@ export class RouterApi {
         return { GET: () => this.#connections(query) };
       case PROBE_PATH:
         return probe && { POST: () => this.#probe(probe, query.get('key') ?? '') };
+      case OBSERVE_PATH:
+        return observe && { POST: () => this.#observe(observe, query.get('site') ?? '') };
       case '/v1/reload':
         return control && { POST: () => accepted(control.reload) };
       case '/v1/stop':
@@ -109,8 +131,8 @@ export class RouterApi {
   }
 
   #paths(): readonly string[] {
-    const { control, probe } = this.#sources;
-    const paths = probe === undefined ? PATHS : [...PATHS, PROBE_PATH];
+    const { control, probe, observe } = this.#sources;
+    const paths = [...PATHS, ...(probe === undefined ? [] : [PROBE_PATH]), ...(observe === undefined ? [] : [OBSERVE_PATH])];
     return control === undefined ? paths : [...paths, '/v1/connections/{id}', '/v1/reload', '/v1/stop'];
   }
 
@@ -169,6 +191,7 @@ export class RouterApi {
 }
 
 const PROBE_PATH = '/v1/probe';
+const OBSERVE_PATH = '/v1/observe';
 /** Characters of a routing key. */
 const LONGEST_KEY = 253;
 

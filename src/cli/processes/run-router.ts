@@ -140,6 +140,7 @@ function apiOf(
     links: () => agent.router.config?.links ?? [],
     records: () => agent.router.records,
     probe: async (key) => agent.router.running?.probe(key),
+    observe: async (siteId) => agent.router.running?.observe(siteId),
     unready,
     now: Date.now,
   });

@@ -108,6 +108,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     links: () => site?.router.config?.links ?? [],
     records: () => site?.router.records,
     probe: async (key) => site?.router.running?.probe(key),
+    observe: async (siteId) => site?.router.running?.observe(siteId),
     unready: () => unready(),
     control: {
       reload,

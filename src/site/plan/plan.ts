@@ -17,11 +17,11 @@ import type { SelectedPod } from './selected-pods.ts';
 import { planListeners } from './plan-listeners.ts';
 import { networkListProblems, siteNetworks, type PartNetworks } from '../networks.ts';
 import { priorRevisionsOf } from './prior-revisions.ts';
-import { settingProblems } from '../settings.ts';
+import { SETTING, settingOf, settingProblems, sharingIn } from '../settings.ts';
 import { surplusSiteProblem } from '../surplus-sites.ts';
 
 /** Everything except identity, keys and what changes without a change of a resource. */
-export type PlannedConfig = Pick<RouterConfig, 'edge' | 'listeners' | 'connectors' | 'links' | 'accesses' | 'liveness'>;
+export type PlannedConfig = Pick<RouterConfig, 'edge' | 'listeners' | 'connectors' | 'links' | 'accesses' | 'liveness' | 'observe'>;
 
 export interface SitePlan {
   /** The active Site; nothing runs without one. */
@@ -69,6 +69,7 @@ export function planSite(
   const edge = site.spec?.edge ?? false;
   const accesses = planAccesses(resources, site, material);
   const liveness = livenessOf(site);
+  const observe = sharingIn(settingOf(site, SETTING.observe));
   const refused = refusedWithSite(site, resources.Link);
   const links = planLinks(
     refused.length > 0 ? { ...resources, Link: [] } : resources,
@@ -84,6 +85,7 @@ export function planSite(
       links: links.configs,
       accesses: accesses.configs,
       ...(liveness === undefined ? {} : { liveness }),
+      ...(observe === undefined ? {} : { observe }),
     }),
     networks,
     routerNetworks: material.capabilities.has('container-networks') ? siteNetworks(site) : [],

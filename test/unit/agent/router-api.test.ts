@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { RouterApi, type ApiAnswer, type RouterApiSources } from '../../../src/agent/api/router-api.ts';
 import type { RecordQuery, RecordsView, RouterRecord, RouterState, SiteIdentity } from '../../../src/router/contract.ts';
+import { limitTable } from '../../../src/limits/table.ts';
 import { anyText } from '../support/any-text.ts';
 
 const west: SiteIdentity = { id: 'w', name: 'west', namespace: 'n', platform: 'linux', version: '1' };
@@ -188,4 +189,28 @@ test('a router without records says how to get them', () => {
   const { status, body } = anApi().get('/v1/connections');
   assert.equal(status, 404);
   assert.match(JSON.stringify(body), /--records 0/);
+});
+
+test('a site is asked for figures by its ID, and what its routers answered is the answer', async () => {
+  const site = '0a1b2c3d-0000-8000-8000-000000000001';
+  const routers = [{ router: 'r', code: 'not-shared', message: 'words' }];
+  const { api } = anApi({ observe: (id) => Promise.resolve(id === site ? routers : undefined) });
+  const post = async (target: string): Promise<ApiAnswer> => api.answer({ method: 'POST', target });
+  assert.deepEqual(await post(`/v1/observe?site=${site}`), { status: 200, body: { asOf: '2026-01-01T00:00:00.000Z', site, routers } });
+  assert.equal((await post(`/v1/observe?site=${site.replace('1', '2')}`)).status, 404);
+  for (const target of ['/v1/observe', '/v1/observe?site=', '/v1/observe?site=../x']) assert.equal((await post(target)).status, 400);
+  const got = await api.answer({ method: 'GET', target: '/v1/observe' });
+  assert.deepEqual([got.status, got.allow], [405, 'POST']);
+});
+
+test('sites beyond a number are not asked for figures at once', async () => {
+  const site = '0a1b2c3d-0000-8000-8000-000000000001';
+  const { promise, resolve } = Promise.withResolvers<readonly never[]>();
+  const { api } = anApi({ observe: () => promise });
+  const ask = async (): Promise<number> => (await api.answer({ method: 'POST', target: `/v1/observe?site=${site}` })).status;
+  const asked = Array.from({ length: limitTable.observationsAtOnce.value }, ask);
+  assert.equal(await ask(), 503);
+  resolve([]);
+  assert.ok((await Promise.all(asked)).every((status) => status === 200));
+  assert.equal(await ask(), 200);
 });

@@ -90,6 +90,13 @@ test('a site with everything is planned whole', () => {
   assert.deepEqual(config.accesses, [{ name: 'RouterAccess/more/edge', host: '192.0.2.9', port: 7000, tls: whole, role: 'edge' }]);
 });
 
+test('who may read figures of the routers says the Site, if its word is valid', () => {
+  const planned = (observe: string) => planSite(resources(aSite({ settings: { observe } })), aMaterial());
+  for (const word of ['site', 'network', 'none'] as const) assert.equal(planned(word).config.observe, word);
+  assert.equal(planned('everyone').config.observe, undefined);
+  assert.equal(problem(planned('everyone')), 'warning Site/west setting spec.settings.observe');
+});
+
 test('how many earlier certificates may be in use says the Site, and a bundle for itself', () => {
   const site = (text: string) => aSite({ settings: { 'tls-prior-valid-revisions': text } });
   const own = { ...whole, name: 'own', priorRevisions: 0 };

@@ -34,6 +34,14 @@ for (const [what, object, settings, on, expected] of [
   ],
   ['a probe', aConnector('a'), { probe: 'none' }, 'machine', []],
   ['another probe', aConnector('a'), { probe: 'never' }, 'machine', ['probe "never" is not one of auto, none, so the default applies.']],
+  ['who may read figures', aSite(), { observe: 'network' }, 'kubernetes', []],
+  [
+    'an unknown reader of figures',
+    aSite(),
+    { observe: 'all' },
+    'machine',
+    ['observe "all" is not one of site, network, none, so the default applies.'],
+  ],
   ['what only clusters have', aSite(), { size: 'big' }, 'machine', ['size has no effect without a cluster; remove it.']],
   ['the same in a cluster', aSite(), { size: 'big' }, 'kubernetes', []],
   ['what only machines have', aSite(), { 'grant-port': '1' }, 'kubernetes', ['grant-port has no effect on Kubernetes; remove it.']],
@@ -45,7 +53,7 @@ for (const [what, object, settings, on, expected] of [
     [
       'router-data-connection-count "many" is not a whole number, so the default applies.',
       'bogus is unknown and has no effect; known settings are tls-prior-valid-revisions, unmarked-certificates, link-certificate-lifetime, link-suspect-after, link-dead-after, ' +
-        'networks, routers, grant-port, size, ingressClassName, router-logging, router-data-connection-count, disable-anti-affinity',
+        'observe, networks, routers, grant-port, size, ingressClassName, router-logging, router-data-connection-count, disable-anti-affinity',
     ],
   ],
   ['what every object inherits', aSite(), { toString: '1' }, 'machine', undefined],
