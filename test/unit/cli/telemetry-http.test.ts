@@ -7,22 +7,22 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Renderings } from '../../../src/cli/processes/renderings.ts';
 import { serveTelemetry, type TelemetryServer } from '../../../src/cli/processes/telemetry-http.ts';
+import { messageOf } from '../../../src/telemetry/log.ts';
 import { eventually } from '../../harness/wait.ts';
 import { openSockets } from '../router/support/open-files.ts';
 
 const serve = (): Promise<TelemetryServer> => serveTelemetry({ port: 0, host: '127.0.0.1', live: () => undefined, ready: () => 'not yet' });
 
 test('a port in use is reported with the process that holds it, and with the option for another port', async () => {
-  const holder = createServer().listen(0, '127.0.0.1');
-  await once(holder, 'listening');
+  await using holder = createServer();
+  await once(holder.listen(0, '127.0.0.1'), 'listening');
   // The address of a server that listens on TCP.
   const { port } = holder.address() as AddressInfo;
   const message = `Cannot listen on 127.0.0.1:${port}: the port is in use by NAME (pid ${process.pid}). Choose another with --http-port.`;
   await assert.rejects(serveTelemetry({ port, host: '127.0.0.1', live: () => undefined, ready: () => undefined }), (error: Error) => {
-    assert.equal(error.message.replace(/by .* \(pid/, 'by NAME (pid'), message);
+    assert.equal(messageOf(error).replace(/by .* \(pid/, 'by NAME (pid'), message);
     return true;
   });
-  holder.close();
 });
 
 test('a client that holds connections open gets few of them, and keeps no other client out', async () => {
