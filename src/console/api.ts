@@ -2,6 +2,7 @@
 import { catalogue, type ShownAs } from '../errors/catalogue.ts';
 import { limitTable } from '../limits/table.ts';
 import { isKind, nameOf } from '../site/resources.ts';
+import { messageOf } from '../telemetry/log.ts';
 import { isRecord } from '../text/is-record.ts';
 import { printable } from '../text/printable.ts';
 import { commandIn } from '../text/command-in.ts';
@@ -212,11 +213,18 @@ async function listRevocations(
   { facts }: Pick<Watcher, 'facts'>,
   parameters: URLSearchParams,
 ): Promise<Answer> {
-  const revoked = await resources.revoked?.();
-  if (revoked === undefined) return failure(404, 'not-found', 'the console cannot read revocations here', 'Use `earshot site status`.');
-  const views = revoked.map(({ name, at }): RevocationView => ({ name: printable(name, 253), at: new Date(at).toISOString() }));
-  return ok(pageOf(views.toReversed(), parameters, { at: facts.at, partial: [] }));
+  if (resources.revoked === undefined) return failure(404, 'not-found', 'revocations cannot be read here', REVOCATIONS_ADVICE);
+  try {
+    const revoked = await resources.revoked();
+    const views = revoked.map(({ name, at }): RevocationView => ({ name: printable(name, 253), at: new Date(at).toISOString() }));
+    return ok(pageOf(views.toReversed(), parameters, { at: facts.at, partial: [] }));
+  } catch (error) {
+    // A damaged list must not look like an empty one.
+    return failure(404, 'not-found', `revocations cannot be read: ${printable(messageOf(error), 512)}`, REVOCATIONS_ADVICE);
+  }
 }
+
+const REVOCATIONS_ADVICE = 'Use `earshot site status`.';
 
 function commandFor({ resources }: ConsoleSources, kind: string, of: string): string {
   const name = shellWord(of);

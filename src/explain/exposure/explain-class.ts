@@ -60,7 +60,7 @@ function listenersStep({ listeners }: ClassFacts, steps: Steps): CheckResult {
       const ready = conditionOf(listener, 'Ready');
       return ready?.status === 'True' ? [] : [ready?.reason ?? 'ListenerPending'];
     });
-    if (reasons.length === 0) return steps.pass(id, `${all.length} Listeners, all ready`);
+    if (reasons.length === 0) return steps.pass(id, all.length === 1 ? '1 Listener, which is ready' : `${all.length} Listeners, all ready`);
     const counts = [...Map.groupBy(reasons, (reason) => reason)].map(([reason, each]) => `${reason} (${each.length})`);
     return steps.warn(
       id,

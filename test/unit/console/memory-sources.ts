@@ -16,7 +16,8 @@ export interface MemoryState {
   now: number;
   /** Content of a cluster; undefined on a machine. */
   cluster: ClusterContent | undefined;
-  revoked: readonly { readonly name: string; readonly at: number }[];
+  /** Or why the list cannot be read. */
+  revoked: readonly { readonly name: string; readonly at: number }[] | Error;
 }
 
 export function memoryState(): MemoryState {
@@ -108,7 +109,7 @@ export function memorySources(state: MemoryState): ConsoleSources {
       list: (kind) => Promise.resolve(state.objects.filter((one) => one.kind === kind) as never),
       about: () => Promise.resolve({ location: ['Directory', '/'], running: [], routers: [], problems: [] }),
       notRunning: () => Promise.resolve(state.notRunning),
-      revoked: () => Promise.resolve(state.revoked),
+      revoked: () => (state.revoked instanceof Error ? Promise.reject(state.revoked) : Promise.resolve(state.revoked)),
     },
     routers: () => Promise.resolve(state.routers),
     ask: (_, path) => Promise.resolve(answers[path]?.()),

@@ -259,6 +259,13 @@ suite('the API of trust', () => {
     const links = (await console.ask('/api/v1/network', { headers })).body['links'] as readonly Readonly<Record<string, unknown>>[];
     assert.deepEqual(links.find(({ direction }) => direction === 'incoming')?.['serial'], '0A1B');
   });
+
+  test('says why revocations cannot be read, instead of showing none', async () => {
+    await using console = await open();
+    console.state.revoked = new Error('revoked.yaml is damaged');
+    const { status, body } = await console.ask('/api/v1/revocations', { headers: await console.signIn() });
+    assert.deepEqual([status, body['message']], [404, 'revocations cannot be read: revoked.yaml is damaged']);
+  });
 });
 
 suite('the API of exposed objects', () => {
