@@ -106,6 +106,11 @@ export class Agent implements AsyncDisposable {
     return this.#router;
   }
 
+  /** Changes of conditions that this process reported as the leader. */
+  get changes(): Reporter['changes'] {
+    return this.#reporter.changes;
+  }
+
   /** Reason why the site does not carry traffic yet; undefined when it does. */
   get unready(): string | undefined {
     const { config, state } = this.#router;

@@ -10,6 +10,7 @@ import type { ResourceProblem } from '../site/problem.ts';
 import type { Reach } from '../site/site-endpoints.ts';
 import type { ResourceKey } from '../site/resources.ts';
 import type { Snapshot, StatusSink } from './ports.ts';
+import { ConditionChanges, listConditionChanges } from './condition-changes.ts';
 import { timestamp } from './stale-status.ts';
 import type { Logger } from '../telemetry/log.ts';
 
@@ -40,7 +41,9 @@ export interface ReporterOptions {
 export class Reporter {
   readonly #options: ReporterOptions;
   #seen: Seen | undefined;
-  #statuses: ReadonlyMap<ResourceKey, AnyStatus> = new Map();
+  /** Undefined before the first report, which is no change. */
+  #statuses: ReadonlyMap<ResourceKey, AnyStatus> | undefined;
+  readonly changes = new ConditionChanges();
   /** Input of the last report; undefined if anything else has changed since. */
   #reported: readonly unknown[] | undefined;
 
@@ -88,15 +91,18 @@ export class Reporter {
       ...ofRouter,
     };
     const before = this.#statuses;
-    this.#statuses = observeSite(observation, before, timestamp(clock()));
-    this.#reportErrors(before);
-    statuses.write({ resources, statuses: this.#statuses, problems: snapshot.problems, plan, ...ofRouter });
+    const time = timestamp(clock());
+    const observed = observeSite(observation, before ?? new Map(), time);
+    this.#statuses = observed;
+    this.#reportErrors(before ?? new Map(), observed);
+    if (before !== undefined) this.changes.add(listConditionChanges(before, observed, time));
+    statuses.write({ resources, statuses: observed, problems: snapshot.problems, plan, ...ofRouter });
     this.#reported = from;
   }
 
   /** A reader of the log alone must see the errors that statuses show. */
-  #reportErrors(before: ReadonlyMap<ResourceKey, AnyStatus>): void {
-    for (const [resource, { status, message }] of this.#statuses) {
+  #reportErrors(before: ReadonlyMap<ResourceKey, AnyStatus>, observed: ReadonlyMap<ResourceKey, AnyStatus>): void {
+    for (const [resource, { status, message }] of observed) {
       const known = before.get(resource);
       if (status !== 'Error' || (known?.status === 'Error' && known.message === message)) continue;
       this.#options.log.warn({ resource }, `${resource} has the status Error: ${message}`);

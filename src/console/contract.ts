@@ -19,6 +19,18 @@ export interface ProblemView {
   readonly since?: string;
 }
 
+/** A condition of a resource that changed. */
+export interface ChangeView {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
 export interface Expiry {
   readonly certificate: string;
   readonly days: number;
@@ -67,6 +79,8 @@ export interface OverviewView {
   readonly links: { readonly up: number; readonly down: number };
   readonly keys: { readonly total: number; readonly withoutConnector: number; readonly withoutListener: number };
   readonly expiring: readonly Expiry[];
+  /** The latest first. */
+  readonly changes: readonly ChangeView[];
   readonly totals: TotalsView;
   readonly partial: readonly Missing[];
   /** Absent if nothing can be exposed here. */

@@ -2,7 +2,7 @@
 import { printable } from '../text/printable.ts';
 import { fieldsIn, numberIn, recordIn, recordsIn, textIn, withoutUndefined, type UntrustedFields } from '../text/untrusted-fields.ts';
 import type { SiteObject } from '../site/resources.ts';
-import type { Missing } from './contract.ts';
+import type { ChangeView, Missing } from './contract.ts';
 import type { ExposureView } from './exposure-views.ts';
 import type { Sample } from './samples.ts';
 
@@ -63,6 +63,7 @@ export interface Facts {
   readonly keys: readonly KeyFacts[];
   readonly links: readonly LinkFacts[];
   readonly incoming: readonly IncomingFacts[];
+  readonly changes: readonly ChangeView[];
   readonly objects: readonly SiteObject[];
   readonly fileProblems: readonly { readonly file: string; readonly message: string; readonly severity: string }[];
   /** Why nothing reconciles the resources, with advice. */
@@ -78,6 +79,7 @@ export const noFacts: Facts = {
   keys: [],
   links: [],
   incoming: [],
+  changes: [],
   objects: [],
   fileProblems: [],
   partial: [],

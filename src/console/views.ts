@@ -58,6 +58,7 @@ export function overviewOf(facts: Facts, figures: Figures | undefined, problems:
       withoutListener: keys.filter((state) => state === 'no-listener').length,
     },
     expiring: expiringOf(figures),
+    changes: facts.changes,
     totals: totalsOf(figures),
     partial: facts.partial,
     ...(facts.exposure === undefined ? {} : { exposure: countExposure(facts.exposure) }),

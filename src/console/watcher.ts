@@ -9,6 +9,7 @@ import { pause } from '../work/pause.ts';
 import { ChangeLog, type ChangeEvent } from './change-log.ts';
 import type { KeyView, Missing, OverviewView, ProblemView, Topic } from './contract.ts';
 import { staleExposure, viewExposure, type ExposureView } from './exposure-views.ts';
+import { LatestChanges } from './latest-changes.ts';
 import { itemsOf, noFacts, readKeys, readLinks, readRouter, readSites, versionOf, type Facts, type Figures } from './facts.ts';
 import { History, type Point } from './history.ts';
 import { listProblems } from './problems.ts';
@@ -46,6 +47,7 @@ export class Watcher {
   readonly #listeners = new Set<ChangeListener>();
   readonly #versions = new Map<string, { readonly version: string; readonly items: readonly object[] }>();
   readonly #computed = new Map<string, { readonly from: readonly unknown[]; readonly value: unknown }>();
+  readonly #changes = new LatestChanges();
   readonly #samples: { readonly at: number; readonly sample: Sample }[] = [];
   readonly history: History;
   readonly log: ChangeLog;
@@ -162,7 +164,7 @@ export class Watcher {
   async #readRouters(
     routers: readonly string[],
     partial: Missing[],
-  ): Promise<Pick<Facts, 'routers' | 'sites' | 'keys' | 'links' | 'incoming'>> {
+  ): Promise<Pick<Facts, 'routers' | 'sites' | 'keys' | 'links' | 'incoming' | 'changes'>> {
     const answers = await Promise.all(
       routers.map(async (router) => {
         try {
@@ -171,6 +173,7 @@ export class Watcher {
             this.#list(router, '/v1/network', (items) => readSites(items, limitTable.consoleSites.value)),
             this.#list(router, '/v1/keys', (items) => readKeys(items, limitTable.consoleKeys.value)),
             this.#sources.ask(router, '/v1/links'),
+            this.#readChanges(router),
           ]);
           return { self: readRouter(router, self), network, keys, links };
         } catch (error) {
@@ -193,7 +196,13 @@ export class Watcher {
       keys: longest(found.map(({ keys }) => keys)),
       links: [...byName.values()],
       incoming: links.flatMap((each) => each.incoming),
+      changes: this.#changes.items,
     };
+  }
+
+  /** An older router has no list of changes. */
+  async #readChanges(router: string): Promise<void> {
+    this.#changes.add(router, await this.#sources.ask(router, this.#changes.pathFor(router)).catch(() => undefined));
   }
 
   /** Asks for a list only if it has changed. */

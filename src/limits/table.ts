@@ -587,6 +587,7 @@ const records = {
     beyond: 'left to the next page',
   },
   recordsOfPage: { name: 'connections in an answer', unit: 'count', value: 1_000, of: 'the same', beyond: 'the same' },
+  conditionChanges: { name: 'changes of conditions', unit: 'count', value: 512, of: 'a router', beyond: 'the oldest is evicted' },
 } satisfies Readonly<Record<string, Limit>>;
 
 const logs = {

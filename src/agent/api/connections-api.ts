@@ -54,7 +54,7 @@ function wholeNumber(text: string): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** A version of another process selects all. */
-function sequenceOf(version: string | null, epoch: Epoch): number | undefined {
+/** Number in a version; undefined for a version of another process, which selects all. */
+export function sequenceOf(version: string | null, epoch: Epoch): number | undefined {
   return version?.startsWith(`${epoch}-`) === true ? wholeNumber(version.slice(epoch.length + 1)) : undefined;
 }

@@ -6,7 +6,8 @@ import type { ShownAs } from '../../errors/catalogue.ts';
 import { limitTable } from '../../limits/table.ts';
 import type { LinkConfig, ObservedRouter, ProbeResult, RecordsView, RouterState, SiteIdentity } from '../../router/contract.ts';
 import { isUuid } from '../../text/names.ts';
-import { connectionList, connectionQuery } from './connections-api.ts';
+import { connectionList, connectionQuery, sequenceOf } from './connections-api.ts';
+import type { ConditionChanges } from '../condition-changes.ts';
 import { keysOf, sitesOf } from './network-view.ts';
 
 export interface RouterApiSources {
@@ -21,6 +22,8 @@ export interface RouterApiSources {
   readonly links: () => readonly LinkConfig[];
   /** Undefined if the router records no connections, or does not run yet. */
   readonly records: () => RecordsView | undefined;
+  /** Changes of conditions; undefined until the site's agent runs. */
+  readonly changes: () => Pick<ConditionChanges, 'after'> | undefined;
   /** Probes a routing key; undefined without a destination, or while the router does not run. No probes if omitted. */
   readonly probe?: (routingKey: string) => Promise<ProbeResult | undefined>;
   /** Asks the routers of a site for their figures; undefined if none is reachable. No such requests if omitted. */
@@ -117,6 +120,8 @@ export class RouterApi {
         return { GET: () => ok({ asOf: this.#asOf(), ...this.#links() }) };
       case '/v1/connections':
         return { GET: () => this.#connections(query) };
+      case '/v1/changes':
+        return { GET: () => ok(this.#changes(since)) };
       case PROBE_PATH:
         return probe && { POST: () => this.#probe(probe, query.get('key') ?? '') };
       case OBSERVE_PATH:
@@ -168,6 +173,11 @@ export class RouterApi {
     return records === undefined ? NO_RECORDS : ok(connectionList(records, query, this.#epoch, this.#asOf()));
   }
 
+  #changes(since: string | null): object {
+    const { items = [], total = 0, latest = 0 } = this.#sources.changes()?.after(sequenceOf(since, this.#epoch) ?? 0) ?? {};
+    return { asOf: this.#asOf(), version: `${this.#epoch}-${latest}`, total, items };
+  }
+
   async #endConnection(id: string): Promise<ApiAnswer> {
     const records = this.#sources.records();
     if (records === undefined) return NO_RECORDS;
@@ -195,7 +205,7 @@ const OBSERVE_PATH = '/v1/observe';
 /** Characters of a routing key. */
 const LONGEST_KEY = 253;
 
-const PATHS: readonly string[] = ['/v1/self', '/v1/network', '/v1/links', '/v1/keys', '/v1/keys/{key}', '/v1/connections'];
+const PATHS: readonly string[] = ['/v1/self', '/v1/network', '/v1/links', '/v1/keys', '/v1/keys/{key}', '/v1/connections', '/v1/changes'];
 
 /** Gives each content of a list a version that also differs from all versions before a restart of the router. */
 class Versions {

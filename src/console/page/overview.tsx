@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
-import type { ExposureCounts, OverviewView } from '../contract.ts';
+import type { ChangeView, ExposureCounts, OverviewView } from '../contract.ts';
 import { Chart, Ranges } from './chart.tsx';
 import { count, milliseconds, plural, rate } from './format.ts';
-import { Empty, Panel, Problems, Since, State, toneOf } from './parts.tsx';
+import { Empty, Panel, Problems, Since, State } from './parts.tsx';
 import { href } from './route.ts';
 import { overview, problems, resources } from './store.ts';
 
@@ -49,7 +49,7 @@ export function Overview(): JSX.Element {
         </div>
       </Panel>
       <div class="columns">
-        <Changes />
+        <Changes state={state} />
         <Expiring state={state} />
       </div>
     </>
@@ -164,31 +164,33 @@ function Figure({
 
 const MOST_CHANGES = 8;
 
-function Changes(): JSX.Element {
-  const latest = [...resources.value.values()]
-    .filter(({ since }) => since !== undefined)
-    .toSorted((one, other) => (other.since ?? '').localeCompare(one.since ?? ''))
-    .slice(0, MOST_CHANGES);
+function Changes({ state }: { readonly state: OverviewView }): JSX.Element {
   return (
     <Panel title="Latest changes">
-      {latest.length === 0 ? (
-        <Empty title="No status has changed yet." />
+      {state.changes.length === 0 ? (
+        <Empty title="No condition has changed since the router started." />
       ) : (
         <ul class="changes">
-          {latest.map(({ kind, name, status, since }) => (
-            <li key={`${kind}/${name}`}>
-              <a class="row-link" href={href(['objects', kind, name])}>
-                {kind}/{name}
-              </a>
-              <State tone={toneOf(status)}>{status}</State>
-              <span class="since">
-                <Since time={since} /> ago
-              </span>
-            </li>
+          {state.changes.slice(0, MOST_CHANGES).map((change) => (
+            <Change key={`${change.at} ${change.kind}/${change.name} ${change.type}`} change={change} />
           ))}
         </ul>
       )}
     </Panel>
+  );
+}
+
+function Change({ change: { at, kind, name, type, status, reason, message } }: { readonly change: ChangeView }): JSX.Element {
+  return (
+    <li title={message}>
+      <a class="row-link" href={href(['objects', kind, name])}>
+        {kind}/{name}
+      </a>
+      <State tone={status === 'True' ? 'good' : status === 'False' ? 'bad' : 'wait'}>{status === 'True' ? type : reason}</State>
+      <span class="since">
+        <Since time={at} /> ago
+      </span>
+    </li>
   );
 }
 

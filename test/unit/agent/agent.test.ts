@@ -1,6 +1,7 @@
 /** Orders of events that a directory does not produce on demand; what files do to a site is tested with them. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import type { ConditionChange } from '../../../src/agent/condition-changes.ts';
 import { UNUSED_FOR } from '../../../src/agent/unused-bundles.ts';
 import { Agent } from '../../../src/agent/agent.ts';
 import type { TlsBundle } from '../../../src/router/contract.ts';
@@ -464,4 +465,15 @@ test('a configuration that the router could not apply completely is sent to it a
   await pass();
   assert.equal(router.config.listeners.length, 1);
   assert.equal(agent.unready, undefined);
+});
+
+test('the leader keeps the changes of conditions since its first report', async (t) => {
+  const platform = new MemoryPlatform();
+  platform.site.put(aSite(), aListener('web'));
+  const { agent, router } = await run(t, platform);
+  const { latest } = agent.changes.after(0);
+  router.reach('web');
+  const isMatched = ({ name, type, status, before }: ConditionChange): boolean =>
+    name === 'web' && type === 'Matched' && status === 'True' && before === 'False';
+  await until(() => agent.changes.after(latest).items.some(isMatched), 'its condition has changed');
 });

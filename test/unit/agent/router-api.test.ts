@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { ConditionChanges } from '../../../src/agent/condition-changes.ts';
 import { RouterApi, type ApiAnswer, type RouterApiSources } from '../../../src/agent/api/router-api.ts';
 import type { RecordQuery, RecordsView, RouterRecord, RouterState, SiteIdentity } from '../../../src/router/contract.ts';
 import { limitTable } from '../../../src/limits/table.ts';
@@ -53,6 +54,7 @@ function anApi(given: Partial<RouterApiSources> = {}): Asked {
       state: () => asked.state,
       links: () => [],
       records: () => undefined,
+      changes: () => undefined,
       unready: () => undefined,
       control: { reload: () => void done.push('reload'), stop: () => void done.push('stop') },
       now: () => 1_767_225_600_000,
@@ -214,3 +216,33 @@ test('sites beyond a number are not asked for figures at once', async () => {
   assert.ok((await Promise.all(asked)).every((status) => status === 200));
   assert.equal(await ask(), 200);
 });
+
+test('changes of conditions are listed, all of them or those after a version', () => {
+  const changes = new ConditionChanges();
+  const { get } = anApi({ changes: () => changes });
+  const at = '2026-01-01T00:00:00Z';
+  const change = {
+    at,
+    kind: 'Listener',
+    name: 'web',
+    type: 'Matched',
+    status: 'False',
+    before: null,
+    reason: 'NoConnector',
+    message: 'None.',
+  };
+  changes.add([change]);
+  const { version, items, total } = get('/v1/changes').body as Page;
+  assert.deepEqual([items, total], [[change], 1]);
+  changes.add([{ ...change, status: 'True', before: 'False' }]);
+  const later = get(`/v1/changes?since=${version}`).body as Page;
+  assert.deepEqual([later.items, later.total], [[{ ...change, status: 'True', before: 'False' }], 2]);
+  assert.deepEqual((get(`/v1/changes?since=${later.version}`).body as Page).items, []);
+  assert.equal((get('/v1/changes?since=older-1').body as Page).items.length, 2, 'of another process');
+});
+
+interface Page {
+  readonly version: string;
+  readonly items: readonly object[];
+  readonly total: number;
+}

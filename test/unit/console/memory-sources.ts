@@ -9,6 +9,7 @@ export interface MemoryState {
   network: readonly object[];
   keys: readonly object[];
   links: object;
+  changes: object;
   metrics: string;
   objects: readonly SkupperResource[];
   routers: readonly string[];
@@ -35,6 +36,7 @@ export function memoryState(): MemoryState {
       { key: 'web', listeners: [{ site: 'west-id', count: 1 }], connectors: [{ site: 'east-id', count: 2 }], reachable: true },
     ],
     links: { items: [{ name: 'hub', cost: 1, operational: true, remoteSiteId: 'hub-id', remoteSiteName: 'hub' }], incoming: [] },
+    changes: { version: 'e-0', items: [] },
     metrics: metricsOf(0, 0),
     objects: [
       object('Site', 'west', {}, 'Ready'),
@@ -99,6 +101,7 @@ export function memorySources(state: MemoryState): ConsoleSources {
     '/v1/network': () => ({ items: state.network }),
     '/v1/keys': () => ({ items: state.keys }),
     '/v1/links': () => state.links,
+    '/v1/changes': () => state.changes,
   };
   return {
     resources: {
@@ -112,7 +115,7 @@ export function memorySources(state: MemoryState): ConsoleSources {
       revoked: () => (state.revoked instanceof Error ? Promise.reject(state.revoked) : Promise.resolve(state.revoked)),
     },
     routers: () => Promise.resolve(state.routers),
-    ask: (_, path) => Promise.resolve(answers[path]?.()),
+    ask: (_, path) => Promise.resolve(answers[path.split('?', 1)[0] ?? '']?.()),
     metrics: () => Promise.resolve(state.metrics),
     redacted: (resource) => resource,
     exposure: async () => (state.cluster === undefined ? undefined : readContent(state.cluster)),
