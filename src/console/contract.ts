@@ -159,6 +159,16 @@ export interface LinkView {
   readonly roundTripMs?: number;
   readonly streams?: number;
   readonly queuedBytes?: number;
+  /** Bytes since it came up. */
+  readonly sent?: number;
+  readonly received?: number;
+  /** Expiry of the other end's certificate, RFC 3339. */
+  readonly certificateExpires?: string;
+  /** Attempts to open it since the router started. */
+  readonly attempts?: number;
+  /** Message and time of the last problem, also if it is solved. */
+  readonly lastProblem?: string;
+  readonly lastProblemAt?: string;
 }
 
 export interface SiteCount {

@@ -24,6 +24,19 @@ export interface KeyFacts {
   readonly reachable: boolean;
 }
 
+/** Of a link that is up. */
+export interface LinkFigureFacts {
+  /** Milliseconds since 1970. */
+  readonly since?: number;
+  readonly certificateExpires?: number;
+  /** Milliseconds. */
+  readonly roundTrip?: number;
+  readonly sent?: number;
+  readonly received?: number;
+  readonly streams?: number;
+  readonly queued?: number;
+}
+
 export interface LinkFacts {
   readonly name: string;
   readonly cost: number;
@@ -34,6 +47,10 @@ export interface LinkFacts {
   /** Milliseconds since 1970. */
   readonly silentSince?: number;
   readonly problem?: { readonly code: string; readonly message: string };
+  readonly attempts?: number;
+  /** `at` is in milliseconds since 1970. */
+  readonly lastProblem?: { readonly message: string; readonly at: number };
+  readonly figures: LinkFigureFacts;
 }
 
 export interface IncomingFacts {
@@ -45,6 +62,7 @@ export interface IncomingFacts {
   readonly cost: number;
   readonly since?: number;
   readonly silentSince?: number;
+  readonly figures: LinkFigureFacts;
 }
 
 export interface RouterFacts {
@@ -88,6 +106,8 @@ export const noFacts: Facts = {
 /** Figures since the samples before. */
 export interface Figures {
   readonly sample: Sample;
+  /** By the ID of the link's view. Bytes change all the time, so a page gets them with the other figures. */
+  readonly links: ReadonlyMap<string, LinkFigureFacts>;
   /** Counts of the last seconds, by role and key. */
   readonly recent: Sample['keys'];
   readonly seconds: number;
@@ -145,7 +165,7 @@ export function readLinks(answer: unknown, most: number): Pick<Facts, 'links' | 
 }
 
 function linkOf(link: UntrustedFields): LinkFacts {
-  const problem = recordIn(link, 'problem');
+  const [problem, last] = [recordIn(link, 'problem'), recordIn(link, 'lastProblem')];
   return {
     name: textOf(link, 'name'),
     cost: numberIn(link, 'cost') ?? 1,
@@ -156,8 +176,36 @@ function linkOf(link: UntrustedFields): LinkFacts {
       remoteSiteName: textIn(link, 'remoteSiteName', MOST_NAME),
       silentSince: numberIn(link, 'silentSince'),
       problem: problem && { code: textOf(problem, 'code'), message: textOf(problem, 'message', MOST_MESSAGE) },
+      attempts: numberIn(link, 'attempts'),
+      lastProblem: last && { message: textOf(last, 'message', MOST_MESSAGE), at: numberIn(last, 'at') ?? 0 },
     }),
+    figures: linkFiguresOf(link),
   };
+}
+
+function linkFiguresOf(link: UntrustedFields): LinkFigureFacts {
+  const figures = fieldsIn(link['figures']);
+  const bytes = fieldsIn(figures['bytes']);
+  return withoutUndefined({
+    since: numberIn(figures, 'since'),
+    certificateExpires: numberIn(figures, 'certificateExpires'),
+    roundTrip: numberIn(figures, 'roundTrip'),
+    sent: numberIn(bytes, 'sent'),
+    received: numberIn(bytes, 'received'),
+    streams: numberIn(figures, 'streams'),
+    queued: numberIn(figures, 'queued'),
+  });
+}
+
+/** IDs of the views of links. */
+export const idOfLink = ({ name }: LinkFacts): string => `out/${name}`;
+export const idOfIncoming = ({ siteId }: IncomingFacts, index: number): string => `in/${siteId}/${index}`;
+
+export function figuresOfLinks({ links, incoming }: Facts): Figures['links'] {
+  return new Map([
+    ...links.map((link) => [idOfLink(link), link.figures] as const),
+    ...incoming.map((link, index) => [idOfIncoming(link, index), link.figures] as const),
+  ]);
 }
 
 function incomingOf(link: UntrustedFields): IncomingFacts {
@@ -171,6 +219,7 @@ function incomingOf(link: UntrustedFields): IncomingFacts {
       since: numberIn(link, 'since'),
       silentSince: numberIn(link, 'silentSince'),
     }),
+    figures: linkFiguresOf(link),
   };
 }
 

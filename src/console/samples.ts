@@ -16,19 +16,11 @@ export interface KeySample {
   readonly request: Map<number, number>;
 }
 
-export interface PeerSample {
-  roundTrip?: number;
-  streams?: number;
-  queued?: number;
-}
-
 export interface Sample {
   /** By role and routing key: `listener web`. */
   readonly keys: ReadonlyMap<string, KeySample>;
   /** Days left, by TLS bundle. */
   readonly certificates: ReadonlyMap<string, number>;
-  /** By the ID of the adjacent site. */
-  readonly peers: ReadonlyMap<string, PeerSample>;
   /** Seconds: p99. */
   readonly eventLoopDelay: number | undefined;
 }
@@ -46,7 +38,6 @@ const UNESCAPED: Readonly<Record<string, string>> = { '\\n': '\n', '\\"': '"', '
 export function readSample(text: string, most: number): Sample {
   const keys = new Map<string, KeySample>();
   const certificates = new Map<string, number>();
-  const peers = new Map<string, PeerSample>();
   let eventLoopDelay: number | undefined;
   const keyOf = (labels: Labels): KeySample | undefined => {
     // Requests have no role: observers are at listeners.
@@ -83,13 +74,12 @@ export function readSample(text: string, most: number): Sample {
     if (name === 'earshot_router_certificate_days_left') certificates.set(labels['bundle'] ?? '', value);
     else if (name === 'earshot_router_event_loop_delay_seconds') {
       if (labels['quantile'] === '0.99') eventLoopDelay = value;
-    } else if (name.startsWith('earshot_router_link_') && labels['site'] !== undefined) addPeer(peers, name, labels['site'], value);
-    else if (labels['routing_key'] !== undefined && Object.hasOwn(readers, name)) {
+    } else if (labels['routing_key'] !== undefined && Object.hasOwn(readers, name)) {
       const sample = keyOf(labels);
       if (sample !== undefined) readers[name]?.(sample, value, labels);
     }
   }
-  return { keys, certificates, peers, eventLoopDelay };
+  return { keys, certificates, eventLoopDelay };
 }
 
 /** Lines one by one: an array of all of them would be larger than the text. */
@@ -132,13 +122,6 @@ function add<K>(to: Map<K, number>, key: K, value: number): void {
   to.set(key, (to.get(key) ?? 0) + value);
 }
 
-function addPeer(peers: Map<string, PeerSample>, name: string, site: string, value: number): void {
-  const peer = peers.getOrInsertComputed(site, (): PeerSample => ({}));
-  if (name === 'earshot_router_link_round_trip_seconds') peer.roundTrip = Math.min(peer.roundTrip ?? Infinity, value);
-  else if (name === 'earshot_router_link_open_streams') peer.streams = (peer.streams ?? 0) + value;
-  else if (name === 'earshot_router_link_queued_bytes') peer.queued = (peer.queued ?? 0) + value;
-}
-
 function labelsOf(text: string): Labels {
   return Object.fromEntries([...text.matchAll(LABEL)].map(([, name = '', value = '']) => [name, unescaped(value)]));
 }
@@ -151,18 +134,12 @@ export function mergeSamples(samples: readonly Sample[]): Sample {
   if (samples.length === 1 && only !== undefined) return only;
   const keys = new Map<string, KeySample>();
   const certificates = new Map<string, number>();
-  const peers = new Map<string, PeerSample>();
   for (const sample of samples) {
     for (const [id, from] of sample.keys) addSample(keys.getOrInsertComputed(id, emptySample), from);
     for (const [bundle, days] of sample.certificates) certificates.set(bundle, Math.min(days, certificates.get(bundle) ?? Infinity));
-    for (const [site, { roundTrip, streams, queued }] of sample.peers) {
-      if (roundTrip !== undefined) addPeer(peers, 'earshot_router_link_round_trip_seconds', site, roundTrip);
-      if (streams !== undefined) addPeer(peers, 'earshot_router_link_open_streams', site, streams);
-      if (queued !== undefined) addPeer(peers, 'earshot_router_link_queued_bytes', site, queued);
-    }
   }
   const delays = samples.flatMap(({ eventLoopDelay }) => eventLoopDelay ?? []);
-  return { keys, certificates, peers, eventLoopDelay: delays.length === 0 ? undefined : Math.max(...delays) };
+  return { keys, certificates, eventLoopDelay: delays.length === 0 ? undefined : Math.max(...delays) };
 }
 
 const COUNTS = ['opened', 'failed', 'up', 'down', 'open', 'requests', 'errors'] as const;

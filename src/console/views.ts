@@ -5,6 +5,7 @@ import { isPast, isReady } from '../site/overview.ts';
 import { nameOf, type SiteObject } from '../site/resources.ts';
 import { sortActiveFirst } from '../site/surplus-sites.ts';
 import { printable } from '../text/printable.ts';
+import { withoutUndefined } from '../text/untrusted-fields.ts';
 import type {
   CandidateView,
   Expiry,
@@ -19,7 +20,7 @@ import type {
   TotalsView,
 } from './contract.ts';
 import { countExposure } from './exposure-views.ts';
-import type { Facts, Figures, KeyFacts, SiteFacts } from './facts.ts';
+import { type Facts, type Figures, idOfIncoming, idOfLink, type KeyFacts, type LinkFigureFacts, type SiteFacts } from './facts.ts';
 import { conditionsOf, headlineOf } from './problems.ts';
 import { keyOfRole, percentilesOf, type KeySample, type Role } from './samples.ts';
 
@@ -140,22 +141,16 @@ export function siteViews(facts: Facts): readonly SiteView[] {
 export function linkViews(facts: Facts, figures: Figures | undefined): readonly LinkView[] {
   const [own] = facts.sites;
   const [ownId, ownName] = [own?.id ?? '', own?.name ?? 'this site'];
-  const peer = (site: string | undefined): Partial<LinkView> => {
-    const { roundTrip, streams, queued } = figures?.sample.peers.get(site ?? '') ?? {};
-    return {
-      ...(roundTrip === undefined ? {} : { roundTripMs: round(roundTrip * 1000) }),
-      ...(streams === undefined ? {} : { streams }),
-      ...(queued === undefined ? {} : { queuedBytes: queued }),
-    };
-  };
   const changed = new Map(facts.objects.filter(({ kind }) => kind === 'Link').map((link) => [nameOf(link), operationalSince(link)]));
   const sinceOf = (name: string): Partial<LinkView> => {
     const since = changed.get(name);
     return since === undefined ? {} : { since };
   };
-  const outgoing = facts.links.map(
-    ({ name, cost, operational, silentSince, remoteSiteId = '', remoteSiteName = '', endpoint, problem }): LinkView => ({
-      id: `out/${name}`,
+  const outgoing = facts.links.map((link): LinkView => {
+    const { name, cost, operational, silentSince, remoteSiteId = '', remoteSiteName = '', endpoint, problem, attempts, lastProblem } = link;
+    const begun = silentSince ?? (operational ? link.figures.since : undefined);
+    return {
+      id: idOfLink(link),
       name,
       from: ownId,
       fromName: ownName,
@@ -165,15 +160,18 @@ export function linkViews(facts: Facts, figures: Figures | undefined): readonly 
       state: stateOf(operational, silentSince),
       cost,
       ...(problem === undefined || operational ? {} : { message: problem.message }),
-      ...(silentSince === undefined ? sinceOf(name) : { since: new Date(silentSince).toISOString() }),
+      ...(begun === undefined ? sinceOf(name) : { since: timestamp(begun) }),
       ...(endpoint === undefined ? {} : { address: endpoint }),
-      ...(operational ? peer(remoteSiteId) : {}),
-    }),
-  );
-  const incoming = facts.incoming.map(({ siteId, siteName, serial, address, cost, since, silentSince }, index): LinkView => {
+      ...(attempts === undefined ? {} : { attempts }),
+      ...(lastProblem === undefined ? {} : { lastProblem: lastProblem.message, lastProblemAt: timestamp(lastProblem.at) }),
+      ...figuresOfLink(figures?.links.get(idOfLink(link))),
+    };
+  });
+  const incoming = facts.incoming.map((link, index): LinkView => {
+    const { siteId, siteName, address, serial, cost, since, silentSince } = link;
     const begun = silentSince ?? since;
     return {
-      id: `in/${siteId}/${index}`,
+      id: idOfIncoming(link, index),
       name: `from ${siteName}`,
       from: siteId,
       fromName: siteName,
@@ -183,12 +181,29 @@ export function linkViews(facts: Facts, figures: Figures | undefined): readonly 
       state: stateOf(true, silentSince),
       cost,
       address,
-      ...(begun === undefined ? {} : { since: new Date(begun).toISOString() }),
       ...(serial === undefined ? {} : { serial }),
-      ...peer(siteId),
+      ...(begun === undefined ? {} : { since: timestamp(begun) }),
+      ...figuresOfLink(figures?.links.get(idOfIncoming(link, index))),
     };
   });
   return [...outgoing, ...incoming, ...linksBetweenOthers(facts, ownId)];
+}
+
+function figuresOfLink({ certificateExpires, roundTrip, sent, received, streams, queued }: LinkFigureFacts = {}): Partial<LinkView> {
+  return withoutUndefined({
+    certificateExpires: certificateExpires === undefined ? undefined : timestamp(certificateExpires),
+    roundTripMs: roundTrip === undefined ? undefined : round(roundTrip),
+    sent,
+    received,
+    streams,
+    queuedBytes: queued,
+  });
+}
+
+/** RFC 3339; empty for a time that no date has. */
+function timestamp(time: number): string {
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString();
 }
 
 /** Time at which a Link came up or went down. */

@@ -10,7 +10,18 @@ import { ChangeLog, type ChangeEvent } from './change-log.ts';
 import type { KeyView, Missing, OverviewView, ProblemView, Topic } from './contract.ts';
 import { staleExposure, viewExposure, type ExposureView } from './exposure-views.ts';
 import { LatestChanges } from './latest-changes.ts';
-import { itemsOf, noFacts, readKeys, readLinks, readRouter, readSites, versionOf, type Facts, type Figures } from './facts.ts';
+import {
+  figuresOfLinks,
+  itemsOf,
+  noFacts,
+  readKeys,
+  readLinks,
+  readRouter,
+  readSites,
+  versionOf,
+  type Facts,
+  type Figures,
+} from './facts.ts';
 import { History, type Point } from './history.ts';
 import { listProblems } from './problems.ts';
 import { mergeSamples, percentilesOf, readSample, shareUnchanged, sinceSample, type KeySample, type Sample } from './samples.ts';
@@ -240,13 +251,14 @@ export class Watcher {
       return;
     }
     const sample = shareUnchanged(mergeSamples(samples), last?.sample);
+    const links = figuresOfLinks(this.facts);
     this.#samples.push({ at, sample });
     if (this.#samples.length > RECENT_SAMPLES) this.#samples.shift();
     if (last === undefined || before === undefined) {
-      this.figures = { sample, recent: changeSince(sample, sample), seconds: 1 };
+      this.figures = { sample, links, recent: changeSince(sample, sample), seconds: 1 };
       return;
     }
-    this.figures = { sample, recent: changeSince(sample, before.sample), seconds: (at - before.at) / 1000 };
+    this.figures = { sample, links, recent: changeSince(sample, before.sample), seconds: (at - before.at) / 1000 };
     this.#remember(at, changeSince(sample, last.sample));
   }
 

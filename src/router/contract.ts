@@ -231,6 +231,21 @@ export interface ConnectorState {
 /** `worked` is true if an earlier attempt succeeded. */
 export type ServerHealth = { readonly kind: 'untried' } | { readonly kind: 'failing'; readonly problem: Problem; readonly worked: boolean };
 
+/** Figures of a link that is up. */
+export interface LinkFigures {
+  /** Time when it came up, in milliseconds since 1970. */
+  readonly since?: number;
+  /** Expiry of the certificate that the other end presented, in milliseconds since 1970. */
+  readonly certificateExpires?: number;
+  /** Milliseconds at the last ping. */
+  readonly roundTrip?: number;
+  /** Bytes within TLS since it came up. */
+  readonly bytes: { readonly sent: number; readonly received: number };
+  readonly streams: number;
+  /** Bytes that wait to be sent. */
+  readonly queued: number;
+}
+
 export interface LinkState {
   readonly operational: boolean;
   readonly remoteSiteId?: string;
@@ -244,6 +259,12 @@ export interface LinkState {
   /** Text about the current attempt to open the link, if it is slow and has not failed. */
   readonly slow?: string;
   readonly problem?: Problem;
+  /** Number of attempts to open it since the process started. */
+  readonly attempts?: number;
+  /** The last problem, also if it is solved. `at` is in milliseconds since 1970. */
+  readonly lastProblem?: Problem & { readonly at: number };
+  /** While the link is up, computed when read: they change all the time. */
+  readonly figures?: LinkFigures | undefined;
 }
 
 export interface SiblingLinkState extends Pick<LinkState, 'operational' | 'remoteSiteId' | 'remoteSiteName'> {
@@ -273,8 +294,9 @@ export interface PeerState {
   readonly cost?: number;
   /** Time when the link came up, in milliseconds since 1970. */
   readonly since?: number;
-  /** See `LinkState.silentSince`. */
+  /** See `LinkState`. */
   readonly silentSince?: number;
+  readonly figures?: LinkFigures | undefined;
 }
 
 /** A former link that another site had opened. */

@@ -132,6 +132,15 @@ const linkColumns: readonly Column<LinkView>[] = [
     value: ({ queuedBytes }) => queuedBytes,
     cell: ({ queuedBytes }) => bytes(queuedBytes),
   },
+  { name: 'sent', title: 'Sent', isNumber: true, needs: 'wide', value: ({ sent }) => sent, cell: ({ sent }) => bytes(sent) },
+  {
+    name: 'received',
+    title: 'Received',
+    isNumber: true,
+    needs: 'wide',
+    value: ({ received }) => received,
+    cell: ({ received }) => bytes(received),
+  },
   { name: 'address', title: 'Address', needs: 'wide', value: ({ address }) => address },
   {
     name: 'since',

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { LinkView, ListView, ResourceRow, RevocationView } from '../contract.ts';
 import { Empty, Failure, Panel, Since, State, useApi } from './parts.tsx';
-import { route } from './route.ts';
+import { href, route } from './route.ts';
 import { resourceColumns } from './service.tsx';
 import { links, resources } from './store.ts';
 import { Table, type Column } from './table.tsx';
@@ -27,9 +27,10 @@ const sections = [
 export function Trust(): JSX.Element {
   const text = (route.value.query.get('q') ?? '').toLowerCase();
   const rows = [...resources.value.values()].filter(({ kind, name, message }) => `${kind}/${name} ${message}`.toLowerCase().includes(text));
-  const incoming = [...links.value.values()].filter(
-    ({ direction, fromName }) => direction === 'incoming' && fromName.toLowerCase().includes(text),
+  const shown = [...links.value.values()].filter(({ name, fromName, toName }) =>
+    `${name} ${fromName} ${toName}`.toLowerCase().includes(text),
   );
+  const of = (direction: LinkView['direction']): readonly LinkView[] => shown.filter((link) => link.direction === direction);
   return (
     <>
       {sections.map(({ title, kinds, columns, empty }) => (
@@ -45,11 +46,22 @@ export function Trust(): JSX.Element {
           />
         </Panel>
       ))}
+      <Panel title="Links to other sites">
+        <Table
+          caption="Links to other sites"
+          columns={outgoingColumns}
+          rows={of('outgoing')}
+          idOf={({ id }) => id}
+          sort=""
+          parameter="outgoing"
+          empty={<Empty title="This site opens no link." />}
+        />
+      </Panel>
       <Panel title="Links from other sites">
         <Table
           caption="Links from other sites"
           columns={incomingColumns}
-          rows={incoming}
+          rows={of('incoming')}
           idOf={({ id }) => id}
           sort=""
           parameter="incoming"
@@ -107,22 +119,75 @@ function localTime(text: string | undefined): string {
   return Number.isNaN(time) ? '–' : new Date(time).toLocaleString();
 }
 
-const incomingColumns: readonly Column<LinkView>[] = [
-  { name: 'site', title: 'Site', value: ({ fromName }) => fromName },
-  {
+const linkColumns: Readonly<Record<'state' | 'address' | 'expires' | 'since', Column<LinkView>>> = {
+  state: {
     name: 'state',
     title: 'State',
     value: ({ state }) => state,
     cell: ({ state }) => <State tone={state === 'up' ? 'good' : 'wait'}>{state}</State>,
   },
-  { name: 'address', title: 'Address', needs: 'medium', value: ({ address }) => address },
-  { name: 'serial', title: 'Certificate serial', needs: 'wide', value: ({ serial }) => serial },
-  { name: 'cost', title: 'Cost', isNumber: true, value: ({ cost }) => cost },
-  {
+  address: { name: 'address', title: 'Address', needs: 'medium', value: ({ address }) => address },
+  expires: {
+    name: 'expires',
+    title: 'Certificate until',
+    needs: 'wide',
+    value: ({ certificateExpires }) => certificateExpires,
+    cell: ({ certificateExpires }) => localTime(certificateExpires),
+  },
+  since: {
     name: 'since',
     title: 'Since',
     isNumber: true,
     value: ({ since }) => (since === undefined ? undefined : Date.parse(since)),
     cell: ({ since }) => <Since time={since} />,
   },
+};
+
+const outgoingColumns: readonly Column<LinkView>[] = [
+  {
+    name: 'link',
+    title: 'Link',
+    value: ({ name }) => name,
+    cell: ({ name }) => (
+      <a class="row-link" href={href(['objects', 'Link', name])}>
+        {name}
+      </a>
+    ),
+  },
+  { name: 'site', title: 'Site', needs: 'medium', value: ({ toName }) => toName || '–' },
+  linkColumns.state,
+  linkColumns.address,
+  linkColumns.expires,
+  { name: 'attempts', title: 'Attempts', isNumber: true, needs: 'wide', value: ({ attempts }) => attempts },
+  {
+    name: 'last-problem',
+    title: 'Last problem',
+    needs: 'medium',
+    value: ({ lastProblem }) => lastProblem,
+    cell: ({ lastProblem, lastProblemAt }) =>
+      lastProblem === undefined ? (
+        '–'
+      ) : (
+        <>
+          <Since time={lastProblemAt} /> ago: {lastProblem}
+        </>
+      ),
+  },
+  linkColumns.since,
+];
+
+const incomingColumns: readonly Column<LinkView>[] = [
+  { name: 'site', title: 'Site', value: ({ fromName }) => fromName },
+  linkColumns.state,
+  linkColumns.address,
+  {
+    name: 'serial',
+    title: 'Certificate serial',
+    needs: 'wide',
+    value: ({ serial }) => serial,
+    cell: ({ serial = '–' }) => <code class="id">{serial}</code>,
+  },
+  linkColumns.expires,
+  { name: 'cost', title: 'Cost', isNumber: true, value: ({ cost }) => cost },
+  linkColumns.since,
 ];

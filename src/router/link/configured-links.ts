@@ -12,6 +12,7 @@ import { dialedFrom, SiblingTarget } from './dial/sibling-target.ts';
 import { tlsTargets } from './dial/tls-sibling-target.ts';
 import type { LinkHost } from './host.ts';
 import type { Link } from './link.ts';
+import { figuresOf } from './link-figures.ts';
 import { writeEndpoints } from './session/announced-endpoints.ts';
 import { routerOf, siteOf } from '../../routing/names.ts';
 
@@ -214,8 +215,18 @@ export class ConfiguredLinks {
 function peerStateOf(link: Link, serial: string, address: string): PeerState {
   const { peer, cost, upSince, silentSince } = link;
   const { id: siteId, name: siteName } = peer.site;
-  const times = { ...(upSince === undefined ? {} : { since: upSince }), ...(silentSince === undefined ? {} : { silentSince }) };
-  return { siteId, siteName, serial, address, cost, ...times };
+  return {
+    siteId,
+    siteName,
+    serial,
+    address,
+    cost,
+    ...(upSince === undefined ? {} : { since: upSince }),
+    ...(silentSince === undefined ? {} : { silentSince }),
+    get figures() {
+      return figuresOf(link);
+    },
+  };
 }
 
 function isFor(access: SiblingAccess | Access, siblings: SiblingConfig | undefined): boolean {

@@ -128,6 +128,16 @@ export class Link {
     return sum;
   }
 
+  /** Bytes within TLS. */
+  get bytes(): { readonly sent: number; readonly received: number } {
+    let [sent, received] = [0, 0];
+    for (const { bytesWritten, bytesRead } of this.#connections) {
+      sent += bytesWritten;
+      received += bytesRead;
+    }
+    return { sent, received };
+  }
+
   get roundTrip(): number | undefined {
     for (const { roundTrip } of this.#connections) if (roundTrip !== undefined) return roundTrip;
     return undefined;

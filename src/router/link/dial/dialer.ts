@@ -8,6 +8,7 @@ import { limitTable } from '../../../limits/table.ts';
 import type { LinkHost } from '../host.ts';
 import { writeCost } from '../session/hello.ts';
 import type { Link } from '../link.ts';
+import { figuresOf } from '../link-figures.ts';
 import { linkFields } from '../link-log.ts';
 import { linkMetrics } from '../link-metrics.ts';
 import type { OpenedLink } from './outgoing.ts';
@@ -64,6 +65,8 @@ export class Dialer {
   #settling: NodeJS.Timeout | undefined;
   #timesOpened = 0;
   #problem: Problem | undefined;
+  #lastProblem: LinkState['lastProblem'];
+  #attempts = 0;
   /** Text about the current attempt, if it is slow. */
   #slow: string | undefined;
   /** Peer of the last link that fell silent. */
@@ -109,6 +112,11 @@ export class Dialer {
       ...(silentSince === undefined || !up ? {} : { silentSince }),
       ...(this.#slow === undefined ? {} : { slow: this.#slow }),
       ...(this.#problem === undefined ? {} : { problem: this.#problem }),
+      attempts: this.#attempts,
+      ...(this.#lastProblem === undefined ? {} : { lastProblem: this.#lastProblem }),
+      get figures() {
+        return current === undefined ? undefined : figuresOf(current.opened.link);
+      },
     };
   }
 
@@ -247,7 +255,7 @@ export class Dialer {
     const current = this.#current;
     if (current === undefined || current.opened.link !== link || this.#stop.signal.aborted) return;
     this.#planNext(current);
-    this.#problem = { code: 'lost', message: `The link to ${current.peer} ended: ${link.reason ?? 'no reason is known'}.` };
+    this.#setProblem({ code: 'lost', message: `The link to ${current.peer} ended: ${link.reason ?? 'no reason is known'}.` });
     this.#silentPeer = current.opened.silent ? current.peer : undefined;
     if (this.#standby !== undefined) {
       this.#swap();
@@ -271,7 +279,7 @@ export class Dialer {
       if (!peers.some((party) => this.#host.isRevoked(party))) continue;
       const error = new LinkError('revoked', `Site ${link.peer.site.name} is revoked here. ${waysOn(link.peer.site.id)}`);
       link.cut(error);
-      this.#problem = problemOf(error);
+      this.#setProblem(problemOf(error));
     }
   }
 
@@ -285,7 +293,7 @@ export class Dialer {
       const error = expiredError(this.#current?.peer ?? link.router, new Date(link.expires), now);
       this.#host.log.warn({ linkName: this.name, link: link.id, error }, 'link closed');
       link.cut(error);
-      this.#problem = problemOf(error);
+      this.#setProblem(problemOf(error));
     }
     if (this.#current === undefined || this.#current.renewAt > now || this.#isEnding) return;
     this.#isEnding = true;
@@ -386,6 +394,7 @@ export class Dialer {
     try {
       await this.#turn();
       if (attempt.signal.aborted) return;
+      this.#attempts += 1;
       const [host, last, learned, onLearned, { signal }] = [this.#host, this.#silentPeer, this.#learned, this.#onLearned, attempt];
       const onSlow = (peer: string, hasTcp: boolean): void => this.#reportSlow(peer, hasTcp);
       const { opened, peer } = await openFirst({ host, name: this.name, target, last, learned, onLearned, onSlow, signal });
@@ -408,12 +417,17 @@ export class Dialer {
       // Another router of the site may only be starting, or may have been stopped for good.
       const level = target instanceof SiblingTarget ? 'info' : 'warn';
       if (this.#problem?.message !== reason.message) this.#host.log[level]({ linkName: this.name, error: reason }, 'link not open');
-      this.#problem = problemOf(reason);
+      this.#setProblem(problemOf(reason));
       this.#host.changed();
     } finally {
       this.#attempt = undefined;
       this.#slow = undefined;
     }
+  }
+
+  #setProblem(problem: Problem): void {
+    this.#problem = problem;
+    this.#lastProblem = { ...problem, at: Date.now() };
   }
 
   /** Not a problem yet: on a slow path the attempt succeeds. */

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { readLinks } from '../../../src/console/facts.ts';
+import { linkViews } from '../../../src/console/views.ts';
+import { anyText } from '../support/any-text.ts';
+import { memoryState, memoryWatcher } from './memory-sources.ts';
+
+const since = Date.parse('2025-12-31T23:00:00Z');
+const figures = { since, certificateExpires: since + 1, roundTrip: 3.14159, bytes: { sent: 10, received: 20 }, streams: 2, queued: 5 };
+const hub = { name: 'hub', cost: 1, operational: true, remoteSiteId: 'hub-id', remoteSiteName: 'hub', attempts: 4, figures };
+const shown = {
+  since: '2025-12-31T23:00:00.000Z',
+  certificateExpires: '2025-12-31T23:00:00.001Z',
+  roundTripMs: 3.14,
+  sent: 10,
+  received: 20,
+  streams: 2,
+  queuedBytes: 5,
+};
+
+test('a link is shown with its figures, attempts and last problem', async () => {
+  const state = memoryState();
+  const incoming = { siteId: 'south-id', siteName: 'south', address: '192.0.2.1:1', serial: 'A1', cost: 1, since, figures };
+  state.links = { items: [{ ...hub, lastProblem: { code: 'lost', message: 'It ended.', at: since } }], incoming: [incoming] };
+  const watcher = memoryWatcher(state);
+  await watcher.read();
+  const [out, from] = linkViews(watcher.facts, watcher.figures);
+  assert.deepEqual(out, { ...out, ...shown, attempts: 4, lastProblem: 'It ended.', lastProblemAt: '2025-12-31T23:00:00.000Z' });
+  assert.deepEqual(from, { ...from, ...shown, serial: 'A1' });
+});
+
+test('bytes of a link change on a page with the other figures, not with each read of the state', async () => {
+  const state = memoryState();
+  state.links = { items: [hub], incoming: [] };
+  const watcher = memoryWatcher(state);
+  await watcher.read();
+  const sent = (): unknown => linkViews(watcher.facts, watcher.figures)[0]?.sent;
+  state.links = { items: [{ ...hub, figures: { ...figures, bytes: { sent: 11, received: 20 } } }], incoming: [] };
+  state.now += 1_000;
+  await watcher.read();
+  assert.equal(sent(), 10);
+  state.now += 60_000;
+  await watcher.read();
+  assert.equal(sent(), 11);
+});
+
+test('any answer of a router gives links that can be shown', async () => {
+  const number = fc.oneof(fc.double(), fc.integer(), anyText());
+  const problem = fc.oneof(fc.anything(), fc.record({ message: anyText(), at: number }));
+  const anyFigures = fc.oneof(fc.anything(), fc.record({ since: number, certificateExpires: number, bytes: fc.anything() }));
+  const item = fc.record({ name: anyText(), operational: fc.boolean(), figures: anyFigures, lastProblem: problem }, { requiredKeys: [] });
+  const answer = fc.oneof(fc.anything(), fc.record({ items: fc.oneof(fc.anything(), fc.array(item)), incoming: fc.array(item) }));
+  const watcher = memoryWatcher(memoryState());
+  await watcher.read();
+  fc.assert(
+    fc.property(answer, (any) => {
+      const facts = { ...watcher.facts, ...readLinks(any, 10) };
+      for (const view of linkViews(facts, watcher.figures)) assert.doesNotMatch(JSON.stringify(view), /\p{Cc}/u);
+    }),
+  );
+});
