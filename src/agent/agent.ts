@@ -101,8 +101,8 @@ export class Agent implements AsyncDisposable {
     await this.#passes.idle();
   }
 
-  /** Config that was last applied to the router, the router's state, and its records of connections. */
-  get router(): Pick<RunningRouter, 'config' | 'state' | 'records' | 'running'> {
+  /** Config that was last applied to the router, the router's state, and its records and figures of connections. */
+  get router(): Pick<RunningRouter, 'config' | 'state' | 'records' | 'keyFigures' | 'running'> {
     return this.#router;
   }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RecordsView, Router, RouterConfig, RouterHooks, RouterState } from '../router/contract.ts';
+import type { KeyFiguresView, RecordsView, Router, RouterConfig, RouterHooks, RouterState } from '../router/contract.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 export type StartRouter = (config: RouterConfig, hooks: RouterHooks, options: { readonly log: Logger }) => Promise<Router>;
@@ -38,6 +38,10 @@ export class RunningRouter {
 
   get records(): RecordsView | undefined {
     return this.#router?.records;
+  }
+
+  get keyFigures(): KeyFiguresView | undefined {
+    return this.#router?.keyFigures;
   }
 
   async apply(config: RouterConfig): Promise<void> {

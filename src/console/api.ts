@@ -25,6 +25,7 @@ import { classDetail, listenerDetail, podDetail } from './exposure-details.ts';
 import type { ExposureView } from './exposure-views.ts';
 import type { Facts } from './facts.ts';
 import { historyFields, historySteps, type HistoryField } from './history.ts';
+import { listKeySites } from './key-sites.ts';
 import { conditionsOf } from './problems.ts';
 import type { ConsoleSources } from './sources.ts';
 import { candidatesOf, keysOfObject, linkViews, problemsByKey, resourceRow, siteViews } from './views.ts';
@@ -65,7 +66,7 @@ export async function answerApi(sources: ConsoleSources, watcher: Watcher, path:
     case 'keys/0':
       return ok(listKeys(watcher, parameters));
     case 'keys/1':
-      return keyDetail(watcher, one ?? '');
+      return keyDetail(sources, watcher, one ?? '');
     case 'resources/1':
       return listResources(watcher, one ?? '', parameters);
     case 'resources/2':
@@ -150,12 +151,14 @@ function wholeNumber(text: string | null, usual: number, most: number): number {
   return Math.min(most, text !== null && /^\d{1,9}$/.test(text) ? Number(text) : usual);
 }
 
-function keyDetail({ facts, keys, problems }: Watcher, name: string): Answer {
+async function keyDetail(sources: ConsoleSources, { facts, keys, problems }: Watcher, name: string): Promise<Answer> {
   const [key, known] = [keys.find((each) => each.key === name), facts.keys.find((each) => each.key === name)];
   if (key === undefined || known === undefined)
     return failure(404, 'not-found', 'no site of the network has this routing key', 'Correct the name, or check that the site runs.');
+  const sites = await listKeySites(sources, name, new Map(facts.sites.map(({ id, name: of }) => [id, of])));
   const detail: KeyDetailView = {
     ...key,
+    sites,
     candidates: candidatesOf(facts, known),
     resources: facts.objects.filter((object) => keysOfObject(object).includes(name)).map((object) => resourceRow(object, facts.at)),
     problemList: problemsByKey(facts, problems).get(name) ?? [],

@@ -232,7 +232,21 @@ export interface ResourceView extends ResourceRow {
   readonly command: string;
 }
 
+/** Connections of a routing key with one site at the other end, since the routers started. */
+export interface KeySiteView {
+  /** Of this site: at a `listener` clients are here, at a `connector` servers. */
+  readonly role: 'listener' | 'connector';
+  /** ID of the other site; empty if it is not known. */
+  readonly site: string;
+  readonly name: string;
+  readonly opened: number;
+  readonly failed: number;
+  readonly up: number;
+  readonly down: number;
+}
+
 export interface KeyDetailView extends KeyView {
+  readonly sites: readonly KeySiteView[];
   readonly candidates: readonly CandidateView[];
   readonly resources: readonly ResourceRow[];
   readonly problemList: readonly ProblemView[];

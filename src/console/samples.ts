@@ -1,5 +1,5 @@
 /** Reads the figures of routing keys from the metrics of a router (pure). */
-import type { Percentiles } from './contract.ts';
+import { fieldsIn, recordsIn } from '../text/untrusted-fields.ts';
 
 /** Counts since the router started. */
 export interface KeySample {
@@ -11,7 +11,7 @@ export interface KeySample {
   requests: number;
   errors: number;
   readonly failures: Map<string, number>;
-  /** Cumulative counts by upper bound in seconds. */
+  /** Counts by upper bound in milliseconds. */
   readonly connect: Map<number, number>;
   readonly request: Map<number, number>;
 }
@@ -31,6 +31,7 @@ export type Role = (typeof roles)[number];
 export const keyOfRole = (role: string, key: string): string => `${role} ${key}`;
 
 const PREFIX = 'earshot_router_';
+const OF_HISTOGRAM = /_(?:bucket|sum|count)$/;
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 const UNESCAPED: Readonly<Record<string, string>> = { '\\n': '\n', '\\"': '"', '\\\\': '\\' };
 
@@ -48,28 +49,15 @@ export function readSample(text: string, most: number): Sample {
     keys.set(id, sample);
     return sample;
   };
-  // Lines of one histogram follow each other, and differ in their last label only.
-  let [histogram, ofHistogram]: [string, KeySample | undefined] = ['', undefined];
   for (const line of linesOf(text)) {
     if (!line.startsWith(PREFIX)) continue;
     const [brace, space] = [line.indexOf('{'), line.lastIndexOf(' ')];
     const name = line.slice(0, brace === -1 ? space : brace);
+    // There are many of these, and `/v1/latencies` has finer ones.
+    if (OF_HISTOGRAM.test(name)) continue;
     const value = Number(line.slice(space + 1));
     if (!Number.isFinite(value)) continue;
     const labelText = brace === -1 ? '' : line.slice(brace + 1, space - 1);
-    if (name.endsWith('_bucket')) {
-      const at = labelText.lastIndexOf(',le="');
-      const series = name + labelText.slice(0, at);
-      if (series !== histogram) {
-        const labels = labelsOf(labelText.slice(0, at));
-        [histogram, ofHistogram] = [series, labels['routing_key'] === undefined ? undefined : keyOf(labels)];
-      }
-      // Empty buckets of a key without connections say nothing.
-      if (ofHistogram !== undefined && (value > 0 || ofHistogram.opened > 0))
-        readers[name]?.(ofHistogram, value, { le: labelText.slice(at + 5, -1) });
-      continue;
-    }
-    if (name.endsWith('_sum') || name.endsWith('_count')) continue;
     const labels = labelsOf(labelText);
     if (name === 'earshot_router_certificate_days_left') certificates.set(labels['bundle'] ?? '', value);
     else if (name === 'earshot_router_event_loop_delay_seconds') {
@@ -81,6 +69,32 @@ export function readSample(text: string, most: number): Sample {
   }
   return { keys, certificates, eventLoopDelay };
 }
+
+/** Most steps of one histogram that are read. */
+const MOST_STEPS = 128;
+
+/**
+ * Adds latencies from `/v1/latencies` of the same router.
+ * @param sample its keys are changed; latencies of other keys are left out
+ */
+export function addLatencies({ keys }: Sample, answer: unknown): void {
+  for (const item of recordsIn(fieldsIn(answer)['items'])) {
+    const { role, key } = item;
+    const sample = typeof role === 'string' && typeof key === 'string' ? keys.get(keyOfRole(role, key)) : undefined;
+    if (sample === undefined) continue;
+    addSteps(sample.connect, item['connect']);
+    addSteps(sample.request, item['request']);
+  }
+}
+
+function addSteps(to: Map<number, number>, steps: unknown): void {
+  for (const step of Array.isArray(steps) ? steps.slice(0, MOST_STEPS) : []) {
+    const [bound, count]: readonly unknown[] = Array.isArray(step) ? step : [];
+    if (isCount(bound) && isCount(count) && to.size < MOST_STEPS) add(to, bound, count);
+  }
+}
+
+const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
 
 /** Lines one by one: an array of all of them would be larger than the text. */
 function* linesOf(text: string): Iterable<string> {
@@ -112,11 +126,7 @@ const readers: Readonly<Record<string, Reader>> = {
     sample.requests += value;
     if (status === '5xx') sample.errors += value;
   },
-  earshot_router_connect_seconds_bucket: (sample, value, { le }) => add(sample.connect, boundOf(le), value),
-  earshot_router_request_seconds_bucket: (sample, value, { le }) => add(sample.request, boundOf(le), value),
 };
-
-const boundOf = (le = ''): number => (le === '+Inf' ? Infinity : Number(le));
 
 function add<K>(to: Map<K, number>, key: K, value: number): void {
   to.set(key, (to.get(key) ?? 0) + value);
@@ -179,24 +189,4 @@ export function sinceSample(now: KeySample, before: KeySample | undefined): KeyS
 
 function subtract<K>(to: Map<K, number>, now: ReadonlyMap<K, number>, before: ReadonlyMap<K, number>): void {
   for (const [key, value] of now) to.set(key, Math.max(0, value - (before.get(key) ?? 0)));
-}
-
-/**
- * Percentiles of a histogram, interpolated within its buckets; undefined if it is empty.
- * @param buckets cumulative counts by upper bound in seconds
- */
-export function percentilesOf(buckets: ReadonlyMap<number, number>): Percentiles | undefined {
-  const steps = [...buckets].toSorted(([one], [other]) => one - other);
-  const total = steps.at(-1)?.[1] ?? 0;
-  if (total === 0) return undefined;
-  const at = (part: number): number => {
-    let [low, below] = [0, 0];
-    for (const [bound, count] of steps) {
-      if (count >= total * part && count > below)
-        return bound === Infinity ? low * 1000 : (low + ((bound - low) * (total * part - below)) / (count - below)) * 1000;
-      if (bound !== Infinity) [low, below] = [bound, count];
-    }
-    return low * 1000;
-  };
-  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 }

@@ -4,6 +4,7 @@ import { EXPIRES_SOON } from '../explain/connection/bundle-steps.ts';
 import { isPast, isReady } from '../site/overview.ts';
 import { nameOf, type SiteObject } from '../site/resources.ts';
 import { sortActiveFirst } from '../site/surplus-sites.ts';
+import { mergeLatencies, percentilesOf } from '../telemetry/latency-steps.ts';
 import { printable } from '../text/printable.ts';
 import { withoutUndefined } from '../text/untrusted-fields.ts';
 import type {
@@ -22,7 +23,7 @@ import type {
 import { countExposure } from './exposure-views.ts';
 import { type Facts, type Figures, idOfIncoming, idOfLink, type KeyFacts, type LinkFigureFacts, type SiteFacts } from './facts.ts';
 import { conditionsOf, headlineOf } from './problems.ts';
-import { keyOfRole, percentilesOf, type KeySample, type Role } from './samples.ts';
+import { keyOfRole, type KeySample, type Role } from './samples.ts';
 
 export interface Place {
   readonly where: string;
@@ -76,7 +77,7 @@ function expiringOf(figures: Figures | undefined): readonly Expiry[] {
 function totalsOf(figures: Figures | undefined): TotalsView {
   if (figures === undefined) return {};
   const counted = chosenSamples(figures);
-  const connect = percentilesOf(mergeBuckets(counted.map(({ sample }) => sample.connect)));
+  const connect = percentilesOf(mergeLatencies(counted.map(({ sample }) => sample.connect)));
   const { eventLoopDelay } = figures.sample;
   const rates = counted.map(({ sample }) => ratesOf(sample, figures.seconds));
   return {
@@ -88,12 +89,6 @@ function totalsOf(figures: Figures | undefined): TotalsView {
 }
 
 const total = (rates: readonly Rates[], name: keyof Rates): number => round(rates.reduce((sum, each) => sum + each[name], 0));
-
-function mergeBuckets(all: readonly ReadonlyMap<number, number>[]): ReadonlyMap<number, number> {
-  const merged = new Map<number, number>();
-  for (const buckets of all) for (const [bound, count] of buckets) merged.set(bound, (merged.get(bound) ?? 0) + count);
-  return merged;
-}
 
 interface ChosenSample {
   readonly key: string;

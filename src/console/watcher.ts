@@ -2,6 +2,7 @@
 import { limitTable } from '../limits/table.ts';
 import { overviewKinds, quietKinds } from '../site/overview.ts';
 import { attempt, reportInternalError } from '../telemetry/boundary.ts';
+import { percentilesOf } from '../telemetry/latency-steps.ts';
 import { messageOf } from '../telemetry/log.ts';
 import { printable } from '../text/printable.ts';
 import { isRecord } from '../text/is-record.ts';
@@ -24,7 +25,7 @@ import {
 } from './facts.ts';
 import { History, type Point } from './history.ts';
 import { listProblems } from './problems.ts';
-import { mergeSamples, percentilesOf, readSample, shareUnchanged, sinceSample, type KeySample, type Sample } from './samples.ts';
+import { addLatencies, mergeSamples, readSample, shareUnchanged, sinceSample, type KeySample, type Sample } from './samples.ts';
 import type { ConsoleSources } from './sources.ts';
 import { chosenSamples, keyViews, linkViews, overviewOf, resourceRow, siteViews, type Place } from './views.ts';
 
@@ -239,9 +240,7 @@ export class Watcher {
   }
 
   async #sample(routers: readonly string[]): Promise<void> {
-    const answers = await Promise.allSettled(
-      routers.map(async (router) => readSample(await this.#sources.metrics(router), 2 * limitTable.consoleKeys.value)),
-    );
+    const answers = await Promise.allSettled(routers.map((router) => this.#sampleOf(router)));
     const samples = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
     const { at } = this.facts;
     const [before, last] = [this.#samples[0], this.#samples.at(-1)];
@@ -260,6 +259,13 @@ export class Watcher {
     }
     this.figures = { sample, links, recent: changeSince(sample, before.sample), seconds: (at - before.at) / 1000 };
     this.#remember(at, changeSince(sample, last.sample));
+  }
+
+  /** A router of an older version has no latencies. */
+  async #sampleOf(router: string): Promise<Sample> {
+    const sample = readSample(await this.#sources.metrics(router), 2 * limitTable.consoleKeys.value);
+    addLatencies(sample, await this.#sources.ask(router, '/v1/latencies').catch(() => undefined));
+    return sample;
   }
 
   #remember(at: number, recent: Sample['keys']): void {

@@ -540,7 +540,7 @@ const machines = {
 const metrics = {
   siteSeries: { name: 'sites with metrics of their own', unit: 'count', value: 1_000, of: 'a router', beyond: 'they have none' },
   requestSeriesOfKey: {
-    name: 'sites and protocols with request metrics of their own',
+    name: 'sites and protocols with request metrics or connection counts of their own',
     unit: 'count',
     value: 100,
     of: 'one routing key',

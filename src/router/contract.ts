@@ -8,6 +8,7 @@ import type { IssuedCertificate, Revocations } from '../identity/issued.ts';
 import type { SiteKey } from '../identity/site-key.ts';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
 import type { RouterRecord, SiteIdentity } from '../routing/contract.ts';
+import type { Percentiles } from '../telemetry/latency-steps.ts';
 import type { ConnectionRecord, RecordPage, RecordQuery, RecordsView, RecordState } from './records/contract.ts';
 
 export type { IssuedCertificate, Problem, Revocations, RouterRecord, SiteIdentity, SiteKey, TlsBundle };
@@ -312,6 +313,46 @@ export interface EndedPeerState {
   readonly reason: string;
 }
 
+/** Counts of connections of a routing key with one site at the other end, since the router started. */
+export interface SiteFigures {
+  /** ID; null if it is not known, `(other)` for sites beyond the limit. */
+  readonly site: string | null;
+  readonly opened: number;
+  readonly failed: number;
+  readonly bytes: { readonly up: number; readonly down: number };
+}
+
+/** Counts of a routing key's connections in one role of the router, since its start. */
+export interface RoleFigures extends Pick<SiteFigures, 'opened' | 'bytes'> {
+  readonly open: number;
+  /** By reason. */
+  readonly failed: Readonly<Record<string, number>>;
+  /** Milliseconds; null if there are none. */
+  readonly connect: Percentiles | null;
+  /** For a listener the sites with the servers, for a connector those with the clients. */
+  readonly sites: readonly SiteFigures[];
+}
+
+export interface KeyFigures {
+  /** `request`: milliseconds from the head of a request to that of its response. */
+  readonly listener?: RoleFigures & { readonly request: Percentiles | null };
+  readonly connector?: RoleFigures;
+}
+
+/** Number of latencies by the upper bound of their step in milliseconds. */
+export interface KeyLatencies {
+  readonly key: string;
+  readonly role: 'listener' | 'connector';
+  readonly connect: readonly (readonly [bound: number, count: number])[];
+  readonly request: readonly (readonly [bound: number, count: number])[];
+}
+
+export interface KeyFiguresView {
+  ofKey(routingKey: string): KeyFigures;
+  /** Those of all keys that have any. */
+  latencies(): readonly KeyLatencies[];
+}
+
 /** A router on the path to a routing key's servers. */
 export interface ProbedHop {
   /** `SITE-ID/ROUTER`. */
@@ -396,6 +437,7 @@ export interface Router extends AsyncDisposable {
   readonly state: RouterState;
   /** Undefined if connections are not recorded. */
   readonly records?: RecordsView | undefined;
+  readonly keyFigures?: KeyFiguresView | undefined;
   /** Applies a new config at once. An invalid part gets a problem in the state; nothing is thrown for it. */
   apply(config: RouterConfig): void;
   /** Calls the listener after changes of `state`, at most once for each event-loop iteration. @returns a function that unsubscribes it */

@@ -4,6 +4,7 @@ import { bounded, guard } from '../telemetry/boundary.ts';
 import {
   DEFAULT_LIVENESS,
   type IssuedCertificate,
+  type KeyFiguresView,
   type LinkState,
   type ObservedRouter,
   type ProbeResult,
@@ -222,6 +223,10 @@ class JoinedRouter implements Router, LinkHost {
 
   get records(): RecordsView | undefined {
     return this.#records;
+  }
+
+  get keyFigures(): KeyFiguresView {
+    return this.#local.keyFigures;
   }
 
   get #siblingState(): Pick<RouterState, 'siblingLinks' | 'siblingParts'> {

@@ -4,10 +4,18 @@
  */
 import type { ShownAs } from '../../errors/catalogue.ts';
 import { limitTable } from '../../limits/table.ts';
-import type { LinkConfig, ObservedRouter, ProbeResult, RecordsView, RouterState, SiteIdentity } from '../../router/contract.ts';
+import type {
+  KeyFiguresView,
+  LinkConfig,
+  ObservedRouter,
+  ProbeResult,
+  RecordsView,
+  RouterState,
+  SiteIdentity,
+} from '../../router/contract.ts';
 import { isUuid } from '../../text/names.ts';
-import { connectionList, connectionQuery, sequenceOf } from './connections-api.ts';
 import type { ConditionChanges } from '../condition-changes.ts';
+import { connectionList, connectionQuery, sequenceOf } from './connections-api.ts';
 import { keysOf, sitesOf } from './network-view.ts';
 
 export interface RouterApiSources {
@@ -22,6 +30,8 @@ export interface RouterApiSources {
   readonly links: () => readonly LinkConfig[];
   /** Undefined if the router records no connections, or does not run yet. */
   readonly records: () => RecordsView | undefined;
+  /** Figures of routing keys; undefined until the router runs. */
+  readonly keyFigures: () => KeyFiguresView | undefined;
   /** Changes of conditions; undefined until the site's agent runs. */
   readonly changes: () => Pick<ConditionChanges, 'after'> | undefined;
   /** Probes a routing key; undefined without a destination, or while the router does not run. No probes if omitted. */
@@ -120,6 +130,8 @@ export class RouterApi {
         return { GET: () => ok({ asOf: this.#asOf(), ...this.#links() }) };
       case '/v1/connections':
         return { GET: () => this.#connections(query) };
+      case '/v1/latencies':
+        return { GET: () => ok({ asOf: this.#asOf(), items: this.#sources.keyFigures()?.latencies() ?? [] }) };
       case '/v1/changes':
         return { GET: () => ok(this.#changes(since)) };
       case PROBE_PATH:
@@ -162,7 +174,8 @@ export class RouterApi {
   #key(encoded: string): ApiAnswer {
     const routingKey = decoded(encoded);
     const found = keysOf(this.#routers()).find(({ key }) => key === routingKey);
-    if (found !== undefined) return ok({ asOf: this.#asOf(), ...found });
+    const figures = found && this.#sources.keyFigures()?.ofKey(found.key);
+    if (found !== undefined) return ok({ asOf: this.#asOf(), ...found, ...(figures === undefined ? {} : { figures }) });
     return failure(404, 'not-found', 'no site of the network has this routing key', '/v1/keys lists the routing keys.');
   }
 
@@ -205,7 +218,16 @@ const OBSERVE_PATH = '/v1/observe';
 /** Characters of a routing key. */
 const LONGEST_KEY = 253;
 
-const PATHS: readonly string[] = ['/v1/self', '/v1/network', '/v1/links', '/v1/keys', '/v1/keys/{key}', '/v1/connections', '/v1/changes'];
+const PATHS: readonly string[] = [
+  '/v1/self',
+  '/v1/network',
+  '/v1/links',
+  '/v1/keys',
+  '/v1/keys/{key}',
+  '/v1/connections',
+  '/v1/changes',
+  '/v1/latencies',
+];
 
 /** Gives each content of a list a version that also differs from all versions before a restart of the router. */
 class Versions {

@@ -139,6 +139,7 @@ function apiOf(
     state: () => agent.router.state,
     links: () => agent.router.config?.links ?? [],
     records: () => agent.router.records,
+    keyFigures: () => agent.router.keyFigures,
     changes: () => agent.changes,
     probe: async (key) => agent.router.running?.probe(key),
     observe: async (siteId) => agent.router.running?.observe(siteId),

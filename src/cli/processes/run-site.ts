@@ -107,6 +107,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     state: () => site?.router.state,
     links: () => site?.router.config?.links ?? [],
     records: () => site?.router.records,
+    keyFigures: () => site?.router.keyFigures,
     changes: () => site?.changes,
     probe: async (key) => site?.router.running?.probe(key),
     observe: async (siteId) => site?.router.running?.observe(siteId),

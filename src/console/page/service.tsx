@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
-import type { CandidateView, KeyDetailView, ResourceRow } from '../contract.ts';
+import type { CandidateView, KeyDetailView, KeySiteView, ResourceRow } from '../contract.ts';
 import { Chart, Ranges } from './chart.tsx';
-import { byteRate, count, milliseconds, rate } from './format.ts';
+import { byteRate, bytes, count, milliseconds, rate } from './format.ts';
 import { Empty, Failure, Message, Panel, Problems, State, toneOf, useApi } from './parts.tsx';
 import { ExplanationPanel } from './explanation.tsx';
 import { href } from './route.ts';
@@ -43,6 +43,18 @@ export function Service({ name }: { readonly name: string }): JSX.Element {
           }
         />
         <p class="foot">The site with the least cost is first. Among equal ones, routers choose the least loaded.</p>
+      </Panel>
+      <Panel title="Connections by site">
+        <Table
+          caption={`Connections of ${name} by site`}
+          columns={siteColumns}
+          rows={key.sites}
+          idOf={({ role, site }) => `${role} ${site}`}
+          sort="-opened"
+          parameter="sites"
+          empty={<Empty title="No connection yet." />}
+        />
+        <p class="foot">Since the routers of this site started.</p>
       </Panel>
       <Panel title="Listeners and connectors of this site">
         <Table
@@ -97,7 +109,9 @@ function Figures({ item }: { readonly item: KeyDetailView }): JSX.Element {
       ? []
       : ([
           ['Requests', rate(requests)],
+          ['Request p50', milliseconds(request.p50)],
           ['Request p95', milliseconds(request.p95)],
+          ['Request p99', milliseconds(request.p99)],
         ] as const)),
     ...Object.entries(failures).map(([reason, number]) => [`Failed: ${reason}`, count(number)] as const),
   ];
@@ -125,6 +139,15 @@ const candidateColumns: readonly Column<CandidateView>[] = [
     value: ({ path }) => path.join(' → '),
     cell: ({ path }) => (path.length < 2 ? 'this site' : path.join(' → ')),
   },
+];
+
+const siteColumns: readonly Column<KeySiteView>[] = [
+  { name: 'site', title: 'Site', value: ({ name }) => name || 'unknown' },
+  { name: 'has', title: 'It has', value: ({ role }) => (role === 'listener' ? 'the servers' : 'the clients') },
+  { name: 'opened', title: 'Opened', isNumber: true, value: ({ opened }) => opened, cell: ({ opened }) => count(opened) },
+  { name: 'failed', title: 'Failed', isNumber: true, value: ({ failed }) => failed, cell: ({ failed }) => count(failed) },
+  { name: 'up', title: 'To servers', isNumber: true, needs: 'medium', value: ({ up }) => up, cell: ({ up }) => bytes(up) },
+  { name: 'down', title: 'To clients', isNumber: true, needs: 'medium', value: ({ down }) => down, cell: ({ down }) => bytes(down) },
 ];
 
 export const resourceColumns: readonly Column<ResourceRow>[] = [

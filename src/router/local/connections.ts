@@ -182,9 +182,10 @@ export class Connections {
       stream.respond({ status: statusOf(why), fields: fieldsOf(why) }, { end: true });
     };
     const sockets = { of: shareOfKey(routingKey), count: serverSockets(candidates) };
+    const origin = originGiven(head.fields) ?? head.fields[VIA_FIELD]?.split(' ', 1)[0] ?? '';
     const refused = this.#refusal(sockets.of, sockets.count);
     if (refused !== undefined) {
-      this.#options.metrics.of(routingKey, role).countFailure(refused.code);
+      this.#countFailure({ routingKey, role, origin, candidates }, refused);
       failed(refused);
       return client;
     }
@@ -195,7 +196,7 @@ export class Connections {
       role,
       routingKey,
       id: idGiven(head.fields) ?? this.#ids.next(),
-      origin: originGiven(head.fields) ?? head.fields[VIA_FIELD]?.split(' ', 1)[0] ?? '',
+      origin,
       via: head.fields[VIA_FIELD],
       about: () => (role === 'connector' ? {} : { entered: true }),
       opened: () => stream.respond({ status: 200, fields: {} }),
@@ -254,18 +255,20 @@ export class Connections {
         const { routingKey, to } = candidate;
         if (to.path.length > 0) client.sitesOnRoute = client.sitesOnRoute.length === 0 ? to.path : [...client.sitesOnRoute, ...to.path];
         const counted = this.#options.metrics.of(routingKey, role);
+        const ofSite = this.#options.metrics.ofSite(counted, role === 'listener' ? siteOf(to.router) : origin);
         counted.opened += 1;
         counted.open += 1;
+        ofSite.opened += 1;
         this.#options.memory.opened(routingKey, to.router);
         const milliseconds = performance.now() - begun;
         counted.connectTime.observe(milliseconds / 1000);
-        const logged = log.isLevelEnabled('debug') ? this.#logOpened(request, candidate, milliseconds, counted) : undefined;
+        const logged = log.isLevelEnabled('debug') ? this.#logOpened(request, candidate, milliseconds, ofSite) : undefined;
         request.opened(server, candidate);
         const recorded = this.#record(new LocalConnection(request, candidate, server), begun);
         ConnectionHalf.join(
           client,
           server,
-          logged?.counts ?? counted,
+          logged?.counts ?? ofSite,
           (reason, from) => {
             counted.open -= 1;
             const end = howEnded(reason, from === client ? 'client' : 'server');
@@ -283,7 +286,7 @@ export class Connections {
       },
       onFailed: (why) => {
         this.#openings.delete(opening);
-        this.#options.metrics.of(request.routingKey, role).countFailure(why.code);
+        this.#countFailure(request, why);
         this.#live.delete(client);
         this.#options.records?.failed(request.routingKey, begun, why, () => factsOf(request));
         const entry = { connection: id, routingKey: request.routingKey, reason: why.code, ...request.about() };
@@ -296,6 +299,19 @@ export class Connections {
     });
     this.#openings.add(opening);
     opening.begin(request.isDeferred);
+  }
+
+  /** A client's connection counts with the nearest site that has a server, that of a peer with the client's site. */
+  #countFailure(
+    { routingKey, role, origin, candidates }: Pick<OpenRequest, 'routingKey' | 'role' | 'origin' | 'candidates'>,
+    { code }: Failure,
+  ): void {
+    const { metrics } = this.#options;
+    const counted = metrics.of(routingKey, role);
+    const [nearest] = candidates.found;
+    const here = nearest === undefined ? '' : siteOf(nearest.to.router);
+    counted.countFailure(code);
+    metrics.ofSite(counted, role === 'connector' ? origin : here).failed += 1;
   }
 
   #record(connection: LocalConnection, begun: number): Recorded | undefined {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { guard } from '../../telemetry/boundary.ts';
-import type { ConnectorConfig, ConnectorState, Destination, ListenerConfig, ListenerState } from '../contract.ts';
+import type { ConnectorConfig, ConnectorState, Destination, KeyFiguresView, ListenerConfig, ListenerState } from '../contract.ts';
 import type { RequestHead, Stream, StreamHandler } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
 import type { Failure } from './failure.ts';
@@ -12,6 +12,7 @@ import type { LocalLimits, LocalSideOptions, LocalState } from './contract.ts';
 import { DestinationHealth } from './destination-health.ts';
 import type { OwnFacts } from '../../routing/contract.ts';
 import { siteOf } from '../../routing/names.ts';
+import { viewFigures } from './key-figures.ts';
 import { MetricsByKey, type KeyMetrics } from './key-metrics.ts';
 import { hostPort } from '../host-port.ts';
 import { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
@@ -219,6 +220,10 @@ export class LocalSide implements AsyncDisposable {
   /** Counts by routing key and role. */
   get keyMetrics(): Iterable<KeyMetrics> {
     return this.#metrics.all();
+  }
+
+  get keyFigures(): KeyFiguresView {
+    return viewFigures(this.#metrics);
   }
 
   get openConnections(): number {

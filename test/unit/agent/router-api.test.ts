@@ -54,6 +54,7 @@ function anApi(given: Partial<RouterApiSources> = {}): Asked {
       state: () => asked.state,
       links: () => [],
       records: () => undefined,
+      keyFigures: () => undefined,
       changes: () => undefined,
       unready: () => undefined,
       control: { reload: () => void done.push('reload'), stop: () => void done.push('stop') },

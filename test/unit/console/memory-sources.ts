@@ -11,6 +11,7 @@ export interface MemoryState {
   links: object;
   changes: object;
   metrics: string;
+  latencies: object;
   objects: readonly SkupperResource[];
   routers: readonly string[];
   notRunning: string | undefined;
@@ -38,6 +39,7 @@ export function memoryState(): MemoryState {
     links: { items: [{ name: 'hub', cost: 1, operational: true, remoteSiteId: 'hub-id', remoteSiteName: 'hub' }], incoming: [] },
     changes: { version: 'e-0', items: [] },
     metrics: metricsOf(0, 0),
+    latencies: latenciesOf(0),
     objects: [
       object('Site', 'west', {}, 'Ready'),
       object('Listener', 'web', { routingKey: 'web', port: 8080, host: '0.0.0.0' }, 'Ready'),
@@ -87,12 +89,14 @@ earshot_router_connections_opened_total{routing_key="web",role="listener"} ${ope
 earshot_router_connections_open{routing_key="web",role="listener"} 3
 earshot_router_connections_failed_total{routing_key="web",role="listener",reason="refused"} ${failed}
 earshot_router_bytes_total{routing_key="web",role="listener",direction="to_server"} ${opened * 100}
-earshot_router_connect_seconds_bucket{routing_key="web",role="listener",le="0.001"} 0
-earshot_router_connect_seconds_bucket{routing_key="web",role="listener",le="0.002"} ${opened}
-earshot_router_connect_seconds_bucket{routing_key="web",role="listener",le="+Inf"} ${opened}
 earshot_router_certificate_days_left{bundle="east"} 3
 earshot_router_event_loop_delay_seconds{quantile="0.99"} 0.004
 `;
+}
+
+/** All of them within 2 ms. */
+export function latenciesOf(opened: number): object {
+  return { items: [{ key: 'web', role: 'listener', connect: [[2, opened]], request: [] }] };
 }
 
 export function memorySources(state: MemoryState): ConsoleSources {
@@ -102,6 +106,7 @@ export function memorySources(state: MemoryState): ConsoleSources {
     '/v1/keys': () => ({ items: state.keys }),
     '/v1/links': () => state.links,
     '/v1/changes': () => state.changes,
+    '/v1/latencies': () => state.latencies,
   };
   return {
     resources: {

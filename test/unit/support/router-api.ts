@@ -10,6 +10,7 @@ export function quietApi(): RouterApi {
     state: () => undefined,
     links: () => [],
     records: () => undefined,
+    keyFigures: () => undefined,
     changes: () => undefined,
     unready: () => undefined,
     now: Date.now,

@@ -11,8 +11,7 @@ function counted(key: string, role: KeyMetrics['role'], opened: number): KeyMetr
   metrics.opened = opened;
   metrics.open = 1;
   metrics.countFailure('timeout');
-  metrics.toServer.bytes = opened * 10;
-  metrics.toClient.bytes = opened * 100;
+  metrics.sites.set(EAST, { site: EAST, opened, failed: 1, toServer: { bytes: opened * 10 }, toClient: { bytes: opened * 100 } });
   return metrics;
 }
 

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { readKeySites } from '../../../src/console/key-sites.ts';
+import { addLatencies, readSample } from '../../../src/console/samples.ts';
+import { anyText } from '../support/any-text.ts';
+import { metricsOf } from './memory-sources.ts';
+
+const names = new Map([['e', 'east']]);
+const figures = (sites: readonly object[]): object => ({ figures: { listener: { sites } } });
+
+test('counts of a key by site are sums over the routers of this site', () => {
+  const east = { site: 'e', opened: 2, failed: 1, bytes: { up: 3, down: 4 } };
+  const connector = { figures: { connector: { sites: [{ ...east, site: null }] } } };
+  assert.deepEqual(readKeySites([figures([east]), undefined, figures([east]), connector], names), [
+    { role: 'listener', site: 'e', name: 'east', opened: 4, failed: 2, up: 6, down: 8 },
+    { role: 'connector', site: '', name: '', opened: 2, failed: 1, up: 3, down: 4 },
+  ]);
+});
+
+test('any answers of a router give bounded sites with numbers, and latencies of known keys only', () => {
+  const any = fc.oneof(fc.anything(), anyText({ maxLength: 1_000 }));
+  const site = fc.record({ site: any, opened: any, failed: any, bytes: any });
+  const role = fc.oneof(fc.anything(), fc.record({ sites: fc.oneof(any, fc.array(site)) }));
+  const answer = fc.oneof(fc.anything(), fc.record({ figures: fc.record({ listener: role, connector: role }) }));
+  const steps = fc.oneof(any, fc.array(fc.oneof(any, fc.tuple(any, any), fc.tuple(fc.double(), fc.integer()))));
+  const item = fc.record({
+    key: fc.oneof(any, fc.constant('web')),
+    role: fc.constantFrom('listener', 'toString'),
+    connect: steps,
+    request: steps,
+  });
+  const latencies = fc.oneof(fc.anything(), fc.record({ items: fc.oneof(any, fc.array(item)) }));
+  fc.assert(
+    fc.property(fc.array(answer), latencies, (answers, latency) => {
+      for (const { site: id, opened, up } of readKeySites(answers, names)) {
+        assert.ok(id.length <= 253 && !/\p{Cc}/u.test(id));
+        assert.ok(typeof opened === 'number' && typeof up === 'number');
+      }
+      const sample = readSample(metricsOf(1, 0), 10);
+      addLatencies(sample, latency);
+      assert.deepEqual([...sample.keys.keys()], ['listener web']);
+      for (const { connect } of sample.keys.values())
+        for (const [bound, count] of connect) assert.ok(Number.isFinite(bound) && Number.isFinite(count) && count >= 0);
+    }),
+  );
+});
