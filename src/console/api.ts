@@ -27,6 +27,7 @@ import type { Facts } from './facts.ts';
 import { historyFields, historySteps, type HistoryField } from './history.ts';
 import { listKeySites } from './key-sites.ts';
 import { conditionsOf } from './problems.ts';
+import { listRequests } from './requests.ts';
 import type { ConsoleSources } from './sources.ts';
 import { candidatesOf, keysOfObject, linkViews, problemsByKey, resourceRow, siteViews } from './views.ts';
 import type { Watcher } from './watcher.ts';
@@ -45,6 +46,7 @@ const PATHS = [
   'resources/{kind}',
   'resources/{kind}/{name}',
   'connections',
+  'requests',
   'explain/{kind}/{name}',
   'exposure/{list}',
   'exposure/{list}/{name}',
@@ -83,6 +85,8 @@ export async function answerApi(sources: ConsoleSources, watcher: Watcher, path:
       return explain(sources, one ?? '', two ?? '');
     case 'connections/0':
       return ok(await listConnections(sources, parameters));
+    case 'requests/0':
+      return ok(await listRequests(sources, parameters));
     default:
       return unknownPath();
   }

@@ -1,66 +1,25 @@
 /** Connections of all routers of a site, merged by their ID. */
-import { limitTable } from '../limits/table.ts';
-import { messageOf } from '../telemetry/log.ts';
 import type { ConnectionRecord } from '../router/contract.ts';
 import { HALVES, mergeRecords } from '../router/records/merge-records.ts';
 import { printable } from '../text/printable.ts';
-import { fieldsIn, numberIn, recordsIn, textIn, withoutUndefined, type UntrustedFields } from '../text/untrusted-fields.ts';
-import { connectionStates, type ConnectionState, type ConnectionView, type ListView, type Missing } from './contract.ts';
+import { fieldsIn, numberIn, textIn, withoutUndefined, type UntrustedFields } from '../text/untrusted-fields.ts';
+import { connectionStates, type ConnectionState, type ConnectionView, type ListView } from './contract.ts';
+import { readRouterPages } from './router-pages.ts';
 import type { ConsoleSources } from './sources.ts';
 
-/** Parameters of the router API that a client of the console may give. */
-const FILTERS = ['key', 'site', 'age', 'idle'] as const;
-const LIMIT = 200;
+const LIST = { path: '/v1/connections', names: ['state', 'key', 'site', 'age', 'idle'] } as const;
 
-/** The cursor has that of each router, as a query: `router=12&second=7`. Routers without one have no further connections. */
 export async function listConnections(sources: ConsoleSources, parameters: URLSearchParams): Promise<ListView<ConnectionView>> {
   const wanted = parameters.get('state') ?? 'open';
   const state = connectionStates.find((each) => each === wanted) ?? 'open';
-  const cursors = parameters.has('cursor') ? new URLSearchParams(parameters.get('cursor') ?? '') : undefined;
-  const routers = (await sources.routers()).filter((router) => cursors === undefined || cursors.has(router));
-  const limit = Math.min(LIMIT, limitTable.recordsOfPage.value);
-  const partial: Missing[] = [];
-  const pages = await Promise.all(
-    routers.map(async (router) => {
-      const query = new URLSearchParams({ state, limit: String(limit) });
-      for (const name of FILTERS) {
-        const value = parameters.get(name);
-        if (value !== null) query.set(name, value);
-      }
-      const cursor = cursors?.get(router);
-      if (cursor !== undefined && cursor !== null) query.set('cursor', cursor);
-      try {
-        return { router, ...readPage(await sources.ask(router, `/v1/connections?${query.toString()}`), state) };
-      } catch (error) {
-        partial.push({ router, why: printable(messageOf(error), 512) });
-        return { router, items: [], total: 0, next: undefined };
-      }
-    }),
-  );
-  const next = new URLSearchParams(pages.flatMap((page) => (page.next === undefined ? [] : [[page.router, page.next]])));
+  const query = new URLSearchParams(parameters);
+  query.set('state', state);
+  const list = await readRouterPages(sources, LIST, query, (item) => readRecord(item, state));
   return {
-    items: mergeRecords(pages.flatMap(({ items }) => items))
+    ...list,
+    items: mergeRecords(list.items)
       .map(viewOf)
       .toSorted((one, another) => (one.begun < another.begun ? 1 : -1)),
-    next: next.size === 0 ? null : next.toString(),
-    total: pages.reduce((sum, { total }) => sum + total, 0),
-    asOf: new Date(sources.now()).toISOString(),
-    partial,
-  };
-}
-
-interface Page {
-  readonly items: readonly ConnectionRecord[];
-  readonly total: number;
-  readonly next: string | undefined;
-}
-
-function readPage(answer: unknown, state: ConnectionState): Page {
-  const fields = fieldsIn(answer);
-  return {
-    items: recordsIn(fields['items']).map((item) => readRecord(item, state)),
-    total: numberIn(fields, 'total') ?? 0,
-    next: typeof fields['next'] === 'string' ? fields['next'] : undefined,
   };
 }
 

@@ -136,6 +136,23 @@ export interface ConnectionView {
   readonly of: number;
 }
 
+/** A request that a router of this site saw. */
+export interface RequestView {
+  /** Time of the response, RFC 3339. */
+  readonly at: string;
+  /** ID of the connection. */
+  readonly connection: string;
+  readonly key: string;
+  readonly protocol: string;
+  readonly method: string;
+  readonly status: number;
+  readonly ms: number;
+  /** Absent if the Listener does not permit to record it. */
+  readonly path?: string;
+  /** Number of requests for which it stands. */
+  readonly of: number;
+}
+
 export const connectionStates = ['open', 'ended', 'failed'] as const;
 export type ConnectionState = (typeof connectionStates)[number];
 

@@ -587,6 +587,15 @@ const records = {
     beyond: 'left to the next page',
   },
   recordsOfPage: { name: 'connections in an answer', unit: 'count', value: 1_000, of: 'the same', beyond: 'the same' },
+  requestRecords: { name: 'records of requests', unit: 'count', value: 8_192, of: 'a router', beyond: 'the oldest is evicted' },
+  requestsRecorded: {
+    name: '',
+    unit: 'rate',
+    value: { burst: 100, perSecond: 100 },
+    of: 'a router',
+    beyond: 'not recorded; `of` counts the others',
+  },
+  requestPath: { name: 'characters of a path', unit: 'count', value: 128, of: 'one record of a request', beyond: 'cut' },
   conditionChanges: { name: 'changes of conditions', unit: 'count', value: 512, of: 'a router', beyond: 'the oldest is evicted' },
 } satisfies Readonly<Record<string, Limit>>;
 

@@ -9,10 +9,19 @@ import type { SiteKey } from '../identity/site-key.ts';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
 import type { RouterRecord, SiteIdentity } from '../routing/contract.ts';
 import type { Percentiles } from '../telemetry/latency-steps.ts';
-import type { ConnectionRecord, RecordPage, RecordQuery, RecordsView, RecordState } from './records/contract.ts';
+import type {
+  ConnectionRecord,
+  RecordPage,
+  RecordQuery,
+  RecordsView,
+  RecordState,
+  RequestPage,
+  RequestQuery,
+  RequestRecord,
+} from './records/contract.ts';
 
 export type { IssuedCertificate, Problem, Revocations, RouterRecord, SiteIdentity, SiteKey, TlsBundle };
-export type { ConnectionRecord, RecordPage, RecordQuery, RecordsView, RecordState };
+export type { ConnectionRecord, RecordPage, RecordQuery, RecordsView, RecordState, RequestPage, RequestQuery, RequestRecord };
 
 export type Observer = 'auto' | 'none' | 'http1' | 'http2';
 
@@ -69,6 +78,8 @@ export interface ListenerConfig {
   readonly port: number;
   readonly destination: Destination;
   readonly observer: Observer;
+  /** Whether records of requests have their paths. */
+  readonly requestPaths?: true;
   /** With `ca`, clients must present a certificate signed by it. */
   readonly tls?: TlsBundle;
 }

@@ -29,6 +29,7 @@ export const SETTING = {
   routers: 'routers',
   observer: 'observer',
   observe: 'observe',
+  requestPaths: 'request-paths',
   probe: 'probe',
   networks: 'networks',
   network: 'network',
@@ -54,6 +55,12 @@ const onKubernetes: Setting = { on: 'kubernetes' };
 /** Values of the settings of networks are checked by `networks.ts`. */
 const onMachines: Setting = { on: 'machine' };
 
+const ofListeners: Readonly<Record<string, Setting>> = {
+  [SETTING.observer]: oneOf('auto', 'none', 'http1', 'http2'),
+  [SETTING.requestPaths]: oneOf('true', 'false'),
+  [SETTING.network]: onMachines,
+};
+
 const settingsOf: { readonly [K in Kind]?: Readonly<Record<string, Setting>> } = {
   Site: {
     [SETTING.priorRevisions]: { desired: 'a whole number of earlier certificates', isValid: isCount },
@@ -76,8 +83,8 @@ const settingsOf: { readonly [K in Kind]?: Readonly<Record<string, Setting>> } =
     'router-data-connection-count': { on: 'kubernetes', desired: 'a whole number', isValid: isCount },
     'disable-anti-affinity': { on: 'kubernetes', ...oneOf('true', 'false') },
   },
-  Listener: { [SETTING.observer]: oneOf('auto', 'none', 'http1', 'http2'), [SETTING.network]: onMachines },
-  MultiKeyListener: { [SETTING.observer]: oneOf('auto', 'none', 'http1', 'http2'), [SETTING.network]: onMachines },
+  Listener: ofListeners,
+  MultiKeyListener: ofListeners,
   Connector: { [SETTING.probe]: oneOf('auto', 'none'), [SETTING.network]: onMachines },
   Link: { [SETTING.proxy]: any },
   RouterAccess: { domain: onKubernetes, ingressClassName: onKubernetes },

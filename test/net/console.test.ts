@@ -16,6 +16,7 @@ const VIEWS = [
   '#/services/web',
   '#/connections',
   '#/connections?state=ended',
+  '#/requests',
   '#/trust',
   '#/objects',
   '#/objects/Listener/web',

@@ -15,7 +15,7 @@ import type {
 } from '../../router/contract.ts';
 import { isUuid } from '../../text/names.ts';
 import type { ConditionChanges } from '../condition-changes.ts';
-import { connectionList, connectionQuery, sequenceOf } from './connections-api.ts';
+import { connectionQuery, pageAnswer, requestQuery, sequenceOf } from './record-queries.ts';
 import { keysOf, sitesOf } from './network-view.ts';
 
 export interface RouterApiSources {
@@ -130,6 +130,8 @@ export class RouterApi {
         return { GET: () => ok({ asOf: this.#asOf(), ...this.#links() }) };
       case '/v1/connections':
         return { GET: () => this.#connections(query) };
+      case '/v1/requests':
+        return { GET: () => this.#requests(query) };
       case '/v1/latencies':
         return { GET: () => ok({ asOf: this.#asOf(), items: this.#sources.keyFigures()?.latencies() ?? [] }) };
       case '/v1/changes':
@@ -183,7 +185,14 @@ export class RouterApi {
     const query = connectionQuery(parameters, this.#epoch);
     if ('fault' in query) return failure(400, 'usage', query.fault, 'Correct the query.');
     const records = this.#sources.records();
-    return records === undefined ? NO_RECORDS : ok(connectionList(records, query, this.#epoch, this.#asOf()));
+    return records === undefined ? NO_RECORDS : ok(pageAnswer(records.list(query), this.#epoch, this.#asOf()));
+  }
+
+  #requests(parameters: URLSearchParams): ApiAnswer {
+    const query = requestQuery(parameters, this.#epoch);
+    if ('fault' in query) return failure(400, 'usage', query.fault, 'Correct the query.');
+    const records = this.#sources.records();
+    return records === undefined ? NO_RECORDS : ok(pageAnswer(records.listRequests(query), this.#epoch, this.#asOf()));
   }
 
   #changes(since: string | null): object {
@@ -218,16 +227,9 @@ const OBSERVE_PATH = '/v1/observe';
 /** Characters of a routing key. */
 const LONGEST_KEY = 253;
 
-const PATHS: readonly string[] = [
-  '/v1/self',
-  '/v1/network',
-  '/v1/links',
-  '/v1/keys',
-  '/v1/keys/{key}',
-  '/v1/connections',
-  '/v1/changes',
-  '/v1/latencies',
-];
+const PATHS: readonly string[] = ['self', 'network', 'links', 'keys', 'keys/{key}', 'connections', 'requests', 'changes', 'latencies'].map(
+  (path) => `/v1/${path}`,
+);
 
 /** Gives each content of a list a version that also differs from all versions before a restart of the router. */
 class Versions {

@@ -42,7 +42,11 @@ export function tlsCredentials(use: string) {
 export const NETWORK_SETTING =
   '`network`: the container network in which it is served, on machines with Podman or Docker; `settings.networks` of the Site lists it.';
 
-export const listenerSettings = optional(mapOf(text('The value of the setting.'), `Further settings by name. ${NETWORK_SETTING}`));
+const PATHS_SETTING = '`request-paths`: `true` records the paths of requests, without queries, for `GET /v1/requests` of the router API.';
+
+export const listenerSettings = optional(
+  mapOf(text('The value of the setting.'), `Further settings by name. ${NETWORK_SETTING} ${PATHS_SETTING}`),
+);
 
 export const settings = optional(mapOf(text('The value of the setting.'), 'Further settings by name.'));
 

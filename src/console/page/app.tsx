@@ -10,6 +10,7 @@ import { Objects } from './objects.tsx';
 import { Overview } from './overview.tsx';
 import { Empty, Prose, State, toneOf } from './parts.tsx';
 import { goTo, href, route, setQuery } from './route.ts';
+import { Requests } from './requests.tsx';
 import { Service } from './service.tsx';
 import { Services } from './services.tsx';
 import { announcement, clock, heardAt, isPaused, overview, pause, phase, problems } from './store.ts';
@@ -20,6 +21,7 @@ const views = [
   { path: 'network', title: 'Network' },
   { path: 'services', title: 'Services' },
   { path: 'connections', title: 'Connections' },
+  { path: 'requests', title: 'Requests' },
   { path: 'trust', title: 'Trust' },
   { path: 'objects', title: 'Objects' },
   // The last one, so that the keys of the others are the same everywhere.
@@ -90,6 +92,7 @@ function View({ path }: { readonly path: readonly string[] }): JSX.Element {
   if (name === 'network') return <Network />;
   if (name === 'services') return one === undefined ? <Services /> : <Service name={one} />;
   if (name === 'connections') return <Connections />;
+  if (name === 'requests') return <Requests />;
   if (name === 'trust') return <Trust />;
   if (name === 'objects') return one === undefined || two === undefined ? <Objects /> : <ObjectPage kind={one} name={two} />;
   if (name === 'exposure') return one === undefined || two === undefined ? <Exposure /> : <ExposedObject list={one} name={two} />;
@@ -142,7 +145,7 @@ function Mark(): JSX.Element {
   );
 }
 
-const FILTERED: ReadonlySet<string> = new Set(['network', 'services', 'connections', 'trust', 'objects', 'exposure']);
+const FILTERED: ReadonlySet<string> = new Set(['network', 'services', 'connections', 'requests', 'trust', 'objects', 'exposure']);
 
 /** Filters the view. Where nothing can be filtered, it searches all objects. */
 function Search(): JSX.Element {

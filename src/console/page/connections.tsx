@@ -1,13 +1,12 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { ConnectionView, ListView } from '../contract.ts';
-import { get } from './client.ts';
 import { Choices } from './filters.tsx';
 import { bytes, count, duration, milliseconds } from './format.ts';
-import { Empty, Failure, Panel, Since, State, useApi } from './parts.tsx';
+import { Failure, Panel, Since, State, useApi } from './parts.tsx';
 import { href, route } from './route.ts';
 import { clock } from './store.ts';
-import { Table, type Column } from './table.tsx';
+import { RouterList } from './router-list.tsx';
+import type { Column } from './table.tsx';
 
 /** Milliseconds between two reads. */
 const EVERY = 2_000;
@@ -37,54 +36,20 @@ export function Connections(): JSX.Element {
       )}
       {loaded.is === 'loading' && <p class="empty">Asking the routers…</p>}
       {loaded.is === 'failed' && <Failure error={loaded.error} />}
-      {loaded.is === 'ready' && <Rows key={path} path={path} list={loaded.value} state={state} />}
+      {loaded.is === 'ready' && (
+        <RouterList
+          key={path}
+          path={path}
+          list={loaded.value}
+          caption={`${state} connections`}
+          columns={state === 'open' ? openColumns : pastColumns}
+          idOf={rowId}
+          isShown={matches}
+          sort="-begun"
+          empty={EMPTY[state] ?? 'No connection.'}
+        />
+      )}
     </Panel>
-  );
-}
-
-function Rows({
-  path,
-  list,
-  state,
-}: {
-  readonly path: string;
-  readonly list: ListView<ConnectionView>;
-  readonly state: string;
-}): JSX.Element {
-  const [older, setOlder] = useState<Pick<ListView<ConnectionView>, 'items' | 'next'>>();
-  const text = (route.value.query.get('q') ?? '').toLowerCase();
-  const next = older === undefined ? list.next : older.next;
-  const newest = new Set(list.items.map(rowId));
-  const rows = [...list.items, ...(older?.items ?? []).filter((row) => !newest.has(rowId(row)))].filter((row) => matches(row, text));
-  const more = async (): Promise<void> => {
-    const found = await get<ListView<ConnectionView>>(`${path}&cursor=${encodeURIComponent(next ?? '')}`);
-    setOlder({ items: [...(older?.items ?? []), ...found.items], next: found.next });
-  };
-  return (
-    <>
-      {list.partial.map(({ router, why }) => (
-        <p key={router} class="foot">
-          Router {router} does not answer: {why}
-        </p>
-      ))}
-      <Table
-        caption={`${state} connections`}
-        columns={state === 'open' ? openColumns : pastColumns}
-        rows={rows}
-        idOf={rowId}
-        sort="-begun"
-        empty={<Empty title={list.total === 0 ? (EMPTY[state] ?? 'No connection.') : 'No connection matches the filter.'} />}
-      />
-      <p class="foot">
-        {count(list.total)} in all.{' '}
-        {next !== null && (
-          // A failure leaves the rows as they are, and the button.
-          <button type="button" class="plain" onClick={() => void more().catch(() => undefined)}>
-            Load more
-          </button>
-        )}
-      </p>
-    </>
   );
 }
 

@@ -138,6 +138,7 @@ export class Connections {
       }));
       return;
     }
+    const id = this.#ids.next();
     const client = new ConnectionHalf();
     const end = new SocketEndpoint(socket, raw, client);
     client.end = end;
@@ -148,16 +149,19 @@ export class Connections {
       sockets: { of: owner, count: sockets },
       role: 'listener',
       routingKey: firstKey,
-      id: this.#ids.next(),
+      id,
       origin: this.#options.site,
       via: undefined,
       about: () => ({ listener: config.name, client: raw.remoteAddress }),
       opened: (server, candidate) => {
         if (config.observer === 'none') return;
         const { routingKey, to } = candidate;
-        const taps = observe(config.observer, (protocol) =>
-          this.#options.metrics.requests(routingKey, this.#options.site, siteOf(to.router), protocol),
-        );
+        const { metrics, site, records } = this.#options;
+        const taps = observe(config.observer, (protocol) => {
+          const counted = metrics.requests(routingKey, site, siteOf(to.router), protocol);
+          const hasPaths = config.requestPaths === true;
+          return records?.requests.sinkFor({ id, key: routingKey, protocol, hasPaths }, counted) ?? counted;
+        });
         client.tap = taps?.fromClient;
         server.tap = taps?.fromServer;
       },

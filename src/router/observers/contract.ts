@@ -17,11 +17,16 @@ export interface Taps {
 
 /** Receives each request whose response has begun. Must not throw. */
 export interface RequestSink {
-  /** `status` is the final one (not 1xx). `milliseconds` is the time from the request's head to the response's head. */
-  onRequest(method: string, status: number, milliseconds: number): void;
+  /** Whether `onRequest` gets paths. */
+  readonly wantsPath?: boolean;
+  /**
+   * `status` is the final one (not 1xx). `milliseconds` is the time from the request's head to the response's head. `path` has no query; it
+   * is empty if the sink does not want it.
+   */
+  onRequest(method: string, status: number, milliseconds: number, path?: string): void;
 }
 
-/** Approximate memory of a request without a response, in bytes. */
+/** Approximate memory of a request without a response, in bytes; a path takes as much again. */
 const REQUEST_HELD = 128;
 
 /** Parses the bytes of one direction. */
@@ -35,6 +40,8 @@ interface Reader {
 interface Observing {
   /** Number of requests without a response that it keeps. */
   readonly waiting: number;
+  /** Whether it keeps their paths. */
+  readonly hasPaths: boolean;
   stop(): void;
 }
 
@@ -52,7 +59,7 @@ export class ReaderTap implements Tap {
   }
 
   get held(): number {
-    return this.#reader.held + (this.#isClients ? this.#observer.waiting * REQUEST_HELD : 0);
+    return this.#reader.held + (this.#isClients ? this.#observer.waiting * (this.#observer.hasPaths ? 2 : 1) * REQUEST_HELD : 0);
   }
 
   onBytes(chunk: Buffer): void {

@@ -1,4 +1,5 @@
 import { Effort } from './effort.ts';
+import { pathOfTarget } from './request-path.ts';
 
 /** How a body's end is found (RFC 9112 section 6.3). */
 export type Framing =
@@ -11,7 +12,8 @@ export type Framing =
 
 /** Receives each head. Both methods return how the body is framed, or undefined to read no more. */
 export interface HeadSink {
-  onRequestHead(framing: Framing, method: string): Framing | undefined;
+  /** `path` is empty unless it is read. */
+  onRequestHead(framing: Framing, method: string, path: string): Framing | undefined;
   onResponseHead(framing: Framing, status: number): Framing | undefined;
 }
 
@@ -40,6 +42,8 @@ export class HeadReader {
   /** Number of bytes left of the body, or of a chunk with its line end. */
   #left = 0;
   #method = '';
+  readonly #readsPath: boolean;
+  #path = '';
   #status = 0;
   /** Content-Length; -1 if absent. */
   #length = -1;
@@ -50,9 +54,10 @@ export class HeadReader {
   #cutLength = 0;
   readonly #effort = new Effort();
 
-  constructor(kind: 'request' | 'response', sink: HeadSink) {
+  constructor(kind: 'request' | 'response', sink: HeadSink, readsPath = false) {
     this.#isRequest = kind === 'request';
     this.#sink = sink;
+    this.#readsPath = readsPath;
   }
 
   /** Approximate memory in bytes. */
@@ -134,6 +139,7 @@ export class HeadReader {
     const method = methodAt(bytes, start, end);
     if (method === undefined) return false;
     this.#method = method;
+    if (this.#readsPath) this.#path = pathOfTarget(targetAt(bytes, start, Math.min(end, start + KEPT)));
     // The version is missing if the request target was cut off.
     return end - start >= KEPT - 1 || isVersion(bytes, end - 8);
   }
@@ -165,7 +171,9 @@ export class HeadReader {
 
   #headEnd(): boolean {
     const said: Framing = this.#chunked ? CHUNKED : this.#encoded || this.#length === -1 ? UNSAID : this.#lengthFraming();
-    const framing = this.#isRequest ? this.#sink.onRequestHead(said, this.#method) : this.#sink.onResponseHead(said, this.#status);
+    const framing = this.#isRequest
+      ? this.#sink.onRequestHead(said, this.#method, this.#path)
+      : this.#sink.onResponseHead(said, this.#status);
     if (framing === undefined) return false;
     switch (framing.kind) {
       case 'length':
@@ -212,6 +220,12 @@ function methodAt(bytes: Buffer, start: number, end: number): string | undefined
   let at = start;
   while (at < end && at - start < 32 && isLetter(bytes[at] ?? 0)) at += 1;
   return at > start && bytes[at] === SPACE ? 'other' : undefined;
+}
+
+/** Target of a request line: the text between its first two spaces. */
+function targetAt(bytes: Buffer, start: number, end: number): string {
+  const [, target = ''] = bytes.toString('latin1', start, end).split(' ', 2);
+  return target;
 }
 
 function startsWith(bytes: Buffer, start: number, end: number, word: string): boolean {

@@ -8,6 +8,7 @@ const MOST_PIPELINED = limitTable.pipelinedRequests.value;
 /** A request without a response. */
 interface Waiting {
   readonly method: string;
+  readonly path: string;
   /** Time of its head, as in `performance.now()`. */
   readonly since: number;
   next: Waiting | undefined;
@@ -18,7 +19,7 @@ export class Http1Observer implements Taps, HeadSink {
   readonly fromClient: Tap;
   readonly fromServer: Tap;
   readonly #sink: RequestSink;
-  readonly #requests = new HeadReader('request', this);
+  readonly #requests: HeadReader;
   readonly #responses = new HeadReader('response', this);
   /** A linked list, since an array would allocate room for 16 for each connection. */
   #oldest: Waiting | undefined;
@@ -27,6 +28,7 @@ export class Http1Observer implements Taps, HeadSink {
 
   constructor(sink: RequestSink) {
     this.#sink = sink;
+    this.#requests = new HeadReader('request', this, sink.wantsPath);
     this.fromClient = new ReaderTap(this.#requests, this, true);
     this.fromServer = new ReaderTap(this.#responses, this, false);
   }
@@ -35,9 +37,13 @@ export class Http1Observer implements Taps, HeadSink {
     return this.#waiting;
   }
 
-  onRequestHead(framing: Framing, method: string): Framing | undefined {
+  get hasPaths(): boolean {
+    return this.#sink.wantsPath === true;
+  }
+
+  onRequestHead(framing: Framing, method: string, path: string): Framing | undefined {
     if (this.#waiting >= MOST_PIPELINED) return undefined;
-    const request: Waiting = { method, since: performance.now(), next: undefined };
+    const request: Waiting = { method, path, since: performance.now(), next: undefined };
     if (this.#newest === undefined) this.#oldest = request;
     else this.#newest.next = request;
     this.#newest = request;
@@ -56,8 +62,8 @@ export class Http1Observer implements Taps, HeadSink {
     this.#oldest = request.next;
     if (request.next === undefined) this.#newest = undefined;
     this.#waiting -= 1;
-    const { method } = request;
-    this.#sink.onRequest(method, status, performance.now() - request.since);
+    const { method, path } = request;
+    this.#sink.onRequest(method, status, performance.now() - request.since, path);
     // Another protocol follows.
     if (status === 101 || method === 'CONNECT') return undefined;
     if (method === 'HEAD' || status === 204 || status === 304) return NO_BODY;

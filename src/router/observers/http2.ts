@@ -5,6 +5,7 @@ import { Pieces } from '../../memory/pieces.ts';
 import { Effort } from './effort.ts';
 import { ReaderTap, type RequestSink, type Tap, type Taps } from './contract.ts';
 import { nameOfMethod } from './request-metrics.ts';
+import { pathOfTarget } from './request-path.ts';
 
 /** Maximum number of requests without a response that are kept. Beyond it the oldest are dropped. */
 const MOST_STREAMS = limitTable.observedStreams.value;
@@ -32,14 +33,16 @@ export class Http2Observer implements Taps {
   readonly fromClient: Tap;
   readonly fromServer: Tap;
   readonly #sink: RequestSink;
-  readonly #waiting = new Map<number, { readonly method: string; readonly since: number }>();
+  readonly #waiting = new Map<number, { readonly method: string; readonly path: string; readonly since: number }>();
   readonly #readers: readonly FrameReader[];
 
   constructor(sink: RequestSink) {
     this.#sink = sink;
     const onReset = (id: number): void => void this.#waiting.delete(id);
-    const client = new FrameReader(PREFACE.length, ':method', { onField: (id, method) => this.#request(id, method), onReset });
-    const server = new FrameReader(0, ':status', { onField: (id, status) => this.#response(id, status), onReset });
+    const onRequest: FrameEvents['onFields'] = (id, method, target) => this.#request(id, method, target);
+    const fields = sink.wantsPath === true ? ([':method', ':path'] as const) : ([':method'] as const);
+    const client = new FrameReader(PREFACE.length, fields, { onFields: onRequest, onReset });
+    const server = new FrameReader(0, [':status'], { onFields: (id, status) => this.#response(id, status), onReset });
     this.#readers = [client, server];
     this.fromClient = new ReaderTap(client, this, true);
     this.fromServer = new ReaderTap(server, this, false);
@@ -49,9 +52,13 @@ export class Http2Observer implements Taps {
     return this.#waiting.size;
   }
 
-  #request(id: number, method: string): void {
+  get hasPaths(): boolean {
+    return this.#sink.wantsPath === true;
+  }
+
+  #request(id: number, method: string, target: string): void {
     if (this.#waiting.size >= MOST_STREAMS) for (const oldest of this.#waiting.keys().take(1)) this.#waiting.delete(oldest);
-    this.#waiting.set(id, { method: nameOfMethod(method), since: performance.now() });
+    this.#waiting.set(id, { method: nameOfMethod(method), path: pathOfTarget(target), since: performance.now() });
   }
 
   #response(id: number, said: string): void {
@@ -60,7 +67,7 @@ export class Http2Observer implements Taps {
     const request = this.#waiting.get(id);
     if (request === undefined) return;
     this.#waiting.delete(id);
-    this.#sink.onRequest(request.method, status, performance.now() - request.since);
+    this.#sink.onRequest(request.method, status, performance.now() - request.since, request.path);
   }
 
   stop(): void {
@@ -70,8 +77,8 @@ export class Http2Observer implements Taps {
 }
 
 interface FrameEvents {
-  /** Called for each header block with the field (trailers have none), with its last value. */
-  onField(id: number, value: string): void;
+  /** Called for each header block with the first field (trailers have none), with the last values; `second` is empty if absent. */
+  onFields(id: number, first: string, second: string): void;
   onReset(id: number): void;
 }
 
@@ -81,7 +88,8 @@ const STATUS = /^\d{3}$/;
 /** Parses frame headers and decodes header blocks. It skips everything else by counting. */
 class FrameReader {
   readonly #events: FrameEvents;
-  readonly #field: string;
+  readonly #first: string;
+  readonly #second: string | undefined;
   readonly #header = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
   #decoder: HpackDecoder | undefined = new HpackDecoder(TABLE_BYTES);
   #headerLength = 0;
@@ -98,10 +106,11 @@ class FrameReader {
   #blockLength = 0;
   readonly #effort = new Effort();
 
-  /** @param field name of the field to report */
-  constructor(skip: number, field: string, events: FrameEvents) {
+  /** @param fields names of the fields to report */
+  constructor(skip: number, [first, second]: readonly [string, string?], events: FrameEvents) {
     this.#skip = skip;
-    this.#field = field;
+    this.#first = first;
+    this.#second = second;
     this.#events = events;
   }
 
@@ -196,15 +205,16 @@ class FrameReader {
   }
 
   #blockEnd(block: Buffer): boolean {
-    let found: string | undefined;
+    let [found, other]: [string | undefined, string] = [undefined, ''];
     if (!this.#effort.take(BLOCK)) return false;
     // A block can name one long table entry thousands of times, so the value is only processed once the block ends.
     this.#decoder?.decode(block, (name, value) => {
       // The same exception as for a malformed block; it ends the observer as well.
       if (!this.#effort.take(1)) throw new RangeError('too many fields at once');
-      if (name === this.#field) found = value;
+      if (name === this.#first) found = value;
+      else if (name === this.#second) other = value;
     });
-    if (this.#id !== 0 && found !== undefined) this.#events.onField(this.#id, found);
+    if (this.#id !== 0 && found !== undefined) this.#events.onFields(this.#id, found, other);
     return true;
   }
 }

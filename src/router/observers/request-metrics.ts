@@ -7,7 +7,8 @@ export type Protocol = 'http1' | 'http2';
 const LATENCIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** Methods with their own label (RFC 9110 section 9.3, RFC 5789). Clients can send any other. */
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH']);
+export const METHOD_NAMES: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'];
+const METHODS = new Set(METHOD_NAMES);
 const OTHER_METHOD = 'other';
 
 /** Returns the metric label of a method. All other methods share one label, which also bounds the memory of pending requests. */

@@ -6,11 +6,12 @@ import type { ConnectionEnd } from '../connection-end.ts';
 import type { Failure } from '../local/failure.ts';
 import { siteOf } from '../../routing/names.ts';
 import { coarseClock, runCoarseClock } from './coarse-clock.ts';
-import type { ConnectionFacts, ConnectionRecord, RecordPage, RecordQuery, RecordsView } from './contract.ts';
+import type { ConnectionFacts, ConnectionRecord, RecordPage, RecordQuery, RecordsView, RequestPage, RequestQuery } from './contract.ts';
 import { EndedRecords, type EndedRecord } from './ended-records.ts';
 import { BEGUN, BYTES, CONNECTED, FIRST, LAST, TO_CLIENT, TO_SERVER, type Figures } from './figures.ts';
 import { LiveRecords } from './live-records.ts';
 import { RecordSampler } from './record-sampler.ts';
+import { RequestRecords } from './request-records.ts';
 
 /** Maximum number of records that are examined in one event-loop iteration. */
 const MOST_EXAMINED = limitTable.recordsListed.value;
@@ -41,6 +42,7 @@ export class ConnectionRecords implements RecordsView, Disposable {
     ended: new RecordSampler(limitTable.recordsWritten.value),
   };
   readonly #addresses = new RateLimiter(limitTable.recordsWritten.value);
+  readonly requests = new RequestRecords();
   readonly #counts = { ended: 0, failed: 0 };
   readonly #clock = runCoarseClock();
 
@@ -104,6 +106,10 @@ export class ConnectionRecords implements RecordsView, Disposable {
 
   list(query: RecordQuery): RecordPage {
     return query.state === 'open' ? this.#listLive(query) : this.#listEnded(query, query.state);
+  }
+
+  listRequests(query: RequestQuery): RequestPage {
+    return this.requests.list(query);
   }
 
   async end(id: string): Promise<boolean> {

@@ -75,10 +75,41 @@ export interface RecordPage {
   readonly latest: number;
 }
 
+/** A request that an observer saw at the client's end of a connection. */
+export interface RequestRecord {
+  /** Time of the response, RFC 3339. */
+  readonly at: string;
+  /** ID of the connection. */
+  readonly connection: string;
+  readonly key: string;
+  readonly protocol: 'http1' | 'http2';
+  /** One of RFC 9110 and RFC 5789, or `other`. */
+  readonly method: string;
+  readonly status: number;
+  /** Milliseconds from the request's head to the response's head. */
+  readonly ms: number;
+  /** Without the query; null if the Listener does not permit to record it. */
+  readonly path: string | null;
+  /** Number of requests for which this record stands. */
+  readonly of: number;
+}
+
+/** Selects requests. All that is given must match. */
+export interface RequestQuery extends Pick<RecordQuery, 'key' | 'cursor' | 'after' | 'limit'> {
+  /** ID of a connection. */
+  readonly connection?: string;
+}
+
+export interface RequestPage extends Pick<RecordPage, 'next' | 'total' | 'latest'> {
+  /** The latest first. */
+  readonly items: readonly RequestRecord[];
+}
+
 /** The records of a router, for its API. */
 export interface RecordsView {
   /** Examines a bounded number of records, so a page may have few items or none. */
   list(query: RecordQuery): RecordPage;
+  listRequests(query: RequestQuery): RequestPage;
   /** Ends the open connections with the ID: a peer can use one again. @returns false if this router does not have any */
   end(id: string): Promise<boolean>;
 }

@@ -2,10 +2,10 @@ import { CONNECTION_ENDS, type ConnectionEnd } from '../connection-end.ts';
 import { FAILURE_CODES, type FailureCode } from '../local/failure.ts';
 import type { ConnectionFacts, Half, RecordState } from './contract.ts';
 import { RecentTexts } from './recent-texts.ts';
-import { TextColumn } from './text-column.ts';
+import { ID_WIDTH, TextColumn } from './text-column.ts';
 
-/** Most characters of an ID and of an IP address with a zone. */
-const [ID_WIDTH, CLIENT_WIDTH] = [32, 46];
+/** Most characters of an IP address with a zone. */
+const CLIENT_WIDTH = 46;
 /** Most characters of any other text. A routing key has at most that many. */
 const LONGEST = 253;
 

@@ -1,3 +1,6 @@
+/** Most characters of the ID of a connection. */
+export const ID_WIDTH = 32;
+
 /** Short ASCII texts of equal-sized records, without a string for each. Longer ones are cut. */
 export class TextColumn {
   readonly #width: number;

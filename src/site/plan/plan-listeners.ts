@@ -48,12 +48,13 @@ function draft(listener: Listener | MultiKeyListener, site: Site, material: Mate
   const { destination, problems } = listenerFields(listener);
   const { network, problems: ofNetwork } = networkOf(listener, site, material.capabilities);
   const observer = observerOf(listener);
+  const paths = settingOf(listener, SETTING.requestPaths) === 'true' ? ({ requestPaths: true } as const) : {};
   const { bundle, problems: ofTls } = tlsOf(listener, requireClientCert === true, material);
   const ofClients = requireClientCert === true ? clientCertProblems(listener, bundle) : [];
   const tls = bundle === undefined ? {} : { tls: bundle };
   const at = network === undefined ? {} : { network };
   return {
-    ...(destination === undefined ? {} : { config: { name: keyOf(listener), host, port, destination, observer, ...tls, ...at } }),
+    ...(destination === undefined ? {} : { config: { name: keyOf(listener), host, port, destination, observer, ...paths, ...tls, ...at } }),
     problems: [...problems, ...platformProblems(listener, network, material.capabilities), ...ofNetwork, ...ofTls, ...ofClients],
   };
 }

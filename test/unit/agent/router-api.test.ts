@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { ConditionChanges } from '../../../src/agent/condition-changes.ts';
 import { RouterApi, type ApiAnswer, type RouterApiSources } from '../../../src/agent/api/router-api.ts';
-import type { RecordQuery, RecordsView, RouterRecord, RouterState, SiteIdentity } from '../../../src/router/contract.ts';
+import type { RecordQuery, RecordsView, RequestQuery, RouterRecord, RouterState, SiteIdentity } from '../../../src/router/contract.ts';
 import { limitTable } from '../../../src/limits/table.ts';
 import { anyText } from '../support/any-text.ts';
 
@@ -162,6 +162,7 @@ test('connections are listed by page, with a query that is checked, and ended on
       asked.push(query);
       return { items: [], next: 5_000, total: 7, latest: 3 };
     },
+    listRequests: () => ({ items: [], next: undefined, total: 0, latest: 0 }),
     end: (id) => Promise.resolve(ended.push(id) > 0 && id === 'abc1'),
   };
   const { api, get } = anApi({ records: () => records });
@@ -247,3 +248,23 @@ interface Page {
   readonly items: readonly object[];
   readonly total: number;
 }
+
+test('requests are listed by page, with a query that is checked', () => {
+  const asked: RequestQuery[] = [];
+  const records: RecordsView = {
+    list: () => ({ items: [], next: undefined, total: 0, latest: 0 }),
+    listRequests: (query) => {
+      asked.push(query);
+      return { items: [], next: 7, total: 9, latest: 9 };
+    },
+    end: () => Promise.resolve(false),
+  };
+  const { get } = anApi({ records: () => records });
+  const epoch = (1_767_225_600_000).toString(36);
+  const { body } = get(`/v1/requests?key=a%2Fb&connection=x1&limit=10&cursor=8&since=${epoch}-3`);
+  assert.deepEqual(body, { asOf: '2026-01-01T00:00:00.000Z', version: `${epoch}-9`, total: 9, next: '7', items: [] });
+  get('/v1/requests');
+  assert.deepEqual(asked, [{ key: 'a/b', connection: 'x1', limit: 10, cursor: 8, after: 3 }, { limit: 100 }]);
+  for (const wrong of ['state=open', 'limit=0', 'cursor=x']) assert.equal(get(`/v1/requests?${wrong}`).status, 400, wrong);
+  assert.equal(anApi().get('/v1/requests').status, 404);
+});

@@ -51,6 +51,6 @@ test('a cursor asks only the routers that have more, and a router without an ans
     },
   };
   const { partial } = await listConnections(sources, new URLSearchParams({ state: 'failed', key: 'web', cursor: 'one=7' }));
-  assert.deepEqual(asked, ['one /v1/connections?state=failed&limit=200&key=web&cursor=7']);
+  assert.deepEqual(asked, ['one /v1/connections?limit=200&state=failed&key=web&cursor=7']);
   assert.deepEqual(partial, [{ router: 'one', why: 'gone' }]);
 });

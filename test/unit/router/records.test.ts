@@ -1,6 +1,8 @@
 /** Records of the same connection at all routers on its path. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer, get, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { ConnectionRecord, RecordState, Router, RouterConfig } from '../../../src/router/contract.ts';
 import { startRouter } from '../../../src/router/router.ts';
@@ -124,4 +126,40 @@ test('a connection that no server accepts is recorded as failed with its reason 
 test('a router without records has none', async () => {
   await using router = await startRouter(siteConfig('west'), {}, { log: quiet });
   assert.equal(router.records, undefined);
+});
+
+test('requests of a client are recorded with the connection and, if the listener permits it, their path', async () => {
+  const server = createServer((request, response) => void response.writeHead(request.url === '/a?b' ? 200 : 404).end());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const ports = [await freePort(), await freePort()] as const;
+  await using router = await start({
+    ...siteConfig('west'),
+    // A TCP server that listens has an address.
+    connectors: [connector('web', (server.address() as AddressInfo).port)],
+    listeners: [
+      { ...listener('web', ports[0], { observer: 'auto', requestPaths: true }), name: 'Listener/paths' },
+      { ...listener('web', ports[1], { observer: 'auto' }), name: 'Listener/none' },
+    ],
+  });
+  await until(router, 'the listeners', ({ listeners }) => Object.values(listeners).every(({ listening }) => listening));
+  for (const [index, path] of ['/a?b', '/c'].entries()) {
+    const [response] = (await once(get({ host: '127.0.0.1', port: ports[index], path, agent: false }), 'response')) as [IncomingMessage];
+    response.resume();
+    await once(response, 'end');
+  }
+  server.close();
+  const items = router.records?.listRequests({ limit: 10 }).items ?? [];
+  assert.deepEqual(
+    items.map(({ method, status, path, protocol }) => [method, status, path, protocol]),
+    [
+      ['GET', 404, null, 'http1'],
+      ['GET', 200, '/a', 'http1'],
+    ],
+  );
+  const ids = await eventually('both connections have ended', () => {
+    const ended = recordsOf(router, 'ended').map(({ id }) => id);
+    return ended.length === 2 ? ended : undefined;
+  });
+  assert.deepEqual(new Set(items.map(({ connection }) => connection)), new Set(ids));
 });

@@ -451,6 +451,19 @@ test('a connector is planned or has an error, whatever its platform can do', () 
   );
 });
 
+test('paths of requests are recorded only for listeners that say so', () => {
+  const paths = (settings: Readonly<Record<string, string>>): unknown =>
+    plan(aSite(), aListener('web', { settings })).config.listeners.map(({ requestPaths }) => requestPaths);
+  assert.deepEqual(
+    [paths({}), paths({ 'request-paths': 'false' }), paths({ 'request-paths': 'true' })],
+    [[undefined], [undefined], [true]],
+  );
+  assert.equal(
+    problem(plan(aSite(), aListener('web', { settings: { 'request-paths': 'yes' } }))),
+    'warning Listener/web setting spec.settings.request-paths',
+  );
+});
+
 test('an observer that does not exist is reported, and the listener runs', () => {
   const outcome = plan(aSite(), aListener('web', { settings: { observer: 'smtp' } }));
   assert.equal(problem(outcome), 'warning Listener/web setting spec.settings.observer');

@@ -23,7 +23,7 @@ for (const [what, object, settings, on, expected] of [
     aListener('a'),
     { bogus: '1' },
     'machine',
-    ['bogus is unknown and has no effect; known settings are observer, network'],
+    ['bogus is unknown and has no effect; known settings are observer, request-paths, network'],
   ],
   [
     'a value that cannot be',

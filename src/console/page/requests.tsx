@@ -1,0 +1,101 @@
+import type { JSX } from 'preact';
+import type { ListView, RequestView } from '../contract.ts';
+import { count, milliseconds } from './format.ts';
+import { Failure, Panel, Since, State, useApi } from './parts.tsx';
+import { href, route } from './route.ts';
+import { RouterList } from './router-list.tsx';
+import type { Column } from './table.tsx';
+
+/** Milliseconds between two reads. */
+const EVERY = 2_000;
+
+export function Requests(): JSX.Element {
+  const { query } = route.value;
+  const chosen = ['key', 'connection'].flatMap((name): readonly (readonly [string, string])[] => {
+    const value = query.get(name);
+    return value === null ? [] : [[name, value]];
+  });
+  const path = `requests?${new URLSearchParams(Object.fromEntries(chosen)).toString()}`;
+  const loaded = useApi<ListView<RequestView>>(path, EVERY);
+  const [, of] = chosen.at(-1) ?? [];
+  return (
+    <Panel title={of === undefined ? 'Requests of this site' : `Requests of ${of}`}>
+      {of !== undefined && (
+        <p class="foot">
+          <a href={href(['requests'])}>Show all requests</a>
+        </p>
+      )}
+      {loaded.is === 'loading' && <p class="empty">Asking the routers…</p>}
+      {loaded.is === 'failed' && <Failure error={loaded.error} />}
+      {loaded.is === 'ready' && (
+        <RouterList
+          key={path}
+          path={path}
+          list={loaded.value}
+          caption="Requests"
+          columns={columns}
+          idOf={rowId}
+          isShown={matches}
+          sort="-at"
+          empty="No request yet. Routers see those of HTTP clients of Listeners."
+        />
+      )}
+    </Panel>
+  );
+}
+
+/** Requests without an ID of their own: equal ones are told apart by their times. */
+const rowId = ({ at, connection, method, status, ms, path = '' }: RequestView): string =>
+  [at, connection, method, status, ms, path].join(' ');
+
+function matches({ key, method, status, path = '', connection }: RequestView, text: string): boolean {
+  return text === '' || [key, method, String(status), path, connection].some((each) => each.toLowerCase().includes(text));
+}
+
+const toneOf = (status: number): 'good' | 'wait' | 'bad' => (status >= 500 || status === 0 ? 'bad' : status >= 400 ? 'wait' : 'good');
+
+const columns: readonly Column<RequestView>[] = [
+  { name: 'at', title: 'Ago', isNumber: true, value: ({ at }) => Date.parse(at), cell: ({ at }) => <Since time={at} /> },
+  {
+    name: 'method',
+    title: 'Method',
+    value: ({ method }) => method,
+    cell: ({ method, of }) => (
+      <>
+        {method}
+        {of > 1 && <span class="tag">1 of {count(of)}</span>}
+      </>
+    ),
+  },
+  {
+    name: 'status',
+    title: 'Status',
+    isNumber: true,
+    value: ({ status }) => status,
+    cell: ({ status }) => <State tone={toneOf(status)}>{String(status)}</State>,
+  },
+  { name: 'ms', title: 'Time', isNumber: true, needs: 'medium', value: ({ ms }) => ms, cell: ({ ms }) => milliseconds(ms) },
+  {
+    name: 'key',
+    title: 'Routing key',
+    value: ({ key }) => key,
+    cell: ({ key }) => (
+      <a class="row-link" href={href(['services', key])}>
+        {key}
+      </a>
+    ),
+  },
+  { name: 'path', title: 'Path', needs: 'medium', value: ({ path }) => path },
+  { name: 'protocol', title: 'Protocol', needs: 'wide', value: ({ protocol }) => protocol },
+  {
+    name: 'connection',
+    title: 'Connection',
+    needs: 'wide',
+    value: ({ connection }) => connection,
+    cell: ({ connection }) => (
+      <a href={href(['requests'], { connection })}>
+        <code class="id">{connection}</code>
+      </a>
+    ),
+  },
+];
