@@ -35,7 +35,9 @@ export interface SecurePath extends Disposable {
   readonly path: string;
 }
 
-const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY;
+/** Of Linux; Node.js has no constant for it. Needs no right to list the directory, which root lacks in a container without capabilities. */
+const O_PATH = 0o10000000;
+const FLAGS = O_PATH | constants.O_DIRECTORY;
 /** As for the kernel, see path_resolution(7). */
 const MOST_LINKS = 40;
 

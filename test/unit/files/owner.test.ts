@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { chown, lchown, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, chown, lchown, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
 import { realDisk } from '../../../src/files/disk.ts';
 import { makeDirectory, removeFile, replaceFile, writeDurably } from '../../../src/files/durable.ts';
 import { tryLock } from '../../../src/files/lock.ts';
@@ -93,4 +95,16 @@ test('a removed directory takes no directory with it to which it has links', { s
   await removeTree(join(theirs, 'older'));
   await removeTree(join(theirs, 'older'));
   assert.deepEqual([await readdir(theirs), (await readdir(victim)).sort()], [[], ['directory', 'important']]);
+});
+
+test('root without capabilities writes below a directory that it may not list', { skip }, async (t) => {
+  const { theirs } = await twoDirectories(t);
+  const file = join(theirs, 'own', 'file');
+  await mkdir(join(theirs, 'own'));
+  await chmod(theirs, 0o711);
+  const durable = new URL('../../../src/files/durable.ts', import.meta.url).href;
+  const program = `await (await import(${JSON.stringify(durable)})).writeDurably(${JSON.stringify(file)}, 'text', 0o600)`;
+  const words = ['--bounding-set=-all', process.execPath, '--input-type=module', '--eval', program];
+  await promisify(execFile)('setpriv', words, { cwd: '/' });
+  assert.equal(await readFile(file, 'utf8'), 'text');
 });
