@@ -146,7 +146,7 @@ test('a supervisor that starts after a killed one serves at once, while connecti
   const host = net.host('east');
   const site = await startSite(host, {
     supervised: true,
-    args: ['--http-port', PORT],
+    args: ['--http-port', PORT, '--drain-timeout', '10m'],
     resources: [
       manifest('Site', 'east', { settings: { routers: '2' } }),
       connector('web', '127.0.0.1', 80),
@@ -165,7 +165,7 @@ test('a supervisor that starts after a killed one serves at once, while connecti
   await eventually('an answer after the restart', answers);
   await site.apply(connector('new', '127.0.0.1', 80));
   await site.waitFor('Connector', 'new', ({ status }) => status !== undefined);
-  // The connection lives in a router of the killed supervisor, which drains for 30 s.
+  // The connection lives in a router of the killed supervisor, which drains.
   await steady.unharmed();
 });
 
