@@ -41,6 +41,7 @@ export interface Answer {
 const PATHS = [
   'overview',
   'network',
+  'sites/{id}',
   'keys',
   'keys/{key}',
   'resources/{kind}',
@@ -65,6 +66,8 @@ export async function answerApi(sources: ConsoleSources, watcher: Watcher, path:
       return ok(watcher.overview());
     case 'network/0':
       return ok(networkOf(watcher));
+    case 'sites/1':
+      return oneSite(watcher, one ?? '');
     case 'keys/0':
       return ok(listKeys(watcher, parameters));
     case 'keys/1':
@@ -115,8 +118,14 @@ export function failure(status: number, code: ShownAs<'answer'>, message: string
   return { status, body };
 }
 
-function networkOf({ facts, figures }: Watcher): NetworkView {
-  return { asOf: new Date(facts.at).toISOString(), sites: siteViews(facts), links: linkViews(facts, figures), partial: facts.partial };
+function networkOf({ facts, figures, observed }: Watcher): NetworkView {
+  const [sites, links] = [siteViews(facts, figures, observed), linkViews(facts, figures, observed)];
+  return { asOf: new Date(facts.at).toISOString(), sites, links, partial: facts.partial };
+}
+
+function oneSite(watcher: Watcher, id: string): Answer {
+  const site = watcher.site(id);
+  return site === undefined ? failure(404, 'not-found', 'no site of this ID is reachable', 'Select a site of the network.') : ok(site);
 }
 
 const numbers: Readonly<Record<string, (key: KeyView) => number>> = {

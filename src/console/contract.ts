@@ -104,6 +104,40 @@ export interface SiteView {
   readonly routers: number;
   readonly links: number;
   readonly keys: number;
+  /** Figures of this site, or those that another site shares. */
+  readonly figures?: SiteFiguresView;
+  /** Why another site has no figures here. */
+  readonly noFigures?: string;
+}
+
+export interface SiteFiguresView {
+  readonly open?: number;
+  /** Absent until a second answer. */
+  readonly rates?: Rates;
+  /** Milliseconds: p99 of the slowest router. */
+  readonly eventLoopDelay?: number;
+  /** Number of routers of the site without an answer. */
+  readonly missing: number;
+}
+
+/** A site with what it shares. */
+export interface SiteDetailView extends SiteView {
+  readonly routerList: readonly RouterView[];
+  /** Its links, and what either end reports about them. */
+  readonly linkList: readonly LinkView[];
+  /** Its routing keys. */
+  readonly keyList: readonly { readonly key: string; readonly listeners: number; readonly connectors: number }[];
+}
+
+export interface RouterView {
+  readonly name: string;
+  readonly version?: string;
+  /** Milliseconds since it started, as of its last answer. */
+  readonly uptime?: number;
+  readonly open?: number;
+  readonly eventLoopDelay?: number;
+  /** Why it has no figures. */
+  readonly why?: string;
 }
 
 /** A connection that a router of this site carries or carried. Absent facts are unknown here. */
@@ -167,7 +201,8 @@ export interface LinkView {
   /** `between`: both ends are other sites. */
   readonly direction: 'outgoing' | 'incoming' | 'between';
   readonly state: 'up' | 'silent' | 'down';
-  readonly cost: number;
+  /** Unknown for links between other sites that are down. */
+  readonly cost?: number;
   readonly message?: string;
   readonly since?: string;
   readonly address?: string;

@@ -12,6 +12,11 @@ export interface ConsoleSources {
   ask(router: string, path: string): Promise<unknown>;
   /** Text of a router's `/metrics`. @throws Error if the router does not answer */
   metrics(router: string): Promise<string>;
+  /**
+   * Answer of a router of this site that asks the routers of another site for their figures. Absent if the platform cannot ask.
+   * @param site its ID. @throws Error without an answer within some seconds
+   */
+  observe?(router: string, site: string): Promise<unknown>;
   /** Resource with the fields that may be shown. */
   redacted(resource: object): unknown;
   /**

@@ -17,11 +17,15 @@ import type {
   ProblemView,
   Rates,
   ResourceRow,
+  RouterView,
+  SiteDetailView,
   SiteView,
   TotalsView,
 } from './contract.ts';
 import { countExposure } from './exposure-views.ts';
 import { type Facts, type Figures, idOfIncoming, idOfLink, type KeyFacts, type LinkFigureFacts, type SiteFacts } from './facts.ts';
+import type { AdjacentSite } from '../router/contract.ts';
+import type { ObservedSite } from './observed-site.ts';
 import { conditionsOf, headlineOf } from './problems.ts';
 import { keyOfRole, type KeySample, type Role } from './samples.ts';
 
@@ -113,7 +117,8 @@ export function ratesOf({ opened, failed, up, down }: KeySample, seconds: number
 const round = (value: number): number => (value >= 100 ? Math.round(value) : Math.round(value * 100) / 100);
 const rounded = ({ p50, p95, p99 }: Percentiles): Percentiles => ({ p50: round(p50), p95: round(p95), p99: round(p99) });
 
-export function siteViews(facts: Facts): readonly SiteView[] {
+/** @param observed what other sites share, by ID */
+export function siteViews(facts: Facts, figures?: Figures, observed: ReadonlyMap<string, ObservedSite> = new Map()): readonly SiteView[] {
   const keysOf = new Map<string, number>();
   for (const { listeners, connectors } of facts.keys) {
     for (const site of new Set([...listeners, ...connectors].map((entry) => entry.site))) keysOf.set(site, (keysOf.get(site) ?? 0) + 1);
@@ -129,11 +134,60 @@ export function siteViews(facts: Facts): readonly SiteView[] {
     routers: routers.length,
     links: links.length,
     keys: keysOf.get(id) ?? 0,
+    ...(index === 0 ? ownFigures(facts, figures) : sharedFigures(observed.get(id))),
   }));
 }
 
+function ownFigures({ partial }: Facts, figures: Figures | undefined): Pick<SiteView, 'figures'> {
+  if (figures === undefined) return {};
+  const { open, rates, eventLoopDelay } = totalsOf(figures);
+  return { figures: { ...withoutUndefined({ open, rates, eventLoopDelay }), missing: partial.length } };
+}
+
+function sharedFigures({ figures, noFigures }: Partial<ObservedSite> = {}): Pick<SiteView, 'figures' | 'noFigures'> {
+  if (figures !== undefined) return { figures };
+  return noFigures === undefined ? {} : { noFigures };
+}
+
+/** One site, if it is reachable. */
+export function siteDetail(
+  site: string,
+  facts: Facts,
+  figures: Figures | undefined,
+  observed: ReadonlyMap<string, ObservedSite>,
+): SiteDetailView | undefined {
+  const view = siteViews(facts, figures, observed).find(({ id }) => id === site);
+  if (view === undefined) return undefined;
+  const countAt = (entries: KeyFacts['listeners']): number => entries.find((entry) => entry.site === site)?.count ?? 0;
+  return {
+    ...view,
+    routerList: view.isThis
+      ? facts.routers.map(({ name, version, why }) => ({ name, version, ...(why === undefined ? {} : { why }) }))
+      : routerViews(facts, site, observed.get(site)),
+    linkList: linkViews(facts, figures, observed).filter(({ from, to }) => from === site || to === site),
+    keyList: facts.keys
+      .map(({ key, listeners, connectors }) => ({ key, listeners: countAt(listeners), connectors: countAt(connectors) }))
+      .filter(({ listeners, connectors }) => listeners + connectors > 0),
+  };
+}
+
+function routerViews({ sites }: Facts, site: string, observed: ObservedSite | undefined): readonly RouterView[] {
+  const answers = new Map((observed?.routers ?? []).map((answer) => [answer.router, answer]));
+  return (sites.find(({ id }) => id === site)?.routers ?? []).map((name) => {
+    const answer = answers.get(name);
+    if (answer === undefined) return { name, ...withoutUndefined({ why: observed?.noFigures }) };
+    if ('code' in answer) return { name, why: answer.message };
+    const { version, uptime, open, eventLoopDelay } = answer.figures;
+    return { name, version, uptime, open, ...withoutUndefined({ eventLoopDelay }) };
+  });
+}
+
 /** Links of this site with their state, and those between other sites. */
-export function linkViews(facts: Facts, figures: Figures | undefined): readonly LinkView[] {
+export function linkViews(
+  facts: Facts,
+  figures: Figures | undefined,
+  observed: ReadonlyMap<string, ObservedSite> = new Map(),
+): readonly LinkView[] {
   const [own] = facts.sites;
   const [ownId, ownName] = [own?.id ?? '', own?.name ?? 'this site'];
   const changed = new Map(facts.objects.filter(({ kind }) => kind === 'Link').map((link) => [nameOf(link), operationalSince(link)]));
@@ -181,7 +235,7 @@ export function linkViews(facts: Facts, figures: Figures | undefined): readonly 
       ...figuresOfLink(figures?.links.get(idOfIncoming(link, index))),
     };
   });
-  return [...outgoing, ...incoming, ...linksBetweenOthers(facts, ownId)];
+  return [...outgoing, ...incoming, ...linksBetweenOthers(facts, ownId, observed)];
 }
 
 function figuresOfLink({ certificateExpires, roundTrip, sent, received, streams, queued }: LinkFigureFacts = {}): Partial<LinkView> {
@@ -211,30 +265,39 @@ function stateOf(operational: boolean, silentSince: number | undefined): LinkVie
   return silentSince === undefined ? 'up' : 'silent';
 }
 
-/** Both ends of a link announce it, so each pair of sites is listed once. */
-function linksBetweenOthers({ sites }: Facts, ownId: string): readonly LinkView[] {
+/** Both ends of a link announce it, so each pair of sites is listed once. A link that is down is known from what its sites share. */
+function linksBetweenOthers({ sites }: Facts, ownId: string, observed: ReadonlyMap<string, ObservedSite>): readonly LinkView[] {
+  const names = new Map(sites.map(({ id, name }) => [id, name]));
   const found = new Map<string, LinkView>();
-  for (const { id, name, links } of sites) {
-    if (id === ownId) continue;
-    for (const { siteId, siteName, cost } of links) {
-      if (siteId === ownId) continue;
-      const [one, other] = id < siteId ? [id, siteId] : [siteId, id];
-      const pair = `${one}/${other}`;
-      if (found.has(pair)) continue;
-      found.set(pair, {
-        id: pair,
-        name: '',
-        from: id,
-        fromName: name,
-        to: siteId,
-        toName: siteName,
-        direction: 'between',
-        state: 'up',
-        cost,
-      });
+  const add = (from: string, to: string, toName: string, cost?: number): void => {
+    const [one, other] = from < to ? [from, to] : [to, from];
+    const id = `${one}/${other}`;
+    if (from === ownId || to === ownId || found.has(id)) return;
+    const reports = [observed.get(one)?.links.get(other), observed.get(other)?.links.get(one)].filter((each) => each !== undefined);
+    const times = reports.flatMap(({ roundTrip }) => roundTrip ?? []);
+    found.set(id, {
+      id,
+      name: '',
+      from,
+      fromName: names.get(from) ?? from,
+      to,
+      toName,
+      direction: 'between',
+      state: worstOf(reports),
+      ...withoutUndefined({ cost, roundTripMs: times.length === 0 ? undefined : round(Math.min(...times)) }),
+    });
+  };
+  for (const { id, links } of sites) for (const { siteId, siteName, cost } of links) add(id, siteId, siteName, cost);
+  for (const [id, { links }] of observed)
+    for (const { site, state } of links.values()) {
+      const toName = names.get(site);
+      if (state === 'down' && names.has(id) && toName !== undefined) add(id, site, toName);
     }
-  }
   return [...found.values()];
+}
+
+function worstOf(reports: readonly AdjacentSite[]): LinkView['state'] {
+  return (['down', 'silent'] as const).find((state) => reports.some((report) => report.state === state)) ?? 'up';
 }
 
 export function keyState({ listeners, connectors }: KeyFacts): KeyView['state'] {

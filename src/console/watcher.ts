@@ -8,7 +8,7 @@ import { printable } from '../text/printable.ts';
 import { isRecord } from '../text/is-record.ts';
 import { pause } from '../work/pause.ts';
 import { ChangeLog, type ChangeEvent } from './change-log.ts';
-import type { KeyView, Missing, OverviewView, ProblemView, Topic } from './contract.ts';
+import type { KeyView, Missing, OverviewView, ProblemView, SiteDetailView, Topic } from './contract.ts';
 import { staleExposure, viewExposure, type ExposureView } from './exposure-views.ts';
 import { LatestChanges } from './latest-changes.ts';
 import {
@@ -26,8 +26,10 @@ import {
 import { History, type Point } from './history.ts';
 import { listProblems } from './problems.ts';
 import { addLatencies, mergeSamples, readSample, shareUnchanged, sinceSample, type KeySample, type Sample } from './samples.ts';
+import type { ObservedSite } from './observed-site.ts';
+import { SiteObserver } from './site-observer.ts';
 import type { ConsoleSources } from './sources.ts';
-import { chosenSamples, keyViews, linkViews, overviewOf, resourceRow, siteViews, type Place } from './views.ts';
+import { chosenSamples, keyViews, linkViews, overviewOf, resourceRow, siteDetail, siteViews, type Place } from './views.ts';
 
 /** Milliseconds between two reads of state and of figures. */
 const EVERY = 1_000;
@@ -61,6 +63,7 @@ export class Watcher {
   readonly #computed = new Map<string, { readonly from: readonly unknown[]; readonly value: unknown }>();
   readonly #changes = new LatestChanges();
   readonly #samples: { readonly at: number; readonly sample: Sample }[] = [];
+  readonly #observer: SiteObserver | undefined;
   readonly history: History;
   readonly log: ChangeLog;
   facts: Facts = noFacts;
@@ -68,6 +71,8 @@ export class Watcher {
   figures: Figures | undefined;
   problems: readonly ProblemView[] = [];
   keys: readonly KeyView[] = [];
+  /** Number of requests to other sites, for a router for each. */
+  #asker = 0;
   /** Question whether anything runs, while it is open. */
   #advice: Promise<string> | undefined;
   /** First time at which each problem without a time of its own was seen. */
@@ -80,6 +85,11 @@ export class Watcher {
   constructor(sources: ConsoleSources, options: WatcherOptions) {
     this.#sources = sources;
     this.#options = options;
+    const observe = sources.observe?.bind(sources);
+    this.#observer =
+      observe === undefined
+        ? undefined
+        : new SiteObserver({ ask: async (site) => observe(this.#nextRouter(), site), now: () => sources.now() });
     this.history = new History(options.historyMemory);
     this.log = new ChangeLog(
       { events: limitTable.consoleEvents.value, objects: limitTable.consoleChanges.value },
@@ -158,6 +168,7 @@ export class Watcher {
       ...(notRunning === undefined ? {} : { notRunning }),
       ...(this.#exposure === undefined ? {} : { exposure: this.#exposure }),
     };
+    this.#observer?.tick(this.facts.sites.slice(1).map(({ id }) => id));
     this.#publish();
     // After the state, which must not wait for figures of many keys.
     if (this.facts.at < this.#nextFigures) return;
@@ -171,6 +182,26 @@ export class Watcher {
 
   overview(): OverviewView {
     return overviewOf(this.facts, this.figures, this.problems, this.#options.place);
+  }
+
+  /** What other sites share, by ID. */
+  get observed(): ReadonlyMap<string, ObservedSite> {
+    return this.#observer?.sites ?? NONE;
+  }
+
+  /** @returns undefined if the site is unreachable */
+  site(id: string): SiteDetailView | undefined {
+    this.#observer?.show(id);
+    return siteDetail(id, this.facts, this.figures, this.observed);
+  }
+
+  /** Routers of this site ask other sites round-robin, so that one that fails does not hide all of them. */
+  #nextRouter(): string {
+    const { routers } = this.facts;
+    this.#asker += 1;
+    const router = routers[this.#asker % Math.max(1, routers.length)];
+    if (router === undefined) throw new Error('no router of this site runs');
+    return router.name;
   }
 
   async #readRouters(
@@ -286,7 +317,7 @@ export class Watcher {
   }
 
   #publish(): void {
-    const { facts, figures } = this;
+    const { facts, figures, observed } = this;
     this.problems = this.#timed(listProblems(facts));
     const { sites, keys, links, incoming, objects } = facts;
     const sick = JSON.stringify(this.problems.map(({ object }) => object));
@@ -299,12 +330,12 @@ export class Watcher {
     );
     this.#update(
       'sites',
-      this.#once('sites', [sites, keys], () => byId(siteViews(facts), ({ id }) => id)),
+      this.#once('sites', [sites, keys, figures, observed], () => byId(siteViews(facts, figures, observed), ({ id }) => id)),
     );
     this.#update(
       'links',
-      this.#once('links', [sites, figures, JSON.stringify([links, incoming]), objects], () =>
-        byId(linkViews(facts, figures), ({ id }) => id),
+      this.#once('links', [sites, figures, observed, JSON.stringify([links, incoming]), objects], () =>
+        byId(linkViews(facts, figures, observed), ({ id }) => id),
       ),
     );
     this.#update(
@@ -350,6 +381,8 @@ export class Watcher {
     }
   }
 }
+
+const NONE: ReadonlyMap<string, ObservedSite> = new Map();
 
 function longest<T>(lists: readonly (readonly T[])[]): readonly T[] {
   return lists.toSorted((one, other) => other.length - one.length)[0] ?? [];

@@ -643,6 +643,8 @@ const consoles = {
   },
   consoleChanges: { name: 'changed objects in them', unit: 'count', value: 20_000, of: 'a console', beyond: 'the same' },
   consoleProbes: { name: 'probes', unit: 'rate', value: { burst: 5, perSecond: 0.5 }, of: 'a console', beyond: 'refused with 429' },
+  consoleObservations: { name: 'other sites that are asked for figures at once', unit: 'count', value: 8, of: 'a console', beyond: WAIT },
+  consoleObservedSites: { name: 'other sites with figures', unit: 'count', value: 1_000, of: 'a console', beyond: 'no figures' },
   consoleIds: { name: 'routing keys', unit: 'count', value: 200, of: 'one stream that names them', beyond: 'the others are not reported' },
   consoleConnections: { name: 'connections', unit: 'count', value: 256, of: 'a console', beyond: 'refused' },
   consoleUnauthenticated: {

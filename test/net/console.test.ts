@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Browser, Page } from 'puppeteer-core';
 import { findFaults, openPage, press, reach, see, startBrowser, textOf } from './harness/console-page.ts';
-import { eventually, startLinkedPair, startNginx, type Host, type LinkedPair, type Program } from './harness/index.ts';
+import { eventually, manifest, startLinkedPair, startNginx, type Host, type LinkedPair, type Program } from './harness/index.ts';
 
 const MAIN = new URL('../../src/cli/main.ts', import.meta.url).pathname;
 const PORT = 8099;
@@ -88,6 +88,22 @@ test('a link opens one page, and other hosts are refused', async (t) => {
     false,
     'only the loopback address listens',
   );
+});
+
+test('the network says why a site has no figures, and shows them once it shares them', async (t) => {
+  await using opened = await open(t);
+  const { page, pair, faults } = opened;
+  await page.evaluate(`location.hash = '#/network'`);
+  await see(page, 'No figures of 1 site: the site does not share them (settings.observe).');
+  await page.evaluate(`[...document.querySelectorAll('main a.row-link')].find((link) => link.innerText === 'east').click()`);
+  await see(page, 'No figures of this site.');
+  await pair.east.apply(manifest('Site', 'east', { linkAccess: 'default', settings: { observe: 'network' } }));
+  await see(page, /New connections\s+0\/s/);
+  assert.deepEqual(await findFaults(page, [String(await page.evaluate('location.hash'))]), []);
+  await page.evaluate(`location.hash = '#/network'`);
+  await see(page, /east\s+0\/s/);
+  assert.doesNotMatch(await textOf(page), /No figures/);
+  assert.deepEqual(faults, []);
 });
 
 test('a cut link becomes a problem within seconds, and goes away when it is back', async (t) => {

@@ -49,6 +49,9 @@ export async function runConsole(
   await watcher.run(until);
 }
 
+/** Milliseconds. A router waits at most 5 s for other sites. */
+const OBSERVE_PATIENCE = 7_000;
+
 function machineSources(resources: Resources, namespace: string): ConsoleSources {
   const layout = layoutOf(namespace);
   return {
@@ -56,6 +59,8 @@ function machineSources(resources: Resources, namespace: string): ConsoleSources
     routers: async () => (await runningRouters(layout)).map(({ router }) => router),
     ask: (router, path) => askRouter(layout, router, path),
     metrics: (router) => askRouterText(layout, router, '/metrics'),
+    observe: (router, site) =>
+      askRouter(layout, router, `/v1/observe?site=${encodeURIComponent(site)}`, 'POST', AbortSignal.timeout(OBSERVE_PATIENCE)),
     redacted,
     explain: async (kind, name, probe) => {
       const found = await explainableKinds

@@ -13,7 +13,8 @@ import { goTo, href, route, setQuery } from './route.ts';
 import { Requests } from './requests.tsx';
 import { Service } from './service.tsx';
 import { Services } from './services.tsx';
-import { announcement, clock, heardAt, isPaused, overview, pause, phase, problems } from './store.ts';
+import { Site } from './site.tsx';
+import { announcement, clock, heardAt, isPaused, overview, pause, phase, problems, sites } from './store.ts';
 import { Trust } from './trust.tsx';
 
 const views = [
@@ -40,7 +41,8 @@ export function App(): JSX.Element {
   const { path, query } = route.value;
   const [name = ''] = path;
   const view = views.find((each) => each.path === name);
-  const title = path.slice(1).join('/') || (view?.title ?? 'Not found');
+  const site = name === 'network' ? sites.value.get(path[1] ?? '')?.name : undefined;
+  const title = site ?? (path.slice(1).join('/') || (view?.title ?? 'Not found'));
   const state = phase.value;
   const isOld = state.is === 'lost' || clock.value - heardAt.value > OLD_AFTER;
   const sick = [...problems.value.values()].length;
@@ -89,7 +91,7 @@ function focusMain(event: Event): void {
 function View({ path }: { readonly path: readonly string[] }): JSX.Element {
   const [name = '', one, two] = path;
   if (name === '') return <Overview />;
-  if (name === 'network') return <Network />;
+  if (name === 'network') return one === undefined ? <Network /> : <Site id={one} />;
   if (name === 'services') return one === undefined ? <Services /> : <Service name={one} />;
   if (name === 'connections') return <Connections />;
   if (name === 'requests') return <Requests />;

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import type { LinkView, SiteView } from '../contract.ts';
-import { bytes, count, milliseconds } from './format.ts';
+import type { LinkView, SiteFiguresView, SiteView } from '../contract.ts';
+import { byteRate, bytes, count, milliseconds, plural, rate } from './format.ts';
 import { Choices } from './filters.tsx';
 import { Graph } from './graph.tsx';
 import { Empty, Panel, Since, State } from './parts.tsx';
@@ -72,6 +72,7 @@ export function Network(): JSX.Element {
               parameter="sites"
               empty={<Empty title={sites.value.size === 0 ? 'No site is known yet.' : 'No site matches the filter.'} />}
             />
+            <WithoutFigures rows={siteRows} />
           </Panel>
         </>
       )}
@@ -79,12 +80,32 @@ export function Network(): JSX.Element {
   );
 }
 
+/** Why sites have no figures: once for each reason. */
+function WithoutFigures({ rows }: { readonly rows: readonly SiteView[] }): JSX.Element | null {
+  const reasons = Map.groupBy(
+    rows.filter(({ noFigures }) => noFigures !== undefined),
+    ({ noFigures }) => noFigures,
+  );
+  if (reasons.size === 0) return null;
+  return (
+    <p class="foot">
+      {[...reasons].slice(0, MOST_REASONS).map(([reason, of]) => (
+        <span key={reason} class="reason">
+          No figures of {plural(of.length, 'site')}: {reason}.{' '}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+const MOST_REASONS = 5;
+
 const has = (texts: readonly string[], text: string): boolean => text === '' || texts.some((each) => each.toLowerCase().includes(text));
 
 const STATES = { up: 'good', silent: 'wait', down: 'bad' } as const;
 const ORDER = { down: '0', silent: '1', up: '2' } as const;
 
-const linkColumns: readonly Column<LinkView>[] = [
+export const linkColumns: readonly Column<LinkView>[] = [
   {
     name: 'name',
     title: 'Link',
@@ -107,7 +128,7 @@ const linkColumns: readonly Column<LinkView>[] = [
     cell: ({ state }) => <State tone={STATES[state]}>{state}</State>,
   },
   { name: 'to', title: 'To site', needs: 'medium', value: ({ toName }) => toName || '–' },
-  { name: 'cost', title: 'Cost', isNumber: true, value: ({ cost }) => cost },
+  { name: 'cost', title: 'Cost', isNumber: true, value: ({ cost }) => cost, cell: ({ cost }) => count(cost) },
   {
     name: 'rtt',
     title: 'Round trip',
@@ -152,23 +173,67 @@ const linkColumns: readonly Column<LinkView>[] = [
   },
 ];
 
+function bytesOf({ rates }: SiteFiguresView = { missing: 0 }): number | undefined {
+  return rates === undefined ? undefined : rates.up + rates.down;
+}
+
 const siteColumns: readonly Column<SiteView>[] = [
   {
     name: 'name',
     title: 'Site',
     value: ({ name }) => name,
-    cell: ({ name, isThis, edge }) => (
+    cell: ({ id, name, isThis, edge }) => (
       <>
-        {name}
+        <a class="row-link" href={href(['network', id])}>
+          {name}
+        </a>
         {isThis && <span class="tag">this site</span>}
         {edge && <span class="tag">edge</span>}
       </>
     ),
   },
-  { name: 'platform', title: 'Platform', value: ({ platform }) => platform },
-  { name: 'namespace', title: 'Namespace', needs: 'medium', value: ({ namespace }) => namespace },
+  {
+    name: 'opened',
+    title: 'New',
+    isNumber: true,
+    value: ({ figures }) => figures?.rates?.opened,
+    cell: ({ figures, noFigures }) => (noFigures === undefined ? rate(figures?.rates?.opened) : <span title={noFigures}>no figures</span>),
+  },
+  {
+    name: 'failed',
+    title: 'Failed',
+    isNumber: true,
+    value: ({ figures }) => figures?.rates?.failed,
+    cell: ({ figures }) => rate(figures?.rates?.failed),
+  },
+  {
+    name: 'open',
+    title: 'Open',
+    isNumber: true,
+    needs: 'medium',
+    value: ({ figures }) => figures?.open,
+    cell: ({ figures }) => count(figures?.open),
+  },
+  {
+    name: 'bytes',
+    title: 'Bytes',
+    isNumber: true,
+    needs: 'medium',
+    value: ({ figures }) => bytesOf(figures),
+    cell: ({ figures }) => byteRate(bytesOf(figures)),
+  },
+  {
+    name: 'delay',
+    title: 'Loop delay',
+    isNumber: true,
+    needs: 'wide',
+    value: ({ figures }) => figures?.eventLoopDelay,
+    cell: ({ figures }) => milliseconds(figures?.eventLoopDelay),
+  },
+  { name: 'platform', title: 'Platform', needs: 'medium', value: ({ platform }) => platform },
+  { name: 'namespace', title: 'Namespace', needs: 'wide', value: ({ namespace }) => namespace },
   { name: 'version', title: 'Version', needs: 'medium', value: ({ version }) => version },
-  { name: 'routers', title: 'Routers', isNumber: true, needs: 'medium', value: ({ routers }) => routers },
+  { name: 'routers', title: 'Routers', isNumber: true, needs: 'wide', value: ({ routers }) => routers },
   { name: 'links', title: 'Links', isNumber: true, value: ({ links: number }) => number },
   { name: 'keys', title: 'Keys', isNumber: true, value: ({ keys }) => keys },
   { name: 'id', title: 'ID', needs: 'wide', value: ({ id }) => id, cell: ({ id }) => <code class="id">{id}</code> },

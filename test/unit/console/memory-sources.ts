@@ -15,6 +15,8 @@ export interface MemoryState {
   objects: readonly SkupperResource[];
   routers: readonly string[];
   notRunning: string | undefined;
+  /** Answer of a router that asks another site; none by default. Set it before the sources are created. */
+  observe?: (site: string) => Promise<unknown>;
   now: number;
   /** Content of a cluster; undefined on a machine. */
   cluster: ClusterContent | undefined;
@@ -100,6 +102,7 @@ export function latenciesOf(opened: number): object {
 }
 
 export function memorySources(state: MemoryState): ConsoleSources {
+  const { observe } = state;
   const answers: Readonly<Record<string, () => object>> = {
     '/v1/self': () => ({ router: 'router', version: '1', ready: true }),
     '/v1/network': () => ({ items: state.network }),
@@ -122,6 +125,7 @@ export function memorySources(state: MemoryState): ConsoleSources {
     routers: () => Promise.resolve(state.routers),
     ask: (_, path) => Promise.resolve(answers[path.split('?', 1)[0] ?? '']?.()),
     metrics: () => Promise.resolve(state.metrics),
+    ...(observe === undefined ? {} : { observe: (_, siteId) => observe(siteId) }),
     redacted: (resource) => resource,
     exposure: async () => (state.cluster === undefined ? undefined : readContent(state.cluster)),
     now: () => state.now,
