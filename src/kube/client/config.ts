@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { isIPv6 } from 'node:net';
-
 import { checkToken, readSetting } from './connection.ts';
 import type { ConfigSource } from './connection.ts';
 import { kubeconfigSource } from './kubeconfig.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
+import { hostPort } from '../../text/host-port.ts';
 
 export interface ConfigOptions {
   /** Path of a kubeconfig, or of several that are merged. Default: the service account of the pod in which this process runs. */
@@ -42,7 +41,7 @@ async function inClusterSource(environment: Readonly<Record<string, string | und
       'KUBERNETES_SERVICE_HOST is not set, so this process is not in a pod; name a kubeconfig with --kubeconfig PATH.',
     );
   }
-  const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  const server = `https://${hostPort({ host, port })}`;
   const namespace = await readFile(`${folder}/namespace`, 'utf8').then(
     (text) => text.trim(),
     () => undefined,

@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { isIP, Socket } from 'node:net';
 import { bounded } from '../../telemetry/boundary.ts';
 import { messageOf } from '../../telemetry/log.ts';
-import { hostPort, type HostPort } from '../host-port.ts';
+import { hostPort, type HostPort } from '../../text/host-port.ts';
 import { hostNames } from '../../net/host-names.ts';
 import { FailedAddresses } from './failed-addresses.ts';
 import { failure, type ServerFailure } from './failure.ts';

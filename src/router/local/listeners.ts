@@ -1,7 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { ListenerConfig, Problem } from '../contract.ts';
-import { hostPort, type HostPort } from '../host-port.ts';
+import { hostPort, type HostPort } from '../../text/host-port.ts';
 import { hostNames } from '../../net/host-names.ts';
 import { ListeningSocket, type ListeningOptions } from './listening-socket.ts';
 import { EVERYWHERE } from './listening-table.ts';

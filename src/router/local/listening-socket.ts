@@ -4,7 +4,7 @@ import { createServer as createTlsServer, type SecureContextOptions, type Server
 import { bounded } from '../../telemetry/boundary.ts';
 import type { Problem, TlsBundle } from '../contract.ts';
 import { backoffDelay } from '../../work/backoff.ts';
-import { hostPort, type HostPort } from '../host-port.ts';
+import { hostPort, type HostPort } from '../../text/host-port.ts';
 import { codeOf, keepAlive } from './connect.ts';
 import { EVERYWHERE } from './listening-table.ts';
 import { resetSocket } from './socket-endpoint.ts';

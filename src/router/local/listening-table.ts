@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 import { endianness } from 'node:os';
 import { join } from 'node:path';
 import { groupsOf } from '../../x509/alternative-names.ts';
-import type { HostPort } from '../host-port.ts';
+import type { HostPort } from '../../text/host-port.ts';
 
 /** Used in place of a host for all addresses, including IPv6 if the system has it. */
 export const EVERYWHERE = '';

@@ -14,7 +14,7 @@ import type { OwnFacts } from '../../routing/contract.ts';
 import { siteOf } from '../../routing/names.ts';
 import { viewFigures } from './key-figures.ts';
 import { MetricsByKey, type KeyMetrics } from './key-metrics.ts';
-import { hostPort } from '../host-port.ts';
+import { hostPort } from '../../text/host-port.ts';
 import { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
 import { Listeners } from './listeners.ts';
 import { LostConnectors } from './lost-connectors.ts';

@@ -1,7 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
 import { bounded } from '../../telemetry/boundary.ts';
-import { hostPort, type HostPort } from '../host-port.ts';
+import { hostPort, type HostPort } from '../../text/host-port.ts';
 import { connectAny, type TcpResult } from './connect.ts';
 import { failure, type ServerFailure } from './failure.ts';
 import { tlsFailureOf } from './server-tls-failure.ts';

@@ -1,4 +1,4 @@
-import { hostPort, type HostPort } from '../host-port.ts';
+import { hostPort, type HostPort } from '../../text/host-port.ts';
 import { printableAscii } from '../../text/printable.ts';
 import { failure, type ServerFailure } from './failure.ts';
 

@@ -4,7 +4,7 @@ import { ErrorCode } from '../../http2/errors.ts';
 import { PIECE_COST, TLS_COST, TLS_FEED_COST } from '../../memory/costs.ts';
 import { Pieces, SHORT } from '../../memory/pieces.ts';
 import { receive } from '../../net/shared-read-buffer.ts';
-import { hostPort } from '../host-port.ts';
+import { hostPort } from '../../text/host-port.ts';
 import { forgetStalled, watchStalled, type Stalled } from './stalled-sockets.ts';
 import type { HalfEndpoint, ConnectionHalf } from '../connection-half.ts';
 

@@ -1,7 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import { bounded, detached } from '../../telemetry/boundary.ts';
 import type { ServerHealth } from '../contract.ts';
-import type { HostPort } from '../host-port.ts';
+import type { HostPort } from '../../text/host-port.ts';
 import type { ServerFailure } from './failure.ts';
 import { connectServer, type ClientTls, type ServerResult } from './server-connection.ts';
 import { hostNames } from '../../net/host-names.ts';

@@ -1,6 +1,6 @@
 import { bounded } from '../../telemetry/boundary.ts';
 import type { Problem } from '../contract.ts';
-import { hostPort, type HostPort } from '../host-port.ts';
+import { hostPort, type HostPort } from '../../text/host-port.ts';
 import { portInUse } from './listening-socket.ts';
 import { isConflict, readListeningTable } from './listening-table.ts';
 

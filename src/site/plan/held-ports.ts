@@ -2,6 +2,7 @@
 import type { ListenerConfig } from '../../router/contract.ts';
 import { errorIn, type Planned, type ResourceProblem } from '../problem.ts';
 import type { ResourceKey } from '../resources.ts';
+import { hostPort } from '../../text/host-port.ts';
 
 /** Plain data that a platform can store across restarts. Without it, the first by name gets the port after a restart. */
 export interface HeldPort {
@@ -52,5 +53,5 @@ export function takenTwice(
 function bindAddress({ host, port, network }: { readonly host: string; readonly port: number; readonly network?: string }): string {
   // Names of networks have no spaces.
   if (network !== undefined) return `${network} ${port}`;
-  return host.includes(':') ? `[${host}]:${port}` : `${host.toLowerCase()}:${port}`;
+  return hostPort({ host: host.toLowerCase(), port });
 }

@@ -2,6 +2,7 @@ import { constants, type X509Certificate } from 'node:crypto';
 import { createServer, isIP, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContextOptions, type Server as TlsServer, type TLSSocket } from 'node:tls';
 import { bounded } from '../../../telemetry/boundary.ts';
+import { hostPort } from '../../../text/host-port.ts';
 import type { AccessConfig, AccessState, Problem } from '../../contract.ts';
 import { deadlines } from '../../deadlines.ts';
 import { LinkError } from '../link-errors.ts';
@@ -438,7 +439,7 @@ export class Access {
       socket.destroy();
       return;
     }
-    const address = `${socket.remoteAddress ?? 'unknown'}:${socket.remotePort ?? 0}`;
+    const address = hostPort({ host: socket.remoteAddress ?? 'unknown', port: socket.remotePort ?? 0 });
     const certificate = certificateOf(socket, this.#trusted);
     const owner = this.#ownerOf(socket, certificate);
     const protocol = socket.alpnProtocol === REVERSE ? REVERSE : FORWARD;

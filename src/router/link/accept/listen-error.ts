@@ -1,4 +1,5 @@
 import { messageOf } from '../../../telemetry/log.ts';
+import { hostPort } from '../../../text/host-port.ts';
 import { printableAscii } from '../../../text/printable.ts';
 import { LinkError } from '../link-errors.ts';
 import { codeOf } from '../tls-errors.ts';
@@ -6,7 +7,7 @@ import { codeOf } from '../tls-errors.ts';
 /** Converts an error of listening to one with a remedy. */
 export function listenError(error: unknown, host: string | undefined, port: number): LinkError {
   const code = codeOf(error);
-  const where = host === undefined ? `port ${port}` : `${host}:${port}`;
+  const where = host === undefined ? `port ${port}` : hostPort({ host, port });
   switch (code) {
     case 'EADDRINUSE':
       return new LinkError(

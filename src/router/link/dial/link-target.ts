@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { GroupEndpoint, Learned, LinkConfig, LinkEndpoint } from '../../contract.ts';
 import { sameBundle, type TlsBundle } from '../../../identity/tls-bundle.ts';
 import { openBundle } from '../bundle.ts';
-import { hostPort } from '../../host-port.ts';
+import { hostPort } from '../../../text/host-port.ts';
 import { dialTls } from './tls-dial.ts';
 import type { DialEndpoint, DialTarget } from './dial-endpoints.ts';
 

@@ -5,7 +5,7 @@ import { checkServerIdentity, connect, type TLSSocket } from 'node:tls';
 import { foreignToLinks } from '../../../identity/certificate-purpose.ts';
 import { bounded } from '../../../telemetry/boundary.ts';
 import type { LinkEndpoint, ProxyConfig } from '../../contract.ts';
-import { hostPort } from '../../host-port.ts';
+import { hostPort } from '../../../text/host-port.ts';
 import { lookupKnown } from '../../../net/host-names.ts';
 import { limitOutgoingTls } from '../../../net/outgoing-tls.ts';
 import { deadlines } from '../../deadlines.ts';

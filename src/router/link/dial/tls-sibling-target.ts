@@ -1,6 +1,6 @@
 import { sameBundle, type TlsBundle } from '../../../identity/tls-bundle.ts';
 import type { RouterConfig, SiblingAddress, SiblingConfig } from '../../contract.ts';
-import { hostPort } from '../../host-port.ts';
+import { hostPort } from '../../../text/host-port.ts';
 import type { RouterId } from '../../../routing/contract.ts';
 import { routerId } from '../../../routing/names.ts';
 import { openBundle } from '../bundle.ts';

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { bounded } from '../../../telemetry/boundary.ts';
 import type { LinkEndpoint, ProxyConfig } from '../../contract.ts';
-import { hostPort } from '../../host-port.ts';
+import { hostPort } from '../../../text/host-port.ts';
 import { lookupKnown } from '../../../net/host-names.ts';
 import { LinkError } from '../link-errors.ts';
 import { codeOf } from '../tls-errors.ts';
