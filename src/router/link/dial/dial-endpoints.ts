@@ -88,7 +88,7 @@ export interface Opened {
  * Opens a link to one of the endpoints, in order of preference. The next one is tried when one fails, and also when it is slow, without
  * aborting the slow one. So a slow path gets its time, and a dead one delays no other. The first link that is up wins; the other attempts
  * are aborted.
- * @throws LinkError of the most preferred endpoint, with the messages of all in order
+ * @throws LinkError of the most preferred endpoint, with one message for each code
  */
 export function openFirst(options: OpenOptions): Promise<Opened> {
   return new Race(options).start();
@@ -179,7 +179,25 @@ class Race {
   }
 
   #failure(last: LinkError): LinkError {
-    const [first = last, ...others] = this.#inOrder.flatMap((endpoint) => this.#failures.get(endpoint) ?? []);
-    return others.length === 0 ? first : new LinkError(first.code, [first, ...others].map(({ message }) => message).join(' '), first);
+    const failures = this.#inOrder.flatMap((endpoint) => {
+      const error = this.#failures.get(endpoint);
+      return error === undefined ? [] : [{ peer: endpoint.peer, error }];
+    });
+    const [{ error: first } = { error: last }, ...others] = failures;
+    return others.length === 0 ? first : new LinkError(first.code, messageOfAll(failures), first);
   }
 }
+
+/** Several endpoints of a site that does not run fail alike, so each code has one message. */
+function messageOfAll(failures: readonly { readonly peer: string; readonly error: LinkError }[]): string {
+  const messages = [...Map.groupBy(failures, ({ error }) => error.code).values()].map((group) => {
+    const [first, ...others] = group;
+    const peers = others.slice(0, MOST_NAMED).map(({ peer }) => peer);
+    const more = others.length > MOST_NAMED ? ` and ${others.length - MOST_NAMED} more` : '';
+    return `${first?.error.message ?? ''}${peers.length === 0 ? '' : ` The same at ${peers.join(', ')}${more}.`}`;
+  });
+  return messages.join(' ');
+}
+
+/** Maximum number of endpoints that a message names. */
+const MOST_NAMED = 8;

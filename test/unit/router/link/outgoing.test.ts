@@ -34,7 +34,7 @@ test('an error of the first endpoint is reported first, even if it was tried las
     equals: () => true,
   };
   const { signal } = new AbortController();
-  await assert.rejects(openFirst({ host, target, last: 'first', signal }), { message: 'No way to first. No way to second.' });
+  await assert.rejects(openFirst({ host, target, last: 'first', signal }), { message: 'No way to first. The same at second.' });
   assert.deepEqual(tried, ['second', 'first']);
 });
 
