@@ -2,6 +2,7 @@
 import { catalogue } from '../errors/catalogue.ts';
 import { codeOfReason } from '../errors/condition-reason.ts';
 import { headline, listNotReady, type NotReady } from '../site/overview.ts';
+import { similarKey, similarKeyText } from '../site/similar-key.ts';
 import { nameOf, type SiteObject } from '../site/resources.ts';
 import { printable } from '../text/printable.ts';
 import type { ConditionView, ProblemView } from './contract.ts';
@@ -9,7 +10,7 @@ import type { Facts } from './facts.ts';
 
 export function listProblems(facts: Facts): readonly ProblemView[] {
   const byKey = new Map(facts.objects.map((object) => [`${object.kind}/${nameOf(object)}`, object]));
-  const notReady = listNotReady(facts.objects, facts.at).map((one) => resourceProblem(one, byKey.get(`${one.kind}/${one.name}`)));
+  const notReady = listNotReady(facts.objects, facts.at).map((one) => resourceProblem(one, byKey.get(`${one.kind}/${one.name}`), facts));
   const named = new Set(notReady.map(({ object }) => object));
   // If nothing runs, every status says so.
   const resources = facts.notRunning === undefined ? [...notReady, ...silentLinks(facts, named)] : [];
@@ -55,7 +56,7 @@ function silentLinks({ links, at }: Facts, named: ReadonlySet<string>): readonly
   });
 }
 
-function resourceProblem({ kind, name, status, message }: NotReady, object: SiteObject | undefined): ProblemView {
+function resourceProblem({ kind, name, status, message }: NotReady, object: SiteObject | undefined, facts: Facts): ProblemView {
   const conditions = conditionsOf(object).filter((condition) => condition.status === 'False');
   const cause = conditions.find((condition) => condition.message === message && condition.type !== 'Ready') ?? conditions[0];
   const code = cause === undefined ? undefined : codeOfReason(cause.reason);
@@ -65,9 +66,21 @@ function resourceProblem({ kind, name, status, message }: NotReady, object: Site
     name,
     status,
     message === '' ? (cause?.message ?? 'It has not been reconciled yet.') : message,
-    { ...adviceOf(code), ...(code === undefined ? {} : { code }), ...(since === undefined ? {} : { since }) },
+    { ...adviceOf(code), ...similarAdvice(code, object, facts), ...(code === undefined ? {} : { code }), ...(since === undefined ? {} : { since }) },
     status === 'Error' ? 'error' : 'pending',
   );
+}
+
+/** Asks whether another routing key is meant, if the object's own has no other end. */
+function similarAdvice(code: string | undefined, object: SiteObject | undefined, { keys, sites }: Facts): Pick<ProblemView, 'advice'> {
+  const side = code === 'no-connector' ? 'connectors' : code === 'no-listener' ? 'listeners' : undefined;
+  if (side === undefined || (object?.kind !== 'Listener' && object?.kind !== 'Connector')) return {};
+  const names = new Map(sites.map(({ id, name }) => [id, name]));
+  const offered = keys.flatMap((entry) => entry[side].map(({ site }) => ({ key: entry.key, site: names.get(site) ?? site })));
+  const similar = similarKey(object.spec.routingKey, offered);
+  if (similar === undefined) return {};
+  const text = similarKeyText(similar);
+  return { advice: `${text.charAt(0).toUpperCase()}${text.slice(1)} ${adviceOf(code).advice ?? ''}`.trimEnd() };
 }
 
 /** Advice of the catalogue, unless it only refers to the message. */

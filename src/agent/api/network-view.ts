@@ -26,6 +26,7 @@ export interface KeyView {
 interface SiteCount {
   /** ID of the site. */
   readonly site: string;
+  /** Largest count of one router. */
   readonly count: number;
 }
 
@@ -46,8 +47,8 @@ export function keysOf(routers: readonly RouterRecord[]): readonly KeyView[] {
   for (const { site, keys } of routers) {
     for (const { routingKey, listeners, connectors } of keys) {
       const key = found.getOrInsertComputed(routingKey, () => ({ listeners: new Map(), connectors: new Map() }));
-      add(key.listeners, site.id, listeners);
-      add(key.connectors, site.id, connectors);
+      raise(key.listeners, site.id, listeners);
+      raise(key.connectors, site.id, connectors);
     }
   }
   return [...found]
@@ -60,8 +61,9 @@ export function keysOf(routers: readonly RouterRecord[]): readonly KeyView[] {
     .toSorted((one, other) => (one.key < other.key ? -1 : 1));
 }
 
-function add(to: Map<string, number>, site: string, count: number): void {
-  if (count > 0) to.set(site, (to.get(site) ?? 0) + count);
+/** All routers of a site have the same listeners and servers, except those in container networks. So the largest count is the site's. */
+function raise(counts: Map<string, number>, site: string, count: number): void {
+  if (count > 0) counts.set(site, Math.max(count, counts.get(site) ?? 0));
 }
 
 function countsOf(counts: ReadonlyMap<string, number>): readonly SiteCount[] {

@@ -1,11 +1,11 @@
 /** `earshot explain`. */
 import { explainableKinds, type ExplainableKind, type Explained, type ExplainPlace } from '../../explain/gather/explainable-kinds.ts';
-import type { Explanation } from '../../explain/step.ts';
+import type { Explanation, Step } from '../../explain/step.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable, quoted } from '../../text/printable.ts';
 import { sentence } from '../../text/sentence.ts';
 import { CliError } from '../errors.ts';
-import { formatExplanation, isScreenColoured } from '../output/explanation-format.ts';
+import { formatExplanation, isScreenColoured, stepName } from '../output/explanation-format.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { PlaceWords } from '../place.ts';
@@ -92,18 +92,10 @@ function show(terminal: Terminal, explanation: Explanation, title: string, { out
 
 function requireWorking({ object, verdict, cause, steps }: Explanation, { failOn }: ExplainOptions): void {
   if (cause?.code === 'not-running') throw new CliError('not-running', printable(cause.says));
-  if (verdict === 'fail') throw new CliError('failed', causeText(object, cause));
-  if (verdict === 'warn' && failOn === 'warn')
-    throw new CliError(
-      'failed',
-      causeText(
-        object,
-        steps.find(({ state }) => state === 'warn'),
-      ),
-    );
-  if (verdict === 'wait') throw new CliError('not-ready', causeText(object, cause));
-}
-
-function causeText(object: string, cause: Explanation['cause']): string {
-  return cause === undefined ? object : `${object}: ${cause.id}${cause.code === undefined ? '' : ` (${cause.code})`}`;
+  const at = (step: Step | undefined): string => (step === undefined ? '.' : ` at step ${stepName(step)}.`);
+  const what = printable(object.replace('/', ' '));
+  if (verdict === 'fail') throw new CliError('failed', `${what} fails${at(cause)}`);
+  const warning = steps.find(({ state }) => state === 'warn');
+  if (verdict === 'warn' && failOn === 'warn') throw new CliError('failed', `${what} has a warning${at(warning)}`);
+  if (verdict === 'wait') throw new CliError('not-ready', `${what} waits${at(cause)}`);
 }

@@ -72,16 +72,16 @@ function groupLines(steps: readonly Step[], format: ExplanationFormat): string {
   const [first] = steps;
   if (first === undefined) return '';
   const { state } = first;
-  if (state === 'skip') return wrapped('-', 'not checked', steps.map(nameOf).join(', '), 'skip', format);
+  if (state === 'skip') return wrapped('-', 'not checked', steps.map(stepName).join(', '), 'skip', format);
   return stepLines({ ...first, says: textOf(steps) }, namesOf(steps), format);
 }
 
-/** The last part of the id: `listener.port` is `port`. */
-function nameOf({ id }: Step): string {
+/** Name of a step for people: `port` for `listener.port`. */
+export function stepName({ id }: Step): string {
   return id.slice(id.indexOf('.') + 1);
 }
 
-const namesOf = (steps: readonly Step[]): string => [...new Set(steps.map(nameOf))].join(', ');
+const namesOf = (steps: readonly Step[]): string => [...new Set(steps.map(stepName))].join(', ');
 const textOf = (steps: readonly Step[]): string => steps.map(({ says }) => printable(says)).join('; ');
 
 /** Whether output for people has colours (https://no-color.org). */

@@ -1,12 +1,12 @@
 /** Checks all objects of a site, and what concerns no single one (pure). */
 import type { SkupperKind } from '../../api/skupper/index.ts';
-import { isKind, nameOf } from '../../site/resources.ts';
+import { isKind, keyOf, nameOf } from '../../site/resources.ts';
 import { isPast } from '../../site/overview.ts';
 import { quoted, shownValue } from '../../text/printable.ts';
 import { reportOf, type CheckReport } from '../report.ts';
-import type { Step } from '../step.ts';
+import type { Explanation, Step } from '../step.ts';
 import { datesStep } from './bundle-steps.ts';
-import { explainConnection } from './explain-connection.ts';
+import { explainConnection, routingKeysOf } from './explain-connection.ts';
 import { valueOf, type SiteFacts, type SiteOfNetwork } from './site-facts.ts';
 
 /** Most named items of one finding. Further ones are only counted. */
@@ -20,7 +20,7 @@ export function checkSite(facts: SiteFacts): CheckReport {
     ...missingSiteSteps(facts),
     ...versionSteps(facts, sites),
     ...certificateSteps(facts),
-    ...keySteps(sites),
+    ...keySteps(sites, reportedKeys(facts, objects)),
     ...identitySteps(sites),
   ];
   return reportOf(objects, findings, new Date(facts.now));
@@ -94,9 +94,22 @@ function certificateSteps({ bundles, now }: SiteFacts): readonly Step[] {
   });
 }
 
-function keySteps(sites: readonly SiteOfNetwork[]): readonly Step[] {
+/** Routing keys that the cause of an object is about already: its own, and the one that was meant. */
+function reportedKeys(facts: SiteFacts, explanations: readonly Explanation[]): ReadonlySet<string> {
+  const failing = new Map(explanations.flatMap(({ object, cause }) => (cause === undefined ? [] : [[object, cause] as const])));
+  return new Set(
+    (valueOf(facts.objects) ?? []).flatMap((object) => {
+      const cause = failing.get(keyOf(object));
+      const meant = cause?.facts?.['meant'];
+      return cause === undefined ? [] : [...routingKeysOf(object), ...(typeof meant === 'string' ? [meant] : [])];
+    }),
+  );
+}
+
+/** @param reported keys that an object's cause is about */
+function keySteps(sites: readonly SiteOfNetwork[], reported: ReadonlySet<string>): readonly Step[] {
   const uses = sites.flatMap((site) => site.keys.map((use) => ({ site: site.name, ...use })));
-  const byKey = [...Map.groupBy(uses, ({ key }) => key)];
+  const byKey = [...Map.groupBy(uses, ({ key }) => key)].filter(([key]) => !reported.has(key));
   const halves = byKey.flatMap(([key, of]): readonly Step[] => {
     const [listeners, connectors] = [of.some((use) => use.listeners > 0), of.some((use) => use.connectors > 0)];
     if (listeners === connectors) return [];

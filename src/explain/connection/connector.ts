@@ -7,6 +7,7 @@ import { reachSteps } from './reach-steps.ts';
 import type { Rung } from './rungs.ts';
 import type { SiteFacts } from './site-facts.ts';
 import { commandIn } from '../../text/command-in.ts';
+import { hostPort } from '../../text/host-port.ts';
 import { shownValue } from '../../text/printable.ts';
 import { nameOf } from '../../site/resources.ts';
 
@@ -14,7 +15,7 @@ import { nameOf } from '../../site/resources.ts';
 export function connectorRungs(facts: SiteFacts, subject: Subject, connector: Connector): readonly Rung[] {
   const { host, port, routingKey, selector, tlsCredentials } = connector.spec;
   const name = nameOf(connector);
-  const server = `${shownValue(host ?? 'pods')}:${port}`;
+  const server = hostPort({ host: shownValue(host ?? 'pods'), port });
   const pods = connector.status?.selectedPods?.length ?? 0;
   return [
     ...headRungs(facts, subject),

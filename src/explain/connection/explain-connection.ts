@@ -2,6 +2,7 @@
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import { explainChain } from '../chain.ts';
 import { nameOf } from '../../site/resources.ts';
+import { hostPort } from '../../text/host-port.ts';
 import type { Explanation } from '../step.ts';
 import { attachedRungs, connectorRungs } from './connector.ts';
 import { headRungs, type Subject } from './head.ts';
@@ -74,8 +75,14 @@ export function explainKey(facts: SiteFacts, key: string): Explanation | undefin
 /** Routing keys that a probe of the object follows: those of a Listener or a MultiKeyListener. */
 export function probedKeys(facts: SiteFacts, kind: SkupperKind, name: string): readonly string[] {
   const found = valueOf(facts.objects)?.find((object) => object.kind === kind && nameOf(object) === name);
-  if (found === undefined || !isRead(found)) return [];
-  return found.kind === 'Listener' || found.kind === 'MultiKeyListener' ? keysOf(found) : [];
+  return found === undefined || found.kind === 'Connector' ? [] : routingKeysOf(found);
+}
+
+/** Routing keys that a Listener, a MultiKeyListener or a Connector names; empty for other kinds. */
+export function routingKeysOf(object: SkupperResource): readonly string[] {
+  if (!isRead(object)) return [];
+  if (object.kind === 'Connector') return [object.spec.routingKey];
+  return object.kind === 'Listener' || object.kind === 'MultiKeyListener' ? keysOf(object) : [];
 }
 
 /** Whether the spec could be read: an unreadable resource has a status only. */
@@ -90,7 +97,7 @@ const OPTIONAL: ReadonlySet<SkupperKind> = new Set(['Site', 'AccessGrant']);
 export function titleOf(object: SkupperResource | undefined): string {
   if (object === undefined || !isRead(object)) return '';
   if (object.kind === 'Listener' || object.kind === 'MultiKeyListener') return listenerTitle(object);
-  if (object.kind === 'Connector')
-    return `key ${JSON.stringify(object.spec.routingKey)}, ${object.spec.host ?? object.spec.selector ?? ''}:${object.spec.port}`;
-  return '';
+  if (object.kind !== 'Connector') return '';
+  const { routingKey, host, selector, port } = object.spec;
+  return `key ${JSON.stringify(routingKey)}, ${hostPort({ host: host ?? selector ?? '', port })}`;
 }

@@ -2,6 +2,7 @@ import type { Link } from '../../api/skupper/index.ts';
 import { isConditionCode } from '../../errors/problem.ts';
 import { nameOf } from '../../site/resources.ts';
 import { timeText } from '../../site/observe/time-text.ts';
+import { hostPort } from '../../text/host-port.ts';
 import { shownValue } from '../../text/printable.ts';
 import { bundleStep } from './bundle-steps.ts';
 import { BUNDLE_CODES, HANDSHAKE_CODES } from './code-groups.ts';
@@ -47,7 +48,7 @@ export function linkRungs(facts: SiteFacts, subject: Subject, link: Link): reado
 
 function firstEndpoint({ spec: { endpoints } }: Link): string | undefined {
   const [first] = endpoints;
-  return first?.host === undefined ? undefined : `${first.host}:${first.port ?? ''}`;
+  return first?.host === undefined ? undefined : hostPort({ host: first.host, port: first.port ?? '' });
 }
 
 function liveStep(step: Step, state: LinkFacts | undefined): Step {

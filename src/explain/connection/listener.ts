@@ -2,6 +2,7 @@ import type { Listener, MultiKeyListener } from '../../api/skupper/index.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { nameOf } from '../../site/resources.ts';
 import { commandIn } from '../../text/command-in.ts';
+import { hostPort } from '../../text/host-port.ts';
 import { shownValue } from '../../text/printable.ts';
 import { bundleStep } from './bundle-steps.ts';
 import { BUNDLE_CODES, NETWORK_CODES, PORT_CODES } from './code-groups.ts';
@@ -98,5 +99,5 @@ function keySteps(facts: SiteFacts, { prefix, keys, listener, problem }: Keys): 
 /** Head line for people: `key "web", 127.0.0.1:8080`. */
 export function listenerTitle(listener: Listener | MultiKeyListener): string {
   const keys = keysOf(listener).map((key) => JSON.stringify(key));
-  return `${keys.length === 1 ? 'key' : 'keys'} ${keys.join(', ')}, ${listener.spec.host}:${listener.spec.port}`;
+  return `${keys.length === 1 ? 'key' : 'keys'} ${keys.join(', ')}, ${hostPort(listener.spec)}`;
 }

@@ -2,9 +2,9 @@
 import { adviceOn, type ObjectProblem } from './object-problem.ts';
 import { commandIn } from '../../text/command-in.ts';
 import { shellWord } from '../../text/shell-word.ts';
-import { nearest } from '../../text/nearest.ts';
 import { quoted, shownValue } from '../../text/printable.ts';
 import { timeText } from '../../site/observe/time-text.ts';
+import { similarKey, similarKeyText } from '../../site/similar-key.ts';
 import { hopSteps } from './probe-steps.ts';
 import { cheapestPath } from './network-paths.ts';
 import { valueOf, type NetworkFacts, type SiteFacts, type SiteOfNetwork } from './site-facts.ts';
@@ -92,22 +92,18 @@ function silentSteps(facts: SiteFacts, site: string, id: string): readonly Step[
 
 /** A key that differs in case or by a typing error. */
 function similarStep(id: string, network: NetworkFacts, { object, key, side, update }: Reach): Step | undefined {
-  const offered = network.sites.flatMap((site) => site.keys.filter((each) => each[side] > 0).map((each) => ({ site, key: each.key })));
-  const meant = nearest(key, [...new Set(offered.map((each) => each.key))].slice(0, MOST_COMPARED));
-  if (meant === undefined) return undefined;
-  const sites = [...new Set(offered.filter((each) => each.key === meant).map(({ site }) => shownValue(site.name)))].slice(0, MOST_NAMED);
+  const offered = network.sites.flatMap(({ name, keys }) => keys.filter((each) => each[side] > 0).map((each) => ({ site: name, key: each.key })));
+  const similar = similarKey(key, offered);
+  if (similar === undefined) return undefined;
   return {
     id,
     object,
     ...adviceOn(side === 'connectors' ? 'no-connector' : 'no-listener'),
-    says: `no reachable site has ${WORDS[side]} of routing key ${quoted(key)}; did you mean ${quoted(meant)} (${sites.join(', ')})?`,
-    ...(update === undefined ? {} : { do: update(meant) }),
-    facts: { key, meant, sites },
+    says: `no reachable site has ${WORDS[side]} of routing key ${quoted(key)}; ${similarKeyText(similar)}`,
+    ...(update === undefined ? {} : { do: update(similar.meant) }),
+    facts: { key, ...similar },
   };
 }
-
-/** Comparing a key with another takes about a microsecond for each character. */
-const MOST_COMPARED = 2_000;
 
 /** Links without which other sites are not reachable: those that this site opens, and ended ones of sites that are gone. */
 export function brokenSteps(facts: SiteFacts, network: NetworkFacts, id: string): readonly Step[] {

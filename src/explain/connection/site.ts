@@ -3,6 +3,7 @@ import { modules } from '../../errors/catalogue.ts';
 import { isConditionCode } from '../../errors/problem.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { commandIn } from '../../text/command-in.ts';
+import { hostPort } from '../../text/host-port.ts';
 import { shownValue } from '../../text/printable.ts';
 import { bundleStep, datesStep } from './bundle-steps.ts';
 import { BUNDLE_CODES, NETWORK_CODES, PORT_CODES, SITE_CODES } from './code-groups.ts';
@@ -33,8 +34,7 @@ export function siteRungs(facts: SiteFacts, subject: Subject, site: Site): reado
       id: 'site.ports',
       codes: [...PORT_CODES, 'host-not-local', 'name-unknown', 'no-access'],
       condition: 'Running',
-      passes:
-        endpoints.length === 0 ? 'none for links' : endpoints.map(({ host, port }) => `${shownValue(host ?? '')}:${port ?? ''}`).join(', '),
+      passes: endpoints.length === 0 ? 'none for links' : addressesOf(endpoints),
     },
     {
       id: 'site.endpoints',
@@ -44,6 +44,10 @@ export function siteRungs(facts: SiteFacts, subject: Subject, site: Site): reado
     },
     { id: 'site.links', codes: [], passes: 'up', refine: (step) => [...linkSteps(step, facts), ...incomingSteps(step, facts)] },
   ];
+}
+
+function addressesOf(endpoints: readonly { readonly host?: string; readonly port?: string }[]): string {
+  return endpoints.map(({ host = '', port = '' }) => hostPort({ host: shownValue(host), port })).join(', ');
 }
 
 /** The authority that signs for the site. */
@@ -85,7 +89,6 @@ function incomingSteps(step: Step, facts: SiteFacts): readonly Step[] {
 export function accessRungs(facts: SiteFacts, subject: Subject, access: RouterAccess | SecuredAccess): readonly Rung[] {
   const prefix = stepPrefix(subject.kind);
   const endpoints = access.status?.endpoints ?? [];
-  const shown = endpoints.map(({ host, port }) => `${shownValue(host ?? '')}:${port ?? ''}`).join(', ');
   const bundle = access.kind === 'RouterAccess' ? access.spec.tlsCredentials : undefined;
   return [
     ...headRungs(facts, subject),
@@ -97,7 +100,7 @@ export function accessRungs(facts: SiteFacts, subject: Subject, access: RouterAc
       refine: (step) => bundleStep(step, facts, bundle),
     },
     { id: `${prefix}.port`, codes: [...PORT_CODES, 'host-not-local', 'name-unknown'], passes: 'open' },
-    { id: `${prefix}.endpoints`, codes: ['no-endpoints'], condition: 'Resolved', passes: shown === '' ? '' : shown },
+    { id: `${prefix}.endpoints`, codes: ['no-endpoints'], condition: 'Resolved', passes: addressesOf(endpoints) },
     {
       id: `${prefix}.hosts`,
       codes: [],

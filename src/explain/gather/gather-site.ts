@@ -148,10 +148,16 @@ function siteOfRecord({ id = '', name = '', version = '', links = [], services =
     links: links.filter(({ operational }) => operational !== false).map(({ remoteSiteId = '' }) => ({ siteId: remoteSiteId, cost: 1 })),
     keys: services.map(({ routingKey = '', listeners = [], connectors = [] }) => ({
       key: routingKey,
-      listeners: listeners.length,
-      connectors: connectors.length,
+      listeners: countOf(listeners),
+      connectors: countOf(connectors),
     })),
   };
+}
+
+/** Entries of other sites are `router/1`, `router/2` for each router, and all routers of a site have the same listeners and servers. */
+function countOf(entries: readonly string[]): number {
+  const byRouter = Map.groupBy(entries, (entry) => /^(.+)\/\d+$/.exec(entry)?.[1] ?? '');
+  return Math.max(0, ...[...byRouter.values()].map(({ length }) => length));
 }
 
 /** Statuses on Kubernetes have no codes. */

@@ -31,7 +31,7 @@ describe('earshot explain', () => {
     assert.match(out, /^ {2}do +Stop it, or choose another port\.$/m);
     assert.match(out, /^ {2}- +not checked +key, server$/m);
     assert.ok(out.split('\n').every((line) => line.length <= 80));
-    assert.match(err, /^Listener\/web: listener\.port \(port-in-use\)$/m);
+    assert.equal(err, 'Listener web fails at step port.\n');
   });
 
   it('gives programs the cause, the verdict and all steps', async () => {

@@ -37,3 +37,12 @@ test('names of peers become bounded text without control characters', async () =
     ['web\\u{7}'],
   );
 });
+
+test('a Listener whose routing key differs in case from that of a connector has the connector\'s key as advice', async () => {
+  const state = memoryState();
+  state.keys = [...state.keys, { key: 'Billing', listeners: [], connectors: [{ site: 'east-id', count: 1 }], reachable: true }];
+  const watcher = memoryWatcher(state);
+  await watcher.read();
+  const problem = watcher.problems.find(({ object }) => object === 'Listener/billing');
+  assert.match(problem?.advice ?? '', /^Did you mean "Billing" \(east\)\? Create a Connector/);
+});

@@ -4,7 +4,8 @@ import type { SkupperKind, SkupperResource } from '../../../src/api/skupper/inde
 import { catalogue, modules } from '../../../src/errors/catalogue.ts';
 import { conditionReason, type ConditionCode } from '../../../src/errors/condition-reason.ts';
 import { isConditionCode } from '../../../src/errors/problem.ts';
-import { explainConnection, explainKey, rungsOf } from '../../../src/explain/connection/explain-connection.ts';
+import { checkSite } from '../../../src/explain/connection/check-site.ts';
+import { explainConnection, explainKey, rungsOf, titleOf } from '../../../src/explain/connection/explain-connection.ts';
 import type { BundleFacts, SiteFacts, SiteOfNetwork } from '../../../src/explain/connection/site-facts.ts';
 
 const NOW = Date.parse('2030-01-01T00:00:00Z');
@@ -284,4 +285,41 @@ suite('a source that cannot be read', () => {
       ['the router API did not answer within 2 s'],
     );
   });
+});
+
+test('a routing key that differs in case is one cause of a check, and no further finding', () => {
+  const sites = [
+    site('west', { keys: [{ key: 'Web', listeners: 1, connectors: 0 }] }),
+    site('east', { keys: [{ key: 'web', listeners: 0, connectors: 1 }] }),
+  ];
+  const network = { value: { sites } };
+  const keysOf = (objects: readonly SkupperResource[]) =>
+    checkSite(factsOf(objects, { network })).findings.filter(({ id }) => id === 'check.keys').length;
+  const listener = object('Listener', 'upper', 'no-connector', { routingKey: 'Web' });
+  assert.match(checkSite(factsOf([listener], { network })).objects.at(-1)?.cause?.says ?? '', /did you mean "web" \(east\)\?$/);
+  assert.deepEqual([keysOf([listener]), keysOf([])], [0, 3]);
+});
+
+test('an address of IPv6 has brackets in a title and in a step', () => {
+  assert.equal(titleOf(object('Listener', 'web', undefined, { host: '::1' })), 'key "web", [::1]:8080');
+  assert.equal(titleOf(object('Connector', 'web', undefined, { host: 'fd00::2' })), 'key "web", [fd00::2]:80');
+  const link = object('Link', 'east', undefined, { endpoints: [{ name: 'inter-router', host: '::1', port: '55671' }] });
+  const { steps } = explainConnection(factsOf([link]), 'Link', 'east') ?? assert.fail('no such object');
+  assert.equal(steps.find(({ id }) => id === 'link.name')?.says, '[::1]:55671');
+});
+
+test('the hops of a probe have their round trips from here, however short the path is', () => {
+  const sites = [
+    site('west', { links: [{ siteId: 'id-hub', cost: 1 }] }),
+    site('hub', { links: [{ siteId: 'id-east', cost: 1 }] }),
+    site('east', { keys: [{ key: 'web', listeners: 0, connectors: 1 }] }),
+  ];
+  const hops = [
+    { site: 'hub', ok: true, ms: 0.52 },
+    { site: 'east', ok: true, ms: 0.49, queued: 2_100_000 },
+  ];
+  const facts = factsOf([object('Listener', 'web')], { network: { value: { sites } }, probes: new Map([['web', { value: { hops } }]]) });
+  const { steps } = explainConnection(facts, 'Listener', 'web') ?? assert.fail('no such object');
+  const says = steps.find(({ id }) => id === 'listener.hops')?.says;
+  assert.equal(says, 'round trips from here: hub 0.5 ms, east 0.5 ms (2.1 MB queued)');
 });
