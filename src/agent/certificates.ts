@@ -64,7 +64,7 @@ export class Certificates {
       if (leaf !== undefined && !isRevoked && stands(leaf, desired, authority, now))
         return { expires: leaf.facts.notAfter, written: false };
       if (leaf !== undefined && ofTokens.has(desired.name) && !isOf(authority, leaf)) throw nameTaken(desired.name);
-      const purpose = purposeIn(desired);
+      const purpose = checkOrder(desired);
       // The site's own bundles before this one were of servers, which open no links.
       const mayLink = desired.isGenerated !== true && leaf !== undefined && leaf.purpose !== purpose && !isRevoked;
       if (mayLink && purpose === 'application') await this.#refuse(desired, leaf);
@@ -108,12 +108,6 @@ export class Certificates {
     days: number | undefined,
   ): Promise<CertificateFacts> {
     if (authority === undefined) {
-      if (!order.signing) {
-        throw new TrustError(
-          'bad-argument',
-          'only a signing certificate can sign itself; name an authority in spec.ca, such as earshot-site-ca',
-        );
-      }
       const own = await siteAuthority(this.#bundles, name, {
         siteName: order.subject,
         anchoredAs: resource,
@@ -144,7 +138,13 @@ function withPurposeOf(leaf: ReadLeaf | undefined, { order: { purpose, ...order 
   return { ...planned, order: { ...order, ...(kept === undefined ? {} : { purpose: kept }) } };
 }
 
-function purposeIn({ order: { purpose } }: DesiredBundle): CertificatePurpose | undefined {
+/** Checks the fields of a Certificate. @returns its purpose @throws TrustError `bad-argument` */
+export function checkOrder({ issuer, order: { purpose, signing } }: Pick<DesiredBundle, 'issuer' | 'order'>): CertificatePurpose | undefined {
+  if (issuer.kind === 'self' && !signing)
+    throw new TrustError(
+      'bad-argument',
+      'only a signing certificate can sign itself; name an authority in spec.ca, such as earshot-site-ca',
+    );
   if (purpose === undefined || purpose === 'link' || purpose === 'application') return purpose;
   throw new TrustError('bad-argument', `settings.${PURPOSE} is ${quoted(purpose, 100)}, and must be "link" or "application"`);
 }

@@ -22,7 +22,7 @@ export interface Material {
   /** Existing TLS bundles, by the name that `tlsCredentials` uses. */
   readonly bundles: ReadonlyMap<string, TlsBundle>;
   /** Names of Secrets that cannot be read but may only be late; undefined if nothing is ever late. */
-  readonly awaitedSecrets?: ReadonlySet<string>;
+  readonly awaitedSecrets?: Pick<ReadonlySet<string>, 'has'>;
   /** Existing bundles that cannot be read, with the reason. */
   readonly unreadable: ReadonlyMap<string, string>;
   /** Certificate of the site's own CA in PEM form: other sites present certificates of this CA. */

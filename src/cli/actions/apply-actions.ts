@@ -4,8 +4,10 @@ import { isList, type FileProblem } from '../../platform/linux/parse.ts';
 import { locationText } from '../../platform/linux/report.ts';
 import { isManifest } from '../../platform/linux/written-resources.ts';
 import type { Manifest, Resources } from '../../platform/resources.ts';
+import type { Platform } from '../../site/capabilities.ts';
+import { fieldErrors } from '../../site/plan/field-errors.ts';
 import { CliError } from '../errors.ts';
-import { readResourceFiles } from './resource-files.ts';
+import { readResourceFiles, type ResourceFile } from './resource-files.ts';
 import type { DeleteOptions } from './resource-actions.ts';
 import { waitForStatus, waitUntilGone, type Context, type WaitOptions } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
@@ -50,15 +52,15 @@ async function manifestsIn({ resources, terminal }: Context, paths: readonly str
   const files = await readResourceFiles(paths, terminal, { namespace, platform: conventions.platform });
   const manifests: Manifest[] = [];
   const errors: string[] = [];
-  for (const { text, problems } of files) {
-    for (const found of problems) {
+  for (const file of files) {
+    for (const found of [...file.problems, ...fieldProblems(file, conventions.platform)]) {
       const problem = found.field === 'metadata.namespace' && resources.conventions.namespacesCount ? elsewhere(found, resources) : found;
       const line = printable(locationText(problem));
       if (problem.severity === 'error') errors.push(line);
       else terminal.note(`Warning: ${line}\n`);
     }
     // Problems of parsing and limits have been reported by now, so invalid text is not parsed again.
-    const values = errors.length === 0 ? parseYaml(text) : [];
+    const values = errors.length === 0 ? parseYaml(file.text) : [];
     manifests.push(
       ...values
         .flatMap((value) => (isList(value) ? value.items : [value]))
@@ -69,6 +71,13 @@ async function manifestsIn({ resources, terminal }: Context, paths: readonly str
   if (errors.length > 0) throw new CliError('usage', `Nothing was changed:\n${errors.map((error) => `  ${error}`).join('\n')}`);
   if (manifests.length === 0) throw new CliError('usage', `${paths.join(', ')} contains no resource.`);
   return manifests;
+}
+
+/** Errors of fields, each at the line of its resource. */
+function fieldProblems({ name, objects }: ResourceFile, platform: Platform): readonly FileProblem[] {
+  return objects.flatMap(({ value, line }) =>
+    fieldErrors(value, platform).map(({ severity, field = '', message }) => ({ file: name, line, severity, field, message })),
+  );
 }
 
 function elsewhere(problem: FileProblem, { namespace }: Resources): FileProblem {

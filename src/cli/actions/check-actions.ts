@@ -2,6 +2,7 @@
 import { checkFiles } from '../../explain/connection/check-files.ts';
 import { runChecks } from '../../explain/gather/run-checks.ts';
 import { commonCauses, type CheckReport } from '../../explain/report.ts';
+import { machinePlatform } from '../../platform/linux/machine.ts';
 import { locationText } from '../../platform/linux/report.ts';
 import { printable } from '../../text/printable.ts';
 import { CliError } from '../errors.ts';
@@ -11,6 +12,7 @@ import { structured } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { isMachine, type PlaceWords } from '../place.ts';
 import { conventionsFor, platformFor } from '../resources.ts';
+import { fileProblems } from './file-problems.ts';
 import { readResourceFiles } from './resource-files.ts';
 import { openPlace } from './explain-place.ts';
 import type { ExplainOptions } from './explain-actions.ts';
@@ -55,8 +57,9 @@ async function reportFor(words: PlaceWords, terminal: Terminal, { filename, pre,
 }
 
 async function checkFilesAt(words: PlaceWords, terminal: Terminal, paths: readonly string[]): Promise<CheckReport> {
-  const { platform } = await conventionsFor(words);
-  const namespace = isMachine((await platformFor(words)).platform) ? (words.namespace ?? 'default') : (words.namespace ?? '');
+  const { platform: chosen } = await platformFor(words);
+  const platform = isMachine(chosen) ? machinePlatform(chosen) : (await conventionsFor(words)).platform;
+  const namespace = words.namespace ?? (isMachine(chosen) ? 'default' : '');
   const files = await readResourceFiles(paths, terminal, { namespace, platform });
   if (files.every(({ objects, problems }) => objects.length === 0 && problems.length === 0))
     throw new CliError('usage', `${paths.join(', ')} contains no resource.`);
@@ -75,6 +78,7 @@ async function checkFilesAt(words: PlaceWords, terminal: Terminal, paths: readon
             file: printable(problem.file),
           })),
       ),
+      planned: fileProblems(files, platform),
     },
     new Date(),
   );

@@ -1,17 +1,16 @@
-/** Reads resources from files, directories, addresses and standard input, with the problems of each. */
+/** Reads resources from files, directories, addresses and standard input, with the problems of parsing. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readText } from '../../files/durable.ts';
 import { limitTable } from '../../limits/table.ts';
-import { parseResources, type FileProblem, type ParsedFile } from '../../platform/linux/parse.ts';
+import { parseResources, type ParsedFile } from '../../platform/linux/parse.ts';
 import type { Platform } from '../../site/capabilities.ts';
-import { fieldErrors } from '../../site/plan/field-errors.ts';
 import { messageOf } from '../../telemetry/log.ts';
 import { printable } from '../../text/printable.ts';
 import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
 
-export interface ResourceFile extends Pick<ParsedFile, 'objects' | 'problems'> {
+export interface ResourceFile extends ParsedFile {
   readonly name: string;
   readonly text: string;
 }
@@ -25,17 +24,7 @@ export async function readResourceFiles(
   const sources = (await Promise.all(paths.map((path) => sourcesOf(path, terminal)))).flat();
   const files: ResourceFile[] = [];
   for (const { name, text } of sources) {
-    const { objects, problems } = await parseResources(text, name, namespace, platform, 'read');
-    const ofFields = objects.flatMap(({ value, line }) =>
-      fieldErrors(value, platform).map(({ severity, field = '', message }): FileProblem => ({
-        file: name,
-        line,
-        severity,
-        field,
-        message,
-      })),
-    );
-    files.push({ name, text, objects, problems: [...problems, ...ofFields] });
+    files.push({ name, text, ...(await parseResources(text, name, namespace, platform, 'read')) });
   }
   return files;
 }

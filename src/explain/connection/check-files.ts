@@ -1,7 +1,8 @@
-/** Checks resources of files before they are applied (pure). The parser has already found faults of a single resource. */
+/** Checks resources of files before they are applied (pure). The parser and the planner have already found faults of resources. */
 import type { SkupperResource } from '../../api/skupper/index.ts';
+import { problemText, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf, sortResources } from '../../site/resources.ts';
-import { quoted } from '../../text/printable.ts';
+import { printable, quoted } from '../../text/printable.ts';
 import { reportOf, type CheckReport } from '../report.ts';
 import { adviceOn } from './object-problem.ts';
 import { keysOf } from './listener.ts';
@@ -10,9 +11,11 @@ import type { Step } from '../step.ts';
 export interface FileFacts {
   readonly objects: readonly { readonly object: SkupperResource; /** `west.yaml:3`. */ readonly location: string }[];
   readonly problems: readonly { readonly isError: boolean; readonly text: string; readonly file: string }[];
+  /** Problems that a site of these resources would have. */
+  readonly planned: readonly ResourceProblem[];
 }
 
-export function checkFiles({ objects, problems }: FileFacts, now: Date): CheckReport {
+export function checkFiles({ objects, problems, planned }: FileFacts, now: Date): CheckReport {
   const resources = sortResources(objects.map(({ object }) => object));
   const findings: readonly Step[] = [
     ...problems.map(({ isError, text, file }): Step => {
@@ -20,10 +23,7 @@ export function checkFiles({ objects, problems }: FileFacts, now: Date): CheckRe
       return isError ? { ...step, ...adviceOn('invalid-file') } : { ...step, state: 'warn' };
     }),
     ...repeated(objects),
-    ...(resources.Site.length > 1
-      ? [{ id: 'files.site', object: 'Site', ...adviceOn('second-site'), says: `the files contain ${resources.Site.length} Sites` }]
-      : []),
-    ...sharedPorts(objects),
+    ...plannedSteps(objects, planned),
     ...oddKeys(
       resources.Listener.flatMap(keysOf),
       resources.MultiKeyListener.flatMap(keysOf),
@@ -45,20 +45,14 @@ function repeated(objects: FileFacts['objects']): readonly Step[] {
     }));
 }
 
-function sharedPorts(objects: FileFacts['objects']): readonly Step[] {
-  const listeners = objects.flatMap(({ object, location }) =>
-    object.kind === 'Listener' || object.kind === 'MultiKeyListener'
-      ? [{ key: keyOf(object), location, at: `${object.spec.host}:${object.spec.port}` }]
-      : [],
-  );
-  return [...Map.groupBy(listeners, ({ at }) => at)]
-    .filter(([, of]) => new Set(of.map(({ key }) => key)).size > 1)
-    .map(([at, of]) => ({
-      id: 'files.ports',
-      object: of[0]?.key ?? '',
-      ...adviceOn('port-taken-twice'),
-      says: `${of.map(({ key, location }) => `${key} (${location})`).join(' and ')} have ${at}`,
-    }));
+function plannedSteps(objects: FileFacts['objects'], planned: FileFacts['planned']): readonly Step[] {
+  const locations = new Map(objects.map(({ object, location }) => [keyOf(object), location]));
+  return planned.map((problem): Step => {
+    const { resource, code, severity } = problem;
+    const says = `${locations.get(resource) ?? resource}: ${problemText(problem)}`;
+    const step = { id: 'files.resource', object: resource, ...adviceOn(code), says: printable(says) };
+    return severity === 'error' ? step : { ...step, state: 'warn' };
+  });
 }
 
 /** A key that is spelt in two ways is most likely one key. Its other end may be in another site, so this is only a warning. */

@@ -112,7 +112,7 @@ function lifetimeOf(text: string | undefined): number {
 const PURPOSES: ReadonlySet<string> = new Set<CertificatePurpose>(['link', 'application', 'api']);
 
 /** @throws TrustError `bad-argument` */
-export function refuseSettings({ certificate: { spec } }: DesiredSecret): void {
+export function refuseSettings({ certificate: { spec } }: Pick<DesiredSecret, 'certificate'>): void {
   const { [PURPOSE]: purpose, [LIFETIME]: lifetime } = spec.settings ?? {};
   if (purpose !== undefined && !PURPOSES.has(purpose)) {
     throw new TrustError('bad-argument', `settings.${PURPOSE} is ${quoted(purpose, 100)}, and must be "link", "application" or "api"`);

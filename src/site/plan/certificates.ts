@@ -90,7 +90,8 @@ export function staticLinkName({ name }: Pick<Access, 'name'>): string {
   return `link-${name}`;
 }
 
-function ofCertificates({ Certificate }: SiteResources, accesses: readonly Access[]): readonly DesiredBundle[] {
+/** Bundles that Certificates request. */
+export function ofCertificates({ Certificate }: Pick<SiteResources, 'Certificate'>, accesses: readonly Access[]): readonly DesiredBundle[] {
   const ofAccesses = new Set(accesses.flatMap((access) => [access.bundle, staticLinkBundle(access)]));
   return Certificate.map((certificate) => {
     const { ca, subject, hosts, client, server, signing, settings } = certificate.spec;

@@ -67,10 +67,44 @@ describe('earshot check', () => {
     assert.match(out, /b\.yaml:\d+:\d+: spec\.edge:/s);
     assert.match(
       out.replaceAll(/\s+/g, ' '),
-      /Listener\/a \(\S+a\.yaml:1\) and Listener\/b \(\S+b\.yaml:1\) have 127\.0\.0\.1:8080 \(port-taken-twice\)/,
+      /FAIL Listener\/b \S+b\.yaml:1: spec\.port: Listener a with host 127\.0\.0\.1 and port 8080 already exists .* \(port-taken-twice\)/,
     );
     assert.match(out, /routing keys differ only in case: "web", "Web"/);
     assert.equal((await west.earshot(['check', '-f', join(folder, 'gone.yaml')])).code, 4);
+  });
+
+  for (const [what, kind, spec, code, text] of [
+    ['a setting of the Site', 'Site', { settings: { routers: 'many' } }, 'setting', /spec\.settings\.routers: "many" is not auto or a whole/],
+    ['an unknown setting', 'Site', { settings: { router: '2' } }, 'setting', /spec\.settings\.router: is unknown .* did you mean routers\?/],
+    ['an edge site with access', 'Site', { edge: true, linkAccess: 'default' }, 'edge-access', /spec\.linkAccess: an edge site does not/],
+    ['clients without TLS', 'Listener', { ...listener('a'), requireClientCert: true }, 'tls-missing', /spec\.requireClientCert: clients can/],
+    ['a link without a usable endpoint', 'Link', { endpoints: [], tlsCredentials: 'x' }, 'no-endpoint', /spec\.endpoints: its endpoints/],
+    ['a role', 'RouterAccess', { roles: [{ name: 'outer' }] }, 'role', /"outer" is not a role/],
+    ['a network', 'Listener', { ...listener('a'), settings: { network: 'apps' } }, 'not-on-platform', /container networks need a router/],
+    ['a token', 'AccessToken', { url: 'http://east/x', code: 'c', ca: 'x' }, 'token-mangled', /must begin with "https:\/\/"/],
+    ['a purpose', 'Certificate', { ca: 'a', subject: 'x', settings: { purpose: 'fun' } }, 'bad-argument', /must be "link" or "application"/],
+  ] as const)
+    it(`finds ${what} in a file that a status would report`, async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'earshot-check-'));
+      await writeFile(join(folder, 'a.yaml'), JSON.stringify({ apiVersion: 'skupper.io/v2alpha1', kind, metadata: { name: 'a' }, spec }));
+      await using west = await Namespace.make();
+      const { code: exit, out } = await west.earshot(['check', '-f', folder, '--fail-on', 'warn', '-o', 'json']);
+      await rm(folder, { recursive: true });
+      const found = JSON.parse(out).findings.find((finding: { code?: string }) => finding.code === code);
+      assert.equal(exit, 1);
+      assert.match(found?.says ?? out, text);
+    });
+
+  it('takes bundles that the files lack for existing ones', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'earshot-check-'));
+    const link = { endpoints: [{ name: 'inter-router', host: 'east', port: '55671' }], tlsCredentials: 'east' };
+    await writeFile(
+      join(folder, 'a.yaml'),
+      JSON.stringify({ apiVersion: 'skupper.io/v2alpha1', kind: 'Link', metadata: { name: 'a' }, spec: link }),
+    );
+    await using west = await Namespace.make();
+    assert.equal((await west.earshot(['check', '-f', folder, '--fail-on', 'warn'])).code, 0);
+    await rm(folder, { recursive: true });
   });
 
   it('checks a machine before a site is installed there', async () => {

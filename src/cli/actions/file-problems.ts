@@ -1,0 +1,48 @@
+/** Problems that a site would have with the resources of files. The rules are those of its statuses. */
+import { BundleChecks } from '../../agent/bundle-checks.ts';
+import { checkOrder } from '../../agent/certificates.ts';
+import { problemOf } from '../../errors/problem.ts';
+import type { Platform } from '../../site/capabilities.ts';
+import { ofCertificates } from '../../site/plan/certificates.ts';
+import { problemsTogether } from '../../site/plan/field-errors.ts';
+import type { ResourceProblem } from '../../site/problem.ts';
+import { keyOf, sortResources, type SiteObject } from '../../site/resources.ts';
+import { specProblems } from '../../site-controller/site/site-spec.ts';
+import { refuseSettings } from '../../site-controller/trust/desired-secrets.ts';
+import { parseToken } from '../../trust/tokens/token.ts';
+import type { ResourceFile } from './resource-files.ts';
+
+export function fileProblems(files: readonly ResourceFile[], platform: Platform): readonly ResourceProblem[] {
+  const objects = [...new Map(files.flatMap((file) => file.objects.map(({ value }) => [keyOf(value), value] as const))).values()];
+  const bundles = new Map(files.flatMap((file) => file.bundles.map(({ value }) => [value.name, value] as const)));
+  const proxies = new Map(files.flatMap((file) => file.proxies.map(({ value }) => [value.name, value.proxy] as const)));
+  const checks = new BundleChecks();
+  const now = Date.now();
+  return [
+    ...problemsTogether(objects, platform, { bundles, proxies, check: (bundle, use) => checks.check(bundle, use, now).problems }),
+    ...objects.flatMap((object) => (platform.capabilities.has('services') ? ofController(object) : ofCertificate(object))),
+    ...objects.flatMap((object) => (object.kind === 'AccessToken' ? problemsFrom(object, () => parseToken(object, 'the resource')) : [])),
+  ];
+}
+
+/** Rules of the controller of sites. It decides itself which types of access it enables. */
+function ofController(object: SiteObject): readonly ResourceProblem[] {
+  if (object.kind === 'Certificate') return problemsFrom(object, () => refuseSettings({ certificate: object }));
+  if (object.kind !== 'Site') return [];
+  const { linkAccess = '' } = object.spec;
+  return specProblems(object, { enabledTypes: [linkAccess] }).filter(({ code }) => code === 'bad-argument');
+}
+
+function ofCertificate(object: SiteObject): readonly ResourceProblem[] {
+  if (object.kind !== 'Certificate') return [];
+  return problemsFrom(object, () => ofCertificates(sortResources([object]), []).forEach(checkOrder));
+}
+
+function problemsFrom(object: SiteObject, check: () => unknown): readonly ResourceProblem[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    return [{ resource: keyOf(object), severity: 'error', ...problemOf(error) }];
+  }
+}
