@@ -91,6 +91,7 @@ export interface Node extends KubeObject {
   readonly status?: {
     readonly addresses?: readonly NodeAddress[];
     readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
+    readonly nodeInfo?: { readonly kubeletVersion?: string; readonly operatingSystem?: string };
   };
 }
 

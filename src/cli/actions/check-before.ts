@@ -10,12 +10,14 @@ import { adviceOn } from '../../explain/connection/object-problem.ts';
 import { reportOf, type CheckReport } from '../../explain/report.ts';
 import type { Step } from '../../explain/step.ts';
 import { problemOf } from '../../errors/problem.ts';
-import { baseDirectory } from '../../platform/linux/layout.ts';
-import { askRight } from '../../explain/gather/access-review.ts';
+import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
+import { directoryResources } from '../../platform/linux/resources.ts';
+import { nameOf } from '../../site/resources.ts';
+import { checkNewCluster } from '../../explain/gather/check-new-cluster.ts';
 import { openFilesLimit } from '../../telemetry/open-files.ts';
 import { messageOf } from '../../telemetry/log.ts';
 import { printable } from '../../text/printable.ts';
-import { isMachine, type MachinePlatform, type PlaceWords } from '../place.ts';
+import { isMachine, machineNamespace, type MachinePlatform, type PlaceWords } from '../place.ts';
 import { openCluster, platformFor } from '../resources.ts';
 import { DEFAULT_GRANT_PORT } from '../../agent/settings.ts';
 
@@ -26,15 +28,17 @@ const EARLIEST = Date.parse('2025-01-01T00:00:00Z');
 
 export async function checkBeforeInstallation(words: PlaceWords): Promise<{ readonly title: string; readonly report: CheckReport }> {
   const { platform } = await platformFor(words);
-  const steps = isMachine(platform) ? await machineSteps(platform) : await clusterSteps(words);
-  const title = isMachine(platform) ? `This machine, platform ${platform}` : 'The cluster';
+  const namespace = machineNamespace(words, process.env);
+  const steps = isMachine(platform) ? await machineSteps(platform, namespace) : await clusterSteps(words);
+  const title = isMachine(platform) ? `This machine, platform ${platform}, namespace ${namespace}` : 'The cluster';
   return { title, report: reportOf([], steps, new Date()) };
 }
 
-async function machineSteps(platform: MachinePlatform): Promise<readonly Step[]> {
+async function machineSteps(platform: MachinePlatform, namespace: string): Promise<readonly Step[]> {
   const ports = [...Object.entries(DEFAULT_PORTS), ['grant', DEFAULT_GRANT_PORT] as const];
   return Promise.all([
-    directoryStep(),
+    directoryStep(layoutOf(namespace)),
+    siteStep(layoutOf(namespace)),
     clockStep(),
     filesStep(),
     ...ports.map(([what, port]) => portStep(what, port)),
@@ -43,18 +47,29 @@ async function machineSteps(platform: MachinePlatform): Promise<readonly Step[]>
 }
 
 /** The nearest existing directory must permit a new one. */
-async function directoryStep(): Promise<Step> {
+async function directoryStep({ root }: NamespaceLayout): Promise<Step> {
   const step = { id: 'pre.directory', object: 'directory' };
-  const base = baseDirectory();
-  for (let path = base; ; path = dirname(path)) {
+  for (let path = root; ; path = dirname(path)) {
     try {
       await access(path, constants.W_OK);
-      return { ...step, state: 'pass', says: `${base} can be written` };
+      return { ...step, state: 'pass', says: `${root} can be written` };
     } catch (error) {
       const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
       if (isMissing && path !== dirname(path)) continue;
       return { ...step, ...adviceOn('state-unavailable'), says: `${path} cannot be written: ${printable(messageOf(error))}` };
     }
+  }
+}
+
+/** A second site needs a namespace of its own. */
+async function siteStep(layout: NamespaceLayout): Promise<Step> {
+  const step = { id: 'pre.namespace', object: `namespace/${layout.namespace}` };
+  try {
+    const [site] = await directoryResources(layout).list('Site');
+    if (site === undefined) return { ...step, state: 'pass', says: 'has no Site yet' };
+    return { ...step, state: 'warn', says: `has the Site ${nameOf(site)} already`, do: 'select another namespace with -n NAME' };
+  } catch (error) {
+    return { ...step, state: 'unknown', says: `cannot be read: ${printable(messageOf(error))}` };
   }
 }
 
@@ -101,29 +116,9 @@ async function engineStep(platform: 'podman' | 'docker'): Promise<Step> {
 /** Timeout in milliseconds of each question. */
 const PATIENCE = 2_000;
 
-/** Rights of the user that installs the chart. */
-const NEEDED = [
-  { verb: 'create', group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' },
-  { verb: 'create', group: 'rbac.authorization.k8s.io', resource: 'clusterroles' },
-  { verb: 'create', group: 'apps', resource: 'deployments' },
-] as const;
-
 async function clusterSteps(words: PlaceWords): Promise<readonly Step[]> {
   const { client, place } = await openCluster(words, PATIENCE);
   await using _client = client;
-  const rights = NEEDED.map(async (right): Promise<Step> => {
-    const step = { id: 'pre.rights', object: `${right.verb} ${right.resource}` };
-    const answer = await askRight(client, { ...right, namespace: place.namespace });
-    if ('unknown' in answer) return { ...step, state: 'unknown', says: answer.unknown };
-    if (answer.value) return { ...step, state: 'pass', says: 'permitted' };
-    return {
-      ...step,
-      state: 'fail',
-      code: 'kube-api',
-      says: `your user may not ${step.object}.${right.group}`,
-      do: 'ask an administrator of the cluster',
-    };
-  });
   // The client is closed at the end of this function.
-  return await Promise.all(rights);
+  return await checkNewCluster({ client, namespace: place.namespace });
 }

@@ -1,8 +1,7 @@
 /** Checks all exposed objects of a namespace, and what the exposure half needs in the cluster. */
 import { listeners, podListeners } from '../../api/listeners/index.ts';
 import { DRIVER_NAME } from '../../api/listeners/names.ts';
-import type { KubeObject } from '../../kube/objects.ts';
-import { endpointSlices, persistentVolumeClaims, pods, resource, services, type Resource } from '../../kube/resource.ts';
+import { endpointSlices, persistentVolumeClaims, pods, services, type Resource } from '../../kube/resource.ts';
 import { printable } from '../../text/printable.ts';
 import { explainListener } from '../exposure/explain-listener.ts';
 import { explainPod } from '../exposure/explain-pod.ts';
@@ -14,6 +13,7 @@ import { askRight } from './access-review.ts';
 import type { ExplainPlace } from './explainable-kind.ts';
 import { csiNodes, events, gatherCommon, leaseNamespaces, listAll, type ExposurePlace } from './gather-exposure.ts';
 import { findMissingDefinitions, gatherNamespace, snapshotPlace } from './gather-namespace.ts';
+import { namespaces, podSecurityStep } from './pod-security.ts';
 
 type Checked = Pick<CheckReport, 'objects' | 'findings'>;
 
@@ -22,7 +22,6 @@ interface Exposure extends Checked {
   readonly isInstalled: boolean;
 }
 
-const namespaces = resource<KubeObject>('v1', 'Namespace', 'namespaces', 'cluster');
 const NOTHING: Exposure = { isInstalled: false, objects: [], findings: [] };
 const MOST_NAMED = 8;
 
@@ -99,24 +98,9 @@ async function driverSteps(place: ExposurePlace): Promise<readonly Step[]> {
 }
 
 const MOST_NAME = 253;
-const ENFORCE = 'pod-security.kubernetes.io/enforce';
 
-/** The node driver mounts directories of the host, which only the level privileged admits. */
 async function podSecuritySteps(place: ExposurePlace): Promise<readonly Step[]> {
   const installed = await leaseNamespaces(place);
   const found = await Promise.all(installed.map((name) => place.client.find(namespaces, { name }).catch(() => undefined)));
-  return found.flatMap((namespace): readonly Step[] => {
-    const { name = '', labels = {} } = namespace?.metadata ?? {};
-    const level = labels[ENFORCE] ?? 'privileged';
-    if (level === 'privileged') return [];
-    return [
-      {
-        id: 'check.pod-security',
-        object: `namespace/${name}`,
-        state: 'warn',
-        says: `the namespace enforces the Pod Security level ${printable(level, MOST_NAME)}, which refuses pods of the node driver`,
-        do: `kubectl label --overwrite namespace ${name} ${ENFORCE}=privileged`,
-      },
-    ];
-  });
+  return found.flatMap((namespace) => (namespace === undefined ? [] : (podSecurityStep('check.pod-security', namespace) ?? [])));
 }

@@ -1,9 +1,8 @@
 /** Gathers the facts about everything that is exposed in a namespace. Each kind is listed once. */
-import { listenerClasses, listeners, podListeners } from '../../api/listeners/index.ts';
+import { listeners } from '../../api/listeners/index.ts';
 import { targetOf } from '../../exposure/cluster/volumes.ts';
 import { claimsOf } from '../../exposure/cluster/starting-pods.ts';
 import type { KubeClient } from '../../kube/contract.ts';
-import { isNotFound } from '../../kube/errors.ts';
 import type { KubeObject, Pod } from '../../kube/objects.ts';
 import { persistentVolumes, pods, type Resource } from '../../kube/resource.ts';
 import { limitTable } from '../../limits/table.ts';
@@ -11,6 +10,7 @@ import type { NamespaceFacts } from '../exposure/exposure-facts.ts';
 import { valueOf, type Source } from '../connection/site-facts.ts';
 import { clusterSnapshot } from './cluster-snapshot.ts';
 import { gatherCommon, gatherListener, gatherPod, listAll, mapped, type ExposurePlace } from './gather-exposure.ts';
+import { exposureDefinitions, findServed } from './served-definitions.ts';
 
 interface Cluster {
   readonly client: Pick<KubeClient, 'find' | 'list' | 'page'>;
@@ -21,24 +21,14 @@ const MOST_EXPLAINED = limitTable.exposedObjects.value;
 /** Maximum number of objects of one kind. */
 const MOST_OBJECTS = 5_000;
 
-const definitions: readonly Resource[] = [listenerClasses, listeners, podListeners];
-
 /** Definitions of the exposure half that the cluster does not have, and whether it has one at all. */
 export async function findMissingDefinitions(
   cluster: Cluster,
 ): Promise<{ readonly missing: readonly Resource[]; readonly isInstalled: boolean }> {
-  const missing = (await Promise.all(definitions.map(async (of) => ((await isServed(cluster, of)) ? [] : [of])))).flat();
-  return { missing, isInstalled: missing.length < definitions.length };
-}
-
-/** The API server answers 404 for a kind without a definition. Whatever else it answers, there is one. */
-async function isServed({ client, namespace }: Cluster, of: Resource): Promise<boolean> {
-  try {
-    await client.page(of, of.namespaced ? { namespace } : {}, { limit: 1 });
-    return true;
-  } catch (error) {
-    return !isNotFound(error);
-  }
+  const { client, namespace } = cluster;
+  const served = new Set(await findServed(client, namespace, exposureDefinitions));
+  const missing = exposureDefinitions.filter((of) => !served.has(of));
+  return { missing, isInstalled: served.size > 0 };
 }
 
 /** A place that answers from one list of each kind. */

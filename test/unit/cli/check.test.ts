@@ -113,5 +113,8 @@ describe('earshot check', () => {
     const { findings } = JSON.parse(out);
     const directory = findings.find(({ id }: { id: string }) => id === 'pre.directory');
     assert.deepEqual([directory.state, directory.says.startsWith(west.home)], ['pass', true]);
+    assert.match(directory.says, /\/namespaces\/west can be written$/);
+    await west.answer('Site', 'west', {}, { status: 'Ready' });
+    assert.match((await west.earshot(['check', '--pre'])).out, /warn +namespace\/west +has the Site west already/);
   });
 });
