@@ -392,6 +392,9 @@ export interface ProbedServer {
   readonly passed?: readonly { readonly router: string; readonly ms: number }[];
 }
 
+/** A routing key, or a connector of this router by its name in the config. */
+export type ProbeTarget = { readonly key: string } | { readonly connector: string };
+
 export interface ProbeResult {
   readonly key: string;
   /** Empty if a connector of this router was probed. */
@@ -453,8 +456,11 @@ export interface Router extends AsyncDisposable {
   apply(config: RouterConfig): void;
   /** Calls the listener after changes of `state`, at most once for each event-loop iteration. @returns a function that unsubscribes it */
   onChange(listener: () => void): () => void;
-  /** Measures the path to the best destination of a routing key, and connects to a server there. @returns undefined without one */
-  probe(routingKey: string): Promise<ProbeResult | undefined>;
+  /**
+   * Measures the path to the best destination of a routing key, and connects to a server there. Or connects to a server of a connector.
+   * @returns undefined without a destination, or without the connector
+   */
+  probe(target: ProbeTarget): Promise<ProbeResult | undefined>;
   /** Asks each router of a site for its figures. Takes up to 5 s. @returns undefined if the site is unreachable */
   observe(siteId: string): Promise<readonly ObservedRouter[] | undefined>;
   /** Requests a new certificate from the other end of a link. */

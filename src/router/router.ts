@@ -8,6 +8,7 @@ import {
   type LinkState,
   type ObservedRouter,
   type ProbeResult,
+  type ProbeTarget,
   type Router,
   type RouterConfig,
   type RouterHooks,
@@ -39,7 +40,7 @@ import { siblingLinkFormat } from './link/sibling-links.ts';
 import { siblingPartFormat } from './link/sibling-parts.ts';
 import { SiblingReports } from './link/sibling-reports.ts';
 import { formatReport, probeIn, type ProbeKind } from './probe/probe-fields.ts';
-import { probeKey } from './probe/prober.ts';
+import { probeTarget } from './probe/prober.ts';
 import { relay, type LiveRelay } from './link/relay.ts';
 import { requestRenewal } from './link/session/renewal.ts';
 import { nextStep } from './link/route.ts';
@@ -274,15 +275,16 @@ class JoinedRouter implements Router, LinkHost {
     return this.#figures.observe(siteId);
   }
 
-  probe(routingKey: string): Promise<ProbeResult | undefined> {
-    return probeKey(routingKey, {
+  probe(target: ProbeTarget): Promise<ProbeResult | undefined> {
+    return probeTarget(target, {
       site: this.#config.site.id,
       siteName: (id) => this.#routing.site(id)?.name,
       destinations: (key) => this.#routing.destinations(key),
       open: this.#open,
-      connectHere: (key) => {
+      keyHere: (connector) => this.#local.routingKeyOf(connector),
+      connectHere: (to) => {
         const { promise, resolve } = Promise.withResolvers<Failure | undefined>();
-        this.#local.probeServer(key, resolve);
+        this.#local.probeServer(to, resolve);
         return promise;
       },
     });
@@ -379,7 +381,7 @@ class JoinedRouter implements Router, LinkHost {
     const about = { router, version: site.version, queued: stream.queued };
     if (probe === 'hop') return refuse(stream, 404, 'destination_not_found', undefined, { [PROBE_FIELD]: formatReport(about) });
     const begun = performance.now();
-    const cancel = this.#local.probeServer(routingKey, (failed) => {
+    const cancel = this.#local.probeServer({ key: routingKey }, (failed) => {
       const report = { [PROBE_FIELD]: formatReport({ ...about, connect: performance.now() - begun }) };
       const answer =
         failed === undefined ? { status: 200, fields: report } : { status: statusOf(failed), fields: { ...fieldsOf(failed), ...report } };

@@ -9,6 +9,7 @@ import type {
   LinkConfig,
   ObservedRouter,
   ProbeResult,
+  ProbeTarget,
   RecordsView,
   RouterState,
   SiteIdentity,
@@ -34,8 +35,8 @@ export interface RouterApiSources {
   readonly keyFigures: () => KeyFiguresView | undefined;
   /** Changes of conditions; undefined until the site's agent runs. */
   readonly changes: () => Pick<ConditionChanges, 'after'> | undefined;
-  /** Probes a routing key; undefined without a destination, or while the router does not run. No probes if omitted. */
-  readonly probe?: (routingKey: string) => Promise<ProbeResult | undefined>;
+  /** Probes a target; undefined if it does not exist, or while the router does not run. No probes if omitted. */
+  readonly probe?: (target: ProbeTarget) => Promise<ProbeResult | undefined>;
   /** Asks the routers of a site for their figures; undefined if none is reachable. No such requests if omitted. */
   readonly observe?: (siteId: string) => Promise<readonly ObservedRouter[] | undefined>;
   /** Reason why the router does not do all that its config asks for. */
@@ -105,10 +106,13 @@ export class RouterApi {
     }
   }
 
-  async #probe(probe: NonNullable<RouterApiSources['probe']>, key: string): Promise<ApiAnswer> {
-    if (key === '' || key.length > LONGEST_KEY) return failure(400, 'usage', 'the query has no routing key', 'Use ?key=KEY.');
-    const result = await probe(key);
+  async #probe(probe: NonNullable<RouterApiSources['probe']>, query: URLSearchParams): Promise<ApiAnswer> {
+    const [key, name] = [query.get('key') ?? '', query.get('connector') ?? ''];
+    const isOne = (key === '') !== (name === '') && `${key}${name}`.length <= LONGEST_NAME;
+    if (!isOne) return failure(400, 'usage', 'the query has no routing key', 'Use ?key=KEY or ?connector=NAME.');
+    const result = await probe(key === '' ? { connector: `Connector/${name}` } : { key });
     if (result !== undefined) return ok({ asOf: this.#asOf(), ...result });
+    if (key === '') return failure(404, 'not-found', 'this router has no connector of the name', 'Ask another router of the site.');
     return failure(404, 'not-found', 'no reachable site has a connector of this routing key', '/v1/keys lists the routing keys.');
   }
 
@@ -137,7 +141,7 @@ export class RouterApi {
       case '/v1/changes':
         return { GET: () => ok(this.#changes(since)) };
       case PROBE_PATH:
-        return probe && { POST: () => this.#probe(probe, query.get('key') ?? '') };
+        return probe && { POST: () => this.#probe(probe, query) };
       case OBSERVE_PATH:
         return observe && { POST: () => this.#observe(observe, query.get('site') ?? '') };
       case '/v1/reload':
@@ -224,8 +228,8 @@ export class RouterApi {
 
 const PROBE_PATH = '/v1/probe';
 const OBSERVE_PATH = '/v1/observe';
-/** Characters of a routing key. */
-const LONGEST_KEY = 253;
+/** Characters of a routing key or the name of a Connector. */
+const LONGEST_NAME = 253;
 
 const PATHS: readonly string[] = ['self', 'network', 'links', 'keys', 'keys/{key}', 'connections', 'requests', 'changes', 'latencies'].map(
   (path) => `/v1/${path}`,

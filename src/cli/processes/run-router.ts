@@ -141,7 +141,7 @@ function apiOf(
     records: () => agent.router.records,
     keyFigures: () => agent.router.keyFigures,
     changes: () => agent.changes,
-    probe: async (key) => agent.router.running?.probe(key),
+    probe: async (target) => agent.router.running?.probe(target),
     observe: async (siteId) => agent.router.running?.observe(siteId),
     unready,
     now: Date.now,

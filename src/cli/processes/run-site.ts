@@ -109,7 +109,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     records: () => site?.router.records,
     keyFigures: () => site?.router.keyFigures,
     changes: () => site?.changes,
-    probe: async (key) => site?.router.running?.probe(key),
+    probe: async (target) => site?.router.running?.probe(target),
     observe: async (siteId) => site?.router.running?.observe(siteId),
     unready: () => unready(),
     control: {

@@ -4,6 +4,7 @@ import { bundleStep } from './bundle-steps.ts';
 import { BUNDLE_CODES, NETWORK_CODES } from './code-groups.ts';
 import { headRungs, stepPrefix, type Subject } from './head.ts';
 import { reachSteps } from './reach-steps.ts';
+import { probedHere } from './probe-steps.ts';
 import type { Rung } from './rungs.ts';
 import type { SiteFacts } from './site-facts.ts';
 import { commandIn } from '../../text/command-in.ts';
@@ -44,6 +45,7 @@ export function connectorRungs(facts: SiteFacts, subject: Subject, connector: Co
       condition: 'Ready',
       passes:
         connector.spec.settings?.['probe'] === 'none' ? 'not probed, as settings.probe has it' : `${server} accepted the last connection`,
+      refine: (step) => probedHere(step, facts, { connector: name }),
     },
     {
       id: 'connector.key',

@@ -72,8 +72,8 @@ export function explainKey(facts: SiteFacts, key: string): Explanation | undefin
   return explainChain(object, checks, new Date(facts.now));
 }
 
-/** Routing keys that a probe of the object follows: those of a Listener or a MultiKeyListener. */
-export function probedKeys(facts: SiteFacts, kind: SkupperKind, name: string): readonly string[] {
+/** Routing keys of a Listener or a MultiKeyListener, from the client to the servers. */
+export function listenedKeys(facts: SiteFacts, kind: SkupperKind, name: string): readonly string[] {
   const found = valueOf(facts.objects)?.find((object) => object.kind === kind && nameOf(object) === name);
   return found === undefined || found.kind === 'Connector' ? [] : routingKeysOf(found);
 }

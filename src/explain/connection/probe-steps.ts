@@ -1,6 +1,6 @@
 /** Steps about what a probe measured: each hop, and the server (pure). */
 import { adviceOn } from './object-problem.ts';
-import type { ProbeFacts, SiteFacts } from './site-facts.ts';
+import { probeName, type ProbedTarget, type ProbeFacts, type SiteFacts } from './site-facts.ts';
 import { shownValue } from '../../text/printable.ts';
 import type { Step } from '../step.ts';
 
@@ -58,6 +58,17 @@ export function probedServer(step: Step, { probes }: SiteFacts, key: string): St
     says: `the server ${place} does not accept connections: ${says}`,
     do: `${place}: \`earshot connector status\``,
   };
+}
+
+/** Steps about a server of this site: what the status reports, and why a probe was not possible, or what it found instead. */
+export function probedHere(step: Step, { probes }: SiteFacts, target: ProbedTarget): readonly Step[] {
+  const probe = probes?.get(probeName(target));
+  if (probe === undefined || step.state === 'skip') return [step];
+  const { id, object } = step;
+  if ('unknown' in probe) return [step, { id: `${id}-probe`, object, state: 'unknown', says: probe.unknown }];
+  const { ok = false, ms = 0, code, says = 'the router did not report on the server' } = probe.value.server ?? {};
+  if (ok) return [{ id, object, state: 'pass', says: `accepted the connection of the probe in ${ms.toFixed(1)} ms`, ms }];
+  return [{ id, object, ...adviceOn(code), state: 'fail', says }];
 }
 
 const siteOf = ({ hops }: ProbeFacts): string | undefined => hops.at(-1)?.site;

@@ -26,7 +26,7 @@ export interface SiteFacts {
   readonly bundles: Source<readonly BundleFacts[]>;
   /** Last connections by routing key, of explained Listeners whose router records them. */
   readonly history?: ReadonlyMap<string, Source<readonly PastConnection[]>>;
-  /** By routing key; only if a probe was asked for. */
+  /** By `probeName`; only if a probe was asked for. */
   readonly probes?: ReadonlyMap<string, Source<ProbeFacts>>;
 }
 
@@ -100,7 +100,13 @@ export interface PastConnection {
   readonly failure?: string;
 }
 
-/** What a probe of a routing key found. Times are milliseconds. */
+/** A routing key, or the name of a Connector of this site. */
+export type ProbedTarget = { readonly key: string } | { readonly connector: string };
+
+/** Name of a target among the probes. No routing key contains a space. */
+export const probeName = (target: ProbedTarget): string => ('key' in target ? target.key : `Connector ${target.connector}`);
+
+/** What a probe found. Times are milliseconds. */
 export interface ProbeFacts {
   /** Routers on the path; the time is that from here. */
   readonly hops: readonly {

@@ -2,7 +2,7 @@
 import { skupperDefinitions } from '../../api/skupper/crds.ts';
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import { isSkupperKind } from '../../api/skupper/validate.ts';
-import { explainConnection, explainKey, probedKeys, titleOf } from '../connection/explain-connection.ts';
+import { explainConnection, explainKey, listenedKeys, titleOf } from '../connection/explain-connection.ts';
 import { valueOf } from '../connection/site-facts.ts';
 import { nameOf } from '../../site/resources.ts';
 import type { ExplainableKind, Explained, ExplainPlace } from './explainable-kind.ts';
@@ -24,7 +24,7 @@ const keyKind: ExplainableKind = {
   half: 'connection',
   explain: async ({ site, probe }, key) => {
     const gathered = await gatherSite(site);
-    const facts = probe ? await withProbes(gathered, site, [key]) : gathered;
+    const facts = probe ? await withProbes(gathered, site, [{ key }]) : gathered;
     const explanation = explainKey(facts, key);
     if (explanation !== undefined) return { explanation, title: '' };
     const keys = valueOf(facts.network)?.sites.flatMap((each) => each.keys.map((use) => use.key)) ?? [];
@@ -37,9 +37,10 @@ export const explainableKinds: readonly ExplainableKind[] = [...connectionKinds,
 
 async function explainOfSite({ site, probe }: ExplainPlace, kind: SkupperKind, name: string): Promise<Explained> {
   const gathered = await gatherSite(site);
-  const keys = probedKeys(gathered, kind, name);
+  const keys = listenedKeys(gathered, kind, name);
+  const targets = kind === 'Connector' ? [{ connector: name }] : keys.map((key) => ({ key }));
   const recorded = keys.length === 0 ? gathered : await withHistory(gathered, site, keys);
-  const facts = probe && keys.length > 0 ? await withProbes(recorded, site, keys) : recorded;
+  const facts = probe && targets.length > 0 ? await withProbes(recorded, site, targets) : recorded;
   const explanation = explainConnection(facts, kind, name);
   if (explanation === undefined) return { names: namesOf(facts, kind) };
   const object = valueOf(facts.objects)?.find((each) => each.kind === kind && nameOf(each) === name);

@@ -8,16 +8,18 @@ import { sortActiveFirst } from '../../site/surplus-sites.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { printable } from '../../text/printable.ts';
 import { supportsKind } from '../../site/capabilities.ts';
-import type {
-  BundleFacts,
-  IncomingFacts,
-  LinkFacts,
-  NetworkFacts,
-  PastConnection,
-  ProbeFacts,
-  SiteFacts,
-  Source,
-  WrittenProblem,
+import {
+  probeName,
+  type BundleFacts,
+  type IncomingFacts,
+  type LinkFacts,
+  type NetworkFacts,
+  type PastConnection,
+  type ProbedTarget,
+  type ProbeFacts,
+  type SiteFacts,
+  type Source,
+  type WrittenProblem,
 } from '../connection/site-facts.ts';
 import { readSource } from './read-source.ts';
 import { readIncoming, readLinks, readNetwork, readPast, readProbe } from './router-answers.ts';
@@ -27,8 +29,8 @@ export interface SiteSources {
   readonly resources: Resources;
   /** Asks all routers of the site: `/v1/links`. Undefined if this process cannot reach their API. @throws Error without an answer */
   readonly askRouters?: (path: string, signal: AbortSignal) => Promise<readonly unknown[]>;
-  /** Probes a routing key; undefined as above. @throws Error without an answer */
-  readonly probeKey?: (key: string, signal: AbortSignal) => Promise<unknown>;
+  /** Probes a target; undefined as above. @throws Error without an answer */
+  readonly probe?: (target: ProbedTarget, signal: AbortSignal) => Promise<unknown>;
   /** Certificates of the site's TLS bundles and authorities. Undefined if this process cannot read them. */
   readonly bundles?: () => Promise<readonly BundleFacts[]>;
 }
@@ -85,16 +87,17 @@ export async function withHistory(facts: SiteFacts, { askRouters }: SiteSources,
   return { ...facts, history: new Map(await Promise.all(read)) };
 }
 
-/** The same facts with what probes of the keys find. */
-export async function withProbes(facts: SiteFacts, { probeKey }: SiteSources, keys: readonly string[]): Promise<SiteFacts> {
-  const probed = keys.slice(0, MOST_PROBED).map(async (key): Promise<readonly [string, Source<ProbeFacts>]> => {
-    if (probeKey === undefined) return [key, { unknown: NO_API }];
-    return [key, mapped(await readSource('the probe', (signal) => probeKey(key, signal), PROBE_DEADLINE), readProbe)];
+/** The same facts with what probes of the targets find. */
+export async function withProbes(facts: SiteFacts, { probe }: SiteSources, targets: readonly ProbedTarget[]): Promise<SiteFacts> {
+  const probed = targets.slice(0, MOST_PROBED).map(async (target): Promise<readonly [string, Source<ProbeFacts>]> => {
+    const name = probeName(target);
+    if (probe === undefined) return [name, { unknown: NO_API }];
+    return [name, mapped(await readSource('the probe', (signal) => probe(target, signal), PROBE_DEADLINE), readProbe)];
   });
   return { ...facts, probes: new Map(await Promise.all(probed)) };
 }
 
-/** Maximum number of routing keys that one explanation probes. */
+/** Maximum number of targets that one explanation probes. */
 const MOST_PROBED = 4;
 /** Milliseconds. */
 const PROBE_DEADLINE = 10_000;

@@ -6,17 +6,14 @@ import { askRouter } from '../../platform/linux/router-api.ts';
 import { leadingRouters } from '../../platform/linux/routers.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { readCertificates } from '../../x509/facts.ts';
-import type { BundleFacts } from '../connection/site-facts.ts';
+import type { BundleFacts, ProbedTarget } from '../connection/site-facts.ts';
 import type { SiteSources } from './gather-site.ts';
 
 export function machineSources(layout: NamespaceLayout, resources: Resources): SiteSources {
   return {
     resources,
     askRouters: (path, signal) => askAll(layout, path, signal),
-    probeKey: async (key, signal) => {
-      const [router] = await routersOf(layout);
-      return askRouter(layout, router, `/v1/probe?key=${encodeURIComponent(key)}`, 'POST', signal);
-    },
+    probe: (target, signal) => probeAny(layout, target, signal),
     bundles: () => readBundles(layout),
   };
 }
@@ -36,6 +33,21 @@ async function askAll(layout: NamespaceLayout, path: string, signal: AbortSignal
   const failed = asked.find((answer) => answer.status === 'rejected');
   if (answers.length === 0 && failed !== undefined) throw failed.reason;
   return answers;
+}
+
+/** The first answer. A connector of a container network is known to the router of that network only. @throws Error if none answers */
+async function probeAny(layout: NamespaceLayout, target: ProbedTarget, signal: AbortSignal): Promise<unknown> {
+  const routers = await routersOf(layout);
+  if ('key' in target) return askRouter(layout, routers[0], `/v1/probe?key=${encodeURIComponent(target.key)}`, 'POST', signal);
+  let last: unknown;
+  for (const router of routers) {
+    try {
+      return await askRouter(layout, router, `/v1/probe?connector=${encodeURIComponent(target.connector)}`, 'POST', signal);
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw last;
 }
 
 /** Milliseconds. Shorter than the deadline of the source, which then still has the answers of the other routers. */

@@ -7,6 +7,8 @@ import { Semaphore } from '../../limits/loop/semaphore.ts';
 import { sameBundle } from '../../identity/tls-bundle.ts';
 import { secureContextOf } from '../tls-context.ts';
 
+type ConnectResult = ServerResult | { readonly kind: 'failed'; readonly failure: Failure };
+
 /** All connectors of this router, by routing key. */
 export class Connectors {
   readonly #random: () => number;
@@ -76,12 +78,22 @@ export class Connectors {
    * are tried now, the one that is due soonest first. Calls `done` once, never within the call.
    * @returns a function to cancel
    */
-  connect(
+  connect(routingKey: string, attempts: number, done: (result: ConnectResult) => void): () => void {
+    return this.#connectToOne(this.#byKey.get(routingKey) ?? [], routingKey, attempts, done);
+  }
+
+  /** The same for the servers of one connector. */
+  connectBy(name: string, attempts: number, done: (result: ConnectResult) => void): () => void {
+    const connector = this.#byName.get(name);
+    return this.#connectToOne(connector === undefined ? [] : [connector], connector?.config.routingKey ?? '', attempts, done);
+  }
+
+  #connectToOne(
+    connectors: readonly Connector[],
     routingKey: string,
     attempts: number,
-    done: (result: ServerResult | { readonly kind: 'failed'; readonly failure: Failure }) => void,
+    done: (result: ConnectResult) => void,
   ): () => void {
-    const connectors = this.#byKey.get(routingKey) ?? [];
     const order = this.#inOrder(targetsOf(connectors));
     if (order.length > attempts) order.length = attempts;
     let giveUp: () => void = () => {};

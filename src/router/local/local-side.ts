@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { guard } from '../../telemetry/boundary.ts';
-import type { ConnectorConfig, ConnectorState, Destination, KeyFiguresView, ListenerConfig, ListenerState } from '../contract.ts';
+import type { ConnectorConfig, ConnectorState, Destination, KeyFiguresView, ListenerConfig, ListenerState, ProbeTarget } from '../contract.ts';
 import type { RequestHead, Stream, StreamHandler } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
 import type { Failure } from './failure.ts';
@@ -186,15 +186,23 @@ export class LocalSide implements AsyncDisposable {
   }
 
   /**
-   * Connects to a server of the key as for a client, and closes the connection. It counts as neither a connection nor a failure.
+   * Connects to a server of the key or connector as for a client, and closes the connection. It counts as neither a connection nor a
+   * failure.
    * @param done called once, with why no server accepted
    * @returns a function to cancel; `done` is not called afterwards
    */
-  probeServer(routingKey: string, done: (failed: Failure | undefined) => void): () => void {
-    return this.#connectors.connect(routingKey, PROBED_SERVERS, (result) => {
+  probeServer(target: ProbeTarget, done: (failed: Failure | undefined) => void): () => void {
+    const end: Parameters<Connectors['connect']>[2] = (result) => {
       if (result.kind === 'connected') resetSocket(result.socket, result.raw);
       done(result.kind === 'failed' ? result.failure : undefined);
-    });
+    };
+    if ('key' in target) return this.#connectors.connect(target.key, PROBED_SERVERS, end);
+    return this.#connectors.connectBy(target.connector, PROBED_SERVERS, end);
+  }
+
+  /** Routing key of a connector of this router. */
+  routingKeyOf(connector: string): string | undefined {
+    return this.#connectors.routingKeyOf(connector);
   }
 
   /** Takes a CONNECT without a route from a standard client: this router chooses the destination. */

@@ -2,9 +2,9 @@
 import { performance } from 'node:perf_hooks';
 import type { RouteDestination } from '../../routing/contract.ts';
 import { siteOf } from '../../routing/names.ts';
-import type { ProbedHop, ProbedServer, ProbeResult } from '../contract.ts';
+import type { ProbedHop, ProbedServer, ProbeResult, ProbeTarget } from '../contract.ts';
 import { detailsOf } from '../link/refusal.ts';
-import { errorGiven, type Failure } from '../local/failure.ts';
+import { errorGiven, fieldsOf, type Failure } from '../local/failure.ts';
 import { refusalCode, requestAlongRoute, type OpenRequest, type RouteAnswer } from '../route-request.ts';
 import { ORIGIN_FIELD, PROBE_AUTHORITY, PROBE_FIELD, PROBE_PATH_FIELD, ROUTE_FIELD } from '../wire.ts';
 import { parsePassed, parseReport, type ProbeKind } from './probe-fields.ts';
@@ -16,8 +16,10 @@ export interface ProberOptions {
   /** Destinations of a key, the best one first. */
   readonly destinations: (routingKey: string) => readonly RouteDestination[];
   readonly open: OpenRequest;
+  /** Routing key of a connector of this router. */
+  readonly keyHere: (connector: string) => string | undefined;
   /** Connects to a server of this router, and closes the connection. */
-  readonly connectHere: (routingKey: string) => Promise<Failure | undefined>;
+  readonly connectHere: (target: ProbeTarget) => Promise<Failure | undefined>;
 }
 
 /** Milliseconds after which a hop counts as lost, and within which a server must have answered. */
@@ -28,21 +30,27 @@ const SHORT_PATH = 5;
 /** More hops are not measured: with these, a router receives 20 probes at once. */
 const MOST_HOPS = 19;
 
-/** Probes the best destination of a key. @returns undefined without a destination */
-export async function probeKey(routingKey: string, options: ProberOptions): Promise<ProbeResult | undefined> {
+/** Probes the best destination of a key, or a connector of this router. @returns undefined without one */
+export async function probeTarget(target: ProbeTarget, options: ProberOptions): Promise<ProbeResult | undefined> {
+  if ('connector' in target) {
+    const key = options.keyHere(target.connector);
+    return key === undefined ? undefined : { key, hops: [], server: await probeHere(target, options) };
+  }
+  const routingKey = target.key;
   const to = options.destinations(routingKey)[0];
   if (to === undefined) return undefined;
-  if (to.path.length === 0) {
-    const begun = performance.now();
-    const failed = await options.connectHere(routingKey);
-    const server =
-      failed === undefined ? { ok: true, ms: performance.now() - begun } : { ok: false, code: failed.code, says: failed.message };
-    return { key: routingKey, hops: [], server };
-  }
+  if (to.path.length === 0) return { key: routingKey, hops: [], server: await probeHere(target, options) };
   const measured = to.path.slice(0, MOST_HOPS);
   const hops = await Promise.all(measured.map((router, index) => probeHop(to, index + 1, router, options)));
   const broken = hops.some(({ ok }) => !ok);
   return { key: routingKey, hops, ...(broken ? {} : { server: await probeServer(routingKey, to, options) }) };
+}
+
+async function probeHere(target: ProbeTarget, { connectHere }: ProberOptions): Promise<ProbedServer> {
+  const begun = performance.now();
+  const failed = await connectHere(target);
+  if (failed === undefined) return { ok: true, ms: performance.now() - begun };
+  return { ok: false, code: serverCodeOf(errorGiven(fieldsOf(failed))), says: failed.message };
 }
 
 async function probeHop(to: RouteDestination, count: number, router: string, options: ProberOptions): Promise<ProbedHop> {
@@ -72,9 +80,11 @@ async function probeServer(routingKey: string, to: RouteDestination, options: Pr
   const { connect } = parseReport(fields[PROBE_FIELD]);
   const passed = parsePassed(fields[PROBE_PATH_FIELD]);
   if (status === 200) return { ok: true, ms: connect ?? answer.ms, ...(passed.length === 0 ? {} : { passed }) };
-  const error = errorGiven(fields) ?? '';
-  return { ok: false, code: serverCodes.get(error) ?? 'servers-failing', says: `status ${status}${error === '' ? '' : ` (${error})`}` };
+  const error = errorGiven(fields);
+  return { ok: false, code: serverCodeOf(error), says: `status ${status}${error === undefined ? '' : ` (${error})`}` };
 }
+
+const serverCodeOf = (error = ''): string => serverCodes.get(error) ?? 'servers-failing';
 
 /** Codes of a Connector's status, by error type of RFC 9209. */
 const serverCodes = new Map([

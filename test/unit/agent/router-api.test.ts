@@ -268,3 +268,16 @@ test('requests are listed by page, with a query that is checked', () => {
   for (const wrong of ['state=open', 'limit=0', 'cursor=x']) assert.equal(get(`/v1/requests?${wrong}`).status, 400, wrong);
   assert.equal(anApi().get('/v1/requests').status, 404);
 });
+
+test('a probe asks for one routing key or one connector', async () => {
+  const targets: unknown[] = [];
+  const probe: RouterApiSources['probe'] = async (target) => {
+    targets.push(target);
+    return 'key' in target ? { key: target.key, hops: [] } : undefined;
+  };
+  const { api } = anApi({ probe });
+  const statusOf = async (query: string) => (await api.answer({ method: 'POST', target: `/v1/probe?${query}` })).status;
+  const queries = ['key=a%2Fb', 'connector=web', '', 'key=a&connector=b', `key=${'a'.repeat(254)}`];
+  assert.deepEqual(await Promise.all(queries.map(statusOf)), [200, 404, 400, 400, 400]);
+  assert.deepEqual(targets, [{ key: 'a/b' }, { connector: 'Connector/web' }]);
+});

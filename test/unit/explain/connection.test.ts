@@ -323,3 +323,23 @@ test('the hops of a probe have their round trips from here, however short the pa
   const says = steps.find(({ id }) => id === 'listener.hops')?.says;
   assert.equal(says, 'round trips from here: hub 0.5 ms, east 0.5 ms (2.1 MB queued)');
 });
+
+suite('a probe of a Connector', () => {
+  const explain = (probe: NonNullable<SiteFacts['probes']> extends ReadonlyMap<string, infer P> ? P : never, reason?: ConditionCode) =>
+    explainConnection(factsOf([object('Connector', 'web', reason)], { probes: new Map([['Connector web', probe]]) }), 'Connector', 'web') ??
+    assert.fail('no such object');
+  const serverOf = (steps: readonly { readonly id: string; readonly state: string; readonly says: string }[]) =>
+    steps.filter(({ id }) => id.startsWith('connector.server')).map(({ state, says }) => `${state} ${says}`);
+
+  test('has precedence over the last connection, in both directions', () => {
+    const up = explain({ value: { hops: [], server: { ok: true, ms: 1.25 } } }, 'target-refused');
+    assert.deepEqual(serverOf(up.steps), ['pass accepted the connection of the probe in 1.3 ms']);
+    const down = explain({ value: { hops: [], server: { ok: false, code: 'target-refused', says: 'Connection refused.' } } });
+    assert.deepEqual([down.cause?.id, down.cause?.code, down.cause?.says], ['connector.server', 'target-refused', 'Connection refused.']);
+  });
+
+  test('that is not possible says why', () => {
+    const { steps } = explain({ unknown: 'the router API is not reachable from here' });
+    assert.equal(serverOf(steps)[1], 'unknown the router API is not reachable from here');
+  });
+});

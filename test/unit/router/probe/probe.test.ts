@@ -16,7 +16,7 @@ suite('a probe of a routing key', () => {
   test('measures each router on the path and the server, and counts as no connection', async () => {
     await using net = await row();
     const before = await counted('earshot_router_connections');
-    const { hops, server } = (await net.left.probe('key')) ?? assert.fail('no destination');
+    const { hops, server } = (await net.left.probe({ key: 'key' })) ?? assert.fail('no destination');
     assert.deepEqual(
       hops.map(({ site, ok, version }) => [site, ok, version]),
       [
@@ -35,24 +35,30 @@ suite('a probe of a routing key', () => {
     const closed = await freePort();
     net.server.apply({ ...net.serverConfig, connectors: [connector('key', closed)] });
     await until(net.server, 'the server to be tried', ({ connectors }) => connectors['Connector/key']?.servers?.kind === 'failing');
-    const result = await net.client.probe('key');
+    const result = await net.client.probe({ key: 'key' });
     assert.deepEqual([result?.hops.length, result?.server?.ok, result?.server?.code], [1, false, 'target-refused']);
+    const here = await net.server.probe({ connector: 'Connector/key' });
+    assert.deepEqual([here?.server?.ok, here?.server?.code], [false, 'target-refused']);
+    assert.match(here?.server?.says ?? '', new RegExp(`nothing is listening at 127\\.0\\.0\\.1:${closed}`));
   });
 
   test('connects to a server of the same router, and has no result without a connector', async () => {
     const authority = await testAuthority();
     await using net = await pair(authority);
-    const here = await net.server.probe('key');
+    const here = await net.server.probe({ key: 'key' });
     assert.deepEqual([here?.hops, here?.server?.ok], [[], true]);
-    assert.equal(await net.client.probe('other'), undefined);
+    assert.equal(await net.client.probe({ key: 'other' }), undefined);
+    const named = await net.server.probe({ connector: 'Connector/key' });
+    assert.deepEqual([named?.key, named?.hops, named?.server?.ok], ['key', [], true]);
+    assert.equal(await net.client.probe({ connector: 'Connector/key' }), undefined);
     await using alone = await start(siteConfig('alone'));
-    assert.equal(await alone.probe('key'), undefined);
+    assert.equal(await alone.probe({ key: 'key' }), undefined);
   });
 
   test('is refused by a peer beyond its rate', async () => {
     const authority = await testAuthority();
     await using net = await pair(authority);
-    const results = await Promise.all(Array.from({ length: 12 }, () => net.client.probe('key')));
+    const results = await Promise.all(Array.from({ length: 12 }, () => net.client.probe({ key: 'key' })));
     const codes = results.flatMap((result) => [...(result?.hops ?? []), ...(result?.server === undefined ? [] : [result.server])]);
     assert.ok(codes.some(({ ok }) => ok) && codes.some(({ code }) => code === 'busy'));
   });
