@@ -386,10 +386,14 @@ export interface ProbedServer {
   readonly ok: boolean;
   /** Milliseconds to connect: measured by the last router if that reports it, else over the whole path. */
   readonly ms?: number;
+  /** Milliseconds for TLS, number of servers, and number of those that are set aside. Old routers do not report them. */
+  readonly tls?: number;
+  readonly servers?: number;
+  readonly aside?: number;
   readonly code?: string;
   readonly says?: string;
-  /** Routers between that report how long they waited, the last one first. */
-  readonly passed?: readonly { readonly router: string; readonly ms: number }[];
+  /** Routers between that report how long they waited, the last one first; `nextRtt` is their last ping to the next one. */
+  readonly passed?: readonly { readonly router: string; readonly ms: number; readonly nextRtt?: number }[];
 }
 
 /** A routing key, or a connector of this router by its name in the config. */

@@ -17,7 +17,7 @@ import {
   type SiblingPartState,
 } from './contract.ts';
 import { LinkError } from './link/link-errors.ts';
-import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
+import type { Fields, RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import { authorityOf, keyIn } from './link/authority.ts';
 import { daysLeft } from './tls-context.ts';
 import { ConfiguredLinks } from './link/configured-links.ts';
@@ -39,7 +39,7 @@ import { refuse } from './link/refusal.ts';
 import { siblingLinkFormat } from './link/sibling-links.ts';
 import { siblingPartFormat } from './link/sibling-parts.ts';
 import { SiblingReports } from './link/sibling-reports.ts';
-import { formatReport, probeIn, type ProbeKind } from './probe/probe-fields.ts';
+import { appendPassed, formatReport, probeIn, type ProbeKind } from './probe/probe-fields.ts';
 import { probeTarget } from './probe/prober.ts';
 import { relay, type LiveRelay } from './link/relay.ts';
 import { requestRenewal } from './link/session/renewal.ts';
@@ -47,16 +47,16 @@ import { nextStep } from './link/route.ts';
 import { RoutingDriver } from './link/routing-driver.ts';
 import type { OpenRequest } from './route-request.ts';
 import { SharedFigures } from './shared-figures/shared-figures.ts';
-import { LocalSide } from './local/local-side.ts';
+import { LocalSide, type ServerProbe } from './local/local-side.ts';
 import { ConnectionRecords } from './records/connection-records.ts';
 import type { RecordsView } from './records/contract.ts';
 import { hostNames } from '../net/host-names.ts';
 import { isVia, passedOthers, pathOf, writeVia } from './via.ts';
-import type { Routing } from '../routing/contract.ts';
+import type { RouterId, Routing } from '../routing/contract.ts';
 import { messageTime } from '../routing/limits.ts';
 import { LONGEST_TEXT, routerId, siteOf } from '../routing/names.ts';
 import { createRouting } from '../routing/routing.ts';
-import { fieldsOf, statusOf, type Failure } from './local/failure.ts';
+import { fieldsOf, statusOf } from './local/failure.ts';
 import { KeyedRateLimiter } from '../limits/rate-limiter.ts';
 import { limitTable } from '../limits/table.ts';
 import { LEAVING, OBSERVE_AUTHORITY, PROBE_FIELD, ROUTE_FIELD, SIBLING_PART, VERSIONS, VIA_FIELD } from './wire.ts';
@@ -283,7 +283,7 @@ class JoinedRouter implements Router, LinkHost {
       open: this.#open,
       keyHere: (connector) => this.#local.routingKeyOf(connector),
       connectHere: (to) => {
-        const { promise, resolve } = Promise.withResolvers<Failure | undefined>();
+        const { promise, resolve } = Promise.withResolvers<ServerProbe>();
         this.#local.probeServer(to, resolve);
         return promise;
       },
@@ -368,11 +368,22 @@ class JoinedRouter implements Router, LinkHost {
         const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, leaves, to, handler, whose);
         // Requests of routers themselves do not count as connections.
         const isCounted = probe === undefined && head.authority !== OBSERVE_AUTHORITY;
-        const share = { memory: this.memory, log: this.log, self: this.self, records: isCounted ? this.#records : undefined, ...whose };
+        const records = isCounted ? this.#records : undefined;
+        const report = probe === undefined ? undefined : this.#reportOn(step.next);
+        const share = { memory: this.memory, log: this.log, self: this.self, records, report, ...whose };
         const counts = isCounted ? this.relayed : { open: 0, total: 0, failed: 0, bytes: 0 };
         return relay(stream, onward, open, counts, share, this.#passing);
       }
     }
+  }
+
+  /** Adds this router to the answer of a probe, with how long the next router took. */
+  #reportOn(next: RouterId): (fields: Fields) => Fields {
+    const begun = performance.now();
+    return (fields) => {
+      const nextRtt = this.links.roundTripTo(next);
+      return appendPassed(fields, { router: this.self, ms: performance.now() - begun, ...(nextRtt === undefined ? {} : { nextRtt }) });
+    };
   }
 
   /** A probe counts as neither a connection nor a failure. The answer contains no host, address or name of a client. */
@@ -381,8 +392,8 @@ class JoinedRouter implements Router, LinkHost {
     const about = { router, version: site.version, queued: stream.queued };
     if (probe === 'hop') return refuse(stream, 404, 'destination_not_found', undefined, { [PROBE_FIELD]: formatReport(about) });
     const begun = performance.now();
-    const cancel = this.#local.probeServer({ key: routingKey }, (failed) => {
-      const report = { [PROBE_FIELD]: formatReport({ ...about, connect: performance.now() - begun }) };
+    const cancel = this.#local.probeServer({ key: routingKey }, ({ failed, ...found }) => {
+      const report = { [PROBE_FIELD]: formatReport({ ...about, connect: performance.now() - begun, ...found }) };
       const answer =
         failed === undefined ? { status: 200, fields: report } : { status: statusOf(failed), fields: { ...fieldsOf(failed), ...report } };
       stream.respond(answer, { end: true });

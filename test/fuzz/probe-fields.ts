@@ -7,8 +7,8 @@ import { Fault, type Plan, type Tally, type Target } from './target.ts';
 const ROUTER = '0d8c3e92-5a54-8f2c-9a3f-0123456789ab/main';
 const SAMPLES: readonly Buffer[] = [
   formatReport({ router: 'r1', version: '0.2.0', queued: 7, connect: 3.2 }),
-  'router="r\\"1", key=2, aside=1, next-rtt=12.1',
-  `"${ROUTER}";ms=15.4, "${ROUTER}";ms=20.0`,
+  'router="r\\"1", key=2, aside=1, connect=8.2, tls=5.0',
+  `"${ROUTER}";ms=15.4;next-rtt=12.1, "${ROUTER}";ms=20.0`,
 ].map((text) => Buffer.from(text));
 
 /** Fields of probes, as other routers may send them: what is accepted keeps its meaning when it is written again. */

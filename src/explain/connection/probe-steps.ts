@@ -1,6 +1,6 @@
 /** Steps about what a probe measured: each hop, and the server (pure). */
 import { adviceOn } from './object-problem.ts';
-import { probeName, type ProbedTarget, type ProbeFacts, type SiteFacts } from './site-facts.ts';
+import { probeName, type ProbedServer, type ProbedTarget, type ProbeFacts, type SiteFacts } from './site-facts.ts';
 import { shownValue } from '../../text/printable.ts';
 import type { Step } from '../step.ts';
 
@@ -45,7 +45,7 @@ export function probedServer(step: Step, { probes }: SiteFacts, key: string): St
   if (server === undefined) return step;
   const { ok, ms = 0, code = 'servers-failing', says = '' } = server;
   const { id, object } = step;
-  if (ok) return { id, object, state: 'pass', says: `accepted the connection in ${ms.toFixed(1)} ms`, ms };
+  if (ok) return { id, object, state: 'pass', says: acceptedText(server), ms, facts: { server } };
   // Another router limits probes.
   if (code === 'busy') return { id, object, state: 'unknown', says: `not probed: ${says}` };
   const site = siteOf(probe.value);
@@ -66,9 +66,17 @@ export function probedHere(step: Step, { probes }: SiteFacts, target: ProbedTarg
   if (probe === undefined || step.state === 'skip') return [step];
   const { id, object } = step;
   if ('unknown' in probe) return [step, { id: `${id}-probe`, object, state: 'unknown', says: probe.unknown }];
-  const { ok = false, ms = 0, code, says = 'the router did not report on the server' } = probe.value.server ?? {};
-  if (ok) return [{ id, object, state: 'pass', says: `accepted the connection of the probe in ${ms.toFixed(1)} ms`, ms }];
+  const server: ProbedServer = probe.value.server ?? { ok: false, says: 'the router did not report on the server' };
+  const { ok, ms = 0, code, says = '' } = server;
+  if (ok) return [{ id, object, state: 'pass', says: acceptedText(server), ms, facts: { server } }];
   return [{ id, object, ...adviceOn(code), state: 'fail', says }];
+}
+
+/** `accepted the connection in 8.2 ms (TLS 5.0 ms); 1 of 2 servers is set aside` */
+function acceptedText({ ms = 0, tls, servers = 0, aside = 0 }: ProbedServer): string {
+  const ofTls = tls === undefined ? '' : ` (TLS ${tls.toFixed(1)} ms)`;
+  const others = aside === 0 ? '' : `; ${aside} of ${servers} servers ${aside === 1 ? 'is' : 'are'} set aside`;
+  return `accepted the connection in ${ms.toFixed(1)} ms${ofTls}${others}`;
 }
 
 const siteOf = ({ hops }: ProbeFacts): string | undefined => hops.at(-1)?.site;

@@ -118,7 +118,19 @@ export interface ProbeFacts {
     readonly code?: string;
     readonly says?: string;
   }[];
-  readonly server?: { readonly ok: boolean; readonly ms?: number; readonly code?: string; readonly says?: string };
+  readonly server?: ProbedServer;
+}
+
+export interface ProbedServer {
+  readonly ok: boolean;
+  readonly ms?: number;
+  /** Time for TLS, of `ms`. */
+  readonly tls?: number;
+  /** Number of servers, and of those that are set aside. */
+  readonly servers?: number;
+  readonly aside?: number;
+  readonly code?: string;
+  readonly says?: string;
 }
 
 /** Certificate of a TLS bundle or an issuer. Times are milliseconds since 1970. */

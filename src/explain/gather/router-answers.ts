@@ -89,6 +89,9 @@ const probedOf = (item: UntrustedFields) => ({
   ...withoutUndefined({
     ms: numberIn(item, 'ms'),
     queued: numberIn(item, 'queued'),
+    tls: numberIn(item, 'tls'),
+    servers: numberIn(item, 'servers'),
+    aside: numberIn(item, 'aside'),
     version: optionalText(item, 'version'),
     code: optionalText(item, 'code'),
     says: optionalText(item, 'says'),

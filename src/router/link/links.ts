@@ -41,6 +41,14 @@ export class Links {
     return openFirst(links, head, handler, whose) ?? notUp(to.path[0] ?? to.router);
   }
 
+  /** Least round trip in milliseconds of the links to an adjacent router, at the last pings; undefined before the first answer. */
+  roundTripTo(next: RouterId): number | undefined {
+    let least: number | undefined;
+    for (const { router, roundTrip } of this.#links.values())
+      if (router === next && roundTrip !== undefined) least = Math.min(least ?? Infinity, roundTrip);
+    return least;
+  }
+
   /**
    * Opens a stream to an adjacent router. Links that are not silent come first, then by cost, then by queued bytes.
    * @param leaves whether the request continues from that router's site to others

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../http2/contract.ts';
+import type { Fields, RequestHead, ResponseHead, Stream, StreamHandler } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { ShareOwner } from '../../limits/nested-fair-share.ts';
@@ -14,7 +14,6 @@ import type { FailureCode } from '../local/failure.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { LinkError } from './link-errors.ts';
 import { refuse } from './refusal.ts';
-import { appendPassed, probeIn } from '../probe/probe-fields.ts';
 import { ROUTE_FIELD } from '../wire.ts';
 
 /** Counts of relayed connections, for metrics. */
@@ -37,6 +36,8 @@ interface Share extends ShareOwner {
   /** ID of this router. */
   readonly self?: string;
   readonly records?: ConnectionRecords | undefined;
+  /** Adds what this router reports to the answer of a probe; undefined for a connection. */
+  readonly report?: ((fields: Fields) => Fields) | undefined;
   readonly log: Logger;
   readonly memory: Pick<Memory, 'add' | 'delete'>;
 }
@@ -61,6 +62,7 @@ class Relay implements LiveRelay, LiveConnection {
   readonly #memory: Pick<Memory, 'add' | 'delete'>;
   readonly #log: Logger;
   readonly #records: ConnectionRecords | undefined;
+  readonly #report: Share['report'];
   readonly #self: string;
   readonly #begun = performance.now();
   readonly #live: Set<LiveRelay>;
@@ -74,6 +76,7 @@ class Relay implements LiveRelay, LiveConnection {
     this.#memory = share.memory;
     this.#log = share.log;
     this.#records = share.records;
+    this.#report = share.report;
     this.#self = share.self ?? '';
     this.#client.owner = share.owner;
     this.#client.key = share.key;
@@ -135,9 +138,7 @@ class Relay implements LiveRelay, LiveConnection {
   }
 
   #answer(received: ResponseHead): void {
-    const passed = { router: this.#self, ms: performance.now() - this.#begun };
-    const isProbe = probeIn(this.head.fields) !== undefined && this.#self !== '';
-    const answer = isProbe ? { ...received, fields: appendPassed(received.fields, passed) } : received;
+    const answer = this.#report === undefined ? received : { ...received, fields: this.#report(received.fields) };
     if (answer.status >= 200 && answer.status < 300) {
       this.#from.respond(answer);
       this.#join();

@@ -1,5 +1,5 @@
 import { bounded } from '../../telemetry/boundary.ts';
-import type { ConnectorConfig, ConnectorState, Problem } from '../contract.ts';
+import type { ConnectorConfig, ConnectorState, Problem, ProbeTarget } from '../contract.ts';
 import { failure, type Failure } from './failure.ts';
 import type { ClientTls, ServerResult } from './server-connection.ts';
 import { Target, type TargetHealth, type TargetLimits, type TargetOptions } from './target.ts';
@@ -86,6 +86,13 @@ export class Connectors {
   connectBy(name: string, attempts: number, done: (result: ConnectResult) => void): () => void {
     const connector = this.#byName.get(name);
     return this.#connectToOne(connector === undefined ? [] : [connector], connector?.config.routingKey ?? '', attempts, done);
+  }
+
+  /** Number of servers of a key or a connector, and of those that are set aside. */
+  serversOf(target: ProbeTarget): { readonly key: number; readonly aside: number } {
+    const named = 'key' in target ? this.#byKey.get(target.key) : [this.#byName.get(target.connector)];
+    const targets = (named ?? []).flatMap((connector) => connector?.targets ?? []);
+    return { key: targets.length, aside: targets.filter(({ isAside }) => isAside).length };
   }
 
   #connectToOne(

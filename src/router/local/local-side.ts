@@ -44,6 +44,17 @@ export const LOCAL_LIMITS: LocalLimits = {
 /** Minimum time in milliseconds between two notifications about refusing destinations. */
 const TURN_PACE = 1_000;
 
+/** What a probe of a server found. */
+export interface ServerProbe {
+  /** Why no server accepted. */
+  readonly failed?: Failure;
+  /** Number of servers, and of those that are set aside. */
+  readonly key: number;
+  readonly aside: number;
+  /** Milliseconds for TLS. */
+  readonly tls?: number;
+}
+
 /** Maximum number of servers that one probe tries. */
 const PROBED_SERVERS = 5;
 
@@ -188,13 +199,18 @@ export class LocalSide implements AsyncDisposable {
   /**
    * Connects to a server of the key or connector as for a client, and closes the connection. It counts as neither a connection nor a
    * failure.
-   * @param done called once, with why no server accepted
+   * @param done called once
    * @returns a function to cancel; `done` is not called afterwards
    */
-  probeServer(target: ProbeTarget, done: (failed: Failure | undefined) => void): () => void {
+  probeServer(target: ProbeTarget, done: (found: ServerProbe) => void): () => void {
     const end: Parameters<Connectors['connect']>[2] = (result) => {
-      if (result.kind === 'connected') resetSocket(result.socket, result.raw);
-      done(result.kind === 'failed' ? result.failure : undefined);
+      const servers = this.#connectors.serversOf(target);
+      if (result.kind === 'failed') {
+        done({ failed: result.failure, ...servers });
+        return;
+      }
+      resetSocket(result.socket, result.raw);
+      done({ ...servers, ...(result.tlsTime === undefined ? {} : { tls: result.tlsTime }) });
     };
     if ('key' in target) return this.#connectors.connect(target.key, PROBED_SERVERS, end);
     return this.#connectors.connectBy(target.connector, PROBED_SERVERS, end);

@@ -1,4 +1,5 @@
 import { isIP, type Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
 import { connect as connectTls, type SecureContext } from 'node:tls';
 import { bounded } from '../../telemetry/boundary.ts';
 import { hostPort, type HostPort } from '../../text/host-port.ts';
@@ -13,7 +14,13 @@ export interface ClientTls {
 }
 
 export type ServerResult =
-  | { readonly kind: 'connected'; readonly socket: Socket; readonly raw: Socket }
+  | {
+      readonly kind: 'connected';
+      readonly socket: Socket;
+      readonly raw: Socket;
+      /** Milliseconds of the handshake; undefined without TLS. */
+      readonly tlsTime?: number;
+    }
   | { readonly kind: 'failed'; readonly failure: ServerFailure };
 
 /**
@@ -79,6 +86,7 @@ class ServerAttempt {
 
 /** A name is sent as SNI and verified; an address is only verified (RFC 6066 section 3 does not allow addresses as names). */
 function secure(raw: Socket, server: HostPort, { context, verifyHostname }: ClientTls, finish: (result: ServerResult) => void): () => void {
+  const begun = performance.now();
   const host = server.host.replace(/\.$/, '');
   const socket = connectTls({
     socket: raw,
@@ -107,7 +115,7 @@ function secure(raw: Socket, server: HostPort, { context, verifyHostname }: Clie
     socket.off('error', onFailure);
     raw.off('error', onFailure);
     socket.off('close', onClosed);
-    finish({ kind: 'connected', socket, raw });
+    finish({ kind: 'connected', socket, raw, tlsTime: performance.now() - begun });
   };
   // Deferred as for accepted connections: OpenSSL is still working on the handshake.
   const onSecure = (): void => {

@@ -1,5 +1,6 @@
 /** The fields of probes: structured fields of RFC 9651, restricted to what probes use. Pure. */
 import { printableAscii } from '../../text/printable.ts';
+import { withoutUndefined } from '../../text/untrusted-fields.ts';
 import { isRouterId } from '../../routing/names.ts';
 import type { Fields } from '../../http2/contract.ts';
 import { PROBE_FIELD, PROBE_PATH_FIELD } from '../wire.ts';
@@ -15,16 +16,27 @@ export interface ProbeReport {
   readonly queued?: number;
   /** Milliseconds of the connection to the server, TLS included. */
   readonly connect?: number;
+  /** Milliseconds of them for TLS. */
+  readonly tls?: number;
+  /** Number of servers of the routing key. */
+  readonly key?: number;
+  /** Number of those that are set aside, since they failed. */
+  readonly aside?: number;
 }
 
-/** Router between, and the milliseconds from its request to the next router until the answer. */
+/** Router between, and how long it waited for the next router. */
 export interface PassedRouter {
   readonly router: string;
+  /** Milliseconds from its request to the next router until the answer. */
   readonly ms: number;
+  /** Milliseconds of the last ping to the next router. What `ms` has beyond it was spent in routers. */
+  readonly nextRtt?: number;
 }
 
-/** Longest field that is parsed: 32 routers with the longest names. */
+/** Longest list that is parsed: 32 routers with the longest names. */
 const MOST_CHARACTERS = 4_096;
+/** Longest report that is parsed: a few numbers, a router and a version. */
+const MOST_OF_REPORT = 1_024;
 const MOST_ENTRIES = 32;
 
 /** @returns undefined for a request that is not a probe, or one of a later version */
@@ -34,57 +46,93 @@ export function probeIn(fields: Fields): ProbeKind | undefined {
 }
 
 /** A dictionary (RFC 9651 section 3.2). */
-export function formatReport({ router, version, queued, connect }: ProbeReport): string {
+export function formatReport({ router, version, ...numbers }: ProbeReport): string {
   const entries = [
     ...(router === undefined ? [] : [`router=${stringOf(router)}`]),
     ...(version === undefined ? [] : [`version=${stringOf(version)}`]),
-    ...(queued === undefined ? [] : [`queued=${Math.max(0, Math.trunc(queued))}`]),
-    ...(connect === undefined ? [] : [`connect=${decimalOf(connect)}`]),
+    ...COUNTS.flatMap((name) => memberOf(name, numbers[name], integerOf)),
+    ...TIMES.flatMap((name) => memberOf(name, numbers[name], decimalOf)),
   ];
   return entries.join(', ');
 }
 
+const COUNTS = ['queued', 'key', 'aside'] as const;
+const TIMES = ['connect', 'tls'] as const;
+
+function memberOf(name: string, value: number | undefined, format: (value: number) => string): readonly string[] {
+  return value === undefined ? [] : [`${name}=${format(value)}`];
+}
+
 /** Members of other types and unknown ones are ignored, as for a later version. */
 export function parseReport(text = ''): ProbeReport {
+  if (text.length > MOST_OF_REPORT) return {};
   const members = new Map(
-    membersOf(text).flatMap((member) => {
+    splitMembers(text, MOST_ENTRIES).flatMap((member) => {
       const [, name = '', value = ''] = /^([a-z*][a-z0-9_.*-]*)=(.*)$/s.exec(member) ?? [];
       return name === '' ? [] : [[name, value] as const];
     }),
   );
-  const [router, version] = [stringIn(members.get('router')), stringIn(members.get('version'))];
-  const [queued, connect] = [numberIn(members.get('queued')), numberIn(members.get('connect'))];
-  return {
-    ...(router === undefined ? {} : { router }),
-    ...(version === undefined ? {} : { version }),
-    ...(queued === undefined ? {} : { queued }),
-    ...(connect === undefined ? {} : { connect }),
-  };
+  const [textOf, numberOf] = [(name: string) => stringIn(members.get(name)), (name: string) => numberIn(members.get(name))];
+  return withoutUndefined({
+    router: textOf('router'),
+    version: textOf('version'),
+    queued: numberOf('queued'),
+    connect: numberOf('connect'),
+    tls: numberOf('tls'),
+    key: numberOf('key'),
+    aside: numberOf('aside'),
+  });
 }
 
 /** Adds this router to the list of an answer that passes it (RFC 9651 section 3.1). A full or invalid list is passed on unchanged. */
-export function appendPassed(fields: Fields, { router, ms }: PassedRouter): Fields {
+export function appendPassed(fields: Fields, { router, ms, nextRtt }: PassedRouter): Fields {
   const before = fields[PROBE_PATH_FIELD];
-  const entry = `${stringOf(router)};ms=${decimalOf(ms)}`;
+  const entry = `${stringOf(router)};ms=${decimalOf(ms)}${nextRtt === undefined ? '' : `;next-rtt=${decimalOf(nextRtt)}`}`;
   if (before === undefined) return { ...fields, [PROBE_PATH_FIELD]: entry };
-  if (before.length + entry.length + 2 > MOST_CHARACTERS || membersOf(before).length >= MOST_ENTRIES) return fields;
+  if (before.length + entry.length + 2 > MOST_CHARACTERS || splitMembers(before, MOST_ENTRIES).length >= MOST_ENTRIES) return fields;
   return { ...fields, [PROBE_PATH_FIELD]: `${before}, ${entry}` };
 }
 
 /** Entries of the list that are valid; a router of the list is untrusted. */
 export function parsePassed(text = ''): readonly PassedRouter[] {
-  return membersOf(text).flatMap((member) => {
-    const [, quoted, ms] = /^("(?:[^"\\]|\\["\\])*");ms=(\d{1,12}(?:\.\d{1,3})?)$/.exec(member) ?? [];
+  if (text.length > MOST_CHARACTERS) return [];
+  return splitMembers(text, MOST_ENTRIES).flatMap((member) => {
+    const [, quoted, parameters = ''] = /^("(?:[^"\\]|\\["\\])*")((?:;[a-z0-9_.*-]+(?:=[^;"]*)?)*)$/.exec(member) ?? [];
     const router = stringIn(quoted);
-    return router === undefined || ms === undefined || !isRouterId(router) ? [] : [{ router, ms: Number(ms) }];
+    const [ms, nextRtt] = ['ms', 'next-rtt'].map((name) => numberIn(parameterIn(parameters, name)));
+    if (router === undefined || ms === undefined || !isRouterId(router)) return [];
+    return [{ router, ms, ...(nextRtt === undefined ? {} : { nextRtt }) }];
   });
 }
 
-/** Splits at commas outside of strings. */
-function membersOf(text: string): readonly string[] {
-  if (text.length > MOST_CHARACTERS) return [];
-  const members = text.match(/(?:"(?:[^"\\]|\\.)*"|[^",])+/g) ?? [];
-  return members.slice(0, MOST_ENTRIES).map((member) => member.trim());
+function parameterIn(parameters: string, name: string): string | undefined {
+  const start = `${name}=`;
+  return parameters
+    .split(';')
+    .find((parameter) => parameter.startsWith(start))
+    ?.slice(start.length);
+}
+
+/** Characters of a text. The number of reads is what a hostile field costs. */
+export type Characters = Pick<string, 'length' | 'charCodeAt' | 'slice'>;
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+
+/** Splits at commas outside of strings. Reads each character once at most. An unclosed string extends to the end. */
+export function splitMembers(text: Characters, most: number): readonly string[] {
+  const members: string[] = [];
+  let [begin, isInString] = [0, false];
+  for (let at = 0; at < text.length && members.length < most; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) isInString = !isInString;
+    else if (code === BACKSLASH && isInString) at += 1;
+    else if (code === COMMA && !isInString) {
+      members.push(text.slice(begin, at).trim());
+      begin = at + 1;
+    }
+  }
+  if (members.length < most) members.push(text.slice(begin).trim());
+  return members;
 }
 
 /** A string (RFC 9651 section 3.3.3): visible ASCII and spaces. */
@@ -95,6 +143,11 @@ function stringOf(text: string): string {
 function stringIn(text: string | undefined): string | undefined {
   const [, content] = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/.exec(text ?? '') ?? [];
   return content?.replaceAll(/\\(["\\])/g, '$1');
+}
+
+/** An integer (RFC 9651 section 3.3.1). */
+function integerOf(value: number): string {
+  return String(Math.min(Math.max(0, Math.trunc(value)), 999_999_999_999_999));
 }
 
 /** A decimal (RFC 9651 section 3.3.2): at most three digits after the point. */

@@ -4,10 +4,12 @@ import type { RouteDestination } from '../../routing/contract.ts';
 import { siteOf } from '../../routing/names.ts';
 import type { ProbedHop, ProbedServer, ProbeResult, ProbeTarget } from '../contract.ts';
 import { detailsOf } from '../link/refusal.ts';
-import { errorGiven, fieldsOf, type Failure } from '../local/failure.ts';
+import { errorGiven, fieldsOf } from '../local/failure.ts';
+import type { ServerProbe } from '../local/local-side.ts';
 import { refusalCode, requestAlongRoute, type OpenRequest, type RouteAnswer } from '../route-request.ts';
 import { ORIGIN_FIELD, PROBE_AUTHORITY, PROBE_FIELD, PROBE_PATH_FIELD, ROUTE_FIELD } from '../wire.ts';
-import { parsePassed, parseReport, type ProbeKind } from './probe-fields.ts';
+import { withoutUndefined } from '../../text/untrusted-fields.ts';
+import { parsePassed, parseReport, type ProbeKind, type ProbeReport } from './probe-fields.ts';
 
 export interface ProberOptions {
   /** ID of this site. */
@@ -19,7 +21,7 @@ export interface ProberOptions {
   /** Routing key of a connector of this router. */
   readonly keyHere: (connector: string) => string | undefined;
   /** Connects to a server of this router, and closes the connection. */
-  readonly connectHere: (target: ProbeTarget) => Promise<Failure | undefined>;
+  readonly connectHere: (target: ProbeTarget) => Promise<ServerProbe>;
 }
 
 /** Milliseconds after which a hop counts as lost, and within which a server must have answered. */
@@ -48,10 +50,13 @@ export async function probeTarget(target: ProbeTarget, options: ProberOptions): 
 
 async function probeHere(target: ProbeTarget, { connectHere }: ProberOptions): Promise<ProbedServer> {
   const begun = performance.now();
-  const failed = await connectHere(target);
-  if (failed === undefined) return { ok: true, ms: performance.now() - begun };
-  return { ok: false, code: serverCodeOf(errorGiven(fieldsOf(failed))), says: failed.message };
+  const { failed, ...report } = await connectHere(target);
+  if (failed === undefined) return { ok: true, ms: performance.now() - begun, ...detailsIn(report) };
+  return { ok: false, code: serverCodeOf(errorGiven(fieldsOf(failed))), says: failed.message, ...detailsIn(report) };
 }
+
+const detailsIn = ({ tls, key, aside }: ProbeReport): Pick<ProbedServer, 'tls' | 'servers' | 'aside'> =>
+  withoutUndefined({ tls, servers: key, aside });
 
 async function probeHop(to: RouteDestination, count: number, router: string, options: ProberOptions): Promise<ProbedHop> {
   const named = { router, site: options.siteName(siteOf(router)) ?? siteOf(router) };
@@ -77,11 +82,12 @@ async function probeServer(routingKey: string, to: RouteDestination, options: Pr
   const answer = await ask('connect', routingKey, to, to.path.length, SERVER_DEADLINE, options);
   if (answer.kind === 'lost') return { ok: false, code: 'timeout', says: answer.why };
   const { status, fields } = answer.head;
-  const { connect } = parseReport(fields[PROBE_FIELD]);
+  const report = parseReport(fields[PROBE_FIELD]);
   const passed = parsePassed(fields[PROBE_PATH_FIELD]);
-  if (status === 200) return { ok: true, ms: connect ?? answer.ms, ...(passed.length === 0 ? {} : { passed }) };
+  const found = { ...detailsIn(report), ...(passed.length === 0 ? {} : { passed }) };
+  if (status === 200) return { ok: true, ms: report.connect ?? answer.ms, ...found };
   const error = errorGiven(fields);
-  return { ok: false, code: serverCodeOf(error), says: `status ${status}${error === undefined ? '' : ` (${error})`}` };
+  return { ok: false, code: serverCodeOf(error), says: `status ${status}${error === undefined ? '' : ` (${error})`}`, ...found };
 }
 
 const serverCodeOf = (error = ''): string => serverCodes.get(error) ?? 'servers-failing';

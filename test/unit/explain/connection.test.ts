@@ -332,8 +332,8 @@ suite('a probe of a Connector', () => {
     steps.filter(({ id }) => id.startsWith('connector.server')).map(({ state, says }) => `${state} ${says}`);
 
   test('has precedence over the last connection, in both directions', () => {
-    const up = explain({ value: { hops: [], server: { ok: true, ms: 1.25 } } }, 'target-refused');
-    assert.deepEqual(serverOf(up.steps), ['pass accepted the connection of the probe in 1.3 ms']);
+    const up = explain({ value: { hops: [], server: { ok: true, ms: 8.16, tls: 5, servers: 2, aside: 1 } } }, 'target-refused');
+    assert.deepEqual(serverOf(up.steps), ['pass accepted the connection in 8.2 ms (TLS 5.0 ms); 1 of 2 servers is set aside']);
     const down = explain({ value: { hops: [], server: { ok: false, code: 'target-refused', says: 'Connection refused.' } } });
     assert.deepEqual([down.cause?.id, down.cause?.code, down.cause?.says], ['connector.server', 'target-refused', 'Connection refused.']);
   });

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { appendPassed, formatReport, parsePassed, parseReport, probeIn } from '../../../../src/router/probe/probe-fields.ts';
+import fc from 'fast-check';
+import {
+  appendPassed,
+  formatReport,
+  parsePassed,
+  parseReport,
+  probeIn,
+  splitMembers,
+  type Characters,
+} from '../../../../src/router/probe/probe-fields.ts';
 
 const ROUTER = '0d8c3e92-5a54-8f2c-9a3f-0123456789ab/main';
 
@@ -12,9 +21,36 @@ suite('the fields of a probe', () => {
   });
 
   test('ignore unknown members, other types and invalid texts', () => {
-    assert.deepEqual(parseReport('aside=1, router=r1, version="2", key=(1 2), queued=-1'), { version: '2' });
+    assert.deepEqual(parseReport('later=1, router=r1, version="2", key=(1 2), queued=-1'), { version: '2' });
+    assert.deepEqual(parsePassed(`"${ROUTER}";later="no", "${ROUTER}";later;ms=2;next-rtt=1.5`), [{ router: ROUTER, ms: 2, nextRtt: 1.5 }]);
     for (const text of ['', ',,,', '"', 'router="', 'router="\u0007"', `router="${'x'.repeat(5_000)}"`])
       assert.deepEqual(parseReport(text), {});
+  });
+
+  test('report the servers of the key, and the time for TLS', () => {
+    const text = formatReport({ connect: 8.16, tls: 5, key: 2, aside: 1 });
+    assert.equal(text, 'key=2, aside=1, connect=8.2, tls=5.0');
+    assert.deepEqual(parseReport(text), { connect: 8.2, tls: 5, key: 2, aside: 1 });
+  });
+
+  test('cost at most one read for each character, whatever a peer sends', () => {
+    const hostile = fc.array(fc.constantFrom('"', '\\', ',', 'a', '"a', '\\"', ', "b";ms=1'), { maxLength: 4_096 });
+    fc.assert(
+      fc.property(hostile, (parts) => {
+        const text = parts.join('');
+        let reads = 0;
+        const counted: Characters = {
+          length: text.length,
+          slice: (from, to) => text.slice(from, to),
+          charCodeAt: (at) => {
+            reads += 1;
+            return text.charCodeAt(at);
+          },
+        };
+        const members = splitMembers(counted, 32);
+        assert.ok(reads <= text.length && members.length <= 32, `${reads} reads of ${text.length} characters`);
+      }),
+    );
   });
 
   test('list the routers that an answer passed, and refuse entries that are not routers', () => {
