@@ -36,7 +36,7 @@ export function headRungs(facts: SiteFacts, subject: Subject): readonly Rung[] {
   ];
 }
 
-function processStep(step: Step, { stopped }: SiteFacts): Step {
+export function processStep(step: Step, { stopped }: SiteFacts): Step {
   if ('unknown' in stopped) return { ...step, state: 'unknown', says: stopped.unknown };
   if (stopped.value === undefined) return step;
   return { id: step.id, object: step.object, state: 'fail', code: 'not-running', says: stopped.value };

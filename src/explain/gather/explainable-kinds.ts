@@ -3,10 +3,12 @@ import { skupperDefinitions } from '../../api/skupper/crds.ts';
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import { isSkupperKind } from '../../api/skupper/validate.ts';
 import { explainConnection, explainKey, listenedKeys, titleOf } from '../connection/explain-connection.ts';
+import { explainRecord } from '../connection/explain-record.ts';
 import { valueOf } from '../connection/site-facts.ts';
 import { nameOf } from '../../site/resources.ts';
 import type { ExplainableKind, Explained, ExplainPlace } from './explainable-kind.ts';
 import { exposureKinds } from './exposure-kinds.ts';
+import { gatherRecord } from './gather-record.ts';
 import { gatherSite, namesOf, withHistory, withProbes } from './gather-site.ts';
 
 export type { ExplainableKind, Explained, ExplainPlace };
@@ -32,8 +34,19 @@ const keyKind: ExplainableKind = {
   },
 };
 
+const recordKind: ExplainableKind = {
+  kind: 'connection',
+  words: ['connection', 'connections', 'conn'],
+  half: 'connection',
+  explain: async ({ site }, id) => {
+    const [facts, records] = await Promise.all([gatherSite(site), gatherRecord(site, id)]);
+    const explanation = explainRecord(facts, id, records);
+    return explanation === undefined ? { names: [] } : { explanation, title: '', isUncertain: 'unknown' in records };
+  },
+};
+
 /** The one table of kinds. */
-export const explainableKinds: readonly ExplainableKind[] = [...connectionKinds, keyKind, ...exposureKinds];
+export const explainableKinds: readonly ExplainableKind[] = [...connectionKinds, keyKind, recordKind, ...exposureKinds];
 
 async function explainOfSite({ site, probe }: ExplainPlace, kind: SkupperKind, name: string): Promise<Explained> {
   const gathered = await gatherSite(site);

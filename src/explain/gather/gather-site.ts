@@ -102,7 +102,7 @@ const MOST_PROBED = 4;
 /** Milliseconds. */
 const PROBE_DEADLINE = 10_000;
 
-const NO_API = 'the router API is not reachable from here';
+export const NO_API = 'the router API is not reachable from here';
 
 function mapped<T, U>(source: Source<T>, map: (value: T) => U): Source<U> {
   return 'value' in source ? { value: map(source.value) } : source;
