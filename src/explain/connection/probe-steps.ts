@@ -1,6 +1,7 @@
 /** Steps about what a probe measured: each hop, and the server (pure). */
 import { adviceOn } from './object-problem.ts';
 import { probeName, type ProbedServer, type ProbedTarget, type ProbeFacts, type SiteFacts } from './site-facts.ts';
+import { elapsed } from '../../text/elapsed.ts';
 import { shownValue } from '../../text/printable.ts';
 import type { Step } from '../step.ts';
 
@@ -24,7 +25,8 @@ export function hopSteps(
     return `${shownValue(site)} ${ms.toFixed(1)} ms${waiting}`;
   });
   const passed: Step = { id, object, state: 'pass', says: `round trips from here: ${says.join(', ')}`, facts };
-  if (broken === undefined) return [passed];
+  const clocks = clockSteps(`${prefix}.clock`, object, reached);
+  if (broken === undefined) return [passed, ...clocks];
   const state = broken.code === 'busy' ? 'unknown' : 'fail';
   const failed: Step = {
     id,
@@ -36,6 +38,23 @@ export function hopSteps(
   };
   return reached.length === 0 ? [failed] : [passed, failed];
 }
+
+/** Certificates begin and end by these clocks. Logs of both sites are compared by them too. */
+function clockSteps(id: string, object: string, reached: ProbeFacts['hops']): readonly Step[] {
+  return reached
+    .filter(({ clockAhead = 0, ms = 0 }) => Math.abs(clockAhead) > TOLERATED + ms / 2)
+    .map(({ site, clockAhead = 0 }) => ({
+      id,
+      object,
+      ...adviceOn('clock-wrong'),
+      state: 'warn',
+      says: `the clock of ${shownValue(site)} is ${elapsed(Math.abs(clockAhead))} ${clockAhead > 0 ? 'ahead of' : 'behind'} the one here`,
+      do: 'Set the wrong clock.',
+    }));
+}
+
+/** Milliseconds by which clocks may differ. */
+const TOLERATED = 5_000;
 
 /** The step about the server, as the probe found it; unchanged without a probe. */
 export function probedServer(step: Step, { probes }: SiteFacts, key: string): Step {

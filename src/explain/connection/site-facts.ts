@@ -115,6 +115,8 @@ export interface ProbeFacts {
     readonly ms?: number;
     readonly queued?: number;
     readonly version?: string;
+    /** Time by which its clock is ahead of that of this site's router. */
+    readonly clockAhead?: number;
     readonly code?: string;
     readonly says?: string;
   }[];

@@ -79,7 +79,11 @@ export function readPast(answer: unknown): readonly PastConnection[] {
 /** Answer of `POST /v1/probe`. */
 export function readProbe(answer: unknown): ProbeFacts {
   const fields = fieldsIn(answer);
-  const hops = recordsIn(fields['hops']).map((item) => ({ site: textOf(item, 'site'), ...probedOf(item) }));
+  const hops = recordsIn(fields['hops'], MOST_HOPS).map((item) => ({
+    site: textOf(item, 'site'),
+    ...withoutUndefined({ clockAhead: numberIn(item, 'clockAhead') }),
+    ...probedOf(item),
+  }));
   const server = recordIn(fields, 'server');
   return { hops, ...(server === undefined ? {} : { server: probedOf(server) }) };
 }
@@ -116,3 +120,5 @@ const optionalText = (fields: UntrustedFields, name: string): string | undefined
 const textOf = (fields: UntrustedFields, name: string): string => optionalText(fields, name) ?? '';
 
 const MOST_CHARACTERS = 1_024;
+/** Routers on the longest path. */
+const MOST_HOPS = 32;

@@ -14,6 +14,8 @@ export interface ProbeReport {
   readonly version?: string;
   /** Bytes that wait to be sent back over the stream's link. */
   readonly queued?: number;
+  /** Time by the router's clock, in milliseconds since 1970. */
+  readonly clock?: number;
   /** Milliseconds of the connection to the server, TLS included. */
   readonly connect?: number;
   /** Milliseconds of them for TLS. */
@@ -56,7 +58,7 @@ export function formatReport({ router, version, ...numbers }: ProbeReport): stri
   return entries.join(', ');
 }
 
-const COUNTS = ['queued', 'key', 'aside'] as const;
+const COUNTS = ['queued', 'clock', 'key', 'aside'] as const;
 const TIMES = ['connect', 'tls'] as const;
 
 function memberOf(name: string, value: number | undefined, format: (value: number) => string): readonly string[] {
@@ -77,6 +79,7 @@ export function parseReport(text = ''): ProbeReport {
     router: textOf('router'),
     version: textOf('version'),
     queued: numberOf('queued'),
+    clock: numberOf('clock'),
     connect: numberOf('connect'),
     tls: numberOf('tls'),
     key: numberOf('key'),

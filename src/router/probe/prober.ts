@@ -32,6 +32,9 @@ const SHORT_PATH = 5;
 /** More hops are not measured: with these, a router receives 20 probes at once. */
 const MOST_HOPS = 19;
 
+/** An answer with the time of its arrival, in milliseconds since 1970. */
+type TimedAnswer = Extract<RouteAnswer, { kind: 'answer' }> & { readonly at: number };
+
 /** Probes the best destination of a key, or a connector of this router. @returns undefined without one */
 export async function probeTarget(target: ProbeTarget, options: ProberOptions): Promise<ProbeResult | undefined> {
   if ('connector' in target) {
@@ -60,18 +63,20 @@ const detailsIn = ({ tls, key, aside }: ProbeReport): Pick<ProbedServer, 'tls' |
 
 async function probeHop(to: RouteDestination, count: number, router: string, options: ProberOptions): Promise<ProbedHop> {
   const named = { router, site: options.siteName(siteOf(router)) ?? siteOf(router) };
-  let best: Extract<RouteAnswer, { kind: 'answer' }> | undefined;
+  let best: TimedAnswer | undefined;
   let lost: Extract<RouteAnswer, { kind: 'lost' }> | undefined;
   for (let turn = 0; turn < (to.path.length <= SHORT_PATH ? 3 : 1); turn += 1) {
     const answer = await ask('hop', PROBE_AUTHORITY, to, count, HOP_DEADLINE, options);
     if (answer.kind === 'lost') lost = answer;
-    else if (best === undefined || (answer.head.status === 404 && answer.ms < best.ms)) best = answer;
+    else if (best === undefined || (answer.head.status === 404 && answer.ms < best.ms)) best = { ...answer, at: Date.now() };
     if (answer.kind === 'lost' || answer.head.status !== 404) break;
   }
   if (best === undefined) return { ...named, ok: false, code: 'timeout', says: lost?.why ?? '' };
   const { status, fields } = best.head;
-  const { version, queued } = parseReport(fields[PROBE_FIELD]);
-  const about = { ms: best.ms, ...(version === undefined ? {} : { version }), ...(queued === undefined ? {} : { queued }) };
+  const { version, queued, clock } = parseReport(fields[PROBE_FIELD]);
+  // The router read its clock about half a round trip before the answer arrived.
+  const clockAhead = clock === undefined ? undefined : Math.round(clock - (best.at - best.ms / 2));
+  const about = { ms: best.ms, ...withoutUndefined({ version, queued, clockAhead }) };
   if (status === 404) return { ...named, ...about, ok: true };
   const details = detailsOf(fields);
   const says = `the path broke before it: status ${status}${details === undefined ? '' : `, ${details}`}`;

@@ -316,12 +316,14 @@ test('the hops of a probe have their round trips from here, however short the pa
   ];
   const hops = [
     { site: 'hub', ok: true, ms: 0.52 },
-    { site: 'east', ok: true, ms: 0.49, queued: 2_100_000 },
+    { site: 'east', ok: true, ms: 0.49, queued: 2_100_000, clockAhead: -125_000 },
   ];
   const facts = factsOf([object('Listener', 'web')], { network: { value: { sites } }, probes: new Map([['web', { value: { hops } }]]) });
   const { steps } = explainConnection(facts, 'Listener', 'web') ?? assert.fail('no such object');
   const says = steps.find(({ id }) => id === 'listener.hops')?.says;
   assert.equal(says, 'round trips from here: hub 0.5 ms, east 0.5 ms (2.1 MB queued)');
+  const clock = steps.find(({ id }) => id === 'listener.clock');
+  assert.deepEqual([clock?.state, clock?.says], ['warn', 'the clock of east is 2m5s behind the one here']);
 });
 
 suite('a probe of a Connector', () => {
