@@ -1,5 +1,6 @@
 /** `earshot csi-node`: the CSI driver of one node. */
-import { podListenersOnNode, runCsiNode as run } from '../../exposure/csi/run-node.ts';
+import type { VolumeReport } from '../../exposure/csi/published-volumes.ts';
+import { podListenersOnNode, runCsiNode as run, type CsiNodeOptions } from '../../exposure/csi/run-node.ts';
 import { startInformer } from '../../kube/watch/informer.ts';
 import { podListeners } from '../../api/listeners/index.ts';
 import { logInternalErrors } from '../../telemetry/boundary.ts';
@@ -9,6 +10,9 @@ import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { VERSION } from '../../version.ts';
 import { connect, logProblem } from './connect.ts';
 import { createCrashHandler } from './crash-handler.ts';
+
+/** Page of the HTTP port with the volumes of the node. */
+const VOLUMES_PATH = '/v1/volumes';
 
 export interface CsiNodeCommand {
   readonly nodeName: string;
@@ -26,13 +30,20 @@ export async function runCsiNode(options: CsiNodeCommand, until: AbortSignal): P
   registerProcessMetrics(VERSION);
   const { nodeName, kubeletDir } = options;
   let problem: string | undefined = 'starting';
+  let volumes = (): readonly VolumeReport[] => [];
   const end = new AbortController();
   try {
     await using client = await connect('csi-node', options, end.signal);
-    await using telemetry = await serveTelemetry({ port: options.httpPort, live: () => undefined, ready: () => problem });
+    await using telemetry = await serveTelemetry({
+      port: options.httpPort,
+      live: () => undefined,
+      ready: () => problem,
+      pages: { [VOLUMES_PATH]: () => ({ items: volumes() }) },
+    });
     const cache = startInformer(client, podListeners, { ...podListenersOnNode(nodeName), signal: end.signal, onProblem: logProblem(log) });
     log.info({ httpPort: telemetry.port, nodeName, kubeletDir }, 'started');
-    await run({ nodeName, kubeletDir, client, podListeners: cache, log, onReadiness: (now) => (problem = now) }, stopped);
+    const onVolumes: CsiNodeOptions['onVolumes'] = (list) => (volumes = list);
+    await run({ nodeName, kubeletDir, client, podListeners: cache, log, onReadiness: (now) => (problem = now), onVolumes }, stopped);
   } finally {
     end.abort();
   }

@@ -50,8 +50,11 @@ export async function serveTelemetry(options: {
   readonly metrics?: boolean | ((response: ServerResponse) => void);
   readonly live: Probe;
   readonly ready: Probe;
+  /** Further paths, whose content becomes JSON. */
+  readonly pages?: Readonly<Record<string, () => object>>;
 }): Promise<TelemetryServer> {
   const probes: Readonly<Record<string, Probe>> = { '/healthz': options.live, '/livez': options.live, '/readyz': options.ready };
+  const { pages = {} } = options;
   const serve: RequestListener = (request, response) => {
     const path = request.url?.split('?', 1)[0] ?? '';
     const probe = Object.hasOwn(probes, path) ? probes[path] : undefined;
@@ -60,9 +63,12 @@ export async function serveTelemetry(options: {
     } else if (path === '/metrics' && options.metrics !== false) {
       const answer = typeof options.metrics === 'function' ? options.metrics : answerMetrics;
       answer(response);
+    } else if (Object.hasOwn(pages, path)) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(`${JSON.stringify(pages[path]?.())}\n`);
     } else {
       response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' });
-      response.end('not found; this port serves /metrics, /livez and /readyz\n');
+      response.end(`not found; this port serves ${['/metrics', '/livez', ...Object.keys(pages)].join(', ')} and /readyz\n`);
     }
   };
   const listening = await listen(serve, options);

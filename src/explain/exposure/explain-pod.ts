@@ -1,5 +1,6 @@
 /** Explains the listener volumes of a pod: from its claims to the files that it mounts (pure). */
 import { isDeepStrictEqual } from 'node:util';
+import { entryDigest } from '../../api/listeners/entry-digest.ts';
 import type { PodListener } from '../../api/listeners/index.ts';
 import { entryOf, mountStatusOf } from '../../api/listeners/mount-status.ts';
 import { DRIVER_NAME, podListenersName } from '../../api/listeners/names.ts';
@@ -44,6 +45,7 @@ function podChecks(facts: PodFacts, steps: Steps): readonly Check[] {
     steps.check('pod.request', () => requestStep(facts, steps)),
     ...claims.map((claim) => steps.check('pod.mount', () => mountStep(facts, claim, steps))),
     steps.check('pod.mounted', () => mountedStep(facts, steps)),
+    ...claims.map((claim) => steps.check('pod.files', () => filesStep(facts, claim, steps))),
   ];
 }
 
@@ -129,6 +131,24 @@ function mountedStep({ pod, podEvents }: PodFacts, steps: Steps): CheckResult {
   if (failed !== undefined) return steps.fail(id, failed.message, { code: failed.reason, since: failed.at });
   return steps.wait(id, 'The kubelet has not mounted the volumes yet.');
 }
+
+/** The files in the pod have the addresses that the controller assigned. */
+function filesStep({ pod, podListeners, driverVolumes }: PodFacts, { name, volume }: ClaimFacts, steps: Steps): CheckResult {
+  const id = 'pod.files';
+  const handle = valueOf(volume)?.spec?.csi?.volumeHandle;
+  const object = valueOf(podListeners);
+  const entry = object === undefined || handle === undefined ? undefined : entryOf(object, handle);
+  if (driverVolumes === undefined || entry === undefined) return [];
+  return steps.of(id, driverVolumes, (all) => {
+    const own = all.find((each) => each.pod === pod.metadata.uid && each.volume === handle);
+    if (own === undefined) return steps.wait(id, `The node driver has not mounted ${name} for this pod.`);
+    if (own.isStale) return steps.fail(id, `The files of ${name} could not be updated.`, { do: DRIVER_LOG });
+    if (own.hash === entryDigest(entry)) return steps.pass(id, `${name} is current since ${own.writtenAt ?? 'the mount'}`);
+    return steps.wait(id, `The files of ${name} have earlier addresses, written at ${own.writtenAt ?? 'an unknown time'}. The driver updates them.`);
+  });
+}
+
+const DRIVER_LOG = "See the log of the node driver on the pod's node: kubectl logs -l app.kubernetes.io/component=node -n NAMESPACE";
 
 function failedMount(events: PodFacts['podEvents']): ReturnType<typeof latestWarning> {
   return latestWarning((valueOf(events) ?? []).filter(({ reason }) => reason === 'FailedMount'));

@@ -86,6 +86,19 @@ export interface PodFacts extends ExposureFacts {
   readonly podEvents: Source<readonly EventFacts[]>;
   readonly csiNode: Source<CsiNode | undefined>;
   readonly podListeners: Source<PodListeners | undefined>;
+  /** Volumes of the node, as its driver reports them. Undefined if the user may not ask it. */
+  readonly driverVolumes?: Source<readonly DriverVolume[]>;
+}
+
+export interface DriverVolume {
+  /** UID of the pod. */
+  readonly pod: string;
+  readonly volume: string;
+  /** Digest of the entry in PodListeners that the files have; undefined if none was written. */
+  readonly hash?: string;
+  /** RFC 3339. */
+  readonly writtenAt?: string;
+  readonly isStale: boolean;
 }
 
 /** Everything that is exposed in one namespace. */

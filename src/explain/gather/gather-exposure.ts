@@ -12,7 +12,7 @@ import { storageClassOf } from '../../exposure/cluster/claims.ts';
 import { findUnreadable, readableClass, readableListener, unreadableText } from '../../exposure/cluster/readable.ts';
 import { claimNameOf } from '../../exposure/cluster/starting-pods.ts';
 import { hasCode } from '../../files/errno.ts';
-import type { KubeClient, Selection } from '../../kube/contract.ts';
+import type { KubeClient, PodAccess, Selection } from '../../kube/contract.ts';
 import { isForbidden } from '../../kube/errors.ts';
 import { holderOf, leases } from '../../kube/lease/lease-record.ts';
 import type { EndpointSlice, KubeObject, PersistentVolumeClaim, Service } from '../../kube/objects.ts';
@@ -40,11 +40,12 @@ import type {
   PodFacts,
   ProbeResult,
 } from '../exposure/exposure-facts.ts';
+import { askDriver } from './driver-volumes.ts';
 import { readSource, SOURCE_DEADLINE } from './read-source.ts';
 
 /** Where exposed objects are read. */
 export interface ExposurePlace {
-  readonly client: Pick<KubeClient, 'find' | 'list'>;
+  readonly client: Pick<KubeClient, 'find' | 'list'> & Partial<Pick<PodAccess, 'getFromPod'>>;
   readonly namespace: string;
   /** Whether to connect to the addresses. */
   readonly probe: boolean;
@@ -152,7 +153,7 @@ export async function gatherPod(place: ExposurePlace, name: string): Promise<Pod
   const { uid = '' } = pod.metadata;
   const { nodeName } = pod.spec ?? {};
   const names = [...new Set((pod.spec?.volumes ?? []).flatMap((volume) => claimNameOf(volume, name) ?? []))];
-  const [found, csiNode, request] = await Promise.all([
+  const [found, csiNode, request, driverVolumes] = await Promise.all([
     Promise.all(
       names.map(async (each) =>
         claimFacts(place, { name: each, claim: await find(place, persistentVolumeClaims, each), common, listeners: all }),
@@ -160,6 +161,7 @@ export async function gatherPod(place: ExposurePlace, name: string): Promise<Pod
     ),
     nodeName === undefined ? { value: undefined } : find(place, csiNodes, nodeName),
     find(place, podListeners, podListenersName(uid)),
+    nodeName === undefined ? undefined : gatherDriverVolumes(place, nodeName),
   ]);
   return {
     ...common,
@@ -168,6 +170,7 @@ export async function gatherPod(place: ExposurePlace, name: string): Promise<Pod
     podEvents: mapped(podEvents, (each) => each.filter((event) => event.uid === uid)),
     csiNode,
     podListeners: readableRequest(request),
+    ...(driverVolumes === undefined ? {} : { driverVolumes }),
   };
 }
 
@@ -176,6 +179,19 @@ function readableRequest(request: Source<PodListeners | undefined>): Source<PodL
   const reason = found === undefined ? undefined : findUnreadable(found);
   if (found === undefined || reason === undefined) return request;
   return { unknown: unreadableText(`PodListeners ${found.metadata.name}`, reason) };
+}
+
+/** Label of the driver's pods in the chart. */
+const DRIVER_PODS = 'app.kubernetes.io/component=node';
+
+/** Volumes of a node. Undefined if the user may not see the driver's pod. */
+async function gatherDriverVolumes(place: ExposurePlace, nodeName: string): Promise<PodFacts['driverVolumes']> {
+  const { getFromPod } = place.client;
+  if (getFromPod === undefined) return undefined;
+  const selection = { labelSelector: DRIVER_PODS, fieldSelector: `spec.nodeName=${nodeName}` };
+  const found = await Promise.all((await leaseNamespaces(place)).map((namespace) => list(place, pods, { namespace, ...selection })));
+  const { metadata: { name, namespace = '' } = {} } = found.flatMap((source) => valueOf(source) ?? [])[0] ?? {};
+  return name === undefined ? undefined : askDriver({ getFromPod: getFromPod.bind(place.client) }, { namespace, name });
 }
 
 /** Whether the claim is, or is meant to be, for a listener volume. Other claims of a pod are not explained. */

@@ -1,3 +1,4 @@
+import { entryDigest } from '../../api/listeners/entry-digest.ts';
 import type { PodListeners } from '../../api/listeners/index.ts';
 import { entryOf } from '../../api/listeners/mount-status.ts';
 import type { Cache, Change } from '../../kube/contract.ts';
@@ -31,6 +32,19 @@ export interface PublishedOptions {
   readonly backoff?: Backoff;
 }
 
+/** State of a volume for administrators. It names no pod, since the port that shows it has no authentication. */
+export interface VolumeReport {
+  /** UID of the pod. */
+  readonly pod: string;
+  readonly volume: string;
+  /** Digest of the entry in PodListeners to which the files were last updated; absent until then. */
+  readonly hash?: string;
+  /** Time of that, RFC 3339. After a restart, files that are current count as written. */
+  readonly writtenAt?: string;
+  /** Whether the last update failed. */
+  readonly stale: boolean;
+}
+
 /** Milliseconds between two writes of one volume, so that a reader of the state before the previous one can finish. */
 const REST_MILLISECONDS = 200;
 const BACKOFF: Backoff = { first: 1_000, max: 60_000 };
@@ -51,6 +65,8 @@ export class PublishedVolumes {
   readonly #changed: WorkQueue;
   /** Target paths of volumes whose last update failed. */
   readonly #stale = new Set<string>();
+  /** State of the files by target path. */
+  readonly #written = new Map<string, { readonly hash: string; readonly writtenAt: string }>();
 
   constructor({ podListeners, log, signal, backoff = BACKOFF }: PublishedOptions) {
     this.#cache = podListeners;
@@ -107,6 +123,14 @@ export class PublishedVolumes {
     return this.#followed.ofPod(name);
   }
 
+  reports(): readonly VolumeReport[] {
+    return [...this.#followed.paths()].flatMap((path) => {
+      const { target, handle } = this.#followed.get(path) ?? {};
+      if (target === undefined || handle === undefined) return [];
+      return [{ pod: target.podUid, volume: handle, ...this.#written.get(path), stale: this.#stale.has(path) }];
+    });
+  }
+
   /** Follows volumes that are on disk already, starting with the next change or `refreshAll`. */
   follow(volumes: readonly Volume[]): void {
     for (const volume of volumes) this.#follow(volume);
@@ -135,6 +159,7 @@ export class PublishedVolumes {
 
   #forget(target: Target): void {
     this.#followed.delete(target);
+    this.#written.delete(target.path);
     publishedVolumes.set(this.#followed.size);
     this.#setStale(target.path, false);
   }
@@ -176,7 +201,7 @@ export class PublishedVolumes {
     const object = findPodListeners(this.#cache, volume);
     const entry = object === undefined ? undefined : entryOf(object, volume.handle);
     const tree = entry === undefined ? undefined : treeOf(entry);
-    if (tree === undefined) return 'kept';
+    if (entry === undefined || tree === undefined) return 'kept';
     await using folder = await openMount(volume.target);
     if (folder === undefined) {
       this.#log.info(describe(volume), 'the volume was removed');
@@ -184,6 +209,10 @@ export class PublishedVolumes {
       return 'unchanged';
     }
     const { isChanged, leftBehind } = await writeTree(folder, tree, { keepsFolders: await hasSubPaths(volume.target) });
+    const hash = entryDigest(entry);
+    const before = this.#written.get(volume.target.path);
+    if (this.has(volume.target.path) && (isChanged || before?.hash !== hash))
+      this.#written.set(volume.target.path, { hash, writtenAt: new Date().toISOString() });
     if (isChanged && this.#log.isLevelEnabled('debug')) this.#log.debug({ ...describe(volume), files: pathsOf(tree) }, 'files written');
     if (isChanged) this.#log.info({ ...describe(volume), address: tree.primary }, 'the pod sees the address');
     if (leftBehind !== undefined) {

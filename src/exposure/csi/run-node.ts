@@ -11,7 +11,7 @@ import { createIdentityService } from './identity-service.ts';
 import { MountRequests, type MountRequestsOptions } from './mount-requests.ts';
 import { createNodeService } from './node-service.ts';
 import { PodRecords } from './pod-records.ts';
-import { PublishedVolumes } from './published-volumes.ts';
+import { PublishedVolumes, type VolumeReport } from './published-volumes.ts';
 import { createRegistrationService } from './registration-service.ts';
 import { serveOnSocket, type SocketServer } from './socket-server.ts';
 import { StandingRequests } from './standing-requests.ts';
@@ -25,6 +25,8 @@ export interface CsiNodeOptions extends MountRequestsOptions {
   readonly log: Logger;
   /** Called with the reason why the driver cannot serve pods once its sockets are open, and with undefined once it can. */
   readonly onReadiness?: (problem: string | undefined) => void;
+  /** Called once, with a function that lists the volumes. */
+  readonly onVolumes?: (list: () => readonly VolumeReport[]) => void;
   /** See NodeServiceOptions. */
   readonly waitMilliseconds?: number;
   /** Interval between checks of the sockets in milliseconds. */
@@ -54,6 +56,7 @@ export async function runCsiNode(options: CsiNodeOptions, signal: AbortSignal): 
   await mkdir(dirname(endpoint), { recursive: true });
   const { podListeners } = options;
   const published = new PublishedVolumes({ podListeners, log, signal: ended });
+  options.onVolumes?.(() => published.reports());
   const requests = new MountRequests(options);
   const records = await PodRecords.open(join(dirname(endpoint), 'pods'));
   const standing = new StandingRequests({ requests, podListeners, records, log, signal: ended });

@@ -36,6 +36,18 @@ test('a client that holds connections open gets few of them, and keeps no other 
   for (const socket of held) socket.destroy();
 });
 
+test('a page is JSON, and the answer for another path names it', async () => {
+  await using server = await serveTelemetry({
+    port: 0,
+    host: '127.0.0.1',
+    live: () => undefined,
+    ready: () => undefined,
+    pages: { '/v1/volumes': () => ({ items: [1] }) },
+  });
+  assert.match(await ask(server.port, '/v1/volumes'), /^HTTP\/1\.1 200 [^]*\{"items":\[1\]\}\n/);
+  assert.match(await ask(server.port, '/v1/other'), /^HTTP\/1\.1 404 [^]*\/metrics, \/livez, \/v1\/volumes and \/readyz/);
+});
+
 test('a client that sends thousands of requests at once without waiting is cut off', async () => {
   await using server = await serve();
   const socket = await open(server.port);

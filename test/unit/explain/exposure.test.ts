@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Listener, ListenerClass, PodListeners } from '../../../src/api/listeners/index.ts';
+import { entryDigest } from '../../../src/api/listeners/entry-digest.ts';
 import { DRIVER_NAME, LISTENER_CLASS_ANNOTATION } from '../../../src/api/listeners/names.ts';
 import { explainClaim } from '../../../src/explain/exposure/explain-claim.ts';
 import { explainClass } from '../../../src/explain/exposure/explain-class.ts';
@@ -430,6 +431,18 @@ suite('the explanation of a pod with listener volumes', () => {
       /its Listener has other addresses now/,
     ],
     [
+      'its files have earlier addresses',
+      { driverVolumes: { value: [{ pod: 'uid-web-0', volume: 'h1', hash: 'old', writtenAt: '2030-01-01T00:00:00Z', isStale: false }] } },
+      'pod.files wait',
+      /earlier addresses, written at 2030-01-01T00:00:00Z/,
+    ],
+    [
+      'its files cannot be written',
+      { driverVolumes: { value: [{ pod: 'uid-web-0', volume: 'h1', hash: 'old', isStale: true }] } },
+      'pod.files fail',
+      /could not be updated/,
+    ],
+    [
       'the kubelet cannot mount',
       { pod: starting, podEvents: { value: [warning('FailedMount', 'permission denied')] } },
       'pod.mounted fail FailedMount',
@@ -443,6 +456,16 @@ suite('the explanation of a pod with listener volumes', () => {
       assert.match(text, says);
     });
   }
+
+  test('says since when its files are current, and is unknown without an answer of the driver', () => {
+    const entry = answered.spec.listeners['data'] ?? assert.fail('no entry');
+    const current = { pod: 'uid-web-0', volume: 'h1', hash: entryDigest(entry), writtenAt: '2030-01-01T00:00:00Z', isStale: false };
+    const filesOf = (driverVolumes: PodFacts['driverVolumes']) =>
+      explainPod(podFacts(driverVolumes === undefined ? {} : { driverVolumes })).steps.find(({ id }) => id === 'pod.files');
+    assert.equal(filesOf({ value: [current] })?.says, 'data is current since 2030-01-01T00:00:00Z');
+    assert.equal(filesOf({ unknown: 'the node driver did not answer within 2 s' })?.state, 'unknown');
+    assert.equal(filesOf(undefined), undefined);
+  });
 
   test('is short for a pod without listener volumes', () => {
     const { verdict, steps } = explainPod(podFacts({ claims: [] }));

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { test } from 'node:test';
+import { suite, test } from 'node:test';
 import { API_VERSION } from '../../../src/api/listeners/names.ts';
 import { explainListener } from '../../../src/explain/exposure/explain-listener.ts';
 import { gatherListener, gatherPod, type ExposurePlace } from '../../../src/explain/gather/gather-exposure.ts';
+import type { PodAccess } from '../../../src/kube/contract.ts';
+import { ApiError } from '../../../src/kube/errors.ts';
 import { clusterOf, type Stored } from './support-cluster.ts';
 
 const listener = (port = 8080): Stored => ({
@@ -113,4 +115,34 @@ test('a pod has the facts of its listener claims, and of no other claim', async 
     facts.podEvents.value.map(({ message }) => message),
     ['line break'],
   );
+});
+
+suite('volumes that the driver of the node reports', () => {
+  const driver = { metadata: { name: 'earshot-node-1', namespace: 'earshot-system' } };
+  const objects = {
+    leases: [{ metadata: { name: 'earshot-controller', namespace: 'earshot-system' } }],
+    pods: [{ metadata: { name: 'web', namespace: 'shop', uid: 'u2' }, spec: { nodeName: 'n1', containers: [], volumes: [] } }, driver],
+  };
+  const volumesFrom = async (getFromPod: PodAccess['getFromPod'], denied: readonly string[] = []) => {
+    const client = { ...clusterOf({ objects, denied }), getFromPod };
+    return (await gatherPod({ client, namespace: 'shop', probe: false }, 'web'))?.driverVolumes;
+  };
+
+  test('are read through the API server, with bounded text', async () => {
+    const asked: unknown[] = [];
+    const found = await volumesFrom(async (key, { port, page }) => {
+      asked.push(key, port, page);
+      return JSON.stringify({ items: [{ pod: 'u2', volume: 'h\u202e', hash: 'x', writtenAt: 7, stale: 1 }, 'none'] });
+    });
+    assert.deepEqual(asked, [{ namespace: 'earshot-system', name: 'earshot-node-1' }, 8081, 'v1/volumes']);
+    assert.deepEqual(found, { value: [{ pod: 'u2', volume: 'h\\u{202e}', hash: 'x', isStale: false }] });
+  });
+
+  test('are left out without the right to ask it, and unknown if it is of an earlier version', async () => {
+    const forbidden = new ApiError('GET', { status: 403, reason: 'Forbidden', message: 'pods/proxy is forbidden' });
+    assert.equal(await volumesFrom(() => Promise.reject(forbidden)), undefined);
+    assert.equal(await volumesFrom(() => Promise.resolve('{}'), ['leases']), undefined);
+    const old = await volumesFrom(() => Promise.resolve('not found; this port serves /metrics'));
+    assert.deepEqual(old, { unknown: 'the node driver cannot be read: this version does not list its volumes' });
+  });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { entryDigest } from '../../../../src/api/listeners/entry-digest.ts';
 import { DRIVER_NAME } from '../../../../src/api/listeners/names.ts';
 import { findVolumes, handleOf } from '../../../../src/exposure/csi/found-volumes.ts';
 import { PublishedVolumes } from '../../../../src/exposure/csi/published-volumes.ts';
@@ -164,6 +165,9 @@ describe('a published volume', () => {
     await until(() => failed.mock.callCount() > 0);
     const stale = async (): Promise<string> => /^earshot_csi_volumes_stale (\d+)$/m.exec(await metrics.metrics())?.[1] ?? '';
     assert.equal(await stale(), '1');
+    const [report] = published.reports();
+    assert.deepEqual([report?.pod, report?.volume, report?.stale], [POD_UID, 'pvc-1', true]);
+    assert.equal(report?.hash, entryDigest(entry('pvc-1', [ip('10.0.0.1')])));
     rmSync(target.path);
     renameSync(aside, target.path);
     fixture.put(podListeners('default', '2026-01-01T00:00:00Z', '10.0.0.3'));
