@@ -24,6 +24,8 @@ export interface SiteFacts {
   readonly links: Source<ReadonlyMap<string, LinkFacts>>;
   readonly incoming: Source<readonly IncomingFacts[]>;
   readonly bundles: Source<readonly BundleFacts[]>;
+  /** Open files and sockets of the site's routers. Undefined if this process cannot count them. */
+  readonly openFiles?: readonly OpenFiles[];
   /** Last connections by routing key, of explained Listeners whose router records them. */
   readonly history?: ReadonlyMap<string, Source<readonly PastConnection[]>>;
   /** By `probeName`; only if a probe was asked for. */
@@ -90,6 +92,13 @@ export interface IncomingFacts {
   readonly silentSince?: number;
   /** When and why it ended. */
   readonly ended?: { readonly at: number; readonly reason: string };
+}
+
+export interface OpenFiles {
+  readonly router: string;
+  readonly used: number;
+  /** Limit of the process. */
+  readonly most: number;
 }
 
 /** A connection that ended or failed. */

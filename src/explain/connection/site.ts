@@ -10,7 +10,7 @@ import { BUNDLE_CODES, NETWORK_CODES, PORT_CODES, SITE_CODES } from './code-grou
 import { headRungs, stepPrefix, type Subject } from './head.ts';
 import { endedSteps } from './reach-steps.ts';
 import type { Rung } from './rungs.ts';
-import { valueOf, type SiteFacts } from './site-facts.ts';
+import { valueOf, type OpenFiles, type SiteFacts } from './site-facts.ts';
 import { adviceOn } from './object-problem.ts';
 import type { Step } from '../step.ts';
 
@@ -42,6 +42,7 @@ export function siteRungs(facts: SiteFacts, subject: Subject, site: Site): reado
       condition: 'Resolved',
       passes: endpoints.length === 0 ? '' : 'announced to other sites',
     },
+    { id: 'site.files', codes: [], independent: true, passes: 'enough', refine: (step) => filesSteps(step, facts) },
     { id: 'site.links', codes: [], passes: 'up', refine: (step) => [...linkSteps(step, facts), ...incomingSteps(step, facts)] },
   ];
 }
@@ -49,6 +50,18 @@ export function siteRungs(facts: SiteFacts, subject: Subject, site: Site): reado
 function addressesOf(endpoints: readonly { readonly host?: string; readonly port?: string }[]): string {
   return endpoints.map(({ host = '', port = '' }) => hostPort({ host: shownValue(host), port })).join(', ');
 }
+
+/** Each connection needs one or two open files. At the limit, a router refuses new ones. */
+function filesSteps(step: Step, { openFiles = [] }: SiteFacts): readonly Step[] {
+  const text = ({ router, used, most }: OpenFiles): string => `${shownValue(router)} ${used} of ${most} open`;
+  const full = openFiles.filter(({ used, most }) => used > most * NEARLY_FULL);
+  const { id, object } = step;
+  if (full.length > 0) return full.map((each) => ({ id, object, ...adviceOn('busy'), state: 'warn', says: text(each), facts: { ...each } }));
+  return [{ id, object, state: 'pass', says: openFiles.map(text).join(', ') }];
+}
+
+/** Part of the limit of open files that needs attention. */
+const NEARLY_FULL = 0.8;
 
 /** The authority that signs for the site. */
 function authorityStep(step: Step, facts: SiteFacts): Step {

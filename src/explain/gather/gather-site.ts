@@ -14,6 +14,7 @@ import {
   type IncomingFacts,
   type LinkFacts,
   type NetworkFacts,
+  type OpenFiles,
   type PastConnection,
   type ProbedTarget,
   type ProbeFacts,
@@ -33,12 +34,14 @@ export interface SiteSources {
   readonly probe?: (target: ProbedTarget, signal: AbortSignal) => Promise<unknown>;
   /** Certificates of the site's TLS bundles and authorities. Undefined if this process cannot read them. */
   readonly bundles?: () => Promise<readonly BundleFacts[]>;
+  /** Open files of the routers' processes; undefined as above. */
+  readonly openFiles?: () => Promise<readonly OpenFiles[]>;
 }
 
 export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
-  const { resources, askRouters, bundles } = sources;
+  const { resources, askRouters, bundles, openFiles } = sources;
   const { namespace, where, commandFlags, conventions } = resources;
-  const [stopped, objects, written, problems, asked, links, certificates] = await Promise.all([
+  const [stopped, objects, written, problems, asked, links, certificates, files] = await Promise.all([
     readSource('the state of the process', () => resources.notRunning()),
     readSource('the resources', () => listAll(resources)),
     readSource('the written resources', () => listWritten(resources)),
@@ -52,6 +55,7 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
         }),
     askRouters === undefined ? undefined : readSource('the router API', (signal) => askRouters('/v1/links', signal)),
     bundles === undefined ? undefined : readSource('the certificates', () => bundles()),
+    openFiles === undefined ? undefined : readSource('the open files', () => openFiles()),
   ]);
   const site =
     'value' in objects ? sortActiveFirst(objects.value.filter((object): object is Site => object.kind === 'Site'))[0] : undefined;
@@ -67,6 +71,7 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
     links: links === undefined ? mapped(objects, linksOfStatuses) : mapped(links, readLinks),
     incoming: links !== undefined && 'value' in links ? mapped(links, readIncoming) : incomingOfStatus(site),
     bundles: certificates ?? mapped(objects, bundlesOfCertificates),
+    ...(files !== undefined && 'value' in files ? { openFiles: files.value } : {}),
   };
 }
 

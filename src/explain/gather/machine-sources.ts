@@ -1,12 +1,15 @@
 /** Sources of facts about a site on this machine: its directories, and the router API. */
+import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { namesIn, readText } from '../../files/durable.ts';
 import type { NamespaceLayout } from '../../platform/linux/layout.ts';
 import { askRouter } from '../../platform/linux/router-api.ts';
+import { pidHere } from '../../platform/linux/running-process.ts';
 import { leadingRouters } from '../../platform/linux/routers.ts';
 import type { Resources } from '../../platform/resources.ts';
+import { openFilesLimit } from '../../telemetry/open-files.ts';
 import { readCertificates } from '../../x509/facts.ts';
-import type { BundleFacts, ProbedTarget } from '../connection/site-facts.ts';
+import type { BundleFacts, OpenFiles, ProbedTarget } from '../connection/site-facts.ts';
 import type { SiteSources } from './gather-site.ts';
 
 export function machineSources(layout: NamespaceLayout, resources: Resources): SiteSources {
@@ -15,6 +18,7 @@ export function machineSources(layout: NamespaceLayout, resources: Resources): S
     askRouters: (path, signal) => askAll(layout, path, signal),
     probe: (target, signal) => probeAny(layout, target, signal),
     bundles: () => readBundles(layout),
+    openFiles: () => countOpenFiles(layout),
   };
 }
 
@@ -48,6 +52,18 @@ async function probeAny(layout: NamespaceLayout, target: ProbedTarget, signal: A
     }
   }
   throw last;
+}
+
+/** Routers in another PID namespace, or of another user, are left out. */
+async function countOpenFiles(layout: NamespaceLayout): Promise<readonly OpenFiles[]> {
+  const counted = (await leadingRouters(layout)).map(async (running): Promise<readonly OpenFiles[]> => {
+    const pid = pidHere(running);
+    const most = pid === undefined ? undefined : openFilesLimit(`/proc/${pid}/limits`);
+    if (most === undefined || most === Infinity) return [];
+    const files = await readdir(`/proc/${pid}/fd`).catch(() => undefined);
+    return files === undefined ? [] : [{ router: running.router, used: files.length, most }];
+  });
+  return (await Promise.all(counted)).flat();
 }
 
 /** Milliseconds. Shorter than the deadline of the source, which then still has the answers of the other routers. */

@@ -345,3 +345,11 @@ suite('a probe of a Connector', () => {
     assert.equal(serverOf(steps)[1], 'unknown the router API is not reachable from here');
   });
 });
+
+test('a Site warns of a router that has nearly as many open files as it may', () => {
+  const filesOf = (used: number) =>
+    explainConnection(factsOf([], { openFiles: [{ router: 'router', used, most: 1_000 }] }), 'Site', 'west')?.steps.find(
+      ({ id }) => id === 'site.files',
+    );
+  assert.deepEqual([filesOf(800)?.state, filesOf(801)?.state, filesOf(801)?.says], ['pass', 'warn', 'router 801 of 1000 open']);
+});
