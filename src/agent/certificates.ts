@@ -139,7 +139,10 @@ function withPurposeOf(leaf: ReadLeaf | undefined, { order: { purpose, ...order 
 }
 
 /** Checks the fields of a Certificate. @returns its purpose @throws TrustError `bad-argument` */
-export function checkOrder({ issuer, order: { purpose, signing } }: Pick<DesiredBundle, 'issuer' | 'order'>): CertificatePurpose | undefined {
+export function checkOrder({
+  issuer,
+  order: { purpose, signing },
+}: Pick<DesiredBundle, 'issuer' | 'order'>): CertificatePurpose | undefined {
   if (issuer.kind === 'self' && !signing)
     throw new TrustError(
       'bad-argument',

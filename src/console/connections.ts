@@ -3,7 +3,7 @@ import type { ConnectionRecord } from '../router/contract.ts';
 import { mergeRecords } from '../router/records/merge-records.ts';
 import { readRecord } from '../router/records/read-record.ts';
 import { withoutUndefined } from '../text/untrusted-fields.ts';
-import { connectionStates, type ConnectionState, type ConnectionView, type ListView } from './contract.ts';
+import { connectionStates, type ConnectionView, type ListView } from './contract.ts';
 import { readRouterPages } from './router-pages.ts';
 import type { ConsoleSources } from './sources.ts';
 

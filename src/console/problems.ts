@@ -66,7 +66,12 @@ function resourceProblem({ kind, name, status, message }: NotReady, object: Site
     name,
     status,
     message === '' ? (cause?.message ?? 'It has not been reconciled yet.') : message,
-    { ...adviceOf(code), ...similarAdvice(code, object, facts), ...(code === undefined ? {} : { code }), ...(since === undefined ? {} : { since }) },
+    {
+      ...adviceOf(code),
+      ...similarAdvice(code, object, facts),
+      ...(code === undefined ? {} : { code }),
+      ...(since === undefined ? {} : { since }),
+    },
     status === 'Error' ? 'error' : 'pending',
   );
 }

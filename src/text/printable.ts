@@ -23,9 +23,9 @@ export function quoted(text: string, most = 80): string {
   return JSON.stringify(shortened(text, most)).replaceAll(UNSEEN, spelled);
 }
 
-/** Formats a name, URL or version as it is. Anything else, such as text with a trailing space, is put in double quotes. */
+/** Formats a name, URL, address or version as it is. Anything else, such as text with a trailing space, is put in double quotes. */
 export function shownValue(text: string, most = 80): string {
-  return text.length <= most && /^[\w./:-]+$/.test(text) ? text : quoted(text, most);
+  return text.length <= most && /^[\w./:[\]-]+$/.test(text) ? text : quoted(text, most);
 }
 
 /** JSON that is safe on a terminal: invisible characters are escaped, even those that JSON allows unescaped. */

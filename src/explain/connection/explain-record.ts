@@ -36,14 +36,18 @@ interface End {
   readonly siteName: string | null;
 }
 
-/** @param records those with the ID; several only if peers use one ID twice. @returns undefined if there is none */
+/** @param records those with the ID; several only if peers use one ID twice. @returns undefined without one */
 export function explainRecord(facts: SiteFacts, id: string, records: Source<readonly RecordFacts[]>): Explanation | undefined {
   const object = `connection/${id}`;
   const [record, ...others] = valueOf(records) ?? [];
   const isStopped = valueOf(facts.stopped) !== undefined;
   if (record === undefined && 'value' in records && !isStopped) return undefined;
   const process = check('connection.process', object, (step) => processStep({ ...step, says: 'runs' }, facts));
-  const unread = check('connection.record', object, (step) => ({ ...step, state: 'unknown', says: 'unknown' in records ? records.unknown : '' }));
+  const unread = check('connection.record', object, (step) => ({
+    ...step,
+    state: 'unknown',
+    says: 'unknown' in records ? records.unknown : '',
+  }));
   const checks = record === undefined ? [process, unread] : [process, ...recordChecks(facts, object, record, others.length)];
   return explainChain(object, checks, new Date(facts.now));
 }
@@ -68,7 +72,11 @@ function check(id: string, object: string, find: (step: Step) => Step): Check {
 
 function recordStep(step: Step, { key, state, begun, ended }: RecordFacts, now: number, others: number): Step {
   const lasted = elapsed((ended === null ? now : Date.parse(ended)) - Date.parse(begun));
-  const words = { open: `open since ${begun} (${lasted})`, ended: `ended at ${ended ?? ''} after ${lasted}`, failed: `failed at ${ended ?? begun}` };
+  const words = {
+    open: `open since ${begun} (${lasted})`,
+    ended: `ended at ${ended ?? ''} after ${lasted}`,
+    failed: `failed at ${ended ?? begun}`,
+  };
   const says = `${words[state]}, routing key ${quoted(key)}`;
   if (others === 0) return { ...step, says };
   return { ...step, state: 'warn', says: `${says}. ${others} more ${others === 1 ? 'connection has' : 'connections have'} the same ID` };
@@ -89,10 +97,15 @@ function pathStep(step: Step, { network }: SiteFacts, { from, via, to, state }: 
   const all = [nameOf(from), ...between.map((id) => names.get(id) ?? id), nameOf(to)];
   const sites = all.filter((name, index) => name !== all[index - 1]);
   const says = sites.length === 1 ? 'in this site' : sites.map((name) => shownValue(name)).join(' > ');
-  const ids = [from.site, ...between, to.site].filter((id) => id !== null && id !== '');
+  const ids = [from.site, ...between, to.site].flatMap((id) => (id === null || id === '' ? [] : id));
   const lost = names.size === 0 || state !== 'open' ? [] : ids.filter((id) => !names.has(id));
   if (lost.length === 0) return { ...step, says };
-  return { ...step, ...adviceOn('silent'), state: 'warn', says: `${says}; not reachable now: ${lost.map((id) => shownValue(id)).join(', ')}` };
+  return {
+    ...step,
+    ...adviceOn('silent'),
+    state: 'warn',
+    says: `${says}; not reachable now: ${lost.map((id) => shownValue(id)).join(', ')}`,
+  };
 }
 
 function serverStep(step: Step, record: RecordFacts): Step {

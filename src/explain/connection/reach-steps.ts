@@ -92,7 +92,9 @@ function silentSteps(facts: SiteFacts, site: string, id: string): readonly Step[
 
 /** A key that differs in case or by a typing error. */
 function similarStep(id: string, network: NetworkFacts, { object, key, side, update }: Reach): Step | undefined {
-  const offered = network.sites.flatMap(({ name, keys }) => keys.filter((each) => each[side] > 0).map((each) => ({ site: name, key: each.key })));
+  const offered = network.sites.flatMap(({ name, keys }) =>
+    keys.filter((each) => each[side] > 0).map((each) => ({ site: name, key: each.key })),
+  );
   const similar = similarKey(key, offered);
   if (similar === undefined) return undefined;
   return {

@@ -56,7 +56,8 @@ function filesSteps(step: Step, { openFiles = [] }: SiteFacts): readonly Step[] 
   const text = ({ router, used, most }: OpenFiles): string => `${shownValue(router)} ${used} of ${most} open`;
   const full = openFiles.filter(({ used, most }) => used > most * NEARLY_FULL);
   const { id, object } = step;
-  if (full.length > 0) return full.map((each) => ({ id, object, ...adviceOn('busy'), state: 'warn', says: text(each), facts: { ...each } }));
+  if (full.length > 0)
+    return full.map((each) => ({ id, object, ...adviceOn('busy'), state: 'warn', says: text(each), facts: { ...each } }));
   return [{ id, object, state: 'pass', says: openFiles.map(text).join(', ') }];
 }
 

@@ -144,7 +144,10 @@ function filesStep({ pod, podListeners, driverVolumes }: PodFacts, { name, volum
     if (own === undefined) return steps.wait(id, `The node driver has not mounted ${name} for this pod.`);
     if (own.isStale) return steps.fail(id, `The files of ${name} could not be updated.`, { do: DRIVER_LOG });
     if (own.hash === entryDigest(entry)) return steps.pass(id, `${name} is current since ${own.writtenAt ?? 'the mount'}`);
-    return steps.wait(id, `The files of ${name} have earlier addresses, written at ${own.writtenAt ?? 'an unknown time'}. The driver updates them.`);
+    return steps.wait(
+      id,
+      `The files of ${name} have earlier addresses, written at ${own.writtenAt ?? 'an unknown time'}. The driver updates them.`,
+    );
   });
 }
 

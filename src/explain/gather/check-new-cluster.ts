@@ -33,7 +33,12 @@ const NEEDED = [
 ] as const;
 
 export async function checkNewCluster(cluster: NewCluster): Promise<readonly Step[]> {
-  const parts = [namespaceSteps(cluster), definitionSteps(cluster), nodeSteps(cluster), ...NEEDED.map((right) => rightStep(cluster, right))];
+  const parts = [
+    namespaceSteps(cluster),
+    definitionSteps(cluster),
+    nodeSteps(cluster),
+    ...NEEDED.map((right) => rightStep(cluster, right)),
+  ];
   return (await Promise.all(parts)).flat();
 }
 
@@ -61,7 +66,9 @@ async function definitionSteps({ client, namespace }: NewCluster): Promise<reado
   if ('unknown' in served) return [{ ...step, state: 'unknown', says: served.unknown }];
   const { length } = served.value;
   if (length === 0) return [{ ...step, state: 'pass', says: `none of ${definitions.length} is installed yet` }];
-  return [{ ...step, state: 'pass', says: `${length} of ${definitions.length} are installed already; the chart updates those that it manages` }];
+  return [
+    { ...step, state: 'pass', says: `${length} of ${definitions.length} are installed already; the chart updates those that it manages` },
+  ];
 }
 
 /** A pod with a listener volume starts only where the node driver runs. */
@@ -73,7 +80,7 @@ async function nodeSteps({ client }: NewCluster): Promise<readonly Step[]> {
   const foreign = all.filter(({ status }) => (status?.nodeInfo?.operatingSystem ?? 'linux') !== 'linux');
   const old = all.filter(({ status }) => minorOf(status?.nodeInfo?.kubeletVersion) < OLDEST_MINOR);
   return [
-    { ...step, state: 'pass', says: `${all.length}, of which ${all.length - foreign.length} run Linux` },
+    { ...step, state: 'pass', says: `${all.length} nodes, ${all.length - foreign.length} with Linux` },
     ...warned(step, foreign, 'do not run Linux, so pods with listener volumes cannot start there', 'Select others with a nodeSelector.'),
     ...warned(step, old, `are older than Kubernetes 1.${OLDEST_MINOR}, which is not supported`, 'Upgrade them.'),
   ];
@@ -105,6 +112,12 @@ async function rightStep({ client, namespace }: NewCluster, needed: (typeof NEED
   if ('unknown' in answer) return [{ ...step, state: 'unknown', says: answer.unknown }];
   if (answer.value) return [{ ...step, state: 'pass', says: 'permitted' }];
   return [
-    { ...step, state: 'fail', code: 'kube-api', says: `your user may not create ${resource}.${group}`, do: 'ask an administrator of the cluster' },
+    {
+      ...step,
+      state: 'fail',
+      code: 'kube-api',
+      says: `your user may not create ${resource}.${group}`,
+      do: 'ask an administrator of the cluster',
+    },
   ];
 }

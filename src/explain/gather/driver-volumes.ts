@@ -12,10 +12,7 @@ const MOST_VOLUMES = 5_000;
 const MOST_CHARACTERS = 253;
 
 /** @param driver its pod @returns undefined if the user may not ask it: most users of a namespace may not */
-export async function askDriver(
-  client: Pick<PodAccess, 'getFromPod'>,
-  driver: Key,
-): Promise<Source<readonly DriverVolume[]> | undefined> {
+export async function askDriver(client: Pick<PodAccess, 'getFromPod'>, driver: Key): Promise<Source<readonly DriverVolume[]> | undefined> {
   let isDenied = false;
   const source = await readSource('the node driver', async (signal) => {
     try {

@@ -95,12 +95,7 @@ export class Connectors {
     return { key: targets.length, aside: targets.filter(({ isAside }) => isAside).length };
   }
 
-  #connectToOne(
-    connectors: readonly Connector[],
-    routingKey: string,
-    attempts: number,
-    done: (result: ConnectResult) => void,
-  ): () => void {
+  #connectToOne(connectors: readonly Connector[], routingKey: string, attempts: number, done: (result: ConnectResult) => void): () => void {
     const order = this.#inOrder(targetsOf(connectors));
     if (order.length > attempts) order.length = attempts;
     let giveUp: () => void = () => {};

@@ -1,6 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { guard } from '../../telemetry/boundary.ts';
-import type { ConnectorConfig, ConnectorState, Destination, KeyFiguresView, ListenerConfig, ListenerState, ProbeTarget } from '../contract.ts';
+import type {
+  ConnectorConfig,
+  ConnectorState,
+  Destination,
+  KeyFiguresView,
+  ListenerConfig,
+  ListenerState,
+  ProbeTarget,
+} from '../contract.ts';
 import type { RequestHead, Stream, StreamHandler } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
 import type { Failure } from './failure.ts';

@@ -74,15 +74,39 @@ describe('earshot check', () => {
   });
 
   for (const [what, kind, spec, code, text] of [
-    ['a setting of the Site', 'Site', { settings: { routers: 'many' } }, 'setting', /spec\.settings\.routers: "many" is not auto or a whole/],
-    ['an unknown setting', 'Site', { settings: { router: '2' } }, 'setting', /spec\.settings\.router: is unknown .* did you mean routers\?/],
+    [
+      'a setting of the Site',
+      'Site',
+      { settings: { routers: 'many' } },
+      'setting',
+      /spec\.settings\.routers: "many" is not auto or a whole/,
+    ],
+    [
+      'an unknown setting',
+      'Site',
+      { settings: { router: '2' } },
+      'setting',
+      /spec\.settings\.router: is unknown .* did you mean routers\?/,
+    ],
     ['an edge site with access', 'Site', { edge: true, linkAccess: 'default' }, 'edge-access', /spec\.linkAccess: an edge site does not/],
-    ['clients without TLS', 'Listener', { ...listener('a'), requireClientCert: true }, 'tls-missing', /spec\.requireClientCert: clients can/],
+    [
+      'clients without TLS',
+      'Listener',
+      { ...listener('a'), requireClientCert: true },
+      'tls-missing',
+      /spec\.requireClientCert: clients can/,
+    ],
     ['a link without a usable endpoint', 'Link', { endpoints: [], tlsCredentials: 'x' }, 'no-endpoint', /spec\.endpoints: its endpoints/],
     ['a role', 'RouterAccess', { roles: [{ name: 'outer' }] }, 'role', /"outer" is not a role/],
     ['a network', 'Listener', { ...listener('a'), settings: { network: 'apps' } }, 'not-on-platform', /container networks need a router/],
     ['a token', 'AccessToken', { url: 'http://east/x', code: 'c', ca: 'x' }, 'token-mangled', /must begin with "https:\/\/"/],
-    ['a purpose', 'Certificate', { ca: 'a', subject: 'x', settings: { purpose: 'fun' } }, 'bad-argument', /must be "link" or "application"/],
+    [
+      'a purpose',
+      'Certificate',
+      { ca: 'a', subject: 'x', settings: { purpose: 'fun' } },
+      'bad-argument',
+      /must be "link" or "application"/,
+    ],
   ] as const)
     it(`finds ${what} in a file that a status would report`, async () => {
       const folder = await mkdtemp(join(tmpdir(), 'earshot-check-'));

@@ -38,7 +38,7 @@ test('names of peers become bounded text without control characters', async () =
   );
 });
 
-test('a Listener whose routing key differs in case from that of a connector has the connector\'s key as advice', async () => {
+test("a Listener whose routing key differs in case from that of a connector has the connector's key as advice", async () => {
   const state = memoryState();
   state.keys = [...state.keys, { key: 'Billing', listeners: [], connectors: [{ site: 'east-id', count: 1 }], reachable: true }];
   const watcher = memoryWatcher(state);

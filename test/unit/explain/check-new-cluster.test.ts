@@ -35,6 +35,6 @@ test('a cluster that does not suit says what is missing', async () => {
 test('what the user may not read is unknown, and a missing namespace is a warning', async () => {
   assert.deepEqual(await checked({ objects: {}, undefinedKinds: plurals, denied: ['nodes'] }), [
     'warn namespace/shop: does not exist yet',
-    'unknown nodes: the nodes cannot be read: nodes is forbidden',
+    'unknown nodes: the nodes cannot be read: GET: nodes is forbidden (403 Forbidden)',
   ]);
 });

@@ -58,7 +58,12 @@ suite('an explanation of a connection', () => {
   });
 
   for (const [what, record, step, text] of [
-    ['no server accepted', { state: 'failed', end: 'refused', message: 'nothing listens' }, 'server', /^fail refused: no server at site east/],
+    [
+      'no server accepted',
+      { state: 'failed', end: 'refused', message: 'nothing listens' },
+      'server',
+      /^fail refused: no server at site east/,
+    ],
     [
       'a server here refused',
       { state: 'failed', end: 'refused', message: 'nothing listens', halves: ['first', 'last'] },
