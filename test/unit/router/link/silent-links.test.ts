@@ -276,14 +276,20 @@ describe('of several endpoints', () => {
       t.mock.timers.tick(milliseconds);
       return changed.mock.callCount() - before;
     };
-    assert.deepEqual([changesAt(4_999), dialer.state], [0, { operational: false }]);
+    const reported = (): object => {
+      const { operational, slow: text, problem } = dialer.state;
+      return { operational, slow: text, problem };
+    };
+    const nothing = { operational: false, slow: undefined, problem: undefined };
+    assert.deepEqual([changesAt(4_999), reported()], [0, nothing]);
     const slow = 'one has not answered within 5 s, and the attempt continues. Does a firewall drop packets?';
-    assert.deepEqual([changesAt(1), dialer.state], [1, { operational: false, slow }]);
+    assert.deepEqual([changesAt(1), reported()], [1, { ...nothing, slow }]);
     onTcp();
     assert.match(dialer.state.slow ?? '', /^one has not completed the link within 5 s/);
     end.reject(new LinkError('timeout', 'No answer from one.'));
     await eventually('the failure', () => dialer.state.problem !== undefined);
-    assert.deepEqual(dialer.state, { operational: false, problem: { code: 'timeout', message: 'No answer from one.' } });
+    assert.deepEqual(reported(), { ...nothing, problem: { code: 'timeout', message: 'No answer from one.' } });
+    assert.equal(dialer.state.lastProblem?.code, 'timeout');
     dialer.destroy();
   });
 
