@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
-import { setImmediate } from 'node:timers/promises';
 import { RateLimiter } from '../../limits/rate-limiter.ts';
 import { limitTable } from '../../limits/table.ts';
 import type { ConnectionEnd } from '../connection-end.ts';
 import type { Failure } from '../local/failure.ts';
 import { siteOf } from '../../routing/names.ts';
+import { pause } from '../../work/pause.ts';
 import { coarseClock, runCoarseClock } from './coarse-clock.ts';
 import type { ConnectionFacts, ConnectionRecord, RecordPage, RecordQuery, RecordsView, RequestPage, RequestQuery } from './contract.ts';
 import { EndedRecords, type EndedRecord } from './ended-records.ts';
@@ -115,7 +115,7 @@ export class ConnectionRecords implements RecordsView, Disposable {
   async end(id: string): Promise<boolean> {
     let isFound = false;
     for (let slot = 0; slot < this.#live.end; slot += MOST_EXAMINED) {
-      if (slot > 0) await setImmediate();
+      if (slot > 0) await pause(0);
       for (const [, connection] of this.#live.from(slot, MOST_EXAMINED)) {
         if (connection?.id !== id) continue;
         connection.end();
