@@ -10,6 +10,7 @@ import { commandIn } from '../../text/command-in.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
+import { ensureSite } from './ensure-site.ts';
 import { isLinkable } from './link-actions.ts';
 import { checked, manifest, notFound } from './resource-actions.ts';
 import { addressesFor, described, settingsOf, type TokenAddresses } from './token-addresses.ts';
@@ -27,16 +28,22 @@ export interface IssueOptions {
   readonly name?: string;
   readonly host?: string;
   readonly timeout: number;
+  /** Name of the site to create and start first: see `ensureSite`. */
+  readonly createSite?: string;
 }
 
 export interface RedeemOptions {
   readonly linkCost?: number;
   readonly name?: string;
   readonly timeout: number;
+  /** Name of the site to create and start first: see `ensureSite`. */
+  readonly createSite?: string;
 }
 
 export async function issueToken(context: Context, file: string, options: IssueOptions): Promise<void> {
   const { resources, terminal } = context;
+  const { createSite, timeout } = options;
+  if (createSite !== undefined) await ensureSite(context, createSite, { linkAccess: 'default' }, timeout);
   await requireRunning(resources);
   const site = await requireLinkable(resources);
   const name = options.grant ?? options.name ?? freshName(site);
@@ -127,6 +134,7 @@ export async function redeemTokenFile(context: Context, file: string, options: R
   const token = await readTokenFile(file, terminal);
   const name = options.name ?? token.name;
   if (!isResourceName(name)) throw new CliError('usage', `"${printable(name)}" is not a valid name of a link; choose another with --name.`);
+  if (options.createSite !== undefined) await ensureSite(context, options.createSite, {}, options.timeout);
   await requireRunning(resources);
   const linkCost = options.linkCost ?? token.linkCost;
   const desired = manifest('AccessToken', name, {

@@ -7,12 +7,29 @@ import {
   examples,
   outputOption,
   positiveInteger,
+  sayWhere,
   timeoutOption,
   type OutputOptions,
 } from './options.ts';
 import type { DeleteOptions } from '../actions/resource-actions.ts';
 import type { IssueOptions, RedeemOptions } from '../actions/token-actions.ts';
+import type { Context } from '../actions/waiting.ts';
 import type { Terminal } from '../output/terminal.ts';
+
+/** For the first command on a new machine. */
+const createSiteOption = (): Option =>
+  new Option('--create-site <name>', 'first create this site and the service that runs it, unless they exist; on machines');
+
+async function siteContext(
+  command: Command,
+  terminal: Terminal,
+  { createSite }: { readonly createSite?: string | undefined },
+): Promise<Context> {
+  if (createSite === undefined) return contextOf(command, terminal);
+  const context = await contextOf(command, terminal, true);
+  await sayWhere(command, context);
+  return context;
+}
 
 /** `earshot token`: one site issues a token, another redeems it, which creates a link. */
 export function addToken(program: Command, terminal: Terminal): void {
@@ -35,19 +52,25 @@ export function addToken(program: Command, terminal: Terminal): void {
       .addOption(new Option('--link-cost <number>').argParser(positiveInteger).hideHelp())
       .option('--grant <name>', 'use this AccessGrant instead of a new one')
       .option('--name <name>', "name of the token and of the link (default: from the site's name)")
+      .addOption(createSiteOption())
       .addOption(timeoutOption()),
   )
     .addHelpText(
       'after',
       examples(
         'earshot token issue token.yaml',
+        'earshot token issue token.yaml --create-site west',
         'earshot token issue token.yaml --host 198.51.100.1',
         'earshot token issue token.yaml --redemptions-allowed 3 --expiration-window 24h',
       ),
     )
     .action(async (file: string, { linkCost, ...options }: IssueOptions & { readonly linkCost?: number }, command: Command) => {
       const { issueToken } = await import('../actions/token-actions.ts');
-      await issueToken(await contextOf(command, terminal), file, linkCost === undefined ? options : { cost: linkCost, ...options });
+      await issueToken(
+        await siteContext(command, terminal, options),
+        file,
+        linkCost === undefined ? options : { cost: linkCost, ...options },
+      );
     });
 
   addPlace(
@@ -84,11 +107,19 @@ export function addToken(program: Command, terminal: Terminal): void {
       .argument('<file>', 'token file; - for standard input')
       .addOption(new Option('--link-cost <number>', 'cost of the link (default: from the token)').argParser(positiveInteger))
       .option('--name <name>', 'name of the link (default: the name of the token)')
+      .addOption(createSiteOption())
       .addOption(timeoutOption()),
   )
-    .addHelpText('after', examples('earshot token redeem token.yaml', 'ssh west earshot token issue - | earshot token redeem -'))
+    .addHelpText(
+      'after',
+      examples(
+        'earshot token redeem token.yaml',
+        'earshot token redeem token.yaml --create-site east',
+        'ssh west earshot token issue - | earshot token redeem -',
+      ),
+    )
     .action(async (file: string, options: RedeemOptions, command: Command) => {
       const { redeemTokenFile } = await import('../actions/token-actions.ts');
-      await redeemTokenFile(await contextOf(command, terminal), file, options);
+      await redeemTokenFile(await siteContext(command, terminal, options), file, options);
     });
 }

@@ -33,6 +33,43 @@ async function running(linkAccess = 'default'): Promise<Namespace> {
 
 const files = (west: Namespace): Promise<readonly string[]> => readdir(west.layout.input.resources).catch(() => []);
 
+describe('a token command with --create-site', () => {
+  const siteFile = 'Site-west.yaml';
+
+  it('creates a site that accepts links, and then issues', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    const file = join(west.home, 'token.yaml');
+    const issued = west.earshot(['token', 'issue', file, '--name', 'east', '--create-site', 'west']);
+    await eventually('the site', async () => (await files(west)).includes(siteFile));
+    assert.equal(parse((await west.text(siteFile)) ?? '').spec.linkAccess, 'default');
+    await eventually('the grant', async () => (await files(west)).includes('AccessGrant-east.yaml'));
+    await west.answer('AccessGrant', 'east', {}, ready);
+    const { code, out } = await issued;
+    assert.deepEqual([code, out], [0, `Site "west" is created.\nWrote token file ${file}.\n`]);
+  });
+
+  it('leaves a site of that name as it is, and refuses another one', async () => {
+    await using west = await running();
+    const same = west.earshot(['token', 'issue', '-', '--name', 'east', '--create-site', 'west']);
+    await eventually('the grant', async () => (await files(west)).includes('AccessGrant-east.yaml'));
+    await west.answer('AccessGrant', 'east', {}, ready);
+    assert.equal((await same).code, 0);
+    assert.ok(!(await files(west)).includes(siteFile));
+    const other = await west.earshot(['token', 'issue', '-', '--create-site', 'west-2']);
+    assert.equal(other.code, 5);
+    assert.match(other.err, /already has a site: "west"/);
+  });
+
+  it('creates no site if the token file is missing or invalid', async () => {
+    await using west = await Namespace.make();
+    await west.put('../token.yaml', 'kind: Listener');
+    for (const file of ['missing.yaml', join(west.layout.input.root, 'token.yaml')])
+      assert.notEqual((await west.earshot(['token', 'redeem', file, '--create-site', 'west'])).code, 0);
+    assert.deepEqual(await files(west), []);
+  });
+});
+
 describe('token issue', () => {
   it('makes a grant, waits for it, and writes a file for its user alone', async () => {
     await using west = await running();
