@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { stringify } from 'yaml';
-import { instanceName, unitTemplate } from '../../src/cli/actions/systemd-unit.ts';
 import type { TarEntry } from '../image/tar.ts';
 import type { Architecture } from './pinned-node.ts';
 
@@ -24,20 +23,12 @@ const SCRIPTS = path.join(import.meta.dirname, 'package-scripts');
 const GOARCH = { x64: 'amd64', arm64: 'arm64' } as const;
 const FORMATS = ['deb', 'rpm'] as const;
 const run = promisify(execFile);
-const DRAIN_SECONDS = 30;
-
-/** Only in packages, whose program has a fixed path. For the tarball, `earshot system install` writes a unit. */
-const unit: TarEntry = {
-  type: 'file',
-  path: `lib/systemd/system/${instanceName('')}`,
-  content: Buffer.from(unitTemplate(['/usr/lib/earshot/node', '/usr/lib/earshot/earshot.mjs'], DRAIN_SECONDS)),
-};
 
 /** @returns names of the files in `out` */
 export async function writeLinuxPackages(options: PackageOptions): Promise<readonly string[]> {
   const folder = await mkdtemp(path.join(tmpdir(), 'earshot-dist-'));
   try {
-    await writeTree(folder, [...options.tree, unit]);
+    await writeTree(folder, options.tree);
     const config = path.join(folder, 'nfpm.yaml');
     await writeFile(config, stringify(nfpmConfig(options, folder)));
     const nfpm = path.join((await run(path.join(ROOT, 'tools/build.sh'), ['--path', 'nfpm'])).stdout.trim(), 'nfpm');
@@ -70,7 +61,7 @@ function nfpmConfig({ version, architecture, tree, date }: PackageOptions, folde
     description: 'Services across sites, over mutual TLS, without a VPN\n Connects a local port of one site to servers of other sites.',
     license: 'Apache-2.0',
     mtime,
-    contents: [...tree, unit].flatMap((entry) =>
+    contents: tree.flatMap((entry) =>
       entry.type === 'file'
         ? [
             {

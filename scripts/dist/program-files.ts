@@ -4,6 +4,7 @@
  *     bin/earshot                  starts the program with its own Node.js
  *     lib/earshot/node             the pinned Node.js
  *     lib/earshot/earshot.mjs      the program, one file
+ *     lib/systemd/system/...       template of a unit, with the paths of the packages
  *     share/...                    completions, man page, licences
  */
 import { readFile } from 'node:fs/promises';
@@ -13,9 +14,13 @@ import { withoutDebugSections } from '../image/elf.ts';
 import type { TarEntry } from '../image/tar.ts';
 import { manualPage } from './manual-page.ts';
 import { pinnedNode, type Architecture } from './pinned-node.ts';
+import { instanceName, unitTemplate } from '../../src/cli/actions/systemd-unit.ts';
 import { completionScripts } from '../../src/cli/commands/completion.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
+
+const UNIT_COMMAND = ['/usr/lib/earshot/node', '/usr/lib/earshot/earshot.mjs'];
+const DRAIN_SECONDS = 30;
 
 /** Follows links, so that `/usr/local/bin/earshot` may be a link into an unpacked tarball. */
 const LAUNCHER = `#!/bin/sh
@@ -35,6 +40,7 @@ export async function programTree({ code, notices }: Bundle, architecture: Archi
     file('bin/earshot', LAUNCHER, true),
     file('lib/earshot/node', withoutDebugSections(await readFile(path.join(node, 'bin/node'))), true),
     file('lib/earshot/earshot.mjs', code),
+    file(`lib/systemd/system/${instanceName('')}`, unitTemplate(UNIT_COMMAND, DRAIN_SECONDS)),
     file('share/bash-completion/completions/earshot', completionScripts.bash),
     file('share/zsh/vendor-completions/_earshot', completionScripts.zsh),
     file('share/fish/vendor_completions.d/earshot.fish', completionScripts.fish),
