@@ -30,6 +30,7 @@ describe('sites of the chart’s connection half', { timeout: 480_000 }, () => {
   let folder = '';
   /** The chart as a release has it. */
   let archive = '';
+  let installSeconds = 0;
   let west: Namespace;
   let east: Namespace;
   let lone: Namespace;
@@ -55,7 +56,9 @@ describe('sites of the chart’s connection half', { timeout: 480_000 }, () => {
     await stopCluster(NAME);
     cluster = await startCluster({ name: NAME });
     for (const image of await buildImages()) await cluster.loadImage(image);
+    const begin = performance.now();
     await install();
+    installSeconds = (performance.now() - begin) / 1000;
     west = new Namespace(cluster, 'west');
     east = new Namespace(cluster, 'east');
     lone = new Namespace(cluster, 'lone');
@@ -84,6 +87,8 @@ describe('sites of the chart’s connection half', { timeout: 480_000 }, () => {
   });
 
   it('lose nothing by an upgrade that replaces controllers and routers, nor by a rollback, even with one router only', async (t) => {
+    // Helm's own timeout is the limit.
+    t.diagnostic(`${installSeconds.toFixed(1)} s from helm install to Ready`);
     const image = await routerImage(west);
     const upgraded = `${image.slice(0, image.lastIndexOf(':'))}:${LATER}`;
     await tagImage(cluster, image, upgraded);
