@@ -13,19 +13,20 @@ export function listCommands(): readonly { readonly name: string; readonly help:
   let written = '';
   const program = buildProgram({ out: (text) => void (written += text), note: () => {}, input: async () => '' });
   program.configureOutput({ getOutHelpWidth: () => 110, getOutHasColors: () => false });
-  return leavesOf(program).map((command) => {
+  return actingCommands(program).map((command) => {
     written = '';
     command.configureOutput({ ...program.configureOutput(), getOutHelpWidth: () => 110, getOutHasColors: () => false }).outputHelp();
     return { name: nameOf(command), help: written.replaceAll(/[ \t]+$/gm, '').trimEnd() };
   });
 }
 
-function leavesOf(command: Command): readonly Command[] {
-  const subcommands = command
-    .createHelp()
-    .visibleCommands(command)
-    .filter((sub) => sub.name() !== 'help');
-  return subcommands.length === 0 ? [command] : subcommands.flatMap(leavesOf);
+/** Commands without subcommands, and those that act without one, such as `earshot console`: only they have options of their own. */
+function actingCommands(command: Command): readonly Command[] {
+  const help = command.createHelp();
+  const subcommands = help.visibleCommands(command).filter((sub) => sub.name() !== 'help');
+  const hasOptions = help.visibleOptions(command).some(({ long }) => long !== '--help');
+  const acts = subcommands.length === 0 || (command.parent !== null && hasOptions);
+  return [...(acts ? [command] : []), ...subcommands.flatMap(actingCommands)];
 }
 
 function nameOf(command: Command): string {

@@ -26,7 +26,7 @@ const output = { '-o, --output': same };
 const site = { '--enable-link-access': same, '--link-access-type': same, '--enable-ha': same };
 const listener = { '--routing-key': same, '--host': same, '--tls-credentials': same, '--type': same };
 const connector = { ...listener, '--include-not-ready': same, '--selector': same, '--workload': same };
-const NO_CONSOLE = 'this version has no console';
+const NO_LOGIN = { does: 'ignored', note: 'a link replaces the password' } as const;
 
 /** By words of the command; the options of `''` are those of every command. */
 export const skupperCommands: Readonly<Record<string, SkupperCommand>> = {
@@ -70,7 +70,9 @@ export const skupperCommands: Readonly<Record<string, SkupperCommand>> = {
   manifest: { options: output },
   'debug dump': { answer: differs('a name with an extension is used as it is') },
   'debug conn': { answer: differs('only for routers on machines') },
-  'debug sweep': { answer: refused(`${NO_CONSOLE}. Use \`earshot network\`, \`earshot status\` and the metrics instead`) },
+  'debug sweep': {
+    answer: refused('it belongs to the network observer of Skupper. Use `earshot network`, `earshot console` and the metrics instead'),
+  },
   'system install': {
     answer: differs('starts the site too; `--no-start` only writes the unit'),
     options: {
@@ -97,8 +99,8 @@ export const skupperCommands: Readonly<Record<string, SkupperCommand>> = {
     options: { '--input': same, '--type': same },
   },
   'system network-observer': {
-    answer: refused('the console is not a service. Use `earshot console` instead'),
-    options: { '--username': same, '--password': same, '--uninstall': same },
+    answer: differs('serves 127.0.0.1 only; `earshot console link` prints a link'),
+    options: { '--username <name>': NO_LOGIN, '--password <password>': NO_LOGIN, '--uninstall': same },
   },
 };
 

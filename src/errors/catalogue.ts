@@ -243,7 +243,7 @@ export const modules = {
     'wrong-host': ['answer', 'The console was asked by an address that is not its own. This protects it from other pages of your browser.',
       'Use the printed link, or start the console with `--public-url` and this address.'],
     'signed-out': ['answer', 'The page is not signed in: its link was used or is too old, or it was idle for twelve hours.',
-      'Press Enter in the terminal of `earshot console`, and open the new link.'],
+      'Open a new link: press Enter in the terminal of `earshot console`, or run `earshot console link`.'],
     'too-many-probes': ['answer', 'Probes were started too often from pages of the console.', 'Wait some seconds.'],
     'too-many-streams': ['answer', 'Too many pages of the console are open.', 'Close some of them.'],
   },

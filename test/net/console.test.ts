@@ -106,6 +106,22 @@ test('the network says why a site has no figures, and shows them once it shares 
   assert.deepEqual(faults, []);
 });
 
+test('a console service prints no link, and the command opens the page', async (t) => {
+  await using stack = new AsyncDisposableStack();
+  const pair = stack.use(await startLinkedPair(t, { web: 8080 }));
+  const { client, west } = pair;
+  const env = { EARSHOT_HOME: west.home };
+  const program = await client.spawn([process.execPath, MAIN, '-n', west.name, 'console', '--service'], { name: 'console', env });
+  const command = [process.execPath, MAIN, '-n', west.name, 'console', 'link'];
+  const link = await eventually('a link', () => client.run(command, { env }));
+  const browser = await startBrowserOn(client);
+  stack.defer(() => browser.close());
+  const page = await openPage(browser, []);
+  await page.goto(link.trim());
+  await see(page, 'Overview');
+  assert.doesNotMatch(program.output, /#t=/);
+});
+
 test('a cut link becomes a problem within seconds, and goes away when it is back', async (t) => {
   await using opened = await open(t);
   const { page, pair } = opened;

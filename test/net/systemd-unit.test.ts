@@ -9,7 +9,15 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { RouterContainer } from '../../src/cli/actions/router-container.ts';
 import { engines } from '../../src/platform/linux/machine.ts';
-import { containerUnitText, instanceName, unitName, unitTemplate, unitText } from '../../src/cli/actions/systemd-unit.ts';
+import {
+  consoleUnitName,
+  consoleUnitText,
+  containerUnitText,
+  instanceName,
+  unitName,
+  unitTemplate,
+  unitText,
+} from '../../src/cli/actions/systemd-unit.ts';
 
 const run = promisify(execFile);
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -25,7 +33,11 @@ describe('systemd accepts the unit', () => {
           await writeFile(program, '#!/bin/sh\n', { mode: 0o755 });
           const file = join(folder, unitName('west'));
           await writeFile(file, unitText({ namespace: 'west', command: [program, main], home, user, drainSeconds: 30 }));
-          const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', ...(user ? ['--user'] : []), file], {
+          const consoleFile = join(folder, consoleUnitName('west'));
+          const publicUrls = [new URL('https://console.example.com/$a%20b')];
+          const consoleUnit = { namespace: 'west', command: [program, main], home, user, port: 8090, publicUrls };
+          await writeFile(consoleFile, consoleUnitText(consoleUnit));
+          const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', ...(user ? ['--user'] : []), file, consoleFile], {
             env: { ...process.env, XDG_RUNTIME_DIR: folder },
           });
           assert.equal(stdout + stderr, '');
@@ -36,19 +48,31 @@ describe('systemd accepts the unit', () => {
     }
   }
 
-  it('of the packages, and rates both units of the system as well protected', async () => {
+  it('of the packages, and rates all units of the system as well protected', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'earshot-unit-'));
     try {
       const command = [join(folder, 'node'), '/usr/lib/earshot/earshot.mjs'];
       await writeFile(join(folder, 'node'), '#!/bin/sh\n', { mode: 0o755 });
-      const [template, instance, own] = ['earshot@.service', instanceName('west'), unitName('west')].map((name) => join(folder, name));
+      const names = ['earshot@.service', instanceName('west'), unitName('west'), consoleUnitName('west')];
+      const [template, instance, own, ofConsole] = names.map((name) => join(folder, name));
       await writeFile(template ?? '', unitTemplate(command, 30));
       await writeFile(own ?? '', unitText({ namespace: 'west', command, home: '/var/lib/earshot', user: false, drainSeconds: 30 }));
+      const consoleUnit = {
+        namespace: 'west',
+        command,
+        home: '/var/lib/earshot',
+        user: false,
+        account: 'earshot',
+        port: 8090,
+        publicUrls: [],
+      };
+      await writeFile(ofConsole ?? '', consoleUnitText(consoleUnit));
       const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', instance ?? ''], {
         env: { ...process.env, SYSTEMD_UNIT_PATH: `${folder}:` },
       });
       assert.equal(stdout + stderr, '');
-      for (const unit of [template, own]) assert.ok((await exposureOf(unit ?? '')) <= 3, `${unit}: ${await exposureOf(unit ?? '')}`);
+      for (const unit of [template, own, ofConsole])
+        assert.ok((await exposureOf(unit ?? '')) <= 3, `${unit}: ${await exposureOf(unit ?? '')}`);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

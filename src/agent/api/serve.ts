@@ -4,12 +4,15 @@ import { once } from 'node:events';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { ApiAnswer, RouterApi } from './router-api.ts';
 
+/** API of JSON answers, such as a router's. */
+export type ServedApi = Pick<RouterApi, 'answer'>;
+
 /**
- * Serves a router's API on a Unix socket of mode 0600. Every process that can open the socket has access.
+ * Serves an API on a Unix socket of mode 0600. Every process that can open the socket has access.
  * @param metrics answers `/metrics`: other processes may not reach the port for metrics of a router in a container
  */
-export async function serveRouterApi(
-  api: RouterApi,
+export async function serveSocketApi(
+  api: ServedApi,
   socket: string,
   metrics?: (response: ServerResponse) => void,
 ): Promise<AsyncDisposable> {
@@ -41,7 +44,7 @@ export async function serveRouterApi(
 }
 
 /** Answers a request, at once unless it takes time. */
-export function serveRequest(api: RouterApi, { method = '', url = '' }: IncomingMessage, response: ServerResponse): void {
+export function serveRequest(api: ServedApi, { method = '', url = '' }: IncomingMessage, response: ServerResponse): void {
   const answer = api.answer({ method, target: url });
   if (!(answer instanceof Promise)) return answerWith(answer, response);
   const end = (): void => void response.destroy();

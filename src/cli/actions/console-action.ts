@@ -13,6 +13,7 @@ import { redacted } from '../output/redact.ts';
 import { listenFailure } from '../processes/listen-failure.ts';
 import { explainableKinds } from '../../explain/gather/explainable-kinds.ts';
 import { machineSources as explainSources } from '../../explain/gather/machine-sources.ts';
+import { serveConsoleLinks } from './console-links.ts';
 import type { Context } from './waiting.ts';
 
 export interface ConsoleOptions {
@@ -20,13 +21,15 @@ export interface ConsoleOptions {
   readonly publicUrl: readonly URL[];
   /** Bytes. */
   readonly historyMemory: number;
+  /** Whether links come from `earshot console link` only: the output of a service goes to a log. */
+  readonly service?: boolean;
 }
 
 /** Serves the console of a namespace of this machine until the signal is aborted. */
 export async function runConsole(
   { resources, terminal }: Context,
   namespace: string,
-  { port, publicUrl, historyMemory }: ConsoleOptions,
+  { port, publicUrl, historyMemory, service }: ConsoleOptions,
   until: AbortSignal,
 ): Promise<void> {
   const sources = machineSources(resources, namespace);
@@ -37,6 +40,12 @@ export async function runConsole(
   await using server = await serveConsole({ sources, watcher, assets, port, publicUrls: publicUrl }).catch((error: unknown) => {
     throw listenFailure(error, { host: CONSOLE_HOST, port, option: '--port' });
   });
+  if (service === true) {
+    await using _links = await serveConsoleLinks(layoutOf(namespace), () => server.createLink());
+    terminal.note(`The console of ${resources.where} is at port ${server.port}. \`earshot -n ${namespace} console link\` prints a link.\n`);
+    await watcher.run(until);
+    return;
+  }
   terminal.note(`The console of ${resources.where} is at this link, which works once, within five minutes:\n`);
   terminal.out(`${server.createLink()}\n`);
   if (process.stdin.isTTY && terminal.isScreen === true) {

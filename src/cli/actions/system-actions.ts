@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { lstat, readdir, realpath, rmdir } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
-import { realPath, removeTree, securePath } from '../../files/secure-path.ts';
+import { makeDirectory, readText, writeDurably } from '../../files/durable.ts';
+import { isRoot, realPath, removeTree, securePath } from '../../files/secure-path.ts';
 import { baseDirectory, layoutOf, namespacesDirectory, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { directoryResources } from '../../platform/linux/resources.ts';
 import { notifyRouter } from '../../platform/linux/router-api.ts';
@@ -33,11 +30,20 @@ import {
   type ContainerState,
 } from './container-actions.ts';
 import { containerName, type RouterContainer } from './router-container.ts';
-import { ACCOUNT, accountFor, containerUnitText, instanceName, unitName, unitsOf, unitText } from './systemd-unit.ts';
+import {
+  ACCOUNT,
+  accountFor,
+  consoleUnitName,
+  containerUnitText,
+  instanceName,
+  unitName,
+  unitsOf,
+  unitText,
+  type UnitProgram,
+} from './systemd-unit.ts';
+import { answerOf, hasUser, isSystemdThere, logOf, removeUnit, requireSystemd, systemctl, unitFolder } from './systemd.ts';
 import { waitUntil } from './waiting.ts';
 
-const run = promisify(execFile);
-const isRoot = process.getuid?.() === 0;
 const START_TIMEOUT = 30_000;
 
 export interface InstallOptions {
@@ -69,17 +75,12 @@ async function installProcess(
   terminal: Terminal,
 ): Promise<void> {
   const { drainSeconds, before } = options;
-  const script = process.argv[1];
-  if (script === undefined) throw new CliError('failed', 'The program does not know its own file, so there is nothing to put into a unit.');
-  const command = [process.execPath, await realpath(script)];
-  const home = baseDirectory();
-  const account = isRoot ? accountFor({ home, command, exists: await hasAccount() }) : undefined;
-  const text = unitText({ namespace, command, home, user: !isRoot, account, drainSeconds });
+  const text = unitText({ namespace, ...(await unitProgram()), drainSeconds });
   if (options.print === true) {
     terminal.out(text);
     return;
   }
-  await requireSystemd(namespace);
+  requireSystemd(`earshot -n ${namespace} run`);
   // The unit may write below this directory only, so it must exist.
   await makeDirectory(baseDirectory(), 0o755);
   await requireNoInstance(namespace);
@@ -87,6 +88,16 @@ async function installProcess(
   await writePlatformFile(layoutOf(namespace), { platform: 'linux' });
   await writeUnits(namespace, new Map([[unitName(namespace), text]]), terminal);
   if (options.start) await startUnits(namespace, [unitName(namespace)], terminal);
+}
+
+/** What the units of this machine run, and as which user. */
+export async function unitProgram(): Promise<UnitProgram> {
+  const script = process.argv[1];
+  if (script === undefined) throw new CliError('failed', 'The program does not know its own file, so there is nothing to put into a unit.');
+  const command = [process.execPath, await realpath(script)];
+  const home = baseDirectory();
+  const account = isRoot ? accountFor({ home, command, exists: await hasUser(ACCOUNT) }) : undefined;
+  return { command, home, user: !isRoot, account };
 }
 
 async function installContainers(
@@ -158,11 +169,6 @@ async function writeUnits(namespace: string, units: ReadonlyMap<string, string>,
   await systemctl('daemon-reload');
 }
 
-async function removeUnit(unit: string): Promise<void> {
-  await systemctl('disable', '--now', unit);
-  await removeFile(join(unitFolder(), unit));
-}
-
 async function startUnits(namespace: string, units: readonly string[], terminal: Terminal): Promise<void> {
   await systemctl('enable', ...units);
   await systemctl('restart', ...units);
@@ -187,7 +193,7 @@ async function startDetached(
 type ContainerFile = PlatformFile & { readonly platform: Engine };
 
 /** The namespace's installation in containers; undefined if it runs as a process. */
-async function containerFileOf(namespace: string): Promise<ContainerFile | undefined> {
+export async function containerFileOf(namespace: string): Promise<ContainerFile | undefined> {
   const file = await readPlatformFile(layoutOf(namespace));
   return file === undefined || file.platform === 'linux' ? undefined : { ...file, platform: file.platform };
 }
@@ -212,9 +218,10 @@ export async function uninstall(namespace: string, { purge = false }: { readonly
 }
 
 async function uninstallUnits(namespace: string, terminal: Terminal): Promise<void> {
-  await requireSystemd(namespace);
+  requireSystemd(`earshot -n ${namespace} run`);
   const first = await requireUnit(namespace);
-  const units = new Set([first, ...unitsOf(namespace, await unitTexts())]);
+  const consoleUnits = [consoleUnitName(namespace)].filter((unit) => existsSync(join(unitFolder(), unit)));
+  const units = new Set([...consoleUnits, first, ...unitsOf(namespace, await unitTexts())]);
   for (const unit of units) await removeUnit(unit);
   await systemctl('daemon-reload');
   for (const unit of units) terminal.out(`${unit} is ended and removed.\n`);
@@ -270,7 +277,7 @@ export async function start(namespace: string, platform: MachinePlatform | undef
   if (containers === undefined && platform !== undefined && platform !== 'linux' && !(await hasUnit(namespace)))
     return install(namespace, { start: true, drainTimeout: 30_000, platform }, terminal);
   if (containers !== undefined && !isSystemdThere()) return startDetached(namespace, containers, terminal);
-  await requireSystemd(namespace);
+  requireSystemd(`earshot -n ${namespace} run`);
   const first = await requireUnit(namespace);
   const installed = await containersOf(namespace);
   if (installed !== undefined) await startContainerUnits(namespace, installed, terminal);
@@ -390,12 +397,6 @@ async function unitState(namespace: string): Promise<UnitState> {
   return { systemd: true, name, state: (await answerOf('is-active', name)) || 'unknown' };
 }
 
-/** First line of what systemctl prints. Its exit code is nonzero for an answer such as `inactive`. */
-async function answerOf(...args: readonly string[]): Promise<string> {
-  const { stdout } = await run('systemctl', [...scope(), ...args]).catch((error: unknown) => ({ stdout: stdoutOf(error) }));
-  return stdout.trim().split('\n', 1)[0] ?? '';
-}
-
 /** Name of the namespace's unit: that of `system install`, or an instance of the packages' template that is enabled or runs. */
 async function findUnit(namespace: string): Promise<string | undefined> {
   if (!isSystemdThere()) return undefined;
@@ -422,20 +423,13 @@ async function hasUnit(namespace: string): Promise<boolean> {
   return (await findUnit(namespace)) !== undefined;
 }
 
-async function hasAccount(): Promise<boolean> {
-  return run('getent', ['passwd', ACCOUNT]).then(
-    () => true,
-    () => false,
-  );
-}
-
 /** The systemd unit of the namespace, or undefined if it does not exist. */
 export async function unitOf(namespace: string): Promise<{ readonly unit: string; readonly isUser: boolean } | undefined> {
   const unit = await findUnit(namespace);
   return unit === undefined ? undefined : { unit, isUser: !isRoot };
 }
 
-async function requireUnit(namespace: string): Promise<string> {
+export async function requireUnit(namespace: string): Promise<string> {
   layoutOf(namespace);
   const unit = await findUnit(namespace);
   if (unit !== undefined) return unit;
@@ -443,42 +437,4 @@ async function requireUnit(namespace: string): Promise<string> {
     'not-found',
     `The namespace ${namespace} does not have a unit. Write one with \`earshot -n ${namespace} system install\`.`,
   );
-}
-
-/** Whether systemd is running, see sd_booted(3). */
-function isSystemdThere(): boolean {
-  return existsSync('/run/systemd/system');
-}
-
-async function requireSystemd(namespace: string): Promise<void> {
-  if (isSystemdThere()) return;
-  const advice = `Let whatever looks after processes here run \`earshot -n ${namespace} run\`; it ends in order on SIGTERM.`;
-  throw new CliError('failed', `systemd does not run on this machine. ${advice}`);
-}
-
-function unitFolder(): string {
-  if (isRoot) return '/etc/systemd/system';
-  const config = process.env['XDG_CONFIG_HOME'];
-  return join(config?.startsWith('/') === true ? config : join(homedir(), '.config'), 'systemd', 'user');
-}
-
-function logOf(unit: string): string {
-  return `journalctl ${[...scope(), '-u', unit].join(' ')}`;
-}
-
-function scope(): readonly string[] {
-  return isRoot ? [] : ['--user'];
-}
-
-async function systemctl(...args: readonly string[]): Promise<void> {
-  try {
-    await run('systemctl', [...scope(), ...args]);
-  } catch (error) {
-    const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
-    throw new CliError('failed', `systemctl ${[...scope(), ...args].join(' ')} failed: ${said}`);
-  }
-}
-
-function stdoutOf(error: unknown): string {
-  return error instanceof Error && 'stdout' in error ? String(error.stdout) : '';
 }

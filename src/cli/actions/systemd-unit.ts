@@ -2,9 +2,8 @@ import { basename } from 'node:path';
 import { limitTable } from '../../limits/table.ts';
 import { reloadArguments, removeCommand, runArguments, stopArguments, stopSeconds, type RouterContainer } from './router-container.ts';
 
-/** The systemd unit of a namespace, as text (systemd.unit(5), systemd.service(5)). */
-export interface UnitOptions {
-  readonly namespace: string;
+/** Program of a unit, and user that runs it. */
+export interface UnitProgram {
   /** Absolute path of the program, and its arguments before `-n`. */
   readonly command: readonly string[];
   /** Value of EARSHOT_HOME. */
@@ -13,7 +12,18 @@ export interface UnitOptions {
   readonly user: boolean;
   /** User that a unit of the system runs as. Default: root. */
   readonly account?: string | undefined;
+}
+
+/** The systemd unit of a namespace, as text (systemd.unit(5), systemd.service(5)). */
+export interface UnitOptions extends UnitProgram {
+  readonly namespace: string;
   readonly drainSeconds: number;
+}
+
+export interface ConsoleUnitOptions extends UnitProgram {
+  readonly namespace: string;
+  readonly port: number;
+  readonly publicUrls: readonly URL[];
 }
 
 /** User that the packages create for sites. */
@@ -46,6 +56,11 @@ export function unitsOf(namespace: string, texts: ReadonlyMap<string, string>): 
 /** Name of the namespace's instance of the packages' template. */
 export function instanceName(namespace: string): string {
   return `earshot@${namespace}.service`;
+}
+
+/** Name of the unit of a namespace's console. A namespace cannot contain `@`, so it is never the name of a site's unit. */
+export function consoleUnitName(namespace: string): string {
+  return `earshot-console@${namespace}.service`;
 }
 
 /**
@@ -83,9 +98,7 @@ const TEMPORARY_FOLDERS = ['/tmp', '/var/tmp'];
 const isOutside = (path: string, folders: readonly string[]): boolean => !folders.some((folder) => `${path}/`.startsWith(`${folder}/`));
 
 export function unitText({ namespace, command, home, user, account, drainSeconds }: UnitOptions): string {
-  const [program = '', ...words] = [...command, '-n', namespace, 'run', '--drain-timeout', `${drainSeconds}s`];
-  // systemd expands variables only in arguments, not in the program.
-  const start = [quoted(program, 'setting'), ...words.map((word) => quoted(word, 'word'))].join(' ');
+  const start = commandLine([...command, '-n', namespace, 'run', '--drain-timeout', `${drainSeconds}s`]);
   return `${HEADER}
 [Unit]
 Description=Earshot, namespace ${namespace}
@@ -108,7 +121,36 @@ ${user ? '' : hardening({ home, command, account })}
 ${installation(namespace, user)}`;
 }
 
-const HEADER = '# Written by `earshot system install`, which replaces it the next time: put changes into a drop-in (systemctl edit).';
+const headerOf = (command: string): string =>
+  `# Written by \`earshot system ${command}\`, which replaces it the next time: put changes into a drop-in (systemctl edit).`;
+const HEADER = headerOf('install');
+
+/** The unit of a namespace's console. It starts, stops and crashes with the site, but survives a restart: its history is in memory. */
+export function consoleUnitText({ namespace, port, publicUrls, ...program }: ConsoleUnitOptions): string {
+  const { command, home, user, account } = program;
+  const words = ['--service', '--port', String(port), ...publicUrls.flatMap(({ href }) => ['--public-url', href])];
+  const sites = [unitName(namespace), ...(user ? [] : [instanceName(namespace)])].join(' ');
+  return `${headerOf('network-observer')}
+[Unit]
+Description=Earshot console, namespace ${namespace}
+After=${sites}
+StopPropagatedFrom=${sites}
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+${account === undefined ? '' : runAs(account)}ExecStart=${commandLine([...command, '-n', namespace, 'console', ...words])}
+Environment=${quoted(`EARSHOT_HOME=${home}`, 'setting')}
+Restart=always
+RestartSec=1
+SyslogIdentifier=earshot-console
+UMask=0077
+NoNewPrivileges=true
+${user ? '' : hardening(program)}
+[Install]
+WantedBy=${sites}
+`;
+}
 
 function installation(namespace: string, user: boolean, network?: string): string {
   const alias = network === undefined ? `Alias=${aliasName(namespace)}\n` : '';
@@ -121,7 +163,7 @@ function installation(namespace: string, user: boolean, network?: string): strin
  */
 export function containerUnitText(container: RouterContainer, user: boolean): string {
   const { engine, program, namespace, network, drainSeconds } = container;
-  const line = (args: readonly string[]): string => [quoted(program, 'setting'), ...args.map((word) => quoted(word, 'word'))].join(' ');
+  const line = (args: readonly string[]): string => commandLine([program, ...args]);
   const first = unitName(namespace);
   // The systemd instance of a user does not know the units of the system.
   const after = [
@@ -198,6 +240,11 @@ SystemCallFilter=@system-service
 SystemCallFilter=~@privileged @resources
 SystemCallErrorNumber=EPERM
 `;
+}
+
+/** systemd expands variables only in arguments, not in the program. */
+function commandLine([program = '', ...words]: readonly string[]): string {
+  return [quoted(program, 'setting'), ...words.map((word) => quoted(word, 'word'))].join(' ');
 }
 
 /** In arguments `$` begins a variable; in arguments and settings `%` begins a specifier. A carriage return ends a line too. */

@@ -7,19 +7,16 @@ import { addPlace, examples, onMachine, placeWords, portNumber } from './options
 
 /** `earshot console`. */
 export function addConsole(program: Command, terminal: Terminal): void {
-  addPlace(
+  const serve = addPlace(
     program
       .command('console')
       .description('serve a page that shows the site of this machine: problems, network, services and trust')
       .addOption(new Option('--port <number>', 'port on the loopback address; 0 for any free one').argParser(portNumber).default(0))
-      .addOption(
-        new Option('--public-url <url>', 'further address of the page, such as that of a proxy or an SSH tunnel; repeatable')
-          .argParser(publicUrl)
-          .default([], 'none'),
-      )
+      .addOption(publicUrlOption())
       .addOption(
         new Option('--history-memory <size>', 'memory for history, such as 32Mi').argParser(historyMemory).default(96 * 2 ** 20, '96Mi'),
-      ),
+      )
+      .option('--service', 'print no link; `earshot console link` prints one'),
   )
     .addHelpText(
       'after',
@@ -39,7 +36,23 @@ export function addConsole(program: Command, terminal: Terminal): void {
       ]);
       await runConsole({ resources: await openResources(placeWords(command)), terminal }, namespace, options, untilStopped());
     });
+  addPlace(serve.command('link').description('print a link to the console service of the namespace, which works once'))
+    .addHelpText('after', examples('earshot -n west console link'))
+    .addHelpText('after', '\n`earshot system network-observer` starts that service.')
+    .action(async (_options: object, command: Command) => {
+      const namespace = await onMachine(command, 'console link');
+      const [{ printConsoleLink }, { layoutOf }] = await Promise.all([
+        import('../actions/console-links.ts'),
+        import('../../platform/linux/layout.ts'),
+      ]);
+      await printConsoleLink(layoutOf(namespace), terminal);
+    });
 }
+
+export const publicUrlOption = (): Option =>
+  new Option('--public-url <url>', 'further address of the page, such as that of a proxy or an SSH tunnel; repeatable')
+    .argParser(publicUrl)
+    .default([], 'none');
 
 function publicUrl(text: string, before: readonly URL[]): readonly URL[] {
   const url = URL.parse(text);

@@ -1,6 +1,18 @@
 import { Option, type Command } from 'commander';
 import { addApply } from './apply.ts';
-import { addPlace, duration, examples, onMachine, outputOption, placeWords, saidMachine, type OutputOptions } from './options.ts';
+import { publicUrlOption } from './console.ts';
+import {
+  addPlace,
+  duration,
+  examples,
+  onMachine,
+  outputOption,
+  placeWords,
+  saidMachine,
+  servicePort,
+  type OutputOptions,
+} from './options.ts';
+import type { ConsoleServiceOptions } from '../actions/console-service.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 interface InstallWords {
@@ -89,6 +101,16 @@ export function addSystem(program: Command, terminal: Terminal): void {
         import('../resources.ts'),
       ]);
       await generateBundle(namespace, name, { ...options, platform: await machinePlatformFor(placeWords(command)) }, terminal);
+    });
+  verb('network-observer', 'run the console as a service, which starts and stops with the site')
+    .addOption(new Option('--port <number>', 'port on the loopback address').argParser(servicePort).default(8090))
+    .addOption(publicUrlOption())
+    .option('--uninstall', 'end the service and remove its unit')
+    .addHelpText('after', '\nThe page cannot change anything. `earshot console link` prints a link to it.')
+    .action(async ({ uninstall, ...options }: ConsoleServiceOptions & { readonly uninstall?: boolean }, command: Command) => {
+      const namespace = await onMachine(command, 'system network-observer');
+      const { installConsole, uninstallConsole } = await import('../actions/console-service.ts');
+      await (uninstall === true ? uninstallConsole(namespace, terminal) : installConsole(namespace, options, terminal));
     });
   addApply(system, terminal);
 }

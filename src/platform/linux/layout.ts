@@ -47,6 +47,8 @@ export interface NamespaceLayout {
     readonly problems: string;
     /** Files of running processes: PID files, Unix sockets, ports. */
     readonly run: string;
+    /** Socket of the console service, which issues links: see `serveConsoleLinks`. No router has a file of this name. */
+    readonly console: string;
   };
 }
 
@@ -55,7 +57,7 @@ export interface RouterFiles {
   /** JSON: `RunningRouter`. Exists while the router runs, or after it was killed: its lock shows the difference. */
   readonly state: string;
   readonly socket: string;
-  /** Socket of the router API: see `serveRouterApi`. */
+  /** Socket of the router API: see `serveSocketApi`. */
   readonly api: string;
   /** Revocations that the router has applied: see `ConfirmedRevocations`. */
   readonly revoked: string;
@@ -171,6 +173,7 @@ export function layoutOf(namespace: string, base: string = baseDirectory()): Nam
       links: join(runtime, 'links'),
       problems: join(runtime, 'problems.yaml'),
       run: join(runtime, 'run'),
+      console: join(runtime, 'run', 'console.links'),
     },
   };
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { RouterApi } from '../../agent/api/router-api.ts';
-import { serveRouterApi } from '../../agent/api/serve.ts';
+import { serveSocketApi } from '../../agent/api/serve.ts';
 import { hasCode } from '../../files/errno.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import { routerFiles, type NamespaceLayout, type RunningRouter } from './layout.ts';
@@ -16,12 +16,12 @@ export async function serveApi(
   router: string,
   api: RouterApi,
   log: Logger,
-  metrics?: Parameters<typeof serveRouterApi>[2],
+  metrics?: Parameters<typeof serveSocketApi>[2],
 ): Promise<AsyncDisposable> {
   const { api: socket } = routerFiles(layout, router);
   try {
     if (Buffer.byteLength(socket) > LONGEST_SOCKET_PATH) throw new Error(`its path has more than ${LONGEST_SOCKET_PATH} bytes`);
-    return await serveRouterApi(api, socket, metrics);
+    return await serveSocketApi(api, socket, metrics);
   } catch (error) {
     log.warn({ socket }, `the router API cannot be served: ${messageOf(error)}`);
     return { [Symbol.asyncDispose]: () => Promise.resolve() };
@@ -60,10 +60,19 @@ export async function askRouterText(
   layout: NamespaceLayout,
   router: string,
   path: string,
+  method?: ApiMethod,
+  signal?: AbortSignal,
+): Promise<string> {
+  return askSocket(routerFiles(layout, router).api, path, method, signal);
+}
+
+/** Returns the response of an API on a Unix socket. @throws Error if the request fails, or its status is not one of success */
+export async function askSocket(
+  socketPath: string,
+  path: string,
   method: ApiMethod = 'GET',
   signal: AbortSignal = AbortSignal.timeout(PATIENCE),
 ): Promise<string> {
-  const { api: socketPath } = routerFiles(layout, router);
   const asked = request({ socketPath, path, method, agent: false, signal });
   asked.end();
   const [response] = (await once(asked, 'response')) as [IncomingMessage];

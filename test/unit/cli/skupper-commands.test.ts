@@ -59,7 +59,7 @@ describe('a command of Skupper', () => {
   it('that is refused ends with 2 and one line that says why and what to use', async () => {
     await using west = await Namespace.make();
     const refused = Object.entries(skupperCommands).filter(([, { answer }]) => answer?.does === 'refused');
-    assert.ok(refused.length > 1);
+    assert.ok(refused.length > 0);
     for (const [words] of refused) {
       const { code, err } = await west.earshot([...words.split(' '), '--username', 'x', 'more', '-n', 'other']);
       assert.equal(code, 2, words);
