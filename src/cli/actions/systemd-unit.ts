@@ -107,7 +107,7 @@ ${user ? '' : 'Wants=network-online.target\nAfter=network-online.target\n'}Start
 [Service]
 Type=exec
 ${account === undefined ? '' : runAs(account)}ExecStart=${start}
-ExecReload=/bin/kill -HUP $MAINPID
+ExecReload=/bin/sh -c "kill -HUP \${MAINPID}"
 Environment=${quoted(`EARSHOT_HOME=${home}`, 'setting')}
 Restart=always
 RestartSec=1
