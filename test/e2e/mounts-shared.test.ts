@@ -17,8 +17,7 @@ const PORTS = [{ name: 'http', port: 8080 }];
 const CONTAINER_PORTS = [{ name: 'http', containerPort: 8080 }];
 /**
  * Milliseconds that a pod may take longer than one without a volume: 3 s because of another one that waits, and 12 s if the kubelet's first
- * try came before its right to read the claim. A call that is held takes 100 s. Simulated clusters compare more exactly
- * (test/fake-cluster/delays.ts).
+ * try came before its right to read the claim. A call that is held takes 100 s. Simulated clusters compare more exactly.
  */
 const ALLOWED = 15_000;
 /** By this factor one of two pods may be slower by chance. */
@@ -33,11 +32,13 @@ const STATES = ['waiting', 'running', 'deleted', 'forced', 'stopped', 'finished'
 type State = (typeof STATES)[number];
 const RAN: ReadonlySet<State> = new Set<State>(['running', 'stopped', 'finished']);
 
+/** All pairs, and three pods of different states. Simulated clusters try more of them (test/fake-cluster/delays.ts). */
 function combinations(): readonly (readonly State[])[] {
-  const from = (state: State | undefined): readonly State[] => STATES.slice(STATES.indexOf(state ?? 'waiting'));
-  const pairs = STATES.flatMap((one) => from(one).map((two): readonly State[] => [one, two]));
-  const triples = pairs.flatMap((pair) => from(pair[1]).map((three): readonly State[] => [...pair, three]));
-  return [...pairs, ...triples].filter((states) => states.some((state) => !RAN.has(state)));
+  const pairs = STATES.flatMap((one, at) => STATES.slice(at).map((two): readonly State[] => [one, two]));
+  const threes = STATES.flatMap((one, first) =>
+    STATES.slice(first + 1).flatMap((two, second) => STATES.slice(first + second + 2).map((three): readonly State[] => [one, two, three])),
+  );
+  return [...pairs, ...threes].filter((states) => states.some((state) => !RAN.has(state)));
 }
 
 describe('pods of one claim on one node', { timeout: 600_000, concurrency: 6 }, () => {

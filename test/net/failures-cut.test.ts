@@ -64,8 +64,8 @@ async function allEnded(held: readonly Program[]): Promise<void> {
   await eventually('all held connections to end', () => held.every(({ running }) => !running), { timeoutMs: 15_000 });
 }
 
-/** They take turns: nearly all of their time is waiting. */
-describe('packets that vanish', { concurrency: 2 }, () => {
+/** Side by side: nearly all of their time is waiting. */
+describe('packets that vanish', { concurrency: 3 }, () => {
   test('a cable that is out for fifty seconds: the listener closes, nothing leaks, and all comes back by itself', async (t) => {
     await using pair = await startLinkedPair(t, { web: 80, echo: 7000 });
     const { west, east, client, server } = pair;

@@ -79,6 +79,7 @@ for (const [direction, flags] of [
     assert.equal(error, undefined);
     const sums = Object.entries(end).filter(([name]) => name.startsWith('sum_received'));
     assert.equal(sums.length, flags[0] === '--bidir' ? 2 : 1);
-    for (const [name, { bytes = 0 }] of sums) assert.ok(bytes > 50_000_000, `${name}: ${bytes} bytes`);
+    // On a busy machine these may be few: only the benchmarks make claims about speed.
+    for (const [name, { bytes = 0 }] of sums) assert.ok(bytes > 1_000_000, `${name}: ${bytes} bytes`);
   });
 }

@@ -9,15 +9,15 @@ import { eventually, startLinkedPair, startNginx, type LinkedPair } from './harn
 const GIVEN = process.env['EARSHOT_SHORT_CONNECTIONS'];
 const WANTED = Number(GIVEN ?? 1_000_000);
 /** Seconds. */
-const MOST_TIME = GIVEN === undefined ? 120 : Infinity;
+const MOST_TIME = GIVEN === undefined ? 60 : Infinity;
 /** Duration of one run of wrk. */
-const TURN = 10;
+const TURN = 5;
 /** With fewer, nothing would be shown. */
 const LEAST = 20_000;
 const PORT = 8080;
 /**
- * MB by which a process may be larger at the end than after the first fifth. Several come and go with the garbage; twenty bytes that stay of
- * each connection of a million are more.
+ * MB by which a process may be larger at the end than after the first fifth. Several come and go with the garbage. An object that stays of
+ * each connection is more, even after a hundred thousand connections.
  */
 const MOST_GROWTH = 15;
 
