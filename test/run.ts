@@ -2,7 +2,7 @@
  * `make test`: the static checks, the unit tests, the tests of connections between network namespaces, then the cluster tests on one shared
  * cluster. The last line counts all tests. `node test/run.ts [unit] [FILE...]` (`npm test`) runs only those.
  *
- * The unit tests of a module share one process, and small modules share one together. Each file of `ALONE` has its own process.
+ * `runner/schedule.ts` says which files share a process, and which run beside others.
  *
  * `make test-quick` (`node test/run.ts quick`) runs the checks, the unit tests and the tests of `QUICK`.
  *
@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HarnessError, startCluster } from './harness/index.ts';
 import { installEarshot } from './harness/install.ts';
+import { schedules } from './runner/schedule.ts';
 import { failuresIn, type Counts, type FileResult } from './runner/test-file.ts';
 import { runTier, type TierOptions } from './runner/tier.ts';
 
@@ -29,11 +30,14 @@ interface Tally extends Counts {
 const MINUTE = 60_000;
 /** Timeouts in milliseconds. A test that never ends would otherwise hide all results. */
 const LIMITS = { checks: 5 * MINUTE, setup: 60 * MINUTE } as const;
-const UNIT = { concurrency: 5, testLimit: 2 * MINUTE, fileLimit: 5 * MINUTE, limit: 10 * MINUTE } as const;
+const UNIT = { ...schedules.unit, concurrency: 5, testLimit: 2 * MINUTE, fileLimit: 5 * MINUTE, limit: 10 * MINUTE } as const;
 /** Limits far above the usual durations. */
-const ONE_BY_ONE = { concurrency: 1, testLimit: 10 * MINUTE, fileLimit: 15 * MINUTE } as const;
-const NET = { ...ONE_BY_ONE, limit: 35 * MINUTE } as const;
-const E2E = { ...ONE_BY_ONE, limit: 45 * MINUTE } as const;
+const LONG = { testLimit: 10 * MINUTE, fileLimit: 15 * MINUTE } as const;
+const NET = { ...LONG, ...schedules.net, concurrency: 2, limit: 35 * MINUTE } as const;
+/** All share one cluster, and some disturb it. */
+const E2E = { ...LONG, concurrency: 1, limit: 45 * MINUTE } as const;
+/** Files that are named at the end of a tier, for those who want it shorter. */
+const LONGEST_SHOWN = 10;
 /** Tests of connections and of a cluster that `make test-quick` runs. They fail for most bugs, and take about two minutes. */
 const QUICK: readonly string[] = [
   ...['two-sites', 'h2spec', 'hostile-files'].map((name) => `test/net/${name}.test.ts`),
@@ -41,37 +45,6 @@ const QUICK: readonly string[] = [
     (name) => `test/e2e/${name}.test.ts`,
   ),
 ];
-/** Files with their own process: they check the whole process (memory, uncaught errors), take long, or race with their peer (renegotiation). */
-const ALONE: ReadonlySet<string> = new Set([
-  'fuzz',
-  'played',
-  'simulate',
-  'cli/where-it-runs',
-  'site-controller/unused-objects',
-  'router/boundary',
-  'router/edge-access',
-  'router/fair-memory',
-  'router/fault-injection',
-  'router/local/stalled-sockets',
-  'router/renegotiation',
-  'runner/tier',
-]);
-/** Files that start first, in this order, with the files that share their process. They take longest. */
-const LONGEST: readonly string[] = [
-  'simulate',
-  'router/link/hostile',
-  'site-controller/faults/controller-killed',
-  'runner/tier',
-  'exposure/csi/tree-change',
-  'router/fault-injection',
-  'router/fair-memory',
-  'played',
-];
-/** Parts of a module that are as large as a module, and small modules. */
-const LARGE: ReadonlySet<string> = new Set(['exposure/csi', 'router/link']);
-const SMALL: ReadonlySet<string> = new Set(
-  'api bench deploy docs errors files harness identity limits memory site telemetry text work x509'.split(' '),
-);
 /** Some tests mostly wait for the disk. */
 const MEMORY_DISK = '/dev/shm';
 /** Files of a run that may fail and then pass. */
@@ -116,16 +89,7 @@ async function unitTier(): Promise<Tally> {
   // If it cannot be built, the tests of the chart report it.
   if (isWhole) await tee('tools/build.sh', ['helm'], LIMITS.setup);
   const env = { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node`, ...(isWritable(MEMORY_DISK) ? { TMPDIR: MEMORY_DISK } : {}) };
-  return testTier(files, { ...UNIT, together, first: LONGEST.map((name) => `test/unit/${name}.test.ts`) }, env);
-}
-
-/** Starting takes longer than most files do, so many share a process. */
-function together(file: string): string | undefined {
-  const path = file.replace('test/unit/', '').replace('.test.ts', '');
-  const [module = '', part = ''] = path.split('/');
-  if (ALONE.has(path)) return undefined;
-  if (SMALL.has(module)) return 'small';
-  return LARGE.has(`${module}/${part}`) ? `${module}/${part}` : module;
+  return testTier(files, UNIT, env);
 }
 
 function isWritable(folder: string): boolean {
@@ -177,11 +141,12 @@ function skipAll(files: readonly string[], why: string, output: string): Tally {
   return { ...NONE, failed: process.env['CI'] === 'true' ? 1 : 0, skipped: files.length };
 }
 
-type Limits = Pick<TierOptions, 'concurrency' | 'testLimit' | 'fileLimit' | 'limit' | 'together' | 'first'>;
+type Limits = Omit<TierOptions, 'cwd' | 'env' | 'chances' | 'show'>;
 
 async function testTier(names: readonly string[], limits: Limits, env: Readonly<Record<string, string>> = {}): Promise<Tally> {
   const chances = MOST_FLAKY - all.flaky.length;
   const { files, flaky } = await runTier(names, { ...limits, env, chances, cwd: ROOT, show: (line) => console.log(line) });
+  if (files.length > 2 * LONGEST_SHOWN) showLongest(files);
   // The output of files in one process contains the failures of all of them.
   const failures = [...new Set(files.filter(({ failed }) => failed > 0).flatMap(failuresIn))];
   return files.reduce<Tally>((sum, { passed, failed, skipped }) => add(sum, { ...NONE, passed, failed, skipped }), {
@@ -189,6 +154,11 @@ async function testTier(names: readonly string[], limits: Limits, env: Readonly<
     flaky,
     failures,
   });
+}
+
+function showLongest(files: readonly FileResult[]): void {
+  const longest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, LONGEST_SHOWN);
+  console.log(`Longest files: ${longest.map(({ file, seconds }) => `${file} ${Math.round(seconds)} s`).join(', ')}`);
 }
 
 /** Prints the flaky files in the last lines before the count. */

@@ -2,11 +2,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runTests, type Counts, type FileOptions, type FileResult } from './test-file.ts';
+import { runTests, type FileOptions, type FileResult } from './test-file.ts';
 
-export interface FileCounts extends Counts {
-  readonly file: string;
-}
+export type FileCounts = Omit<FileResult, 'output'>;
 
 const TOGETHER = fileURLToPath(new URL('together.ts', import.meta.url));
 const COUNT_BY_FILE = new URL('count-by-file.ts', import.meta.url).href;
@@ -30,13 +28,13 @@ export async function runBatch(files: readonly string[], options: FileOptions): 
     const counts = new Map(lines.map((line) => JSON.parse(line) as FileCounts).map((each) => [each.file, each]));
     const isInOrder = code === 0 || [...counts.values()].some(({ failed }) => failed > 0);
     return files.map((file) => {
-      const { passed, failed, skipped } = counts.get(file) ?? NOTHING;
+      const { passed, failed, skipped, seconds } = counts.get(file) ?? NOTHING;
       const isGood = isInOrder && passed + skipped > 0;
-      return { file, output, passed, skipped, failed: isGood ? failed : Math.max(1, failed) };
+      return { file, output, seconds, passed, skipped, failed: isGood ? failed : Math.max(1, failed) };
     });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-const NOTHING: Counts = { passed: 0, failed: 0, skipped: 0 };
+const NOTHING = { passed: 0, failed: 0, skipped: 0, seconds: 0 } as const;

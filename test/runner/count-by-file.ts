@@ -8,7 +8,7 @@ export default async function* countByFile(events: AsyncIterable<TestEvent>): As
     if (type !== 'test:pass' && type !== 'test:fail') continue;
     if (data.nesting === 0) {
       const failed = type === 'test:fail' ? Math.max(1, counts.failed) : counts.failed;
-      const line: FileCounts = { file: data.name, ...counts, failed };
+      const line: FileCounts = { file: data.name, seconds: data.details.duration_ms / 1_000, ...counts, failed };
       yield `${JSON.stringify(line)}\n`;
       counts = { passed: 0, failed: 0, skipped: 0 };
     } else if (data.details.type !== 'suite') {

@@ -10,6 +10,7 @@ export interface Counts {
 /** Result of one file of tests. It has failed if `failed` is not 0, for any reason. */
 export interface FileResult extends Counts {
   readonly file: string;
+  readonly seconds: number;
   /** All that it said. */
   readonly output: string;
 }
@@ -31,8 +32,9 @@ const [GRACE, HELD_OPEN] = [10_000, 5_000];
 
 /** Runs one file in a process of its own, and ends it when its time is up. */
 export async function runTestFile(file: string, options: FileOptions): Promise<FileResult> {
+  const began = performance.now();
   const { output, code } = await runTests([file], file, options);
-  return { file, output, ...countsIn(output, code) };
+  return { file, output, seconds: (performance.now() - began) / 1_000, ...countsIn(output, code) };
 }
 
 export interface Ended {

@@ -15,6 +15,8 @@ export interface TierOptions {
   readonly show: (line: string) => void;
   /** Files of one such name run in one process. Left out, or undefined for a file: it has a process of its own. */
   readonly together?: (file: string) => string | undefined;
+  /** Files that run after the others, one at a time. */
+  readonly alone?: (file: string) => boolean;
   /** Files that take longest, in the order in which they begin: what begins last is not to be what all wait for in the end. */
   readonly first?: readonly string[];
 }
@@ -45,34 +47,36 @@ export async function runTier(files: readonly string[], options: TierOptions): P
   };
 }
 
-/** As many at once as there may be; those that have not begun when the time is up have failed. */
+/** As many at once as there may be, then the lone ones. Files that have not begun when the time is up have failed. */
 async function runAll(files: readonly string[], options: TierOptions): Promise<readonly FileResult[]> {
-  const { concurrency, limit, show } = options;
+  const { concurrency, limit, show, alone = () => false } = options;
   const timeIsUp = new AbortController();
   const timer = setTimeout(() => timeIsUp.abort(), limit);
-  const waiting = jobsOf(files, options);
   const results: FileResult[] = [];
-  const work = async (): Promise<void> => {
-    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
-      if (timeIsUp.signal.aborted) {
-        for (const file of job)
-          results.push({ file, passed: 0, failed: 1, skipped: 0, output: `✖ ${file} did not run: the time of all was up\n` });
-        continue;
-      }
-      // Side by side, the lines of files would be mixed: each then shows its own when it is done.
-      const held: string[] = [];
-      const isAlone = concurrency === 1;
-      const [file = '', ...others] = job;
-      // A batch names each of its files itself.
-      const head = others.length === 0 ? [`▶ ${file}`] : [];
-      if (isAlone) head.forEach(show);
-      const told = { ...options, signal: timeIsUp.signal, show: isAlone ? show : (line: string) => void held.push(line) };
-      results.push(...(others.length === 0 ? [await runTestFile(file, told)] : await runBatch(job, told)));
-      if (!isAlone) show([...head, ...held].join('\n'));
+  const run = async (job: readonly string[], isAlone: boolean): Promise<void> => {
+    if (timeIsUp.signal.aborted) {
+      for (const file of job)
+        results.push({ file, seconds: 0, passed: 0, failed: 1, skipped: 0, output: `✖ ${file} did not run: the time of all was up\n` });
+      return;
     }
+    // Side by side, the lines of files would be mixed: each then shows its own when it is done.
+    const held: string[] = [];
+    const [file = '', ...others] = job;
+    // A batch names each of its files itself.
+    const head = others.length === 0 ? [`▶ ${file}`] : [];
+    if (isAlone) head.forEach(show);
+    const told = { ...options, signal: timeIsUp.signal, show: isAlone ? show : (line: string) => void held.push(line) };
+    results.push(...(others.length === 0 ? [await runTestFile(file, told)] : await runBatch(job, told)));
+    if (!isAlone) show([...head, ...held].join('\n'));
   };
+  const [beside, lone] = [files.filter((file) => !alone(file)), files.filter(alone)];
   try {
+    const waiting = jobsOf(beside, options);
+    const work = async (): Promise<void> => {
+      for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await run(job, concurrency === 1 || beside.length === 1);
+    };
     await Promise.all(Array.from({ length: concurrency }, work));
+    for (const job of jobsOf(lone, options)) await run(job, true);
   } finally {
     clearTimeout(timer);
   }

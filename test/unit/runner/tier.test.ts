@@ -162,3 +162,28 @@ test('where one of them ends the process, breaks it or keeps it from ending, all
     );
   }
 });
+
+/** Source of a file that waits until other files have begun, and fails if files that must have ended have not. */
+const meets = (begun: readonly string[], ended: readonly string[] = []): string => `${BEGIN}
+import assert from 'node:assert/strict';
+import { existsSync, writeFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+const mark = (name, what) => import.meta.dirname + '/' + name + '.' + what;
+const own = import.meta.filename.replace(/.*\\/|\\.test\\.mjs/g, '');
+test('meets others', async () => {
+  writeFileSync(mark(own, 'begun'), '');
+  assert.deepEqual(${JSON.stringify(ended)}.filter((name) => !existsSync(mark(name, 'ended'))), []);
+  while (!${JSON.stringify(begun)}.every((name) => existsSync(mark(name, 'begun')))) await setTimeout(5);
+  writeFileSync(mark(own, 'ended'), '');
+});`;
+
+test('a lone file runs after the others, which run side by side', async (t) => {
+  const sources = { lone: meets([], ['one', 'two']), one: meets(['two']), two: meets(['one']) };
+  const ran = await run(t, sources, { alone: (file) => file.startsWith('lone'), chances: 0 });
+  assert.deepEqual(
+    counts(ran).map(([passed]) => passed),
+    [1, 1, 1],
+    ran.files.map(({ output }) => output).join('\n'),
+  );
+  assert.ok(ran.files.every(({ seconds }) => seconds > 0));
+});

@@ -1,0 +1,92 @@
+/** How the files of each tier share processes and the machine. */
+import type { TierOptions } from './tier.ts';
+
+type Schedule = Pick<TierOptions, 'together' | 'first' | 'alone'>;
+
+/** Files with their own process: they check the whole process (memory, uncaught errors), take long, or race with their peer (renegotiation). */
+const OWN_PROCESS: ReadonlySet<string> = new Set([
+  'fuzz',
+  'played',
+  'simulate',
+  'cli/where-it-runs',
+  'site-controller/unused-objects',
+  'router/boundary',
+  'router/edge-access',
+  'router/fair-memory',
+  'router/fault-injection',
+  'router/local/stalled-sockets',
+  'router/renegotiation',
+  'runner/tier',
+]);
+/** Parts of a module that are as large as a module, and small modules. */
+const LARGE: ReadonlySet<string> = new Set(['exposure/csi', 'router/link']);
+const SMALL: ReadonlySet<string> = new Set(
+  'api bench deploy docs errors files harness identity limits memory site telemetry text work x509'.split(' '),
+);
+
+/** Unit tests that start first, in this order, with the files that share their process. They take longest. */
+const LONGEST: readonly string[] = [
+  'router/fault-injection',
+  'site-controller/faults/controller-killed',
+  'cli/healthy-start',
+  'exposure/controller',
+  'simulate',
+  'platform/unreadable-files',
+  'site-controller/unused-objects',
+  'router/link/hostile',
+  'runner/tier',
+  'played',
+];
+
+/**
+ * Files of `test/net` that run beside another one, longest first. They mostly wait, measure neither time nor memory, and change nothing of
+ * the machine. All others run alone.
+ */
+const BESIDE: readonly string[] = [
+  'failures-cut',
+  'volume-listeners',
+  'live-traffic',
+  'trust-revocation',
+  'live-site',
+  'paths-ring',
+  'trust-clock',
+  'failures-supervisor',
+  'failures-routers',
+  'failures-crash',
+  'protocols-http2-client',
+  'protocols-failures',
+  'protocols-endings',
+  'paths-endpoints',
+  'paths-moved-connector',
+  'paths-row',
+  'explain-faults',
+  'explain-firewall',
+  'demo-connection',
+  'dashboards',
+  'debug-connections',
+  'hostile-files',
+  'machine-manifests',
+  'h2spec',
+  'harness',
+];
+
+const pathsOf = (tier: string, names: readonly string[]): readonly string[] => names.map((name) => `test/${tier}/${name}.test.ts`);
+
+export const schedules = {
+  unit: { together, first: pathsOf('unit', LONGEST) },
+  net: { alone: (file) => !BESIDE.includes(nameOf(file)), first: pathsOf('net', BESIDE) },
+} satisfies Readonly<Record<string, Schedule>>;
+
+/** The name of a file below the folder of its tier. */
+function nameOf(file: string): string {
+  return file.replace(/^test\/\w+\//, '').replace('.test.ts', '');
+}
+
+/** Starting takes longer than most files do, so many share a process. */
+function together(file: string): string | undefined {
+  const path = nameOf(file);
+  const [module = '', part = ''] = path.split('/');
+  if (OWN_PROCESS.has(path)) return undefined;
+  if (SMALL.has(module)) return 'small';
+  return LARGE.has(`${module}/${part}`) ? `${module}/${part}` : module;
+}
