@@ -2,6 +2,7 @@
  * Interfaces of the Kubernetes client for other modules. They are implemented in this directory, and nothing here depends on
  * Listeners.
  */
+import type { Duplex } from 'node:stream';
 import type { KubeObject, ObjectReference } from './objects.ts';
 import type { Resource } from './resource.ts';
 
@@ -105,6 +106,8 @@ export interface PodAccess {
   followLog(pod: Key, options: LogOptions, onLine: (line: string) => void): Promise<void>;
   /** Body of the response from the pod's HTTP server at `port`, whatever its status. Requires permission to `get` `pods/proxy`. */
   getFromPod(pod: Key, options: PodRequest): Promise<string>;
+  /** Opens a TCP stream to a port of the pod. Requires permission to `get` and `create` `pods/portforward`. */
+  openPort(pod: Key, port: number, options?: RequestOptions): Promise<Duplex>;
 }
 
 export interface LogOptions extends RequestOptions {

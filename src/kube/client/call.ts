@@ -31,6 +31,8 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
   /** Whether a pod answers: an error that is not a Status is then the pod's own response. */
   readonly isProxied?: true;
+  /** Whether the connection becomes a WebSocket. */
+  readonly isWebSocket?: true;
 }
 
 /** Default number of objects in a list page. */
@@ -137,6 +139,17 @@ export function proxyCall(pod: Key, { port, page, signal }: PodRequest): Call {
     path: `${objectPath(pods, server, 'proxy')}/${page}`,
     signal,
     isProxied: true,
+  };
+}
+
+/** A TCP stream that the API server forwards to a port of a pod. */
+export function portCall(pod: Key, port: number, signal: AbortSignal | undefined): Call {
+  return {
+    ...objectCall('get', pods, pod, 'portforward'),
+    method: 'GET',
+    path: withQuery(objectPath(pods, pod, 'portforward'), { ports: port }),
+    signal,
+    isWebSocket: true,
   };
 }
 

@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
+import type { Duplex } from 'node:stream';
 
 import { pause } from '../../work/pause.ts';
-import { applyCall, createCall, deleteCall, getCall, logCall, pageCall, patchCall, proxyCall, watchCall } from './call.ts';
+import { applyCall, createCall, deleteCall, getCall, logCall, pageCall, patchCall, portCall, proxyCall, watchCall } from './call.ts';
 import type { Call } from './call.ts';
 import type { ConfigSource } from './connection.ts';
 import type {
@@ -22,6 +24,7 @@ import { ApiError, TransportError } from '../errors.ts';
 import type { Answer, StreamedBody } from './exchange.ts';
 import { LineDecoder } from './lines.ts';
 import type { KubeObject } from '../objects.ts';
+import { POD_STREAM_PROTOCOL, PodStream } from './pod-stream.ts';
 import type { Resource } from '../resource.ts';
 import { retryOf, settingsMayBeOld } from './retry.ts';
 import type { Verb } from './retry.ts';
@@ -148,6 +151,13 @@ class Client implements KubeClient, PodAccess {
     return (await this.#send(proxyCall(...asked))).body.toString('utf8');
   }
 
+  async openPort(...[pod, port, { signal } = {}]: Parameters<PodAccess['openPort']>): Promise<Duplex> {
+    const call = portCall(pod, port, signal);
+    const { socket, status } = await this.#send(call);
+    if (socket !== undefined) return new PodStream(call.name, socket);
+    throw new TransportError('kube-malformed', `${call.name}: not a WebSocket, but status ${status}.`, { sent: true, answered: true });
+  }
+
   async followLog(...[key, options, onLine]: Parameters<PodAccess['followLog']>): Promise<void> {
     const lines = new LineDecoder(BODY_LIMIT, onLine);
     // A log may be silent while its container runs.
@@ -199,8 +209,12 @@ class Client implements KubeClient, PodAccess {
       counted = true;
     };
     try {
-      const { name, method, path, signal, contentType, body } = call;
-      const headers = contentType === undefined ? this.#headers : [...this.#headers, 'content-type', contentType];
+      const { name, method, path, signal, contentType, body, isWebSocket } = call;
+      const headers = [
+        ...this.#headers,
+        ...(contentType === undefined ? [] : ['content-type', contentType]),
+        ...(isWebSocket === true ? webSocketHeaders() : []),
+      ];
       const answer = await this.#transport.send(
         {
           call: name,
@@ -210,12 +224,13 @@ class Client implements KubeClient, PodAccess {
           signal,
           maxBytes: BODY_LIMIT,
           ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
+          ...(isWebSocket === true ? { upgrade: 'websocket' as const } : {}),
           ...(stream === undefined ? {} : { stream: { ...stream, onStart: count } }),
         },
         headers,
       );
       count(answer.status);
-      if (answer.status >= 200 && answer.status < 300) return answer;
+      if ((answer.status >= 200 && answer.status < 300) || answer.socket !== undefined) return answer;
       const error = apiErrorOf(name, answer.status, answer.retryAfter, answer.body.toString('utf8'));
       if (call.isProxied === true && error.reason === '') return answer;
       throw error;
@@ -224,6 +239,12 @@ class Client implements KubeClient, PodAccess {
       throw error;
     }
   }
+}
+
+/** RFC 6455, section 4.1. */
+function webSocketHeaders(): readonly string[] {
+  const key = randomBytes(16).toString('base64');
+  return ['sec-websocket-version', '13', 'sec-websocket-key', key, 'sec-websocket-protocol', POD_STREAM_PROTOCOL];
 }
 
 /** `KUBE_CUT`: existing alerts use this spelling. */

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import type { Duplex } from 'node:stream';
 
 import type { Dispatcher } from 'undici';
 
@@ -20,6 +21,8 @@ export interface Exchange {
   /** Maximum bytes of a collected body. */
   readonly maxBytes: number;
   readonly stream?: StreamedBody;
+  /** Protocol to which the connection should be upgraded; the answer then has the socket. */
+  readonly upgrade?: 'websocket';
 }
 
 /** Receives the body of a successful response in chunks instead of collecting it; used for watches. */
@@ -36,6 +39,8 @@ export interface Answer {
   readonly retryAfter: string | undefined;
   /** Empty if the body was streamed. */
   readonly body: Buffer;
+  /** After an upgrade (101). The caller owns it. */
+  readonly socket?: Duplex;
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -52,7 +57,13 @@ export function exchange(dispatcher: Dispatcher, request: Exchange): Promise<Ans
     const handler = new ExchangeHandler(request, resolve, reject);
     try {
       dispatcher.dispatch(
-        { method: request.method, path: request.path, headers: [...request.headers], body: request.body ?? null },
+        {
+          method: request.method,
+          path: request.path,
+          headers: [...request.headers],
+          body: request.body ?? null,
+          upgrade: request.upgrade ?? null,
+        },
         handler,
       );
     } catch (cause) {
@@ -98,6 +109,12 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (!this.#streams()) return;
     this.#request.stream?.onStart?.(status);
     this.#idle = setTimeout(this.#onIdle, this.#request.stream?.idle);
+  }
+
+  onRequestUpgrade(_controller: Dispatcher.DispatchController, status: number, _headers: IncomingHttpHeaders, socket: Duplex): void {
+    if (this.#settled) return void socket.destroy();
+    this.#commit();
+    this.#resolve({ status, retryAfter: undefined, body: NOTHING, socket });
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {

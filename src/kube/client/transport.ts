@@ -24,8 +24,8 @@ export interface TransportOptions {
  * - Requests share at most `connections` keep-alive connections, with one request at a time on each (HTTP/1.1 without pipelining,
  *   so a slow response delays no other). They wait for a slot before they reach the pool, because undici can cancel a request in
  *   its own queue only by closing the connection.
- * - Watches have a separate, unbounded pool, because each holds its connection for minutes. So watches never starve requests.
- *   Their number is that of the informers.
+ * - Watches and streams to pods have a separate, unbounded pool, because each holds its connection for minutes. So they never starve
+ *   requests. Their number is that of the informers and of the pods.
  * - Settings are at most `reloadAfter` old when a request starts. After a change that affects the connection, new requests use
  *   new pools, and old pools end with their last request.
  */
@@ -50,7 +50,7 @@ export class Transport implements AsyncDisposable {
   }
 
   async send(request: Omit<Exchange, 'headers'>, headers: readonly string[]): Promise<Answer> {
-    if (request.stream !== undefined) return this.#exchange(request, headers);
+    if (isLong(request)) return this.#exchange(request, headers);
     const startedAt = performance.now();
     const answer = await this.#slots.take(request);
     if (answer !== 'granted') throw noSlot(request, answer);
@@ -81,7 +81,7 @@ export class Transport implements AsyncDisposable {
   async #exchange(request: Omit<Exchange, 'headers'>, headers: readonly string[]): Promise<Answer> {
     const pools = this.#closed ? undefined : (this.#fresh() ?? (await this.#load()));
     if (pools === undefined || this.#closed) throw closedError(request.call);
-    return exchange(request.stream === undefined ? pools.requests : pools.watches, {
+    return exchange(isLong(request) ? pools.watches : pools.requests, {
       ...request,
       path: pools.prefix + request.path,
       headers: pools.authorization === undefined ? headers : [...headers, 'authorization', pools.authorization],
@@ -148,6 +148,11 @@ const WAITING_LIMIT = 10_000;
 /** Less than the 90 s after which the API server closes idle connections, so that no request uses a closing one. */
 const KEEP_ALIVE = 60_000;
 const CONNECT_TIMEOUT = 10_000;
+
+/** Whether the request holds its connection: a watch, or a stream to a pod. */
+function isLong({ stream, upgrade }: Pick<Exchange, 'stream' | 'upgrade'>): boolean {
+  return stream !== undefined || upgrade !== undefined;
+}
 
 function openPools(connection: Connection, connections: number): Pick<Pools, 'prefix' | 'requests' | 'watches'> {
   const url = new URL(connection.server);
