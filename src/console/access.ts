@@ -57,26 +57,33 @@ export class PageAccess {
 
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
+const LOOPBACK_NAMES: readonly string[] = ['127.0.0.1', '[::1]', 'localhost'];
+
 /** Addresses of the console. A page of another name, which an attacker may point at this machine (DNS rebinding), is refused. */
 export class ConsoleAddresses {
   readonly #hosts: ReadonlySet<string>;
+  readonly #isAnyPort: boolean;
   /** Paths of public URLs, each without its last slash. The longest is first. */
   readonly #paths: readonly string[];
 
-  constructor(port: number, publicUrls: readonly URL[]) {
-    const local = ['127.0.0.1', '[::1]', 'localhost'].map((name) => (port === 80 ? name : `${name}:${port}`));
-    this.#hosts = new Set([...local, ...publicUrls.map(({ host }) => host)]);
+  /** @param port that of the loopback addresses; any if undefined */
+  constructor(port: number | undefined, publicUrls: readonly URL[]) {
+    const local = LOOPBACK_NAMES.map((name) => (port === 80 ? name : `${name}:${port}`));
+    this.#isAnyPort = port === undefined;
+    this.#hosts = new Set([...(port === undefined ? [] : local), ...publicUrls.map(({ host }) => host)]);
     const paths = publicUrls.map(({ pathname }) => pathname.replace(/\/+$/, ''));
     this.#paths = paths.filter((path) => path !== '').toSorted((one, other) => other.length - one.length);
   }
 
   has(host: string | undefined): boolean {
-    return host !== undefined && this.#hosts.has(host.toLowerCase());
+    if (host === undefined) return false;
+    const lower = host.toLowerCase();
+    return this.#hosts.has(lower) || (this.#isAnyPort && LOOPBACK_NAMES.includes(lower.replace(/:\d{1,5}$/, '')));
   }
 
   /** Whether a request comes from a page of the console itself, or from a program that is not a page. */
   hasOrigin(origin: string | undefined): boolean {
-    return origin === undefined || (URL.canParse(origin) && this.#hosts.has(new URL(origin).host));
+    return origin === undefined || (URL.canParse(origin) && this.has(new URL(origin).host));
   }
 
   /** Path without that of a public URL, which a proxy may leave or remove. */

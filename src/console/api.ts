@@ -30,6 +30,8 @@ import { conditionsOf } from './problems.ts';
 import { listRequests } from './requests.ts';
 import type { ConsoleSources } from './sources.ts';
 import { candidatesOf, keysOfObject, linkViews, problemsByKey, resourceRow, siteViews } from './views.ts';
+import { isExplained, isPermitted, type Permissions } from './permissions.ts';
+import { visibleState, type VisibleState } from './visible-state.ts';
 import type { Watcher } from './watcher.ts';
 
 export interface Answer {
@@ -56,11 +58,24 @@ const PATHS = [
   'stream',
 ];
 
+/** Someone who sends requests, and to what. */
+export interface ApiUse {
+  readonly sources: ConsoleSources;
+  readonly watcher: Watcher;
+  readonly permissions: Permissions;
+}
+
 /** @param path below the host, percent-encoded */
-export async function answerApi(sources: ConsoleSources, watcher: Watcher, path: string, parameters: URLSearchParams): Promise<Answer> {
+export async function answerApi(
+  { sources, watcher: all, permissions }: ApiUse,
+  path: string,
+  parameters: URLSearchParams,
+): Promise<Answer> {
   const [kind = '', ...rest] = path.replace(/^\/api\/v1\//, '').split('/');
   const [one, two] = rest.map(decoded);
   if (rest.length > 2 || !path.startsWith('/api/v1/')) return unknownPath();
+  if (!isPermitted(permissions, [kind, one ?? ''])) return notPermitted(sources);
+  const watcher = visibleState(all, permissions);
   switch (`${kind}/${rest.length}`) {
     case 'overview/0':
       return ok(watcher.overview());
@@ -96,9 +111,20 @@ export async function answerApi(sources: ConsoleSources, watcher: Watcher, path:
 }
 
 /** The only action of the page: it sends traffic along the path of the object. */
-export function probe(sources: ConsoleSources, body: unknown): Promise<Answer> {
-  const { kind, name } = isRecord(body) ? { kind: body['kind'], name: body['name'] } : {};
-  return explain(sources, typeof kind === 'string' ? kind : '', typeof name === 'string' ? name : '', true);
+export async function probe({ sources, permissions }: Omit<ApiUse, 'watcher'>, body: unknown): Promise<Answer> {
+  const { kind = '', name = '' } = isRecord(body) ? { kind: String(body['kind']), name: String(body['name']) } : {};
+  if (!permissions.probe || !isExplained(permissions, kind)) return notPermitted(sources);
+  return explain(sources, kind, name, true);
+}
+
+/** Rights of a user of the cluster: docs/console.md has what each one shows. */
+export function notPermitted({ resources: { namespace } }: ConsoleSources): Answer {
+  return failure(
+    403,
+    'not-permitted',
+    `you do not have the right to see this in the namespace ${namespace}`,
+    'Ask an administrator of the cluster for the role `view` there.',
+  );
 }
 
 async function explain(sources: ConsoleSources, kind: string, name: string, probes = false): Promise<Answer> {
@@ -118,12 +144,12 @@ export function failure(status: number, code: ShownAs<'answer'>, message: string
   return { status, body };
 }
 
-function networkOf({ facts, figures, observed }: Watcher): NetworkView {
+function networkOf({ facts, figures, observed }: VisibleState): NetworkView {
   const [sites, links] = [siteViews(facts, figures, observed), linkViews(facts, figures, observed)];
   return { asOf: new Date(facts.at).toISOString(), sites, links, partial: facts.partial };
 }
 
-function oneSite(watcher: Watcher, id: string): Answer {
+function oneSite(watcher: VisibleState, id: string): Answer {
   const site = watcher.site(id);
   return site === undefined ? failure(404, 'not-found', 'no site of this ID is reachable', 'Select a site of the network.') : ok(site);
 }
@@ -137,7 +163,7 @@ const numbers: Readonly<Record<string, (key: KeyView) => number>> = {
   problems: ({ problems }) => problems,
 };
 
-function listKeys({ facts, keys }: Watcher, parameters: URLSearchParams): ListView<KeyView> {
+function listKeys({ facts, keys }: VisibleState, parameters: URLSearchParams): ListView<KeyView> {
   const query = (parameters.get('q') ?? '').toLowerCase();
   const sort = parameters.get('sort') ?? 'key';
   const found = query === '' ? keys : keys.filter(({ key }) => key.toLowerCase().includes(query));
@@ -164,7 +190,7 @@ function wholeNumber(text: string | null, usual: number, most: number): number {
   return Math.min(most, text !== null && /^\d{1,9}$/.test(text) ? Number(text) : usual);
 }
 
-async function keyDetail(sources: ConsoleSources, { facts, keys, problems }: Watcher, name: string): Promise<Answer> {
+async function keyDetail(sources: ConsoleSources, { facts, keys, problems }: VisibleState, name: string): Promise<Answer> {
   const [key, known] = [keys.find((each) => each.key === name), facts.keys.find((each) => each.key === name)];
   if (key === undefined || known === undefined)
     return failure(404, 'not-found', 'no site of the network has this routing key', 'Correct the name, or check that the site runs.');
@@ -179,7 +205,7 @@ async function keyDetail(sources: ConsoleSources, { facts, keys, problems }: Wat
   return ok(detail);
 }
 
-function listResources({ facts }: Watcher, kind: string, parameters: URLSearchParams): Answer {
+function listResources({ facts }: VisibleState, kind: string, parameters: URLSearchParams): Answer {
   if (kind !== 'all' && !isKind(kind)) return failure(404, 'not-found', 'this kind does not exist');
   const found = kind === 'all' ? facts.objects : facts.objects.filter((object) => object.kind === kind);
   const list: ListView<ResourceRow> = pageOf(
@@ -190,7 +216,7 @@ function listResources({ facts }: Watcher, kind: string, parameters: URLSearchPa
   return ok(list);
 }
 
-function oneResource(sources: ConsoleSources, { facts }: Watcher, kind: string, name: string): Answer {
+function oneResource(sources: ConsoleSources, { facts }: VisibleState, kind: string, name: string): Answer {
   const object = facts.objects.find((each) => each.kind === kind && nameOf(each) === name);
   if (object === undefined) return failure(404, 'not-found', 'this resource does not exist');
   const view: ResourceView = {
@@ -256,7 +282,7 @@ function commandFor({ resources }: ConsoleSources, kind: string, of: string): st
   }
 }
 
-function series({ history }: Watcher, parameters: URLSearchParams, now: number): Answer {
+function series({ history }: VisibleState, parameters: URLSearchParams, now: number): Answer {
   const of = parameters.get('of') ?? '';
   const at = of.lastIndexOf(':');
   const [id, field] = [of.slice(0, at), of.slice(at + 1)];

@@ -65,6 +65,8 @@ export interface OverviewView {
   readonly asOf: string;
   readonly where: string;
   readonly namespace: string;
+  /** Whether the namespace is one of this machine, not of a cluster. */
+  readonly isMachine: boolean;
   readonly version: string;
   readonly site?: {
     readonly name: string;
@@ -87,8 +89,9 @@ export interface OverviewView {
   readonly exposure?: ExposureCounts;
 }
 
-/** A source that did not answer. */
+/** A source that did not answer, or that the user may not read. */
 export interface Missing {
+  /** Empty if the user lacks a right. */
   readonly router: string;
   readonly why: string;
 }

@@ -34,7 +34,7 @@ function placeProblems({ notRunning, routers, objects, partial, exposure }: Fact
       ? []
       : [problemView('Site', '', 'missing', 'The namespace does not have a Site yet.', SITE_ADVICE)]),
     ...routers.flatMap(({ name, why }) => (why === undefined ? [] : [problemView('router', name, 'not ready', why, {}, 'pending')])),
-    ...partial.map(({ router, why }) => problemView('router', router, 'no answer', why, {})),
+    ...partial.flatMap(({ router, why }) => (router === '' ? [] : [problemView('router', router, 'no answer', why, {})])),
   ];
 }
 

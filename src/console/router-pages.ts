@@ -1,9 +1,8 @@
 /** Pages of lists that each router of the site has. */
 import { limitTable } from '../limits/table.ts';
-import { messageOf } from '../telemetry/log.ts';
-import { printable } from '../text/printable.ts';
 import { fieldsIn, numberIn, recordsIn, type UntrustedFields } from '../text/untrusted-fields.ts';
 import type { ListView, Missing } from './contract.ts';
+import { addMissing } from './missing.ts';
 import type { ConsoleSources } from './sources.ts';
 
 const LIMIT = Math.min(200, limitTable.recordsOfPage.value);
@@ -34,7 +33,7 @@ export async function readRouterPages<T>(
         const next = typeof answer['next'] === 'string' ? answer['next'] : undefined;
         return { router, items: recordsIn(answer['items'], LIMIT).map(read), total: numberIn(answer, 'total') ?? 0, next };
       } catch (error) {
-        partial.push({ router, why: printable(messageOf(error), 512) });
+        addMissing(partial, router, error);
         return { router, items: [], total: 0, next: undefined };
       }
     }),

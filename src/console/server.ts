@@ -1,17 +1,21 @@
-/** HTTP server of the console on the loopback address: the page and its API. It changes nothing; a probe sends traffic. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+/** HTTP server of the console: the page and its API. It changes nothing; a probe sends traffic. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import type { ShownAs } from '../errors/catalogue.ts';
-import { AdmissionSlots } from '../limits/admission-slots.ts';
 import { RateLimiter } from '../limits/rate-limiter.ts';
 import { limitTable } from '../limits/table.ts';
 import { bounded, detached } from '../telemetry/boundary.ts';
+import { messageOf } from '../telemetry/log.ts';
 import { isRecord } from '../text/is-record.ts';
+import { printable } from '../text/printable.ts';
 import { PageAccess, ConsoleAddresses } from './access.ts';
-import { answerApi, failure, probe, type Answer } from './api.ts';
+import { answerApi, failure, notPermitted, probe, type Answer } from './api.ts';
 import type { PageAsset } from './assets.ts';
+import { allPermissions, isPermitted, type Permissions } from './permissions.ts';
+import { LOOPBACK, listenForConsole, type ConsoleTls } from './listen.ts';
+import type { ReviewedAccess } from './reviewed-access.ts';
 import { StreamSet } from './stream.ts';
 import type { ConsoleSources } from './sources.ts';
 import type { Watcher } from './watcher.ts';
@@ -24,16 +28,19 @@ export interface ConsoleServerOptions {
   readonly port: number;
   /** Further addresses of the console, such as that of a proxy. */
   readonly publicUrls: readonly URL[];
+  /** Access for users of a cluster. Default: one-time links. */
+  readonly reviewed?: ReviewedAccess;
+  /** Certificate and key in PEM, with which the server listens on all addresses. Default: HTTP on the loopback address. */
+  readonly tls?: ConsoleTls;
 }
 
 export interface ConsoleServer extends AsyncDisposable {
   readonly port: number;
   /** @returns a link that one page can open within five minutes */
   createLink(): string;
+  /** Applies to new connections. No-op without `tls`. */
+  setTls(tls: ConsoleTls): void;
 }
-
-/** Address of the console. */
-export const CONSOLE_HOST = '127.0.0.1';
 
 export const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
@@ -46,18 +53,32 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 };
 
-/** @throws Error if the port cannot be opened */
-export async function serveConsole({ sources, watcher, assets, port, publicUrls }: ConsoleServerOptions): Promise<ConsoleServer> {
+/** Milliseconds between two checks of what the user of an open stream may see. */
+const CHECK_EVERY = 30_000;
+
+/** @throws Error if the port cannot be opened, or if certificate and key do not fit */
+export async function serveConsole({
+  sources,
+  watcher,
+  assets,
+  port,
+  publicUrls,
+  reviewed,
+  tls,
+}: ConsoleServerOptions): Promise<ConsoleServer> {
   const access = new PageAccess();
   const files = new Map(assets.map((asset) => [asset.path, { ...asset, plain: gunzipSync(asset.gzip) }]));
+  const admit = async (authorization: string | undefined): Promise<Permissions | 'busy' | undefined> => {
+    if (reviewed !== undefined) return reviewed.admit(authorization, sources.now());
+    return access.admit(authorization, sources.now()) ? allPermissions : undefined;
+  };
   const streams = new StreamSet(watcher);
   const probes = new RateLimiter(limitTable.consoleProbes.value);
-  const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 2_500, maxHeaderSize: 16_384 });
-  server.maxConnections = limitTable.consoleConnections.value;
-  const unauthenticated = limitUnauthenticated(server);
   /** Number of requests of a connection that are not answered yet. The answers of further ones would wait in memory. */
   const unanswered = new WeakMap<Socket, number>();
-  let names = new ConsoleAddresses(port, publicUrls);
+  // `kubectl port-forward` may use any port of the user's machine.
+  const addresses = (own: number): ConsoleAddresses => new ConsoleAddresses(reviewed === undefined ? own : undefined, publicUrls);
+  let names = addresses(port);
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
     const waiting = unanswered.get(socket) ?? 0;
@@ -72,7 +93,7 @@ export async function serveConsole({ sources, watcher, assets, port, publicUrls 
     const [target = '', query = ''] = (request.url ?? '').split('?', 2);
     const path = names.localPath(target);
     if (!path.startsWith('/api/')) return serveFile(files, path, request, response);
-    if (path === '/api/v1/session') {
+    if (path === '/api/v1/session' && reviewed === undefined) {
       if (method !== 'POST') return answer(response, notAllowed('POST'));
       detached(
         'request/console-session',
@@ -81,69 +102,50 @@ export async function serveConsole({ sources, watcher, assets, port, publicUrls 
       );
       return;
     }
-    if (!access.admit(headers.authorization, sources.now())) {
-      response.setHeader('www-authenticate', 'Bearer');
-      return refuse(response, 401, 'signed-out', 'the request has no valid bearer token');
+    detached(
+      'request/console-api',
+      async () => serveApi(request, response, path, query),
+      () => void response.destroy(),
+    );
+  };
+  const serveApi = async (request: IncomingMessage, response: ServerResponse, path: string, query: string): Promise<void> => {
+    const { method = '', headers } = request;
+    let permissions: Permissions | 'busy' | undefined;
+    try {
+      permissions = await admit(headers.authorization);
+    } catch (error) {
+      return refuse(response, 503, 'no-review', `the API server did not answer whose token it is: ${printable(messageOf(error), 300)}`);
     }
-    unauthenticated.leave(socket);
+    if (permissions === 'busy') return refuse(response, 429, 'too-many-reviews', 'too many unknown tokens were sent');
+    if (reviewed !== undefined) response.setHeader('www-authenticate', CLUSTER_REALM);
+    if (permissions === undefined) return challenge(response, reviewed !== undefined);
+    opened.admitted(request.socket);
+    const use = { sources, watcher, permissions };
     if (path === '/api/v1/probe') {
       if (method !== 'POST') return answer(response, notAllowed('POST'));
       if (!probes.take(sources.now())) return answer(response, failure(429, 'too-many-probes', 'too many probes were started'));
-      detached(
-        'request/console-probe',
-        async () => answer(response, await probe(sources, await bodyOf(request))),
-        () => void response.destroy(),
-      );
-      return;
+      return answer(response, await probe(use, await bodyOf(request)));
     }
     request.resume();
     if (method !== 'GET') return answer(response, notAllowed('GET'));
     const parameters = new URLSearchParams(query);
-    if (path === '/api/v1/stream') return streams.open(parameters, textOf(headers['last-event-id']), response);
-    detached(
-      'request/console-api',
-      async () => answer(response, await answerApi(sources, watcher, path, parameters)),
-      () => void response.destroy(),
-    );
+    if (path !== '/api/v1/stream') return answer(response, await answerApi(use, path, parameters));
+    if (!isPermitted(permissions, ['stream'])) return answer(response, notPermitted(sources));
+    streams.open({ parameters, lastId: textOf(headers['last-event-id']), permissions }, response);
+    if (reviewed !== undefined) endWithPermissions(response, permissions, () => admit(headers.authorization));
   };
-  server.on(
-    'request',
-    bounded('request/console', serve, (_, __, response) => void response.destroy()),
-  );
-  server.listen({ port, host: CONSOLE_HOST });
-  await once(server, 'listening');
-  server.on('error', () => {});
-  const address = server.address();
-  const opened = typeof address === 'object' && address !== null ? address.port : port;
-  names = new ConsoleAddresses(opened, publicUrls);
+  const opened = await listenForConsole(serve, port, tls);
+  names = addresses(opened.port);
   return {
-    port: opened,
+    port: opened.port,
     createLink: () =>
-      `${publicUrls[0]?.href.replace(/\/*$/, '/') ?? `http://${CONSOLE_HOST}:${opened}/`}#t=${access.createToken(sources.now())}`,
+      `${publicUrls[0]?.href.replace(/\/*$/, '/') ?? `http://${LOOPBACK}:${opened.port}/`}#t=${access.createToken(sources.now())}`,
+    setTls: opened.setTls,
     async [Symbol.asyncDispose]() {
       streams.close();
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
+      await opened.close();
     },
   };
-}
-
-/** @returns slots of connections without a valid bearer token so far */
-function limitUnauthenticated(server: Server): AdmissionSlots<Socket> {
-  const most = limitTable.consoleUnauthenticated.value;
-  const slots = new AdmissionSlots<Socket>({ most, mostOfGroup: most }, ({ bytesRead }) => bytesRead > 0);
-  const admit = (socket: Socket): void => {
-    const leave = (): void => slots.leave(socket);
-    socket.once('close', bounded('connection/console-closed', leave, leave));
-    slots.enter(socket, socket.remoteAddress ?? '')?.destroy();
-  };
-  server.on(
-    'connection',
-    bounded('connection/console', admit, (_, socket) => void socket.destroy()),
-  );
-  return slots;
 }
 
 const textOf = (field: string | readonly string[] | undefined): string | undefined => (typeof field === 'string' ? field : undefined);
@@ -164,6 +166,31 @@ function serveFile(files: ReadonlyMap<string, ServedFile>, path: string, request
   const content = compressed ? file.gzip : file.plain;
   response.setHeader('content-length', content.length);
   response.end(request.method === 'HEAD' ? undefined : content);
+}
+
+/** Challenge by which the page knows that a token of the cluster signs in. */
+const CLUSTER_REALM = 'Bearer realm="kubernetes"';
+
+function challenge(response: ServerResponse, isReviewed: boolean): void {
+  if (!isReviewed) response.setHeader('www-authenticate', 'Bearer');
+  response.setHeader('connection', 'close');
+  if (!isReviewed) return answer(response, failure(401, 'signed-out', 'the request has no valid bearer token'));
+  const remedy = 'Paste a token of the cluster, such as that of `kubectl create token NAME`.';
+  answer(response, failure(401, 'signed-out', 'the request has no valid token of the cluster', remedy));
+}
+
+/** Ends a stream once its user may see something else; the page then opens another one. */
+function endWithPermissions(response: ServerResponse, before: Permissions, admit: () => Promise<Permissions | 'busy' | undefined>): void {
+  const check = async (): Promise<void> => {
+    const now = await admit();
+    if (now === undefined || (now !== 'busy' && !isDeepStrictEqual(now, before))) response.destroy();
+  };
+  const start = (): void => detached('stream/console-rights', check, () => void response.destroy());
+  const timer = setInterval(bounded('stream/console-rights-timer', start), CHECK_EVERY).unref();
+  response.on(
+    'close',
+    bounded('stream/console-rights-closed', () => clearInterval(timer)),
+  );
 }
 
 function signIn(access: PageAccess, body: unknown, now: number, response: ServerResponse): void {

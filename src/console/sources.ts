@@ -2,21 +2,26 @@
 import type { Resources } from '../platform/resources.ts';
 import type { NamespaceFacts } from '../explain/exposure/exposure-facts.ts';
 import type { Explanation } from '../explain/step.ts';
+import type { RouterFacts } from './facts.ts';
 
 export interface ConsoleSources {
   readonly resources: Pick<Resources, 'namespace' | 'where' | 'commandFlags' | 'list' | 'about' | 'notRunning'> &
     Partial<Pick<Resources, 'revoked'>>;
   /** Names of the running routers of the namespace. */
   routers(): Promise<readonly string[]>;
-  /** Response of a router's API. @throws Error if the router does not answer */
+  /** Response of a router's API. @throws Error if the router does not answer, NotReadable if the console may not ask it */
   ask(router: string, path: string): Promise<unknown>;
-  /** Text of a router's `/metrics`. @throws Error if the router does not answer */
+  /** Text of a router's `/metrics`. @throws as `ask` */
   metrics(router: string): Promise<string>;
   /**
    * Answer of a router of this site that asks the routers of another site for their figures. Absent if the platform cannot ask.
    * @param site its ID. @throws Error without an answer within some seconds
    */
   observe?(router: string, site: string): Promise<unknown>;
+  /** State of the site as its resources have it, used while no router answers. Absent if only routers have it. */
+  recorded?(): Promise<RecordedState>;
+  /** What the console may not read, besides routers: sentences. */
+  notReadable?(): readonly string[];
   /** Resource with the fields that may be shown. */
   redacted(resource: object): unknown;
   /**
@@ -29,3 +34,14 @@ export interface ConsoleSources {
   /** Milliseconds since 1970. */
   now(): number;
 }
+
+/** The lists are answers of a router's API. */
+export interface RecordedState {
+  readonly routers: readonly RouterFacts[];
+  readonly network: unknown;
+  readonly keys: unknown;
+  readonly links: unknown;
+}
+
+/** The user lacks a right. The message is a sentence that names it; it is not a problem of the site. */
+export class NotReadable extends Error {}

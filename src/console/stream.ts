@@ -5,6 +5,7 @@ import { bounded } from '../telemetry/boundary.ts';
 import type { ChangeEvent } from './change-log.ts';
 import { topics, type Changes, type Topic } from './contract.ts';
 import { failure } from './api.ts';
+import { visibleChanges, type Permissions } from './permissions.ts';
 import type { Watcher } from './watcher.ts';
 
 /** Milliseconds between two comments, which show that the connection lives. */
@@ -12,8 +13,17 @@ const COMMENT_EVERY = 15_000;
 /** Characters. More than a page may be behind could never be sent: the page would be cut, and would ask for the same again. */
 const MOST_AT_ONCE = limitTable.consoleBehind.value / 2;
 
+/** What a page asks for. */
+export interface StreamRequest {
+  readonly parameters: URLSearchParams;
+  /** ID of the last event that the page has received. */
+  readonly lastId: string | undefined;
+  readonly permissions: Permissions;
+}
+
 interface Stream {
   readonly response: ServerResponse;
+  readonly permissions: Permissions;
   readonly topics: ReadonlySet<Topic>;
   /** IDs of the routing keys on the screen; undefined for all. */
   readonly keys: ReadonlySet<string> | undefined;
@@ -34,8 +44,7 @@ export class StreamSet {
     this.#timer = setInterval(bounded('stream/console-comment', comment), COMMENT_EVERY).unref();
   }
 
-  /** @param lastId ID of the last event that the page has received */
-  open(parameters: URLSearchParams, lastId: string | undefined, response: ServerResponse): void {
+  open({ parameters, lastId, permissions }: StreamRequest, response: ServerResponse): void {
     if (this.#open.size >= limitTable.consoleStreams.value) {
       const { status, body } = failure(503, 'too-many-streams', `${limitTable.consoleStreams.value} pages are open already`);
       response.writeHead(status, { 'content-type': 'application/json' }).end(`${JSON.stringify(body)}\n`);
@@ -45,6 +54,7 @@ export class StreamSet {
     const keys = parameters.getAll('key').slice(0, limitTable.consoleIds.value);
     const stream = {
       response,
+      permissions,
       topics: new Set(topics.filter((topic) => wanted.includes(topic))),
       keys: keys.length === 0 ? undefined : new Set(keys),
     };
@@ -76,7 +86,8 @@ export class StreamSet {
   /** Empty if the event has nothing for the stream. */
   #textOf(stream: Stream, { number, topic, asOf, changes }: ChangeEvent): string {
     if (!stream.topics.has(topic)) return '';
-    const chosen = topic === 'keys' && stream.keys !== undefined ? onlyOf(changes, stream.keys) : changes;
+    const wanted = topic === 'keys' && stream.keys !== undefined ? onlyOf(changes, stream.keys) : changes;
+    const chosen = wanted && visibleChanges(stream.permissions, topic, wanted);
     if (chosen === undefined) return '';
     return `id: ${this.#watcher.log.epoch}-${number}\nevent: ${topic}\ndata: ${JSON.stringify({ asOf, changes: chosen })}\n\n`;
   }

@@ -32,6 +32,7 @@ import { keyOfRole, type KeySample, type Role } from './samples.ts';
 export interface Place {
   readonly where: string;
   readonly namespace: string;
+  readonly isMachine: boolean;
   readonly version: string;
 }
 

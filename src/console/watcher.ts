@@ -28,7 +28,8 @@ import { listProblems } from './problems.ts';
 import { addLatencies, mergeSamples, readSample, shareUnchanged, sinceSample, type KeySample, type Sample } from './samples.ts';
 import type { ObservedSite } from './observed-site.ts';
 import { SiteObserver } from './site-observer.ts';
-import type { ConsoleSources } from './sources.ts';
+import { addMissing } from './missing.ts';
+import { NotReadable, type ConsoleSources, type RecordedState } from './sources.ts';
 import { chosenSamples, keyViews, linkViews, overviewOf, resourceRow, siteDetail, siteViews, type Place } from './views.ts';
 
 /** Milliseconds between two reads of state and of figures. */
@@ -77,6 +78,8 @@ export class Watcher {
   #advice: Promise<string> | undefined;
   /** First time at which each problem without a time of its own was seen. */
   #seen = new Map<string, string>();
+  /** Routers without figures in the last sample. */
+  #missingFigures: readonly Missing[] = [];
   /** Milliseconds since 1970. */
   #nextFigures = Number.NEGATIVE_INFINITY;
   /** Milliseconds of the last read that were for figures. */
@@ -144,7 +147,7 @@ export class Watcher {
   async read(): Promise<void> {
     const { resources, now } = this.#sources;
     const routers = (await this.#sources.routers()).toSorted();
-    const partial: Missing[] = [];
+    const partial: Missing[] = (this.#sources.notReadable?.() ?? []).map((why) => ({ router: '', why: printable(why, 512) }));
     const kinds = ['Site', ...overviewKinds, ...quietKinds] as const;
     const [state, about, notRunning, ...lists] = await Promise.all([
       this.#readRouters(routers, partial),
@@ -159,29 +162,31 @@ export class Watcher {
         message: String(each['message'] ?? ''),
         severity: String(each['severity'] ?? 'error'),
       }));
-    this.facts = {
+    const facts = {
       at: now(),
       ...state,
       objects: lists.flat(),
       fileProblems,
-      partial,
       ...(notRunning === undefined ? {} : { notRunning }),
       ...(this.#exposure === undefined ? {} : { exposure: this.#exposure }),
     };
+    this.facts = { ...facts, partial: [...partial, ...this.#missingFigures] };
     this.#observer?.tick(this.facts.sites.slice(1).map(({ id }) => id));
     this.#publish();
     // After the state, which must not wait for figures of many keys.
     if (this.facts.at < this.#nextFigures) return;
     const begun = performance.now();
     await this.#sample(routers);
+    this.facts = { ...facts, partial: [...partial, ...this.#missingFigures] };
     const took = performance.now() - begun;
     this.#figuresTook += took;
     this.#nextFigures = this.facts.at + Math.max(FIGURES_EVERY, Math.min(took * PAUSE_PER_READ, MOST_FIGURES_PAUSE));
     this.#publish();
   }
 
-  overview(): OverviewView {
-    return overviewOf(this.facts, this.figures, this.problems, this.#options.place);
+  /** The arguments are those that a user may see; default: all. */
+  overview(facts: Facts = this.facts, problems: readonly ProblemView[] = this.problems): OverviewView {
+    return overviewOf(facts, this.figures, problems, this.#options.place);
   }
 
   /** What other sites share, by ID. */
@@ -220,12 +225,14 @@ export class Watcher {
           ]);
           return { self: readRouter(router, self), network, keys, links };
         } catch (error) {
-          partial.push({ router, why: printable(messageOf(error), 512) });
+          addMissing(partial, router, error);
           return undefined;
         }
       }),
     );
-    const found = answers.filter((answer) => answer !== undefined);
+    const answered = answers.filter((answer) => answer !== undefined);
+    const recorded = answered.length > 0 ? undefined : await this.#sources.recorded?.();
+    const found = recorded === undefined ? answered : [readRecorded(recorded)];
     // Each router knows the whole network, so the fullest view counts. A router that has just started knows less.
     const links = found.map((answer) => readLinks(answer.links, limitTable.consoleSites.value));
     const byName = new Map<string, Facts['links'][number]>();
@@ -234,7 +241,7 @@ export class Watcher {
       if (known === undefined || (!known.operational && link.operational)) byName.set(link.name, link);
     }
     return {
-      routers: found.map(({ self }) => self),
+      routers: recorded?.routers ?? answered.map(({ self }) => self),
       sites: longest(found.map(({ network }) => network)),
       keys: longest(found.map(({ keys }) => keys)),
       links: [...byName.values()],
@@ -260,18 +267,23 @@ export class Watcher {
     return items;
   }
 
-  async #notRunning(): Promise<string> {
+  async #notRunning(): Promise<string | undefined> {
     // The answer takes as long as a process starts, so at most one is awaited at a time.
     this.#advice ??= this.#sources.resources
       .notRunning()
       .then((advice) => advice ?? '')
       .finally(() => void (this.#advice = undefined));
     const advice = await Promise.race([this.#advice, pause(PATIENCE).then(() => 'A process that runs the namespace is starting.')]);
-    return printable(advice === '' ? 'No process runs the namespace.' : advice, 1024);
+    return advice === '' ? undefined : printable(advice, 1024);
   }
 
   async #sample(routers: readonly string[]): Promise<void> {
     const answers = await Promise.allSettled(routers.map((router) => this.#sampleOf(router)));
+    const missing: Missing[] = [];
+    for (const [index, answer] of answers.entries())
+      // A router that does not answer is missing from the state already.
+      if (answer.status === 'rejected' && answer.reason instanceof NotReadable) addMissing(missing, routers[index] ?? '', answer.reason);
+    this.#missingFigures = missing;
     const samples = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
     const { at } = this.facts;
     const [before, last] = [this.#samples[0], this.#samples.at(-1)];
@@ -383,6 +395,11 @@ export class Watcher {
 }
 
 const NONE: ReadonlyMap<string, ObservedSite> = new Map();
+
+function readRecorded({ network, keys, links }: RecordedState) {
+  const { consoleSites, consoleKeys } = limitTable;
+  return { network: readSites(itemsOf(network), consoleSites.value), keys: readKeys(itemsOf(keys), consoleKeys.value), links };
+}
 
 function longest<T>(lists: readonly (readonly T[])[]): readonly T[] {
   return lists.toSorted((one, other) => other.length - one.length)[0] ?? [];

@@ -658,6 +658,21 @@ const consoles = {
   consoleBody: { name: 'request body', unit: 'bytes', value: 1_024, of: 'one request to open a page', beyond: 'refused with 401' },
   consolePageItems: { name: 'objects', unit: 'count', value: 5_000, of: 'one answer of the API', beyond: 'it has a cursor to the next' },
   consoleKeys: { name: 'routing keys', unit: 'count', value: 10_000, of: 'a console', beyond: 'not shown' },
+  consoleTokens: {
+    name: 'tokens with a cached review',
+    unit: 'count',
+    value: 1_024,
+    of: 'a console in a cluster',
+    beyond: 'the least recently used is reviewed again',
+  },
+  consoleReviews: {
+    name: 'reviews of unknown tokens',
+    unit: 'rate',
+    value: { burst: 20, perSecond: 5 },
+    of: 'a console in a cluster',
+    beyond: 'refused with 429',
+  },
+  consoleAnswer: { name: "bytes of a router's answer", unit: 'bytes', value: 33_554_432, of: 'a router in a cluster', beyond: 'not read' },
   consoleSites: { name: 'sites, and links of one site', unit: 'count', value: 10_000, of: 'a console', beyond: 'not shown' },
   consoleExposedParts: {
     name: 'addresses, pods, volumes and events, each',

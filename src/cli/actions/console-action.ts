@@ -1,20 +1,22 @@
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { loadPage } from '../../console/page-assets.ts';
-import { CONSOLE_HOST, serveConsole } from '../../console/server.ts';
-import type { ConsoleSources } from '../../console/sources.ts';
+import { LOOPBACK, type ConsoleTls } from '../../console/listen.ts';
+import { serveConsole, type ConsoleServer } from '../../console/server.ts';
 import { Watcher } from '../../console/watcher.ts';
+import { readText } from '../../files/durable.ts';
 import { layoutOf } from '../../platform/linux/layout.ts';
-import { askRouter, askRouterText } from '../../platform/linux/router-api.ts';
-import { runningRouters } from '../../platform/linux/routers.ts';
-import type { Resources } from '../../platform/resources.ts';
-import { bounded } from '../../telemetry/boundary.ts';
+import { bounded, detached } from '../../telemetry/boundary.ts';
+import { withoutUndefined } from '../../text/untrusted-fields.ts';
 import { VERSION } from '../../version.ts';
-import { redacted } from '../output/redact.ts';
+import { pause } from '../../work/pause.ts';
+import { CliError } from '../errors.ts';
+import type { Terminal } from '../output/terminal.ts';
 import { listenFailure } from '../processes/listen-failure.ts';
-import { explainableKinds } from '../../explain/gather/explainable-kinds.ts';
-import { machineSources as explainSources } from '../../explain/gather/machine-sources.ts';
+import { isMachine, type PlaceWords } from '../place.ts';
+import { openCluster, openResources, platformFor } from '../resources.ts';
+import type { OpenSources } from './console-sources.ts';
 import { serveConsoleLinks } from './console-links.ts';
-import type { Context } from './waiting.ts';
 
 export interface ConsoleOptions {
   readonly port: number;
@@ -23,60 +25,94 @@ export interface ConsoleOptions {
   readonly historyMemory: number;
   /** Whether links come from `earshot console link` only: the output of a service goes to a log. */
   readonly service?: boolean;
+  /** Whether users of the cluster sign in with their tokens. */
+  readonly inCluster?: true;
+  /** Directory with `tls.crt` and `tls.key`. */
+  readonly tls?: string;
 }
 
-/** Serves the console of a namespace of this machine until the signal is aborted. */
-export async function runConsole(
-  { resources, terminal }: Context,
-  namespace: string,
-  { port, publicUrl, historyMemory, service }: ConsoleOptions,
-  until: AbortSignal,
-): Promise<void> {
-  const sources = machineSources(resources, namespace);
-  const place = { where: resources.where, namespace, version: VERSION };
-  const watcher = new Watcher(sources, { place, historyMemory });
-  const assets = await loadPage();
+/** Serves the console of a namespace until the signal is aborted. */
+export async function runConsole(words: PlaceWords, terminal: Terminal, options: ConsoleOptions, until: AbortSignal): Promise<void> {
+  const { port, publicUrl: publicUrls, historyMemory, inCluster } = options;
+  if (options.tls !== undefined && inCluster !== true)
+    throw new CliError('usage', 'The option --tls is for consoles with --in-cluster: omit it.');
+  await using open = inCluster === true ? await openInCluster(words, until) : await openSources(words, until);
+  const { sources, reviewed } = open;
+  const { where, namespace } = sources.resources;
+  const watcher = new Watcher(sources, { place: { where, namespace, isMachine: open.isMachine, version: VERSION }, historyMemory });
+  const [assets, tls] = await Promise.all([loadPage(), options.tls === undefined ? undefined : readTls(options.tls)]);
   await watcher.read();
-  await using server = await serveConsole({ sources, watcher, assets, port, publicUrls: publicUrl }).catch((error: unknown) => {
-    throw listenFailure(error, { host: CONSOLE_HOST, port, option: '--port' });
+  const further = withoutUndefined({ reviewed, tls });
+  await using server = await serveConsole({ sources, watcher, assets, port, publicUrls, ...further }).catch((error: unknown) => {
+    throw listenFailure(error, { host: tls === undefined ? LOOPBACK : undefined, port, option: '--port' });
   });
-  if (service === true) {
+  if (reviewed !== undefined) {
+    terminal.note(`The console of ${where} listens on port ${server.port}. Sign in with a token of the cluster.\n`);
+    if (options.tls !== undefined) detached('look/console-tls', () => followTls(options.tls ?? '', server, until));
+    return await watcher.run(until);
+  }
+  if (options.service === true) {
+    if (!open.isMachine) throw new CliError('usage', 'The option --service is for sites of machines: omit it.');
     await using _links = await serveConsoleLinks(layoutOf(namespace), () => server.createLink());
-    terminal.note(`The console of ${resources.where} is at port ${server.port}. \`earshot -n ${namespace} console link\` prints a link.\n`);
-    await watcher.run(until);
-    return;
+    terminal.note(`The console of ${where} is at port ${server.port}. \`earshot -n ${namespace} console link\` prints a link.\n`);
+    return await watcher.run(until);
   }
-  terminal.note(`The console of ${resources.where} is at this link, which works once, within five minutes:\n`);
-  terminal.out(`${server.createLink()}\n`);
-  if (process.stdin.isTTY && terminal.isScreen === true) {
-    terminal.note('Press Enter for another link, or Ctrl-C to stop.\n');
-    const lines = createInterface({ input: process.stdin });
-    const print = (): void => terminal.out(`${server.createLink()}\n`);
-    lines.on('line', bounded('look/console-link', print));
-    until.addEventListener('abort', () => lines.close(), { once: true });
-  }
+  printLinks(where, server, terminal, until);
   await watcher.run(until);
 }
 
-/** Milliseconds. A router waits at most 5 s for other sites. */
-const OBSERVE_PATIENCE = 7_000;
+function printLinks(where: string, server: ConsoleServer, terminal: Terminal, until: AbortSignal): void {
+  terminal.note(`The console of ${where} is at this link, which works once, within five minutes:\n`);
+  terminal.out(`${server.createLink()}\n`);
+  if (!process.stdin.isTTY || terminal.isScreen !== true) return;
+  terminal.note('Press Enter for another link, or Ctrl-C to stop.\n');
+  const lines = createInterface({ input: process.stdin });
+  const print = (): void => terminal.out(`${server.createLink()}\n`);
+  lines.on('line', bounded('look/console-link', print));
+  until.addEventListener('abort', () => lines.close(), { once: true });
+}
 
-function machineSources(resources: Resources, namespace: string): ConsoleSources {
-  const layout = layoutOf(namespace);
-  return {
-    resources,
-    routers: async () => (await runningRouters(layout)).map(({ router }) => router),
-    ask: (router, path) => askRouter(layout, router, path),
-    metrics: (router) => askRouterText(layout, router, '/metrics'),
-    observe: (router, site) =>
-      askRouter(layout, router, `/v1/observe?site=${encodeURIComponent(site)}`, 'POST', AbortSignal.timeout(OBSERVE_PATIENCE)),
-    redacted,
-    explain: async (kind, name, probe) => {
-      const found = await explainableKinds
-        .find((each) => each.kind === kind && each.needsCluster === undefined)
-        ?.explain({ site: explainSources(layout, resources), probe }, name);
-      return found !== undefined && 'explanation' in found ? found.explanation : undefined;
-    },
-    now: () => Date.now(),
-  };
+/** Milliseconds of a request to a cluster. */
+const PATIENCE = 5_000;
+
+async function openSources(words: PlaceWords, until: AbortSignal): Promise<OpenSources> {
+  if (isMachine((await platformFor(words)).platform)) {
+    const [{ machineSources }, resources] = await Promise.all([import('./console-machine.ts'), openResources(words)]);
+    return machineSources(resources);
+  }
+  const [{ clusterSources }, cluster] = await Promise.all([import('./console-cluster.ts'), openCluster(words, PATIENCE)]);
+  return clusterSources(cluster, until);
+}
+
+async function openInCluster(words: PlaceWords, until: AbortSignal): Promise<OpenSources> {
+  const [{ inClusterSources }, cluster] = await Promise.all([
+    import('./console-cluster.ts'),
+    openCluster({ platform: 'kubernetes', ...words }, PATIENCE),
+  ]);
+  return inClusterSources(cluster, until);
+}
+
+/** Milliseconds between two reads of the certificate. The kubelet takes about a minute to replace the files. */
+const TLS_EVERY = 60_000;
+const MOST_BYTES = 1_048_576;
+
+/** @throws CliError failed */
+async function readTls(directory: string): Promise<ConsoleTls> {
+  const [cert, key] = await Promise.all(['tls.crt', 'tls.key'].map((file) => readText(join(directory, file), { bytes: MOST_BYTES })));
+  if (cert !== undefined && key !== undefined) return { cert, key };
+  throw new CliError(
+    'failed',
+    `The console cannot be served: ${directory} does not have tls.crt and tls.key. Mount a Secret of the type kubernetes.io/tls.`,
+  );
+}
+
+/** Files that are being replaced may not fit for a moment; the certificate before then stays. */
+async function followTls(directory: string, server: ConsoleServer, until: AbortSignal): Promise<void> {
+  while (!until.aborted) {
+    await pause(TLS_EVERY, until).catch(() => undefined);
+    if (!until.aborted)
+      await readTls(directory)
+        .then((tls) => server.setTls(tls))
+        .catch(() => undefined);
+  }
 }

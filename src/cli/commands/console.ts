@@ -10,9 +10,11 @@ export function addConsole(program: Command, terminal: Terminal): void {
   const serve = addPlace(
     program
       .command('console')
-      .description('serve a page that shows the site of this machine: problems, network, services and trust')
+      .description('serve a page that shows a site: problems, network, services and trust')
       .addOption(new Option('--port <number>', 'port on the loopback address; 0 for any free one').argParser(portNumber).default(0))
       .addOption(publicUrlOption())
+      .addOption(new Option('--in-cluster', 'serve users of the cluster, who sign in with their tokens; for the pod of a console'))
+      .addOption(new Option('--tls <directory>', 'directory with tls.crt and tls.key, to listen on all addresses; needs --in-cluster'))
       .addOption(
         new Option('--history-memory <size>', 'memory for history, such as 32Mi').argParser(historyMemory).default(96 * 2 ** 20, '96Mi'),
       )
@@ -20,7 +22,12 @@ export function addConsole(program: Command, terminal: Terminal): void {
   )
     .addHelpText(
       'after',
-      examples('earshot console', 'earshot -n west console --port 8090', 'earshot console --public-url http://localhost:9000'),
+      examples(
+        'earshot console',
+        'earshot -n west console --port 8090',
+        'earshot console --public-url http://localhost:9000',
+        'earshot -n west console --platform kubernetes',
+      ),
     )
     .addHelpText(
       'after',
@@ -28,13 +35,11 @@ export function addConsole(program: Command, terminal: Terminal): void {
     )
     .action(async (options: ConsoleOptions, command: Command) => {
       applyV8Flags();
-      const namespace = await onMachine(command, 'console');
-      const [{ runConsole }, { openResources }, { untilStopped }] = await Promise.all([
+      const [{ runConsole }, { untilStopped }] = await Promise.all([
         import('../actions/console-action.ts'),
-        import('../resources.ts'),
         import('../processes/signals.ts'),
       ]);
-      await runConsole({ resources: await openResources(placeWords(command)), terminal }, namespace, options, untilStopped());
+      await runConsole(placeWords(command), terminal, options, untilStopped());
     });
   addPlace(serve.command('link').description('print a link to the console service of the namespace, which works once'))
     .addHelpText('after', examples('earshot -n west console link'))

@@ -14,7 +14,7 @@ import { Requests } from './requests.tsx';
 import { Service } from './service.tsx';
 import { Services } from './services.tsx';
 import { Site } from './site.tsx';
-import { announcement, clock, heardAt, isPaused, overview, pause, phase, problems, sites } from './store.ts';
+import { announcement, clock, enter, heardAt, isPaused, overview, pause, phase, problems, sites } from './store.ts';
 import { Trust } from './trust.tsx';
 
 const views = [
@@ -49,7 +49,7 @@ export function App(): JSX.Element {
   useEffect(() => {
     document.title = `${sick > 0 ? `(${sick}) ` : ''}${title} – ${overview.value?.site?.name ?? overview.value?.namespace ?? 'Earshot'}`;
   }, [title, sick, overview.value?.site?.name]);
-  if (state.is === 'signed-out') return <SignedOut message={state.message} remedy={state.do} />;
+  if (state.is === 'signed-out') return <SignedOut message={state.message} remedy={state.do} takesToken={state.takesToken} />;
   return (
     <>
       <a class="skip" href="#main" onClick={focusMain}>
@@ -189,17 +189,37 @@ function Old({ message }: { readonly message: string }): JSX.Element {
   );
 }
 
-function SignedOut({ message, remedy }: { readonly message: string; readonly remedy: string }): JSX.Element {
+interface SignedOutProps {
+  readonly message: string;
+  readonly remedy: string;
+  readonly takesToken: boolean;
+}
+
+function SignedOut({ message, remedy, takesToken }: SignedOutProps): JSX.Element {
   return (
     <main class="signed-out">
       <Mark />
-      <h1>Open the console with its link</h1>
+      <h1>{takesToken ? 'Sign in with a token of the cluster' : 'Open the console with its link'}</h1>
       <p>
         <Prose text={`${message[0]?.toUpperCase() ?? ''}${message.slice(1)}${message.endsWith('.') ? '' : '.'}`} />
       </p>
       <p>
         <Prose text={remedy} />
       </p>
+      {takesToken && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            const token = new FormData(event.currentTarget).get('token');
+            if (typeof token === 'string' && token.trim() !== '') enter(token.trim());
+          }}
+        >
+          <label>
+            Token <input name="token" type="password" autoComplete="off" spellcheck={false} maxLength={16_384} required />
+          </label>
+          <button type="submit">Sign in</button>
+        </form>
+      )}
     </main>
   );
 }

@@ -13,11 +13,14 @@ const SILENCE = 40_000;
 export class RequestError extends Error {
   readonly status: number;
   readonly view: ErrorView;
+  /** Whether a token of the cluster signs in, instead of a link. */
+  readonly takesToken: boolean;
 
-  constructor(status: number, view: ErrorView) {
+  constructor(status: number, view: ErrorView, takesToken: boolean) {
     super(view.message);
     this.status = status;
     this.view = view;
+    this.takesToken = takesToken;
   }
 }
 
@@ -32,6 +35,11 @@ export async function signIn(): Promise<boolean> {
   // The server answers with this type.
   sessionStorage.setItem(BEARER, (body as { readonly bearer: string }).bearer);
   return true;
+}
+
+/** Signs in with a token of the cluster, which the server reviews at each request. */
+export function useToken(token: string): void {
+  sessionStorage.setItem(BEARER, token);
 }
 
 /** @throws RequestError, or TypeError if the console does not answer */
@@ -56,13 +64,11 @@ async function send(path: string, init: RequestInit, patience = PATIENCE): Promi
 async function errorOf(response: Response): Promise<RequestError> {
   if (response.status === 401) sessionStorage.removeItem(BEARER);
   const fallback = { code: 'failed', message: `the console answered with status ${response.status}`, do: '' };
-  return new RequestError(
-    response.status,
-    await response
-      .json()
-      .then((body) => body as ErrorView)
-      .catch(() => fallback),
-  );
+  const view = await response
+    .json()
+    .then((body) => body as ErrorView)
+    .catch(() => fallback);
+  return new RequestError(response.status, view, /realm="kubernetes"/.test(response.headers.get('www-authenticate') ?? ''));
 }
 
 function authorization(): Record<string, string> {

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { ChangeView, ExposureCounts, OverviewView } from '../contract.ts';
 import { Chart, Ranges } from './chart.tsx';
 import { count, milliseconds, plural, rate } from './format.ts';
-import { Empty, Panel, Problems, Since, State } from './parts.tsx';
+import { Empty, NotReadable, Panel, Problems, Since, State } from './parts.tsx';
 import { href } from './route.ts';
 import { overview, problems, resources } from './store.ts';
 
@@ -25,7 +25,8 @@ export function Overview(): JSX.Element {
             <a href={href(['objects'], { state: 'problem' })}>All objects that are not ready</a>
           </p>
         )}
-        {resources.value.size === 0 && (state.exposure?.listeners ?? 0) === 0 && <FirstSteps namespace={state.namespace} />}
+        {state.isMachine && resources.value.size === 0 && <FirstSteps namespace={state.namespace} />}
+        <NotReadable partial={state.partial} />
       </Panel>
       <Figures state={state} />
       <Panel title="Traffic at this site" aside={<Ranges />}>

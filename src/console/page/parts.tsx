@@ -1,7 +1,7 @@
 /** Parts that several views use. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { exposedKinds, exposedLists, type ExposedList, type ProblemView } from '../contract.ts';
+import { exposedKinds, exposedLists, type ExposedList, type Missing, type ProblemView } from '../contract.ts';
 import { RequestError, get } from './client.ts';
 import { duration } from './format.ts';
 import { href } from './route.ts';
@@ -67,6 +67,21 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
       <p class="title">{title}</p>
       {children}
     </div>
+  );
+}
+
+/** What the user has no right to see. */
+export function NotReadable({ partial }: { readonly partial: readonly Missing[] }): JSX.Element {
+  return (
+    <>
+      {partial
+        .filter(({ router }) => router === '')
+        .map(({ why }) => (
+          <p key={why} class="foot">
+            <Prose text={why} />
+          </p>
+        ))}
+    </>
   );
 }
 

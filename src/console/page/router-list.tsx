@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { ListView } from '../contract.ts';
 import { get } from './client.ts';
 import { count } from './format.ts';
-import { Empty } from './parts.tsx';
+import { Empty, NotReadable } from './parts.tsx';
 import { route } from './route.ts';
 import { Table, type TableProps } from './table.tsx';
 
@@ -31,11 +31,14 @@ export function RouterList<T>({ path, list, caption, columns, idOf, isShown, sor
   };
   return (
     <>
-      {list.partial.map(({ router, why }) => (
-        <p key={router} class="foot">
-          Router {router} does not answer: {why}
-        </p>
-      ))}
+      {list.partial
+        .filter(({ router }) => router !== '')
+        .map(({ router, why }) => (
+          <p key={router} class="foot">
+            Router {router} does not answer: {why}
+          </p>
+        ))}
+      <NotReadable partial={list.partial} />
       <Table
         caption={caption}
         columns={columns}

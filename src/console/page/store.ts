@@ -1,11 +1,23 @@
 /** What the page shows: objects by ID, kept up to date by the stream. */
 import { signal, type Signal } from '@preact/signals';
-import type { Changes, KeyView, LinkView, ListView, NetworkView, OverviewView, ProblemView, ResourceRow, SiteView } from '../contract.ts';
-import { RequestError, get, readStream, signIn, type StreamEvent } from './client.ts';
+import type {
+  Changes,
+  ErrorView,
+  KeyView,
+  LinkView,
+  ListView,
+  NetworkView,
+  OverviewView,
+  ProblemView,
+  ResourceRow,
+  SiteView,
+} from '../contract.ts';
+import { RequestError, get, readStream, signIn, useToken, type StreamEvent } from './client.ts';
 
 export type Phase =
   | { readonly is: 'starting' }
-  | { readonly is: 'signed-out'; readonly message: string; readonly do: string }
+  /** `takesToken`: a token of the cluster signs in, instead of a link. */
+  | { readonly is: 'signed-out'; readonly message: string; readonly do: string; readonly takesToken: boolean }
   | { readonly is: 'live' }
   /** Not connected; the data is from `heardAt`. */
   | { readonly is: 'lost'; readonly message: string };
@@ -43,10 +55,12 @@ let isStale = false;
 /** Connects, and connects again after a break. */
 export async function run(): Promise<void> {
   try {
-    if (!(await signIn()))
-      return signOut('This page opens with a link that works once.', 'Start `earshot console` and open the link that it prints.');
+    if (!(await signIn())) {
+      const refusal: unknown = await get('overview').catch((error: unknown) => error);
+      return signOut(refusal instanceof RequestError && refusal.takesToken ? refusal : LINK);
+    }
   } catch (error) {
-    return error instanceof RequestError ? signOut(error.view.message, error.view.do) : lose(error);
+    return error instanceof RequestError ? signOut(error) : lose(error);
   }
   for (let wait = 500; ; wait = Math.min(wait * 2, 5_000)) {
     const before = Date.now();
@@ -54,7 +68,7 @@ export async function run(): Promise<void> {
       await readStream(lastId, onEvent, onHeard);
       lose(undefined);
     } catch (error) {
-      if (error instanceof RequestError && error.status === 401) return signOut(error.view.message, error.view.do);
+      if (isRefusal(error)) return signOut(error);
       lose(error);
     }
     if (Date.now() - before > 10_000) wait = 500;
@@ -62,14 +76,30 @@ export async function run(): Promise<void> {
   }
 }
 
+const LINK = {
+  view: { message: 'This page opens with a link that works once.', do: 'Start `earshot console` and open the link that it prints.' },
+  takesToken: false,
+};
+
 /** The server sends a sign of life at least each 15 s. */
 function onHeard(): void {
   heardAt.value = Date.now();
   if (phase.value.is === 'lost' && !isLoading && lastId !== undefined) phase.value = { is: 'live' };
 }
 
-function signOut(message: string, remedy: string): void {
-  phase.value = { is: 'signed-out', message, do: remedy };
+/** 403: the user of the token may not see the site. */
+const isRefusal = (error: unknown): error is RequestError =>
+  error instanceof RequestError && (error.status === 401 || error.status === 403);
+
+function signOut({ view, takesToken }: { readonly view: Pick<ErrorView, 'message' | 'do'>; readonly takesToken: boolean }): void {
+  phase.value = { is: 'signed-out', message: view.message, do: view.do, takesToken };
+}
+
+/** Opens the page with a token of the cluster. */
+export function enter(token: string): void {
+  useToken(token);
+  phase.value = { is: 'starting' };
+  void run();
 }
 
 function lose(error: unknown): void {
@@ -102,9 +132,9 @@ async function reload(): Promise<void> {
       if (isStale) isLoading = true;
       isStale = false;
     } catch (error) {
-      if (error instanceof RequestError && error.status === 401) {
+      if (isRefusal(error)) {
         isLoading = false;
-        return signOut(error.view.message, error.view.do);
+        return signOut(error);
       }
       lose(error);
       await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER));

@@ -9,49 +9,20 @@ import { leadingRouters } from '../../platform/linux/routers.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { openFilesLimit } from '../../telemetry/open-files.ts';
 import { readCertificates } from '../../x509/facts.ts';
-import type { BundleFacts, OpenFiles, ProbedTarget } from '../connection/site-facts.ts';
+import type { BundleFacts, OpenFiles } from '../connection/site-facts.ts';
 import type { SiteSources } from './gather-site.ts';
+import { routerSources } from './router-sources.ts';
 
 export function machineSources(layout: NamespaceLayout, resources: Resources): SiteSources {
   return {
     resources,
-    askRouters: (path, signal) => askAll(layout, path, signal),
-    probe: (target, signal) => probeAny(layout, target, signal),
+    ...routerSources({
+      names: async () => (await leadingRouters(layout)).map(({ router }) => router),
+      ask: (router, path, method, signal) => askRouter(layout, router, path, method, signal),
+    }),
     bundles: () => readBundles(layout),
     openFiles: () => countOpenFiles(layout),
   };
-}
-
-/** @throws Error if no router runs */
-async function routersOf(layout: NamespaceLayout): Promise<readonly [string, ...string[]]> {
-  const [first, ...others] = (await leadingRouters(layout)).map(({ router }) => router);
-  if (first === undefined) throw new Error('no router runs');
-  return [first, ...others];
-}
-
-/** Answers of all routers of the site. One that does not answer in time is left out. @throws Error if none answers */
-async function askAll(layout: NamespaceLayout, path: string, signal: AbortSignal): Promise<readonly unknown[]> {
-  const early = AbortSignal.any([signal, AbortSignal.timeout(ROUTER_DEADLINE)]);
-  const asked = await Promise.allSettled((await routersOf(layout)).map(async (router) => askRouter(layout, router, path, 'GET', early)));
-  const answers = asked.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-  const failed = asked.find((answer) => answer.status === 'rejected');
-  if (answers.length === 0 && failed !== undefined) throw failed.reason;
-  return answers;
-}
-
-/** The first answer. A connector of a container network is known to the router of that network only. @throws Error if none answers */
-async function probeAny(layout: NamespaceLayout, target: ProbedTarget, signal: AbortSignal): Promise<unknown> {
-  const routers = await routersOf(layout);
-  if ('key' in target) return askRouter(layout, routers[0], `/v1/probe?key=${encodeURIComponent(target.key)}`, 'POST', signal);
-  let last: unknown;
-  for (const router of routers) {
-    try {
-      return await askRouter(layout, router, `/v1/probe?connector=${encodeURIComponent(target.connector)}`, 'POST', signal);
-    } catch (error) {
-      last = error;
-    }
-  }
-  throw last;
 }
 
 /** Routers in another PID namespace, or of another user, are left out. */
@@ -65,9 +36,6 @@ async function countOpenFiles(layout: NamespaceLayout): Promise<readonly OpenFil
   });
   return (await Promise.all(counted)).flat();
 }
-
-/** Milliseconds. Shorter than the deadline of the source, which then still has the answers of the other routers. */
-const ROUTER_DEADLINE = 1_500;
 
 /** Bundles of the user hide those of the same name that the site issued. Those of Secrets are found as copies only. */
 async function readBundles(layout: NamespaceLayout): Promise<readonly BundleFacts[]> {

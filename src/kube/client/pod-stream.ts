@@ -24,7 +24,7 @@ export class PodStream extends Duplex {
   readonly #socket: Duplex;
   readonly #name: string;
   #buffered: Buffer = NOTHING;
-  /** Message of which only some frames have arrived. */
+  /** Frames of a message that is not complete yet. */
   #message: Buffer = NOTHING;
   /** Number of header bytes that each channel has sent. */
   readonly #headers = [0, 0];

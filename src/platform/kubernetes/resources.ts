@@ -1,5 +1,5 @@
 /** Resources of a namespace in a cluster, as commands use them: through the API server, with the user's rights. */
-import { skupperResources, type SkupperResource } from '../../api/skupper/index.ts';
+import { skupperResources, type SkupperKind, type SkupperResource } from '../../api/skupper/index.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { RENEWALS } from '../../api/skupper/cluster-names.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
@@ -21,9 +21,17 @@ import { conventions } from './kubernetes-conventions.ts';
 export type { ClusterPlace } from './cluster-resources/explain.ts';
 import { sortActiveFirst } from '../../site/surplus-sites.ts';
 
-/** @param revoked returns the revoked sites from the site's record, for users who may read its Secret */
-export function clusterResources(client: KubeClient, place: ClusterPlace, revoked: Resources['revoked']): Resources {
-  return new ClusterResources(client, place, revoked);
+/**
+ * @param revoked returns the revoked sites from the site's record, for users who may read its Secret
+ * @param mayList whether the user may list a kind; of others there are no objects. Default: an error says that it may not
+ */
+export function clusterResources(
+  client: KubeClient,
+  place: ClusterPlace,
+  revoked: Resources['revoked'],
+  mayList: (kind: SkupperKind) => boolean = () => true,
+): Resources {
+  return new ClusterResources(client, place, revoked, mayList);
 }
 
 class ClusterResources implements Resources {
@@ -32,11 +40,13 @@ class ClusterResources implements Resources {
   readonly #place: ClusterPlace;
   readonly #reader: ClusterReader;
   readonly #revoked: Resources['revoked'];
+  readonly #mayList: (kind: SkupperKind) => boolean;
   /** Result of the last check of the controller. */
   #controller: { readonly advice: string | undefined; readonly at: number } | undefined;
 
-  constructor(client: KubeClient, place: ClusterPlace, revoked: Resources['revoked']) {
+  constructor(client: KubeClient, place: ClusterPlace, revoked: Resources['revoked'], mayList: (kind: SkupperKind) => boolean) {
     this.#revoked = revoked;
+    this.#mayList = mayList;
     this.#client = client;
     this.#place = place;
     this.#reader = new ClusterReader(client, place.namespace);
@@ -55,6 +65,7 @@ class ClusterResources implements Resources {
   }
 
   list<K extends SkupperResource['kind']>(kind: K): Promise<readonly OfKind<K>[]> {
+    if (!this.#mayList(kind)) return Promise.resolve([]);
     // All items under a kind's path have that kind.
     return this.#explained(async () => (await this.#reader.list(skupperResources[kind])).map(withSpec) as unknown as OfKind<K>[]);
   }
@@ -76,9 +87,10 @@ class ClusterResources implements Resources {
 
   written(): Promise<readonly Written[]> {
     return this.#explained(async () => {
-      const kinds = Object.values(skupperResources);
+      // The table is keyed by kind.
+      const kinds = (Object.keys(skupperResources) as readonly SkupperKind[]).filter(this.#mayList);
       const lists = await Promise.all(
-        kinds.map(async (of) => (await this.#reader.list(of)).map((object) => ({ ...object, kind: of.kind }))),
+        kinds.map(async (kind) => (await this.#reader.list(skupperResources[kind])).map((object) => ({ ...object, kind }))),
       );
       return lists
         .flat()

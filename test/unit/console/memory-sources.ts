@@ -133,6 +133,6 @@ export function memorySources(state: MemoryState): ConsoleSources {
 }
 
 export function memoryWatcher(state: MemoryState, historyMemory = 2 ** 24): Watcher {
-  const place = { where: 'the namespace west of this machine', namespace: 'west', version: '1' };
+  const place = { where: 'the namespace west of this machine', namespace: 'west', isMachine: true, version: '1' };
   return new Watcher(memorySources(state), { place, historyMemory });
 }

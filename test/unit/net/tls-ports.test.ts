@@ -5,6 +5,8 @@ import { connect, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { serveRouterApiByTls } from '../../../src/agent/api/serve-tls.ts';
+import { listenForConsole } from '../../../src/console/listen.ts';
+import { limitTable } from '../../../src/limits/table.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
 import { eventually } from '../../harness/wait.ts';
@@ -70,11 +72,17 @@ const openApi = (): Promise<OpenPort> =>
     limits: { handshakes: SLOTS, handshakesOfAddress: SLOTS },
   });
 
+const openConsole = async (): Promise<OpenPort> => {
+  const { port, close } = await listenForConsole((_, response) => void response.end(), 0, { cert, key });
+  return { port, [Symbol.asyncDispose]: close };
+};
+
 const KINDS: readonly PortKind[] = [
   { name: 'links', slots: 64, endsHandshakes: false, protocol: 'h2', open: openAccess },
   { name: 'a TLS Listener', slots: SLOTS, endsHandshakes: true, open: openListener },
   { name: 'token redemption', slots: SLOTS, endsHandshakes: true, open: openGrants },
   { name: "a router's API", slots: SLOTS, endsHandshakes: true, open: openApi },
+  { name: 'the console', slots: limitTable.consoleUnauthenticated.value, endsHandshakes: true, open: openConsole },
 ];
 
 interface Client {

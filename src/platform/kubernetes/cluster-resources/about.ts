@@ -13,7 +13,7 @@ export const ROUTER_PODS = `${label.component}=router,${label.type}=site`;
 export async function aboutOf(client: KubeClient, { cluster, namespace }: ClusterPlace): Promise<About> {
   const routers = (await routerPods(client, namespace)).map((pod) => {
     const { name = '' } = pod.metadata;
-    return { router: name, node: pod.spec?.nodeName ?? '', state: isReady(pod) ? 'ready' : (pod.status?.phase ?? 'Pending') };
+    return { router: name, node: pod.spec?.nodeName ?? '', state: isPodReady(pod) ? 'ready' : (pod.status?.phase ?? 'Pending') };
   });
   return {
     location: ['Cluster', cluster],
@@ -34,7 +34,7 @@ async function routerPods(client: KubeClient, namespace: string): Promise<readon
   return found;
 }
 
-function isReady({ status }: Pod): boolean {
+export function isPodReady({ status }: Pod): boolean {
   const conditions: unknown = new Map<string, unknown>(Object.entries(status ?? {})).get('conditions');
   return (
     Array.isArray(conditions) &&

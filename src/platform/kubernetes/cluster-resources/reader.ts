@@ -69,7 +69,18 @@ export class ClusterReader {
   }
 
   #watched(of: Resource, name: string | undefined, signal: AbortSignal): Promise<Cache<StoredObject>> {
-    return this.#caches.getOrInsertComputed(`${of.plural}.${of.group}/${name ?? ''}`, () => this.#watch(of, name, signal));
+    const key = `${of.plural}.${of.group}/${name ?? ''}`;
+    return this.#caches.getOrInsertComputed(key, async () => {
+      const failed = new AbortController();
+      try {
+        return await this.#watch(of, name, AbortSignal.any([signal, failed.signal]));
+      } catch (error) {
+        // A process that follows for days tries again at the next read.
+        failed.abort();
+        this.#caches.delete(key);
+        throw error;
+      }
+    });
   }
 
   async #watch(of: Resource, name: string | undefined, signal: AbortSignal): Promise<Cache<StoredObject>> {

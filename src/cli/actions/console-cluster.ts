@@ -1,0 +1,131 @@
+/** Sources of a console for a site in a cluster. It writes nothing. */
+import type { SkupperKind } from '../../api/skupper/index.ts';
+import { readExposure } from '../../explain/gather/gather-namespace.ts';
+import { routerSources } from '../../explain/gather/router-sources.ts';
+import { clusterResources } from '../../platform/kubernetes/resources.ts';
+import { recordedState } from '../../platform/kubernetes/recorded-state.ts';
+import { reachDirectly, reachThroughApiServer, type RouterReach } from '../../platform/kubernetes/router-reach.ts';
+import { ReviewedAccess } from '../../console/reviewed-access.ts';
+import type { ConsoleSources } from '../../console/sources.ts';
+import { sortActiveFirst } from '../../site/surplus-sites.ts';
+import { detached } from '../../telemetry/boundary.ts';
+import { VERSION } from '../../version.ts';
+import { pause } from '../../work/pause.ts';
+import { CliError } from '../errors.ts';
+import { redacted } from '../output/redact.ts';
+import type { Cluster } from '../resources.ts';
+import { clusterReviewer } from './console-reviewer.ts';
+import { ClusterRouters } from './cluster-routers.ts';
+import { describeMissingRights, lacksRight, readConsoleRights, type ConsoleRights } from './console-rights.ts';
+import { explainObject, type OpenSources } from './console-sources.ts';
+
+/** Milliseconds between two checks of the user's rights. */
+const RIGHTS_EVERY = 60_000;
+
+/** Sources with a user's rights. @param until ends the watches @throws CliError failed if the user may not read Sites */
+export function clusterSources(cluster: Cluster, until: AbortSignal): Promise<OpenSources> {
+  return openSources(cluster, until, {
+    subject: 'your user',
+    reach: reachThroughApiServer(cluster.client, cluster.place.namespace),
+    unread: [],
+    isExposureRead: true,
+  });
+}
+
+/**
+ * Sources of a console that runs in the cluster with rights of its own, and shows each user what that user may see. AccessGrants and
+ * AccessTokens hold codes, so the console does not read them.
+ */
+export async function inClusterSources(cluster: Cluster, until: AbortSignal): Promise<OpenSources> {
+  const { client, place } = cluster;
+  const open = await openSources(cluster, until, {
+    subject: 'the console',
+    reach: reachDirectly,
+    unread: ['AccessGrant', 'AccessToken'],
+    isExposureRead: false,
+  });
+  return { ...open, reviewed: new ReviewedAccess(clusterReviewer(client, place.namespace)) };
+}
+
+/** How a console reads a cluster. */
+interface Reading {
+  /** Subject of sentences about missing rights. */
+  readonly subject: string;
+  readonly reach: RouterReach;
+  /** Kinds that are not read, whatever the rights. */
+  readonly unread: readonly SkupperKind[];
+  readonly isExposureRead: boolean;
+}
+
+async function openSources(
+  { client, place }: Cluster,
+  until: AbortSignal,
+  { subject, reach, unread, isExposureRead }: Reading,
+): Promise<OpenSources> {
+  const { namespace } = place;
+  const end = new AbortController();
+  const signal = AbortSignal.any([until, end.signal]);
+  const reader = { subject, namespace };
+  const readRights = (): Promise<ConsoleRights> => readConsoleRights(client, namespace, reach, unread);
+  let rights = await readRights();
+  if (!rights.kinds.has('Site')) {
+    const advice = 'ask an administrator of the cluster for the role "view" there';
+    throw new CliError('failed', `The console cannot be opened: ${lacksRight('list and watch sites.skupper.io', reader)}; ${advice}.`);
+  }
+  detached('look/console-rights', async () => {
+    while (!signal.aborted) {
+      await pause(RIGHTS_EVERY, signal).catch(() => undefined);
+      if (!signal.aborted) rights = await readRights();
+    }
+  });
+  const resources = clusterResources(
+    client,
+    place,
+    () => Promise.resolve([]),
+    (kind) => rights.kinds.has(kind),
+  );
+  const followed = resources.follow();
+  const certificates = () => resources.list('Certificate');
+  const routers = new ClusterRouters({ client, reader, reach, rights: () => rights, certificates, signal });
+  const names = async (): Promise<readonly string[]> => (await routers.pods()).map(({ name }) => name);
+  const sources: ConsoleSources = {
+    resources: {
+      namespace,
+      where: resources.where,
+      commandFlags: resources.commandFlags,
+      list: (kind) => resources.list(kind),
+      // The routers' pods are watched, and resources in a cluster have no problems besides their statuses.
+      about: () => Promise.resolve({ location: ['Cluster', place.cluster], running: [], routers: [], problems: [] }),
+      // Without a Site, the console says so itself.
+      notRunning: async () => ((await resources.list('Site')).length === 0 ? undefined : resources.notRunning()),
+    },
+    routers: names,
+    ask: (name, path) => routers.ask(name, path),
+    metrics: (name) => routers.metrics(name),
+    recorded: async () => {
+      const [sites, links, pods] = await Promise.all([resources.list('Site'), resources.list('Link'), routers.pods()]);
+      const facts = pods.map(({ name, isReady: ready }) => ({ name, version: VERSION, ready, ...(ready ? {} : { why: NOT_READY }) }));
+      return { ...recordedState(sortActiveFirst(sites)[0], links), routers: facts };
+    },
+    notReadable: () => describeMissingRights(rights, reader),
+    redacted,
+    ...(isExposureRead ? { exposure: () => readExposure({ client, namespace }) } : {}),
+    explain: async (kind, name, probe) => {
+      const asked = (await routers.canAsk()) ? routerSources({ names, ask: routers.ask.bind(routers) }) : {};
+      return explainObject({ site: { resources, ...asked }, cluster: { client, namespace }, probe }, kind, name);
+    },
+    now: () => Date.now(),
+  };
+  return {
+    isMachine: false,
+    sources,
+    async [Symbol.asyncDispose]() {
+      end.abort();
+      followed[Symbol.dispose]();
+      routers[Symbol.dispose]();
+      await client[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const NOT_READY = 'the pod is not ready';

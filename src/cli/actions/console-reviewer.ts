@@ -1,0 +1,45 @@
+/** Asks the API server whose token it is (TokenReview), and what that user may do (SubjectAccessReview). */
+import { sites, skupperResources, type SkupperKind } from '../../api/skupper/index.ts';
+import type { ReviewedUser, Reviewer } from '../../console/reviewed-access.ts';
+import type { KubeClient } from '../../kube/contract.ts';
+import type { KubeObject } from '../../kube/objects.ts';
+import { resource } from '../../kube/resource.ts';
+
+interface TokenReview extends KubeObject {
+  readonly spec: { readonly token: string };
+  readonly status?: { readonly authenticated?: boolean; readonly user?: Partial<ReviewedUser> };
+}
+
+interface AccessReview extends KubeObject {
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly status?: { readonly allowed?: boolean };
+}
+
+const tokenReviews = resource<TokenReview>('authentication.k8s.io/v1', 'TokenReview', 'tokenreviews', 'cluster');
+const accessReviews = resource<AccessReview>('authorization.k8s.io/v1', 'SubjectAccessReview', 'subjectaccessreviews', 'cluster');
+
+/** The table is keyed by kind. */
+const kinds = Object.keys(skupperResources) as readonly SkupperKind[];
+
+export function clusterReviewer(client: Pick<KubeClient, 'create'>, namespace: string): Reviewer {
+  return {
+    async authenticate(token) {
+      const { status } = await client.create(tokenReviews, { metadata: {}, spec: { token } });
+      const { username, ...rest } = status?.user ?? {};
+      return status?.authenticated === true && username !== undefined ? { username, ...rest } : undefined;
+    },
+    async permissionsOf({ username: user, groups, uid, extra }) {
+      const may = async (verb: string, plural: string, subresource?: string): Promise<boolean> => {
+        const resourceAttributes = { verb, group: sites.group, resource: plural, subresource, namespace };
+        const review = { metadata: {}, spec: { user, groups, uid, extra, resourceAttributes } };
+        return (await client.create(accessReviews, review)).status?.allowed === true;
+      };
+      const [connections, probe, ...got] = await Promise.all([
+        may('get', sites.plural, 'connections'),
+        may('create', sites.plural, 'probe'),
+        ...kinds.map((kind) => may('get', skupperResources[kind].plural)),
+      ]);
+      return { kinds: new Set(kinds.filter((_, index) => got[index] === true)), connections, probe };
+    },
+  };
+}

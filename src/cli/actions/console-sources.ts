@@ -1,0 +1,21 @@
+/** Parts that the sources of consoles on machines and in clusters share. */
+import type { ReviewedAccess } from '../../console/reviewed-access.ts';
+import type { ConsoleSources } from '../../console/sources.ts';
+import { explainableKinds, type ExplainPlace } from '../../explain/gather/explainable-kinds.ts';
+import type { Explanation } from '../../explain/step.ts';
+
+export interface OpenSources extends AsyncDisposable {
+  readonly sources: ConsoleSources;
+  readonly isMachine: boolean;
+  /** Access for users of a cluster. Default: one-time links. */
+  readonly reviewed?: ReviewedAccess;
+}
+
+/** @param kind as in `KIND/NAME` of an explanation, or an unambiguous word for it @returns undefined if the object does not exist */
+export async function explainObject(place: ExplainPlace, kind: string, name: string): Promise<Explanation | undefined> {
+  const found = await explainableKinds
+    .filter(({ needsCluster }) => needsCluster === undefined || place.cluster !== undefined)
+    .find((each) => each.kind === kind || each.words.at(-1) === kind)
+    ?.explain(place, name);
+  return found !== undefined && 'explanation' in found ? found.explanation : undefined;
+}

@@ -1,0 +1,81 @@
+/** What a user of the console may see, and which requests that permits (pure). */
+import { isKind } from '../site/resources.ts';
+import { isRecord } from '../text/is-record.ts';
+import type { Changes, Topic } from './contract.ts';
+
+export interface Permissions {
+  /** Kinds of skupper.io that the user may get in the namespace. */
+  readonly kinds: ReadonlySet<string> | 'all';
+  /** Whether connections with addresses of clients are shown. */
+  readonly connections: boolean;
+  /** Whether the user may send traffic along a path. */
+  readonly probe: boolean;
+}
+
+/** Permissions of the user whose processes or rights the console itself has. */
+export const allPermissions: Permissions = { kinds: 'all', connections: true, probe: true };
+
+export function mayGet({ kinds }: Permissions, kind: string): boolean {
+  return kinds === 'all' || kinds.has(kind);
+}
+
+/**
+ * Whether the user may send a request. Unknown paths are refused.
+ * @param path segments below `/api/v1/`
+ */
+export function isPermitted(permissions: Permissions, path: readonly string[]): boolean {
+  if (permissions.kinds === 'all') return true;
+  // Its status has the network, the routing keys and the links of all sites.
+  if (!mayGet(permissions, 'Site')) return false;
+  const [name = '', kind = ''] = path;
+  switch (name) {
+    case 'overview':
+    case 'network':
+    case 'keys':
+    case 'series':
+    case 'stream':
+      return true;
+    case 'resources':
+      return kind === 'all' || mayGet(permissions, kind);
+    case 'sites':
+      return mayGet(permissions, 'Link');
+    case 'connections':
+    case 'requests':
+      return permissions.connections;
+    case 'explain':
+      return isExplained(permissions, kind);
+    default:
+      return false;
+  }
+}
+
+/** The steps name other objects, which the status of the explained one may name too. */
+export function isExplained(permissions: Permissions, kind: string): boolean {
+  return kind === 'key' ? ['Listener', 'Connector'].every((each) => mayGet(permissions, each)) : mayGet(permissions, kind);
+}
+
+/** Whether something with an ID of the stream is visible: `Listener/web`, `Listener/web Pending`, `out/LINK`. */
+export function isVisible(permissions: Permissions, topic: Topic, id: string): boolean {
+  if (permissions.kinds === 'all') return true;
+  const [beginning = ''] = id.split('/');
+  if (topic === 'links') return beginning !== 'out' || mayGet(permissions, 'Link');
+  return (topic !== 'problems' && topic !== 'resources') || !isKind(beginning) || mayGet(permissions, beginning);
+}
+
+/** @returns undefined if no change is visible */
+export function visibleChanges(permissions: Permissions, topic: Topic, changes: Changes): Changes | undefined {
+  if (permissions.kinds === 'all') return changes;
+  if (topic === 'overview')
+    return Object.fromEntries(Object.entries(changes).map(([id, fields]) => [id, withVisibleChanges(permissions, fields)]));
+  const visible = Object.entries(changes).filter(([id]) => isVisible(permissions, topic, id));
+  return visible.length === 0 ? undefined : Object.fromEntries(visible);
+}
+
+type ChangedFields = Changes[string];
+
+/** The overview lists the latest changes of conditions, with their kind. */
+function withVisibleChanges(permissions: Permissions, fields: ChangedFields): ChangedFields {
+  const latest = fields?.['changes'];
+  if (!Array.isArray(latest)) return fields;
+  return { ...fields, changes: latest.filter((each) => isRecord(each) && mayGet(permissions, String(each['kind']))) };
+}

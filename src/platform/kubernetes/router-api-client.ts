@@ -1,0 +1,96 @@
+/** Client of the API of router pods, by mutual TLS (docs/reference/router-api.md). */
+import { once } from 'node:events';
+import { Agent, request, type AgentOptions, type IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { connect } from 'node:tls';
+import { ROUTER_LOCAL } from '../../api/skupper/cluster-names.ts';
+import { limitTable } from '../../limits/table.ts';
+import { detached } from '../../telemetry/boundary.ts';
+import { printable } from '../../text/printable.ts';
+
+/** PEM texts of a Secret whose Certificate has the purpose `api`. */
+export interface ApiIdentity {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Opens a TCP stream to the API of a pod. */
+export type OpenApi = (pod: string) => Promise<Duplex>;
+
+export class RouterApiClient implements Disposable {
+  readonly #agent: PodAgent;
+
+  constructor(open: OpenApi, identity: ApiIdentity) {
+    this.#agent = new PodAgent(open, identity);
+  }
+
+  /** Returns the response of a path. @throws Error if the request or the response fails */
+  async ask(
+    pod: string,
+    path: string,
+    method: 'GET' | 'POST' = 'GET',
+    signal: AbortSignal = AbortSignal.timeout(PATIENCE),
+  ): Promise<unknown> {
+    const asked = request({ host: pod, path, method, agent: this.#agent, headers: { host: ROUTER_LOCAL }, signal }).end();
+    // The event has one argument.
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    const answer = await boundedText(response);
+    const { statusCode = 0 } = response;
+    if (statusCode >= 300) throw new Error(`the response has status ${statusCode}: ${printable(answer, 200)}`);
+    return JSON.parse(answer);
+  }
+
+  /** Closes all connections. */
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+}
+
+/** Milliseconds of a request, its connection included. */
+const PATIENCE = 5_000;
+
+async function boundedText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response) {
+    // The stream has no encoding, so its chunks are buffers.
+    const part = chunk as Buffer;
+    bytes += part.length;
+    if (bytes > limitTable.consoleAnswer.value) throw new Error(`the response has more than ${limitTable.consoleAnswer.value} bytes`);
+    chunks.push(part);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Keeps connections: routers permit few of them to each certificate. */
+const KEPT: AgentOptions = { keepAlive: true, maxSockets: 2, maxFreeSockets: 2 };
+
+class PodAgent extends Agent {
+  readonly #open: OpenApi;
+  readonly #identity: ApiIdentity;
+
+  constructor(open: OpenApi, identity: ApiIdentity) {
+    super(KEPT);
+    this.#open = open;
+    this.#identity = identity;
+  }
+
+  override createConnection(...[{ host }, done]: Parameters<Agent['createConnection']>): undefined {
+    detached('connection/pod-api', async () => {
+      try {
+        done?.(null, await this.#connect(host ?? ''));
+      } catch (error) {
+        // Node.js uses only the error then.
+        (done as ((error: unknown) => void) | undefined)?.(error);
+      }
+    });
+    return undefined;
+  }
+
+  async #connect(pod: string): Promise<Duplex> {
+    const socket = connect({ ...this.#identity, socket: await this.#open(pod), servername: ROUTER_LOCAL, minVersion: 'TLSv1.3' });
+    await once(socket, 'secureConnect');
+    return socket;
+  }
+}

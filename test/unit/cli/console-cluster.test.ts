@@ -1,0 +1,131 @@
+/** Sources of the console for a site in a cluster: what users with all rights, some, and none see. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { clusterSources } from '../../../src/cli/actions/console-cluster.ts';
+import type { OpenSources } from '../../../src/cli/actions/console-sources.ts';
+import { openCluster } from '../../../src/cli/resources.ts';
+import { Watcher } from '../../../src/console/watcher.ts';
+import { isRecord } from '../../../src/text/is-record.ts';
+import { metricsOf } from '../console/memory-sources.ts';
+import { Cluster, condition, ready, type Asked } from './cluster.ts';
+
+const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+
+/** `list sites`, `get pods/proxy`. */
+function rightIn({ body }: Asked): string {
+  const spec = isRecord(body) && isRecord(body['spec']) ? body['spec'] : {};
+  const { verb, resource, subresource } = isRecord(spec['resourceAttributes']) ? spec['resourceAttributes'] : {};
+  return `${String(verb)} ${String(resource)}${subresource === undefined ? '' : `/${String(subresource)}`}`;
+}
+
+async function siteInCluster(isForbidden: (right: string) => boolean = () => false): Promise<Cluster> {
+  const cluster = await Cluster.start();
+  cluster.refuse = (asked) =>
+    asked.what === REVIEWS ? { code: 201, metadata: {}, status: { allowed: !isForbidden(rightIn(asked)) } } : undefined;
+  cluster.answerOfPod = () => metricsOf(7, 0);
+  const network = [
+    {
+      id: 'w',
+      name: 'west',
+      namespace: 'west',
+      links: [{ name: 'east', remoteSiteId: 'e' }],
+      services: [{ routingKey: 'web', listeners: ['web'] }],
+    },
+    { id: 'e', name: 'east', namespace: 'east', services: [{ routingKey: 'web', connectors: ['web'] }] },
+  ];
+  cluster.store('sites/west', { metadata: {}, status: ready({ network }) });
+  cluster.store('links/east', {
+    metadata: {},
+    spec: { endpoints: [], cost: 3 },
+    status: ready({ conditions: [condition('Operational')] }),
+  });
+  cluster.store('listeners/web', { metadata: {}, spec: { routingKey: 'web', host: 'web', port: 80 }, status: ready() });
+  cluster.store('pods/router-1', { metadata: {}, status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } });
+  return cluster;
+}
+
+async function open(cluster: Cluster): Promise<OpenSources> {
+  return clusterSources(await openCluster({ kubeconfig: cluster.kubeconfig }, 2_000), new AbortController().signal);
+}
+
+async function read({ sources }: OpenSources): Promise<Watcher> {
+  const place = { where: sources.resources.where, namespace: 'west', isMachine: false, version: '1' };
+  const watcher = new Watcher(sources, { place, historyMemory: 2 ** 24 });
+  await watcher.read();
+  return watcher;
+}
+
+describe('sources of the console in a cluster', () => {
+  it('have the site, its links and keys from statuses, and figures from the routers', async () => {
+    await using cluster = await siteInCluster();
+    await using sources = await open(cluster);
+    const watcher = await read(sources);
+    const { site, sites, links, keys, routers, totals } = watcher.overview();
+    assert.deepEqual([site?.name, sites, links, keys.total], ['west', 2, { up: 1, down: 0 }, 1]);
+    assert.deepEqual([routers.map(({ name, ready: isUp }) => [name, isUp]), totals.open], [[['router-1', true]], 3]);
+    assert.deepEqual(watcher.problems, []);
+  });
+
+  it('follow changes without further lists', async () => {
+    await using cluster = await siteInCluster();
+    await using sources = await open(cluster);
+    const watcher = await read(sources);
+    const before = cluster.requests.length;
+    await watcher.read();
+    assert.deepEqual(
+      cluster.requests.slice(before).map(({ what }) => what),
+      [],
+    );
+  });
+
+  it('write nothing', async () => {
+    await using cluster = await siteInCluster();
+    await using sources = await open(cluster);
+    await read(sources);
+    await sources.sources.explain?.('Listener', 'web', false);
+    assert.deepEqual(
+      cluster.requests.filter(({ method, what }) => method !== 'GET' && what !== REVIEWS),
+      [],
+    );
+  });
+
+  it('explain an object of the connection half, and say if it does not exist', async () => {
+    await using cluster = await siteInCluster();
+    await using sources = await open(cluster);
+    assert.equal((await sources.sources.explain?.('Listener', 'web', false))?.object, 'Listener/web');
+    assert.equal(await sources.sources.explain?.('Listener', 'other', false), undefined);
+  });
+
+  const rights: readonly (readonly [forbidden: RegExp, says: RegExp])[] = [
+    [/^get pods\/proxy$/, /^Figures are not shown: your user may not get pods\/proxy in the namespace west\.$/],
+    [/^list accessgrants$/, /^Some resources are not shown: your user may not list and watch accessgrants\.skupper\.io in/],
+    [/^watch pods$/, /^Routers and figures are not shown: your user may not list and watch pods in the namespace west\.$/],
+  ];
+  for (const [forbidden, says] of rights) {
+    it(`name the missing right ${forbidden.source}, and show the rest`, async () => {
+      await using cluster = await siteInCluster((right) => forbidden.test(right));
+      await using sources = await open(cluster);
+      const watcher = await read(sources);
+      const { partial, site } = watcher.overview();
+      assert.equal(site?.status, 'Ready');
+      assert.ok(
+        partial.some(({ router, why }) => router === '' && says.test(why)),
+        JSON.stringify(partial),
+      );
+      assert.deepEqual(watcher.problems, []);
+    });
+  }
+
+  it('cannot be opened without the right to read Sites', async () => {
+    await using cluster = await siteInCluster((right) => right === 'list sites');
+    await assert.rejects(open(cluster), /your user may not list and watch sites\.skupper\.io in the namespace west; ask an administrator/);
+  });
+
+  it('of an empty namespace advise to create a site', async () => {
+    await using cluster = await Cluster.start();
+    cluster.refuse = (asked) => (asked.what === REVIEWS ? { code: 201, metadata: {}, status: { allowed: true } } : undefined);
+    await using sources = await open(cluster);
+    const [problem] = (await read(sources)).problems;
+    assert.deepEqual([problem?.kind, problem?.status], ['Site', 'missing']);
+  });
+});

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { allPermissions, isPermitted, visibleChanges, type Permissions } from '../../../src/console/permissions.ts';
+import { visibleState } from '../../../src/console/visible-state.ts';
+import { memoryState, memoryWatcher, object } from './memory-sources.ts';
+
+const user = (...kinds: readonly string[]): Permissions => ({ kinds: new Set(kinds), connections: false, probe: false });
+
+suite('permissions of a user of the console', () => {
+  const cases: readonly (readonly [path: string, who: string, permissions: Permissions, permitted: boolean])[] = [
+    ['overview', 'a user without rights', user(), false],
+    ['resources/Listener', 'a user without Sites', user('Listener'), false],
+    ['overview', 'a user of Sites', user('Site'), true],
+    ['stream', 'a user of Sites', user('Site'), true],
+    ['keys/web', 'a user of Sites', user('Site'), true],
+    ['resources/all', 'a user of Sites', user('Site'), true],
+    ['resources/Listener', 'a user of Sites', user('Site'), false],
+    ['resources/Listener/web', 'a user of Sites and Listeners', user('Site', 'Listener'), true],
+    ['connections', 'a user of Sites', user('Site'), false],
+    ['connections', 'a user of connections', { ...user('Site'), connections: true }, true],
+    ['explain/Listener/web', 'a user of Sites', user('Site'), false],
+    ['explain/key/web', 'a user of Sites and Listeners', user('Site', 'Listener'), false],
+    ['explain/key/web', 'a user of Sites, Listeners and Connectors', user('Site', 'Listener', 'Connector'), true],
+    ['anything', 'a user of Sites', user('Site'), false],
+    ['anything', 'a user of this machine', allPermissions, true],
+  ];
+  for (const [path, who, permissions, permitted] of cases) {
+    test(`${permitted ? 'permit' : 'refuse'} ${path} for ${who}`, () => {
+      assert.equal(isPermitted(permissions, path.split('/')), permitted);
+    });
+  }
+
+  test('hide objects and problems of other kinds from views', async () => {
+    const state = memoryState();
+    state.objects = [...state.objects, object('Connector', 'secret', { routingKey: 'web', host: 'h', port: 1 }, 'Pending', 'refused')];
+    const watcher = memoryWatcher(state);
+    await watcher.read();
+    const seen = visibleState(watcher, user('Site', 'Listener'));
+    assert.deepEqual(
+      seen.facts.objects.map(({ kind }) => kind),
+      ['Site', 'Listener', 'Listener'],
+    );
+    assert.deepEqual(
+      seen.overview().problems.map(({ object: named }) => named),
+      ['Listener/billing'],
+    );
+    assert.ok(watcher.problems.some(({ object: named }) => named === 'Connector/secret'));
+  });
+
+  test('hide the Links of this site without the right to get Links', async () => {
+    const watcher = memoryWatcher(memoryState());
+    await watcher.read();
+    assert.deepEqual(visibleState(watcher, user('Site')).facts.links, []);
+    assert.equal(visibleState(watcher, user('Site', 'Link')).facts.links.length, 1);
+  });
+
+  test('hide changes of other kinds from a stream', () => {
+    const changes = { 'Listener/web': { status: 'Ready' }, 'Link/hub': { status: 'Error' } };
+    assert.deepEqual(visibleChanges(user('Site', 'Listener'), 'resources', changes), { 'Listener/web': { status: 'Ready' } });
+    assert.equal(visibleChanges(user('Site'), 'problems', changes), undefined);
+    const overview = { overview: { sites: 2, changes: [{ kind: 'Listener' }, { kind: 'Link' }] } };
+    assert.deepEqual(visibleChanges(user('Site', 'Link'), 'overview', overview), { overview: { sites: 2, changes: [{ kind: 'Link' }] } });
+    assert.deepEqual(visibleChanges(user('Site'), 'links', { 'out/hub': {}, 'in/x/0': {} }), { 'in/x/0': {} });
+  });
+});

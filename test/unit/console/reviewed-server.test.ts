@@ -1,0 +1,137 @@
+/** The console for users of a cluster: answers by token and right. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { request as requestByTls } from 'node:https';
+import { gzipSync } from 'node:zlib';
+import { text } from 'node:stream/consumers';
+import { suite, test } from 'node:test';
+import type { Permissions } from '../../../src/console/permissions.ts';
+import { ReviewedAccess } from '../../../src/console/reviewed-access.ts';
+import { serveConsole, type ConsoleServer } from '../../../src/console/server.ts';
+import { freshCertificate } from '../support/certificate.ts';
+import { memorySources, memoryState, memoryWatcher } from './memory-sources.ts';
+
+/** Tokens of users with these rights. */
+const users: ReadonlyMap<string, Permissions> = new Map([
+  ['none', { kinds: new Set<string>(), connections: false, probe: false }],
+  ['viewer', { kinds: new Set(['Site', 'Listener']), connections: false, probe: false }],
+  ['editor', { kinds: new Set(['Site', 'Listener']), connections: true, probe: true }],
+]);
+
+interface Answer {
+  readonly status: number;
+  readonly realm: string | undefined;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const page = [{ path: 'index.html', type: 'text/html; charset=utf-8', gzip: gzipSync('<p>page</p>') }];
+
+async function open(
+  options: { readonly error?: Error; readonly publicUrls?: readonly URL[] } = {},
+): Promise<
+  AsyncDisposable & {
+    readonly server: ConsoleServer;
+    ask(path: string, token?: string, more?: { method?: string; host?: string }): Promise<Answer>;
+  }
+> {
+  const state = memoryState();
+  const watcher = memoryWatcher(state);
+  await watcher.read();
+  const reviewed = new ReviewedAccess({
+    authenticate: async (token) => {
+      if (options.error !== undefined) throw options.error;
+      return users.has(token) ? { username: token } : undefined;
+    },
+    permissionsOf: async ({ username }) => users.get(username) ?? assert.fail('an unknown user'),
+  });
+  const { publicUrls = [] } = options;
+  const server = await serveConsole({ sources: memorySources(state), watcher, assets: page, port: 0, publicUrls, reviewed });
+  return {
+    server,
+    async ask(path, token, { method = 'GET', host = 'localhost:1234' } = {}) {
+      const headers = { host, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
+      const asked = request({ host: '127.0.0.1', port: server.port, path: `/api/v1/${path}`, method, headers, agent: false });
+      asked.end(method === 'POST' ? JSON.stringify({ kind: 'Listener', name: 'web' }) : undefined);
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      return { status: response.statusCode ?? 0, realm: response.headers['www-authenticate'], body: JSON.parse(await text(response)) };
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+suite('the console for users of a cluster', () => {
+  const cases: readonly (readonly [token: string | undefined, path: string, status: number, method?: 'POST'])[] = [
+    [undefined, 'overview', 401],
+    ['unknown', 'overview', 401],
+    ['none', 'overview', 403],
+    ['none', 'stream', 403],
+    ['viewer', 'overview', 200],
+    ['viewer', 'resources/Listener', 200],
+    ['viewer', 'resources/Link', 403],
+    ['viewer', 'connections', 403],
+    ['editor', 'connections', 200],
+    ['viewer', 'probe', 403, 'POST'],
+    // The sources in memory explain nothing.
+    ['editor', 'probe', 404, 'POST'],
+    ['editor', 'session', 403],
+  ];
+  for (const [token, path, status, method] of cases) {
+    test(`answers ${status} to ${path} with ${token === undefined ? 'no token' : `the token ${token}`}`, async () => {
+      await using console = await open();
+      assert.equal((await console.ask(path, token, method === undefined ? {} : { method })).status, status);
+    });
+  }
+
+  test('lets the page know that a token of the cluster signs in', async () => {
+    await using console = await open();
+    const { realm, body } = await console.ask('overview');
+    assert.equal(realm, 'Bearer realm="kubernetes"');
+    assert.match(String(body['do']), /kubectl create token/);
+  });
+
+  test('says that the API server does not answer', async () => {
+    await using console = await open({ error: new Error('unreachable') });
+    const { status, body } = await console.ask('overview', 'viewer');
+    assert.deepEqual([status, body['code']], [503, 'no-review']);
+  });
+
+  test('has loopback names with any port, and public addresses', async () => {
+    await using console = await open({ publicUrls: [new URL('https://console.example')] });
+    const hosts = ['localhost:9', '127.0.0.1', '[::1]:8443', 'console.example', 'evil', 'localhost.evil:9', 'localhost:9.evil'];
+    const answers = await Promise.all(hosts.map(async (host) => (await console.ask('overview', 'viewer', { host })).status));
+    assert.deepEqual(answers, [200, 200, 200, 200, 421, 421, 421]);
+  });
+
+  test('serves TLS with a certificate, and with a newer one after a change', async () => {
+    const [first, second] = [freshCertificate(), freshCertificate()];
+    const state = memoryState();
+    await using server = await serveConsole({
+      sources: memorySources(state),
+      watcher: memoryWatcher(state),
+      assets: page,
+      port: 0,
+      publicUrls: [],
+      reviewed: new ReviewedAccess({ authenticate: async () => undefined, permissionsOf: () => assert.fail() }),
+      tls: first,
+    });
+    const status = async (ca: string): Promise<number> => {
+      const asked = requestByTls({
+        host: '127.0.0.1',
+        checkServerIdentity: () => undefined,
+        port: server.port,
+        path: '/',
+        headers: { host: 'localhost' },
+        ca,
+        agent: false,
+      }).end();
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      response.resume();
+      return response.statusCode ?? 0;
+    };
+    assert.equal(await status(first.ca), 200);
+    server.setTls(second);
+    await assert.rejects(status(first.ca));
+    assert.equal(await status(second.ca), 200);
+  });
+});
