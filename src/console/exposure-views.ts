@@ -58,7 +58,7 @@ export function viewExposure(facts: NamespaceFacts): ExposureView {
 
 /** The view if a later read fails: what was known, and why it is old. */
 export function staleExposure(before: ExposureView | undefined, why: string): ExposureView | undefined {
-  return before === undefined ? undefined : { ...before, partial: [missing(why), ...partialOf(before.facts)] };
+  return before === undefined ? undefined : { ...before, partial: [missing(`The lists are old: ${why}.`), ...partialOf(before.facts)] };
 }
 
 export function countExposure({ listeners, pods }: ExposureView): ExposureCounts {
@@ -244,13 +244,13 @@ function partialOf(facts: NamespaceFacts): readonly Missing[] {
     ...(valueOf(facts.pods) ?? []).flatMap((pod) => [pod, ...pod.claims]),
   ];
   const reasons = all.flatMap((each) => Object.values(each).flatMap(unknownOf));
-  return [...new Set([...reasons, ...facts.omitted])].slice(0, MOST_REASONS).map(missing);
+  return [...new Set([...reasons, ...facts.omitted])].slice(0, MOST_REASONS).map((why) => missing(`Not everything is shown: ${why}.`));
 }
 
 const MOST_REASONS = 20;
 
 /** No router was asked. */
-const missing = (why: string): Missing => ({ router: '', why: printable(why, MOST_MESSAGE) });
+const missing = (sentence: string): Missing => ({ router: '', why: printable(sentence, MOST_MESSAGE) });
 
 function unknownOf(source: unknown): readonly string[] {
   const isUnknown = typeof source === 'object' && source !== null && 'unknown' in source;

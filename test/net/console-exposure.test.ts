@@ -92,7 +92,7 @@ test('a list says what the user may not read, and the overview follows the clust
   await using opened = await open();
   const { page, state } = opened;
   await page.evaluate(`location.hash = '#/exposure'`);
-  await see(page, /The list is not complete:\s+you have no right to list events in the namespace shop/);
+  await see(page, 'Not everything is shown: you have no right to list events in the namespace shop.');
   await page.evaluate(`location.hash = '#/'`);
   await see(page, 'Pod/cache-0');
   state.cluster = { objects: { ...exposedObjects(), pods: [], listeners: [listener('alone', 'internal', [])] } };

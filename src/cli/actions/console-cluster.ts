@@ -2,6 +2,7 @@
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import { readExposure } from '../../explain/gather/gather-namespace.ts';
 import { routerSources } from '../../explain/gather/router-sources.ts';
+import { ledgerOf } from '../../site-controller/trust/ledger-of-namespace.ts';
 import { clusterResources } from '../../platform/kubernetes/resources.ts';
 import { recordedState } from '../../platform/kubernetes/recorded-state.ts';
 import { reachDirectly, reachThroughApiServer, type RouterReach } from '../../platform/kubernetes/router-reach.ts';
@@ -28,7 +29,7 @@ export function clusterSources(cluster: Cluster, until: AbortSignal): Promise<Op
     subject: 'your user',
     reach: reachThroughApiServer(cluster.client, cluster.place.namespace),
     unread: [],
-    isExposureRead: true,
+    hasUserRights: true,
   });
 }
 
@@ -42,7 +43,7 @@ export async function inClusterSources(cluster: Cluster, until: AbortSignal): Pr
     subject: 'the console',
     reach: reachDirectly,
     unread: ['AccessGrant', 'AccessToken'],
-    isExposureRead: false,
+    hasUserRights: false,
   });
   return { ...open, reviewed: new ReviewedAccess(clusterReviewer(client, place.namespace)) };
 }
@@ -54,13 +55,14 @@ interface Reading {
   readonly reach: RouterReach;
   /** Kinds that are not read, whatever the rights. */
   readonly unread: readonly SkupperKind[];
-  readonly isExposureRead: boolean;
+  /** Whether the rights are those of its only user, who may see what it reads: also exposed objects and revocations. */
+  readonly hasUserRights: boolean;
 }
 
 async function openSources(
   { client, place }: Cluster,
   until: AbortSignal,
-  { subject, reach, unread, isExposureRead }: Reading,
+  { subject, reach, unread, hasUserRights }: Reading,
 ): Promise<OpenSources> {
   const { namespace } = place;
   const end = new AbortController();
@@ -94,6 +96,7 @@ async function openSources(
       where: resources.where,
       commandFlags: resources.commandFlags,
       list: (kind) => resources.list(kind),
+      ...(hasUserRights ? { revoked: async () => (await ledgerOf(client, namespace)).revoked() } : {}),
       // The routers' pods are watched, and resources in a cluster have no problems besides their statuses.
       about: () => Promise.resolve({ location: ['Cluster', place.cluster], running: [], routers: [], problems: [] }),
       // Without a Site, the console says so itself.
@@ -109,7 +112,7 @@ async function openSources(
     },
     notReadable: () => describeMissingRights(rights, reader),
     redacted,
-    ...(isExposureRead ? { exposure: () => readExposure({ client, namespace }) } : {}),
+    ...(hasUserRights ? { exposure: () => readExposure({ client, namespace }) } : {}),
     explain: async (kind, name, probe) => {
       const asked = (await routers.canAsk()) ? routerSources({ names, ask: routers.ask.bind(routers) }) : {};
       return explainObject({ site: { resources, ...asked }, cluster: { client, namespace }, probe }, kind, name);

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
-import type { ClassView, ExplainedView, ExposedListenerView, ExposedPodView, ListView, Missing } from '../contract.ts';
+import type { ClassView, ExplainedView, ExposedListenerView, ExposedPodView, ListView } from '../contract.ts';
 import { Choices } from './filters.tsx';
-import { Empty, Failure, Message, Panel, Since, State, useApi, type Tone } from './parts.tsx';
+import { Empty, Failure, Message, NotReadable, Panel, Since, State, useApi, type Tone } from './parts.tsx';
 import { href, route } from './route.ts';
 import { Table, type Column } from './table.tsx';
 
@@ -131,25 +131,10 @@ function List<T extends { readonly name: string }>({
             sort="name"
             empty={loaded.value.total === 0 ? <Empty title={empty}>{advice}</Empty> : <Empty title="No object matches the filter." />}
           />
-          <Partial items={loaded.value.partial} />
+          <NotReadable partial={loaded.value.partial} />
         </>
       )}
     </Panel>
-  );
-}
-
-/** What the console could not read, so that an empty cell is not taken for an absent fact. */
-function Partial({ items }: { readonly items: readonly Missing[] }): JSX.Element {
-  if (items.length === 0) return <></>;
-  return (
-    <div class="foot">
-      <p>The list is not complete:</p>
-      <ul class="reasons">
-        {items.map(({ why }) => (
-          <li key={why}>{why}</li>
-        ))}
-      </ul>
-    </div>
   );
 }
 

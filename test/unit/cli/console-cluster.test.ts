@@ -96,6 +96,24 @@ describe('sources of the console in a cluster', () => {
     assert.equal(await sources.sources.explain?.('Listener', 'other', false), undefined);
   });
 
+  it('have what is exposed in the namespace, and revocations', async () => {
+    await using cluster = await siteInCluster();
+    await using sources = await open(cluster);
+    const watcher = await read(sources);
+    await watcher.readExposure();
+    await watcher.read();
+    const { exposure, problems } = watcher.overview();
+    // The stand-in for the API server has one collection for the Listeners of both halves.
+    assert.deepEqual([exposure?.listeners, exposure?.pods], [1, 0]);
+    assert.deepEqual(
+      problems.map(({ object }) => object),
+      ['listeners.listeners.stackable.tech/web'],
+    );
+    const explanation = await sources.sources.explain?.('listeners.listeners.stackable.tech', 'web', false);
+    assert.equal(explanation?.cause?.code, 'listener-pending');
+    assert.deepEqual(await sources.sources.resources.revoked?.(), []);
+  });
+
   const rights: readonly (readonly [forbidden: RegExp, says: RegExp])[] = [
     [/^get pods\/proxy$/, /^Figures are not shown: your user may not get pods\/proxy in the namespace west\.$/],
     [/^list accessgrants$/, /^Some resources are not shown: your user may not list and watch accessgrants\.skupper\.io in/],

@@ -95,9 +95,9 @@ suite('the lists of exposed objects', () => {
     assert.deepEqual(
       partial.map(({ why }) => why),
       [
-        'you have no right to list leases.coordination.k8s.io in the cluster',
-        'you have no right to list pods in the namespace shop',
-        'you have no right to get services in the namespace shop',
+        'Not everything is shown: you have no right to list leases.coordination.k8s.io in the cluster.',
+        'Not everything is shown: you have no right to list pods in the namespace shop.',
+        'Not everything is shown: you have no right to get services in the namespace shop.',
       ],
     );
   });
@@ -105,13 +105,16 @@ suite('the lists of exposed objects', () => {
   test('a read that fails keeps what was known, and says why it is old', async () => {
     const before = await view();
     const { listeners, partial } = staleExposure(before, 'the API server is unreachable') ?? before;
-    assert.deepEqual([listeners.length, partial[0]?.why], [3, 'the API server is unreachable']);
+    assert.deepEqual([listeners.length, partial[0]?.why], [3, 'The lists are old: the API server is unreachable.']);
   });
 
   test('Listeners beyond a thousand are left out, and the list says so', async () => {
     const many = Array.from({ length: 1_001 }, (_, at) => listener(`l${at}`, 'internal', []));
     const { listeners, partial } = await view({ objects: { ...exposedObjects(), listeners: many } });
-    assert.deepEqual([listeners.length, partial.map(({ why }) => why)], [1_000, ['only 1000 of 1001 Listeners are examined']]);
+    assert.deepEqual(
+      [listeners.length, partial.map(({ why }) => why)],
+      [1_000, ['Not everything is shown: only 1000 of 1001 Listeners are examined.']],
+    );
   });
 });
 

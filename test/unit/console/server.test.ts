@@ -288,7 +288,9 @@ suite('the API of exposed objects', () => {
       const { body } = await console.get(`exposure/${list}?limit=1`);
       const [item] = body['items'] as readonly Readonly<Record<string, unknown>>[];
       assert.deepEqual([item?.['name'], body['total'], body['next']], [first, total, '1']);
-      assert.deepEqual(body['partial'], [{ router: '', why: 'you have no right to list events in the namespace shop' }]);
+      assert.deepEqual(body['partial'], [
+        { router: '', why: 'Not everything is shown: you have no right to list events in the namespace shop.' },
+      ]);
     });
   }
 
