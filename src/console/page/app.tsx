@@ -224,15 +224,15 @@ function SignedOut({ message, remedy, takesToken }: SignedOutProps): JSX.Element
   );
 }
 
-const keysHelp = [
+const keysHelp = (): readonly (readonly [key: string, what: string])[] => [
   ['/', 'search or filter'],
   ['j, k', 'next and previous row'],
   ['Enter', 'open the row'],
   ['Esc', 'leave the search, or go up'],
   ['p', 'pause the page'],
-  ['1 – 7', 'the views, in their order'],
+  [`1 – ${offeredViews().length}`, 'the views, in their order'],
   ['?', 'this help'],
-] as const;
+];
 
 function Help(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -245,7 +245,7 @@ function Help(): JSX.Element {
     <dialog ref={dialog} aria-labelledby="help-title">
       <h2 id="help-title">Keys</h2>
       <dl>
-        {keysHelp.map(([key, what]) => (
+        {keysHelp().map(([key, what]) => (
           <div key={key}>
             <dt>
               <kbd>{key}</kbd>
