@@ -349,10 +349,10 @@ class JoinedRouter implements Router, LinkHost {
     const whose = { owner, key: printableAscii(head.authority, LONGEST_TEXT) };
     const full = this.memory.refusal('connection', whose);
     if (full !== undefined) return refuse(stream, 503, 'connection_limit_reached', `busy: ${full}`);
+    const routingKey = keyIn(head.authority);
     switch (step.kind) {
       case 'enter':
       case 'accept': {
-        const routingKey = keyIn(head.authority);
         if (routingKey === undefined) return refuse(stream, 400, 'http_request_error');
         if (probe !== undefined && step.kind === 'accept') return this.#answerProbe(stream, probe, routingKey);
         if (routingKey === OBSERVE_AUTHORITY && step.kind === 'accept') return this.#figures.answer(stream, asked.fields, from, whose);
@@ -363,11 +363,13 @@ class JoinedRouter implements Router, LinkHost {
         this.relayed.failed += 1;
         return refuse(stream, step.status, 'http_request_error', step.reason);
       case 'forward': {
+        // Without a proved site, nothing in the request shows the next router of this site that it comes from elsewhere.
+        if (routingKey === OBSERVE_AUTHORITY && from.site === undefined) return this.#figures.refuse(stream);
         const leaves = step.rest.split(' ').some((router) => siteOf(router) !== siteOf(step.next));
         const onward = { ...head, fields: { ...head.fields, [ROUTE_FIELD]: step.rest } };
         const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, leaves, to, handler, whose);
         // Requests of routers themselves do not count as connections.
-        const isCounted = probe === undefined && head.authority !== OBSERVE_AUTHORITY;
+        const isCounted = probe === undefined && routingKey !== OBSERVE_AUTHORITY;
         const records = isCounted ? this.#records : undefined;
         const report = probe === undefined ? undefined : this.#reportOn(step.next);
         const share = { memory: this.memory, log: this.log, self: this.self, records, report, ...whose };

@@ -41,6 +41,10 @@ export class SharedFigures {
   answer(stream: Stream, fields: Fields, from: Party, whose: ShareOwner): StreamHandler {
     const { observe = 'site', site } = this.#options.config();
     if (isShared(observe, from, fields, site.id)) return this.#server.answer(stream, whose);
+    return this.refuse(stream);
+  }
+
+  refuse(stream: Stream): StreamHandler {
     return refuse(stream, 403, 'http_request_denied', `${NOT_SHARED}: this site does not share its figures with yours (settings.observe)`);
   }
 

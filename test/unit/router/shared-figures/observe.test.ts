@@ -100,6 +100,31 @@ suite('the figures of another site', () => {
     ]);
   });
 
+  for (const authority of ['earshot:observe', 'earshot%3Aobserve'])
+    test(`are not given by default to a client that names no site and asks ${authority} through another router of the site`, async () => {
+      const [local, remote] = [await testAuthority('local CA'), await testAuthority()];
+      const bundle = await local.issue({ hosts: ['skupper-router-local'] });
+      const [onePort, twoPort] = [await freePort(), await freePort()];
+      const site = siteConfig('west');
+      const west = (router: string, port: number, other: string, otherPort: number): RouterConfig => {
+        const others = [{ router: other, host: '127.0.0.1', port: otherPort }];
+        return { ...site, router, siblings: { kind: 'tls', port, tls: bundle, others } };
+      };
+      await using one = await start({ ...west('one', onePort, 'two', twoPort), accesses: [access(await remote.issue())] });
+      await using two = await start(west('two', twoPort, 'one', onePort));
+      await until(one, 'the other router', ({ network }) => network.length === 2);
+      await until(two, 'the first router', ({ network }) => network.length === 2);
+      using own = await standardClient(await accessPort(one), await remote.issue());
+      const { id } = site.site;
+      const stream = own.session.request(
+        { ':method': 'CONNECT', ':authority': authority, 'earshot-route': `${id}/one ${id}/two` },
+        { endStream: false },
+      );
+      const [headers] = await once(stream, 'response');
+      stream.close();
+      assert.equal(headers[':status'], 403);
+    });
+
   test('are not given to a client without a route', async () => {
     const authority = await testAuthority();
     await using net = await pair(authority);
