@@ -56,8 +56,8 @@ export function requestAlongRoute({ to, head, deadline, open, owner, body: limit
         body = new BodyBuffer(limits);
         return;
       }
-      // The stream of a probe that an old router answers leads to a server.
-      if (answer.status < 300) stream?.reset(ErrorCode.CANCEL);
+      // A probe's stream may lead to a server of an old router. A peer that never ends its half would hold any stream open.
+      stream?.reset(ErrorCode.CANCEL);
       finishWith(answer);
     },
     onData: (chunk) => {

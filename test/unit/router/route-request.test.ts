@@ -52,12 +52,12 @@ suite('a request to a router on a path', () => {
     assert.deepEqual(calls, ['consumed 4', 'consumed 3', 'end']);
   });
 
-  test('has no body if it was refused', async () => {
+  test('has no body if it was refused, and leaves no stream open that the peer does not end', async () => {
     const { answer, peer, calls } = ask();
     peer.onResponse({ status: 404, fields: {} });
     const found = await answer;
     assert.deepEqual(found.kind === 'answer' && [found.head.status, found.body.length], [404, 0]);
-    assert.deepEqual(calls, []);
+    assert.deepEqual(calls, ['reset']);
   });
 
   for (const [what, pieces, why] of [
