@@ -61,10 +61,13 @@ export function unknownSite(message: string): ObservedSite {
   return { routers: [], links: new Map(), noFigures: message };
 }
 
+/** Seconds between two different answers, at least. Invented shorter times would make rates infinite. */
+const LEAST_BETWEEN = 0.1;
+
 /** @returns undefined without an earlier answer of the same start of the router */
 function ratesSince(now: RouterFigures, before: RouterFigures | undefined): Rates | undefined {
   const seconds = before === undefined ? 0 : (now.uptime - before.uptime) / 1_000;
-  if (before === undefined || seconds <= 0 || COUNTS.some((name) => now[name] < before[name])) return undefined;
+  if (before === undefined || seconds < LEAST_BETWEEN || COUNTS.some((name) => now[name] < before[name])) return undefined;
   const [opened = 0, failed = 0, up = 0, down = 0] = COUNTS.map((name) => (now[name] - before[name]) / seconds);
   return { opened, failed, up, down };
 }

@@ -31,6 +31,16 @@ suite('figures of another site', () => {
       assert.deepEqual(figures, { open: 2, missing: 0 });
     });
 
+  test('have finite rates, whatever times and sums a router sends', () => {
+    const before = readObserved(answerOf({ ...sums, uptime: 0, opened: 0, failed: 0, up: 0, down: 0 }));
+    const most = Number.MAX_SAFE_INTEGER;
+    for (const uptime of [1e-300, 1e-6, 1_000]) {
+      const now = readObserved(answerOf({ ...sums, uptime, opened: most, failed: most, up: most, down: most }));
+      // JSON has no infinite numbers: the page would get null.
+      assert.doesNotMatch(JSON.stringify(observedSite(now, before).figures), /null/, `uptime ${uptime}`);
+    }
+  });
+
   test('are those of the routers that answered, with the number of the others', () => {
     const routers = readObserved({
       routers: [
