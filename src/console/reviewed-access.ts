@@ -53,7 +53,8 @@ export class ReviewedAccess {
     const hash = createHash('sha256').update(token).digest('hex');
     const known = this.#entries.get(hash);
     const isKnown = known !== undefined && now - known.user.at < USER_KEPT;
-    if (!isKnown && !this.#reviews.take(now)) return 'busy';
+    // Only a valid token has permissions. Clients that invent tokens must not sign out its user.
+    if (!isKnown && known?.permissions === undefined && !this.#reviews.take(now)) return 'busy';
     const entry: Entry = isKnown ? known : { user: { at: now, value: this.#reviewer.authenticate(token) } };
     this.#keep(hash, entry);
     const user = await this.#orForget(hash, entry.user.value);

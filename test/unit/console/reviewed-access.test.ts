@@ -59,6 +59,18 @@ test('many unknown tokens are not all reviewed, while a known one is admitted', 
   assert.equal(await access.admit('Bearer good', 2), permissions);
 });
 
+test('a valid token is reviewed again in time, however many unknown tokens come', async () => {
+  const asked = reviewer();
+  const access = new ReviewedAccess(asked);
+  await access.admit('Bearer good', 0);
+  await Promise.all(Array.from({ length: 100 }, (_, index) => access.admit(`Bearer bad-${index}`, 60_000)));
+  assert.equal(await access.admit('Bearer good', 60_000), permissions);
+  assert.deepEqual(
+    asked.tokens.filter((token) => token === 'good'),
+    ['good', 'good'],
+  );
+});
+
 test('an API server that does not answer is asked again', async () => {
   const asked = reviewer();
   asked.error = new Error('unreachable');
