@@ -50,7 +50,8 @@ export class RouterApiClient implements Disposable {
 /** Milliseconds of a request, its connection included. */
 const PATIENCE = 5_000;
 
-async function boundedText(response: IncomingMessage): Promise<string> {
+/** Returns the body of a router's answer. @throws Error if it is too long */
+export async function boundedText(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response) {

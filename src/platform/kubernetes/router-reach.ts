@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { ROUTER_PORTS } from '../../api/skupper/cluster-names.ts';
 import type { PodAccess } from '../../kube/contract.ts';
+import { boundedText } from './router-api-client.ts';
 import type { RouterPod } from './router-pods.ts';
 
 export interface RouterReach {
@@ -43,7 +43,7 @@ export const reachDirectly: RouterReach = {
     const asked = request({ host: addressOf(pod), port: ROUTER_PORTS.http, path: '/metrics', agent: false, signal }).end();
     // The event has one argument.
     const [response] = (await once(asked, 'response')) as [IncomingMessage];
-    return text(response);
+    return boundedText(response);
   },
   openApi: async (pod) => {
     const socket = connect({ host: addressOf(pod), port: ROUTER_PORTS.api });
