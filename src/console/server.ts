@@ -116,6 +116,8 @@ export async function serveConsole({
     } catch (error) {
       return refuse(response, 503, 'no-review', `the API server did not answer whose token it is: ${printable(messageOf(error), 300)}`);
     }
+    // The client left during the review. Nothing would close a stream for it.
+    if (response.destroyed) return;
     if (permissions === 'busy') return refuse(response, 429, 'too-many-reviews', 'too many unknown tokens were sent');
     if (reviewed !== undefined) response.setHeader('www-authenticate', CLUSTER_REALM);
     if (permissions === undefined) return challenge(response, reviewed !== undefined);

@@ -1,14 +1,16 @@
 /** The console for users of a cluster: answers by token and right. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { request, type IncomingMessage } from 'node:http';
+import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as requestByTls } from 'node:https';
+import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { text } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
 import type { Permissions } from '../../../src/console/permissions.ts';
 import { ReviewedAccess } from '../../../src/console/reviewed-access.ts';
 import { serveConsole, type ConsoleServer } from '../../../src/console/server.ts';
+import { limitTable } from '../../../src/limits/table.ts';
 import { freshCertificate } from '../support/certificate.ts';
 import { memorySources, memoryState, memoryWatcher } from './memory-sources.ts';
 
@@ -28,7 +30,7 @@ interface Answer {
 const page = [{ path: 'index.html', type: 'text/html; charset=utf-8', gzip: gzipSync('<p>page</p>') }];
 
 async function open(
-  options: { readonly error?: Error; readonly publicUrls?: readonly URL[] } = {},
+  options: { readonly error?: Error; readonly review?: Promise<void>; readonly publicUrls?: readonly URL[] } = {},
 ): Promise<
   AsyncDisposable & {
     readonly server: ConsoleServer;
@@ -40,6 +42,7 @@ async function open(
   await watcher.read();
   const reviewed = new ReviewedAccess({
     authenticate: async (token) => {
+      await options.review;
       if (options.error !== undefined) throw options.error;
       return users.has(token) ? { username: token } : undefined;
     },
@@ -101,6 +104,37 @@ suite('the console for users of a cluster', () => {
     const hosts = ['localhost:9', '127.0.0.1', '[::1]:8443', 'console.example', 'evil', 'localhost.evil:9', 'localhost:9.evil'];
     const answers = await Promise.all(hosts.map(async (host) => (await console.ask('overview', 'viewer', { host })).status));
     assert.deepEqual(answers, [200, 200, 200, 200, 421, 421, 421]);
+  });
+
+  test('keeps no stream for clients that leave while their token is reviewed', async () => {
+    const gate = Promise.withResolvers<void>();
+    await using console = await open({ review: gate.promise });
+    const { port } = console.server;
+    const stream = (): ClientRequest =>
+      request({
+        host: '127.0.0.1',
+        port,
+        path: '/api/v1/stream',
+        headers: { host: 'localhost', authorization: 'Bearer viewer' },
+        agent: false,
+      })
+        .on('error', () => {})
+        .end();
+    const left = Array.from({ length: limitTable.consoleStreams.value }, stream);
+    await Promise.all(left.map(async (each) => once(((await once(each, 'socket')) as [Socket])[0], 'connect')));
+    // Each answer shows that the server has read what arrived before.
+    await console.ask('overview');
+    for (const each of left) each.destroy();
+    for (let turn = 0; turn < 10; turn += 1) await console.ask('overview');
+    gate.resolve();
+    let status = 0;
+    for (const end = performance.now() + 5_000; status !== 200 && performance.now() < end;) {
+      const asked = stream();
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      status = response.statusCode ?? 0;
+      asked.destroy();
+    }
+    assert.equal(status, 200);
   });
 
   test('serves TLS with a certificate, and with a newer one after a change', async () => {
