@@ -13,7 +13,7 @@ import { printable } from '../text/printable.ts';
 import { PageAccess, ConsoleAddresses } from './access.ts';
 import { answerApi, failure, notPermitted, probe, type Answer } from './api.ts';
 import type { PageAsset } from './assets.ts';
-import { allPermissions, isPermitted, type Permissions } from './permissions.ts';
+import { allPermissions, isPermitted, mayGet, type Permissions } from './permissions.ts';
 import { LOOPBACK, listenForConsole, type ConsoleTls } from './listen.ts';
 import type { ReviewedAccess } from './reviewed-access.ts';
 import { StreamSet } from './stream.ts';
@@ -121,7 +121,8 @@ export async function serveConsole({
     if (permissions === 'busy') return refuse(response, 429, 'too-many-reviews', 'too many unknown tokens were sent');
     if (reviewed !== undefined) response.setHeader('www-authenticate', CLUSTER_REALM);
     if (permissions === undefined) return challenge(response, reviewed !== undefined);
-    opened.admitted(request.socket);
+    // Any pod of the cluster has a valid token. Only users with a right have connections that others cannot evict.
+    if (mayGet(permissions, 'Site')) opened.admitted(request.socket);
     const use = { sources, watcher, permissions };
     if (path === '/api/v1/probe') {
       if (method !== 'POST') return answer(response, notAllowed('POST'));

@@ -1,7 +1,7 @@
 /** The console for users of a cluster: answers by token and right. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { request, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as requestByTls } from 'node:https';
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
@@ -104,6 +104,19 @@ suite('the console for users of a cluster', () => {
     const hosts = ['localhost:9', '127.0.0.1', '[::1]:8443', 'console.example', 'evil', 'localhost.evil:9', 'localhost:9.evil'];
     const answers = await Promise.all(hosts.map(async (host) => (await console.ask('overview', 'viewer', { host })).status));
     assert.deepEqual(answers, [200, 200, 200, 200, 421, 421, 421]);
+  });
+
+  test('is open for users while clients with a token and no right hold all connections that they can', async () => {
+    await using console = await open();
+    const agent = new Agent({ keepAlive: true });
+    const headers = { host: 'localhost', authorization: 'Bearer none' };
+    for (let count = 0; count < limitTable.consoleConnections.value; count += 1) {
+      const asked = request({ host: '127.0.0.1', port: console.server.port, path: '/api/v1/overview', headers, agent }).end();
+      // The answer is not read, so its connection stays busy.
+      await once(asked, 'response');
+    }
+    assert.equal((await console.ask('overview', 'viewer')).status, 200);
+    agent.destroy();
   });
 
   test('keeps no stream for clients that leave while their token is reviewed', async () => {
