@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { pause } from '../work/pause.ts';
 import { replaceFile } from './durable.ts';
 import { FileError } from './errors.ts';
@@ -19,7 +20,8 @@ export function tryLock(path: string): Disposable | undefined {
   createEmpty(path, 0o644);
   let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(path, { timeout: 0 });
+    // SQLite follows links. It must not create the file behind one of another user.
+    database = new DatabaseSync(new URL(`${pathToFileURL(path).href}?mode=rw`), { timeout: 0 });
     database.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (error) {
     if (database?.isOpen === true) database.close();

@@ -28,6 +28,16 @@ test("files that root creates in another user's directory belong to that user, a
   }
 });
 
+test("a lock that root takes creates no file behind another user's link", { skip }, async (t) => {
+  const { theirs, victim } = await twoDirectories(t);
+  await symlink(join(victim, 'new'), join(theirs, 'lock'));
+  await symlink(victim, join(theirs, 'run'));
+  for (const name of ['lock', 'run']) await lchown(join(theirs, name), 4711, 4711);
+  for (const path of [join(theirs, 'lock'), join(theirs, 'run', 'newer')])
+    assert.throws(() => tryLock(path), { code: 'state-unavailable' });
+  assert.deepEqual((await readdir(victim)).toSorted(), ['directory', 'important']);
+});
+
 test('files that root creates in its own directory stay its own', { skip }, async (t) => {
   const inside = join(await aDirectory(t), 'one');
   await makeDirectory(inside, 0o700);
