@@ -1,6 +1,6 @@
 /** `spec.settings` of all kinds: this table contains every setting that has an effect. */
 import { parseDuration } from '../api/skupper/duration.ts';
-import { limitTable } from '../limits/table.ts';
+import { isRouterCount, ROUTER_COUNT } from '../api/skupper/router-count.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { quoted } from '../text/printable.ts';
 import { warningIn, type ResourceProblem } from './problem.ts';
@@ -39,14 +39,6 @@ export const SETTING = {
 /** Limits of a link's silence in milliseconds. Below the minimum, pings are too rare to distinguish silence from an idle link. */
 const [LEAST_SILENCE, MOST_SILENCE] = [500, 3_600_000];
 const SILENCE_WANTED = 'a duration from 500ms to 1h, such as 10s or 1m30s';
-
-/** Value of settings that Earshot decides. */
-export const AUTO = 'auto';
-
-const MOST_ROUTERS = limitTable.routersOfSite.value;
-
-/** Valid numbers of routers, for a message. */
-export const ROUTER_COUNT = `${AUTO} or a whole number from 1 to ${MOST_ROUTERS}`;
 
 const sharings = ['site', 'network', 'none'] as const satisfies readonly FigureSharing[];
 
@@ -135,11 +127,6 @@ function oneOf(...words: readonly string[]): Setting {
 
 export function isCount(text: string): boolean {
   return /^\d{1,9}$/.test(text);
-}
-
-/** Whether it is a valid number of routers of a site. */
-export function isRouterCount(text: string): boolean {
-  return text === AUTO || (/^[1-9]\d?$/.test(text) && Number(text) <= MOST_ROUTERS);
 }
 
 export function isPortOrZero(text: string): boolean {

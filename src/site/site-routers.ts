@@ -1,6 +1,7 @@
 /** Number of routers that a site runs on its machine's own network (pure). */
 import type { Site } from '../api/skupper/index.ts';
-import { AUTO, isRouterCount, SETTING, settingOf } from './settings.ts';
+import { AUTO, isRouterCount } from '../api/skupper/router-count.ts';
+import { SETTING, settingOf } from './settings.ts';
 
 /**
  * Cores for one router. A router is one event loop, so it fills one core at most. Clients, servers and the kernel's part of each

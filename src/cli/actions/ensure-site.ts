@@ -15,7 +15,7 @@ export async function ensureSite(context: Context, name: string, change: SpecCha
   const { resources, terminal } = context;
   const { namespace } = resources;
   if (resources.conventions.platform.name === 'kubernetes') {
-    throw new CliError('usage', '--create-site is for sites on machines. In a cluster, use `earshot site create` first.');
+    throw new CliError('usage', '--create-site is for sites on machines. In a cluster, use `earshot site create NAME` first.');
   }
   const isNew = !(await namesOf(resources, 'Site')).includes(name);
   if (isNew) await createSite({ ...context, kind: 'Site' }, name, change, 'none', { wait: 'none', timeout });

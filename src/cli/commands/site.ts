@@ -2,7 +2,7 @@ import { Argument, InvalidArgumentError, Option, type Command } from 'commander'
 import type { SpecChange } from '../actions/resource-actions.ts';
 import { clusterOf, duration, durationText, namespaceOf, servicePort } from './options.ts';
 import { createVerb, deleteVerb, generateVerb, resourceCommands, statusVerb, updateVerb, type Verb } from './resource-commands.ts';
-import { isRouterCount, ROUTER_COUNT, SETTING } from '../../site/settings.ts';
+import { isRouterCount, ROUTER_COUNT } from '../../api/skupper/router-count.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /** `earshot site`. */
@@ -137,7 +137,7 @@ function specOf({
 }: SpecChange): SpecChange {
   const usual = enableLinkAccess === undefined ? undefined : enableLinkAccess === true ? 'default' : 'none';
   const settings = {
-    ...(count === undefined ? {} : { [SETTING.routers]: String(count) }),
+    ...(count === undefined ? {} : { routers: String(count) }),
     ...(grantPort === undefined ? {} : { 'grant-port': String(grantPort) }),
     ...(linkCertificateLifetime === undefined ? {} : { 'link-certificate-lifetime': linkCertificateLifetime }),
   };

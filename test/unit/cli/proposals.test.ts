@@ -14,17 +14,23 @@ const root = new URL('../../../', import.meta.url).pathname;
 const values: Readonly<Record<string, readonly string[]>> = {
   'kind.toLowerCase()': ['site', 'listener', 'connector'],
   verb: ['update', 'delete'],
+  command: ['install', 'network-observer'],
   each: ['AccessGrant', 'AccessToken'],
 };
 
-function leavesOf(command: Command): readonly Command[] {
-  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
+/** Commands that do something. Some have subcommands too. */
+function actionsOf(command: Command): readonly Command[] {
+  const below = command.commands.flatMap(actionsOf);
+  return hasAction(command) ? [command, ...below] : below;
 }
+
+/** Commander has no public property for it. */
+const hasAction = (command: Command): boolean => typeof Reflect.get(command, '_actionHandler') === 'function';
 
 /** A program that reads its words and does nothing. */
 function reader(): Command {
   const program = buildProgram({ out: () => {}, note: () => {}, input: () => Promise.resolve('') });
-  for (const command of leavesOf(program)) command.action(() => {});
+  for (const command of actionsOf(program)) command.action(() => {});
   return program;
 }
 
@@ -76,7 +82,7 @@ describe('a command that is proposed', () => {
   it('by a help is one that the program takes', async () => {
     let help = '';
     const program = buildProgram({ out: (text) => void (help += text), note: () => {}, input: () => Promise.resolve('') });
-    for (const command of leavesOf(program)) command.outputHelp();
+    for (const command of actionsOf(program)) command.outputHelp();
     const all = help
       .split('\n')
       // The shell expands input from a file.
@@ -139,7 +145,7 @@ const scenes: readonly Scene[] = [
     proposes: ['site update'],
   },
   { given: 'no site', until: (west) => west.earshot(['status']), proposes: ['site create NAME'] },
-  { given: 'no network', until: (west) => west.earshot(['network']), proposes: ['status'] },
+  { given: 'no network', until: (west) => west.earshot(['network']), proposes: ['run', 'system install'] },
   {
     given: 'a token whose site does not answer',
     until: async (west) => {
