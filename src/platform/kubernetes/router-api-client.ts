@@ -21,8 +21,9 @@ export type OpenApi = (pod: string) => Promise<Duplex>;
 export class RouterApiClient implements Disposable {
   readonly #agent: PodAgent;
 
-  constructor(open: OpenApi, identity: ApiIdentity) {
-    this.#agent = new PodAgent(open, identity);
+  /** @param patience milliseconds in which a connection must be open */
+  constructor(open: OpenApi, identity: ApiIdentity, patience = PATIENCE) {
+    this.#agent = new PodAgent(open, identity, patience);
   }
 
   /** Returns the response of a path. @throws Error if the request or the response fails */
@@ -70,11 +71,13 @@ const KEPT: AgentOptions = { keepAlive: true, maxSockets: 2, maxFreeSockets: 2 }
 class PodAgent extends Agent {
   readonly #open: OpenApi;
   readonly #identity: ApiIdentity;
+  readonly #patience: number;
 
-  constructor(open: OpenApi, identity: ApiIdentity) {
+  constructor(open: OpenApi, identity: ApiIdentity, patience: number) {
     super(KEPT);
     this.#open = open;
     this.#identity = identity;
+    this.#patience = patience;
   }
 
   override createConnection(...[{ host }, done]: Parameters<Agent['createConnection']>): undefined {
@@ -89,9 +92,18 @@ class PodAgent extends Agent {
     return undefined;
   }
 
+  /** The signal of a request does not end it while its connection is being opened, so a pod that says nothing has a deadline here. */
   async #connect(pod: string): Promise<Duplex> {
-    const socket = connect({ ...this.#identity, socket: await this.#open(pod), servername: ROUTER_LOCAL, minVersion: 'TLSv1.3' });
-    await once(socket, 'secureConnect');
-    return socket;
+    const signal = AbortSignal.timeout(this.#patience);
+    const stream = await this.#open(pod);
+    const socket = connect({ ...this.#identity, socket: stream, servername: ROUTER_LOCAL, minVersion: 'TLSv1.3' });
+    try {
+      await once(socket, 'secureConnect', { signal });
+      return socket;
+    } catch (error) {
+      socket.destroy();
+      stream.destroy();
+      throw signal.aborted ? new Error(`the pod ${pod} accepts connections and does not answer`, { cause: error }) : error;
+    }
   }
 }

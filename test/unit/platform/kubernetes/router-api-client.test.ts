@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { serveRouterApiByTls, type ApiServer } from '../../../../src/agent/api/serve-tls.ts';
 import type { CertificatePurpose } from '../../../../src/identity/certificate-purpose.ts';
@@ -33,7 +33,7 @@ const serve = (host = 'skupper-router-local'): Promise<ApiServer> =>
   });
 
 /** Counts the connections that it opens. */
-function direct(server: ApiServer): { readonly open: OpenApi; count: number } {
+function direct(server: Pick<ApiServer, 'port'>): { readonly open: OpenApi; count: number } {
   const opened = {
     count: 0,
     open: async () => {
@@ -78,4 +78,20 @@ test('a server of another name is not asked', async () => {
 test('a pod that is unreachable fails with the reason', async () => {
   using client = new RouterApiClient(() => Promise.reject(new Error('no route')), issue('api'));
   await assert.rejects(client.ask('router-1', '/v1/self'), /no route/);
+});
+
+test('a request to a pod that accepts connections and says nothing fails, and its connection ends', { timeout: 20_000 }, async () => {
+  const hanging = createServer((socket) => socket.on('error', () => {}).resume());
+  hanging.listen(0, '127.0.0.1');
+  await once(hanging, 'listening');
+  // A TCP server that listens has an address.
+  const { port } = hanging.address() as AddressInfo;
+  using client = new RouterApiClient(direct({ port }).open, issue('api'), 100);
+  const ended = once(hanging, 'connection').then(([socket]: Socket[]) => socket && once(socket, 'close'));
+  try {
+    await assert.rejects(client.ask('router-1', '/v1/self'), /router-1 accepts connections and does not answer/);
+    await ended;
+  } finally {
+    hanging.close();
+  }
 });
