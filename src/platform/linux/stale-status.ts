@@ -22,7 +22,8 @@ export async function markStale(directory: string, stale: StaleStatus, now: stri
     if (kind === undefined) continue;
     const path = join(directory, name);
     try {
-      const text = markedText((await readText(path, { bytes: MOST_BYTES })) ?? '', stale, now);
+      // The new file belongs to the directory's owner, who may not be allowed to read what a link leads to.
+      const text = markedText((await readText(path, { bytes: MOST_BYTES, within: directory })) ?? '', stale, now);
       if (text === undefined) continue;
       // Not synced: the next process rewrites the file, and losing the mark in a machine crash is acceptable.
       await replaceFile(path, text, modeOf(kind));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
@@ -87,4 +87,13 @@ test('a directory that is not there has no statuses', async (t) => {
   await rm(directory, { recursive: true });
   await markStale(directory, starting, NOW);
   await assert.rejects(stat(directory), { code: 'ENOENT' });
+});
+
+test('a link to a file elsewhere is removed, and the content of that file is not copied', async (t) => {
+  const [directory, elsewhere] = [await aDirectory(t), await aDirectory(t)];
+  await writeFile(join(elsewhere, 'secret.yaml'), ready);
+  await symlink(join(elsewhere, 'secret.yaml'), join(directory, 'Listener-web.yaml'));
+  await markStale(directory, starting, NOW);
+  assert.deepEqual(await readdir(directory), []);
+  assert.equal(await readFile(join(elsewhere, 'secret.yaml'), 'utf8'), ready);
 });
