@@ -51,6 +51,7 @@ export function isPermitted(permissions: Permissions, path: readonly string[]): 
 
 /** The steps name other objects, which the status of the explained one may name too. */
 export function isExplained(permissions: Permissions, kind: string): boolean {
+  if (kind === 'connection') return permissions.connections;
   return kind === 'key' ? ['Listener', 'Connector'].every((each) => mayGet(permissions, each)) : mayGet(permissions, kind);
 }
 

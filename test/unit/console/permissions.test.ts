@@ -21,6 +21,8 @@ suite('permissions of a user of the console', () => {
     ['explain/Listener/web', 'a user of Sites', user('Site'), false],
     ['explain/key/web', 'a user of Sites and Listeners', user('Site', 'Listener'), false],
     ['explain/key/web', 'a user of Sites, Listeners and Connectors', user('Site', 'Listener', 'Connector'), true],
+    ['explain/connection/id', 'a user of Sites', user('Site'), false],
+    ['explain/connection/id', 'a user of connections', { ...user('Site'), connections: true }, true],
     ['anything', 'a user of Sites', user('Site'), false],
     ['anything', 'a user of this machine', allPermissions, true],
   ];
