@@ -76,7 +76,7 @@ class Client implements KubeClient, PodAccess {
   constructor(options: ClientOptions) {
     this.#options = options;
     this.#transport = new Transport(options);
-    this.#headers = ['accept', 'application/json', 'user-agent', options.userAgent];
+    this.#headers = ['user-agent', options.userAgent];
     options.signal?.addEventListener('abort', () => void this[Symbol.asyncDispose](), { once: true });
   }
 
@@ -212,6 +212,7 @@ class Client implements KubeClient, PodAccess {
       const { name, method, path, signal, contentType, body, isWebSocket } = call;
       const headers = [
         ...this.#headers,
+        ...['accept', isWebSocket === true ? '*/*' : 'application/json'],
         ...(contentType === undefined ? [] : ['content-type', contentType]),
         ...(isWebSocket === true ? webSocketHeaders() : []),
       ];
@@ -241,7 +242,7 @@ class Client implements KubeClient, PodAccess {
   }
 }
 
-/** RFC 6455, section 4.1. */
+/** RFC 6455, section 4.1. The kubelet upgrades a request only if it accepts any type. */
 function webSocketHeaders(): readonly string[] {
   const key = randomBytes(16).toString('base64');
   return ['sec-websocket-version', '13', 'sec-websocket-key', key, 'sec-websocket-protocol', POD_STREAM_PROTOCOL];
