@@ -1,3 +1,8 @@
+import { printable } from './printable.ts';
+
+/** Maximum number of names in an error message. */
+const MOST_LISTED = 10;
+
 /** Maximum length of compared texts: names are short, and the cost is quadratic. */
 const MOST_CHARACTERS = 64;
 
@@ -32,6 +37,15 @@ export function sortByDistance(text: string, candidates: Iterable<string>): read
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const meant = nearest(text, candidates);
   return meant === undefined ? '' : `; did you mean ${meant}?`;
+}
+
+/** Returns `; it has api, web`, or an empty text without names. */
+export function itHas(names: readonly string[]): string {
+  if (names.length === 0) return '';
+  return `; it has ${names
+    .slice(0, MOST_LISTED)
+    .map((name) => printable(name))
+    .join(', ')}${names.length > MOST_LISTED ? ', …' : ''}`;
 }
 
 /** Number of insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */

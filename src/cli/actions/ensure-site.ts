@@ -25,6 +25,6 @@ export async function ensureSite(context: Context, name: string, change: SpecCha
     else await start(namespace, undefined, terminal);
   } catch (error) {
     if (!isNew || !(error instanceof CliError)) throw error;
-    throw withSentence(error, `Site "${name}" was created nevertheless: repeat the command when it runs.`);
+    throw withSentence(error, `Site "${name}" was created nevertheless: repeat the command when the site runs.`);
   }
 }

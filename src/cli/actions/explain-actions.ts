@@ -1,7 +1,8 @@
 /** `earshot explain`. */
 import { explainableKinds, type ExplainableKind, type Explained, type ExplainPlace } from '../../explain/gather/explainable-kinds.ts';
 import type { Explanation, Step } from '../../explain/step.ts';
-import { didYouMean } from '../../text/nearest.ts';
+import { commandIn } from '../../text/command-in.ts';
+import { didYouMean, itHas } from '../../text/nearest.ts';
 import { printable, quoted } from '../../text/printable.ts';
 import { sentence } from '../../text/sentence.ts';
 import { CliError } from '../errors.ts';
@@ -75,10 +76,11 @@ async function explainNamed(
   if (first === undefined) {
     const names = all.flatMap(({ result }) => ('names' in result ? result.names : []));
     const { namespace } = place.site.resources;
-    throw new CliError(
-      'not-found',
-      `The ${kind} ${quoted(name)} does not exist in the namespace ${namespace}${sentence(didYouMean(name, names))}`,
-    );
+    const known = sentence(didYouMean(name, names) || itHas(names));
+    const incoming = kinds.some((each) => each.kind === 'Link')
+      ? ` ${commandIn(place.site.resources, 'link status')} also shows links of other sites.`
+      : '';
+    throw new CliError('not-found', `The ${kind} ${quoted(name)} does not exist in the namespace ${namespace}${known}${incoming}`);
   }
   if (found.length === 1) return first.result;
   const choices = found.map(({ each: { half, words } }) => `${words.at(-1) ?? ''} (${half})`).join(' or ');

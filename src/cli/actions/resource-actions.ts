@@ -7,6 +7,7 @@ import type { Manifest, OfKind, Resources } from '../../platform/resources.ts';
 import type { Platform } from '../../site/capabilities.ts';
 import { letsIn } from '../../site/plan/access.ts';
 import { fieldErrors } from '../../site/plan/field-errors.ts';
+import { itHas } from '../../text/nearest.ts';
 import { sentence } from '../../text/sentence.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, listOf, resourceTable, structured, type OutputFormat } from '../output/output.ts';
@@ -97,8 +98,7 @@ export function generateResource(terminal: Terminal, kind: SkupperKind, name: st
 /** Error that lists the existing names. */
 export async function notFound(resources: Resources, kind: SkupperKind, name: string): Promise<CliError> {
   const there = await namesOf(resources, kind);
-  const others = there.length === 0 ? `it has no ${kind}` : `it has ${there.slice(0, 10).join(', ')}${there.length > 10 ? ', …' : ''}`;
-  return new CliError('not-found', `${kind} "${name}" does not exist in this namespace; ${others}.`);
+  return new CliError('not-found', `${kind} "${name}" does not exist in this namespace${itHas(there) || `; it has no ${kind}`}.`);
 }
 
 export async function namesOf(resources: Resources, kind: SkupperKind): Promise<readonly string[]> {

@@ -2,6 +2,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readText } from '../../files/durable.ts';
+import { hasCode, remedyOf } from '../../files/errno.ts';
 import { limitTable } from '../../limits/table.ts';
 import { parseResources, type ParsedFile } from '../../platform/linux/parse.ts';
 import type { Platform } from '../../site/capabilities.ts';
@@ -33,7 +34,8 @@ async function sourcesOf(path: string, terminal: Terminal): Promise<readonly { r
   if (path === '-') return [{ name: 'standard input', text: await terminal.input() }];
   if (/^https?:\/\//.test(path)) return [{ name: path, text: await download(path) }];
   const found = await stat(path).catch((cause: unknown) => {
-    throw new CliError('not-found', `The file ${path} does not exist.`, cause);
+    if (hasCode(cause, 'ENOENT')) throw new CliError('not-found', `The file ${path} does not exist.`);
+    throw new CliError('failed', `The file ${path} cannot be read ${remedyOf(cause, 'read')}.`);
   });
   const files = found.isDirectory()
     ? (await readdir(path))

@@ -293,9 +293,9 @@ export async function stop(namespace: string, terminal: Terminal): Promise<void>
   const unit = await findUnit(namespace);
   if (unit !== undefined) await systemctl('stop', unit);
   else if (!(await stopOwnContainers(namespace))) await notifyRouters(layout, 'stop');
-  await waitUntil({ resources: directoryResources(layout), terminal }, `the namespace ${namespace} to be ended`, 120_000, async () => {
+  await waitUntil({ resources: directoryResources(layout), terminal }, `the namespace ${namespace} to stop`, 120_000, async () => {
     const left = await runningRouters(layout);
-    return left.length === 0 && !isSupervised(layout) ? { done: undefined } : { waitingFor: 'open connections have their time' };
+    return left.length === 0 && !isSupervised(layout) ? { done: undefined } : { waitingFor: 'open connections may finish' };
   });
   terminal.out(`The namespace ${namespace} is stopped.\n`);
 }

@@ -18,7 +18,7 @@ export function isSystemdThere(): boolean {
 /** @param command what a unit would run */
 export function requireSystemd(command: string): void {
   if (isSystemdThere()) return;
-  const advice = `Let whatever looks after processes here run \`${command}\`; it ends in order on SIGTERM.`;
+  const advice = `Run \`${command}\` in a terminal, or have your process supervisor run it.`;
   throw new CliError('failed', `systemd does not run on this machine. ${advice}`);
 }
 

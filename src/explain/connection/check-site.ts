@@ -2,6 +2,7 @@
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import { isKind, keyOf, nameOf } from '../../site/resources.ts';
 import { isPast } from '../../site/overview.ts';
+import { commandIn } from '../../text/command-in.ts';
 import { quoted, shownValue } from '../../text/printable.ts';
 import { reportOf, type CheckReport } from '../report.ts';
 import type { Explanation, Step } from '../step.ts';
@@ -67,6 +68,7 @@ function missingSiteSteps(facts: SiteFacts): readonly Step[] {
       state: 'fail',
       code: 'no-site',
       says: `the namespace ${facts.place.namespace} has no Site`,
+      do: `create one: ${commandIn(facts.place, 'site create NAME')}`,
     },
   ];
 }

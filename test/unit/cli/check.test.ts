@@ -33,6 +33,13 @@ describe('earshot check', () => {
     assert.deepEqual([verdict, objects.length], ['fail', 5]);
   });
 
+  it('advises to create a site in a namespace without one', async () => {
+    await using west = await Namespace.make();
+    const { code, out } = await west.earshot(['check']);
+    assert.equal(code, 1);
+    assert.match(out, /FAIL .* the namespace west has no Site \(no-site\)\n +do +create one: `earshot -n west site create NAME`/);
+  });
+
   it('prints JUnit XML with one test for each object, in which texts are escaped', async () => {
     await using west = await broken();
     await west.answer('Link', 'east', { endpoints: [] }, unmet('Operational', 'Refused', 'refused by "<x>" & more'));

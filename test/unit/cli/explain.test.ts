@@ -61,6 +61,20 @@ describe('earshot explain', () => {
     assert.equal((await west.earshot(['explain', 'lisener', 'web'])).code, 2);
   });
 
+  it('lists existing names if none is similar, and where links of other sites are', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    await west.answer('Listener', 'web', listener, { status: 'Ready' });
+    const { err } = await west.earshot(['explain', 'listener', 'database']);
+    assert.match(err, /does not exist in the namespace west; it has web\.$/m);
+    const link = await west.earshot(['explain', 'link', 'east']);
+    assert.equal(link.code, 4);
+    assert.match(
+      link.err,
+      /The link "east" does not exist in the namespace west\. `earshot -n west link status` also shows links of other sites\./,
+    );
+  });
+
   it('fails for a warning only with --fail-on warn', async () => {
     await using west = await Namespace.make();
     await west.run();

@@ -240,7 +240,8 @@ describe('what cannot be done ends with a code and says what to do', () => {
     ['a link of a site that does not run', ['link', 'generate'], 6, /^No process runs the namespace west/],
     ['a stop of nothing', ['system', 'stop'], 6, /No process runs the namespace west/],
     ['a network that was never seen', ['network'], 6, /^No process runs the namespace west/],
-    ['a file that is not there', ['apply', '-f', '/nowhere.yaml'], 4, /The file \/nowhere\.yaml does not exist/],
+    ['a file that is not there', ['apply', '-f', '/nowhere.yaml'], 4, /The file \/nowhere\.yaml does not exist\.\n$/],
+    ['a file below a file', ['apply', '-f', '/dev/null/a.yaml'], 1, /The file \/dev\/null\/a\.yaml cannot be read \(ENOTDIR\): .*\.\n$/],
     ['a token that is not there', ['token', 'redeem', '/nowhere.yaml'], 4, /The file \/nowhere\.yaml does not exist/],
     ['no file', ['apply'], 2, /required option '-f, --filename/],
   ];
