@@ -145,7 +145,14 @@ const scenes: readonly Scene[] = [
     proposes: ['site update'],
   },
   { given: 'no site', until: (west) => west.earshot(['status']), proposes: ['site create NAME'] },
-  { given: 'no network', until: (west) => west.earshot(['network']), proposes: ['run', 'system install'] },
+  {
+    given: 'no network',
+    until: async (west) => {
+      await west.run();
+      return west.earshot(['network']);
+    },
+    proposes: ['status'],
+  },
   {
     given: 'a token whose site does not answer',
     until: async (west) => {
