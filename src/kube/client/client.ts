@@ -212,7 +212,8 @@ class Client implements KubeClient, PodAccess {
       const { name, method, path, signal, contentType, body, isWebSocket } = call;
       const headers = [
         ...this.#headers,
-        ...['accept', isWebSocket === true ? '*/*' : 'application/json'],
+        'accept',
+        isWebSocket === true ? '*/*' : 'application/json',
         ...(contentType === undefined ? [] : ['content-type', contentType]),
         ...(isWebSocket === true ? webSocketHeaders() : []),
       ];
