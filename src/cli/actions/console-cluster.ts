@@ -70,7 +70,7 @@ async function openSources(
   const reader = { subject, namespace };
   const readRights = (): Promise<ConsoleRights> => readConsoleRights(client, namespace, reach, unread);
   let rights = await readRights();
-  if (!rights.kinds.has('Site')) {
+  if (rights.refused.includes('Site')) {
     const advice = 'ask an administrator of the cluster for the role "view" there';
     throw new CliError('failed', `The console cannot be opened: ${lacksRight('list and watch sites.skupper.io', reader)}; ${advice}.`);
   }

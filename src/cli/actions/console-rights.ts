@@ -2,11 +2,12 @@
 import { skupperResources, type SkupperKind } from '../../api/skupper/index.ts';
 import { valueOf } from '../../explain/connection/site-facts.ts';
 import { askRight, type Right } from '../../explain/gather/access-review.ts';
+import { findServed } from '../../explain/gather/served-definitions.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import type { PodRight, RouterReach } from '../../platform/kubernetes/router-reach.ts';
 
 export interface ConsoleRights {
-  /** Kinds that the console may list and watch, and those that it may not. */
+  /** Kinds that the console may list and watch, and those that it may not. None in a cluster without the connection half. */
   readonly kinds: ReadonlySet<SkupperKind>;
   readonly refused: readonly SkupperKind[];
   readonly pods: boolean;
@@ -25,7 +26,7 @@ export interface Reader {
 
 /** A right that the API server does not answer for is tried. @param unread kinds that are not read, whatever the rights */
 export async function readConsoleRights(
-  client: Pick<KubeClient, 'create'>,
+  client: Pick<KubeClient, 'create' | 'page'>,
   namespace: string,
   { needs }: Pick<RouterReach, 'needs'>,
   unread: readonly SkupperKind[],
@@ -36,7 +37,8 @@ export async function readConsoleRights(
     mayAll(['list', 'watch'].map((verb) => ({ verb, group, resource })));
   const mayReach = (rights: readonly PodRight[]): Promise<boolean> =>
     mayAll(rights.map((right) => ({ ...right, group: '', resource: 'pods' })));
-  const read = kinds.filter((kind) => !unread.includes(kind));
+  const isInstalled = (await findServed(client, namespace, [skupperResources.Site])).length > 0;
+  const read = isInstalled ? kinds.filter((kind) => !unread.includes(kind)) : [];
   const [pods, metrics, api, ...followed] = await Promise.all([
     mayFollow('', 'pods'),
     mayReach(needs.metrics),

@@ -114,6 +114,26 @@ describe('sources of the console in a cluster', () => {
     assert.deepEqual(await sources.sources.resources.revoked?.(), []);
   });
 
+  it('show what is exposed in a cluster without the connection half', async () => {
+    await using cluster = await Cluster.start();
+    cluster.store('listeners/web', { metadata: {}, spec: { className: 'public' } });
+    const connection = /^(?:sites|links|connectors|certificates|access\w+|routeraccesses|securedaccesses|multikeylisteners|attached\w+)$/;
+    cluster.refuse = ({ what }) => {
+      if (what === REVIEWS) return { code: 201, metadata: {}, status: { allowed: true } };
+      return connection.test(what) ? { code: 404, message: '404 page not found' } : undefined;
+    };
+    await using sources = await open(cluster);
+    const watcher = await read(sources);
+    await watcher.readExposure();
+    await watcher.read();
+    const { exposure, partial, problems } = watcher.overview();
+    assert.deepEqual([exposure?.listeners, partial], [1, []]);
+    assert.deepEqual(
+      problems.map(({ object }) => object),
+      ['listeners.listeners.stackable.tech/web'],
+    );
+  });
+
   const rights: readonly (readonly [forbidden: RegExp, says: RegExp])[] = [
     [/^get pods\/proxy$/, /^Figures are not shown: your user may not get pods\/proxy in the namespace west\.$/],
     [/^list accessgrants$/, /^Some resources are not shown: your user may not list and watch accessgrants\.skupper\.io in/],
