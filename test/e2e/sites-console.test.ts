@@ -1,0 +1,194 @@
+/** The console of a site in a cluster: with the rights of a kubeconfig, and in a pod for users with tokens. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { request, type RequestOptions } from 'node:https';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { IncomingMessage } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { before, describe, it } from 'node:test';
+import type { Pod } from '../../src/kube/objects.ts';
+import { helm, CHART } from '../harness/chart.ts';
+import { eventually } from '../harness/index.ts';
+import { environment } from '../harness/program.ts';
+import { freshCertificate } from '../unit/support/certificate.ts';
+import { earshotImage } from './support/earshot.ts';
+import { useNamespace } from './support/namespace.ts';
+import { skupper, untilCondition } from './support/sites.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+type Json = Readonly<Record<string, unknown>>;
+
+interface AtHome extends AsyncDisposable {
+  get(path: string): Promise<Json>;
+}
+
+describe('the console of a site in a cluster', { timeout: 400_000 }, () => {
+  const west = useNamespace('console');
+
+  before(async () => {
+    await west.create(
+      skupper('Site', 'west', { linkAccess: 'none' }),
+      skupper('Listener', 'web', { host: 'web', port: 8080, routingKey: 'console-web' }),
+      skupper('Certificate', 'reader', { ca: 'skupper-local-ca', subject: 'reader', client: true, settings: { purpose: 'api' } }),
+    );
+    await untilCondition(west, 'Site', 'west');
+    await west.until({ apiVersion: 'v1', kind: 'Secret', name: 'reader' }, 'is there', () => true);
+  });
+
+  it('at home has state, figures and connections with the rights of an administrator', async () => {
+    await using console = await openAtHome(west.cluster.kubeconfig);
+    const overview = await eventually('figures, and nothing missing', async () => {
+      const found = await console.get('overview');
+      assert.equal(JSON.stringify(found['partial']), '[]');
+      return Object.hasOwn(Object(found['totals']), 'eventLoopDelay') ? found : undefined;
+    });
+    assert.equal(Reflect.get(Object(overview['site']), 'status'), 'Ready');
+    assert.deepEqual((await console.get('connections'))['partial'], []);
+    assert.equal((await console.get('explain/Listener/web'))['object'], 'Listener/web');
+  });
+
+  it('at home names the rights that a viewer lacks', async () => {
+    await using console = await openAtHome(await kubeconfigOf('view'));
+    const { site, partial } = await console.get('overview');
+    assert.equal(Reflect.get(Object(site), 'status'), 'Ready');
+    const says = JSON.stringify(partial);
+    assert.match(says, /may not get pods\/proxy in the namespace/);
+    assert.match(says, /may not list and watch accessgrants\.skupper\.io, accesstokens\.skupper\.io in the namespace/);
+    assert.match(says, /may not get and create pods\/portforward in the namespace/);
+  });
+
+  it('at home is refused to an account without rights, with the right that it lacks', async () => {
+    await west.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'none' } });
+    await assert.rejects(openAtHome(await writeKubeconfig('none')), /your user may not list and watch sites\.skupper\.io/);
+  });
+
+  describe('in a pod', () => {
+    let address = '';
+    const { cert, key, ca } = freshCertificate();
+
+    before(async () => {
+      const { cluster, name } = west;
+      const image = await earshotImage(cluster);
+      const tag = image.lastIndexOf(':');
+      const values = {
+        image: { repository: image.slice(0, tag), tag: image.slice(tag + 1) },
+        console: { enabled: true, namespaces: [name], tls: { secretName: 'console-tls' } },
+      };
+      const data = { 'tls.crt': Buffer.from(cert).toString('base64'), 'tls.key': Buffer.from(key).toString('base64') };
+      const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'console-tls' }, type: 'kubernetes.io/tls', data };
+      await west.create(secret);
+      const only = ['--show-only', 'templates/console.yaml', '--api-versions', 'skupper.io/v2alpha1/Certificate'];
+      const file = join(cluster.layout.dir, 'console.yaml');
+      await writeFile(file, await helm(['template', name, CHART, '--namespace', name, ...only, '--values', '-'], values));
+      await cluster.kubectl(['apply', '--server-side', '--filename', file]);
+      await cluster.kubectl(['--namespace', name, 'rollout', 'status', `deployment/${name}-console`, '--timeout=120s'], {
+        timeoutMs: 130_000,
+      });
+      const selector = encodeURIComponent('app.kubernetes.io/name=earshot-console');
+      const { items } = await cluster.api.get<{ readonly items: readonly Pod[] }>(
+        `/api/v1/namespaces/${name}/pods?labelSelector=${selector}`,
+      );
+      address = items[0]?.status?.podIP ?? '';
+    });
+
+    async function ask(path: string, account: string | undefined): Promise<{ readonly status: number; readonly body: Json }> {
+      const token = account === undefined ? undefined : await west.cluster.token(west.name, account);
+      const headers = { host: 'localhost', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
+      const options: RequestOptions = { host: address, port: 8443, path: `/api/v1/${path}`, headers, ca, agent: false };
+      const asked = request({ ...options, checkServerIdentity: () => undefined }).end();
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      return { status: response.statusCode ?? 0, body: JSON.parse(await text(response)) };
+    }
+
+    it('refuses requests without a token, and a user without rights', async () => {
+      assert.equal((await ask('overview', undefined)).status, 401);
+      assert.equal((await ask('overview', 'none')).status, 403);
+    });
+
+    it('shows a viewer the site, and no connections', async () => {
+      const { status, body } = await ask('overview', 'view');
+      assert.deepEqual([status, Reflect.get(Object(body['site']), 'status')], [200, 'Ready']);
+      assert.equal((await ask('resources/Listener/web', 'view')).status, 200);
+      assert.equal((await ask('connections', 'view')).status, 403);
+    });
+
+    it('asks the routers directly, with the certificate that the chart requests', async () => {
+      await west.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'operator' } });
+      await west.cluster.kubectl([
+        '--namespace',
+        west.name,
+        'create',
+        'role',
+        'sees',
+        '--verb=get',
+        '--resource=sites.skupper.io/connections',
+      ]);
+      for (const role of ['role=sees', 'clusterrole=view']) {
+        const [kind, name] = role.split('=');
+        const binding = ['create', 'rolebinding', `operator-${name}`, `--${kind}=${name}`, `--serviceaccount=${west.name}:operator`];
+        await west.cluster.kubectl(['--namespace', west.name, ...binding]);
+      }
+      await eventually('connections without a missing right', async () => {
+        const { status, body } = await ask('connections', 'operator');
+        return status === 200 && JSON.stringify(body['partial']) === '[]';
+      });
+    });
+  });
+
+  /** Starts the command, and signs in. @throws Error with what it printed if it ends */
+  async function openAtHome(kubeconfig: string): Promise<AtHome> {
+    const args = [MAIN, '--kubeconfig', kubeconfig, '--namespace', west.name, 'console'];
+    const child = spawn(process.execPath, args, { env: environment({}), stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => void (output += chunk.toString('utf8')));
+    const ended = once(child, 'exit');
+    const link = await eventually('the link', () => {
+      if (child.exitCode !== null) return 'ended';
+      return /^(http:\S+)#t=(\S+)$/m.exec(output) ?? undefined;
+    });
+    if (link === 'ended') throw new Error(output);
+    const [, origin = '', token = ''] = link;
+    const session = await fetch(`${origin}api/v1/session`, { method: 'POST', body: JSON.stringify({ token }) });
+    const { bearer } = (await session.json()) as { readonly bearer: string };
+    return {
+      get: async (path) => {
+        const answer = await fetch(`${origin}api/v1/${path}`, { headers: { authorization: `Bearer ${bearer}` } });
+        return (await answer.json()) as Json;
+      },
+      async [Symbol.asyncDispose]() {
+        child.kill('SIGTERM');
+        await ended;
+      },
+    };
+  }
+
+  /** A kubeconfig of a new account with that role of Kubernetes in the namespace. */
+  async function kubeconfigOf(role: string): Promise<string> {
+    const { cluster, name: namespace } = west;
+    await west.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: role } });
+    await cluster.api.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`, {
+      metadata: { name: role },
+      subjects: [{ kind: 'ServiceAccount', name: role, namespace }],
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+    });
+    return writeKubeconfig(role);
+  }
+
+  async function writeKubeconfig(account: string): Promise<string> {
+    const { cluster, name: namespace } = west;
+    const { ca } = cluster.state.credentials;
+    const server = { server: cluster.apiUrl, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
+    const config = {
+      clusters: [{ name: 'c', cluster: server }],
+      users: [{ name: 'u', user: { token: await cluster.token(namespace, account) } }],
+      contexts: [{ name: 'here', context: { cluster: 'c', user: 'u', namespace } }],
+      'current-context': 'here',
+    };
+    const path = join(cluster.layout.dir, `${namespace}-${account}.kubeconfig`);
+    await writeFile(path, JSON.stringify(config), { mode: 0o600 });
+    return path;
+  }
+});
