@@ -41,7 +41,10 @@ export function reachSteps(facts: SiteFacts, reach: Reach): readonly Step[] {
   const says = problem?.message ?? `no reachable site has ${WORDS[side]} of routing key ${quoted(key)}`;
   const broken = brokenSteps(facts, network, `${prefix}.path`);
   const since = problem?.since === undefined ? {} : { since: problem.since };
-  if (broken.length === 0) return [{ id, object, ...adviceOn(side === 'connectors' ? 'no-connector' : 'no-listener'), says, ...since }];
+  if (broken.length === 0) {
+    const advice = adviceOn(side === 'connectors' ? 'no-connector' : 'no-listener');
+    return [{ id, object, ...advice, says: `${says}${revokedText(facts, network)}`, ...since }];
+  }
   return [{ id, object, state: 'unknown', says, ...since }, ...broken];
 }
 
@@ -131,8 +134,19 @@ export function endedSteps(facts: SiteFacts, network: NetworkFacts | undefined, 
       return [{ id, object: `Site/${site}`, ...adviceOn('silent'), says, do: remedy, since: timeText(silentSince) }];
     }
     // A revocation ends links on purpose.
-    if (ended === undefined || reachable.has(siteId) || ended.reason.includes('revoked here')) return [];
+    if (ended === undefined || reachable.has(siteId) || isRevocation(ended.reason)) return [];
     const says = `the link from site ${site} ended at ${timeText(ended.at)}: ${ended.reason}`;
     return [{ id, object: `Site/${site}`, state: 'fail', code: 'lost', says, do: remedy, since: timeText(ended.at) }];
   });
+}
+
+/** The reason of an ended link is a text of this router. */
+const isRevocation = (reason: string): boolean => reason.includes('revoked here');
+
+/** Names sites that this site revoked, since one of them may have had the other end of a key. */
+function revokedText(facts: SiteFacts, network: NetworkFacts): string {
+  const reachable = new Set(network.sites.map(({ id }) => id));
+  const ended = (valueOf(facts.incoming) ?? []).filter(({ siteId, ended: end }) => end !== undefined && !reachable.has(siteId));
+  const names = ended.filter(({ ended: end }) => isRevocation(end?.reason ?? '')).map(({ siteName }) => shownValue(siteName));
+  return names.length === 0 ? '' : `; this site revoked ${[...new Set(names)].slice(0, MOST_NAMED).join(', ')}`;
 }

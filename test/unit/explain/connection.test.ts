@@ -176,10 +176,12 @@ suite('the chain of a Listener', () => {
     assert.deepEqual([other.cause?.id, other.cause?.object], ['listener.key', 'Listener/web']);
   });
 
-  test('does not blame a link that ended because its site was revoked here', () => {
+  test('does not blame a link that ended because its site was revoked here, and names the site', () => {
     const reason = 'This site or its certificate has been revoked here.';
     const ended = { siteId: 'id-east', siteName: 'east', address: '1.2.3.4:5', operational: false, ended: { at: NOW, reason } };
-    assert.equal(explain({ incoming: { value: [ended] } }).cause?.id, 'listener.key');
+    const { cause } = explain({ incoming: { value: [ended] } });
+    assert.equal(cause?.id, 'listener.key');
+    assert.match(cause?.says ?? '', /; this site revoked east$/);
   });
 
   test('shows the cheapest path, which never crosses an edge site', () => {
