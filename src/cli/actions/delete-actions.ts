@@ -1,6 +1,6 @@
-/** `earshot delete KIND NAME`. */
+/** `earshot delete KIND NAME` and `earshot delete KIND/NAME`. */
 import { CliError } from '../errors.ts';
-import { kindNamed } from './kind-names.ts';
+import { namedIn } from './kind-names.ts';
 import { deleteLink } from './link-tokens.ts';
 import { deleteResource, type DeleteOptions } from './resource-actions.ts';
 import type { Context } from './waiting.ts';
@@ -9,12 +9,12 @@ export interface DeleteNamedOptions extends DeleteOptions {
   readonly ignoreNotFound?: boolean;
 }
 
-export async function deleteNamed(context: Context, word: string, names: readonly string[], options: DeleteNamedOptions): Promise<void> {
-  const target = { ...context, kind: kindNamed(word) };
+/** @param words `listener web` or `listener/web` @throws CliError */
+export async function deleteNamed(context: Context, words: readonly string[], options: DeleteNamedOptions): Promise<void> {
   const missing: CliError[] = [];
-  for (const name of names) {
+  for (const { kind, name } of namedIn(words)) {
     try {
-      await (target.kind === 'Link' ? deleteLink : deleteResource)(target, name, options);
+      await (kind === 'Link' ? deleteLink : deleteResource)({ ...context, kind }, name, options);
     } catch (error) {
       if (!(error instanceof CliError) || error.code !== 'not-found') throw error;
       missing.push(error);

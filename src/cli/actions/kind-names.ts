@@ -22,3 +22,29 @@ export function kindNamed(word: string): SkupperKind {
 export function kindWords(): readonly string[] {
   return skupperDefinitions().map(({ spec }) => spec.names.singular);
 }
+
+export interface Named {
+  readonly kind: SkupperKind;
+  readonly name: string;
+}
+
+/**
+ * Parses `listener/a link/b` or `listener a b`.
+ * @param otherwise what else the command accepts, for messages
+ * @throws CliError usage
+ */
+export function namedIn(words: readonly string[], otherwise = ''): readonly Named[] {
+  const [first, ...names] = words;
+  if (first === undefined) throw new CliError('usage', `No resource is named: give KIND/NAME or KIND NAME${otherwise}.`);
+  if (!first.includes('/')) {
+    if (names.length === 0) throw new CliError('usage', `No ${first} is named: give ${first}/NAME${otherwise}.`);
+    const kind = kindNamed(first);
+    return names.map((name) => ({ kind, name }));
+  }
+  return words.map((word) => {
+    const [kind = '', name = '', ...more] = word.split('/');
+    if (name === '' || more.length > 0)
+      throw new CliError('usage', `${quoted(word)} is not a resource: give KIND/NAME, such as link/west.`);
+    return { kind: kindNamed(kind), name };
+  });
+}

@@ -1,12 +1,12 @@
 /** `earshot wait`. */
 import { isDeepStrictEqual } from 'node:util';
-import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
+import type { SkupperResource } from '../../api/skupper/index.ts';
 import { validateResource } from '../../api/skupper/validate.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { isPast, isReady, overviewKinds } from '../../site/overview.ts';
 import { quoted } from '../../text/printable.ts';
 import { CliError } from '../errors.ts';
-import { kindNamed } from './kind-names.ts';
+import { kindNamed, namedIn, type Named } from './kind-names.ts';
 import { namesOf } from './resource-actions.ts';
 import { plain, stateOf, waitUntil, type Context, type Look } from './waiting.ts';
 
@@ -18,41 +18,16 @@ export interface WaitWords {
   readonly timeout: number;
 }
 
-interface Named {
-  readonly kind: SkupperKind;
-  readonly name: string;
-}
-
 /** @throws CliError not-ready with the reason if the goal is not reached in time */
 export async function waitFor(context: Context, words: readonly string[], { for: what, all, timeout }: WaitWords): Promise<void> {
   const goal = goalIn(what);
   const end = performance.now() + timeout;
-  const named = all === true ? await allOf(context.resources, words, goal) : namedIn(words);
+  const named = all === true ? await allOf(context.resources, words, goal) : namedIn(words, ', or --all');
   for (const [index, { kind, name }] of named.entries()) {
     const left = index === 0 ? timeout : Math.max(0, end - performance.now());
     await waitUntil(context, `${kind} "${name}" to be ${goal.text}`, left, () => look(context.resources, { kind, name }, goal));
     context.terminal.out(`${kind} "${name}" is ${goal.text}.\n`);
   }
-}
-
-/**
- * Parses `listener/a link/b` or `listener a b`.
- * @throws CliError usage
- */
-export function namedIn(words: readonly string[]): readonly Named[] {
-  const [first, ...names] = words;
-  if (first === undefined) throw new CliError('usage', 'No resource is named: give KIND/NAME, KIND NAME, or --all.');
-  if (!first.includes('/')) {
-    if (names.length === 0) throw new CliError('usage', `No ${first} is named: give ${first}/NAME, or --all.`);
-    const kind = kindNamed(first);
-    return names.map((name) => ({ kind, name }));
-  }
-  return words.map((word) => {
-    const [kind = '', name = '', ...more] = word.split('/');
-    if (name === '' || more.length > 0)
-      throw new CliError('usage', `${quoted(word)} is not a resource: give KIND/NAME, such as link/west.`);
-    return { kind: kindNamed(kind), name };
-  });
 }
 
 async function allOf(resources: Resources, words: readonly string[], goal: Goal): Promise<readonly Named[]> {

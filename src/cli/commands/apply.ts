@@ -27,7 +27,7 @@ export function addApply(group: Command, terminal: Terminal): void {
     group
       .command('delete')
       .description('delete resources of the namespace, by kind and name or by file')
-      .argument('[kind]', 'kind of the resources, as in `kubectl delete`')
+      .argument('[kind]', 'kind of the resources, or KIND/NAME, as in `kubectl delete`')
       .argument('[names...]', 'names of the resources')
       .addOption(file())
       .option('--ignore-not-found', 'ignore resources that do not exist')
@@ -37,14 +37,15 @@ export function addApply(group: Command, terminal: Terminal): void {
     .addHelpText('after', examples(`${prefix} delete listener web`, `${prefix} delete -f west.yaml`))
     .action(async (kind: string | undefined, names: readonly string[], options: DeleteFilesOptions & Partial<Files>, command: Command) => {
       const { filename, ...how } = options;
-      const isNamed = kind !== undefined && names.length > 0;
+      const words = kind === undefined ? [] : [kind, ...names];
+      const isNamed = words.length > 1 || kind?.includes('/') === true;
       if (isNamed === (filename !== undefined) || (kind !== undefined && !isNamed)) {
-        command.error('error: no resource is named: give a kind and names (listener web), or files (-f FILE)');
+        command.error('error: no resource is named: give a kind and names (listener web or listener/web), or files (-f FILE)');
       }
       if (isSystem) await onMachine(command, 'system delete');
       const context = await contextOf(command, terminal);
       if (filename !== undefined) await (await import('../actions/apply-actions.ts')).deleteFiles(context, filename, how);
-      else if (kind !== undefined) await (await import('../actions/delete-actions.ts')).deleteNamed(context, kind, names, how);
+      else await (await import('../actions/delete-actions.ts')).deleteNamed(context, words, how);
     });
 }
 

@@ -11,9 +11,9 @@ export function addExplain(program: Command, terminal: Terminal): void {
       .description('follow an object from client to server, and show where it breaks and what to do')
       .argument(
         '<kind>',
-        'kind of the object, such as listener, connector, link or site; key, for a routing key; in a cluster also pod or pvc',
+        'kind of the object, such as listener, connector, link or site; key, for a routing key; in a cluster also pod or pvc; or KIND/NAME',
       )
-      .argument('<name>', 'name of the object')
+      .argument('[name]', 'name of the object')
       .option(
         '--probe',
         'send traffic: along the path to a routing key and to its server, or to the addresses of a Listener of listeners.stackable.tech',
@@ -36,7 +36,10 @@ export function addExplain(program: Command, terminal: Terminal): void {
       'after',
       '\nExit codes: 0 if nothing fails, 1 for a failure, 3 if it only waits for something, 4 if the object does not exist, 6 if nothing runs the site.',
     )
-    .action(async (kind: string, name: string, options: ExplainOptions, command: Command) => {
+    .action(async (first: string, second: string | undefined, options: ExplainOptions, command: Command) => {
+      // As objects are shown: a routing key may have a slash too.
+      const [, kind = first, name = second] = second === undefined ? (/^([^/]+)\/(.+)$/.exec(first) ?? []) : [];
+      if (name === undefined) command.error(`error: no object is named: give ${first} NAME or ${first}/NAME`);
       const { explain } = await import('../actions/explain-actions.ts');
       await explain(placeWords(command), terminal, { kind, name }, options);
     });

@@ -61,6 +61,17 @@ describe('earshot explain', () => {
     assert.equal((await west.earshot(['explain', 'lisener', 'web'])).code, 2);
   });
 
+  it('takes the name of an object as it is shown', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    await west.answer('Listener', 'web', listener, { status: 'Ready' });
+    const [apart, joined] = [await west.earshot(['explain', 'listener', 'web']), await west.earshot(['explain', 'Listener/web'])];
+    assert.deepEqual([joined.code, joined.out.split('\n')[0]], [apart.code, apart.out.split('\n')[0]]);
+    const { code, err } = await west.earshot(['explain', 'listener']);
+    assert.equal(code, 2);
+    assert.match(err, /no object is named: give listener NAME or listener\/NAME/);
+  });
+
   it('lists existing names if none is similar, and where links of other sites are', async () => {
     await using west = await Namespace.make();
     await west.run();

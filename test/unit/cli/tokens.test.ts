@@ -418,13 +418,14 @@ describe('delete', () => {
 
   it('says what is missing, what is no kind, and what is half said', async () => {
     await using west = await Namespace.make();
-    assert.equal((await west.earshot(['delete', 'listener', 'web'])).code, 4);
+    for (const words of [['listener', 'web'], ['Listener/web']]) assert.equal((await west.earshot(['delete', ...words])).code, 4);
+    assert.match((await west.earshot(['delete', 'listener/web', 'api'])).err, /"api" is not a resource: give KIND\/NAME/);
     assert.equal((await west.earshot(['delete', 'listener', 'web', '--ignore-not-found'])).code, 0);
     assert.match((await west.earshot(['delete', 'pod', 'web'])).err, /The kind "pod" does not exist; kinds are Site, Listener/);
     for (const words of [[], ['listener'], ['listener', 'web', '-f', 'x.yaml']]) {
       const { code, err } = await west.earshot(['delete', ...words]);
       assert.equal(code, 2);
-      assert.match(err, /no resource is named: give a kind and names \(listener web\), or files \(-f FILE\)/);
+      assert.match(err, /no resource is named: give a kind and names \(listener web or listener\/web\), or files \(-f FILE\)/);
     }
   });
 });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SkupperResource } from '../../../src/api/skupper/index.ts';
-import { goalIn, namedIn } from '../../../src/cli/actions/wait-action.ts';
+import { namedIn } from '../../../src/cli/actions/kind-names.ts';
+import { goalIn } from '../../../src/cli/actions/wait-action.ts';
 import { Namespace } from './namespace.ts';
 
 const listener = { routingKey: 'web', host: '127.0.0.1', port: 80, type: 'tcp', exposePodsByName: false };
