@@ -12,7 +12,7 @@ export function listIncomingLinks(router: RouterState): readonly IncomingLink[] 
   const up = router.incoming.map(({ siteId, siteName, address, cost, since, silentSince }): IncomingLink => ({
     siteId,
     siteName,
-    address: plainAddress(address),
+    address,
     ...(cost === undefined ? {} : { cost }),
     operational: true,
     ...(since === undefined ? {} : { since: timeText(since) }),
@@ -23,7 +23,7 @@ export function listIncomingLinks(router: RouterState): readonly IncomingLink[] 
     .map(({ siteId, siteName, address, cost, until, reason }): IncomingLink => ({
       siteId,
       siteName,
-      address: plainAddress(address),
+      address,
       cost,
       operational: false,
       since: timeText(until),
@@ -31,11 +31,6 @@ export function listIncomingLinks(router: RouterState): readonly IncomingLink[] 
     }));
   const known = new Set([...router.incoming, ...(router.endedIncoming ?? [])].map(({ siteId }) => siteId));
   return [...up, ...ofSiblings(router, known), ...ended].slice(0, MOST_LINKS);
-}
-
-/** A dual-stack socket reports IPv4 addresses in IPv4-mapped form (RFC 4291 section 2.5.5.2). */
-function plainAddress(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/, '');
 }
 
 /** Another router of the site announces only the sites that it is linked with. */

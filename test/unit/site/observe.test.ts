@@ -103,7 +103,7 @@ for (const [name, reason, network, expected] of [
 
 test('a site lists the links that others opened to it, those that ended last', () => {
   const since = Date.UTC(2026, 0, 1, 12);
-  const incoming = [{ siteId: 'e', siteName: 'east', serial: '1', address: '::ffff:192.0.2.1:4000', cost: 2, since }];
+  const incoming = [{ siteId: 'e', siteName: 'east', serial: '1', address: '192.0.2.1:4000', cost: 2, since }];
   const endedIncoming = [
     { siteId: 's', siteName: 'south', address: '192.0.2.2:4000', cost: 1, since, until: since + 60_000, reason: 'silent\nfor 15 s' },
   ];
