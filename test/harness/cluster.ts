@@ -173,6 +173,9 @@ export class Cluster implements AsyncDisposable {
   async stopApiServer(): Promise<void> {
     // Open watches would hold a graceful end for a minute.
     await this.#end([this.#process('kube-apiserver')], 2_000);
+    // On a busy machine a killed process holds its port a little longer than its entry in /proc shows.
+    const listening = ['--no-header', '--tcp', '--listening', '--numeric', 'src', `${this.layout.host.v4}:6443`];
+    await eventually('the port of the API server to be free', async () => (await run('ss', listening)).trim() === '');
   }
 
   async startApiServer(): Promise<void> {
