@@ -33,13 +33,24 @@ export class RouterApiClient implements Disposable {
     method: 'GET' | 'POST' = 'GET',
     signal: AbortSignal = AbortSignal.timeout(PATIENCE),
   ): Promise<unknown> {
-    const asked = request({ host: pod, path, method, agent: this.#agent, headers: { host: ROUTER_LOCAL }, signal }).end();
-    // The event has one argument.
-    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    const response = await this.#request(pod, path, method, signal);
     const answer = await boundedText(response);
     const { statusCode = 0 } = response;
     if (statusCode >= 300) throw new Error(`the response has status ${statusCode}: ${printable(answer, 200)}`);
     return JSON.parse(answer);
+  }
+
+  /** Repeats a read whose connection was closed while it was idle: only its use shows that (RFC 9112 section 9.3.1). */
+  async #request(pod: string, path: string, method: 'GET' | 'POST', signal: AbortSignal): Promise<IncomingMessage> {
+    const asked = request({ host: pod, path, method, agent: this.#agent, headers: { host: ROUTER_LOCAL }, signal }).end();
+    try {
+      // The event has one argument.
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      return response;
+    } catch (error) {
+      if (method !== 'GET' || !asked.reusedSocket || signal.aborted) throw error;
+      return this.#request(pod, path, method, signal);
+    }
   }
 
   /** Closes all connections. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import { serveRouterApiByTls, type ApiServer } from '../../../../src/agent/api/serve-tls.ts';
 import type { CertificatePurpose } from '../../../../src/identity/certificate-purpose.ts';
@@ -60,6 +61,22 @@ test('further requests to a pod use its connection', async () => {
   for (let count = 0; count < 5; count += 1) await client.ask('router-1', '/v1/self');
   assert.equal(ways.count, 1);
   await client.ask('router-2', '/v1/self');
+  assert.equal(ways.count, 2);
+});
+
+test('a request whose kept connection has just ended is sent again', async () => {
+  await using server = await serve();
+  const ways = direct(server);
+  const opened: Duplex[] = [];
+  const open: OpenApi = async (pod) => {
+    const stream = await ways.open(pod);
+    opened.push(stream);
+    return stream;
+  };
+  using client = new RouterApiClient(open, issue('api'));
+  await client.ask('router-1', '/v1/self');
+  opened[0]?.destroy();
+  assert.equal(Reflect.get(Object(await client.ask('router-1', '/v1/self')), 'router'), 'one');
   assert.equal(ways.count, 2);
 });
 
