@@ -24,7 +24,8 @@ async function reviewingCluster(): Promise<Cluster> {
   const cluster = await Cluster.start();
   cluster.store('sites/west', { metadata: {}, status: ready() });
   cluster.refuse = ({ what, body }) => {
-    // Only reviews are answered here.
+    if (body === undefined) return undefined;
+    // Only reviews are created here.
     const { spec } = body as Review;
     const { verb, resource, subresource, namespace } = spec?.resourceAttributes ?? {};
     const answer = (status: object): object => ({ code: 201, metadata: {}, status });
