@@ -1,21 +1,17 @@
 import type { JSX } from 'preact';
-import type { ConnectionView, ListView } from '../contract.ts';
+import type { ConnectionView } from '../contract.ts';
 import { Choices } from './filters.tsx';
 import { bytes, count, duration, milliseconds } from './format.ts';
-import { Failure, Panel, Since, State, useApi } from './parts.tsx';
+import { Panel, Since, State } from './parts.tsx';
 import { href, route } from './route.ts';
 import { clock } from './store.ts';
 import { RouterList } from './router-list.tsx';
 import type { Column } from './table.tsx';
 
-/** Milliseconds between two reads. */
-const EVERY = 2_000;
-
 export function Connections(): JSX.Element {
   const { query } = route.value;
   const [state, key] = [query.get('state') ?? 'open', query.get('key') ?? ''];
   const path = `connections?${new URLSearchParams({ state, ...(key === '' ? {} : { key }) }).toString()}`;
-  const loaded = useApi<ListView<ConnectionView>>(path, EVERY);
   const choices = (
     <Choices
       label="State of the connections"
@@ -34,21 +30,16 @@ export function Connections(): JSX.Element {
           <a href={href(['connections'], state === 'open' ? {} : { state })}>Show all routing keys</a>
         </p>
       )}
-      {loaded.is === 'loading' && <p class="empty">Asking the routers…</p>}
-      {loaded.is === 'failed' && <Failure error={loaded.error} />}
-      {loaded.is === 'ready' && (
-        <RouterList
-          key={path}
-          path={path}
-          list={loaded.value}
-          caption={`${state} connections`}
-          columns={state === 'open' ? openColumns : pastColumns}
-          idOf={rowId}
-          isShown={matches}
-          sort="-begun"
-          empty={EMPTY[state] ?? 'No connection.'}
-        />
-      )}
+      <RouterList
+        key={path}
+        path={path}
+        caption={`${state} connections`}
+        columns={state === 'open' ? openColumns : pastColumns}
+        idOf={rowId}
+        isShown={matches}
+        sort="-begun"
+        empty={EMPTY[state] ?? 'No connection.'}
+      />
     </Panel>
   );
 }

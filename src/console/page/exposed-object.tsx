@@ -11,6 +11,7 @@ import {
   type MountView,
   type VolumeView,
 } from '../contract.ts';
+import { messageColumn } from './columns.tsx';
 import { ExplanationPanel } from './explanation.tsx';
 import { addressText, listenerColumns, Verdict } from './exposure.tsx';
 import { conditionColumns, YamlPanel } from './object.tsx';
@@ -335,7 +336,7 @@ const eventColumns: readonly Column<EventView>[] = [
     cell: ({ type }) => <State tone={type === 'Warning' ? 'bad' : 'quiet'}>{type}</State>,
   },
   { name: 'reason', title: 'Reason', value: ({ reason }) => reason },
-  { name: 'message', title: 'Message', value: ({ message }) => message, cell: ({ message }) => <Message text={message} /> },
+  messageColumn,
   { name: 'reporter', title: 'From', needs: 'wide', value: ({ reporter }) => reporter },
   { name: 'at', title: 'Ago', isNumber: true, needs: 'medium', value: ({ at }) => Date.parse(at), cell: ({ at }) => <Since time={at} /> },
 ];

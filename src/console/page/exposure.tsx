@@ -1,18 +1,15 @@
 import type { JSX } from 'preact';
 import type { ClassView, ExplainedView, ExposedListenerView, ExposedPodView, ListView } from '../contract.ts';
-import { Choices } from './filters.tsx';
-import { Empty, Failure, Message, NotReadable, Panel, Since, State, useApi, type Tone } from './parts.tsx';
+import { ageColumn, messageColumn } from './columns.tsx';
+import { Choices, ReadinessChoices } from './filters.tsx';
+import { Empty, Failure, NotReadable, Panel, State, useApi, type Tone } from './parts.tsx';
 import { href, route } from './route.ts';
 import { Table, type Column } from './table.tsx';
 
 /** Milliseconds between two reads. */
 const EVERY = 5_000;
 
-const lists = {
-  listeners: { title: 'Listeners', path: 'listeners' },
-  pods: { title: 'Pods with listener volumes', path: 'pods' },
-  classes: { title: 'ListenerClasses', path: 'classes' },
-} as const;
+const titles = { listeners: 'Listeners', pods: 'Pods with listener volumes', classes: 'ListenerClasses' } as const;
 
 export function Exposure(): JSX.Element {
   const of = route.value.query.get('of') ?? '';
@@ -31,17 +28,6 @@ export function Exposure(): JSX.Element {
     </>
   );
 }
-
-const stateChoices = (
-  <Choices
-    label="State of the objects"
-    parameter="state"
-    choices={[
-      ['', 'All'],
-      ['problem', 'Not ready'],
-    ]}
-  />
-);
 
 function Listeners(): JSX.Element {
   return (
@@ -102,7 +88,7 @@ function List<T extends { readonly name: string }>({
   isShown,
   textsOf,
 }: {
-  readonly list: keyof typeof lists;
+  readonly list: keyof typeof titles;
   readonly columns: readonly Column<T>[];
   readonly empty: string;
   readonly advice?: JSX.Element;
@@ -112,13 +98,13 @@ function List<T extends { readonly name: string }>({
 }): JSX.Element {
   const { query } = route.value;
   const [text, state] = [(query.get('q') ?? '').toLowerCase(), query.get('state') ?? ''];
-  const { title, path } = lists[list];
-  const loaded = useApi<ListView<T>>(`exposure/${path}?limit=5000`, EVERY);
+  const title = titles[list];
+  const loaded = useApi<ListView<T>>(`exposure/${list}?limit=5000`, EVERY);
   const rows = (loaded.is === 'ready' ? loaded.value.items : []).filter(
     (row) => (state === '' || isShown(row)) && (text === '' || textsOf(row).some((each) => each.toLowerCase().includes(text))),
   );
   return (
-    <Panel title={title} aside={stateChoices}>
+    <Panel title={title} aside={<ReadinessChoices />}>
       {loaded.is === 'loading' && <p class="empty">Reading…</p>}
       {loaded.is === 'failed' && <Failure error={loaded.error} />}
       {loaded.is === 'ready' && (
@@ -173,8 +159,6 @@ interface Addressed {
   readonly addressCount?: number;
 }
 
-const timeOf = (time: string | undefined): number | undefined => (time === undefined ? undefined : Date.parse(time));
-
 export const listenerColumns: readonly Column<ExposedListenerView>[] = [
   {
     name: 'name',
@@ -205,21 +189,8 @@ export const listenerColumns: readonly Column<ExposedListenerView>[] = [
     cell: ({ pods, podsReady }) => `${podsReady} of ${pods}`,
   },
   { name: 'reason', title: 'Reason', needs: 'wide', value: ({ reason }) => reason, cell: ({ reason }) => <Word text={reason} /> },
-  {
-    name: 'message',
-    title: 'Message',
-    needs: 'medium',
-    value: ({ message }) => message,
-    cell: ({ message }) => <Message text={message} />,
-  },
-  {
-    name: 'created',
-    title: 'Age',
-    isNumber: true,
-    needs: 'wide',
-    value: ({ created }) => timeOf(created),
-    cell: ({ created }) => <Since time={created} />,
-  },
+  { ...messageColumn, needs: 'medium' },
+  ageColumn,
 ];
 
 const podColumns: readonly Column<ExposedPodView>[] = [
@@ -248,21 +219,8 @@ const podColumns: readonly Column<ExposedPodView>[] = [
     value: ({ mounts }) => mounts.map(({ listener, claim }) => listener ?? claim).join(', ') || '–',
   },
   { name: 'addresses', title: 'Addresses', value: ({ mounts }) => mounts.flatMap(({ addresses }) => addresses).join(', ') || '–' },
-  {
-    name: 'message',
-    title: 'Message',
-    needs: 'medium',
-    value: ({ message }) => message,
-    cell: ({ message }) => <Message text={message} />,
-  },
-  {
-    name: 'created',
-    title: 'Age',
-    isNumber: true,
-    needs: 'wide',
-    value: ({ created }) => timeOf(created),
-    cell: ({ created }) => <Since time={created} />,
-  },
+  { ...messageColumn, needs: 'medium' },
+  ageColumn,
 ];
 
 const classColumns: readonly Column<ClassView>[] = [
@@ -286,5 +244,5 @@ const classColumns: readonly Column<ClassView>[] = [
     value: ({ notReady }) => notReady,
     cell: ({ notReady }) => <span class={notReady > 0 ? 'bad-text' : ''}>{notReady}</span>,
   },
-  { name: 'message', title: 'Message', needs: 'wide', value: ({ message }) => message, cell: ({ message }) => <Message text={message} /> },
+  { ...messageColumn, needs: 'wide' },
 ];

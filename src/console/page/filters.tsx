@@ -22,3 +22,17 @@ export function Choices({
     </div>
   );
 }
+
+/** Shows all objects, or those that are not ready. */
+export function ReadinessChoices(): JSX.Element {
+  return (
+    <Choices
+      label="State of the objects"
+      parameter="state"
+      choices={[
+        ['', 'All'],
+        ['problem', 'Not ready'],
+      ]}
+    />
+  );
+}

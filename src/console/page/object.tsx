@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import type { ConditionView, ResourceView } from '../contract.ts';
+import { messageColumn } from './columns.tsx';
 import { ExplanationPanel } from './explanation.tsx';
-import { Empty, Failure, Message, Panel, Prose, Since, State, toneOf, useApi } from './parts.tsx';
+import { Empty, Failure, Panel, Prose, Since, State, toneOf, useApi } from './parts.tsx';
 import { Table, type Column } from './table.tsx';
 
 export function ObjectPage({ kind, name }: { readonly kind: string; readonly name: string }): JSX.Element {
@@ -68,7 +69,7 @@ export const conditionColumns: readonly Column<ConditionView>[] = [
     cell: ({ status }) => <State tone={status === 'False' ? 'bad' : toneOf(status)}>{status}</State>,
   },
   { name: 'reason', title: 'Reason', needs: 'medium', value: ({ reason }) => reason },
-  { name: 'message', title: 'Message', value: ({ message }) => message, cell: ({ message }) => <Message text={message} /> },
+  messageColumn,
   {
     name: 'since',
     title: 'Since',

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { ResourceRow } from '../contract.ts';
-import { Choices } from './filters.tsx';
+import { Choices, ReadinessChoices } from './filters.tsx';
 import { Empty, Panel, Since } from './parts.tsx';
 import { route } from './route.ts';
 import { resourceColumns } from './service.tsx';
@@ -31,19 +31,7 @@ export function Objects(): JSX.Element {
       (text === '' || `${row.kind}/${row.name} ${row.message}`.toLowerCase().includes(text)),
   );
   return (
-    <Panel
-      title="Resources"
-      aside={
-        <Choices
-          label="State of the objects"
-          parameter="state"
-          choices={[
-            ['', 'All'],
-            ['problem', 'Not ready'],
-          ]}
-        />
-      }
-    >
+    <Panel title="Resources" aside={<ReadinessChoices />}>
       <Choices label="Kind" parameter="kind" choices={[['', 'Any kind'], ...kinds.map((each) => [each, each] as const)]} />
       <Table
         caption="Objects"

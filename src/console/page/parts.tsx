@@ -145,6 +145,22 @@ export function Problems({ items }: { readonly items: readonly ProblemView[] }):
   );
 }
 
+/** Figures with their titles. */
+export function FigureList({ items }: { readonly items: readonly (readonly [title: string, text: string])[] }): JSX.Element {
+  return (
+    <dl class="figures">
+      {items.map(([title, text]) => (
+        <div key={title}>
+          <dt>{title}</dt>
+          <dd>
+            <span class="value">{text}</span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
 export type Loaded<T> =
   | { readonly is: 'loading' }
   | { readonly is: 'ready'; readonly value: T }

@@ -1,13 +1,11 @@
 import type { JSX } from 'preact';
-import type { ListView, RequestView } from '../contract.ts';
+import type { RequestView } from '../contract.ts';
+import { keyColumn } from './columns.tsx';
 import { count, milliseconds } from './format.ts';
-import { Failure, Panel, Since, State, useApi } from './parts.tsx';
+import { Panel, Since, State } from './parts.tsx';
 import { href, route } from './route.ts';
 import { RouterList } from './router-list.tsx';
 import type { Column } from './table.tsx';
-
-/** Milliseconds between two reads. */
-const EVERY = 2_000;
 
 export function Requests(): JSX.Element {
   const { query } = route.value;
@@ -16,7 +14,6 @@ export function Requests(): JSX.Element {
     return value === null ? [] : [[name, value]];
   });
   const path = `requests?${new URLSearchParams(Object.fromEntries(chosen)).toString()}`;
-  const loaded = useApi<ListView<RequestView>>(path, EVERY);
   const [, of] = chosen.at(-1) ?? [];
   return (
     <Panel title={of === undefined ? 'Requests of this site' : `Requests of ${of}`}>
@@ -25,26 +22,21 @@ export function Requests(): JSX.Element {
           <a href={href(['requests'])}>Show all requests</a>
         </p>
       )}
-      {loaded.is === 'loading' && <p class="empty">Asking the routers…</p>}
-      {loaded.is === 'failed' && <Failure error={loaded.error} />}
-      {loaded.is === 'ready' && (
-        <RouterList
-          key={path}
-          path={path}
-          list={loaded.value}
-          caption="Requests"
-          columns={columns}
-          idOf={rowId}
-          isShown={matches}
-          sort="-at"
-          empty="No request yet. Routers see those of HTTP clients of Listeners."
-        />
-      )}
+      <RouterList
+        key={path}
+        path={path}
+        caption="Requests"
+        columns={columns}
+        idOf={rowId}
+        isShown={matches}
+        sort="-at"
+        empty="No request yet. Routers see those of HTTP clients of Listeners."
+      />
     </Panel>
   );
 }
 
-/** Requests without an ID of their own: equal ones are told apart by their times. */
+/** Requests without an ID of their own: their times distinguish equal ones. */
 const rowId = ({ at, connection, method, status, ms, path = '' }: RequestView): string =>
   [at, connection, method, status, ms, path].join(' ');
 
@@ -75,16 +67,7 @@ const columns: readonly Column<RequestView>[] = [
     cell: ({ status }) => <State tone={toneOf(status)}>{String(status)}</State>,
   },
   { name: 'ms', title: 'Time', isNumber: true, needs: 'medium', value: ({ ms }) => ms, cell: ({ ms }) => milliseconds(ms) },
-  {
-    name: 'key',
-    title: 'Routing key',
-    value: ({ key }) => key,
-    cell: ({ key }) => (
-      <a class="row-link" href={href(['services', key])}>
-        {key}
-      </a>
-    ),
-  },
+  keyColumn,
   { name: 'path', title: 'Path', needs: 'medium', value: ({ path }) => path },
   { name: 'protocol', title: 'Protocol', needs: 'wide', value: ({ protocol }) => protocol },
   {

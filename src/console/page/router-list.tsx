@@ -4,22 +4,34 @@ import { useState } from 'preact/hooks';
 import type { ListView } from '../contract.ts';
 import { get } from './client.ts';
 import { count } from './format.ts';
-import { Empty, NotReadable } from './parts.tsx';
+import { Empty, Failure, NotReadable, useApi } from './parts.tsx';
 import { route } from './route.ts';
 import { Table, type TableProps } from './table.tsx';
 
 export interface RouterListProps<T> extends Pick<TableProps<T>, 'caption' | 'columns' | 'idOf' | 'sort'> {
   /** Path of the list, with a query. */
   readonly path: string;
-  /** Its first page, which is read again and again. */
-  readonly list: ListView<T>;
   /** Whether the filter of the view, in lower case, shows an item. */
   readonly isShown: (item: T, text: string) => boolean;
   /** Text if there are no items. */
   readonly empty: string;
 }
 
-export function RouterList<T>({ path, list, caption, columns, idOf, isShown, sort, empty }: RouterListProps<T>): JSX.Element {
+/** Milliseconds between two reads of the first page. */
+const EVERY = 2_000;
+
+export function RouterList<T>(props: RouterListProps<T>): JSX.Element {
+  const loaded = useApi<ListView<T>>(props.path, EVERY);
+  if (loaded.is === 'loading') return <p class="empty">Asking the routers…</p>;
+  return loaded.is === 'failed' ? <Failure error={loaded.error} /> : <Pages {...props} list={loaded.value} />;
+}
+
+interface PagesProps<T> extends RouterListProps<T> {
+  /** The first page. */
+  readonly list: ListView<T>;
+}
+
+function Pages<T>({ path, list, caption, columns, idOf, isShown, sort, empty }: PagesProps<T>): JSX.Element {
   const [older, setOlder] = useState<Pick<ListView<T>, 'items' | 'next'>>();
   const text = (route.value.query.get('q') ?? '').toLowerCase();
   const next = older === undefined ? list.next : older.next;

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import type { CandidateView, KeyDetailView, KeySiteView, ResourceRow } from '../contract.ts';
+import { messageColumn } from './columns.tsx';
 import { Chart, Ranges } from './chart.tsx';
 import { byteRate, bytes, count, milliseconds, rate } from './format.ts';
-import { Empty, Failure, Message, Panel, Problems, State, toneOf, useApi } from './parts.tsx';
+import { Empty, Failure, FigureList, Panel, Problems, State, toneOf, useApi } from './parts.tsx';
 import { ExplanationPanel } from './explanation.tsx';
 import { href } from './route.ts';
 import { KeyState } from './services.tsx';
@@ -116,18 +117,7 @@ function Figures({ item }: { readonly item: KeyDetailView }): JSX.Element {
         ] as const)),
     ...Object.entries(failures).map(([reason, number]) => [`Failed: ${reason}`, count(number)] as const),
   ];
-  return (
-    <dl class="figures">
-      {facts.map(([title, text]) => (
-        <div key={title}>
-          <dt>{title}</dt>
-          <dd>
-            <span class="value">{text}</span>
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <FigureList items={facts} />;
 }
 
 const candidateColumns: readonly Column<CandidateView>[] = [
@@ -170,11 +160,5 @@ export const resourceColumns: readonly Column<ResourceRow>[] = [
       <State tone={past ? 'quiet' : ready ? 'good' : toneOf(status)}>{past ? 'used up' : ready ? 'Ready' : status}</State>
     ),
   },
-  {
-    name: 'message',
-    title: 'Message',
-    needs: 'medium',
-    value: ({ message }) => message,
-    cell: ({ message }) => <Message text={message} />,
-  },
+  { ...messageColumn, needs: 'medium' },
 ];

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import type { KeyView } from '../contract.ts';
+import { keyColumn } from './columns.tsx';
 import { byteRate, count, milliseconds, rate } from './format.ts';
 import { Empty, Panel, State } from './parts.tsx';
-import { href, route } from './route.ts';
+import { route } from './route.ts';
 import { keys } from './store.ts';
 import { Table, type Column } from './table.tsx';
 import { Choices } from './filters.tsx';
@@ -17,16 +18,7 @@ const siteNames = (of: KeyView['listeners']): string =>
   of.map(({ name, count: number }) => (number > 1 ? `${name} (${number})` : name)).join(', ');
 
 const columns: readonly Column<KeyView>[] = [
-  {
-    name: 'key',
-    title: 'Routing key',
-    value: ({ key }) => key,
-    cell: ({ key }) => (
-      <a class="row-link" href={href(['services', key])}>
-        {key}
-      </a>
-    ),
-  },
+  keyColumn,
   {
     name: 'state',
     title: 'State',

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import type { RouterView, SiteDetailView } from '../contract.ts';
+import { keyColumn } from './columns.tsx';
 import { byteRate, count, duration, milliseconds, rate } from './format.ts';
 import { linkColumns } from './network.tsx';
-import { Empty, Failure, Panel, useApi } from './parts.tsx';
-import { href } from './route.ts';
+import { Empty, Failure, FigureList, Panel, useApi } from './parts.tsx';
 import { Table, type Column } from './table.tsx';
 
 /** Milliseconds between two reads: while the page shows a site, the console asks it as often. */
@@ -77,18 +77,7 @@ function Figures({ site: { figures, platform, namespace, version } }: { readonly
     ['Platform', `${platform} ${namespace}`],
     ...(missing > 0 ? ([['Routers without figures', count(missing)]] as const) : []),
   ];
-  return (
-    <dl class="figures">
-      {facts.map(([title, text]) => (
-        <div key={title}>
-          <dt>{title}</dt>
-          <dd>
-            <span class="value">{text}</span>
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <FigureList items={facts} />;
 }
 
 const routerColumns: readonly Column<RouterView>[] = [
@@ -115,16 +104,7 @@ const routerColumns: readonly Column<RouterView>[] = [
 ];
 
 const keyColumns: readonly Column<SiteDetailView['keyList'][number]>[] = [
-  {
-    name: 'key',
-    title: 'Routing key',
-    value: ({ key }) => key,
-    cell: ({ key }) => (
-      <a class="row-link" href={href(['services', key])}>
-        {key}
-      </a>
-    ),
-  },
+  keyColumn,
   { name: 'listeners', title: 'Listeners', isNumber: true, value: ({ listeners }) => listeners },
   { name: 'connectors', title: 'Connectors', isNumber: true, value: ({ connectors }) => connectors },
 ];
