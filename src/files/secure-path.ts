@@ -79,11 +79,16 @@ export function openDirectory(path: string): OpenDirectory {
   }
 }
 
-/** Path of a directory without links, as root may follow them. */
-export function realPath(path: string): string {
-  if (!isRoot) return realpathSync(path);
-  using directory = openDirectory(path);
-  return pathOf(directory);
+/** Path of a directory without links, as root may follow them. Undefined if it does not exist. */
+export function realPath(path: string): string | undefined {
+  try {
+    if (!isRoot) return realpathSync(path);
+    using directory = openDirectory(path);
+    return pathOf(directory);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
 }
 
 /** Removes a file, or a directory with its content. Follows no link. No-op if absent. */

@@ -238,8 +238,8 @@ async function removeNamespace(namespace: string, terminal: Terminal): Promise<v
 /** If the namespace is a link to a directory elsewhere, removes the site from there. Foreign files in that directory stay. */
 async function removeLinked({ root, input, internal, runtime }: NamespaceLayout, terminal: Terminal): Promise<void> {
   const isLink = (await lstat(root).catch(() => undefined))?.isSymbolicLink() === true;
-  if (!isLink) return;
-  const target = realPath(root);
+  const target = isLink ? realPath(root) : undefined;
+  if (target === undefined) return;
   for (const part of [input.root, internal.root, runtime.root]) await removeTree(part);
   using place = securePath(target);
   await rmdir(place.path).catch(() => terminal.note(`${target} stays, as it has other files.\n`));

@@ -76,6 +76,16 @@ describe('scripts of Skupper on a machine', () => {
     assert.equal(existsSync(west.layout.root), false);
   });
 
+  it('delete a namespace that is a link to a directory that is gone', async () => {
+    await using west = await Namespace.make();
+    await west.earshot(['site', 'create', 'west']);
+    await rm(west.layout.root, { recursive: true });
+    await symlink(join(west.home, 'gone'), west.layout.root);
+    const { code, err } = await west.earshot(['system', 'uninstall', '--purge']);
+    assert.equal(code, 0, err);
+    assert.deepEqual(await readdir(dirname(west.layout.root)), []);
+  });
+
   it('delete nothing behind a link that another user made', { skip: process.getuid?.() !== 0 && 'needs root' }, async () => {
     await using west = await Namespace.make();
     const target = join(west.home, 'victim');
