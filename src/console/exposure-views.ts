@@ -26,6 +26,7 @@ import {
   type MountView,
   type ProblemView,
 } from './contract.ts';
+import { listSome } from '../text/list-some.ts';
 
 /** What is exposed in a namespace, at one time. */
 export interface ExposureView {
@@ -217,15 +218,10 @@ function problemsOf(objects: readonly Explanation[]): readonly ProblemView[] {
       ...namedObject(object),
       severity: state === 'fail' ? 'error' : 'pending',
       status: state === 'fail' ? 'Error' : 'Pending',
-      message: `${says}${others.length === 0 ? '' : ` It affects ${listed(others)}.`}`,
+      message: `${says}${others.length === 0 ? '' : ` It affects ${listSome(others, MOST_LISTED)}.`}`,
       ...withoutUndefined({ advice, code, since }),
     };
   });
-}
-
-function listed(objects: readonly string[]): string {
-  const left = objects.length - MOST_LISTED;
-  return `${objects.slice(0, MOST_LISTED).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
 }
 
 /** Listeners of both halves can have the same name, so these have their API group. */

@@ -1,4 +1,5 @@
 import { printable } from './printable.ts';
+import { listFirst } from './list-some.ts';
 
 /** Maximum number of names in an error message. */
 const MOST_LISTED = 10;
@@ -42,10 +43,8 @@ export function didYouMean(text: string, candidates: readonly string[]): string 
 /** Returns `; it has api, web`, or an empty text without names. */
 export function itHas(names: readonly string[]): string {
   if (names.length === 0) return '';
-  return `; it has ${names
-    .slice(0, MOST_LISTED)
-    .map((name) => printable(name))
-    .join(', ')}${names.length > MOST_LISTED ? ', …' : ''}`;
+  const shown = names.map((name) => printable(name));
+  return `; it has ${listFirst(shown, MOST_LISTED)}`;
 }
 
 /** Number of insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */

@@ -6,6 +6,7 @@ import { TrustError } from './errors.ts';
 import type { Basis, Grant, IssuedEntry, RedeemAttempt, RevokedSite } from './stores.ts';
 import { isUuid } from '../text/names.ts';
 import { printable, quoted } from '../text/printable.ts';
+import { listFirst } from '../text/list-some.ts';
 
 /**
  * Collects all IDs and serial numbers on record for a site name or site ID. A name that several IDs have used revokes all of them: sites
@@ -95,8 +96,7 @@ const MOST_NAMES = 1_000;
 
 function unknownSite(site: string, others: ReadonlySet<string>): EarshotError {
   const names = [...others].sort().map((name) => printable(name, 100));
-  const known =
-    names.length === 0 ? 'no site is known yet' : `known sites are ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
+  const known = names.length === 0 ? 'no site is known yet' : `known sites are ${listFirst(names, 20)}`;
   const message = `site ${quoted(site, 100)} is not in the network, and no certificate was ever issued to it: ${known}.`;
   return new EarshotError('unknown-site', message);
 }

@@ -18,6 +18,7 @@ import { fieldLines, resourceTable, structured, table, type OutputFormat } from 
 import { noSite } from './site-actions.ts';
 import type { Context } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
+import { listSome } from '../../text/list-some.ts';
 
 export interface OverviewOptions {
   readonly output?: OutputFormat;
@@ -79,11 +80,10 @@ const isError = (problem: object): boolean => 'severity' in problem && problem.s
 const MOST_NAMES = 20;
 
 function listed(names: readonly string[]): string {
-  const more = names.length - MOST_NAMES;
-  return `${names
-    .slice(0, MOST_NAMES)
-    .map((name) => printable(name))
-    .join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return listSome(
+    names.map((name) => printable(name)),
+    MOST_NAMES,
+  );
 }
 
 /** @throws CliError not-running, failed */

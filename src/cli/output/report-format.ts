@@ -5,6 +5,7 @@ import { plural } from '../../site/overview.ts';
 import { printable } from '../../text/printable.ts';
 import { sentence } from '../../text/sentence.ts';
 import { headLine, stepLines, type ExplanationFormat } from './explanation-format.ts';
+import { listFirst } from '../../text/list-some.ts';
 
 export function formatReport(title: string, report: CheckReport, format: Pick<ExplanationFormat, 'isShort' | 'isColoured'>): string {
   const causes = commonCauses(report).map(({ step, affected }) => stepLines(withAffected(step, affected), step.object, format));
@@ -27,11 +28,8 @@ function withAffected(step: Step, affected: readonly string[]): Step {
   const counts = [...Map.groupBy(affected, (object) => object.slice(0, object.indexOf('/')))].map(
     ([kind, { length }]) => `${length} ${length === 1 ? kind : plural(kind)}`,
   );
-  const names = affected.slice(0, MOST_NAMED).map((object) => printable(object));
-  return {
-    ...step,
-    says: `${sentence(step.says)} Affects ${counts.join(', ')}: ${names.join(', ')}${affected.length > MOST_NAMED ? ', …' : ''}`,
-  };
+  const names = affected.map((object) => printable(object));
+  return { ...step, says: `${sentence(step.says)} Affects ${counts.join(', ')}: ${listFirst(names, MOST_NAMED)}` };
 }
 
 /** Maximum number of named objects. Further ones are only counted. */

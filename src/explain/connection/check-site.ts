@@ -9,6 +9,7 @@ import type { Explanation, Step } from '../step.ts';
 import { datesStep } from './bundle-steps.ts';
 import { explainConnection, routingKeysOf } from './explain-connection.ts';
 import { valueOf, type SiteFacts, type SiteOfNetwork } from './site-facts.ts';
+import { listSome } from '../../text/list-some.ts';
 
 /** Most named items of one finding. Further ones are only counted. */
 const MOST_NAMED = 8;
@@ -149,7 +150,4 @@ function identitySteps(sites: readonly SiteOfNetwork[]): readonly Step[] {
     }));
 }
 
-function listed(names: readonly string[]): string {
-  const more = names.length - MOST_NAMED;
-  return `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
+const listed = (names: readonly string[]): string => listSome(names, MOST_NAMED);

@@ -9,6 +9,7 @@ import { hopSteps } from './probe-steps.ts';
 import { cheapestPath } from './network-paths.ts';
 import { valueOf, type NetworkFacts, type SiteFacts, type SiteOfNetwork } from './site-facts.ts';
 import type { Step } from '../step.ts';
+import { listSome } from '../../text/list-some.ts';
 
 type Side = 'listeners' | 'connectors';
 
@@ -57,14 +58,13 @@ function countAt({ keys }: SiteOfNetwork, desired: string, side: Side): number {
 function offeredStep(id: string, { object, key, side }: Reach, offering: readonly SiteOfNetwork[]): Step {
   const counts = offering.map((site) => ({ site: site.name, count: countAt(site, key, side) }));
   const total = counts.reduce((sum, { count }) => sum + count, 0);
-  const names = counts.slice(0, MOST_NAMED).map(({ site }) => shownValue(site));
-  const more = counts.length > MOST_NAMED ? ` and ${counts.length - MOST_NAMED} more` : '';
+  const names = counts.map(({ site }) => shownValue(site));
   const word = side === 'connectors' ? 'connector' : 'listener';
   return {
     id,
     object,
     state: 'pass',
-    says: `${total} ${word}${total === 1 ? '' : 's'} at ${names.join(', ')}${more}`,
+    says: `${total} ${word}${total === 1 ? '' : 's'} at ${listSome(names, MOST_NAMED)}`,
     facts: { key, counts },
   };
 }

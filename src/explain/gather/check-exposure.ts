@@ -14,6 +14,7 @@ import type { ExplainPlace } from './explainable-kind.ts';
 import { csiNodes, events, gatherCommon, leaseNamespaces, listAll, type ExposurePlace } from './gather-exposure.ts';
 import { findMissingDefinitions, gatherNamespace, snapshotPlace } from './gather-namespace.ts';
 import { namespaces, podSecurityStep } from './pod-security.ts';
+import { listFirst } from '../../text/list-some.ts';
 
 type Checked = Pick<CheckReport, 'objects' | 'findings'>;
 
@@ -84,14 +85,13 @@ async function driverSteps(place: ExposurePlace): Promise<readonly Step[]> {
   const all = valueOf(await listAll(place, csiNodes)) ?? [];
   const without = all.filter(({ spec }) => spec?.drivers?.some(({ name }) => name === DRIVER_NAME) !== true);
   if (without.length === 0) return [];
-  const names = without.slice(0, MOST_NAMED).map(({ metadata }) => printable(metadata.name ?? '', MOST_NAME));
-  const more = without.length > MOST_NAMED ? ', …' : '';
+  const names = without.map(({ metadata }) => printable(metadata.name ?? '', MOST_NAME));
   return [
     {
       id: 'check.drivers',
       object: `CSIDriver/${DRIVER_NAME}`,
       state: 'warn',
-      says: `the driver is not registered on ${without.length} of ${all.length} nodes, where no pod with a listener volume starts: ${names.join(', ')}${more}`,
+      says: `the driver is not registered on ${without.length} of ${all.length} nodes, where no pod with a listener volume starts: ${listFirst(names, MOST_NAMED)}`,
       do: 'Look at its pods: kubectl get pods -A -o wide -l app.kubernetes.io/component=node',
     },
   ];

@@ -9,6 +9,7 @@ import { askRight } from './access-review.ts';
 import { namespaces, podSecurityStep } from './pod-security.ts';
 import { readSource } from './read-source.ts';
 import { definitions, findServed } from './served-definitions.ts';
+import { listFirst } from '../../text/list-some.ts';
 
 interface NewCluster {
   readonly client: Pick<KubeClient, 'create' | 'find' | 'list' | 'page'>;
@@ -88,8 +89,8 @@ async function nodeSteps({ client }: NewCluster): Promise<readonly Step[]> {
 
 function warned(step: Pick<Step, 'id' | 'object'>, found: readonly Node[], what: string, remedy: string): readonly Step[] {
   if (found.length === 0) return [];
-  const names = found.slice(0, MOST_NAMED).map(({ metadata }) => printable(metadata.name ?? '', MOST_NAME));
-  const says = `${found.length} ${what}: ${names.join(', ')}${found.length > MOST_NAMED ? ', …' : ''}`;
+  const names = found.map(({ metadata }) => printable(metadata.name ?? '', MOST_NAME));
+  const says = `${found.length} ${what}: ${listFirst(names, MOST_NAMED)}`;
   return [{ ...step, state: 'warn', says, do: remedy }];
 }
 

@@ -15,6 +15,7 @@ import {
   type Reachable,
 } from './addresses.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
+import { listSome } from '../../text/list-some.ts';
 
 /** Maximum number of addresses or ports in a message; the status lists all. */
 const MOST_LISTED = 10;
@@ -227,10 +228,7 @@ export function reachableText({ ingressAddresses }: Pick<ListenerStatus, 'ingres
   return [listed(addresses), listed(ports)].filter((text) => text !== '').join(', ');
 }
 
-function listed(items: readonly string[]): string {
-  const left = items.length - MOST_LISTED;
-  return left <= 0 ? items.join(', ') : `${items.slice(0, MOST_LISTED).join(', ')} and ${left} more`;
-}
+const listed = (items: readonly string[]): string => listSome(items, MOST_LISTED);
 
 /**
  * Whether a Listener without addresses had some before. Both conditions start at the same time, so a later transition of Ready

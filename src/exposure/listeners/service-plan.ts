@@ -10,6 +10,7 @@ import { recordIntent } from './service-patch.ts';
 import { nearest, sortByDistance } from '../../text/nearest.ts';
 import { printable, shownValue } from '../../text/printable.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
+import { listSome } from '../../text/list-some.ts';
 
 /** Why a Listener cannot have a Service, for its Accepted condition. */
 export interface Refusal {
@@ -121,8 +122,7 @@ function thereAre(classes: Iterable<string>, named = ''): string {
   const shown = names.slice(0, MOST_CLASSES);
   const meant = nearest(named.trim(), shown);
   const guess = meant === undefined ? '' : `Did you mean ${meant}? `;
-  const more = names.length > MOST_CLASSES ? ` and ${names.length - MOST_CLASSES} more` : '';
-  return `${guess}ListenerClasses: ${shown.join(', ')}${more}.`;
+  return `${guess}ListenerClasses: ${listSome(names, MOST_CLASSES)}.`;
 }
 
 function refuse(reason: Refusal['reason'], message: string): ServicePlan {

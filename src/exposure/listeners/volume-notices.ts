@@ -3,6 +3,7 @@ import type { Listener, ListenerClass } from '../../api/listeners/index.ts';
 import type { PersistentVolume } from '../../kube/objects.ts';
 import { shownValue } from '../../text/printable.ts';
 import { isPinned, pinnedNodesOf, targetOf } from '../cluster/volumes.ts';
+import { listSome } from '../../text/list-some.ts';
 
 /** Maximum number of names in a message. */
 const MOST_NAMES = 3;
@@ -46,7 +47,4 @@ function claimOf({ spec }: PersistentVolume): string {
   return `PersistentVolumeClaim ${spec?.claimRef?.name}`;
 }
 
-function some(names: readonly string[]): string {
-  const left = names.length - MOST_NAMES;
-  return `${names.slice(0, MOST_NAMES).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
-}
+const some = (names: readonly string[]): string => listSome(names, MOST_NAMES);

@@ -8,6 +8,7 @@ import type { LinkHost } from '../host.ts';
 import type { RouterId } from '../../../routing/contract.ts';
 import type { Learned, LinkEndpoint } from '../../contract.ts';
 import { openLink, type OpenedLink } from './outgoing.ts';
+import { listSome } from '../../../text/list-some.ts';
 
 /** One address of the peer. */
 export interface DialEndpoint {
@@ -192,9 +193,8 @@ class Race {
 function messageOfAll(failures: readonly { readonly peer: string; readonly error: LinkError }[]): string {
   const messages = [...Map.groupBy(failures, ({ error }) => error.code).values()].map((group) => {
     const [first, ...others] = group;
-    const peers = others.slice(0, MOST_NAMED).map(({ peer }) => peer);
-    const more = others.length > MOST_NAMED ? ` and ${others.length - MOST_NAMED} more` : '';
-    return `${first?.error.message ?? ''}${peers.length === 0 ? '' : ` The same at ${peers.join(', ')}${more}.`}`;
+    const peers = others.map(({ peer }) => peer);
+    return `${first?.error.message ?? ''}${peers.length === 0 ? '' : ` The same at ${listSome(peers, MOST_NAMED)}.`}`;
   });
   return messages.join(' ');
 }
