@@ -1,5 +1,5 @@
 /** Resources of a site, grouped by kind and sorted by name, so that the same set always gives the same plan. */
-import { skupperResources, type SkupperKind, type SkupperResource } from '../api/skupper/index.ts';
+import { skupperKinds, skupperResources, type SkupperKind, type SkupperResource } from '../api/skupper/index.ts';
 
 export type SiteObject = SkupperResource;
 
@@ -14,14 +14,11 @@ export type StatusOf<K extends Kind> = NonNullable<OfKind<K>['status']>;
 
 export type SiteResources = { readonly [K in Kind]: readonly OfKind<K>[] };
 
-// The table is keyed by kind.
-const kinds = Object.keys(skupperResources) as readonly Kind[];
-
 export function sortResources(objects: readonly SiteObject[]): SiteResources {
   const sorted = objects.map(withSpec).toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
   const byKind = Map.groupBy(sorted, ({ kind }) => kind);
   // Each kind has the objects that were grouped under it.
-  return Object.fromEntries(kinds.map((kind) => [kind, byKind.get(kind) ?? []])) as unknown as SiteResources;
+  return Object.fromEntries(skupperKinds.map((kind) => [kind, byKind.get(kind) ?? []])) as unknown as SiteResources;
 }
 
 /** A cluster stores objects without a spec if all fields of their spec are optional. */
@@ -43,7 +40,7 @@ export function nameOf(object: Pick<SiteObject, 'metadata'>): string {
 }
 
 export function allOf(resources: SiteResources): readonly SiteObject[] {
-  return kinds.flatMap((kind): readonly SiteObject[] => resources[kind]);
+  return skupperKinds.flatMap((kind): readonly SiteObject[] => resources[kind]);
 }
 
 /** Indexes of immutable lists by name: rules look up one object for each element of another list. */

@@ -117,3 +117,6 @@ export const skupperResources: Readonly<Record<SkupperKind, Resource>> = {
   AttachedConnectorBinding: attachedConnectorBindings,
   SecuredAccess: securedAccesses,
 };
+
+/** All kinds, in display order. The table is keyed by kind. */
+export const skupperKinds = Object.keys(skupperResources) as readonly SkupperKind[];

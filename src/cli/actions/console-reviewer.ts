@@ -1,5 +1,5 @@
 /** Asks the API server whose token it is (TokenReview), and what that user may do (SubjectAccessReview). */
-import { sites, skupperResources, type SkupperKind } from '../../api/skupper/index.ts';
+import { sites, skupperKinds, skupperResources } from '../../api/skupper/index.ts';
 import type { ReviewedUser, Reviewer } from '../../console/reviewed-access.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import type { KubeObject } from '../../kube/objects.ts';
@@ -18,9 +18,6 @@ interface AccessReview extends KubeObject {
 const tokenReviews = resource<TokenReview>('authentication.k8s.io/v1', 'TokenReview', 'tokenreviews', 'cluster');
 const accessReviews = resource<AccessReview>('authorization.k8s.io/v1', 'SubjectAccessReview', 'subjectaccessreviews', 'cluster');
 
-/** The table is keyed by kind. */
-const kinds = Object.keys(skupperResources) as readonly SkupperKind[];
-
 export function clusterReviewer(client: Pick<KubeClient, 'create'>, namespace: string): Reviewer {
   return {
     async authenticate(token) {
@@ -37,9 +34,9 @@ export function clusterReviewer(client: Pick<KubeClient, 'create'>, namespace: s
       const [connections, probe, ...got] = await Promise.all([
         may('get', sites.plural, 'connections'),
         may('create', sites.plural, 'probe'),
-        ...kinds.map((kind) => may('get', skupperResources[kind].plural)),
+        ...skupperKinds.map((kind) => may('get', skupperResources[kind].plural)),
       ]);
-      return { kinds: new Set(kinds.filter((_, index) => got[index] === true)), connections, probe };
+      return { kinds: new Set(skupperKinds.filter((_, index) => got[index] === true)), connections, probe };
     },
   };
 }

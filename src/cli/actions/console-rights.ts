@@ -1,5 +1,5 @@
 /** Rights that a console in a cluster needs, and what it lacks. */
-import { skupperResources, type SkupperKind } from '../../api/skupper/index.ts';
+import { skupperKinds, skupperResources, type SkupperKind } from '../../api/skupper/index.ts';
 import { valueOf } from '../../explain/connection/site-facts.ts';
 import { askRight, type Right } from '../../explain/gather/access-review.ts';
 import { findServed } from '../../explain/gather/served-definitions.ts';
@@ -15,10 +15,7 @@ export interface ConsoleRights {
   readonly api: boolean;
 }
 
-/** The table is keyed by kind. */
-const kinds = Object.keys(skupperResources) as readonly SkupperKind[];
-
-/** Who reads the namespace, for sentences: `your user`. */
+/** Reader of the namespace. `subject` begins sentences: `your user`. */
 export interface Reader {
   readonly subject: string;
   readonly namespace: string;
@@ -38,7 +35,7 @@ export async function readConsoleRights(
   const mayReach = (rights: readonly PodRight[]): Promise<boolean> =>
     mayAll(rights.map((right) => ({ ...right, group: '', resource: 'pods' })));
   const isInstalled = (await findServed(client, namespace, [skupperResources.Site])).length > 0;
-  const read = isInstalled ? kinds.filter((kind) => !unread.includes(kind)) : [];
+  const read = isInstalled ? skupperKinds.filter((kind) => !unread.includes(kind)) : [];
   const [pods, metrics, api, ...followed] = await Promise.all([
     mayFollow('', 'pods'),
     mayReach(needs.metrics),

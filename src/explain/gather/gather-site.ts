@@ -1,6 +1,6 @@
 /** Gathers the facts about a site for explanations. No source waits for another, and each has a deadline. */
 import type { Site, SiteRecord, SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
-import { skupperResources } from '../../api/skupper/index.ts';
+import { skupperKinds } from '../../api/skupper/index.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { isKind, nameOf } from '../../site/resources.ts';
 import { VERSION } from '../../version.ts';
@@ -114,9 +114,7 @@ function mapped<T, U>(source: Source<T>, map: (value: T) => U): Source<U> {
 }
 
 async function listAll(resources: Resources): Promise<readonly SkupperResource[]> {
-  // The table is keyed by kind.
-  const kinds = Object.keys(skupperResources) as readonly SkupperKind[];
-  const supported = kinds.filter((kind) => supportsKind(kind, resources.conventions.platform.capabilities));
+  const supported = skupperKinds.filter((kind) => supportsKind(kind, resources.conventions.platform.capabilities));
   const lists = await Promise.all(supported.map((kind): Promise<readonly SkupperResource[]> => resources.list(kind)));
   return lists.flat();
 }

@@ -1,5 +1,5 @@
 /** Resources of a namespace in a cluster, as commands use them: through the API server, with the user's rights. */
-import { skupperResources, type SkupperKind, type SkupperResource } from '../../api/skupper/index.ts';
+import { skupperKinds, skupperResources, type SkupperKind, type SkupperResource } from '../../api/skupper/index.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { RENEWALS } from '../../api/skupper/cluster-names.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
@@ -15,15 +15,15 @@ import { asManifest, isMadeByController, takenUp, type StoredObject } from './cl
 import { ClusterReader } from './cluster-resources/reader.ts';
 import { knownResource, removeObject, writeManifest } from './cluster-resources/write.ts';
 import { selectorOf } from './cluster-resources/workload.ts';
+import { sortActiveFirst } from '../../site/surplus-sites.ts';
 import { newQuestion, putEntry, renewalAnswer } from './renewal-requests.ts';
 import { conventions } from './kubernetes-conventions.ts';
 
 export type { ClusterPlace } from './cluster-resources/explain.ts';
-import { sortActiveFirst } from '../../site/surplus-sites.ts';
 
 /**
  * @param revoked returns the revoked sites from the site's record, for users who may read its Secret
- * @param mayList whether the user may list a kind; of others there are no objects. Default: an error says that it may not
+ * @param mayList whether the user may list a kind; lists of other kinds are empty. Default: listing them fails
  */
 export function clusterResources(
   client: KubeClient,
@@ -87,8 +87,7 @@ class ClusterResources implements Resources {
 
   written(): Promise<readonly Written[]> {
     return this.#explained(async () => {
-      // The table is keyed by kind.
-      const kinds = (Object.keys(skupperResources) as readonly SkupperKind[]).filter(this.#mayList);
+      const kinds = skupperKinds.filter(this.#mayList);
       const lists = await Promise.all(
         kinds.map(async (kind) => (await this.#reader.list(skupperResources[kind])).map((object) => ({ ...object, kind }))),
       );
