@@ -1,7 +1,7 @@
 /** Figures that the routers of another site share, as the console shows them (pure). They are untrusted. */
 import { limitTable } from '../limits/table.ts';
 import type { AdjacentSite, ObservedRouter, RouterFigures } from '../router/contract.ts';
-import { readFigures } from '../router/shared-figures/figures-format.ts';
+import { LINK_RANK, readFigures } from '../router/shared-figures/figures-format.ts';
 import { fieldsIn, recordsIn, textIn } from '../text/untrusted-fields.ts';
 import type { Rates, SiteFiguresView } from './contract.ts';
 
@@ -11,7 +11,7 @@ export interface ObservedSite {
   /** Its best link to each other site, as it reports them. */
   readonly links: ReadonlyMap<string, AdjacentSite>;
   readonly figures?: SiteFiguresView;
-  /** Why there are no figures. */
+  /** Reason why figures are missing. */
   readonly noFigures?: string;
   /** Code of that reason, if a router gave one. */
   readonly code?: string;
@@ -80,11 +80,9 @@ function sumOfRates(rates: readonly Rates[]): Rates {
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 const hundredths = (number: number): number => Math.round(number * 100) / 100;
 
-const RANK = { down: 0, silent: 1, up: 2 } as const;
-
 function bestLinks(links: readonly AdjacentSite[]): ReadonlyMap<string, AdjacentSite> {
   const best = new Map<string, AdjacentSite>();
   for (const link of links)
-    if (RANK[link.state] > RANK[best.get(link.site)?.state ?? 'down'] || !best.has(link.site)) best.set(link.site, link);
+    if (LINK_RANK[link.state] > LINK_RANK[best.get(link.site)?.state ?? 'down'] || !best.has(link.site)) best.set(link.site, link);
   return new Map([...best].slice(0, limitTable.observedLinks.value));
 }

@@ -5,6 +5,7 @@ import type { Fields } from '../../http2/contract.ts';
 import type { Party } from '../../identity/revocation.ts';
 import type { KeyMetrics } from '../local/key-metrics.ts';
 import { passedOthers } from '../via.ts';
+import { LINK_RANK } from './figures-format.ts';
 
 export interface FigureFacts {
   readonly version: string;
@@ -27,8 +28,6 @@ export interface LinkFacts {
   readonly roundTrip: number | undefined;
 }
 
-const RANK = { down: 0, silent: 1, up: 2 } as const;
-
 export function collectFigures({ version, uptime, keys, links, configured, eventLoopDelay }: FigureFacts): RouterFigures {
   const sums = { open: 0, opened: 0, failed: 0, up: 0, down: 0 };
   for (const { open, opened, failed, toServer, toClient } of countedOnce([...keys])) {
@@ -45,7 +44,7 @@ export function collectFigures({ version, uptime, keys, links, configured, event
     ...(eventLoopDelay === undefined ? {} : { eventLoopDelay: tenths(eventLoopDelay * 1_000) }),
     // Links with a problem are never the ones left out.
     links: adjacentSites(links, configured)
-      .toSorted((one, other) => RANK[one.state] - RANK[other.state])
+      .toSorted((one, other) => LINK_RANK[one.state] - LINK_RANK[other.state])
       .slice(0, limitTable.observedLinks.value),
   };
 }
@@ -64,7 +63,8 @@ function adjacentSites(links: FigureFacts['links'], configured: FigureFacts['con
   for (const { site, isSilent, cost, roundTrip } of links) {
     const known = found.get(site);
     const state = isSilent ? 'silent' : 'up';
-    if (known !== undefined && (RANK[known.state] > RANK[state] || (known.state === state && (known.cost ?? 0) <= cost))) continue;
+    if (known !== undefined && (LINK_RANK[known.state] > LINK_RANK[state] || (known.state === state && (known.cost ?? 0) <= cost)))
+      continue;
     found.set(site, { site, state, cost, ...(roundTrip === undefined ? {} : { roundTrip: tenths(roundTrip) }) });
   }
   return [...found.values()];

@@ -1,4 +1,4 @@
-/** Figures as JSON between routers (pure). What arrives is untrusted. */
+/** Figures as JSON between routers (pure). Received figures are untrusted. */
 import { limitTable } from '../../limits/table.ts';
 import { isUuid } from '../../text/names.ts';
 import { fieldsIn, numberIn, recordsIn, textIn, type UntrustedFields } from '../../text/untrusted-fields.ts';
@@ -6,6 +6,9 @@ import type { AdjacentSite, RouterFigures } from '../contract.ts';
 
 const MOST_VERSION = 64;
 const STATES = ['up', 'silent', 'down'] as const satisfies readonly AdjacentSite['state'][];
+
+/** States of links in ascending order of use. */
+export const LINK_RANK = { down: 0, silent: 1, up: 2 } as const satisfies Record<AdjacentSite['state'], number>;
 
 export function formatFigures(figures: RouterFigures): Buffer {
   return Buffer.from(JSON.stringify(figures));
