@@ -41,7 +41,7 @@ export interface ReporterOptions {
 export class Reporter {
   readonly #options: ReporterOptions;
   #seen: Seen | undefined;
-  /** Undefined before the first report, which is no change. */
+  /** Undefined before the first report, which does not count as a change. */
   #statuses: ReadonlyMap<ResourceKey, AnyStatus> | undefined;
   readonly changes = new ConditionChanges();
   /** Input of the last report; undefined if anything else has changed since. */

@@ -58,7 +58,7 @@ const PATHS = [
   'stream',
 ];
 
-/** Someone who sends requests, and to what. */
+/** Permissions of a request's user, and the console that answers. */
 export interface ApiUse {
   readonly sources: ConsoleSources;
   readonly watcher: Watcher;

@@ -289,7 +289,7 @@ export interface ResourceView extends ResourceRow {
 
 /** Connections of a routing key with one site at the other end, since the routers started. */
 export interface KeySiteView {
-  /** Of this site: at a `listener` clients are here, at a `connector` servers. */
+  /** Role of this site: it has the clients of a `listener`, and the servers of a `connector`. */
   readonly role: 'listener' | 'connector';
   /** ID of the other site; empty if it is not known. */
   readonly site: string;
@@ -340,7 +340,7 @@ export interface ClassView {
   readonly message: string;
 }
 
-/** What is common to exposed objects that are explained. */
+/** Members that all explained exposed objects have. */
 export interface ExplainedView {
   readonly name: string;
   /** Verdict of `earshot explain`. */
@@ -383,7 +383,7 @@ export interface MountView {
   readonly ports: readonly string[];
   /** Nodes on which the volume keeps its pod. */
   readonly pinnedTo: readonly string[];
-  /** What the mount waits for. */
+  /** Reason why the mount waits. */
   readonly waits?: string;
 }
 

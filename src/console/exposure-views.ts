@@ -28,7 +28,7 @@ import {
 } from './contract.ts';
 import { listSome } from '../text/list-some.ts';
 
-/** What is exposed in a namespace, at one time. */
+/** Exposed objects of a namespace, at one time. */
 export interface ExposureView {
   readonly facts: NamespaceFacts;
   readonly classes: readonly ClassView[];
@@ -57,7 +57,7 @@ export function viewExposure(facts: NamespaceFacts): ExposureView {
   };
 }
 
-/** The view if a later read fails: what was known, and why it is old. */
+/** The view after a failed read: the lists as before, and the reason why they are old. */
 export function staleExposure(before: ExposureView | undefined, why: string): ExposureView | undefined {
   return before === undefined ? undefined : { ...before, partial: [missing(`The lists are old: ${why}.`), ...partialOf(before.facts)] };
 }

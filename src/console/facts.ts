@@ -24,7 +24,7 @@ export interface KeyFacts {
   readonly reachable: boolean;
 }
 
-/** Of a link that is up. */
+/** Figures of a link that is up. */
 export interface LinkFigureFacts {
   /** Milliseconds since 1970. */
   readonly since?: number;

@@ -1,4 +1,4 @@
-/** What a user of the console may see, and which requests that permits (pure). */
+/** Rights of a user of the console, and the requests that they permit (pure). */
 import { isKind } from '../site/resources.ts';
 import { isRecord } from '../text/is-record.ts';
 import type { Changes, Topic } from './contract.ts';

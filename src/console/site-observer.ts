@@ -23,7 +23,7 @@ const SILENT = { first: EVERY, max: 240_000 };
 /** These answers change only with a setting or an update. */
 const LASTING: ReadonlySet<string> = new Set(['not-shared', 'no-figures']);
 
-interface Turn {
+interface Schedule {
   /** Time of the next request. */
   due: number;
   /** Time of the last request. */
@@ -36,9 +36,9 @@ interface Turn {
 /** Invariant: at most one request to each site is open, and a bounded number to all. */
 export class SiteObserver {
   readonly #options: SiteObserverOptions;
-  readonly #turns = new Map<string, Turn>();
+  readonly #schedules = new Map<string, Schedule>();
   readonly #shownUntil = new Map<string, number>();
-  /** Sites whose time has come, the first one last. */
+  /** Sites that are due, the first one last. */
   #queue: string[] = [];
   #asking = 0;
   readonly #found = new Map<string, ObservedSite>();
@@ -57,17 +57,17 @@ export class SiteObserver {
 
   /** Notes that a page shows the site. */
   show(site: string): void {
-    if (this.#turns.has(site)) this.#shownUntil.set(site, this.#options.now() + SHOWN_FOR);
+    if (this.#schedules.has(site)) this.#shownUntil.set(site, this.#options.now() + SHOWN_FOR);
   }
 
-  /** Asks the sites whose time has come. Call it about once a second. @param reachable IDs of the other sites, the nearest first */
+  /** Asks the sites that are due. Call it about once a second. @param reachable IDs of the other sites, the nearest first */
   tick(reachable: readonly string[]): void {
     const now = this.#options.now();
     const chosen = new Set(reachable.slice(0, limitTable.consoleObservedSites.value));
     this.#forget(chosen, now);
-    for (const site of chosen) this.#turns.getOrInsertComputed(site, () => ({ due: now, asked: 0, isAsking: false, failures: 0 }));
-    this.#queue = [...this.#turns]
-      .filter(([site, turn]) => !turn.isAsking && this.#dueOf(site, turn) <= now)
+    for (const site of chosen) this.#schedules.getOrInsertComputed(site, () => ({ due: now, asked: 0, isAsking: false, failures: 0 }));
+    this.#queue = [...this.#schedules]
+      .filter(([site, schedule]) => !schedule.isAsking && this.#dueOf(site, schedule) <= now)
       .toSorted(([one, first], [other, second]) => this.#dueOf(one, first) - this.#dueOf(other, second))
       .map(([site]) => site)
       .toReversed();
@@ -75,7 +75,7 @@ export class SiteObserver {
   }
 
   #forget(chosen: ReadonlySet<string>, now: number): void {
-    for (const site of this.#turns.keys()) if (!chosen.has(site)) this.#turns.delete(site);
+    for (const site of this.#schedules.keys()) if (!chosen.has(site)) this.#schedules.delete(site);
     for (const [site, until] of this.#shownUntil) if (until < now || !chosen.has(site)) this.#shownUntil.delete(site);
     for (const site of this.#found.keys()) {
       if (chosen.has(site)) continue;
@@ -84,7 +84,7 @@ export class SiteObserver {
     }
   }
 
-  #dueOf(site: string, { due, asked }: Turn): number {
+  #dueOf(site: string, { due, asked }: Schedule): number {
     return this.#shownUntil.has(site) ? Math.min(due, asked + SHOWN_EVERY) : due;
   }
 
@@ -92,22 +92,22 @@ export class SiteObserver {
     while (this.#asking < limitTable.consoleObservations.value) {
       const site = this.#queue.pop();
       if (site === undefined) return;
-      const turn = this.#turns.get(site);
-      if (turn !== undefined && !turn.isAsking) this.#ask(site, turn);
+      const schedule = this.#schedules.get(site);
+      if (schedule !== undefined && !schedule.isAsking) this.#ask(site, schedule);
     }
   }
 
-  #ask(site: string, turn: Turn): void {
-    turn.isAsking = true;
-    turn.asked = this.#options.now();
+  #ask(site: string, schedule: Schedule): void {
+    schedule.isAsking = true;
+    schedule.asked = this.#options.now();
     this.#asking += 1;
     const work = async (): Promise<void> => {
       const found = await this.#answerOf(site);
       // It may have been forgotten meanwhile, and be known again.
-      if (this.#turns.get(site) === turn) this.#keep(site, turn, found);
+      if (this.#schedules.get(site) === schedule) this.#keep(site, schedule, found);
     };
     const end = (): void => {
-      turn.isAsking = false;
+      schedule.isAsking = false;
       this.#asking -= 1;
       this.#start();
     };
@@ -122,12 +122,12 @@ export class SiteObserver {
     }
   }
 
-  #keep(site: string, turn: Turn, found: ObservedSite): void {
+  #keep(site: string, schedule: Schedule, found: ObservedSite): void {
     const { now, random = Math.random } = this.#options;
     const isAnswer = found.figures !== undefined || LASTING.has(found.code ?? '');
-    turn.failures = isAnswer ? 0 : turn.failures + 1;
+    schedule.failures = isAnswer ? 0 : schedule.failures + 1;
     const every = found.figures === undefined ? REFUSED_EVERY : EVERY;
-    turn.due = now() + (isAnswer ? every * (1 - SPREAD + 2 * SPREAD * random()) : backoffDelay(SILENT, turn.failures, random()));
+    schedule.due = now() + (isAnswer ? every * (1 - SPREAD + 2 * SPREAD * random()) : backoffDelay(SILENT, schedule.failures, random()));
     this.#found.set(site, found);
     this.#sites = undefined;
   }

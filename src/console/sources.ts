@@ -21,7 +21,7 @@ export interface ConsoleSources {
   observe?(router: string, site: string): Promise<unknown>;
   /** State of the site as its resources have it, used while no router answers. Absent if only routers have it. */
   recorded?(): Promise<RecordedState>;
-  /** What the console may not read, besides routers: sentences. */
+  /** Sentences about missing rights of the console, except those at routers. */
   notReadable?(): readonly string[];
   /** Resource with the fields that may be shown. */
   redacted(resource: object): unknown;
@@ -30,7 +30,7 @@ export interface ConsoleSources {
    * @param probe whether to send traffic
    */
   explain?(kind: string, name: string, probe: boolean): Promise<Explanation | undefined>;
-  /** What is exposed in the namespace; undefined in a cluster without the exposure half. Absent on machines. */
+  /** Exposed objects of the namespace; undefined in a cluster without the exposure half. Absent on machines. */
   exposure?(): Promise<NamespaceFacts | undefined>;
   /** Milliseconds since 1970. */
   now(): number;

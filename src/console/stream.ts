@@ -13,7 +13,7 @@ const COMMENT_EVERY = 15_000;
 /** Characters. More than a page may be behind could never be sent: the page would be cut, and would ask for the same again. */
 const MOST_AT_ONCE = limitTable.consoleBehind.value / 2;
 
-/** What a page asks for. */
+/** Request of a page. */
 export interface StreamRequest {
   readonly parameters: URLSearchParams;
   /** ID of the last event that the page has received. */
@@ -50,12 +50,12 @@ export class StreamSet {
       response.writeHead(status, { 'content-type': 'application/json' }).end(`${JSON.stringify(body)}\n`);
       return;
     }
-    const wanted = (parameters.get('topics') ?? topics.join(',')).split(',');
+    const named = (parameters.get('topics') ?? topics.join(',')).split(',');
     const keys = parameters.getAll('key').slice(0, limitTable.consoleIds.value);
     const stream = {
       response,
       permissions,
-      topics: new Set(topics.filter((topic) => wanted.includes(topic))),
+      topics: new Set(topics.filter((topic) => named.includes(topic))),
       keys: keys.length === 0 ? undefined : new Set(keys),
     };
     const leave = (): void => void this.#open.delete(stream);
@@ -86,10 +86,10 @@ export class StreamSet {
   /** Empty if the event has nothing for the stream. */
   #textOf(stream: Stream, { number, topic, asOf, changes }: ChangeEvent): string {
     if (!stream.topics.has(topic)) return '';
-    const wanted = topic === 'keys' && stream.keys !== undefined ? onlyOf(changes, stream.keys) : changes;
-    const chosen = wanted && visibleChanges(stream.permissions, topic, wanted);
-    if (chosen === undefined) return '';
-    return `id: ${this.#watcher.log.epoch}-${number}\nevent: ${topic}\ndata: ${JSON.stringify({ asOf, changes: chosen })}\n\n`;
+    const chosen = topic === 'keys' && stream.keys !== undefined ? onlyOf(changes, stream.keys) : changes;
+    const visible = chosen && visibleChanges(stream.permissions, topic, chosen);
+    if (visible === undefined) return '';
+    return `id: ${this.#watcher.log.epoch}-${number}\nevent: ${topic}\ndata: ${JSON.stringify({ asOf, changes: visible })}\n\n`;
   }
 }
 

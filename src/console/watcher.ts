@@ -189,7 +189,7 @@ export class Watcher {
     return overviewOf(facts, this.figures, problems, this.#options.place);
   }
 
-  /** What other sites share, by ID. */
+  /** Figures that other sites share, by ID. */
   get observed(): ReadonlyMap<string, ObservedSite> {
     return this.#observer?.sites ?? NONE;
   }

@@ -21,7 +21,7 @@ export interface MachineShare {
 }
 
 /**
- * @param before number until now, which stays while the setting is invalid or there is no Site
+ * @param before number until now; it stays while the setting is invalid or the Site is missing
  * @returns the number by the setting; by cores and memory if it is omitted. A Site with `ha` has two at least.
  */
 export function siteRouters(site: Pick<Site, 'spec'> | undefined, { cores, memory }: MachineShare, before?: number): number {

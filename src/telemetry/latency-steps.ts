@@ -39,7 +39,7 @@ export function mergeLatencies(all: Iterable<LatencyCounts>): LatencyCounts {
   return merged;
 }
 
-/** @returns undefined if there are no latencies */
+/** @returns undefined without latencies */
 export function percentilesOf(counts: LatencyCounts): Percentiles | undefined {
   const steps = [...counts].filter(([, count]) => count > 0).toSorted(([one], [other]) => one - other);
   const total = steps.reduce((sum, [, count]) => sum + count, 0);

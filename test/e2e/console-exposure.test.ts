@@ -1,4 +1,4 @@
-/** The Exposure view of `earshot console` in a cluster: what its API answers with the rights of an administrator, and with few. */
+/** API of the Exposure view of `earshot console` in a cluster, with the rights of an administrator and with few rights. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -12,7 +12,7 @@ const SAMPLES: readonly Buffer[] = [
   formatFigures({ ...sums, links: [{ site: SITE, state: 'down' }] }),
 ];
 
-/** Figures, as routers of other sites may send them: what is accepted keeps its meaning when it is written again. */
+/** Figures that routers of other sites may send. Accepted ones keep their meaning when they are written again. */
 export const sharedFigures: Target = { what: 'figures of other sites', cases: 1_000_000, heapKilobytes: 8_192, slowest: 250, run };
 
 async function run({ cases, seed, first, step }: Plan): Promise<Tally> {

@@ -34,7 +34,7 @@ before(async () => {
 
 after(() => rm(folder, { recursive: true, force: true }));
 
-/** What the only router of a site answers to one of another site. */
+/** Answer of the only router of a site to a router of another site. */
 async function observe(from: Site, name: string): Promise<ObservedRouter> {
   const network = (await askRouter(from.layout, DEFAULT_ROUTER, '/v1/network')) as { items: readonly { id: string; name: string }[] };
   const id = network.items.find((site) => site.name === name)?.id ?? assert.fail(`${name} is not reachable`);

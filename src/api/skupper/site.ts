@@ -29,8 +29,8 @@ export const siteSpec = object('A site of the network.', {
       'Further settings by name. `link-suspect-after`, such as `2s`: silence of the other end after which ' +
         'new connections avoid a link. `link-dead-after`, such as `30s`: silence after which the link is given up. `routers`: ' +
         'number of routers on a machine, or `auto`, the default, by its cores. `networks`: container networks in which the ' +
-        'site has a router, separated by commas, on machines with Podman or Docker. `observe`: who may read the figures of the ' +
-        'routers, as a console shows them: `site`, the default, routers of this site; `network`, all sites; `none`.',
+        'site has a router, separated by commas, on machines with Podman or Docker. `observe`: sites whose consoles ' +
+        'may read the figures of the routers. `site`, the default: this site. `network`: all sites. `none`: no site.',
     ),
   ),
 });

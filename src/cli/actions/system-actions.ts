@@ -90,7 +90,7 @@ async function installProcess(
   if (options.start) await startUnits(namespace, [unitName(namespace)], terminal);
 }
 
-/** What the units of this machine run, and as which user. */
+/** Program and user of the units of this machine. */
 export async function unitProgram(): Promise<UnitProgram> {
   const script = process.argv[1];
   if (script === undefined) throw new CliError('failed', 'The program does not know its own file, so there is nothing to put into a unit.');

@@ -70,7 +70,7 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
   );
 }
 
-/** What the user has no right to see. */
+/** Rights that the user lacks. */
 export function NotReadable({ partial }: { readonly partial: readonly Missing[] }): JSX.Element {
   return (
     <>

@@ -79,7 +79,7 @@ export function probedServer(step: Step, { probes }: SiteFacts, key: string): St
   };
 }
 
-/** Steps about a server of this site: what the status reports, and why a probe was not possible, or what it found instead. */
+/** Steps about a server of this site: the result of its probe, or the status if a probe was not possible. */
 export function probedHere(step: Step, { probes }: SiteFacts, target: ProbedTarget): readonly Step[] {
   const probe = probes?.get(probeName(target));
   if (probe === undefined || step.state === 'skip') return [step];

@@ -115,7 +115,7 @@ export type ProbedTarget = { readonly key: string } | { readonly connector: stri
 /** Name of a target among the probes. No routing key contains a space. */
 export const probeName = (target: ProbedTarget): string => ('key' in target ? target.key : `Connector ${target.connector}`);
 
-/** What a probe found. Times are milliseconds. */
+/** Result of a probe. Times are milliseconds. */
 export interface ProbeFacts {
   /** Routers on the path; the time is that from here. */
   readonly hops: readonly {

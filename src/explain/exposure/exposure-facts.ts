@@ -109,7 +109,7 @@ export interface NamespaceFacts extends ExposureFacts {
   readonly pods: Source<readonly PodFacts[]>;
   /** Volumes of the driver for claims of the namespace. */
   readonly volumes: Source<readonly PersistentVolume[]>;
-  /** What is left out, for users: `only 1000 of 1200 Listeners are examined`. */
+  /** Clauses for users about objects that are left out: `only 1000 of 1200 Listeners are examined`. */
   readonly omitted: readonly string[];
 }
 

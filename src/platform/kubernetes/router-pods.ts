@@ -22,7 +22,7 @@ export function watchRouterPods(client: ListWatch, namespace: string, signal: Ab
     namespace,
     labelSelector: ROUTER_PODS,
     signal,
-    // The informer tries again. What it found before stays.
+    // The informer tries again, and keeps the pods that it found.
     onProblem: () => undefined,
   });
   cache.synced.catch(() => undefined);

@@ -52,7 +52,7 @@ export const LOCAL_LIMITS: LocalLimits = {
 /** Minimum time in milliseconds between two notifications about refusing destinations. */
 const TURN_PACE = 1_000;
 
-/** What a probe of a server found. */
+/** Result of a probe of a server. */
 export interface ServerProbe {
   /** Why no server accepted. */
   readonly failed?: Failure;

@@ -51,6 +51,6 @@ function merge(first: ConnectionRecord, last: ConnectionRecord, sorted: readonly
   };
 }
 
-/** The half nearest to the client is first. Of several, that of a Listener is first: no peer can have written it. */
+/** The half nearest to the client is first. Among equal halves, that of a Listener is first, because a peer cannot have written it. */
 const rank = ({ halves, from }: ConnectionRecord): number =>
   2 * HALVES.findIndex((half) => halves.includes(half)) + (from.listener === null ? 1 : 0);

@@ -52,7 +52,7 @@ export function problemsTogether(
   return [...problems, ...ofGrants].filter(({ resource, code }) => own.has(resource) && !AWAITED.has(code));
 }
 
-/** Adds a Site that has a router in each container network, if there is no Site. */
+/** Adds a Site with a router in each container network, if the objects have no Site. */
 function withSite(objects: readonly SiteObject[]): SiteResources {
   if (objects.some(({ kind }) => kind === 'Site')) return sortResources(objects);
   const networks = objects.flatMap((object) => settingOf(object, SETTING.network) ?? []).join(',');

@@ -1,4 +1,4 @@
-/** Sources of the console for a site in a cluster: what users with all rights, some, and none see. */
+/** Sources of the console for a site in a cluster, for users with all rights, with some, and without any. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { clusterSources } from '../../../src/cli/actions/console-cluster.ts';
