@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, randomBytes, type KeyObject, type X509Certificate } from 'node:crypto';
 import { alternativeNames } from '../x509/alternative-names.ts';
-import { API_URI, APPLICATION_COMMENT, LINK_URI } from '../identity/certificate-purpose.ts';
+import { API_CONTROL_URI, API_URI, APPLICATION_COMMENT, LINK_URI, type CertificatePurpose } from '../identity/certificate-purpose.ts';
 import type { IssuedBundle } from '../identity/tls-bundle.ts';
 import type { Authority, CertificateOrder, Clock, NewCertificate } from './contract.ts';
 import {
@@ -175,7 +175,7 @@ function buildCertificate(parts: Parts): { readonly der: Buffer; readonly serial
 function extensions({ order, publicKey, issuerKeyIdentifier, keyIdentifier }: Parts, spki: Buffer): Buffer[] {
   const uses = [...(order.server === true ? [Use.server] : []), ...(order.client === true ? [Use.client] : [])];
   const siteUris = order.siteId === undefined ? [] : [`urn:uuid:${order.siteId}`];
-  const marks = order.purpose === 'link' ? [LINK_URI] : order.purpose === 'api' ? [API_URI] : [];
+  const marks = order.purpose === undefined ? [] : MARKS[order.purpose];
   const names = alternativeNames(order.hosts ?? [], [...siteUris, ...marks]);
   const isAuthority = order.signing === true;
   return [
@@ -189,6 +189,14 @@ function extensions({ order, publicKey, issuerKeyIdentifier, keyIdentifier }: Pa
     ...(order.purpose === 'application' ? [extension(Extension.comment, ia5String(APPLICATION_COMMENT))] : []),
   ];
 }
+
+/** URIs by purpose. */
+const MARKS: Readonly<Record<CertificatePurpose, readonly string[]>> = {
+  link: [LINK_URI],
+  application: [],
+  api: [API_URI],
+  'api-control': [API_URI, API_CONTROL_URI],
+};
 
 function extension(name: string, content: Buffer, critical?: 'critical'): Buffer {
   return sequence(objectIdentifier(name), ...(critical === undefined ? [] : [yes()]), octetString(content));

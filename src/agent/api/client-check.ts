@@ -3,17 +3,19 @@
  * and that it is in date.
  */
 import type { X509Certificate } from 'node:crypto';
-import { purposeOf, type CertificatePurpose } from '../../identity/certificate-purpose.ts';
+import { isApiPurpose, purposeOf, type CertificatePurpose } from '../../identity/certificate-purpose.ts';
 import type { Revocations } from '../../identity/issued.ts';
 import { revokedOf, revokedSets } from '../../identity/revocation.ts';
 import { weaknessOf } from '../../x509/parts.ts';
 import { failure, type ApiAnswer } from './router-api.ts';
 
-/** Returns the response for a client without permission; undefined if the client is permitted. */
-export function refusalOfClient(certificate: X509Certificate | undefined, revoked: Revocations): ApiAnswer | undefined {
+/** Returns the response for a client without permission; undefined if the client is permitted. Only `api-control` may end connections. */
+export function refusalOfClient(certificate: X509Certificate | undefined, method: string, revoked: Revocations): ApiAnswer | undefined {
   if (certificate === undefined) return refusal('tls-no-cert', 'the client presented no certificate');
   const purpose = purposeOf(certificate);
-  if (purpose !== 'api') return refusal('tls-wrong-purpose', `this certificate ${OTHERWISE[purpose ?? 'none']}`);
+  if (!isApiPurpose(purpose)) return refusal('tls-wrong-purpose', `this certificate ${OTHERWISE[purpose ?? 'none']}`);
+  if (method === 'DELETE' && purpose !== 'api-control')
+    return refusal('tls-wrong-purpose', 'this certificate may not end connections', 'api-control');
   const weakness = weaknessOf(certificate.publicKey);
   if (weakness !== undefined) return refusal('tls-weak', `this certificate has ${weakness}`);
   const shown = { serials: [certificate.serialNumber], sites: [] };
@@ -21,12 +23,12 @@ export function refusalOfClient(certificate: X509Certificate | undefined, revoke
   return undefined;
 }
 
-const OTHERWISE: Readonly<Record<Exclude<CertificatePurpose, 'api'> | 'none', string>> = {
+const OTHERWISE: Readonly<Record<Exclude<CertificatePurpose, 'api' | 'api-control'> | 'none', string>> = {
   link: 'is for links, and for routers',
   application: 'is for applications',
   none: 'names no purpose',
 };
 
-function refusal(code: Parameters<typeof failure>[1], message: string): ApiAnswer {
-  return failure(403, code, message, 'Present the certificate of a Certificate with settings.purpose: api.');
+function refusal(code: Parameters<typeof failure>[1], message: string, purpose: CertificatePurpose = 'api'): ApiAnswer {
+  return failure(403, code, message, `Present the certificate of a Certificate with settings.purpose: ${purpose}.`);
 }

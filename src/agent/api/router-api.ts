@@ -120,7 +120,7 @@ export class RouterApi {
     const { control, probe, observe } = this.#sources;
     const since = query.get('since');
     const connection = /^\/v1\/connections\/([0-9a-z]{1,32})$/.exec(path)?.[1];
-    if (connection !== undefined && control !== undefined) return { DELETE: () => this.#endConnection(connection) };
+    if (connection !== undefined) return { DELETE: () => this.#endConnection(connection) };
     const key = /^\/v1\/keys\/([^/]+)$/.exec(path)?.[1];
     if (key !== undefined) return { GET: () => this.#key(key) };
     switch (path) {
@@ -156,7 +156,7 @@ export class RouterApi {
   #paths(): readonly string[] {
     const { control, probe, observe } = this.#sources;
     const paths = [...PATHS, ...(probe === undefined ? [] : [PROBE_PATH]), ...(observe === undefined ? [] : [OBSERVE_PATH])];
-    return control === undefined ? paths : [...paths, '/v1/connections/{id}', '/v1/reload', '/v1/stop'];
+    return control === undefined ? paths : [...paths, '/v1/reload', '/v1/stop'];
   }
 
   #self(): object {
@@ -231,9 +231,18 @@ const OBSERVE_PATH = '/v1/observe';
 /** Characters of a routing key or the name of a Connector. */
 const LONGEST_NAME = 253;
 
-const PATHS: readonly string[] = ['self', 'network', 'links', 'keys', 'keys/{key}', 'connections', 'requests', 'changes', 'latencies'].map(
-  (path) => `/v1/${path}`,
-);
+const PATHS: readonly string[] = [
+  'self',
+  'network',
+  'links',
+  'keys',
+  'keys/{key}',
+  'connections',
+  'connections/{id}',
+  'requests',
+  'changes',
+  'latencies',
+].map((path) => `/v1/${path}`);
 
 /** Gives each content of a list a version that also differs from all versions before a restart of the router. */
 class Versions {

@@ -84,7 +84,7 @@ export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOpti
   server.timeout = limits.milliseconds;
   server.maxRequestsPerSocket = 256;
   const serve: RequestListener = (request, response) => {
-    const refusal = refusalOfClient(certificateOf(request), options.revoked());
+    const refusal = refusalOfClient(certificateOf(request), request.method ?? '', options.revoked());
     if (refusal !== undefined)
       limitedLog.warn({ address: request.socket.remoteAddress, refusal: refusal.body }, 'client of the API refused');
     // Close the connection instead of waiting for a body, or for more requests of a client without permission.

@@ -18,8 +18,8 @@ export const certificateSpec = object('Content of a certificate. It is stored as
   settings: optional(
     mapOf(
       text('The value of the setting.'),
-      'Further settings by name. `purpose`: `link` or `application`, if the other fields do not decide it; on Kubernetes also `api`, with `ca: ' +
-        'skupper-local-ca`, for clients of the router API. `lifetime`: on Kubernetes, its validity, such as `720h`. Default: a year.',
+      'Further settings by name. `purpose`: `link` or `application`, if the other fields do not decide it. On Kubernetes also `api` for clients of ' +
+        'the router API, and `api-control` if they may end connections; both need `ca: skupper-local-ca`. `lifetime`: on Kubernetes, its validity, such as `720h`. Default: a year.',
     ),
   ),
 });

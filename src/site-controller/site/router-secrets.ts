@@ -1,6 +1,7 @@
 import { limitTable } from '../../limits/table.ts';
 import { LOCAL_SERVER, ROUTER, SITE_KEY, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
 import type { Site } from '../../api/skupper/index.ts';
+import { isApiPurpose } from '../../identity/certificate-purpose.ts';
 import { roles, secrets } from '../../kube/resource.ts';
 import { warningIn, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf, nameOf, type Kind } from '../../site/resources.ts';
@@ -76,7 +77,7 @@ function kept({ resources, namespace, settings }: NamespaceView, site: Site): Re
   const issuers = [...RouterAccess, ...SecuredAccess, ...AccessGrant].flatMap(({ spec }) => spec.issuer ?? []);
   const used = Certificate.map(({ spec }) => spec.ca);
   const ofController = namespace === settings.namespace ? [settings.grants.tlsCredentials] : [];
-  const ofApi = Certificate.filter(({ spec }) => spec.settings?.[PURPOSE] === 'api').map(nameOf);
+  const ofApi = Certificate.filter(({ spec }) => isApiPurpose(spec.settings?.[PURPOSE])).map(nameOf);
   return new Set([defaultIssuerOf(site), ...authorities, ...issuers, ...used, ...ofController, ...ofApi]);
 }
 

@@ -2,7 +2,7 @@ import { createPrivateKey, type X509Certificate } from 'node:crypto';
 import { annotation, LOCAL_CA } from '../../api/skupper/cluster-names.ts';
 import type { Certificate } from '../../api/skupper/index.ts';
 import { problemOf, type Problem } from '../../errors/problem.ts';
-import { purposeOf, type CertificatePurpose } from '../../identity/certificate-purpose.ts';
+import { isApiPurpose, purposeOf, type CertificatePurpose } from '../../identity/certificate-purpose.ts';
 import { sameBundle, type TlsBundle } from '../../identity/tls-bundle.ts';
 import type { Secret } from '../../kube/objects.ts';
 import type { CertificateState } from '../../site/observe/trust-facts.ts';
@@ -292,5 +292,5 @@ function marksOf(certificate: Certificate | undefined): BundleMarks {
  * Whether the former certificate may permit what the next one must not. A link's certificate may have no mark, and neither may a server's.
  */
 function takesBack(before: CertificatePurpose | undefined, now: CertificatePurpose | undefined): boolean {
-  return now !== undefined && before !== now && (now !== 'link' || before === 'api');
+  return now !== undefined && before !== now && (now !== 'link' || isApiPurpose(before));
 }

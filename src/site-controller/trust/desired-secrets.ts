@@ -2,7 +2,7 @@
 import { LOCAL_CA, LOCAL_SERVER, SITE_CA } from '../../api/skupper/cluster-names.ts';
 import { parseDuration } from '../../api/skupper/duration.ts';
 import type { Certificate, Site } from '../../api/skupper/index.ts';
-import type { CertificatePurpose } from '../../identity/certificate-purpose.ts';
+import { certificatePurposes, isApiPurpose, type CertificatePurpose } from '../../identity/certificate-purpose.ts';
 import { listAccesses } from '../../site/plan/access.ts';
 import { PURPOSE } from '../../site/plan/certificates.ts';
 import { keyOf, nameOf, type ResourceKey } from '../../site/resources.ts';
@@ -75,7 +75,7 @@ function desiredSecret(certificate: Certificate, isShown: boolean, defaultIssuer
   const issuer = ca === '' ? undefined : issuerNamed(ca);
   const said = settings?.[PURPOSE];
   const isLink = said === undefined && isLinkByNature(certificate, isShown, issuer === defaultIssuer);
-  const purpose = signing ? undefined : isLink || said === 'link' ? 'link' : said === 'api' ? 'api' : 'application';
+  const purpose = signing ? undefined : isLink || said === 'link' ? 'link' : isApiPurpose(said) ? said : 'application';
   return {
     certificate,
     name: nameOf(certificate),
@@ -109,18 +109,18 @@ function lifetimeOf(text: string | undefined): number {
   return lifetime === undefined ? YEAR : Math.min(lifetime, LONGEST) / DAY;
 }
 
-const PURPOSES: ReadonlySet<string> = new Set<CertificatePurpose>(['link', 'application', 'api']);
+const PURPOSES: ReadonlySet<string> = new Set(certificatePurposes);
 
 /** @throws TrustError `bad-argument` */
 export function refuseSettings({ certificate: { spec } }: Pick<DesiredSecret, 'certificate'>): void {
   const { [PURPOSE]: purpose, [LIFETIME]: lifetime } = spec.settings ?? {};
   if (purpose !== undefined && !PURPOSES.has(purpose)) {
-    throw new TrustError('bad-argument', `settings.${PURPOSE} is ${quoted(purpose, 100)}, and must be "link", "application" or "api"`);
+    throw new TrustError('bad-argument', `settings.${PURPOSE} is ${quoted(purpose, 100)}, and must be one of ${[...PURPOSES].join(', ')}`);
   }
-  if (purpose === 'api' && (spec.signing === true || spec.ca !== LOCAL_CA)) {
+  if (isApiPurpose(purpose) && (spec.signing === true || spec.ca !== LOCAL_CA)) {
     throw new TrustError(
       'bad-argument',
-      `settings.${PURPOSE} is "api", so spec.ca must be ${LOCAL_CA}, which authenticates clients of routers`,
+      `settings.${PURPOSE} is "${purpose}", so spec.ca must be ${LOCAL_CA}, which authenticates clients of routers`,
     );
   }
   const given = lifetime === undefined ? undefined : parseDuration(lifetime);

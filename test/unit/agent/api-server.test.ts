@@ -42,7 +42,17 @@ test('a client with a certificate for the API is answered, and can only read', a
     const { status, body } = await ask(path, good, { method: 'POST' });
     assert.deepEqual([status, body.code, String(body.do).includes(path)], [404, 'not-found', false]);
   }
-  assert.equal((await ask('/v1/links', good, { method: 'DELETE' })).status, 405);
+});
+
+test('only a certificate of the purpose api-control may end connections, and it may read too', async () => {
+  const { status, body } = await ask('/v1/connections/a1', good, { method: 'DELETE' });
+  assert.deepEqual([status, body.code], [403, 'tls-wrong-purpose']);
+  assert.match(String(body.do), /settings\.purpose: api-control/);
+  const control = issue(local, 'api-control');
+  assert.equal((await ask('/v1/self', control)).status, 200);
+  assert.equal((await ask('/v1/links', control, { method: 'DELETE' })).status, 405);
+  // The router has no records.
+  assert.deepEqual((await ask('/v1/connections/a1', control, { method: 'DELETE' })).body.code, 'not-found');
 });
 
 for (const [who, bundle, code] of [

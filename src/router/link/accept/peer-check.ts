@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
-import { purposeOf } from '../../../identity/certificate-purpose.ts';
+import { isApiPurpose, purposeOf } from '../../../identity/certificate-purpose.ts';
 import type { AccessConfig } from '../../contract.ts';
 import type { LinkHost } from '../host.ts';
 import { LinkError } from '../link-errors.ts';
@@ -50,7 +50,7 @@ export function refusalOfPeer(
 function misuseOf(certificate: X509Certificate, { unmarked }: Demands): LinkError | undefined {
   const purpose = purposeOf(certificate);
   if (purpose === 'application') return new LinkError('tls-wrong-purpose', 'This certificate is for applications, not for links.');
-  if (purpose === 'api') return new LinkError('tls-wrong-purpose', 'This certificate is for the router API, not for links.');
+  if (isApiPurpose(purpose)) return new LinkError('tls-wrong-purpose', 'This certificate is for the router API, not for links.');
   if (purpose === undefined && unmarked === 'refused') {
     return new LinkError('tls-wrong-purpose', 'This access accepts only certificates that are marked for links. Get a new token.');
   }

@@ -39,7 +39,8 @@ test('a certificate for applications reaches no key, and receives the reason', a
 });
 
 test('one for the API of routers opens no link, reaches no key, and poses as no access', async () => {
-  assert.match(await refusal(bundle({ purpose: 'api' })), /tls-wrong-purpose: This certificate is for the router API/);
+  for (const purpose of ['api', 'api-control'] as const)
+    assert.match(await refusal(bundle({ purpose })), /tls-wrong-purpose: This certificate is for the router API/);
   await using west = await start({ ...siteConfig('west'), accesses: [access(server({ purpose: 'api' }))] });
   await using east = await start({ ...siteConfig('east'), links: [link('peer', await accessPort(west), bundle({ purpose: 'link' }))] });
   await until(east, 'the problem', (state) => state.links.peer?.problem?.code === 'tls-wrong-purpose');

@@ -67,6 +67,11 @@ describe('the Secrets that a router may read', () => {
       'monitor',
       [resource('Certificate', { ca: 'skupper-local-ca', subject: 'm', client: true, settings: { purpose: 'api' } }, 'monitor')],
     ],
+    [
+      'the certificate of a client that may end connections',
+      'operator',
+      [resource('Certificate', { ca: 'skupper-local-ca', subject: 'o', client: true, settings: { purpose: 'api-control' } }, 'operator')],
+    ],
     ['what a Certificate was signed with', 'theirs', [resource('Certificate', { ca: 'theirs', subject: 's' })]],
     [
       'the issuer of a RouterAccess',

@@ -108,6 +108,7 @@ describe('the trust of a site in a cluster', () => {
       alone: certificate('alone', { ca: '' }),
       purpose: certificate('purpose', { settings: { purpose: 'all' } }),
       api: certificate('api', { settings: { purpose: 'api' } }),
+      control: certificate('control', { settings: { purpose: 'api-control' } }),
       life: certificate('life', { settings: { lifetime: 'long' } }),
       host: certificate('host', { hosts: ['a b'] }),
       'of-leaf': certificate('of-leaf', { ca: 'link-west' }),
@@ -120,6 +121,7 @@ describe('the trust of a site in a cluster', () => {
     assert.match(words['alone'] ?? '', /only a signing certificate can sign itself/);
     assert.match(words['purpose'] ?? '', /settings.purpose/);
     assert.match(words['api'] ?? '', /so spec.ca must be skupper-local-ca/);
+    assert.match(words['control'] ?? '', /is "api-control", so spec.ca must be skupper-local-ca/);
     assert.match(words['life'] ?? '', /settings.lifetime/);
     assert.match(words['host'] ?? '', /a b/);
     assert.match(words['of-leaf'] ?? '', /not a certificate authority/);
@@ -264,6 +266,7 @@ describe('the trust of a site in a cluster', () => {
       other: certificate('other', { client: true, ca: LOCAL_CA }),
       denied: certificate('denied', { client: true, settings: { purpose: 'application' } }),
       api: certificate('api', { client: true, ca: LOCAL_CA, settings: { purpose: 'api' } }),
+      control: certificate('control', { client: true, ca: LOCAL_CA, settings: { purpose: 'api-control' } }),
     };
     await world.step([site(), siteCa, localCa, ...Object.values(marked)]);
     assert.deepEqual(
@@ -277,6 +280,7 @@ describe('the trust of a site in a cluster', () => {
         ['other', 'application'],
         ['denied', 'application'],
         ['api', 'api'],
+        ['control', 'api-control'],
       ],
     );
   });
@@ -297,10 +301,10 @@ describe('the trust of a site in a cluster', () => {
 
   it('takes back a certificate for the router API when its purpose changes', async () => {
     await using world = await trustWorld();
-    const before = certificate('client', { client: true, ca: LOCAL_CA, settings: { purpose: 'api' } });
+    const before = certificate('client', { client: true, ca: LOCAL_CA, settings: { purpose: 'api-control' } });
     await world.step([site(), siteCa, localCa, before]);
     const serial = world.leaf('client').serialNumber;
-    for (const purpose of ['link', 'application']) {
+    for (const purpose of ['api', 'link', 'application']) {
       const { revoked } = await world.step([site(), siteCa, localCa, { ...before, spec: { ...before.spec, settings: { purpose } } }]);
       assert.deepEqual([revoked?.serials.includes(serial), purposeOf(world.leaf('client'))], [true, purpose]);
     }
