@@ -11,7 +11,7 @@ import { PlayedApi } from './support/played-api.ts';
 import { CONCURRENCY, playController } from './support/played-controller.ts';
 
 const COUNT = 500;
-/** Milliseconds of CPU time of this thread. */
+/** Milliseconds of CPU time of this thread, on an idle machine. */
 const MOST_AT_ONCE = 50;
 
 function world(): PlayedApi {
