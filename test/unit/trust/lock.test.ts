@@ -50,6 +50,7 @@ describe("The lock of a site's trust", () => {
     await writeFile(`${path}.8`, JSON.stringify({ pid: 2 ** 30 }));
     const before = performance.now();
     await using _lock = await acquireLock(path);
-    assert.ok(performance.now() - before < 1_000);
+    // A holder that runs is given two seconds.
+    assert.ok(performance.now() - before < 1_900);
   });
 });
