@@ -50,8 +50,9 @@ export async function showOverview({ resources: all, terminal }: Context, { outp
     if (check === true) requireNone(faults, advice !== undefined);
     return;
   }
-  if (missing !== undefined) terminal.note(`${missing}\n`);
-  if (advice !== undefined && advice !== missing) terminal.note(`${advice}\n`);
+  // With `check`, the error says so.
+  const notes = check === true ? [] : new Set([missing, advice]);
+  for (const note of notes) if (note !== undefined) terminal.note(`${note}\n`);
   terminal.out(
     fieldLines([
       ['Namespace', namespace],

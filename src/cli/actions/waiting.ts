@@ -30,7 +30,10 @@ export type Look<T> = { readonly done: T } | { readonly waitingFor: string; read
 /** Milliseconds for which a state must last before it is shown. */
 const SHOW_AFTER = 400;
 
-/** @throws CliError not-ready on timeout, failed if an error persists */
+/**
+ * Shows the reason as progress or in the error, never in both.
+ * @throws CliError not-ready on timeout, failed if an error persists
+ */
 export async function waitUntil<T>(
   { resources, terminal }: Context,
   goal: string,
@@ -38,6 +41,7 @@ export async function waitUntil<T>(
   look: () => Promise<Look<T>>,
 ): Promise<T> {
   using _followed = resources.follow();
+  const { believeAfter } = resources.conventions;
   const begin = performance.now();
   let state = { message: '', since: begin, shown: false };
   let errorSince: number | undefined;
@@ -48,19 +52,22 @@ export async function waitUntil<T>(
     const now = performance.now();
     const message = printable(seen.waitingFor);
     if (message !== state.message) state = { message, since: now, shown: false };
-    if (!state.shown && now - state.since >= SHOW_AFTER) {
-      terminal.note(`  ${message}\n`);
-      state.shown = true;
-    }
+    const text = sentence(state.shown ? goal : `${goal}: ${message}`);
     errorSince = seen.error === true ? (errorSince ?? now) : undefined;
     const isOver = now - begin >= timeout;
-    if (errorSince !== undefined && (isOver || now - errorSince >= resources.conventions.believeAfter))
-      throw new CliError('failed', `Failed while waiting for ${goal}: ${message}`);
+    if (errorSince !== undefined && (isOver || now - errorSince >= believeAfter))
+      throw new CliError('failed', `Failed while waiting for ${text}`);
     if (isOver) {
       throw new CliError(
         'not-ready',
-        `Timed out after ${Math.round(timeout / 10) / 100} s, waiting for ${goal}: ${sentence(message)} Check again with ${commandIn(resources, 'status')}.`,
+        `Timed out after ${Math.round(timeout / 10) / 100} s, waiting for ${text} Check again with ${commandIn(resources, 'status')}.`,
       );
+    }
+    // An error that is soon believed ends the wait with its reason.
+    const isProgress = errorSince === undefined || believeAfter === Number.POSITIVE_INFINITY;
+    if (isProgress && !state.shown && now - state.since >= SHOW_AFTER) {
+      terminal.note(`  ${message}\n`);
+      state.shown = true;
     }
     await resources.wait(Math.max(1, Math.min(SHOW_AFTER, timeout - (now - begin))));
   }

@@ -82,7 +82,7 @@ describe('with a running process', () => {
     await west.answer('Listener', 'backend', filled, { status: 'Error', message: 'port 8080 is in use' });
     const wrong = await west.earshot(['listener', 'update', 'backend', '--port', '8080', '--wait', 'ready', '--timeout', '150ms']);
     assert.equal(wrong.code, 1);
-    assert.match(wrong.err, /it is Error: port 8080 is in use\n$/);
+    assert.match(wrong.err, /it is Error: port 8080 is in use\.\n$/);
   });
 
   it('a deletion is waited for until nothing is written back any more', async () => {
