@@ -5,7 +5,9 @@ import { revokedOf, revokedSets, type Party } from '../identity/revocation.ts';
 import { TrustError } from './errors.ts';
 import type { Basis, Grant, IssuedEntry, RedeemAttempt, RevokedSite } from './stores.ts';
 import { isUuid } from '../text/names.ts';
+import { didYouMean } from '../text/nearest.ts';
 import { printable, quoted } from '../text/printable.ts';
+import { sentence } from '../text/sentence.ts';
 import { listFirst } from '../text/list-some.ts';
 
 /**
@@ -80,7 +82,9 @@ function serialIn(text: string): string | undefined {
 }
 
 /** Name under which the certificates of a Certificate are on record. Never a valid site name. */
-export const certificateHolder = (certificate: string): string => `Certificate/${certificate}`;
+export const certificateHolder = (certificate: string): string => `${CERTIFICATE}${certificate}`;
+
+const CERTIFICATE = 'Certificate/';
 
 /** Whether an entry belongs to a resource's certificate (`Certificate/my-app`, `Site/west`) rather than a link's. */
 export const isResource = (siteName: string): boolean => siteName.includes('/');
@@ -94,10 +98,14 @@ export interface NetworkSite {
 /** Number of names that are collected for an error message. */
 const MOST_NAMES = 1_000;
 
+/** @param others names in the network and on record, where a Certificate has a prefix */
 function unknownSite(site: string, others: ReadonlySet<string>): EarshotError {
-  const names = [...others].sort().map((name) => printable(name, 100));
-  const known = names.length === 0 ? 'no site is known yet' : `known sites are ${listFirst(names, 20)}`;
-  const message = `site ${quoted(site, 100)} is not in the network, and no certificate was ever issued to it: ${known}.`;
+  const names = [...others].map((name) => printable(name, 100)).toSorted();
+  const sites = names.filter((name) => !isResource(name));
+  const certificates = names.filter((name) => name.startsWith(CERTIFICATE)).map((name) => name.slice(CERTIFICATE.length));
+  const known = sites.length === 0 ? 'no site is known yet' : `known sites are ${listFirst(sites, 20)}`;
+  const meant = didYouMean(site, [...sites, ...certificates]);
+  const message = `site ${quoted(site, 100)} is not in the network, and no certificate was ever issued to it: ${known}${sentence(meant)}`;
   return new EarshotError('unknown-site', message);
 }
 

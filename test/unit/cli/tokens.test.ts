@@ -455,6 +455,9 @@ describe('site revoke', () => {
     assert.equal((await west.earshot(['site', 'revoke', 'nobody'])).code, 4);
     await appendFile(join(west.layout.internal.root, 'issued.jsonl'), 'rubbish\n');
     await ledger.record({ siteName: 'Certificate/web', serial: '0C', notAfter: 4_102_444_800_000 });
+    const misspelt = await west.earshot(['site', 'revoke', 'eats']);
+    assert.match(misspelt.err, /known sites are east; did you mean east\?$/m);
+    assert.match((await west.earshot(['site', 'revoke', 'wbe'])).err, /known sites are east; did you mean web\?$/m);
     const web = await west.earshot(['site', 'revoke', 'web']);
     assert.equal(web.out, 'Certificate "web" is revoked: 1 certificate and 0 site ids are refused from now on.\n');
     assert.match(web.err, /^Warning: .*issued\.jsonl is damaged in line 2\b/);
