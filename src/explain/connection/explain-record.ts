@@ -6,7 +6,7 @@ import { quoted, shownValue } from '../../text/printable.ts';
 import { explainChain, type Check } from '../chain.ts';
 import type { Explanation, Step } from '../step.ts';
 import { processStep } from './head.ts';
-import { adviceOn } from './object-problem.ts';
+import { adviceFrom, adviceOn } from './object-problem.ts';
 import { valueOf, type SiteFacts, type Source } from './site-facts.ts';
 
 /** A connection as the routers of this site recorded it. Texts are safe to display. */
@@ -22,7 +22,7 @@ export interface RecordFacts {
   readonly from: End & { readonly client: string | null; readonly listener: string | null };
   /** IDs of the routers between. */
   readonly via: readonly string[];
-  readonly to: End & { readonly server: string | null };
+  readonly to: End & { /** `SITE-ID/ROUTER`. */ readonly router: string | null; readonly server: string | null };
   readonly bytes: { readonly up: number; readonly down: number };
   /** Milliseconds. */
   readonly ms: { readonly connect: number | null; readonly firstByte: number | null };
@@ -114,12 +114,16 @@ function serverStep(step: Step, record: RecordFacts): Step {
   if (state === 'failed') {
     const code = halves.includes('last') && catalogue.has(`target-${end ?? ''}`) ? `target-${end ?? ''}` : (end ?? 'servers-failing');
     const says = `no server ${to.site === null ? '' : `at ${at} `}accepted it: ${message ?? end ?? 'unknown'}`;
-    return { ...step, ...adviceOn(code), state: 'fail', says };
+    const by = { site: to.siteName ?? to.site ?? '', router: routerName(to.router ?? '') };
+    return { ...step, ...adviceFrom(code, by), state: 'fail', says };
   }
   const after = ms.connect === null ? '' : `, connected after ${ms.connect} ms`;
   if (halves.includes('last')) return { ...step, says: `${to.server ?? 'a server'} at ${at}${after}` };
   return { ...step, says: `at ${at}${after}; its address is known there: ${commandIn(ANYWHERE, `explain connection ${id}`)}` };
 }
+
+/** Name within the site: `router` of `SITE-ID/router`. */
+export const routerName = (id: string): string => id.slice(id.indexOf('/') + 1);
 
 /** A command for another site: the options of this place mean nothing there. */
 const ANYWHERE = { commandFlags: '' };

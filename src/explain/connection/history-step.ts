@@ -1,6 +1,6 @@
 /** Step about the last connections of routing keys, as this site's router recorded them (pure). */
 import { shownValue } from '../../text/printable.ts';
-import { adviceOn } from './object-problem.ts';
+import { adviceFrom } from './object-problem.ts';
 import { valueOf, type SiteFacts } from './site-facts.ts';
 import type { Step } from '../step.ts';
 
@@ -22,7 +22,7 @@ export function historyStep({ id, object }: Pick<Step, 'id' | 'object'>, { histo
   return {
     id,
     object,
-    ...adviceOn(reasons[0]?.[0]),
+    ...adviceFrom(reasons[0]?.[0], reasons[0]?.[1][0]?.by),
     state: 'warn',
     says: `${failed.length} of the last ${recent.length} connections failed (${named.join(', ')}); last success ${success ?? 'unknown'}`,
     facts: {

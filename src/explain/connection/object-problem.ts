@@ -1,10 +1,11 @@
 /** What the status of an object reports, as a step needs it (pure). */
 import type { SkupperResource } from '../../api/skupper/index.ts';
-import { catalogue } from '../../errors/catalogue.ts';
+import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
 import { codeOfReason } from '../../errors/condition-reason.ts';
 import { isConditionCode, type Problem } from '../../errors/problem.ts';
 import { codeOfMessage } from '../../site/observe/message-format.ts';
 import { isReady } from '../../site/overview.ts';
+import { shownValue } from '../../text/printable.ts';
 import type { Step } from '../step.ts';
 
 /** Why an object is not Ready. */
@@ -35,6 +36,24 @@ export function problemOfObject(object: SkupperResource): ObjectProblem | undefi
     ...(ready === undefined ? {} : { since: ready.lastTransitionTime }),
   };
 }
+
+/** A router by the names of its site and of itself; empty if unknown. */
+export interface NamedRouter {
+  readonly site: string;
+  readonly router: string;
+}
+
+/** As `adviceOn`, but names the router whose log has the reason, if it is known. */
+export function adviceFrom(code: string | undefined, by: NamedRouter = NO_ROUTER): Pick<Step, 'state' | 'do' | 'code'> {
+  const advice = adviceOn(code);
+  if (code === undefined || !KNOWN_THERE.has(code) || by.site === '' || by.router === '') return advice;
+  return { ...advice, do: `At site ${shownValue(by.site)}, see the log of router ${shownValue(by.router)}: \`earshot logs\`.` };
+}
+
+const NO_ROUTER: NamedRouter = { site: '', router: '' };
+
+/** Codes whose reason only the other router knows. */
+const KNOWN_THERE: ReadonlySet<string> = new Set(['peer-refused', 'stream-reset'] satisfies readonly ErrorCode[]);
 
 /** State and advice of a step that reports a code. The catalogue says whether anyone has to act. */
 export function adviceOn(code: string | undefined): Pick<Step, 'state' | 'do' | 'code'> {

@@ -1,6 +1,7 @@
 /** Facts about one site, from which explanations of its objects are made: plain data. */
 import type { SkupperResource } from '../../api/skupper/index.ts';
 import type { CommandPlace } from '../../text/command-in.ts';
+import type { NamedRouter } from './object-problem.ts';
 
 /** Content of a source, or why it could not be read. The reason is a clause: `the router API did not answer within 2 s`. */
 export type Source<T> = { readonly value: T } | { readonly unknown: string };
@@ -107,6 +108,8 @@ export interface PastConnection {
   readonly ended: string;
   /** Code of the failure; undefined if it was opened. */
   readonly failure?: string;
+  /** Router that refused it, and the name of its site. */
+  readonly by?: NamedRouter;
 }
 
 /** A routing key, or the name of a Connector of this site. */

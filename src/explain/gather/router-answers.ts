@@ -1,5 +1,7 @@
 /** Reads the answers of the router API (docs/reference/router-api.md), of any version. */
 import { fieldsIn, numberIn, recordIn, recordsIn, textIn, withoutUndefined, type UntrustedFields } from '../../text/untrusted-fields.ts';
+import { routerName } from '../connection/explain-record.ts';
+import type { NamedRouter } from '../connection/object-problem.ts';
 import type { IncomingFacts, LinkFacts, NetworkFacts, PastConnection, ProbeFacts, SiteOfNetwork } from '../connection/site-facts.ts';
 
 /** Sites of `/v1/network` with the routing keys of `/v1/keys`. */
@@ -73,7 +75,15 @@ export function readIncoming(answers: readonly unknown[]): readonly IncomingFact
 export function readPast(answer: unknown): readonly PastConnection[] {
   return itemsOf(answer)
     .filter((item) => Array.isArray(item['halves']) && item['halves'].includes('first'))
-    .map((item) => ({ ended: textOf(item, 'ended'), ...(item['state'] === 'failed' ? { failure: textOf(item, 'end') } : {}) }));
+    .map((item) => ({
+      ended: textOf(item, 'ended'),
+      ...(item['state'] === 'failed' ? { failure: textOf(item, 'end'), by: refusedBy(item) } : {}),
+    }));
+}
+
+function refusedBy(item: UntrustedFields): NamedRouter {
+  const to = recordIn(item, 'to') ?? {};
+  return { site: textOf(to, 'siteName') || textOf(to, 'site'), router: routerName(textOf(to, 'router')) };
 }
 
 /** Answer of `POST /v1/probe`. */

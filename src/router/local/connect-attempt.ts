@@ -26,7 +26,8 @@ export interface ConnectAttemptContext {
 export interface ConnectAttemptEvents {
   /** Called when a server accepted. `server` can now be joined with the client half. */
   onOpened(server: ConnectionHalf, candidate: Candidate): void;
-  onFailed(why: Failure): void;
+  /** @param by candidate that refused, if one did */
+  onFailed(why: Failure, by?: Candidate): void;
 }
 
 /**
@@ -62,7 +63,8 @@ export class ConnectAttempt implements HalfObserver {
   /** Whether the path failed, rather than the server at its end. */
   #pathBroke = false;
   #over = false;
-  #last: Failure | undefined;
+  /** Last refusal, and the candidate that refused. */
+  #last: { readonly why: Failure; readonly by: Candidate } | undefined;
   #giveUp: (() => void) | undefined;
   /** Remote candidate that has not answered yet, and the link over which it was asked. */
   #asked: { readonly candidate: Candidate; readonly firstLink: string | undefined } | undefined;
@@ -145,7 +147,8 @@ export class ConnectAttempt implements HalfObserver {
   #scanAgain(): void {
     const pause = this.#pathBroke && this.#source.lookAgain !== undefined ? PAUSES[this.#scans] : undefined;
     if (pause === undefined) {
-      this.#fail(this.#last ?? failure('no-connector', 'No connector of its routing keys is reachable.'));
+      const { why, by } = this.#last ?? {};
+      this.#fail(why ?? failure('no-connector', 'No connector of its routing keys is reachable.'), by);
       return;
     }
     this.#scans += 1;
@@ -239,7 +242,7 @@ export class ConnectAttempt implements HalfObserver {
 
   /** @param isOurs whether this router has no capacity for another connection of this client; the destination is not at fault then */
   #refused(candidate: Candidate, why: Failure, pathBroke: boolean, isOurs = false): void {
-    this.#last = why;
+    this.#last = { why, by: candidate };
     this.#pathBroke ||= pathBroke;
     if (!isOurs) this.#context.noteOutcome(candidate, true);
     this.#tryNext();
@@ -252,10 +255,10 @@ export class ConnectAttempt implements HalfObserver {
     this.#fail(failure('client-gone', `The client disconnected before a server accepted the connection: ${reason}.`));
   }
 
-  #fail(why: Failure): void {
+  #fail(why: Failure, by?: Candidate): void {
     if (this.#over) return;
     this.#finish();
-    this.#events.onFailed(why);
+    this.#events.onFailed(why, by);
   }
 
   #finish(): void {

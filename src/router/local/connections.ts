@@ -288,11 +288,11 @@ export class Connections {
         // The site may have been revoked while the connection was being opened.
         if (this.#isRevoked(client.sitesOnRoute)) client.sever(REVOKED);
       },
-      onFailed: (why) => {
+      onFailed: (why, by) => {
         this.#openings.delete(opening);
         this.#countFailure(request, why);
         this.#live.delete(client);
-        this.#options.records?.failed(request.routingKey, begun, why, () => factsOf(request));
+        this.#options.records?.failed(request.routingKey, begun, why, () => ({ ...factsOf(request), to: by?.to.router ?? '' }));
         const entry = { connection: id, routingKey: request.routingKey, reason: why.code, ...request.about() };
         const text = `connection refused: ${why.message}`;
         // Rate-limited: peers and clients can cause these lines as often as they like.

@@ -6,6 +6,7 @@ import { conditionReason, type ConditionCode } from '../../../src/errors/conditi
 import { isConditionCode } from '../../../src/errors/problem.ts';
 import { checkSite } from '../../../src/explain/connection/check-site.ts';
 import { explainConnection, explainKey, rungsOf, titleOf } from '../../../src/explain/connection/explain-connection.ts';
+import { FAILURE_CODES } from '../../../src/router/local/failure.ts';
 import type { BundleFacts, SiteFacts, SiteOfNetwork } from '../../../src/explain/connection/site-facts.ts';
 
 const NOW = Date.parse('2030-01-01T00:00:00Z');
@@ -85,6 +86,25 @@ const bundle = (name: string, from: number, until: number): BundleFacts => ({
   notBefore: from,
   notAfter: until,
   isAuthority: false,
+});
+
+suite('the history of a listener', () => {
+  const historyOf = (failure: string) => {
+    const by = { site: 'east', router: 'router-2' };
+    const history = new Map([['web', { value: [{ ended: '2029-12-31T00:00:00Z', failure, by }] }]]);
+    const steps = explainConnection(factsOf([object('Listener', 'web')], { history }), 'Listener', 'web')?.steps;
+    return steps?.find(({ id }) => id === 'listener.history')?.do ?? '';
+  };
+
+  for (const code of FAILURE_CODES)
+    test(`advises on ${code} without meaning a router that it does not name`, () => {
+      assert.doesNotMatch(historyOf(code), /(?:that|other) router/);
+    });
+
+  for (const code of ['peer-refused', 'stream-reset'])
+    test(`names the router and the site whose log has the reason of ${code}`, () => {
+      assert.equal(historyOf(code), 'At site east, see the log of router router-2: `earshot logs`.');
+    });
 });
 
 suite('a chain of the connection half', () => {

@@ -29,7 +29,7 @@ const open: RecordFacts = {
   idle: 3_000,
   from: { site: 'id-west', siteName: 'west', client: '192.0.2.7:5000', listener: 'Listener/web' },
   via: ['id-hub/router'],
-  to: { site: 'id-east', siteName: 'east', server: null },
+  to: { site: 'id-east', siteName: 'east', router: 'id-east/router', server: null },
   bytes: { up: 10, down: 20 },
   ms: { connect: 5, firstByte: 7 },
   end: null,
@@ -75,6 +75,11 @@ suite('an explanation of a connection', () => {
     ['its end was orderly', { state: 'ended', end: 'orderly', ended: '2030-01-01T00:00:09Z' }, 'end', /^pass: client and server ended it$/],
   ] as const)
     test(`says that ${what}`, () => assert.match(stepsOf({ ...open, ...record }).get(step) ?? '', text));
+
+  test('names the router whose log has the reason of a refusal', () => {
+    const { steps } = explainRecord(facts('west', 'east'), 'a1', { value: [{ ...open, state: 'failed', end: 'peer-refused' }] }) ?? {};
+    assert.equal(steps?.find(({ id }) => id === 'connection.server')?.do, 'At site east, see the log of router router: `earshot logs`.');
+  });
 
   test('warns of a site on the path of an open connection that is not reachable any more, and of an ID that is used twice', () => {
     assert.match(stepsOf(open, ['west', 'east']).get('path') ?? '', /^warn silent: west > id-hub > east; not reachable now: id-hub$/);

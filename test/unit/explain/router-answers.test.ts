@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { readIncoming, readLinks } from '../../../src/explain/gather/router-answers.ts';
+import { readIncoming, readLinks, readPast } from '../../../src/explain/gather/router-answers.ts';
 
 const links = (more: object): unknown => ({ items: [], incoming: [], endedIncoming: [], ...more });
 const peer = { siteId: 'east-id', siteName: 'east', address: '192.0.2.1' };
@@ -15,6 +15,24 @@ suite('answers of several routers', () => {
     ])
       assert.deepEqual(readLinks(answers).get('east'), { operational: true });
     assert.equal(readLinks([down]).get('east')?.problem?.code, 'refused');
+  });
+
+  test('a failed connection has the names of the router that refused it', () => {
+    const to = { site: 'east-id', siteName: 'east', router: 'east-id/router-2' };
+    const item = { state: 'failed', ended: '2030-01-01T00:00:00Z', end: 'peer-refused', halves: ['first'] };
+    const unknown = { site: null, siteName: null, router: null };
+    assert.deepEqual(
+      readPast({
+        items: [
+          { ...item, to },
+          { ...item, to: unknown },
+        ],
+      }).map(({ by }) => by),
+      [
+        { site: 'east', router: 'router-2' },
+        { site: '', router: '' },
+      ],
+    );
   });
 
   test('an incoming link that moved to another router has not ended', () => {

@@ -112,7 +112,7 @@ test('an orderly end, a reset by the client and one by the server are recorded a
 test('a connection that no server accepts is recorded as failed with its reason at all routers', async () => {
   const closed = await freePort();
   await using network = await threeSites(closed);
-  const { routers } = network;
+  const { routers, right } = network;
   const reset = once(await import('node:net').then(({ connect }) => connect(network.port, '127.0.0.1')), 'error');
   await reset;
   const [first, transit, last] = await Promise.all(
@@ -121,6 +121,7 @@ test('a connection that no server accepts is recorded as failed with its reason 
   assert.deepEqual([first?.end, transit?.end, last?.end], ['peer-refused', 'peer-refused', 'refused']);
   assert.deepEqual([transit?.id, last?.id], [first?.id, first?.id]);
   assert.match(first?.message ?? '', /connection_refused/);
+  assert.equal(first?.to.router, `${right.site.id}/main`, 'the router that refused it');
 });
 
 test('a router without records has none', async () => {
