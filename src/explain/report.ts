@@ -19,6 +19,21 @@ export interface CommonCause {
   readonly affected: readonly string[];
 }
 
+/** What people read of a report. Each step is one problem, however many objects it affects. */
+export interface ReportLines {
+  readonly causes: readonly CommonCause[];
+  readonly findings: readonly Step[];
+  /** Warnings of objects that work, about objects without a cause of their own. */
+  readonly warnings: readonly Step[];
+}
+
+export function linesOf({ objects, findings }: Pick<CheckReport, 'objects' | 'findings'>): ReportLines {
+  const reported = new Set(objects.flatMap(({ object, cause }) => (cause === undefined ? [] : [object])));
+  const warned = objects.flatMap(({ cause, steps }) => (cause === undefined ? steps.filter(({ state }) => state === 'warn') : []));
+  const warnings = warned.filter(({ object }) => !reported.has(object));
+  return { causes: commonCauses({ objects }), findings, warnings };
+}
+
 export function reportOf(objects: readonly Explanation[], findings: readonly Step[], now: Date): CheckReport {
   const verdict = worstOf([...objects.map((object) => object.verdict), ...findings.map(({ state }) => state)]);
   return { verdict, objects, findings, asOf: now.toISOString() };

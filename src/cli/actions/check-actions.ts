@@ -1,12 +1,13 @@
 /** `earshot check`. */
 import { checkFiles } from '../../explain/connection/check-files.ts';
 import { runChecks } from '../../explain/gather/run-checks.ts';
-import { commonCauses, type CheckReport } from '../../explain/report.ts';
+import { linesOf, type CheckReport } from '../../explain/report.ts';
+import type { Step, StepState } from '../../explain/step.ts';
 import { machinePlatform } from '../../platform/linux/machine.ts';
 import { locationText } from '../../platform/linux/report.ts';
 import { printable } from '../../text/printable.ts';
 import { CliError } from '../errors.ts';
-import { formatReport, junitReport } from '../output/report-format.ts';
+import { formatReport, junitReport, testCasesOf } from '../output/report-format.ts';
 import { isScreenColoured } from '../output/explanation-format.ts';
 import { structured } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -84,21 +85,30 @@ async function checkFilesAt(words: PlaceWords, terminal: Terminal, paths: readon
   );
 }
 
-function show(terminal: Terminal, title: string, report: CheckReport, { output, short }: CheckOptions): void {
-  if (output === 'junit') return terminal.out(junitReport(title, report));
+function show(terminal: Terminal, title: string, report: CheckReport, { output, short, failOn }: CheckOptions): void {
+  if (output === 'junit') return terminal.out(junitReport(title, testCasesOf(report, failOn), report.asOf));
   if (output !== undefined) return terminal.out(structured(report, output));
   terminal.out(formatReport(title, report, { isShort: short === true, isColoured: isScreenColoured(terminal) }));
 }
 
-function requireWorking(report: CheckReport, { failOn }: Pick<CheckOptions, 'failOn'>): void {
-  const causes = commonCauses(report).map(({ step }) => step);
-  const stopped = causes.find(({ code }) => code === 'not-running');
-  if (stopped !== undefined) throw new CliError('not-running', printable(stopped.says));
-  const all = [...causes, ...report.findings];
-  const count = (states: readonly string[]): number => all.filter(({ state }) => states.includes(state)).length;
-  const text = (problems: number): string => `${problems} problem${problems === 1 ? '' : 's'} found.`;
-  if (report.verdict === 'fail') throw new CliError('failed', text(count(['fail'])));
-  const warnings = report.objects.filter(({ verdict }) => verdict === 'warn').length + count(['warn']);
-  if (failOn === 'warn' && warnings > 0) throw new CliError('failed', text(warnings));
-  if (report.verdict === 'wait') throw new CliError('not-ready', text(count(['wait'])));
+function requireWorking(report: CheckReport, options: Pick<CheckOptions, 'failOn' | 'output'>): void {
+  const { verdict } = report;
+  const isFailure = verdict === 'fail' || verdict === 'wait' || (verdict === 'warn' && options.failOn === 'warn');
+  if (!isFailure) return;
+  const { causes, findings, warnings } = linesOf(report);
+  const steps = [...causes.map(({ step }) => step), ...findings, ...warnings];
+  const isStopped = causes.some(({ step }) => step.code === 'not-running');
+  const code = isStopped ? 'not-running' : verdict === 'wait' ? 'not-ready' : 'failed';
+  throw new CliError(code, options.output === 'junit' ? testsText(report, options) : problemsText(steps, verdict));
+}
+
+/** Counts what the report prints in its format. */
+function problemsText(steps: readonly Step[], verdict: StepState): string {
+  const { length } = steps.filter(({ state }) => state === verdict);
+  return `${length} problem${length === 1 ? '' : 's'} found.`;
+}
+
+function testsText(report: CheckReport, { failOn }: Pick<CheckOptions, 'failOn'>): string {
+  const cases = testCasesOf(report, failOn);
+  return `${cases.filter(({ result }) => result === 'failed').length} of ${cases.length} tests failed.`;
 }

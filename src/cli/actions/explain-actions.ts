@@ -1,7 +1,6 @@
 /** `earshot explain`. */
 import { explainableKinds, type ExplainableKind, type Explained, type ExplainPlace } from '../../explain/gather/explainable-kinds.ts';
 import type { Explanation, Step } from '../../explain/step.ts';
-import { commandIn } from '../../text/command-in.ts';
 import { didYouMean, itHas } from '../../text/nearest.ts';
 import { printable, quoted } from '../../text/printable.ts';
 import { sentence } from '../../text/sentence.ts';
@@ -77,10 +76,10 @@ async function explainNamed(
     const names = all.flatMap(({ result }) => ('names' in result ? result.names : []));
     const { namespace } = place.site.resources;
     const known = sentence(didYouMean(name, names) || itHas(names));
-    const incoming = kinds.some((each) => each.kind === 'Link')
-      ? ` ${commandIn(place.site.resources, 'link status')} also shows links of other sites.`
-      : '';
-    throw new CliError('not-found', `The ${kind} ${quoted(name)} does not exist in the namespace ${namespace}${known}${incoming}`);
+    const lists = [...new Set(kinds.map((each) => each.listedBy(place)))].join(' or ');
+    const isLink = kinds.some((each) => each.kind === 'Link');
+    const seen = isLink ? ` ${lists} also shows links of other sites.` : names.length === 0 ? ` Names are in the output of ${lists}.` : '';
+    throw new CliError('not-found', `The ${kind} ${quoted(name)} does not exist in the namespace ${namespace}${known}${seen}`);
   }
   if (found.length === 1) return first.result;
   const choices = found.map(({ each: { half, words } }) => `${words.at(-1) ?? ''} (${half})`).join(' or ');
@@ -93,10 +92,9 @@ function show(terminal: Terminal, explanation: Explanation, title: string, { out
 }
 
 function requireWorking({ object, verdict, cause, steps }: Explanation, { failOn }: ExplainOptions): void {
-  if (cause?.code === 'not-running') throw new CliError('not-running', printable(cause.says));
   const at = (step: Step | undefined): string => (step === undefined ? '.' : ` at step ${stepName(step)}.`);
   const what = printable(object.replace('/', ' '));
-  if (verdict === 'fail') throw new CliError('failed', `${what} fails${at(cause)}`);
+  if (verdict === 'fail') throw new CliError(cause?.code === 'not-running' ? 'not-running' : 'failed', `${what} fails${at(cause)}`);
   const warning = steps.find(({ state }) => state === 'warn');
   if (verdict === 'warn' && failOn === 'warn') throw new CliError('failed', `${what} has a warning${at(warning)}`);
   if (verdict === 'wait') throw new CliError('not-ready', `${what} waits${at(cause)}`);

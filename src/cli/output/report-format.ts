@@ -1,6 +1,6 @@
 /** Results of `earshot check`: problems first, with their common causes, and JUnit XML for pipelines. */
-import { commonCauses, type CheckReport } from '../../explain/report.ts';
-import type { Explanation, Step } from '../../explain/step.ts';
+import { linesOf, type CheckReport } from '../../explain/report.ts';
+import type { Explanation, Step, StepState } from '../../explain/step.ts';
 import { plural } from '../../site/overview.ts';
 import { printable } from '../../text/printable.ts';
 import { sentence } from '../../text/sentence.ts';
@@ -8,19 +8,12 @@ import { headLine, stepLines, type ExplanationFormat } from './explanation-forma
 import { listFirst } from '../../text/list-some.ts';
 
 export function formatReport(title: string, report: CheckReport, format: Pick<ExplanationFormat, 'isShort' | 'isColoured'>): string {
-  const causes = commonCauses(report).map(({ step, affected }) => stepLines(withAffected(step, affected), step.object, format));
-  const reported = new Set(report.objects.filter(({ cause }) => cause !== undefined).map(({ object }) => object));
-  const warned = report.objects.flatMap(warningsOf).filter(({ object }) => !reported.has(object));
-  const warnings = warned.map((step) => stepLines(step, step.object, format));
-  const findings = report.findings.map((step) => stepLines(step, step.object, format));
+  const lines = linesOf(report);
+  const causes = lines.causes.map(({ step, affected }) => stepLines(withAffected(step, affected), step.object, format));
+  const others = [...lines.findings, ...lines.warnings].map((step) => stepLines(step, step.object, format));
   const working = report.objects.filter(({ cause }) => cause === undefined);
   const passed = format.isShort || working.length === 0 ? '' : stepLines(workingStep(working), 'objects', format);
-  return [headLine(title, report.verdict, format), ...causes, ...findings, ...warnings, passed].join('');
-}
-
-/** Steps that only warn, of objects that work. */
-function warningsOf({ cause, steps }: Explanation): readonly Step[] {
-  return cause === undefined ? steps.filter(({ state }) => state === 'warn') : [];
+  return [headLine(title, report.verdict, format), ...causes, ...others, passed].join('');
 }
 
 function withAffected(step: Step, affected: readonly string[]): Step {
@@ -42,25 +35,41 @@ function workingStep(working: readonly Explanation[]): Step {
   return { id: 'check.objects', object: '', state: 'pass', says: `${counts.join(', ')} without a failure` };
 }
 
-/** One test case for each object and each finding. `unknown` is a skipped test. */
-export function junitReport(title: string, { objects, findings, asOf }: CheckReport): string {
-  const cases = [
-    ...objects.map(({ object, cause, verdict, steps }) => {
-      const step = cause ?? steps.find(({ state }) => state === verdict && state !== 'pass');
-      return testCase(object, step);
-    }),
-    ...findings.map((step) => testCase(`${step.object} ${step.id}`, step)),
-  ];
-  const failures = cases.filter((each) => each.includes('<failure')).length;
-  const head = `<testsuite name="${xml(`earshot check: ${title}`)}" tests="${cases.length}" failures="${failures}" timestamp="${xml(asOf)}">`;
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${head}\n${cases.join('')}</testsuite>\n`;
+/** Test of an object or of a finding. */
+export interface TestCase {
+  readonly name: string;
+  readonly result: 'passed' | 'failed' | 'skipped';
+  /** Step that did not pass. */
+  readonly step: Step | undefined;
 }
 
-function testCase(name: string, step: Step | undefined): string {
+/** One test case for each object and each finding. `unknown` is a skipped test. @param failOn least severe state that fails */
+export function testCasesOf({ objects, findings }: CheckReport, failOn: 'fail' | 'warn'): readonly TestCase[] {
+  const failed: readonly StepState[] = failOn === 'warn' ? ['fail', 'wait', 'warn'] : ['fail', 'wait'];
+  const testCase = (name: string, step: Step | undefined): TestCase => {
+    const isSkipped = step?.state === 'unknown';
+    return { name, step, result: isSkipped ? 'skipped' : step !== undefined && failed.includes(step.state) ? 'failed' : 'passed' };
+  };
+  return [
+    ...objects.map(({ object, cause, verdict, steps }) =>
+      testCase(object, cause ?? steps.find(({ state }) => state === verdict && state !== 'pass')),
+    ),
+    ...findings.map((step) => testCase(`${step.object} ${step.id}`, step)),
+  ];
+}
+
+export function junitReport(title: string, cases: readonly TestCase[], asOf: string): string {
+  const [failures, skipped] = (['failed', 'skipped'] as const).map((each) => cases.filter(({ result }) => result === each).length);
+  const counts = `tests="${cases.length}" failures="${failures}" skipped="${skipped}"`;
+  const head = `<testsuite name="${xml(`earshot check: ${title}`)}" ${counts} timestamp="${xml(asOf)}">`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${head}\n${cases.map(formatTestCase).join('')}</testsuite>\n`;
+}
+
+function formatTestCase({ name, result, step }: TestCase): string {
   const begin = `  <testcase classname="earshot" name="${xml(name)}"`;
-  if (step === undefined || step.state === 'pass' || step.state === 'warn') return `${begin}/>\n`;
-  const { state, says, code = step.id, do: remedy } = step;
-  if (state === 'unknown') return `${begin}><skipped message="${xml(says)}"/></testcase>\n`;
+  if (step === undefined || result === 'passed') return `${begin}/>\n`;
+  const { says, code = step.id, do: remedy } = step;
+  if (result === 'skipped') return `${begin}><skipped message="${xml(says)}"/></testcase>\n`;
   return `${begin}><failure type="${xml(code)}" message="${xml(says)}">${xml(remedy ?? says)}</failure></testcase>\n`;
 }
 

@@ -8,6 +8,7 @@ import { reportOf, type CheckReport } from '../report.ts';
 import type { Explanation, Step } from '../step.ts';
 import { datesStep } from './bundle-steps.ts';
 import { explainConnection, routingKeysOf } from './explain-connection.ts';
+import { namespaceObject } from './head.ts';
 import { valueOf, type SiteFacts, type SiteOfNetwork } from './site-facts.ts';
 import { listSome } from '../../text/list-some.ts';
 
@@ -46,18 +47,23 @@ function objectsOf(facts: SiteFacts): readonly { readonly kind: SkupperKind; rea
   return [...new Map([...found, ...written, ...unread].map((each) => [`${each.kind}/${each.name}`, each])).values()];
 }
 
-/** Sources that could not be read, once each, and files whose resource is not known. */
+/** Sources that could not be read, once each, and files whose resource is not known. Without a process no router answers. */
 function unknownSteps(facts: SiteFacts): readonly Step[] {
-  const sources = [facts.stopped, facts.objects, facts.written, facts.problems, facts.network, facts.links, facts.bundles];
+  const ofRouters = valueOf(facts.stopped) === undefined ? [facts.network, facts.links] : [];
+  const sources = [facts.stopped, facts.objects, facts.written, facts.problems, ...ofRouters, facts.bundles];
   const unread = [...new Set(sources.flatMap((source) => ('unknown' in source ? [source.unknown] : [])))];
   const files = (valueOf(facts.problems) ?? []).filter(({ resource, isError }) => isError && resource === undefined);
   return [
-    ...unread.map((says): Step => ({ id: 'check.sources', object: objectOf(facts), state: 'unknown', says })),
-    ...files.map(({ text }): Step => ({ id: 'check.files', object: objectOf(facts), state: 'fail', code: 'invalid-file', says: text })),
+    ...unread.map((says): Step => ({ id: 'check.sources', object: namespaceObject(facts.place), state: 'unknown', says })),
+    ...files.map(({ text }): Step => ({
+      id: 'check.files',
+      object: namespaceObject(facts.place),
+      state: 'fail',
+      code: 'invalid-file',
+      says: text,
+    })),
   ];
 }
-
-const objectOf = ({ place }: SiteFacts): string => `namespace/${place.namespace}`;
 
 function missingSiteSteps(facts: SiteFacts): readonly Step[] {
   const { value } = 'value' in facts.objects ? facts.objects : { value: undefined };
@@ -65,7 +71,7 @@ function missingSiteSteps(facts: SiteFacts): readonly Step[] {
   return [
     {
       id: 'check.site',
-      object: objectOf(facts),
+      object: namespaceObject(facts.place),
       state: 'fail',
       code: 'no-site',
       says: `the namespace ${facts.place.namespace} has no Site`,

@@ -36,11 +36,15 @@ export function headRungs(facts: SiteFacts, subject: Subject): readonly Rung[] {
   ];
 }
 
-export function processStep(step: Step, { stopped }: SiteFacts): Step {
+/** A stopped process is one cause for all objects of the namespace. */
+export function processStep(step: Step, { stopped, place }: SiteFacts): Step {
   if ('unknown' in stopped) return { ...step, state: 'unknown', says: stopped.unknown };
   if (stopped.value === undefined) return step;
-  return { id: step.id, object: step.object, state: 'fail', code: 'not-running', says: stopped.value };
+  return { id: step.id, object: namespaceObject(place), state: 'fail', code: 'not-running', says: stopped.value };
 }
+
+/** Object of steps about the whole namespace. */
+export const namespaceObject = ({ namespace }: SiteFacts['place']): string => `namespace/${namespace}`;
 
 function specStep(step: Step, { objects, written, problems }: SiteFacts, { kind, name, found }: Subject): Step {
   const first = valueOf(problems)?.find(({ resource, isError }) => isError && resource === `${kind}/${name}`);

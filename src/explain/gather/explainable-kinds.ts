@@ -6,6 +6,7 @@ import { explainConnection, explainKey, listenedKeys, titleOf } from '../connect
 import { explainRecord } from '../connection/explain-record.ts';
 import { valueOf } from '../connection/site-facts.ts';
 import { nameOf } from '../../site/resources.ts';
+import { commandIn } from '../../text/command-in.ts';
 import type { ExplainableKind, Explained, ExplainPlace } from './explainable-kind.ts';
 import { exposureKinds } from './exposure-kinds.ts';
 import { gatherRecord } from './gather-record.ts';
@@ -13,17 +14,48 @@ import { gatherSite, namesOf, withHistory, withProbes } from './gather-site.ts';
 
 export type { ExplainableKind, Explained, ExplainPlace };
 
+type Listing = ExplainableKind['listedBy'];
+
+const inStatus: Listing = ({ site }) => commandIn(site.resources, 'status');
+const inTokens: Listing = ({ site }) => commandIn(site.resources, 'token status');
+/** Other commands show only those with a problem. */
+const inCheck: Listing = ({ site }) => commandIn(site.resources, 'check -o json');
+
+const listings: Readonly<Record<SkupperKind, Listing>> = {
+  Site: ({ site }) => commandIn(site.resources, 'site status'),
+  Listener: ({ site }) => commandIn(site.resources, 'listener status'),
+  MultiKeyListener: inStatus,
+  Connector: ({ site }) => commandIn(site.resources, 'connector status'),
+  AttachedConnector: inStatus,
+  AttachedConnectorBinding: inStatus,
+  Link: ({ site }) => commandIn(site.resources, 'link status'),
+  AccessGrant: inTokens,
+  AccessToken: inTokens,
+  RouterAccess: inStatus,
+  Certificate: inCheck,
+  SecuredAccess: inCheck,
+};
+
 const connectionKinds: readonly ExplainableKind[] = skupperDefinitions().flatMap(({ spec: { names, group } }) => {
   const { kind, singular, plural, shortNames = [] } = names;
   if (!isSkupperKind(kind)) return [];
   const words = [singular, plural, ...shortNames, `${plural}.${group}`];
-  return [{ kind, words, half: 'connection' as const, explain: (place: ExplainPlace, name: string) => explainOfSite(place, kind, name) }];
+  return [
+    {
+      kind,
+      words,
+      half: 'connection' as const,
+      listedBy: listings[kind],
+      explain: (place: ExplainPlace, name: string) => explainOfSite(place, kind, name),
+    },
+  ];
 });
 
 const keyKind: ExplainableKind = {
   kind: 'key',
   words: ['key', 'keys', 'routingkey', 'routing-key'],
   half: 'connection',
+  listedBy: ({ site }) => commandIn(site.resources, 'network'),
   explain: async ({ site, probe }, key) => {
     const gathered = await gatherSite(site);
     const facts = probe ? await withProbes(gathered, site, [{ key }]) : gathered;
@@ -38,6 +70,7 @@ const recordKind: ExplainableKind = {
   kind: 'connection',
   words: ['connection', 'connections', 'conn'],
   half: 'connection',
+  listedBy: ({ site }) => commandIn(site.resources, 'debug conn'),
   explain: async ({ site }, id) => {
     const [facts, records] = await Promise.all([gatherSite(site), gatherRecord(site, id)]);
     const explanation = explainRecord(facts, id, records);

@@ -56,6 +56,7 @@ export const exposureKinds: readonly ExplainableKind[] = explainers.map(([of, wo
   words,
   half: 'exposure',
   needsCluster: true,
+  listedBy: ({ cluster }) => `\`kubectl ${of.namespaced ? `-n ${cluster?.namespace ?? 'NAMESPACE'} ` : ''}get ${wholeName(of)}\``,
   explain: (place, name) => explainOne(place, of, name, explain),
 }));
 
@@ -68,17 +69,18 @@ async function explainOne({ cluster, probe }: ExplainPlace, of: Resource, name: 
   } catch (error) {
     if (!isForbidden(error)) throw error;
     const where = of.namespaced ? `in the namespace ${cluster.namespace}` : 'in the cluster';
-    const resource = of.group === '' ? of.plural : `${of.plural}.${of.group}`;
     const object = `${of.kind}/${name}`;
     const step = {
       id: `${of.kind.toLowerCase()}.object`,
       state: 'unknown' as const,
       object,
-      says: `you have no right to get ${resource} ${where}`,
+      says: `you have no right to get ${wholeName(of)} ${where}`,
     };
     return { explanation: explanationOf(object, [step], new Date()), title: '', isUncertain: true };
   }
 }
+
+const wholeName = ({ group, plural }: Resource): string => (group === '' ? plural : `${plural}.${group}`);
 
 function wordsOf(of: Resource): readonly string[] {
   const names = customResourceDefinitions().find(({ spec }) => spec.names.plural === of.plural)?.spec.names;

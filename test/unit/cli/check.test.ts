@@ -33,6 +33,36 @@ describe('earshot check', () => {
     assert.deepEqual([verdict, objects.length], ['fail', 5]);
   });
 
+  it('has one line about a site that nothing runs, with all objects that it affects', async () => {
+    await using west = await Namespace.make();
+    await west.earshot(['site', 'create', 'west']);
+    await west.earshot(['listener', 'create', 'web', '8080']);
+    const { out, err } = await west.earshot(['check']);
+    assert.equal(err, '1 problem found.\n');
+    assert.deepEqual(out.match(/^ {2}(?:FAIL|\?|wait|warn) .*$/gm)?.length, 1, out);
+    assert.match(
+      out.replaceAll(/\s+/g, ' '),
+      /FAIL namespace\/west No process runs .* Affects 1 Site, 1 Listener: Site\/west, Listener\/web/,
+    );
+  });
+
+  it('counts what it prints: causes for people, tests in JUnit XML', async () => {
+    await using west = await Namespace.make();
+    await west.earshot(['site', 'create', 'west']);
+    await west.earshot(['listener', 'create', 'web', '8080']);
+    const junit = await west.earshot(['check', '-o', 'junit']);
+    const failures = junit.out.match(/<failure /g)?.length;
+    const tests = junit.out.match(/<testcase /g)?.length;
+    assert.match(junit.out, new RegExp(`tests="${tests}" failures="${failures}" skipped="0"`));
+    assert.equal(junit.err, `${failures} of ${tests} tests failed.\n`);
+    await west.run();
+    await west.answer('Site', 'west', {}, { status: 'Ready', network: [{ id: 'w', name: 'west', version: '0' }] });
+    await west.answer('Listener', 'web', listener('web'), { status: 'Ready' });
+    const warned = await west.earshot(['check', '-o', 'junit', '--fail-on', 'warn']);
+    assert.equal(warned.code, 1);
+    assert.equal(warned.out.match(/<failure /g)?.length, Number(/^\d+/.exec(warned.err)?.[0]), warned.err);
+  });
+
   it('advises to create a site in a namespace without one', async () => {
     await using west = await Namespace.make();
     const { code, out } = await west.earshot(['check']);

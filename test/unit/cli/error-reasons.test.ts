@@ -1,6 +1,7 @@
 /** A command that fails prints its reason once: as progress, in its report or in the error. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { validateResource } from '../../../src/api/skupper/validate.ts';
 import { makeAuthority } from '../trust/support/site.ts';
 import { Cluster, condition, ready } from './cluster.ts';
 import { Namespace, type Result } from './namespace.ts';
@@ -9,8 +10,11 @@ const REASON = 'the reason of it';
 const { ca } = makeAuthority({ name: 'east' });
 const url = 'https://east.example.com:9090/v1/redeem/east';
 const token = { apiVersion: 'skupper.io/v2alpha1', kind: 'AccessToken', metadata: { name: 'east' }, spec: { url, code: 'c', ca } };
-const listener = { routingKey: 'web', host: '127.0.0.1', port: 8080, type: 'tcp', exposePodsByName: false };
-const connector = { routingKey: 'web', host: '127.0.0.1', port: 80, type: 'tcp', exposePodsByName: false, verifyHostname: false };
+/** A spec with its defaults, as a site shows it. */
+const filled = (kind: string, port: number): object => {
+  const spec = { routingKey: 'web', host: '127.0.0.1', port };
+  return validateResource({ apiVersion: 'skupper.io/v2alpha1', kind, metadata: { name: 'web' }, spec }).resource?.spec ?? {};
+};
 /** Longer than a reason must last before it is shown. */
 const LONG = ['--timeout', '700ms'];
 
@@ -23,9 +27,9 @@ suite('the reason of a failed command is printed once', () => {
   const commands: readonly (readonly [words: readonly string[], kind: string, name: string, spec: object, input?: string])[] = [
     [['token', 'issue', '-', '--name', 'east'], 'AccessGrant', 'east', {}],
     [['token', 'redeem', '-', '--link-cost', '1'], 'AccessToken', 'east', { ...token.spec, linkCost: 1 }, JSON.stringify(token)],
-    [['listener', 'create', 'web', '8080', '--host', '127.0.0.1', '--wait', 'ready'], 'Listener', 'web', listener],
-    [['connector', 'create', 'web', '80', '--host', '127.0.0.1', '--wait', 'ready'], 'Connector', 'web', connector],
-    [['wait', 'listener/web'], 'Listener', 'web', listener],
+    [['listener', 'create', 'web', '8080', '--host', '127.0.0.1', '--wait', 'ready'], 'Listener', 'web', filled('Listener', 8080)],
+    [['connector', 'create', 'web', '80', '--host', '127.0.0.1', '--wait', 'ready'], 'Connector', 'web', filled('Connector', 80)],
+    [['wait', 'listener/web'], 'Listener', 'web', filled('Listener', 8080)],
   ];
   for (const [words, kind, name, spec, input] of commands)
     for (const status of [late, failed])

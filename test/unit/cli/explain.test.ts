@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { explainableKinds } from '../../../src/explain/gather/explainable-kinds.ts';
 import { Cluster, condition, ready } from './cluster.ts';
 import { Namespace } from './namespace.ts';
 
@@ -86,6 +87,22 @@ describe('earshot explain', () => {
     );
   });
 
+  it('says where names are if an object of any kind does not exist', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    await west.answer('Site', 'west', {}, { status: 'Ready', network: [{ id: 'w', name: 'west', version: '0' }] });
+    for (const { kind, words, needsCluster } of explainableKinds) {
+      // Without the router API, a connection may exist.
+      if (needsCluster === true || kind === 'connection') continue;
+      const { code, err } = await west.earshot(['explain', words.at(-1) ?? '', 'zzzzzzzz']);
+      if (code === 2) continue;
+      assert.equal(code, 4, `${kind}: ${err}`);
+      assert.match(err, /it has west\.$|`earshot -n west [a-z -]+`/m, kind);
+    }
+    const { err } = await west.earshot(['explain', 'accesstoken', 'east']);
+    assert.match(err, /does not exist in the namespace west\. Names are in the output of `earshot -n west token status`\.$/m);
+  });
+
   it('fails for a warning only with --fail-on warn', async () => {
     await using west = await Namespace.make();
     await west.run();
@@ -118,6 +135,18 @@ describe('earshot explain in a cluster', () => {
     assert.deepEqual([code, cause.id, cause.code], [1, 'listener.key', 'no-connector']);
     assert.match(cause.says, /did you mean "api" \(east\)\?/);
     assert.equal((await cluster.earshot(['explain', 'lnr', 'other'])).code, 4);
+  });
+
+  it('says where names are if an object of any kind does not exist', async () => {
+    await using cluster = await Cluster.start();
+    cluster.store('sites/west', { spec: {}, status: ready({ network: [{ id: 'w', name: 'west', version: '0' }] }) });
+    for (const { kind, words } of explainableKinds) {
+      // Without the router API, a connection may exist.
+      if (kind === 'connection') continue;
+      const { code, err } = await cluster.earshot(['explain', words.at(-1) ?? '', 'zzzzzzzz']);
+      assert.equal(code, 4, `${kind}: ${err}`);
+      assert.match(err, /it has west\.$|`(?:earshot|kubectl) [^`]+`/m, kind);
+    }
   });
 
   it('takes links from their statuses, and dates from Certificates', async () => {
