@@ -88,6 +88,8 @@ export interface Facts {
   readonly notRunning?: string;
   readonly partial: readonly Missing[];
   readonly exposure?: ExposureView;
+  /** Reason why the history is not kept on disk. */
+  readonly historyProblem?: string;
 }
 
 export const noFacts: Facts = {

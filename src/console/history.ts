@@ -72,6 +72,22 @@ export class History {
     return points === undefined ? undefined : { of: `${id}:${field}`, step, unit: historyFields[field], points };
   }
 
+  /** Values of one step, by object. @param number of the step, counted from 1970 */
+  *step(seconds: number, number: number): Iterable<readonly [id: string, point: Point]> {
+    for (const tracks of [this.#full, this.#basic]) {
+      for (const [id, track] of tracks) {
+        const point = track.at(seconds, number);
+        if (point !== undefined) yield [id, point];
+      }
+    }
+  }
+
+  /** Adds a step that an earlier process measured. Steps of the same length come in their order, those of 900 s first. */
+  restore(id: string, seconds: number, number: number, point: Point): void {
+    // Only full histories have steps of other lengths.
+    this.#trackOf(id, seconds !== historySteps[1].seconds)?.restore(seconds, number, point);
+  }
+
   #trackOf(id: string, active: boolean): Track | undefined {
     const full = this.#full.get(id);
     if (full !== undefined) {
@@ -105,64 +121,96 @@ export class History {
 
 interface Ring {
   readonly seconds: number;
+  /** Number of steps. */
+  readonly count: number;
+  /** The steps of one field after those of another: an array for each field would cost as much memory again. */
   readonly values: Float32Array;
   /** Number of the newest step, counted from 1970. */
   newest: number;
 }
 
+type Steps = (typeof historySteps)[number];
+
 /** History of one object. */
 class Track {
-  readonly #rings = new Map<HistoryField, readonly Ring[]>();
+  readonly #fields: readonly HistoryField[];
+  readonly #rings: readonly Ring[];
 
-  constructor(fields: readonly HistoryField[], steps: readonly { readonly seconds: number; readonly count: number }[]) {
-    for (const field of fields) {
-      this.#rings.set(
-        field,
-        steps.map(({ seconds, count }) => ({ seconds, values: new Float32Array(count).fill(NaN), newest: -1 })),
-      );
-    }
+  constructor(fields: readonly HistoryField[], steps: readonly Steps[]) {
+    this.#fields = fields;
+    this.#rings = steps.map(({ seconds, count }) => {
+      return { seconds, count, values: new Float32Array(fields.length * count).fill(NaN), newest: -1 };
+    });
   }
 
   add(time: number, point: Point): void {
-    for (const [field, rings] of this.#rings) {
-      const value = point[field];
-      if (value !== undefined) for (const ring of rings) addTo(ring, time, value, historyFields[field]);
-    }
+    for (const ring of this.#rings) this.#put(ring, Math.floor(time / 1000 / ring.seconds), point);
+  }
+
+  restore(seconds: number, number: number, point: Point): void {
+    const ring = this.#ringOf(seconds);
+    if (ring !== undefined) this.#put(ring, number, point);
   }
 
   copy(from: Track): void {
-    for (const [field, rings] of from.#rings) {
-      const target = this.#rings.get(field) ?? [];
-      for (const ring of rings) {
-        const to = target.find(({ seconds }) => seconds === ring.seconds);
-        to?.values.set(ring.values);
-        if (to !== undefined) to.newest = ring.newest;
-      }
+    for (const { seconds, count, values, newest } of from.#rings) {
+      const ring = this.#ringOf(seconds);
+      if (ring === undefined) continue;
+      ring.newest = newest;
+      for (const [index, field] of from.#fields.entries())
+        ring.values.set(values.subarray(index * count, (index + 1) * count), this.#fields.indexOf(field) * count);
     }
   }
 
   read(field: HistoryField, step: number, from: number, to: number): SeriesView['points'] | undefined {
-    const ring = this.#rings.get(field)?.find(({ seconds }) => seconds === step);
-    if (ring === undefined) return undefined;
-    const { values, newest, seconds } = ring;
-    const first = Math.max(Math.floor(from / 1000 / seconds), newest - values.length + 1, 0);
+    const [ring, index] = [this.#ringOf(step), this.#fields.indexOf(field)];
+    if (ring === undefined || index === -1) return undefined;
+    const { count, newest, seconds } = ring;
+    const first = Math.max(Math.floor(from / 1000 / seconds), newest - count + 1, 0);
     const last = Math.min(Math.floor(to / 1000 / seconds), newest);
-    return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => {
-      const value = values[(first + index) % values.length] ?? NaN;
-      return [(first + index) * seconds * 1000, Number.isNaN(value) ? null : value] as const;
+    return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => {
+      const value = valueAt(ring, index, first + at);
+      return [(first + at) * seconds * 1000, Number.isNaN(value) ? null : value] as const;
     });
+  }
+
+  /** @returns undefined if nothing was measured */
+  at(seconds: number, number: number): Point | undefined {
+    const ring = this.#ringOf(seconds);
+    if (ring === undefined) return undefined;
+    const known = this.#fields
+      .map((field, index) => [field, valueAt(ring, index, number)] as const)
+      .filter(([, value]) => !Number.isNaN(value));
+    return known.length === 0 ? undefined : Object.fromEntries(known);
+  }
+
+  #ringOf(step: number): Ring | undefined {
+    return this.#rings.find(({ seconds }) => seconds === step);
+  }
+
+  #put(ring: Ring, number: number, point: Point): void {
+    const { values, count } = ring;
+    // A clock that went back changes no past step.
+    if (number < ring.newest) return;
+    for (let each = Math.max(ring.newest + 1, number - count + 1); each <= number; each += 1)
+      for (let cell = each % count; cell < values.length; cell += count) values[cell] = NaN;
+    ring.newest = number;
+    for (const [index, field] of this.#fields.entries()) {
+      const value = point[field];
+      if (value === undefined) continue;
+      const cell = index * count + (number % count);
+      values[cell] = combine(values[cell] ?? NaN, value, historyFields[field]);
+    }
   }
 }
 
-function addTo(ring: Ring, time: number, value: number, unit: SeriesView['unit']): void {
-  const { values, seconds } = ring;
-  const number = Math.floor(time / 1000 / seconds);
-  // A clock that went back changes no past step.
-  if (number < ring.newest) return;
-  for (let each = Math.max(ring.newest + 1, number - values.length + 1); each <= number; each += 1) values[each % values.length] = NaN;
-  ring.newest = number;
-  const at = number % values.length;
-  const before = values[at] ?? NaN;
-  if (Number.isNaN(before) || unit === 'gauge') values[at] = value;
-  else values[at] = unit === 'sum' ? before + value : Math.max(before, value);
+/** NaN if nothing was measured, or the ring no longer has the step. */
+function valueAt({ values, count, newest }: Ring, index: number, number: number): number {
+  if (number > newest || number <= newest - count) return NaN;
+  return values[index * count + (number % count)] ?? NaN;
+}
+
+function combine(before: number, value: number, unit: SeriesView['unit']): number {
+  if (Number.isNaN(before) || unit === 'gauge') return value;
+  return unit === 'sum' ? before + value : Math.max(before, value);
 }

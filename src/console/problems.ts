@@ -25,7 +25,7 @@ export function headlineOf(facts: Facts, status: string | undefined): string {
   return headline(status, listNotReady(facts.objects, facts.at)) ?? 'Unknown';
 }
 
-function placeProblems({ notRunning, routers, objects, partial, exposure }: Facts): readonly ProblemView[] {
+function placeProblems({ notRunning, routers, objects, partial, exposure, historyProblem }: Facts): readonly ProblemView[] {
   // A namespace with exposed objects only does not need a Site.
   const site = objects.some(({ kind }) => kind === 'Site') || (exposure?.listeners ?? []).length > 0;
   return [
@@ -35,8 +35,11 @@ function placeProblems({ notRunning, routers, objects, partial, exposure }: Fact
       : [problemView('Site', '', 'missing', 'The namespace does not have a Site yet.', SITE_ADVICE)]),
     ...routers.flatMap(({ name, why }) => (why === undefined ? [] : [problemView('router', name, 'not ready', why, {}, 'pending')])),
     ...partial.flatMap(({ router, why }) => (router === '' ? [] : [problemView('router', router, 'no answer', why, {})])),
+    ...(historyProblem === undefined ? [] : [problemView('console', 'history', 'not saved', historyProblem, HISTORY_ADVICE, 'pending')]),
   ];
 }
+
+const HISTORY_ADVICE = { advice: 'Correct that. Until then the history is in memory only, and a restart loses what is not saved.' };
 
 const SITE_ADVICE = { advice: 'Create it with `earshot site create NAME`.' };
 

@@ -6,6 +6,7 @@ import { percentilesOf } from '../telemetry/latency-steps.ts';
 import { messageOf } from '../telemetry/log.ts';
 import { printable } from '../text/printable.ts';
 import { isRecord } from '../text/is-record.ts';
+import { withoutUndefined } from '../text/untrusted-fields.ts';
 import { pause } from '../work/pause.ts';
 import { ChangeLog, type ChangeEvent } from './change-log.ts';
 import type { KeyView, Missing, OverviewView, ProblemView, SiteDetailView, Topic } from './contract.ts';
@@ -23,7 +24,7 @@ import {
   type Facts,
   type Figures,
 } from './facts.ts';
-import { History, type Point } from './history.ts';
+import type { History, Point } from './history.ts';
 import { listProblems } from './problems.ts';
 import { addLatencies, mergeSamples, readSample, shareUnchanged, sinceSample, type KeySample, type Sample } from './samples.ts';
 import type { ObservedSite } from './observed-site.ts';
@@ -49,8 +50,9 @@ const RECENT_SAMPLES = 12;
 
 export interface WatcherOptions {
   readonly place: Place;
-  /** Bytes for history. */
-  readonly historyMemory: number;
+  readonly history: History;
+  /** Reason why the history is not kept on disk, if it should be. */
+  readonly historyProblem?: () => string | undefined;
 }
 
 /** Subscriber to changes. */
@@ -93,7 +95,7 @@ export class Watcher {
       observe === undefined
         ? undefined
         : new SiteObserver({ ask: async (site) => observe(this.#nextRouter(), site), now: () => sources.now() });
-    this.history = new History(options.historyMemory);
+    this.history = options.history;
     this.log = new ChangeLog(
       { events: limitTable.consoleEvents.value, objects: limitTable.consoleChanges.value },
       sources.now().toString(36),
@@ -168,7 +170,7 @@ export class Watcher {
       objects: lists.flat(),
       fileProblems,
       ...(notRunning === undefined ? {} : { notRunning }),
-      ...(this.#exposure === undefined ? {} : { exposure: this.#exposure }),
+      ...withoutUndefined({ exposure: this.#exposure, historyProblem: this.#options.historyProblem?.() }),
     };
     this.facts = { ...facts, partial: [...partial, ...this.#missingFigures] };
     this.#observer?.tick(this.facts.sites.slice(1).map(({ id }) => id));

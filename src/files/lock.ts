@@ -11,6 +11,7 @@ import { pause } from '../work/pause.ts';
 import { replaceFile } from './durable.ts';
 import { FileError } from './errors.ts';
 import { createEmpty } from './owner.ts';
+import { sqliteFaultOf } from './sqlite-error.ts';
 
 /**
  * @returns undefined if another process, or another lock of this process, holds it.
@@ -25,7 +26,7 @@ export function tryLock(path: string): Disposable | undefined {
     database.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (error) {
     if (database?.isOpen === true) database.close();
-    if (isBusy(error)) return undefined;
+    if (sqliteFaultOf(error) === 'busy') return undefined;
     const reason = error instanceof Error ? error.message : String(error);
     throw new FileError('state-unavailable', `The lock ${path} cannot be taken: ${reason}. Remove the file if no earshot runs`, error);
   }
@@ -46,7 +47,7 @@ export function isLocked(path: string): boolean {
     return false;
   } catch (error) {
     // The file is not readable: assuming a holder is safer than allowing two.
-    return isBusy(error) || existsSync(path);
+    return sqliteFaultOf(error) === 'busy' || existsSync(path);
   } finally {
     if (database?.isOpen === true) database.close();
   }
@@ -75,8 +76,3 @@ export async function lockWithin(path: string, milliseconds: number): Promise<Di
 }
 
 const holderOf = (path: string): string => `${path}.pid`;
-
-/** SQLITE_BUSY is 5 (sqlite.org/rescode.html). */
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && error.errcode === 5;
-}

@@ -681,6 +681,13 @@ const consoles = {
     of: 'one exposed object',
     beyond: 'the others are not shown',
   },
+  consoleHistoryFile: {
+    name: 'file of the history',
+    unit: 'bytes',
+    value: 268_435_456,
+    of: 'a console with `--history`',
+    beyond: 'history goes on in memory, and the page says so',
+  },
   consoleYaml: { name: 'YAML', unit: 'bytes', value: 65_536, of: 'one exposed object', beyond: 'cut' },
 } satisfies Readonly<Record<string, Limit>>;
 

@@ -1,10 +1,13 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { HistoryStore } from '../../console/history-store.ts';
+import { History } from '../../console/history.ts';
 import { loadPage } from '../../console/page-assets.ts';
 import { LOOPBACK, type ConsoleTls } from '../../console/listen.ts';
 import { serveConsole, type ConsoleServer } from '../../console/server.ts';
 import { Watcher } from '../../console/watcher.ts';
 import { readText } from '../../files/durable.ts';
+import { limitTable } from '../../limits/table.ts';
 import { layoutOf } from '../../platform/linux/layout.ts';
 import { bounded, detached } from '../../telemetry/boundary.ts';
 import { withoutUndefined } from '../../text/untrusted-fields.ts';
@@ -23,6 +26,8 @@ export interface ConsoleOptions {
   readonly publicUrl: readonly URL[];
   /** Bytes. */
   readonly historyMemory: number;
+  /** File that keeps the history. */
+  readonly history?: string;
   /** Whether links come from `earshot console link` only: the output of a service goes to a log. */
   readonly service?: boolean;
   /** Whether users of the cluster sign in with their tokens. */
@@ -39,7 +44,11 @@ export async function runConsole(words: PlaceWords, terminal: Terminal, options:
   await using open = inCluster === true ? await openInCluster(words, until) : await openSources(words, until);
   const { sources, reviewed } = open;
   const { where, namespace } = sources.resources;
-  const watcher = new Watcher(sources, { place: { where, namespace, isMachine: open.isMachine, version: VERSION }, historyMemory });
+  const history = new History(historyMemory);
+  await using store = options.history === undefined ? undefined : openStore(options.history, namespace, history);
+  const place = { where, namespace, isMachine: open.isMachine, version: VERSION };
+  const watcher = new Watcher(sources, { place, history, historyProblem: () => store?.problem });
+  const watch = async (): Promise<void> => void (await Promise.all([watcher.run(until), store?.run(until)]));
   const [assets, tls] = await Promise.all([loadPage(), options.tls === undefined ? undefined : readTls(options.tls)]);
   await watcher.read();
   const further = withoutUndefined({ reviewed, tls });
@@ -49,16 +58,21 @@ export async function runConsole(words: PlaceWords, terminal: Terminal, options:
   if (reviewed !== undefined) {
     terminal.note(`The console of ${where} listens on port ${server.port}. Sign in with a token of the cluster.\n`);
     if (options.tls !== undefined) detached('look/console-tls', () => followTls(options.tls ?? '', server, until));
-    return await watcher.run(until);
+    return await watch();
   }
   if (options.service === true) {
     if (!open.isMachine) throw new CliError('usage', 'The option --service is for sites of machines: omit it.');
     await using _links = await serveConsoleLinks(layoutOf(namespace), () => server.createLink());
     terminal.note(`The console of ${where} is at port ${server.port}. \`earshot -n ${namespace} console link\` prints a link.\n`);
-    return await watcher.run(until);
+    return await watch();
   }
   printLinks(where, server, terminal, until);
-  await watcher.run(until);
+  await watch();
+}
+
+/** @throws FileError */
+function openStore(file: string, namespace: string, history: History): HistoryStore {
+  return new HistoryStore({ path: resolve(file), namespace, history, most: limitTable.consoleHistoryFile.value, now: () => Date.now() });
 }
 
 function printLinks(where: string, server: ConsoleServer, terminal: Terminal, until: AbortSignal): void {

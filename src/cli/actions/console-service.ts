@@ -1,6 +1,6 @@
 /** The console of a namespace as a systemd service. */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { makeDirectory, writeDurably } from '../../files/durable.ts';
 import { layoutOf } from '../../platform/linux/layout.ts';
 import { directoryResources } from '../../platform/linux/resources.ts';
@@ -15,12 +15,18 @@ import { waitUntil } from './waiting.ts';
 export interface ConsoleServiceOptions {
   readonly port: number;
   readonly publicUrl: readonly URL[];
+  /** File that keeps the history. */
+  readonly history?: string;
 }
 
 const START_TIMEOUT = 30_000;
 
 /** Writes the unit, starts it, and waits until it issues links. */
-export async function installConsole(namespace: string, { port, publicUrl }: ConsoleServiceOptions, terminal: Terminal): Promise<void> {
+export async function installConsole(
+  namespace: string,
+  { port, publicUrl, history }: ConsoleServiceOptions,
+  terminal: Terminal,
+): Promise<void> {
   const layout = layoutOf(namespace);
   requireSystemd(`earshot -n ${namespace} console --service --port ${port}`);
   const site = await requireUnit(namespace);
@@ -29,7 +35,8 @@ export async function installConsole(namespace: string, { port, publicUrl }: Con
   const account = (await containerFileOf(namespace)) === undefined ? program.account : undefined;
   const unit = consoleUnitName(namespace);
   await makeDirectory(unitFolder(), 0o755);
-  await writeDurably(join(unitFolder(), unit), consoleUnitText({ ...program, account, namespace, port, publicUrls: publicUrl }), 0o644);
+  const options = { namespace, port, publicUrls: publicUrl, history: history === undefined ? undefined : resolve(history) };
+  await writeDurably(join(unitFolder(), unit), consoleUnitText({ ...program, account, ...options }), 0o644);
   await systemctl('daemon-reload');
   await systemctl('enable', unit);
   await systemctl('restart', unit);

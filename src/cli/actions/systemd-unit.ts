@@ -24,6 +24,8 @@ export interface ConsoleUnitOptions extends UnitProgram {
   readonly namespace: string;
   readonly port: number;
   readonly publicUrls: readonly URL[];
+  /** Absolute path of the file that keeps the history. */
+  readonly history?: string | undefined;
 }
 
 /** User that the packages create for sites. */
@@ -126,9 +128,10 @@ const headerOf = (command: string): string =>
 const HEADER = headerOf('install');
 
 /** The unit of a namespace's console. It starts, stops and crashes with the site, but survives a restart: its history is in memory. */
-export function consoleUnitText({ namespace, port, publicUrls, ...program }: ConsoleUnitOptions): string {
+export function consoleUnitText({ namespace, port, publicUrls, history, ...program }: ConsoleUnitOptions): string {
   const { command, home, user, account } = program;
-  const words = ['--service', '--port', String(port), ...publicUrls.flatMap(({ href }) => ['--public-url', href])];
+  const urls = publicUrls.flatMap(({ href }) => ['--public-url', href]);
+  const words = ['--service', '--port', String(port), ...urls, ...(history === undefined ? [] : ['--history', history])];
   const sites = [unitName(namespace), ...(user ? [] : [instanceName(namespace)])].join(' ');
   return `${headerOf('network-observer')}
 [Unit]

@@ -18,6 +18,7 @@ export function addConsole(program: Command, terminal: Terminal): void {
       .addOption(
         new Option('--history-memory <size>', 'memory for history, such as 32Mi').argParser(historyMemory).default(96 * 2 ** 20, '96Mi'),
       )
+      .addOption(historyOption())
       .option('--service', 'print no link; `earshot console link` prints one'),
   )
     .addHelpText(
@@ -53,6 +54,9 @@ export function addConsole(program: Command, terminal: Terminal): void {
       await printConsoleLink(layoutOf(namespace), terminal);
     });
 }
+
+export const historyOption = (): Option =>
+  new Option('--history <file>', 'file that keeps history over restarts, at most 256 MiB (default: it ends with the console)');
 
 export const publicUrlOption = (): Option =>
   new Option('--public-url <url>', 'further address of the page, such as that of a proxy or an SSH tunnel; repeatable')

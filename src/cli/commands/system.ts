@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { addApply } from './apply.ts';
-import { publicUrlOption } from './console.ts';
+import { historyOption, publicUrlOption } from './console.ts';
 import {
   addPlace,
   duration,
@@ -105,6 +105,7 @@ export function addSystem(program: Command, terminal: Terminal): void {
   verb('network-observer', 'run the console as a service, which starts and stops with the site')
     .addOption(new Option('--port <number>', 'port on the loopback address').argParser(servicePort).default(8090))
     .addOption(publicUrlOption())
+    .addOption(historyOption())
     .option('--uninstall', 'end the service and remove its unit')
     .addHelpText('after', '\nThe page cannot change anything. `earshot console link` prints a link to it.')
     .action(async ({ uninstall, ...options }: ConsoleServiceOptions & { readonly uninstall?: boolean }, command: Command) => {

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { clusterSources } from '../../../src/cli/actions/console-cluster.ts';
 import type { OpenSources } from '../../../src/cli/actions/console-sources.ts';
 import { openCluster } from '../../../src/cli/resources.ts';
+import { History } from '../../../src/console/history.ts';
 import { Watcher } from '../../../src/console/watcher.ts';
 import { isRecord } from '../../../src/text/is-record.ts';
 import { metricsOf } from '../console/memory-sources.ts';
@@ -50,7 +51,7 @@ async function open(cluster: Cluster): Promise<OpenSources> {
 
 async function read({ sources }: OpenSources): Promise<Watcher> {
   const place = { where: sources.resources.where, namespace: 'west', isMachine: false, version: '1' };
-  const watcher = new Watcher(sources, { place, historyMemory: 2 ** 24 });
+  const watcher = new Watcher(sources, { place, history: new History(2 ** 24) });
   await watcher.read();
   return watcher;
 }

@@ -38,7 +38,8 @@ test('the unit of a console stops with its site but is not restarted with it, an
   ])
     assert.ok(lines.includes(line), `${line} in\n${text}`);
   assert.doesNotMatch(text, /^(?:PartOf|BindsTo|Requires)=/m);
-  const own = consoleUnitText({ ...program, namespace: 'west', user: true, port: 8090, publicUrls: [] });
+  const own = consoleUnitText({ ...program, namespace: 'west', user: true, port: 8090, publicUrls: [], history: '/data/a b' });
+  assert.match(own, /^ExecStart=.* --port 8090 --history "\/data\/a b"$/m);
   assert.match(own, /^WantedBy=earshot-west\.service$/m);
   assert.doesNotMatch(own, /^(?:User|ProtectSystem)=/m);
   assert.deepEqual(unitsOf('console', new Map([[consoleUnitName('west'), text]])), []);

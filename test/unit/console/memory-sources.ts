@@ -1,4 +1,5 @@
 /** In-memory sources of a console, with one router that gives the answers of the test. */
+import { History } from '../../../src/console/history.ts';
 import type { ConsoleSources } from '../../../src/console/sources.ts';
 import { Watcher } from '../../../src/console/watcher.ts';
 import type { SkupperResource } from '../../../src/api/skupper/index.ts';
@@ -132,7 +133,7 @@ export function memorySources(state: MemoryState): ConsoleSources {
   };
 }
 
-export function memoryWatcher(state: MemoryState, historyMemory = 2 ** 24): Watcher {
+export function memoryWatcher(state: MemoryState, history = new History(2 ** 24), historyProblem?: () => string | undefined): Watcher {
   const place = { where: 'the namespace west of this machine', namespace: 'west', isMachine: true, version: '1' };
-  return new Watcher(memorySources(state), { place, historyMemory });
+  return new Watcher(memorySources(state), { place, history, ...(historyProblem === undefined ? {} : { historyProblem }) });
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listConnections } from '../../../src/console/connections.ts';
+import { History } from '../../../src/console/history.ts';
 import { NotReadable, type ConsoleSources } from '../../../src/console/sources.ts';
 import { Watcher } from '../../../src/console/watcher.ts';
 import { memorySources, memoryState } from './memory-sources.ts';
@@ -26,7 +27,7 @@ function limitedSources(): ConsoleSources {
 
 function watcherOf(sources: ConsoleSources): Watcher {
   const place = { where: 'here', namespace: 'west', isMachine: false, version: '1' };
-  return new Watcher(sources, { place, historyMemory: 2 ** 24 });
+  return new Watcher(sources, { place, history: new History(2 ** 24) });
 }
 
 test('a console without the right to ask routers shows the state that the resources have', async () => {
