@@ -69,7 +69,7 @@ export const skupperCommands: Readonly<Record<string, SkupperCommand>> = {
   version: { answer: differs('prints several lines; `earshot --version` prints the number alone') },
   manifest: { options: output },
   'debug dump': { answer: differs('a name with an extension is used as it is') },
-  'debug conn': { answer: differs('only for routers on machines') },
+  'debug conn': { answer: differs('in a cluster, it needs a Certificate with the setting `purpose: api`') },
   'debug sweep': {
     answer: refused('it belongs to the network observer of Skupper. Use `earshot network`, `earshot console` and the metrics instead'),
   },

@@ -1,7 +1,7 @@
+import { NotReadable } from '../errors/not-readable.ts';
 import { messageOf } from '../telemetry/log.ts';
 import { printable } from '../text/printable.ts';
 import type { Missing } from './contract.ts';
-import { NotReadable } from './sources.ts';
 
 /** Adds why a router was not read. A missing right is the same for all routers, so it is added once. */
 export function addMissing(partial: Missing[], router: string, error: unknown): void {

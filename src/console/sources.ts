@@ -1,5 +1,4 @@
 /** What the console reads: a platform, or memory in tests. */
-import { EarshotError } from '../errors/earshot-error.ts';
 import type { Resources } from '../platform/resources.ts';
 import type { NamespaceFacts } from '../explain/exposure/exposure-facts.ts';
 import type { Explanation } from '../explain/step.ts';
@@ -42,11 +41,4 @@ export interface RecordedState {
   readonly network: unknown;
   readonly keys: unknown;
   readonly links: unknown;
-}
-
-/** The user lacks a right. The message is a sentence that names it; it is not a problem of the site. */
-export class NotReadable extends EarshotError<'not-permitted'> {
-  constructor(message: string) {
-    super('not-permitted', message);
-  }
 }

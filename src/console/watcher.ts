@@ -1,4 +1,5 @@
 /** Reads the sources of a console again and again, keeps facts and history, and reports changes. */
+import { NotReadable } from '../errors/not-readable.ts';
 import { limitTable } from '../limits/table.ts';
 import { overviewKinds, quietKinds } from '../site/overview.ts';
 import { attempt, reportInternalError } from '../telemetry/boundary.ts';
@@ -30,7 +31,7 @@ import { addLatencies, mergeSamples, readSample, shareUnchanged, sinceSample, ty
 import type { ObservedSite } from './observed-site.ts';
 import { SiteObserver } from './site-observer.ts';
 import { addMissing } from './missing.ts';
-import { NotReadable, type ConsoleSources, type RecordedState } from './sources.ts';
+import type { ConsoleSources, RecordedState } from './sources.ts';
 import { chosenSamples, keyViews, linkViews, overviewOf, resourceRow, siteDetail, siteViews, type Place } from './views.ts';
 
 /** Milliseconds between two reads of state and of figures. */

@@ -103,3 +103,13 @@ export interface Written {
   /** Resource from which it was created, and would be created again. */
   readonly createdFrom?: { readonly kind: SkupperKind; readonly name: string };
 }
+
+export type ApiMethod = 'GET' | 'POST' | 'DELETE';
+
+/** Routers of a site, for requests to their API (docs/reference/router-api.md). */
+export interface AskableRouters {
+  /** Names of the running routers. @throws NotReadable without a right to list them */
+  names(): Promise<readonly string[]>;
+  /** Response of a router's API. @param signal default: 5 s @throws NotReadable without a right, Error if the request fails */
+  ask(router: string, path: string, method?: ApiMethod, signal?: AbortSignal): Promise<unknown>;
+}

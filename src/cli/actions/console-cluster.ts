@@ -1,8 +1,11 @@
 /** Sources of a console for a site in a cluster. It writes nothing. */
 import type { SkupperKind } from '../../api/skupper/index.ts';
+import { NotReadable } from '../../errors/not-readable.ts';
 import { readExposure } from '../../explain/gather/gather-namespace.ts';
 import { routerSources } from '../../explain/gather/router-sources.ts';
 import { ledgerOf } from '../../site-controller/trust/ledger-of-namespace.ts';
+import { ClusterRouters } from '../../platform/kubernetes/cluster-routers.ts';
+import { lacksRight } from '../../platform/kubernetes/router-rights.ts';
 import { clusterResources } from '../../platform/kubernetes/resources.ts';
 import { recordedState } from '../../platform/kubernetes/recorded-state.ts';
 import { reachDirectly, reachThroughApiServer, type RouterReach } from '../../platform/kubernetes/router-reach.ts';
@@ -16,8 +19,7 @@ import { CliError } from '../errors.ts';
 import { redacted } from '../output/redact.ts';
 import type { Cluster } from '../resources.ts';
 import { clusterReviewer } from './console-reviewer.ts';
-import { ClusterRouters } from './cluster-routers.ts';
-import { describeMissingRights, lacksRight, readConsoleRights, type ConsoleRights } from './console-rights.ts';
+import { describeMissingRights, readConsoleRights, type ConsoleRights } from './console-rights.ts';
 import { explainObject, type OpenSources } from './console-sources.ts';
 
 /** Milliseconds between two checks of the user's rights. */
@@ -88,8 +90,7 @@ async function openSources(
   );
   const followed = resources.follow();
   const certificates = () => resources.list('Certificate');
-  const routers = new ClusterRouters({ client, reader, reach, rights: () => rights, certificates, signal });
-  const names = async (): Promise<readonly string[]> => (await routers.pods()).map(({ name }) => name);
+  const routers = new ClusterRouters({ client, reader, reach, rights: () => rights, certificates });
   const sources: ConsoleSources = {
     resources: {
       namespace,
@@ -102,9 +103,9 @@ async function openSources(
       // Without a Site, the console says so itself.
       notRunning: async () => ((await resources.list('Site')).length === 0 ? undefined : resources.notRunning()),
     },
-    routers: names,
-    ask: (name, path) => routers.ask(name, path),
-    metrics: (name) => routers.metrics(name),
+    routers: async () => (await routers.pods()).map(({ name }) => name),
+    ask: (name, path) => orNotShown('Connections', routers.ask(name, path)),
+    metrics: (name) => orNotShown('Figures', routers.metrics(name)),
     recorded: async () => {
       const [sites, links, pods] = await Promise.all([resources.list('Site'), resources.list('Link'), routers.pods()]);
       const facts = pods.map(({ name, isReady: ready }) => ({ name, version: VERSION, ready, ...(ready ? {} : { why: NOT_READY }) }));
@@ -113,10 +114,8 @@ async function openSources(
     notReadable: () => describeMissingRights(rights, reader),
     redacted,
     ...(hasUserRights ? { exposure: () => readExposure({ client, namespace }) } : {}),
-    explain: async (kind, name, probe) => {
-      const asked = (await routers.canAsk()) ? routerSources({ names, ask: routers.ask.bind(routers) }) : {};
-      return explainObject({ site: { resources, ...asked }, cluster: { client, namespace }, probe }, kind, name);
-    },
+    explain: (kind, name, probe) =>
+      explainObject({ site: { resources, ...routerSources(routers) }, cluster: { client, namespace }, probe }, kind, name),
     now: () => Date.now(),
   };
   return {
@@ -132,3 +131,12 @@ async function openSources(
 }
 
 const NOT_READY = 'the pod is not ready';
+
+/** Completes the clause of a missing right. @param what is not shown without it */
+async function orNotShown<T>(what: string, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw error instanceof NotReadable ? new NotReadable(`${what} are not shown: ${error.message}.`, error.remedy) : error;
+  }
+}

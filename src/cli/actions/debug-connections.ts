@@ -1,17 +1,18 @@
-/** `earshot debug conn`: connections of a site's routers on this machine. */
+/** `earshot debug conn`: connections of a site's routers. */
+import { NotReadable } from '../../errors/not-readable.ts';
 import type { ConnectionRecord, RecordState } from '../../router/contract.ts';
 import { mergeRecords } from '../../router/records/merge-records.ts';
-import type { NamespaceLayout } from '../../platform/linux/layout.ts';
-import { askRouter } from '../../platform/linux/router-api.ts';
-import { runningRouters } from '../../platform/linux/routers.ts';
+import { readRecord } from '../../router/records/read-record.ts';
 import { messageOf } from '../../telemetry/log.ts';
 import { commandIn } from '../../text/command-in.ts';
 import { elapsed } from '../../text/elapsed.ts';
-import { isRecord } from '../../text/is-record.ts';
-import { quoted } from '../../text/printable.ts';
+import { printable, quoted } from '../../text/printable.ts';
+import { sentence } from '../../text/sentence.ts';
+import { fieldsIn, recordsIn } from '../../text/untrusted-fields.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, structured, table, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
+import type { SiteRouters } from './site-routers.ts';
 
 export interface ConnectionWords {
   readonly state?: RecordState;
@@ -26,19 +27,34 @@ export interface ConnectionWords {
   readonly output?: OutputFormat;
 }
 
-/** @throws CliError not-running, not-found */
+/** @throws CliError not-running, not-found, failed */
 export async function debugConnections(
-  layout: NamespaceLayout,
+  site: SiteRouters,
   id: string | undefined,
   words: ConnectionWords,
   terminal: Terminal,
 ): Promise<void> {
   if (words.end === true && id === undefined) throw new CliError('usage', 'No connection is named: give the ID of one with --end.');
-  const { namespace } = layout;
-  const routers = (await runningRouters(layout)).map(({ router }) => router);
-  if (routers.length === 0)
-    throw new CliError('not-running', `No process runs the namespace ${namespace}. Start it with ${commandIn(namespace, 'run')}.`);
-  if (words.end === true && id !== undefined) return endConnection(layout, routers, id, terminal);
+  try {
+    const routers = await site.names();
+    if (routers.length === 0) throw new CliError('not-running', site.notRunning);
+    if (words.end === true && id !== undefined) await endConnection(site, routers, id, terminal);
+    else await listConnections(site, routers, id, words, terminal);
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    const what = words.end === true ? 'The connection cannot be ended' : 'Connections cannot be listed';
+    const remedy = error instanceof NotReadable ? ` ${error.remedy}` : '';
+    throw new CliError('failed', `${what}: ${sentence(printable(messageOf(error)))}${remedy}`);
+  }
+}
+
+async function listConnections(
+  site: SiteRouters,
+  routers: readonly string[],
+  id: string | undefined,
+  words: ConnectionWords,
+  terminal: Terminal,
+): Promise<void> {
   const states = words.state === undefined && id !== undefined ? STATES : [words.state ?? 'open'];
   const found: ConnectionRecord[] = [];
   const faults: string[] = [];
@@ -46,10 +62,11 @@ export async function debugConnections(
   for (const router of routers) {
     for (const state of states) {
       try {
-        const listed = await listFrom(layout, router, { ...words, state, ...(id === undefined ? {} : { id }) });
+        const listed = await listFrom(site, router, { ...words, state, ...(id === undefined ? {} : { id }) });
         found.push(...listed.items);
         more ||= listed.isMore;
       } catch (error) {
+        if (error instanceof NotReadable) throw error;
         faults.push(`Router ${router} does not list its connections: ${messageOf(error)}`);
         break;
       }
@@ -60,7 +77,7 @@ export async function debugConnections(
   // The latest of all routers, so that the limit does not hide those of one router.
   const merged = mergeRecords(found).toSorted((one, other) => (timeOf(one) < timeOf(other) ? 1 : -1));
   const items = merged.slice(0, words.limit);
-  if (id !== undefined && items.length === 0) throw notFound(namespace, id);
+  if (id !== undefined && items.length === 0) throw notFound(site, id);
   show(items, id !== undefined, words, terminal);
   if (more || merged.length > items.length) terminal.note(`There are more: use --limit, or --key, --site, --age and --idle.\n`);
 }
@@ -74,9 +91,9 @@ const STATES: readonly RecordState[] = ['open', 'ended', 'failed'];
 const MOST_REQUESTS = 400;
 
 async function listFrom(
-  layout: NamespaceLayout,
+  { ask }: SiteRouters,
   router: string,
-  { state, id, key, site, age, idle, limit }: ConnectionWords & { readonly id?: string },
+  { state, id, key, site, age, idle, limit }: ConnectionWords & { readonly state: RecordState; readonly id?: string },
 ): Promise<{ readonly items: readonly ConnectionRecord[]; readonly isMore: boolean }> {
   const query = new URLSearchParams();
   const inSeconds = (milliseconds: number | undefined): number | undefined => milliseconds && Math.ceil(milliseconds / 1000);
@@ -85,36 +102,36 @@ async function listFrom(
   const items: ConnectionRecord[] = [];
   let next: string | undefined;
   for (let count = 0; count < MOST_REQUESTS; count += 1) {
-    query.set('limit', String(Math.min(1_000, limit - items.length)));
+    const most = Math.min(1_000, limit - items.length);
+    query.set('limit', String(most));
     if (next !== undefined) query.set('cursor', next);
-    const answer = await askRouter(layout, router, `/v1/connections?${query}`);
-    const fieldsOf = isRecord(answer) ? answer : {};
-    // The user's own process wrote them, over a socket that no other user can open.
-    if (Array.isArray(fieldsOf['items'])) items.push(...(fieldsOf['items'] as readonly ConnectionRecord[]));
-    next = typeof fieldsOf['next'] === 'string' ? fieldsOf['next'] : undefined;
+    const answer = fieldsIn(await ask(router, `/v1/connections?${query}`));
+    items.push(...recordsIn(answer['items'], most).map((item) => readRecord(item, state)));
+    next = typeof answer['next'] === 'string' ? answer['next'] : undefined;
     if (next === undefined || items.length >= limit) break;
   }
   return { items, isMore: next !== undefined };
 }
 
 /** Ends the connection at the first router that has it. The others learn of it. */
-async function endConnection(layout: NamespaceLayout, routers: readonly string[], id: string, terminal: Terminal): Promise<void> {
+async function endConnection(site: SiteRouters, routers: readonly string[], id: string, terminal: Terminal): Promise<void> {
   if (!/^[0-9a-z]{1,32}$/.test(id)) throw new CliError('usage', `${quoted(id)} is not the ID of a connection: it has letters and digits.`);
   const faults: string[] = [];
   for (const router of routers) {
     try {
-      await askRouter(layout, router, `/v1/connections/${id}`, 'DELETE');
+      await site.ask(router, `/v1/connections/${id}`, 'DELETE');
       terminal.out(`Connection ${id} was ended.\n`);
       return;
     } catch (error) {
+      if (error instanceof NotReadable) throw error;
       if (!/has status 404/.test(messageOf(error))) faults.push(`Router ${router} does not end the connection: ${messageOf(error)}`);
     }
   }
-  throw faults.length > 0 ? new CliError('failed', faults.join(' ')) : notFound(layout.namespace, id);
+  throw faults.length > 0 ? new CliError('failed', faults.join(' ')) : notFound(site, id);
 }
 
-function notFound(namespace: string, id: string): CliError {
-  const list = commandIn(namespace, 'debug conn');
+function notFound({ namespace, at }: SiteRouters, id: string): CliError {
+  const list = commandIn(at, 'debug conn');
   return new CliError('not-found', `No running router of the namespace ${namespace} has the connection ${quoted(id)}. ${list} lists them.`);
 }
 

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { ConnectionWords } from '../actions/debug-connections.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { addPlace, duration, examples, onMachine, outputOption, placeWords, positiveInteger } from './options.ts';
+import { addPlace, duration, examples, outputOption, placeWords, positiveInteger } from './options.ts';
 
 /** `earshot debug`. */
 export function addDebug(program: Command, terminal: Terminal): void {
@@ -29,7 +29,7 @@ function addConnections(debug: Command, terminal: Terminal): void {
   addPlace(
     debug
       .command('conn')
-      .description("list connections of the site's routers on this machine, show one, or end one")
+      .description("list connections of the site's routers, show one, or end one")
       .argument('[id]', 'ID of a connection; it is the same at all routers, and in their logs')
       .addOption(
         new Option('--state <state>', 'open, ended, or failed: no server accepted it (default: open; all of one ID)').choices([
@@ -57,13 +57,17 @@ function addConnections(debug: Command, terminal: Terminal): void {
         'earshot debug conn k3x9qa1f --end',
       ),
     )
-    .addHelpText('after', '\nThe routers keep the last ended and failed connections. The option --records of `earshot run` sets how many.')
+    .addHelpText(
+      'after',
+      '\nThe routers keep the last ended and failed connections. The option --records of `earshot run` sets how many. In a cluster, the ' +
+        'command needs a Certificate with the setting `purpose: api`, or `purpose: api-control` to end a connection.',
+    )
     .action(async (id: string | undefined, options: ConnectionWords, command: Command) => {
-      const namespace = await onMachine(command, 'debug conn');
-      const [{ debugConnections }, { layoutOf }] = await Promise.all([
+      const [{ debugConnections }, { openSiteRouters }] = await Promise.all([
         import('../actions/debug-connections.ts'),
-        import('../../platform/linux/layout.ts'),
+        import('../actions/site-routers.ts'),
       ]);
-      await debugConnections(layoutOf(namespace), id, options, terminal);
+      await using site = await openSiteRouters(placeWords(command));
+      await debugConnections(site, id, options, terminal);
     });
 }

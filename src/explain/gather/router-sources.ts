@@ -1,20 +1,15 @@
 /** Sources of facts that ask the routers of a site, on any platform. */
 import type { ProbedTarget } from '../connection/site-facts.ts';
+import type { AskableRouters } from '../../platform/resources.ts';
 import type { SiteSources } from './gather-site.ts';
-
-export interface AskableRouters {
-  names(): Promise<readonly string[]>;
-  /** Response of a router's API. @throws Error if the request fails */
-  ask(router: string, path: string, method: 'GET' | 'POST', signal: AbortSignal): Promise<unknown>;
-}
 
 export function routerSources(routers: AskableRouters): Required<Pick<SiteSources, 'askRouters' | 'probe'>> {
   return { askRouters: (path, signal) => askAll(routers, path, signal), probe: (target, signal) => probeAny(routers, target, signal) };
 }
 
 /** @throws Error if no router runs */
-async function namesOf({ names }: AskableRouters): Promise<readonly [string, ...string[]]> {
-  const [first, ...others] = await names();
+async function namesOf(routers: AskableRouters): Promise<readonly [string, ...string[]]> {
+  const [first, ...others] = await routers.names();
   if (first === undefined) throw new Error('no router runs');
   return [first, ...others];
 }

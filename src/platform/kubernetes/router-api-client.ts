@@ -7,6 +7,7 @@ import { ROUTER_LOCAL } from '../../api/skupper/cluster-names.ts';
 import { limitTable } from '../../limits/table.ts';
 import { detached } from '../../telemetry/boundary.ts';
 import { printable } from '../../text/printable.ts';
+import type { ApiMethod } from '../resources.ts';
 
 /** PEM texts of a Secret whose Certificate has the purpose `api`. */
 export interface ApiIdentity {
@@ -19,20 +20,17 @@ export interface ApiIdentity {
 export type OpenApi = (pod: string) => Promise<Duplex>;
 
 export class RouterApiClient implements Disposable {
+  readonly identity: ApiIdentity;
   readonly #agent: PodAgent;
 
   /** @param patience milliseconds in which a connection must be open */
   constructor(open: OpenApi, identity: ApiIdentity, patience = PATIENCE) {
+    this.identity = identity;
     this.#agent = new PodAgent(open, identity, patience);
   }
 
   /** Returns the response of a path. @throws Error if the request or the response fails */
-  async ask(
-    pod: string,
-    path: string,
-    method: 'GET' | 'POST' = 'GET',
-    signal: AbortSignal = AbortSignal.timeout(PATIENCE),
-  ): Promise<unknown> {
+  async ask(pod: string, path: string, method: ApiMethod = 'GET', signal: AbortSignal = AbortSignal.timeout(PATIENCE)): Promise<unknown> {
     const response = await this.#request(pod, path, method, signal);
     const answer = await boundedText(response);
     const { statusCode = 0 } = response;
@@ -41,7 +39,7 @@ export class RouterApiClient implements Disposable {
   }
 
   /** Repeats a read whose connection was closed while it was idle: only its use shows that (RFC 9112 section 9.3.1). */
-  async #request(pod: string, path: string, method: 'GET' | 'POST', signal: AbortSignal): Promise<IncomingMessage> {
+  async #request(pod: string, path: string, method: ApiMethod, signal: AbortSignal): Promise<IncomingMessage> {
     const asked = request({ host: pod, path, method, agent: this.#agent, headers: { host: ROUTER_LOCAL }, signal }).end();
     try {
       // The event has one argument.
@@ -76,8 +74,10 @@ export async function boundedText(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Keeps connections: routers permit few of them to each certificate. */
-const KEPT: AgentOptions = { keepAlive: true, maxSockets: 2, maxFreeSockets: 2 };
+/** Most connections of one client to a pod. Routers permit few to each certificate. */
+export const MOST_SOCKETS = 2;
+
+const KEPT: AgentOptions = { keepAlive: true, maxSockets: MOST_SOCKETS, maxFreeSockets: MOST_SOCKETS };
 
 class PodAgent extends Agent {
   readonly #open: OpenApi;

@@ -6,6 +6,7 @@ import type { RouterApi } from '../../agent/api/router-api.ts';
 import { serveSocketApi } from '../../agent/api/serve.ts';
 import { hasCode } from '../../files/errno.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
+import type { ApiMethod } from '../resources.ts';
 import { routerFiles, type NamespaceLayout, type RunningRouter } from './layout.ts';
 import { LONGEST_SOCKET_PATH, lockOf } from './routers.ts';
 import { hasOpen, pidHere } from './running-process.ts';
@@ -41,8 +42,6 @@ export async function notifyRouter(layout: NamespaceLayout, running: RunningRout
     process.kill(pid, what === 'stop' ? 'SIGTERM' : 'SIGHUP');
   }
 }
-
-type ApiMethod = 'GET' | 'POST' | 'DELETE';
 
 /** Returns the response of a path of a router's API. @param signal default: 5 s @throws Error if the request or the response fails */
 export async function askRouter(

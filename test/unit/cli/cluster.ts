@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { CommanderError } from 'commander';
 import { skupperResources } from '../../../src/api/skupper/index.ts';
@@ -14,6 +15,7 @@ import { buildProgram } from '../../../src/cli/program.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import { isRecord } from '../../../src/text/is-record.ts';
 import { failure } from '../kube/raw-server.ts';
+import { forward } from '../support/forwarding-api-server.ts';
 import type { Result } from './namespace.ts';
 
 export interface Stored extends KubeObject {
@@ -44,6 +46,8 @@ export class Cluster implements AsyncDisposable {
   refuse: (asked: Asked) => object | string | undefined = () => undefined;
   /** Answers requests for logs of pods and for their HTTP servers. */
   answerOfPod: (asked: Asked) => string = ({ what }) => `${what.split('/')[2] ?? ''} of ${what.split('/')[1] ?? ''}`;
+  /** Port of this machine that answers for a pod's; requests to forward are refused without one. */
+  portOfPod: (pod: string) => number | undefined = () => undefined;
   /** Called after each write, as a controller would be. */
   control: (object: Stored) => void = () => {};
   readonly kubeconfig: string;
@@ -52,6 +56,7 @@ export class Cluster implements AsyncDisposable {
   /** By `COLLECTION/NAME`. */
   readonly #objects = new Map<string, Stored>();
   readonly #watchers = new Set<Watcher>();
+  readonly #forwarded = new Set<Duplex>();
   #version = 1;
 
   static async start(): Promise<Cluster> {
@@ -61,6 +66,13 @@ export class Cluster implements AsyncDisposable {
     await once(server, 'listening');
     const cluster = new Cluster(home, server);
     server.on('request', (request, response) => void cluster.#answer(request, response));
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex) => {
+      cluster.#forwarded.add(socket);
+      socket.on('error', () => undefined);
+      const port = cluster.portOfPod(/\/pods\/([^/]+)\/portforward/.exec(request.url ?? '')?.[1] ?? '');
+      if (port === undefined) socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n');
+      else forward(request, socket, { port });
+    });
     // Of a server that listens at an address.
     const { port } = server.address() as AddressInfo;
     const clusters = [{ name: 'c', cluster: { server: `http://127.0.0.1:${port}` } }];
@@ -126,6 +138,7 @@ export class Cluster implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#forwarded) socket.destroy();
     this.#server.closeAllConnections();
     this.#server.close();
     await rm(this.#home, { recursive: true, force: true });

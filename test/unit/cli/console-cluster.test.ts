@@ -6,23 +6,13 @@ import type { OpenSources } from '../../../src/cli/actions/console-sources.ts';
 import { openCluster } from '../../../src/cli/resources.ts';
 import { History } from '../../../src/console/history.ts';
 import { Watcher } from '../../../src/console/watcher.ts';
-import { isRecord } from '../../../src/text/is-record.ts';
 import { metricsOf } from '../console/memory-sources.ts';
-import { Cluster, condition, ready, type Asked } from './cluster.ts';
-
-const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-
-/** `list sites`, `get pods/proxy`. */
-function rightIn({ body }: Asked): string {
-  const spec = isRecord(body) && isRecord(body['spec']) ? body['spec'] : {};
-  const { verb, resource, subresource } = isRecord(spec['resourceAttributes']) ? spec['resourceAttributes'] : {};
-  return `${String(verb)} ${String(resource)}${subresource === undefined ? '' : `/${String(subresource)}`}`;
-}
+import { Cluster, condition, ready } from './cluster.ts';
+import { limitRights, REVIEWS } from './router-pods.ts';
 
 async function siteInCluster(isForbidden: (right: string) => boolean = () => false): Promise<Cluster> {
   const cluster = await Cluster.start();
-  cluster.refuse = (asked) =>
-    asked.what === REVIEWS ? { code: 201, metadata: {}, status: { allowed: !isForbidden(rightIn(asked)) } } : undefined;
+  limitRights(cluster, isForbidden);
   cluster.answerOfPod = () => metricsOf(7, 0);
   const network = [
     {

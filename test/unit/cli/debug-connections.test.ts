@@ -5,6 +5,7 @@ import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { debugConnections, type ConnectionWords } from '../../../src/cli/actions/debug-connections.ts';
+import { machineRouters } from '../../../src/cli/actions/site-routers.ts';
 import type { ConnectionRecord } from '../../../src/router/contract.ts';
 import { routerFiles } from '../../../src/platform/linux/layout.ts';
 import { announceRouter, lockRouter } from '../../../src/platform/linux/routers.ts';
@@ -24,7 +25,7 @@ async function show({ layout }: Pick<RunningSite, 'layout'>, id?: string, words:
     note: (text: string) => void (shown.note += text),
     input: () => Promise.resolve(''),
   };
-  await debugConnections(layout, id, { limit: 100, ...words }, terminal);
+  await debugConnections(machineRouters(layout), id, { limit: 100, ...words }, terminal);
   return shown;
 }
 

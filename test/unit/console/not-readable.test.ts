@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listConnections } from '../../../src/console/connections.ts';
 import { History } from '../../../src/console/history.ts';
-import { NotReadable, type ConsoleSources } from '../../../src/console/sources.ts';
+import type { ConsoleSources } from '../../../src/console/sources.ts';
+import { NotReadable } from '../../../src/errors/not-readable.ts';
 import { Watcher } from '../../../src/console/watcher.ts';
 import { memorySources, memoryState } from './memory-sources.ts';
 

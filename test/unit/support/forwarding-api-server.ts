@@ -56,7 +56,8 @@ export async function startForwardingApiServer(options: ForwardingOptions): Prom
   };
 }
 
-function forward({ headers }: IncomingMessage, socket: Duplex, { port, fault, refuse, frame = 65_536 }: ForwardingOptions): void {
+/** Serves an upgraded connection. */
+export function forward({ headers }: IncomingMessage, socket: Duplex, { port, fault, refuse, frame = 65_536 }: ForwardingOptions): void {
   // As the kubelet does, which names no type for this path.
   if (headers.accept !== '*/*') return void socket.end('HTTP/1.1 406 Not Acceptable\r\ncontent-length: 0\r\n\r\n');
   if (refuse !== undefined) {
